@@ -1,0 +1,45 @@
+# `make demo` and `make test` need Python 3.11 or newer and nothing else: they make .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint format lock benchmarks clean
+
+demo: $(READY)
+	$(BIN)/vegasfluid recommend models/weigle_feng_network2.toml
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmarks: $(READY)
+	$(BIN)/python -m benchmarks.main_job
+	$(BIN)/python -m benchmarks.agreement
+	$(BIN)/python -m benchmarks.speed
+
+# The environment: exactly what requirements.lock says, then this package, editable.
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vegasfluid needs Python 3.11 or newer, but this is " + sys.version.split()[0] + "; set PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.5"
+	$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
+	$(BIN)/uv pip install --quiet --no-deps --python $(BIN)/python --editable .
+	touch $@
+
+# Newest versions that pyproject.toml allows, for every platform, with hashes.
+lock: $(READY)
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--group dev --output-file requirements.lock --upgrade pyproject.toml
+
+clean:
+	rm -rf $(VENV)
