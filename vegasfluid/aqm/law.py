@@ -1,0 +1,81 @@
+"""What a queue law is: a drop probability for the fluid, an admission rule for packets.
+
+The two are one law: the long-run share of packets that the rule drops equals the drop
+probability, and a contract test holds them to it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+from vegasfluid import smooth
+from vegasfluid.quantities import Value
+
+__all__ = ["AbstractQueueLaw", "AdmissionRule", "QueueState"]
+
+Real = smooth.Real
+
+
+class QueueState(NamedTuple):
+    """A queue as the fluid sees it.
+
+    Args:
+        queue: packets waiting.
+        avg_queue: the law's average of it, packets.
+        arrival_rate: packets/s.
+        capacity: packets/s.
+        buffer: packets.
+    """
+
+    queue: Real
+    avg_queue: Real
+    arrival_rate: Real
+    capacity: Real
+    buffer: Real
+
+
+@dataclass(frozen=True)
+class AdmissionRule:
+    """What the queue does for each arriving packet: a plain scalar function on its record.
+
+    Args:
+        drops: `(queue, waiting, idle_packets) -> int`: 1 to drop the packet, 0 to admit it, given
+            the packets that wait (without the one in transmission) and, after an idle time, how
+            many packets could have been sent in it. `queue.coin` is a fresh uniform number; a
+            rule that uses it sets `queue.tossed = 1`.
+        state: fields that the rule keeps beyond those of `vegasfluid.packet.records.LINK`, with
+            their values at the start.
+    """
+
+    drops: Callable[..., int]
+    state: Mapping[str, int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AbstractQueueLaw(Value):
+    """A queue law with its parameters."""
+
+    name: ClassVar[str]
+    """The name in model files."""
+    sources: ClassVar[tuple[str, ...]]
+    """Where the law is defined."""
+
+    @abstractmethod
+    def drop_prob(self, seen: QueueState) -> Real:
+        """The probability with which an arriving packet is dropped before the buffer is full."""
+
+    @abstractmethod
+    def averaging(self, seen: QueueState) -> Real:
+        """d(avg_queue)/dt, packets/s."""
+
+    @property
+    @abstractmethod
+    def rule(self) -> AdmissionRule:
+        """The law as a rule for single packets."""
+
+    def packet_parameters(self) -> dict[str, float]:
+        """The parameters that `rule` reads from the queue record, by field name."""
+        return {}

@@ -1,0 +1,5 @@
+"""TCP Vegas: the law, and one file for each implementation of it."""
+
+from vegasfluid.congestion.vegas.law import DIALECTS, Vegas
+
+__all__ = ["DIALECTS", "Vegas"]

@@ -1,0 +1,97 @@
+"""Vegas as the textbook has it: Brakmo and Peterson's rule with Reno's loss recovery.
+
+Once a round trip, `diff = cwnd (rtt - base) / rtt` is compared with alpha and beta; the window
+moves by one packet over the next round trip. Slow start doubles every other round trip and ends
+when diff exceeds gamma.
+
+Sources:
+    L. Brakmo and L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
+    IEEE JSAC 13(8), 1995, section IV (the rule; the defaults 1 and 3 as in Weigle and Feng,
+    LA-UR-01-3420, section 2.1). Losses are met as in RFC 5681, section 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.congestion.law import SEND, PacketRules
+from vegasfluid.congestion.recovery import fast_retransmit, leave_recovery, restart
+from vegasfluid.congestion.vegas.dialect import Dialect
+
+__all__ = ["BRAKMO"]
+
+Flow = Any
+
+
+def end_round(flow: Flow, rtt: float) -> None:
+    """Once a round trip: compare the backlog with the thresholds and choose the next step."""
+    backlog = flow.cwnd * (rtt - flow.base_rtt) / rtt
+    if flow.cwnd < flow.ssthresh:
+        flow.doubling_round = 1 - flow.doubling_round
+        flow.increase = float(flow.doubling_round)
+        if backlog > flow.gamma:
+            flow.ssthresh = 2.0
+            flow.increase = 0.0
+    elif backlog > flow.beta:
+        flow.increase = -1.0 / flow.cwnd
+    elif backlog < flow.alpha:
+        flow.increase = 1.0 / flow.cwnd
+    else:
+        flow.increase = 0.0
+
+
+def on_ack(flow: Flow, now: int, acked: int) -> int:
+    """Take the round-trip sample; at the end of a round choose the step, then take it."""
+    if flow.acked_transmissions == 1:
+        flow.latest_rtt = float(now - flow.acked_sent_at)
+        flow.base_rtt = min(flow.base_rtt, flow.latest_rtt)
+    leave_recovery(flow)
+    if flow.una > flow.round_end:
+        if flow.latest_rtt > 0.0:
+            end_round(flow, flow.latest_rtt)
+        flow.round_end = flow.next_seq
+        flow.latest_rtt = 0.0
+    if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
+        flow.increase = 0.0
+    flow.cwnd = max(flow.cwnd + flow.increase, 2.0)
+    return SEND
+
+
+def on_duplicate_ack(flow: Flow, now: int) -> int:
+    """Fast retransmit and fast recovery, as Reno."""
+    return fast_retransmit(flow)
+
+
+def on_timeout(flow: Flow, now: int) -> None:
+    """Slow start from a window of two packets."""
+    restart(flow, 2.0)
+    flow.doubling_round = 1
+
+
+BRAKMO = Dialect(
+    name="brakmo",
+    alpha=1,
+    beta=3,
+    gamma=1,
+    loss_cut=1 / 2,
+    slow_start_cut=0.0,
+    slow_start_rounds=2,
+    over_base=False,
+    rise=0.5,
+    fall=-0.5,
+    whole_packets=False,
+    rules=PacketRules(
+        on_ack,
+        on_duplicate_ack,
+        on_timeout,
+        state={
+            "round_end": 0,
+            "latest_rtt": 0.0,
+            "base_rtt": 1e30,
+            "increase": 1.0,
+            "doubling_round": 1,
+        },
+        keeps_send_times=True,
+    ),
+    sources=("Brakmo and Peterson, IEEE JSAC 13(8), 1995", "RFC 5681, section 3.2"),
+)

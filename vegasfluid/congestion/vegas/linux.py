@@ -1,0 +1,124 @@
+"""Vegas as the Linux kernel does it (net/ipv4/tcp_vegas.c).
+
+The estimate divides by the *base* RTT, `diff = cwnd (rtt - base) / base`, in whole packets, from
+the smallest RTT of the round: for the same backlog it is larger than the textbook's by rtt/base.
+Slow start doubles every round trip. A round with fewer than three samples takes one Reno step,
+and while a loss is being repaired Vegas is off.
+
+The kernel repairs losses with SACK; here NewReno stands in for it (one retransmission a round
+trip in place of several). The kernel also forgets its base RTT when it sends with nothing in
+flight, which a bulk flow does at its start only.
+
+Sources:
+    Linux 6.1, net/ipv4/tcp_vegas.c and tcp_cong.c (behaviour read there, told anew here);
+    RFC 6582 for the recovery.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.congestion.law import NOTHING, SEND, PacketRules
+from vegasfluid.congestion.recovery import fast_retransmit, newreno_ack, restart
+from vegasfluid.congestion.vegas.dialect import Dialect
+
+__all__ = ["LINUX"]
+
+Flow = Any
+
+FORGOTTEN = 1e30
+FEWEST_SAMPLES = 3
+
+
+def begin_round(flow: Flow) -> None:
+    """Mark the round's last packet and forget the round's samples."""
+    flow.round_end = flow.next_seq
+    flow.round_samples = 0
+    flow.round_rtt = FORGOTTEN
+
+
+def end_round(flow: Flow) -> None:
+    """Once a round trip: move the window by one packet, or leave slow start."""
+    excess = (flow.round_rtt - flow.base_rtt) / flow.base_rtt
+    backlog = int(flow.cwnd * excess)
+    if flow.cwnd < flow.ssthresh:
+        if backlog > flow.gamma:
+            flow.cwnd = min(flow.cwnd, float(int(flow.cwnd / (1 + excess))) + 1.0)
+            flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
+        else:
+            flow.cwnd += 1.0
+    elif backlog > flow.beta:
+        flow.cwnd -= 1.0
+        flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
+    elif backlog < flow.alpha:
+        flow.cwnd += 1.0
+    flow.cwnd = max(flow.cwnd, 2.0)
+    flow.ssthresh = max(flow.ssthresh, float(int(flow.cwnd * 3 / 4)))
+
+
+def reno_step(flow: Flow) -> None:
+    """Reno's growth, where Vegas has too little to go by."""
+    flow.cwnd += 1.0 if flow.cwnd < flow.ssthresh else 1.0 / flow.cwnd
+
+
+def on_ack(flow: Flow, now: int, acked: int) -> int:
+    """Take the sample; repair a loss, or move the window once a round trip."""
+    if flow.acked_transmissions == 1:
+        rtt = float(now - flow.acked_sent_at)
+        flow.base_rtt = min(flow.base_rtt, rtt)
+        flow.round_rtt = min(flow.round_rtt, rtt)
+        flow.round_samples += 1
+    repairing = newreno_ack(flow, acked)
+    if repairing != NOTHING:
+        if not flow.in_recovery:
+            flow.cwnd = flow.ssthresh
+            begin_round(flow)
+        return repairing
+    if flow.una > flow.round_end:
+        if flow.round_samples < FEWEST_SAMPLES:
+            reno_step(flow)
+        else:
+            end_round(flow)
+        begin_round(flow)
+    elif flow.cwnd < flow.ssthresh:
+        flow.cwnd += 1.0
+    return SEND
+
+
+def on_duplicate_ack(flow: Flow, now: int) -> int:
+    """Fast retransmit with halving."""
+    return fast_retransmit(flow)
+
+
+def on_timeout(flow: Flow, now: int) -> None:
+    """Slow start from a window of one packet."""
+    restart(flow, 1.0)
+    begin_round(flow)
+
+
+LINUX = Dialect(
+    name="linux",
+    alpha=2,
+    beta=4,
+    gamma=1,
+    loss_cut=1 / 2,
+    slow_start_cut=0.0,
+    slow_start_rounds=1,
+    over_base=True,
+    rise=0.5,
+    fall=0.5,
+    whole_packets=True,
+    rules=PacketRules(
+        on_ack,
+        on_duplicate_ack,
+        on_timeout,
+        state={
+            "round_end": 0,
+            "round_samples": 0,
+            "round_rtt": FORGOTTEN,
+            "base_rtt": FORGOTTEN,
+        },
+        keeps_send_times=True,
+    ),
+    sources=("Linux 6.1, net/ipv4/tcp_vegas.c", "RFC 6582"),
+)

@@ -1,0 +1,188 @@
+"""Vegas as ns-2.35's `Agent/TCP/Vegas` does it, quirks included.
+
+Kept on purpose, because published Vegas results were made with it: the estimate counts packets
+in flight and is rounded to a whole number; the window opens only while it is used; a loss takes a
+quarter of the window; duplicate ACKs check a fine-grained timer; and a round trip without a clean
+sample takes the time since the round began as its RTT, so that *the base RTT collapses after
+timeouts* and the flow then holds alpha packets of window, not of queue.
+
+Sources:
+    ns-2.35, tcp/tcp-vegas.cc (behaviour read there, told anew here).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.congestion.law import RETRANSMIT, SEND, PacketRules
+from vegasfluid.congestion.recovery import DUPLICATE_ACK_THRESHOLD, LARGEST_BACKOFF, restart
+from vegasfluid.congestion.vegas.dialect import Dialect
+
+__all__ = ["NS2"]
+
+Flow = Any
+
+WORRIED_ACKS = 2
+"""After a loss, so many new ACKs are followed by a look at the next packet's age."""
+
+
+def end_round(flow: Flow, now: int) -> None:
+    """Once a round trip: estimate the backlog and choose the next round's step."""
+    if flow.round_samples > 0:
+        rtt = flow.round_rtt_sum / flow.round_samples
+    else:
+        rtt = float(now - flow.round_started)
+    sent = flow.next_seq - flow.round_end
+    if rtt > 0:
+        if rtt < flow.base_rtt or sent <= 1:
+            flow.base_rtt = rtt
+        unacked = flow.next_seq - flow.una + 1
+        choose_step(flow, int(unacked - sent * flow.base_rtt / rtt + 0.5))
+    flow.round_samples = 0
+    flow.round_rtt_sum = 0.0
+    flow.round_end = flow.next_seq
+    flow.round_started = now
+
+
+def choose_step(flow: Flow, backlog: int) -> None:
+    """Grow below alpha, shrink above beta; in slow start, stop above gamma."""
+    if flow.cwnd < flow.ssthresh:
+        flow.doubling_round = 1 - flow.doubling_round
+        flow.increase = float(flow.doubling_round)
+        if flow.doubling_round and backlog > flow.gamma:
+            flow.ssthresh = 2.0
+            flow.cwnd = max(flow.cwnd * 7 / 8, 2.0)
+            flow.increase = 0.0
+    elif backlog > flow.beta:
+        flow.cwnd = max(flow.cwnd - 1.0, 2.0)
+        flow.increase = 0.0
+    elif backlog < flow.alpha:
+        flow.increase = 1.0 / flow.cwnd
+    else:
+        flow.increase = 0.0
+
+
+def take_sample(flow: Flow, rtt: int) -> None:
+    """Feed the round's mean, the base RTT and the fine-grained timer."""
+    flow.round_rtt_sum += rtt
+    flow.round_samples += 1
+    flow.base_rtt = min(flow.base_rtt, float(rtt))
+    if flow.fine_rtt == 0.0:
+        flow.fine_rtt = float(rtt)
+        flow.fine_deviation = float(rtt)
+    error = rtt - flow.fine_rtt
+    flow.fine_rtt += error / 8
+    flow.fine_deviation += abs(error) - flow.fine_deviation / 4
+    flow.fine_timeout = (flow.fine_rtt + flow.fine_deviation / 2) * 17 / 16
+
+
+def oldest_expired(flow: Flow, now: int) -> bool:
+    """Whether the oldest packet in flight is older than the fine-grained timer allows."""
+    return flow.next_seq > flow.una and now - flow.oldest_sent_at >= flow.fine_timeout
+
+
+def on_ack(flow: Flow, now: int, acked: int) -> int:
+    """Deflate, end the round if it is over, grow, take the sample, look for a second loss."""
+    if flow.duplicates > DUPLICATE_ACK_THRESHOLD and flow.cwnd > flow.cwnd_after_loss:
+        flow.cwnd = flow.cwnd_after_loss
+        flow.ssthresh = 2.0
+    flow.duplicates = 0
+    if flow.una > flow.round_end:
+        end_round(flow, now)
+    if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
+        flow.increase = 0.0
+    if flow.increase > 0 and flow.cwnd - (flow.next_seq - flow.una + 1) <= 2:
+        flow.cwnd += flow.increase
+    if flow.acked_transmissions == 1:
+        take_sample(flow, now - flow.acked_sent_at)
+    if flow.worried > 0:
+        flow.worried -= 1
+        if oldest_expired(flow, now):
+            flow.duplicates = DUPLICATE_ACK_THRESHOLD
+            return RETRANSMIT + SEND
+        flow.worried = 0
+    return SEND
+
+
+def on_duplicate_ack(flow: Flow, now: int) -> int:
+    """Resend at the third duplicate ACK, or at any if the oldest packet has expired."""
+    flow.duplicates += 1
+    action = 0
+    if oldest_expired(flow, now) or flow.duplicates == DUPLICATE_ACK_THRESHOLD:
+        if flow.una > flow.recover or flow.after_timeout == 0:
+            resend(flow, now)
+            action = RETRANSMIT
+    elif flow.duplicates > DUPLICATE_ACK_THRESHOLD:
+        flow.cwnd += 1.0
+    if flow.duplicates >= DUPLICATE_ACK_THRESHOLD:
+        action += SEND
+    return action
+
+
+def resend(flow: Flow, now: int) -> None:
+    """Take a quarter of the window, once for each window of data; half at a second loss."""
+    again = flow.oldest_transmissions > 1
+    flow.after_timeout = 0
+    flow.recover = flow.max_seq
+    flow.worried = min(WORRIED_ACKS, flow.next_seq - flow.una + 1)
+    flow.fine_timeout *= 2.0 if again else 1.125
+    flow.backoff = min(2 * flow.backoff, LARGEST_BACKOFF)
+    if flow.cwnd_changed_at < flow.oldest_sent_at:
+        window = int(min(flow.cwnd, flow.max_window))
+        if window <= 3:
+            window = 2
+        elif again:
+            window //= 2
+        else:
+            window -= window // 4
+        flow.cwnd_after_loss = float(window)
+        flow.cwnd = flow.cwnd_after_loss + flow.duplicates
+        flow.cwnd_changed_at = now
+    if not again:
+        flow.duplicates = DUPLICATE_ACK_THRESHOLD
+
+
+def on_timeout(flow: Flow, now: int) -> None:
+    """Slow start from a window of two packets; the base RTT is not forgotten, but may collapse."""
+    restart(flow, 2.0)
+    flow.cwnd_after_loss = 0.0
+    flow.cwnd_changed_at = now
+    flow.after_timeout = 1
+
+
+NS2 = Dialect(
+    name="ns2",
+    alpha=1,
+    beta=3,
+    gamma=1,
+    loss_cut=1 / 4,
+    slow_start_cut=1 / 8,
+    slow_start_rounds=2,
+    over_base=False,
+    rise=0.0,
+    fall=0.0,
+    whole_packets=True,
+    rules=PacketRules(
+        on_ack,
+        on_duplicate_ack,
+        on_timeout,
+        state={
+            "round_end": 0,
+            "round_started": 0,
+            "round_samples": 0,
+            "round_rtt_sum": 0.0,
+            "base_rtt": 1e30,
+            "increase": 0.0,
+            "doubling_round": 1,
+            "fine_rtt": 0.0,
+            "fine_deviation": 0.0,
+            "fine_timeout": 1e30,
+            "worried": 0,
+            "cwnd_after_loss": 0.0,
+            "cwnd_changed_at": 0,
+            "after_timeout": 0,
+        },
+        keeps_send_times=True,
+    ),
+    sources=("ns-2.35, tcp/tcp-vegas.cc",),
+)

@@ -1,0 +1,257 @@
+"""What is connected to what: links, classes of flows, and the network they make.
+
+Values only: nothing here computes a trajectory, and nothing is changed in place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
+
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.errors import InvalidInput
+from vegasfluid.quantities import (
+    Delay,
+    Packets,
+    PacketsPerSecond,
+    Positive,
+    Seconds,
+    Value,
+    check_quantities,
+    is_concrete,
+)
+from vegasfluid.traffic.bulk import Bulk
+from vegasfluid.traffic.kind import AbstractTraffic
+
+__all__ = ["Event", "Flows", "Link", "Network", "Spread"]
+
+SINGLE_LINK = "bottleneck"
+
+
+@dataclass(frozen=True)
+class Spread(Value):
+    """Uniform random start times from 0 to `spread`, drawn anew for each seed."""
+
+    spread: Seconds
+
+
+@dataclass(frozen=True)
+class Link(Value):
+    """A link with the queue in front of it.
+
+    >>> Link(capacity=1000.0, buffer=100).aqm.name
+    'droptail'
+    """
+
+    capacity: Annotated[PacketsPerSecond, Positive]
+    """Data packets that the link sends."""
+    buffer: Annotated[Packets, Ge(1)]
+    """Packets that can wait, besides the one in transmission."""
+    aqm: AbstractQueueLaw = field(default_factory=DropTail)
+    """The law by which the queue drops."""
+    delay: Delay = 0.0
+    """Propagation one way."""
+    jitter: Delay = 0.0
+    """Largest random delay that is added to each packet."""
+    jitter_reorders: bool = False
+    """Whether jitter may change the order of packets."""
+
+
+@dataclass(frozen=True)
+class Flows(Value):
+    """A class of flows that are alike.
+
+    >>> from vegasfluid.congestion.reno import Reno
+    >>> Flows(5, Reno(), base_rtt=0.04).propagation(Link(1000.0, 100))
+    (0.04, 0.04, 0.04, 0.04, 0.04)
+    """
+
+    count: Annotated[int, Ge(1), Le(1_000_000)]
+    """Number of flows."""
+    law: AbstractWindowLaw
+    """Their congestion control."""
+    base_rtt: Annotated[Delay, Positive] | tuple[Annotated[Delay, Positive], ...] | None = None
+    """Propagation there and back; one value, or one a flow; instead of `access_delay`."""
+    access: Annotated[PacketsPerSecond, Positive] | None = None
+    """Rate of the access link at each end; None: no limit."""
+    access_delay: Delay | None = None
+    """Propagation of the access link at each end, one way."""
+    start: Seconds | tuple[Seconds, ...] | Spread = 0.0
+    """When they start: one value, one a flow, or at random."""
+    traffic: AbstractTraffic = field(default_factory=Bulk)
+    """What their applications offer."""
+    direction: Literal["forward", "reverse"] = "forward"
+    """Whether data go with the links' stream or against it."""
+    path: tuple[str, ...] | None = None
+    """The links that they cross, by name; None: the single link."""
+    max_window: Annotated[Packets, Ge(1)] = 1e5
+    """Advertised window or send buffer."""
+    initial_window: Annotated[Packets, Ge(1)] = 1.0
+    """Window at the start."""
+    initial_ssthresh: Annotated[Packets, Ge(2)] = 1e5
+    """Window at which the first slow start ends."""
+    min_rto: Annotated[Seconds, Positive] = 0.2
+    """Smallest retransmission timeout."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.direction not in ("forward", "reverse"):
+            raise InvalidInput("Flows", "direction", "forward or reverse", self.direction)
+        if (self.base_rtt is None) == (self.access_delay is None):
+            if self.base_rtt is None:
+                raise InvalidInput("Flows", "base_rtt", "given, or else access_delay", "missing")
+            allowed = "left out where access_delay is given"
+            raise InvalidInput("Flows", "base_rtt", allowed, self.base_rtt)
+        for name in ("base_rtt", "start"):
+            value = getattr(self, name)
+            if isinstance(value, tuple) and len(value) != self.count:
+                allowed = f"one value, or {self.count} values"
+                raise InvalidInput("Flows", name, allowed, f"{len(value)} values")
+
+    def propagation(self, link: Link) -> tuple[float, ...]:
+        """Propagation there and back of each flow over `link`, s."""
+        if isinstance(self.base_rtt, tuple):
+            return self.base_rtt
+        if self.base_rtt is not None:
+            return (self.base_rtt,) * self.count
+        assert self.access_delay is not None
+        return (4 * self.access_delay + 2 * link.delay,) * self.count
+
+
+@dataclass(frozen=True)
+class Event(Value):
+    """A change of delay while the run goes on, as after rerouting."""
+
+    at: Seconds
+    """When."""
+    link: str
+    """A link's name, or `access` for the access links of `flows`."""
+    delay: Delay
+    """The new propagation, one way."""
+    flows: str | None = None
+    """The class whose access links change."""
+
+
+@dataclass(frozen=True, init=False)
+class Network(Value):
+    """Links, and the classes of flows that share them.
+
+    Args:
+        links: one link, or links by name.
+        flows: classes of flows by name.
+        packet_bytes: size of a data packet on the wire, bytes.
+        ack_bytes: size of an acknowledgement, bytes.
+        events: changes of delay during the run, in order of time.
+
+    Raises:
+        InvalidInput: for an unknown link in a path or an event, or no flows.
+    """
+
+    links: Mapping[str, Link]
+    flows: Mapping[str, Flows]
+    packet_bytes: Annotated[int, Ge(1), Le(65535)] = 1500
+    ack_bytes: Annotated[int, Ge(1), Le(65535)] = 40
+    events: tuple[Event, ...] = ()
+
+    def __init__(
+        self,
+        links: Link | Mapping[str, Link],
+        flows: Mapping[str, Flows],
+        packet_bytes: int = 1500,
+        ack_bytes: int = 40,
+        events: tuple[Event, ...] = (),
+    ) -> None:
+        named = {SINGLE_LINK: links} if isinstance(links, Link) else dict(links)
+        values = (named, dict(flows), packet_bytes, ack_bytes, tuple(events))
+        for name, value in zip(self.__dataclass_fields__, values, strict=True):
+            object.__setattr__(self, name, value)
+        check_quantities(self)
+        self._check_connections()
+
+    def _check_connections(self) -> None:
+        if not self.links:
+            raise InvalidInput("Network", "links", "at least one link", "none")
+        if not self.flows:
+            raise InvalidInput("Network", "flows", "at least one class of flows", "none")
+        for name, flows in self.flows.items():
+            if flows.path is None and len(self.links) > 1:
+                allowed = "given where there are several links"
+                raise InvalidInput(f"flows.{name}", "path", allowed, "missing")
+            for link in flows.path or ():
+                if link not in self.links:
+                    known = "one of " + ", ".join(self.links)
+                    raise InvalidInput(f"flows.{name}", "path", known, link)
+        for index, event in enumerate(self.events):
+            self._check_event(f"events[{index}]", event)
+            if index and event.at < self.events[index - 1].at:
+                raise InvalidInput(f"events[{index}]", "at", "in order of time", event.at)
+
+    def _check_event(self, whose: str, event: Event) -> None:
+        if event.link != "access" and event.link not in self.links:
+            known = "access or one of " + ", ".join(self.links)
+            raise InvalidInput(whose, "link", known, event.link)
+        if event.flows is not None and event.flows not in self.flows:
+            raise InvalidInput(whose, "flows", "one of " + ", ".join(self.flows), event.flows)
+
+    @property
+    def link(self) -> Link:
+        """The link of a network that has one.
+
+        Raises:
+            InvalidInput: where there are several.
+        """
+        if len(self.links) != 1:
+            raise InvalidInput("Network", "links", "one link here", f"{len(self.links)} links")
+        return next(iter(self.links.values()))
+
+    def with_law(self, flows: str, law: AbstractWindowLaw) -> Network:
+        """The same network with another law for one class of flows."""
+        changed = {**self.flows, flows: replace(self.flows[flows], law=law)}
+        return replace_network(self, flows=changed)
+
+    def base_rtts(self, flows: str) -> tuple[float, ...]:
+        """The round-trip time of each flow of a class with nothing in the queue, s.
+
+        Propagation, and the time to put a packet and its acknowledgement on every link.
+        """
+        of, link = self.flows[flows], self.link
+        bits = 1 + self.ack_bytes / self.packet_bytes
+        sending = bits / link.capacity + (0.0 if of.access is None else 2 * bits / of.access)
+        return tuple(propagation + sending for propagation in of.propagation(link))
+
+    def bandwidth_delay(self) -> float:
+        """Packets that the link holds in a mean round trip with nothing in the queue."""
+        rtts = [rtt for name in self.flows for rtt in self.base_rtts(name)]
+        return self.link.capacity * sum(rtts) / len(rtts)
+
+    def warnings(self) -> list[str]:
+        """What is allowed, but probably not meant."""
+        found = []
+        link = self.link
+        if _below(sum(map(access_rate, self.flows.values())), link.capacity):
+            found.append("the access links together cannot fill the link.")
+        high = getattr(link.aqm, "max_thresh", None)
+        if high is not None and _below(link.buffer, high):
+            found.append("the buffer is full before RED's max_thresh is reached.")
+        return found
+
+
+def access_rate(flows: Flows) -> float:
+    """The rate of all access links of a class, packets/s."""
+    return math.inf if flows.access is None else flows.access * flows.count
+
+
+def replace_network(network: Network, **changes: Any) -> Network:
+    """A network with some of its parts replaced."""
+    parts = {name: getattr(network, name) for name in network.__dataclass_fields__}
+    return Network(**{**parts, **changes})
+
+
+def _below(a: Any, b: Any) -> bool:
+    return is_concrete(a) and is_concrete(b) and a < b

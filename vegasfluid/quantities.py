@@ -1,0 +1,196 @@
+"""Units as types.
+
+Inside vegasfluid there are only packets, seconds and packets per second, and the unit of a
+number is its type: `alpha: Packets`. At the edge (model files, command options, tables) there
+are no types, so the unit stands in the name: `alpha_packets`, `base_rtt_ms`. Both are read from
+the same annotations, and so are the limits that a value must keep.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from vegasfluid.errors import InvalidInput
+
+__all__ = [
+    "Delay",
+    "Packets",
+    "PacketsPerSecond",
+    "Positive",
+    "Probability",
+    "Seconds",
+    "Share",
+    "Unit",
+    "Value",
+    "check_quantities",
+    "mbps",
+    "ms",
+    "require_ordered",
+    "unit_of",
+]
+
+BITS_PER_MEGABIT = 1e6
+BITS_PER_BYTE = 8
+ETHERNET_PACKET_BYTES = 1500
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of a quantity, inside the program and at its edge.
+
+    Args:
+        inside: the unit that the program computes in.
+        edge: the suffix of the name at the edge; empty where a number has no unit.
+        scale: how many inside units one edge unit is (for `mbps` it depends on the packet size).
+    """
+
+    inside: str
+    edge: str
+    scale: float = 1.0
+
+
+Limit = Ge | Gt | Le | Lt
+Positive = Gt(0)
+
+Packets = Annotated[float, Unit("packets", "packets"), Ge(0)]
+"""A number of packets: a window, a queue, a backlog."""
+
+Seconds = Annotated[float, Unit("s", "s"), Ge(0)]
+"""A time on the scale of a run, in seconds inside and at the edge."""
+
+Delay = Annotated[float, Unit("s", "ms", 1e-3), Ge(0)]
+"""A time on the scale of a round trip: seconds inside, milliseconds at the edge."""
+
+PacketsPerSecond = Annotated[float, Unit("packets/s", "mbps"), Ge(0)]
+"""A rate: packets of the network's size per second inside, Mbit/s at the edge."""
+
+Probability = Annotated[float, Unit("", ""), Ge(0), Le(1)]
+"""A probability for each packet."""
+
+Share = Annotated[float, Unit("", ""), Ge(0)]
+"""A number without a unit."""
+
+
+def ms(milliseconds: float) -> float:
+    """Milliseconds as seconds.
+
+    >>> ms(40)
+    0.04
+    """
+    return milliseconds / 1000
+
+
+def mbps(megabits_per_second: float, packet_bytes: float = ETHERNET_PACKET_BYTES) -> float:
+    """Mbit/s (1 Mbit = 1 000 000 bit) as packets per second.
+
+    Args:
+        megabits_per_second: the rate on the wire.
+        packet_bytes: the size of a packet on the wire, in bytes.
+
+    >>> round(mbps(155), 1)
+    12916.7
+    """
+    return megabits_per_second * BITS_PER_MEGABIT / (BITS_PER_BYTE * packet_bytes)
+
+
+@cache
+def hints_of(kind: type) -> dict[str, Any]:
+    """The resolved annotations of a value class, with their units and limits."""
+    return get_type_hints(kind, include_extras=True)
+
+
+def _metadata(hint: Any) -> tuple[Any, ...]:
+    """Units and limits of an annotation, also inside `X | None` and `tuple[X, ...]`."""
+    inner = getattr(hint, "__metadata__", ())
+    for argument in getattr(hint, "__args__", ()):
+        if argument is not type(None) and hasattr(argument, "__metadata__"):
+            inner = inner + _metadata(argument)
+    return inner
+
+
+@cache
+def unit_of(kind: type, name: str) -> Unit | None:
+    """The unit of field `name` of the value class `kind`; None where it is not a quantity."""
+    return next((m for m in _metadata(hints_of(kind)[name]) if isinstance(m, Unit)), None)
+
+
+@cache
+def limits_of(kind: type, name: str) -> tuple[Limit, ...]:
+    """The limits that field `name` of `kind` must keep."""
+    return tuple(m for m in _metadata(hints_of(kind)[name]) if isinstance(m, Limit))
+
+
+def broken_limit(value: float, limit: Limit) -> str | None:
+    """What the limit allows, where `value` breaks it."""
+    match limit:
+        case Gt(bound) if not value > bound:  # type: ignore[operator]
+            return f"above {bound:g}"
+        case Ge(bound) if not value >= bound:  # type: ignore[operator]
+            return f"at least {bound:g}"
+        case Lt(bound) if not value < bound:  # type: ignore[operator]
+            return f"below {bound:g}"
+        case Le(bound) if not value <= bound:  # type: ignore[operator]
+            return f"at most {bound:g}"
+        case _:
+            return None
+
+
+def is_concrete(value: object) -> bool:
+    """Whether a value is a plain number; traced and symbolic values were checked when concrete."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _check(whose: str, name: str, value: Any, limits: tuple[Limit, ...]) -> None:
+    if isinstance(value, tuple | list):
+        for part in value:
+            _check(whose, name, part, limits)
+    elif is_concrete(value):
+        if not math.isfinite(value):
+            raise InvalidInput(whose, name, "a finite number", value)
+        for limit in reversed(limits):  # the narrowest was given last
+            if allowed := broken_limit(value, limit):
+                raise InvalidInput(whose, name, allowed, value)
+
+
+def check_quantities(value: Value) -> None:
+    """Hold every quantity of a value class against its limits.
+
+    Args:
+        value: a frozen dataclass; call this from its `__post_init__`.
+
+    Raises:
+        InvalidInput: for the first field that is not finite or breaks its limits.
+    """
+    kind = type(value)
+    for field in fields(value):
+        if unit_of(kind, field.name) or limits_of(kind, field.name):
+            limits = limits_of(kind, field.name)
+            _check(kind.__name__, field.name, getattr(value, field.name), limits)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A frozen dataclass whose fields are quantities, held against their limits when made."""
+
+    def __post_init__(self) -> None:
+        check_quantities(self)
+
+    def parameters(self) -> dict[str, Any]:
+        """All fields by name, as a user would give them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def require_ordered(value: object, low: str, high: str, *, strict: bool = False) -> None:
+    """Hold two fields of `value` in order: `low` at most (or below) `high`."""
+    first, second = getattr(value, low), getattr(value, high)
+    if not (is_concrete(first) and is_concrete(second)):
+        return
+    if first > second or (strict and first == second):
+        allowed = f"{'below' if strict else 'at most'} {high} ({second:g})"
+        raise InvalidInput(type(value).__name__, low, allowed, first)

@@ -1,0 +1,34 @@
+"""The times of a run, held against each other; both simulators ask the same."""
+
+from __future__ import annotations
+
+from vegasfluid.errors import InvalidInput
+
+__all__ = ["check_times"]
+
+
+def check_times(until: float, warmup: float | None, samples: int) -> float:
+    """Hold the times of a run against each other.
+
+    Args:
+        until: simulated time, s.
+        warmup: time that the metrics leave out, s; a quarter of the run where it is None.
+        samples: number of sample times.
+
+    Returns:
+        The warm-up that applies, s.
+
+    Raises:
+        InvalidInput: where they make no sense.
+
+    >>> check_times(60.0, None, 401)
+    15.0
+    """
+    if not 0 < until < float("inf"):
+        raise InvalidInput("simulate", "until", "above 0 and finite", until)
+    if samples < 2:
+        raise InvalidInput("simulate", "samples", "at least 2", samples)
+    warmup = until / 4 if warmup is None else warmup
+    if not 0 <= warmup < until:
+        raise InvalidInput("simulate", "warmup", f"at least 0 and below {until:g}", warmup)
+    return warmup

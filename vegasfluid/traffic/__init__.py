@@ -1,0 +1,26 @@
+"""Traffic kinds, one file each: what applications offer to TCP.
+
+A module of this package that defines a kind is found by itself: adding a kind is adding its file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from vegasfluid.traffic.kind import AbstractTraffic
+
+__all__ = ["AbstractTraffic", "traffic_kinds"]
+
+
+@cache
+def traffic_kinds() -> dict[str, type[AbstractTraffic]]:
+    """Every kind of traffic by its name in model files.
+
+    >>> sorted(traffic_kinds())
+    ['bulk', 'cbr', 'on_off', 'poisson', 'sessions']
+    """
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return {kind.name: kind for kind in AbstractTraffic.__subclasses__()}
