@@ -1,0 +1,102 @@
+"""The ring and its interpolation."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vegasfluid.dde.history import Grid, History, empty_ring, hermite, record
+
+jax.config.update("jax_enable_x64", True)
+
+STEP, LONGEST = 0.25, 2.0
+GRID = Grid(start=1.0, step=STEP, longest_lag=LONGEST, slack=1e-9)
+
+
+def cubic(t):
+    return np.stack([t**3 - 2 * t, 3 * t**2 + 1], axis=-1)
+
+
+def cubic_slope(t):
+    return np.stack([3 * t**2 - 2, 6 * t], axis=-1)
+
+
+def filled(last):
+    """A ring that has gone round: the cubic at the grid points up to `last`."""
+    ring = empty_ring(jnp.zeros(2), GRID.rows)
+    for number in range(last + 1):
+        t = GRID.start + STEP * number
+        ring = record(ring, jnp.int32(number), jnp.array(cubic(t)), jnp.array(cubic_slope(t)))
+    return History(ring, jnp.int32(last), 0.0, GRID, lambda s: jnp.stack([s, -s]))
+
+
+LAST = 37
+RING = filled(LAST)
+NOW = GRID.start + STEP * LAST
+
+
+@settings(deadline=None, max_examples=30)
+@given(part=st.floats(0, 1), step=st.floats(1e-3, 10))
+def test_hermite_is_exact_for_cubics(part, step):
+    before, after = (np.concatenate([cubic(t), cubic_slope(t)]) for t in (0.5, 0.5 + step))
+    found = hermite(jnp.array(before), jnp.array(after), jnp.array(part), step)
+    scale = np.abs(cubic(np.array([0.5, 0.5 + step]))).max() + step * np.abs(after[2:]).max()
+    np.testing.assert_allclose(found, cubic(0.5 + part * step), rtol=0, atol=1e-13 * scale)
+
+
+@settings(deadline=None, max_examples=30)
+@given(lag=st.floats(0, LONGEST))
+def test_ring_remembers_as_far_as_longest_lag(lag):
+    np.testing.assert_allclose(RING(NOW - lag), cubic(NOW - lag), rtol=1e-13)
+    assert not RING.too_long
+    assert not RING.too_short
+
+
+def test_an_array_of_times_is_read_like_single_times():
+    lags = np.linspace(0.0, LONGEST, 6).reshape(2, 3)
+    found = RING(jnp.array(NOW - lags))
+    assert found.shape == (2, 3, 2)
+    one_by_one = [[RING(NOW - lag) for lag in row] for row in lags]
+    np.testing.assert_allclose(found, np.array(one_by_one), rtol=1e-14)
+
+
+def test_past_answers_before_the_start():
+    history = filled(3)
+    early = jnp.array([GRID.start - 1.0, GRID.start])
+    np.testing.assert_allclose(history(early), [[0.0, 0.0], cubic(GRID.start)])
+
+
+@pytest.mark.parametrize(
+    ("lag", "taken", "long", "short"),
+    [(LONGEST + 0.01, LONGEST, True, False), (-0.01, 0.0, False, True)],
+)
+def test_lags_out_of_bounds_are_cut_and_marked(lag, taken, long, short):
+    history = filled(LAST)
+    np.testing.assert_allclose(history(NOW - lag), cubic(NOW - taken), rtol=1e-13)
+    assert (bool(history.too_long), bool(history.too_short)) == (long, short)
+
+
+def test_one_bad_lag_of_an_array_is_marked():
+    history = filled(LAST)
+    history(jnp.array([NOW - 1.0, NOW - LONGEST - 1.0]))
+    assert history.too_long
+    assert not history.too_short
+
+
+def test_nan_stays_nan():
+    history = filled(LAST)
+    assert np.all(np.isnan(history(jnp.nan)))
+
+
+@pytest.mark.parametrize(("longest_lag", "rows"), [(2.0, 16), (3.25, 16), (3.5, 32), (0.01, 4)])
+def test_rows_are_a_power_of_two_above_the_longest_lag(longest_lag, rows):
+    assert Grid(0.0, 0.25, longest_lag, 0.0).rows == rows
+
+
+def test_times_do_not_drift():
+    grid = Grid(0.0, 0.1, 1.0, 0.0)
+    assert float(grid.time(jnp.int32(10**7), 0.0, jnp.float64)) == pytest.approx(1e6, rel=1e-15)

@@ -1,0 +1,194 @@
+"""What a delay equation remembers: a ring of past states and slopes, read by interpolation.
+
+The solver writes the state and its slope at every grid point into a ring; between two grid points
+the history is the cubic that meets both states and both slopes, so it is as accurate (order 4) as
+the steps themselves.
+
+Sources: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd edition 1993:
+section II.6 (dense output) and section II.17 (delay equations).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32
+
+__all__ = ["Grid", "History", "Past", "empty_ring", "hermite", "record"]
+
+Past = Callable[[Float[Array, ""]], Float[Array, " n"]]
+"""The state at one time before the start."""
+
+Ring = Float[Array, "rows two_n"]
+"""State and slope side by side; grid point k is in row k modulo rows, a power of two."""
+
+
+class Grid(NamedTuple):
+    """Equidistant times, told from their numbers so that rounding does not accumulate.
+
+    >>> grid = Grid(start=1.0, step=0.5, longest_lag=2.0, slack=0.0)
+    >>> grid.rows, float(grid.time(jnp.int32(3), 0.5, jnp.float32))
+    (8, 2.75)
+    """
+
+    start: float
+    """Time of grid point 0."""
+    step: float
+    """From one grid point to the next."""
+    longest_lag: float
+    """Bound on how far back the history may be asked for."""
+    slack: float
+    """Rounding of a time, in steps: a lag off its bound by less is no fault."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of a ring that holds `longest_lag`."""
+        return 2 ** math.ceil(math.log2(math.ceil(self.longest_lag / self.step) + 3))
+
+    def time(self, number: Int32[Array, ""], ahead: float, dtype: jnp.dtype) -> Float[Array, ""]:
+        """The time `ahead` steps after grid point `number`."""
+        return self.start + self.step * (number.astype(dtype) + ahead)
+
+
+def empty_ring(y: Float[Array, " n"], rows: int) -> Ring:
+    """A ring for states like `y`, all zero.
+
+    >>> empty_ring(jnp.ones(3), 8).shape
+    (8, 6)
+    """
+    return jnp.zeros((rows, 2 * y.shape[0]), y.dtype)
+
+
+def record(
+    ring: Ring, number: Int32[Array, ""], y: Float[Array, " n"], slope: Float[Array, " n"]
+) -> Ring:
+    """The ring with the state and slope of grid point `number` in it.
+
+    >>> record(jnp.zeros((2, 2)), jnp.int32(5), jnp.ones(1), jnp.full(1, 7.0)).tolist()
+    [[0.0, 0.0], [1.0, 7.0]]
+    """
+    row = jnp.concatenate([y, slope])[None]
+    place = number & jnp.int32(ring.shape[0] - 1)
+    return jax.lax.dynamic_update_slice(ring, row, (place, jnp.zeros_like(place)))
+
+
+def hermite(
+    before: Float[Array, "*lags two_n"],
+    after: Float[Array, "*lags two_n"],
+    part: Float[Array, "*lags"],
+    step: float,
+) -> Float[Array, "*lags n"]:
+    """The cubic with the states and slopes of two neighbouring grid points.
+
+    Args:
+        before: state and slope side by side at the earlier point, shape (..., 2 n).
+        after: the same one step later.
+        part: where between them, 0 to 1.
+        step: time from one to the other.
+
+    >>> before, after = jnp.array([0.0, 0.0]), jnp.array([8.0, 12.0])
+    >>> hermite(before, after, jnp.array(0.5), 2.0).tolist()  # t^3 at 1
+    [1.0]
+    """
+    y0, slope0 = jnp.split(before, 2, axis=-1)
+    y1, slope1 = jnp.split(after, 2, axis=-1)
+    u = part[..., None]
+    square = u * u
+    cube = square * u
+    rise = (3 * square - 2 * cube) * (y1 - y0)
+    return y0 + rise + step * ((cube - 2 * square + u) * slope0 + (cube - square) * slope1)
+
+
+class History:
+    """The past state, as a right-hand side asks for it: `history(s)` is y at time s.
+
+    Call it in the right-hand side itself, not inside `jax.vmap`, `jax.jit`, `lax.cond` or
+    `lax.scan` within it: each call leaves a mark by which the solver learns of lags out of
+    bounds, and a mark cannot leave those (JAX then raises `UnexpectedTracerError`). Instead of
+    `vmap`, hand it an array of times.
+
+    Args:
+        ring: states and slopes at the grid points up to `last`, shape (rows, 2 n).
+        last: number of the last known grid point.
+        ahead: steps from there to the time at which the right-hand side is evaluated.
+        grid: times of the grid points.
+        past: the state at one time before `grid.start`, shape () to shape (n,).
+        arriving: whether the right-hand side is evaluated at the end of a step, not at the
+            start of the next: at `grid.start` itself, where the solution may jump or have a
+            kink, `past` then answers.
+
+    >>> grid = Grid(start=0.0, step=1.0, longest_lag=3.0, slack=0.0)
+    >>> ring = record(jnp.zeros((grid.rows, 2)), jnp.int32(0), jnp.zeros(1), jnp.ones(1))
+    >>> ring = record(ring, jnp.int32(1), jnp.ones(1), jnp.ones(1))
+    >>> history = History(ring, jnp.int32(1), 0.0, grid, lambda s: jnp.full(1, 5.0))
+    >>> history(jnp.array([-1.0, 0.0, 0.5, 1.0]))[:, 0].tolist()
+    [5.0, 0.0, 0.5, 1.0]
+    >>> history(1.5).tolist(), bool(history.too_short)
+    ([1.0], True)
+    """
+
+    def __init__(
+        self,
+        ring: Ring,
+        last: Int32[Array, ""],
+        ahead: float,
+        grid: Grid,
+        past: Past,
+        arriving: bool = False,
+    ) -> None:
+        self._ring, self._last, self._ahead, self._grid = ring, last, ahead, grid
+        rounding = grid.slack * grid.step
+        self._first = grid.start + (rounding if arriving else -rounding)
+        self._past = jnp.vectorize(past, signature="()->(n)")
+        self._origin = grid.time(last, 0.0, ring.dtype)
+        self.too_long: Bool[Array, ""] = jnp.zeros((), bool)
+        """Whether any lag so far was longer than `grid.longest_lag`; it was then cut to that."""
+        self.too_short: Bool[Array, ""] = jnp.zeros((), bool)
+        """Whether any time so far was after the last known one; that was then taken."""
+
+    def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The state at past times.
+
+        Args:
+            s: one time, or an array of times of any shape.
+
+        Returns:
+            The state, shape (n,); for an array of times, shape (..., n).
+        """
+        s = jnp.asarray(s, self._ring.dtype)
+        remembered = self._read(self._within(s))
+        before = (s < self._first)[..., None]
+        return jnp.where(before, self._past(jnp.minimum(s, self._first)), remembered)
+
+    def _within(self, s: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
+        """Steps from the last known grid point to `s` (negative), held within bounds."""
+        slack, bound = self._grid.slack, self._grid.longest_lag / self._grid.step
+        offset = (s - self._origin) / self._grid.step
+        late = offset > slack
+        early = offset < self._ahead - bound - slack
+        self.too_short |= jnp.any(late)
+        self.too_long |= jnp.any(early)
+        return jnp.where(late, 0.0, jnp.where(early, self._ahead - bound, offset))
+
+    def _read(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The state `offset` steps from the last known grid point.
+
+        A lag of whole steps falls on a grid point but for rounding, and a compiler that computes
+        `offset` twice may round it twice in different ways. So the choice of the interval changes
+        a little beside the grid points: were it to change on them, the part and the rows could
+        belong to different intervals (seen with XLA on CPU, under `vmap`).
+        """
+        nearest = jnp.floor(offset + self._grid.slack).astype(jnp.int32)
+        back = jnp.minimum(nearest, jnp.int32(-1))
+        part = offset - back.astype(offset.dtype)
+        number = self._last + back
+        return hermite(self._row(number), self._row(number + 1), part, self._grid.step)
+
+    def _row(self, number: Int32[Array, "*lags"]) -> Float[Array, "*lags two_n"]:
+        """State and slope at a grid point; the mask keeps any number inside the ring."""
+        place = number & jnp.int32(self._ring.shape[0] - 1)
+        return self._ring.at[place].get(mode="promise_in_bounds")

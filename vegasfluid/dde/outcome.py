@@ -1,0 +1,66 @@
+"""How a solve ended, and when it first went wrong."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int32
+
+__all__ = ["Fault", "Outcome"]
+
+
+class Outcome(IntEnum):
+    """How a solve ended: the first thing that went wrong, if anything did.
+
+    >>> Outcome(1).name, Outcome.LAG_TOO_SHORT.meaning
+    ('LAG_TOO_LONG', 'a lag reached past the last known time: it is shorter than the step')
+    """
+
+    SUCCESS = 0
+    LAG_TOO_LONG = 1
+    LAG_TOO_SHORT = 2
+    NOT_FINITE = 3
+
+    @property
+    def meaning(self) -> str:
+        """The outcome in words, to be read after "failed at t = ...: "."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Outcome.SUCCESS: "nothing went wrong",
+    Outcome.LAG_TOO_LONG: "a lag was longer than longest_lag",
+    Outcome.LAG_TOO_SHORT: "a lag reached past the last known time: it is shorter than the step",
+    Outcome.NOT_FINITE: "the state was not finite",
+}
+
+
+class Fault(NamedTuple):
+    """The first thing that went wrong in a solve, if anything has."""
+
+    code: Int32[Array, ""]
+    """An `Outcome`."""
+    step: Int32[Array, ""]
+    """The grid point at which it had gone wrong; without meaning after SUCCESS."""
+
+    @classmethod
+    def none(cls) -> Fault:
+        """Nothing went wrong so far.
+
+        >>> int(Fault.none().code)
+        0
+        """
+        return cls(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
+
+    def note(self, outcome: Outcome, seen: Bool[Array, ""], step: Int32[Array, ""]) -> Fault:
+        """The fault so far, or if there is none `outcome` at grid point `step`, if it was seen.
+
+        >>> fault = Fault.none().note(Outcome.NOT_FINITE, jnp.array(True), jnp.int32(7))
+        >>> fault = fault.note(Outcome.LAG_TOO_LONG, jnp.array(True), jnp.int32(8))
+        >>> int(fault.code), int(fault.step)
+        (3, 7)
+        """
+        new = (self.code == jnp.int32(Outcome.SUCCESS)) & seen
+        return Fault(jnp.where(new, jnp.int32(outcome), self.code), jnp.where(new, step, self.step))

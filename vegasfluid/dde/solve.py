@@ -1,0 +1,170 @@
+"""Solve a delay differential equation, and check how the solve ended."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int32, PyTree
+from numpy.typing import ArrayLike
+
+from vegasfluid.dde.history import Grid, Past
+from vegasfluid.dde.outcome import Outcome
+from vegasfluid.dde.runge_kutta import Problem, Project, RightHandSide, check_shape, integrate
+from vegasfluid.errors import InvalidInput, SolveFailed
+
+__all__ = ["Solution", "check", "solve"]
+
+
+class Solution(NamedTuple):
+    """What a solve returns; under `jax.vmap` each array has the batch axis in front."""
+
+    ts: Float[Array, " m"]
+    """The save times."""
+    ys: Float[Array, "m n"]
+    """The states there; the first is y0."""
+    outcome: Int32[Array, ""]
+    """An `Outcome`; unless it is SUCCESS, the states from one step before `time` on are suspect."""
+    time: Float[Array, ""]
+    """End of the step in which it first went wrong; nan after SUCCESS."""
+
+
+def solve(
+    rhs: RightHandSide,
+    y0: Float[ArrayLike, " n"],
+    args: PyTree = None,
+    *,
+    save_at: Float[ArrayLike, " m"],
+    step: float,
+    longest_lag: float,
+    project: Project | None = None,
+    past: Past | None = None,
+) -> Solution:
+    """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0.
+
+    Of order 4 in `step` where the solution is smooth between grid points; a kink of `past`,
+    `project` or a breaking point between them lowers the order. May be compiled (do so if you
+    call it more than once), batched by `jax.vmap`, and differentiated forward and in reverse by
+    `y0`, `args` and what `past` and `project` close over, also through lags that depend on them.
+    (A derivative by something that moves a lag is of order 3; of order 1 if the slope jumps at
+    t0 and t0 plus a lag is no grid point.)
+
+    Args:
+        rhs: dy/dt, shape (n,), of (t, y, history, args). `history(s)` is y at s <= t; `History`
+            says where it may be called.
+        y0: state at t0, shape (n,), floating; its dtype is that of the whole computation.
+        args: handed to `rhs`; any pytree.
+        save_at: times of the saved states, shape (m,), concrete, equally spaced; the first is t0.
+        step: largest step; each interval of `save_at` is cut into equal steps no longer. It must
+            not exceed the shortest lag, and divides a constant lag best.
+        longest_lag: bound on t - s; memory is about `longest_lag / step` states and slopes.
+        project: applied to the state after each step, such as a clamp at zero.
+        past: y at one time s < t0, shape () to shape (n,); None: y0. Is evaluated at
+            t0 as well; if it does not meet y0 there, order 4 needs t0 plus each lag on the grid.
+
+    Returns:
+        The states at the save times, and how it ended. A lag beyond `longest_lag` is cut to it
+        (before t0 `past` answers all the same); a time after the last known grid point to that
+        point; either shows in the outcome.
+
+    Raises:
+        InvalidInput: an argument makes no sense.
+
+    >>> solution = solve(
+    ...     lambda t, y, history, rate: -rate * history(t - 1.0), jnp.ones(1), 1.0,
+    ...     save_at=np.linspace(0.0, 0.75, 4), step=0.05, longest_lag=1.0,
+    ... )
+    >>> [round(float(value), 3) for value in solution.ys[:, 0]]
+    [1.0, 0.75, 0.5, 0.25]
+    """
+    state, times = _checked_state(y0), _checked_times(save_at)
+    step, longest_lag = _positive("step", step), _positive("longest_lag", longest_lag)
+    steps, grid = _grid(times, step, longest_lag, state)
+    problem = Problem(rhs, args, project or (lambda y: y), past or (lambda s: state), grid)
+    _check_functions(problem, state)
+    ys, fault = integrate(problem, state, intervals=len(times) - 1, steps=steps)
+    failed_at = grid.time(fault.step, 0.0, state.dtype)
+    fine = fault.code == jnp.int32(Outcome.SUCCESS)
+    time = jnp.where(fine, jnp.nan, failed_at)
+    return Solution(jnp.asarray(times, state.dtype), ys, fault.code, time)
+
+
+def check(solution: Solution) -> Solution:
+    """The solution, if it is sound; to be called outside `jax.jit`.
+
+    Args:
+        solution: one solution, or a batch of them.
+
+    Raises:
+        SolveFailed: a solve went wrong; the message says how, when, and which of a batch.
+
+    >>> check(solve(
+    ...     lambda t, y, history, args: -history(t - 2.0), jnp.ones(1),
+    ...     save_at=np.linspace(0.0, 4.0, 5), step=0.25, longest_lag=1.0,
+    ... ))
+    Traceback (most recent call last):
+    vegasfluid.errors.SolveFailed: dde.solve failed at t = 0: a lag was longer than longest_lag.
+    """
+    outcome = np.asarray(solution.outcome)
+    failed = np.flatnonzero(outcome)
+    if failed.size == 0:
+        return solution
+    first = failed[0]
+    time = np.asarray(solution.time).flat[first]
+    which = f" (number {first} of {outcome.size}; {failed.size} failed)" if outcome.ndim else ""
+    meaning = Outcome(int(outcome.flat[first])).meaning
+    raise SolveFailed(f"dde.solve failed at t = {time:.6g}{which}: {meaning}.")
+
+
+def _grid(times: np.ndarray, step: float, longest_lag: float, y0: Array) -> tuple[int, Grid]:
+    """Steps an interval, and the grid that they make."""
+    gap = float(times[-1] - times[0]) / (times.size - 1)
+    steps = max(1, math.ceil(gap / step - 1e-9))
+    if steps * (times.size - 1) >= 2**31:
+        raise InvalidInput("dde.solve", "step", "large enough for less than 2**31 steps", step)
+    size = gap / steps
+    latest = float(np.abs(times).max()) + longest_lag
+    slack = 16 * float(jnp.finfo(y0.dtype).eps) * latest / size
+    if slack > 0.5:
+        allowed = f"above {2 * slack * size:.3g}, for times up to {latest:g} in {y0.dtype}"
+        raise InvalidInput("dde.solve", "step", allowed, step)
+    return steps, Grid(float(times[0]), size, longest_lag, slack)
+
+
+def _positive(name: str, value: float) -> float:
+    if not 0 < value < math.inf:
+        raise InvalidInput("dde.solve", name, "above 0 and finite", value)
+    return float(value)
+
+
+def _checked_state(y0: Float[ArrayLike, " n"]) -> Array:
+    state = jnp.asarray(y0)
+    if state.ndim != 1 or not state.size or not jnp.issubdtype(state.dtype, jnp.floating):
+        given = f"shape {state.shape} of {state.dtype}"
+        raise InvalidInput("dde.solve", "y0", "one-dimensional, floating and not empty", given)
+    return state
+
+
+def _checked_times(save_at: Float[ArrayLike, " m"]) -> np.ndarray:
+    """The save times, if they are two or more and increase by equal amounts."""
+    times = np.asarray(save_at, dtype=float)
+    if times.ndim != 1 or times.size < 2 or not np.all(np.isfinite(times)):
+        raise InvalidInput("dde.solve", "save_at", "two or more finite times", times.tolist())
+    gaps = np.diff(times)
+    if np.any(gaps <= 0):
+        raise InvalidInput("dde.solve", "save_at", "increasing", times.tolist())
+    rounding = 1e-9 * gaps.mean() + 8 * np.finfo(float).eps * np.abs(times).max()
+    if np.ptp(gaps) > rounding:
+        given = f"{gaps.min():g} to {gaps.max():g} apart"
+        raise InvalidInput("dde.solve", "save_at", "equally spaced", given)
+    return times
+
+
+def _check_functions(problem: Problem, y0: Array) -> None:
+    """Refuse a `past` or `project` that returns another shape than the state's."""
+    some_time = jax.ShapeDtypeStruct((), y0.dtype)
+    check_shape("past", jax.eval_shape(problem.past, some_time), y0.shape)
+    check_shape("project", jax.eval_shape(problem.project, y0), y0.shape)
