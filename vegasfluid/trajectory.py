@@ -1,0 +1,113 @@
+"""What both simulators return: labelled arrays over time, flow class, flow and link.
+
+A trajectory is an `xarray.Dataset`. Counters run from the start, so that a mean over any window
+is a difference. Attributes hold units, engine, seed, model and version; `to_netcdf` saves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from vegasfluid.network import Network
+
+__all__ = ["CLASS_VARIABLES", "LINK_VARIABLES", "Variable", "make_trajectory", "package_version"]
+
+
+class Variable(NamedTuple):
+    """What a variable of a trajectory means."""
+
+    meaning: str
+    units: str
+
+
+CLASS_VARIABLES = {
+    "cwnd": Variable("congestion window, mean of the class", "packets"),
+    "rtt": Variable("round-trip time, mean of the class", "s"),
+    "delivered": Variable("packets delivered once since the start, mean of the class", "packets"),
+    "sent": Variable("packets sent since the start, mean of the class", "packets"),
+    "dropped": Variable("packets dropped since the start, mean of the class", "packets"),
+    "retransmitted": Variable("packets resent since the start, mean of the class", "packets"),
+    "timeouts": Variable("retransmission timeouts since the start, sum of the class", "1"),
+}
+"""Variables over (time, flow_class)."""
+
+LINK_VARIABLES = {
+    "queue": Variable("packets waiting, without the one in transmission", "packets"),
+    "avg_queue": Variable("the queue law's average of the queue", "packets"),
+    "admitted": Variable("packets admitted since the start", "packets"),
+    "lost": Variable("packets dropped since the start", "packets"),
+    "waited": Variable("waiting time of all packets since the start", "packets s"),
+    "capacity": Variable("packets that the link sends", "packets/s"),
+}
+"""Variables over (time, link); the capacity over (link)."""
+
+
+def package_version() -> str:
+    """The version of vegasfluid that runs."""
+    try:
+        return version("vegasfluid")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return "unknown"
+
+
+def make_trajectory(
+    network: Network,
+    times: np.ndarray,
+    flows: Mapping[str, np.ndarray],
+    links: Mapping[str, np.ndarray],
+    attributes: Mapping[str, object],
+) -> xr.Dataset:
+    """Label the arrays of a run.
+
+    Args:
+        network: what was simulated.
+        times: (time,) s.
+        flows: arrays (time, flow) by names of CLASS_VARIABLES, of which the class means are kept.
+        links: arrays (time, link) by names of LINK_VARIABLES.
+        attributes: engine, seed, warm-up and what else describes the run.
+    """
+    names = list(network.flows)
+    counts = [flows.count for flows in network.flows.values()]
+    capacity = [float(link.capacity) for link in network.links.values()]
+    classes = {name: class_means(counts, data) for name, data in flows.items()}
+    classes["timeouts"] *= counts
+    variables = {
+        **{name: (("time", "flow_class"), data) for name, data in classes.items()},
+        **{name: (("time", "link"), data) for name, data in links.items()},
+        "flow_delivered": (("time", "flow"), flows["delivered"]),
+        "capacity": (("link",), capacity),
+    }
+    data = xr.Dataset(
+        variables,
+        coords={
+            "time": times,
+            "flow_class": names,
+            "link": list(network.links),
+            "count": ("flow_class", counts),
+            "class_of_flow": ("flow", np.repeat(names, counts)),
+        },
+        attrs={"vegasfluid_version": package_version(), **attributes},
+    )
+    return describe(data)
+
+
+def class_means(counts: Sequence[int], values: np.ndarray) -> np.ndarray:
+    """The mean over the flows of each class: (time, flow) to (time, flow_class)."""
+    starts = np.cumsum([0, *counts[:-1]])
+    return np.add.reduceat(values, starts, axis=1) / counts
+
+
+def describe(data: xr.Dataset) -> xr.Dataset:
+    """Write units and meanings into the attributes of every variable."""
+    known = CLASS_VARIABLES | LINK_VARIABLES
+    known["flow_delivered"] = Variable("packets delivered once since the start", "packets")
+    known["time"] = Variable("simulated time", "s")
+    for name, meant in known.items():
+        if name in data.variables:
+            data[name].attrs.update(long_name=meant.meaning, units=meant.units)
+    return data
