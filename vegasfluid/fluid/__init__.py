@@ -1,0 +1,12 @@
+"""The fluid simulator: delay differential equations of windows and a queue, in JAX.
+
+Importing it turns on JAX's 64-bit floats: a run of 200 s in steps of milliseconds needs them.
+"""
+
+import jax
+
+from vegasfluid.fluid.simulate import simulate_fluid
+
+__all__ = ["simulate_fluid"]
+
+jax.config.update("jax_enable_x64", True)

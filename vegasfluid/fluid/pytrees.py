@@ -1,0 +1,32 @@
+"""Values as JAX sees them: quantities are leaves, everything else is structure.
+
+Laws and queues are plain frozen dataclasses that know nothing of JAX. Registered here, they can be
+handed to compiled functions, batched over their parameters and differentiated in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+
+import jax
+
+from vegasfluid.aqm import queue_laws
+from vegasfluid.congestion import window_laws
+from vegasfluid.quantities import Value, unit_of
+
+__all__ = ["register_values"]
+
+
+@cache
+def _register(kind: type[Value]) -> None:
+    names = [field.name for field in fields(kind)]
+    leaves = [name for name in names if unit_of(kind, name)]
+    structure = [name for name in names if name not in leaves]
+    jax.tree_util.register_dataclass(kind, data_fields=leaves, meta_fields=structure)
+
+
+def register_values() -> None:
+    """Make every window law and queue law a JAX pytree; more than once does no harm."""
+    for kind in (*window_laws().values(), *queue_laws().values()):
+        _register(kind)
