@@ -1,0 +1,175 @@
+"""Read, written, read again: the same model, to the last bit and in the same order."""
+
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.model import Model
+from vegasfluid.modelfile import dump, load, parse
+from vegasfluid.modelfile.edge import from_edge, to_edge
+from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.quantities import mbps, ms, unit_of
+from vegasfluid.traffic.bulk import Bulk
+from vegasfluid.traffic.cbr import Cbr
+from vegasfluid.traffic.on_off import OnOff
+from vegasfluid.traffic.poisson import Poisson
+from vegasfluid.traffic.sessions import Sessions
+
+MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.toml"))
+
+positive = st.floats(1e-9, 1e9)
+non_negative = st.one_of(st.just(0.0), positive)
+names = st.text(st.characters(codec="utf-8"), max_size=8)
+
+reds = st.builds(
+    lambda low, more, **others: Red(low, low + 1 + more, **others),
+    st.floats(0, 1e6),
+    st.floats(0, 1e6),
+    max_drop=st.floats(0, 1, exclude_min=True),
+    weight=st.floats(0, 1, exclude_min=True, exclude_max=True),
+    gentle=st.booleans(),
+    wait=st.booleans(),
+)
+laws = st.one_of(
+    st.just(Reno()),
+    st.builds(Vegas, dialect=st.sampled_from(["brakmo", "ns2", "linux"])),
+    st.builds(
+        lambda low, more, **others: Vegas(low, low + more, **others),
+        positive,
+        non_negative,
+        gamma=positive,
+        softness=positive,
+    ),
+)
+above_one = st.floats(1, 1e3, exclude_min=True)
+traffics = st.one_of(
+    st.just(Bulk()),
+    st.builds(Cbr, positive),
+    st.builds(Poisson, positive),
+    st.builds(OnOff, positive, positive, positive, above_one),
+    st.builds(Sessions, positive, positive, above_one),
+)
+
+
+@st.composite
+def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
+    count = draw(st.integers(1, 5))
+
+    def each(values: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[float, ...]]:
+        return st.lists(values, min_size=count, max_size=count).map(tuple)
+
+    propagation: dict[str, Any] = draw(
+        st.one_of(
+            st.fixed_dictionaries({"access_delay": non_negative}),
+            st.fixed_dictionaries({"base_rtt": st.one_of(positive, each(positive))}),
+        )
+    )
+    path = st.lists(st.sampled_from(links), min_size=1, max_size=3).map(tuple)
+    return Flows(
+        count,
+        draw(laws),
+        access=draw(st.none() | positive),
+        start=draw(st.one_of(non_negative, each(non_negative), st.builds(Spread, non_negative))),
+        traffic=draw(traffics),
+        direction=draw(st.sampled_from(["forward", "reverse"])),
+        path=draw(path if len(links) > 1 else st.none() | path),
+        max_window=draw(st.floats(1, 1e6)),
+        initial_window=draw(st.floats(1, 100)),
+        initial_ssthresh=draw(st.floats(2, 1e6)),
+        min_rto=draw(positive),
+        **propagation,
+    )
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    link = st.builds(
+        Link,
+        positive,
+        st.floats(1, 1e6),
+        aqm=st.one_of(st.just(DropTail()), reds),
+        delay=non_negative,
+        jitter=non_negative,
+        jitter_reorders=st.booleans(),
+    )
+    links = draw(st.one_of(link, st.dictionaries(names, link, min_size=1, max_size=3)))
+    link_names = ["bottleneck"] if isinstance(links, Link) else list(links)
+    flows = draw(st.dictionaries(names, flow_classes(link_names), min_size=1, max_size=3))
+    event = st.builds(
+        Event,
+        non_negative,
+        st.sampled_from(["access", *link_names]),
+        non_negative,
+        st.none() | st.sampled_from(list(flows)),
+    )
+    events = sorted(draw(st.lists(event, max_size=3)), key=lambda one: one.at)
+    sizes = st.integers(1, 10_000)
+    return Network(links, flows, draw(sizes), draw(sizes), tuple(events))
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Model:
+    duration = draw(positive)
+    share = draw(st.floats(0, 0.99))
+    return Model(draw(networks()), duration, share * duration, draw(names), draw(names))
+
+
+@given(models())
+def test_any_model(model: Model) -> None:
+    again = parse(dump(model))
+    assert again == model
+    assert list(again.network.flows) == list(model.network.flows)
+    assert list(again.network.links) == list(model.network.links)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.name)
+def test_every_model_of_the_package(path: Path) -> None:
+    model = load(path)
+    assert parse(dump(model)) == model
+    assert dump(parse(dump(model))) == dump(model)
+
+
+def test_there_are_models() -> None:
+    assert len(MODELS) >= 4
+
+
+@given(st.floats(1e-12, 1e12))
+def test_any_delay_can_be_written_in_milliseconds(seconds: float) -> None:
+    unit = unit_of(Link, "delay")
+    assert from_edge(to_edge(seconds, unit, 1500), unit, 1500) == seconds
+
+
+@given(st.floats(1e-6, 1e12), st.integers(1, 65_535))
+@example(1.0, 249)  # 0.001992 Mbit/s, which float arithmetic turns into 0.9999999999999999
+def test_any_rate_can_be_written_in_mbps(rate: float, packet_bytes: int) -> None:
+    unit = unit_of(Link, "capacity")
+    assert from_edge(to_edge(rate, unit, packet_bytes), unit, packet_bytes) == rate
+
+
+@given(st.integers(1, 10**9), st.integers(0, 6))
+def test_what_a_person_writes_is_written_back(digits: int, places: int) -> None:
+    """A decimal of at most 15 digits survives, so a file does not fray when it is rewritten."""
+    written = digits / 10**places
+    for name, inside in (("delay", ms(written)), ("capacity", mbps(written, 1500))):
+        assert float(to_edge(inside, unit_of(Link, name), 1500)) == pytest.approx(
+            written, rel=1e-15
+        )
+
+
+def test_a_delay_that_is_no_float_of_milliseconds() -> None:
+    """Just above 1.1 s floats lie closer together than thousandths of floats do."""
+    stranded = [1.1 + step * 2**-52 for step in range(50)]
+    reached = [value * 1000 / 1000 == value for value in stranded]
+    assert not all(reached)
+    unit = unit_of(Link, "delay")
+    assert [from_edge(to_edge(value, unit, 1500), unit, 1500) for value in stranded] == stranded

@@ -1,0 +1,41 @@
+"""A model: a network, and how long to watch it. What a model file describes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from vegasfluid.network import Network
+from vegasfluid.quantities import Positive, Seconds, Value, require_ordered
+
+__all__ = ["Model"]
+
+
+@dataclass(frozen=True)
+class Model(Value):
+    """A network, the time to simulate, and what the model shows.
+
+    Raises:
+        InvalidInput: for a duration that is not above 0, or a warm-up that is not below it.
+
+    >>> from vegasfluid.congestion.reno import Reno
+    >>> from vegasfluid.network import Flows, Link
+    >>> network = Network(Link(1000.0, 100), {"reno": Flows(5, Reno(), base_rtt=0.04)})
+    >>> Model(network, duration=200, warmup=50).title
+    ''
+    """
+
+    network: Network
+    """What is connected to what."""
+    duration: Annotated[Seconds, Positive]
+    """Simulated time."""
+    warmup: Seconds = 0.0
+    """Time at the start that is left out of every mean."""
+    title: str = ""
+    """What the model shows, in a few words."""
+    source: str = ""
+    """Where its numbers are from."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_ordered(self, "warmup", "duration", strict=True)

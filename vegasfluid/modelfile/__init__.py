@@ -1,0 +1,15 @@
+"""Model files: TOML that describes one network and its flows.
+
+A key is the name of a field with its unit, `base_rtt_ms` for the field `base_rtt: Delay`, and is
+derived from the value classes: a new law or kind of traffic needs no change here. Reading never
+runs code from the file, and what makes no sense is refused in one line.
+
+Sources:
+    TOML 1.0.0, https://toml.io/en/v1.0.0.
+"""
+
+from vegasfluid.modelfile.read import load, parse
+from vegasfluid.modelfile.refusals import ModelFileError
+from vegasfluid.modelfile.write import dump
+
+__all__ = ["ModelFileError", "dump", "load", "parse"]
