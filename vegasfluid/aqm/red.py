@@ -1,9 +1,9 @@
 """Random early detection: drop with a probability that follows an average of the queue.
 
 The probability that packets *see* is not the curve between the thresholds, because drops are
-spaced: with p_b from the curve, the gaps between drops are uniform over 1..1/p_b (`wait` false)
-or over 1/p_b..2/p_b (`wait` true). The mean gap gives the share of packets dropped:
-2 p_b / (1 + p_b) and 2 p_b / (3 - p_b), about 2 and 2/3 times the curve. (Fluid papers assume
+spaced: with p_b from the curve, the gaps between drops are uniform over 1..1/p_b - 1 (`wait`
+false) or over 1/p_b..2/p_b - 1 (`wait` true). The mean gap gives the share of packets dropped:
+2 p_b (at most 1) and 2 p_b / (3 - p_b), about 2 and 2/3 times the curve. (Fluid papers assume
 independent drops, factor 1.)
 
 Sources:
@@ -121,7 +121,7 @@ class Red(AbstractQueueLaw):
     def drop_prob(self, seen: QueueState) -> Any:
         """The share of packets dropped at the present average: the curve, with its spacing."""
         prob = self.curve(seen.avg_queue)
-        return 2 * prob / (3 - prob) if self.wait else 2 * prob / (1 + prob)
+        return 2 * prob / (3 - prob) if self.wait else smooth.minimum(2 * prob, 1.0)
 
     def averaging(self, seen: QueueState) -> Any:
         """A sample for each packet time of the link, idle or busy: rate -C ln(1 - weight)."""

@@ -30,7 +30,7 @@ class Groups(NamedTuple):
     Args:
         count: flows.
         base_rtt: round-trip time with nothing in the queue, s.
-        start: when they start, s; for random starts the mean.
+        start: when they send their first data, s; for random starts the mean.
         access: packets/s.
         initial_window: packets.
         initial_ssthresh: packets.
@@ -97,14 +97,15 @@ def start_of_flows(flows: Flows) -> tuple[Any, ...]:
 
 
 def alike(network: Network, name: str) -> list[tuple[Any, Any, list[int]]]:
-    """The distinct (base RTT, start) of a class, with the numbers of the flows that have them."""
+    """The distinct (base RTT, first data) of a class, with the numbers of their flows."""
     found: dict[tuple[Any, Any], list[int]] = {}
     flows = network.flows[name]
     pairs = zip(network.base_rtts(name), start_of_flows(flows), strict=True)
     for number, (rtt, start) in enumerate(pairs):
         found.setdefault((_key(rtt), _key(start)), []).append(number)
     rtts, starts = network.base_rtts(name), start_of_flows(flows)
-    return [(rtts[which[0]], starts[which[0]], which) for which in found.values()]
+    firsts = [(rtts[which[0]], starts[which[0]], which) for which in found.values()]
+    return [(rtt, start + rtt, which) for rtt, start, which in firsts]  # after the handshake
 
 
 def _key(value: Any) -> Any:

@@ -9,6 +9,7 @@ only, so ours is a folder for each hash of all the sources that went in.
 from __future__ import annotations
 
 import contextlib
+import dis
 import hashlib
 import inspect
 import threading
@@ -56,6 +57,12 @@ def bindings(rules: Sequence[PacketRules], admission: AdmissionRule) -> dict[str
     }
 
 
+def globals_of(function: FunctionType) -> set[str]:
+    """The global names that a function reads (its attributes have names, too)."""
+    read = dis.get_instructions(function)
+    return {instruction.argval for instruction in read if instruction.opname == "LOAD_GLOBAL"}
+
+
 def rebound(
     function: FunctionType,
     bound: dict[str, Callable],
@@ -65,7 +72,7 @@ def rebound(
     """A copy of `function` whose callees are copies too, each passed through `translate`."""
     if function not in done:
         namespace = dict(function.__globals__)
-        for name in function.__code__.co_names:
+        for name in globals_of(function):
             callee = bound.get(name, namespace.get(name))
             if isinstance(callee, FunctionType):
                 namespace[name] = rebound(callee, bound, translate, done)

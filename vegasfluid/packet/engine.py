@@ -32,7 +32,17 @@ on_duplicate_ack: Callable[..., int]
 on_timeout: Callable[..., None]
 drops: Callable[..., int]
 
-SELDOM = ("fire_timer", "note", "build", "on_timeout", "on_duplicate_ack")
+NEVER = np.iinfo(np.int64).max
+
+SELDOM = (
+    "fire_timer",
+    "note_flow",
+    "note_link",
+    "finish",
+    "start",
+    "on_timeout",
+    "on_duplicate_ack",
+)
 """Functions that few packets reach: called, not inlined, which halves the time to compile."""
 
 Records = Any
@@ -84,9 +94,10 @@ def obey(flow: Any, rings: Any, f: int, action: int, now: int) -> None:
             flow.next_seq += 1
 
 
-def fire_timer(flow: Any, rings: Any, f: int) -> None:
+def fire_timer(flow: Any, rings: Any, f: int, journal: Any) -> None:
     """The retransmission timer: let the law restart, back off, go back to the oldest packet."""
     now = flow.deadline
+    note_flow(flow, f, now, journal)
     flow.timeouts += 1
     on_timeout(flow.law, flow, now)
     flow.next_seq = flow.una
@@ -114,8 +125,6 @@ def forget_send_times(flow: Any, rings: Any, f: int, first: int) -> None:
 
 def acknowledge(flow: Any, rings: Any, f: int, now: int) -> None:
     """The sender receives the ACK of everything below `flow.expected`."""
-    while flow.deadline < now:
-        fire_timer(flow, rings, f)
     first = flow.una
     acked = flow.expected - first
     if acked > 0:
@@ -129,6 +138,8 @@ def acknowledge(flow: Any, rings: Any, f: int, now: int) -> None:
             note_send_times(flow, rings, f)
             forget_send_times(flow, rings, f, first)
         action = on_ack(flow.law, flow, now, acked)
+        if first == 0:  # the first packet stands for the handshake: its ACK opens no window
+            flow.cwnd = flow.initial_window
     else:
         if flow.keeps_send_times:
             note_send_times(flow, rings, f)
@@ -193,7 +204,9 @@ def next_event(flow: Any, rings: Any, f: int) -> int:
     return rings.arrivals[f, flow.head & (rings.arrivals.shape[1] - 1)].time
 
 
-def arrive(flow: Any, link: Any, rings: Any, f: int, now: int, generator: np.ndarray) -> None:
+def arrive(
+    flow: Any, link: Any, rings: Any, f: int, now: int, generator: np.ndarray, journal: Any
+) -> None:
     """A packet reaches the queue; if it is admitted, follow it until its ACK is processed."""
     mask = rings.arrivals.shape[1] - 1
     seq = rings.arrivals[f, flow.head & mask].seq
@@ -202,8 +215,13 @@ def arrive(flow: Any, link: Any, rings: Any, f: int, now: int, generator: np.nda
         flow.dropped += 1
         return
     flow.exit_free = max(link.free + flow.exit_delay, flow.exit_free) + flow.exit_service
+    back = flow.exit_free + flow.return_delay
+    while flow.deadline < back:
+        fire_timer(flow, rings, f, journal)
+    if flow.note_at < back:
+        note_flow(flow, f, back, journal)
     receive(flow, rings, f, seq)
-    acknowledge(flow, rings, f, flow.exit_free + flow.return_delay)
+    acknowledge(flow, rings, f, back)
 
 
 def overflows(flow: Any, slots: int) -> bool:
@@ -212,10 +230,13 @@ def overflows(flow: Any, slots: int) -> bool:
     return window >= slots - 1 or flow.tail - flow.head >= slots
 
 
-def note(flows: Records, link: Any, now: int, flow_samples: Any, link_sample: Any) -> None:
-    """Write down the state of every flow and of the link."""
-    for f in range(flows.shape[0]):
-        flow, sample = flows[f], flow_samples[f]
+def note_flow(flow: Any, f: int, now: int, journal: Any) -> None:
+    """Write down the sender for all sample times before `now`, on its own clock.
+
+    Its ACKs are processed ahead of the link's time, so the samples are taken as they pass.
+    """
+    while flow.note_at < now:
+        sample = journal.flows[flow.noted, f]
         sample.sent = flow.sent
         sample.delivered = flow.delivered
         sample.dropped = flow.dropped
@@ -223,12 +244,36 @@ def note(flows: Records, link: Any, now: int, flow_samples: Any, link_sample: An
         sample.timeouts = flow.timeouts
         sample.cwnd = flow.cwnd
         sample.rtt = float(flow.srtt)
-    link_sample.admitted = link.admitted
-    link_sample.early = link.early
-    link_sample.full = link.full
-    link_sample.waited = link.waited
-    link_sample.avg_queue = link.avg_queue
-    link_sample.queue = max((link.free - now + link.service - 1) // link.service - 1, 0)
+        flow.noted += 1
+        flow.note_at = NEVER
+        if flow.noted < journal.times.shape[0]:
+            flow.note_at = journal.times[flow.noted]
+
+
+def note_link(link: Any, noted: int, journal: Any) -> None:
+    """Write down the link at one sample time."""
+    sample, now = journal.link[noted], journal.times[noted]
+    sample.admitted = link.admitted
+    sample.early = link.early
+    sample.full = link.full
+    sample.waited = link.waited
+    sample.avg_queue = link.avg_queue
+    sample.queue = max((link.free - now + link.service - 1) // link.service - 1, 0)
+
+
+def finish(flows: Records, journal: Any) -> None:
+    """Write down the senders that have nothing more to process before the last sample time."""
+    for f in range(flows.shape[0]):
+        note_flow(flows[f], f, NEVER, journal)
+
+
+def start(flows: Records, rings: Any, journal: Any, heap: np.ndarray) -> None:
+    """Send the first window of every flow, and order the schedule."""
+    for f in range(flows.shape[0]):
+        flows[f].note_at = journal.times[0]
+        send_window(flows[f], rings, f, flows[f].start)
+        flows[f].key = next_event(flows[f], rings, f)
+    build(heap, flows)
 
 
 def run(
@@ -236,9 +281,7 @@ def run(
     link: Any,
     rings: Any,
     generator: np.ndarray,
-    times: np.ndarray,
-    flow_samples: Records,
-    link_samples: Records,
+    journal: Any,
     heap: np.ndarray,
 ) -> int:
     """Run all flows until the last sample time.
@@ -248,32 +291,28 @@ def run(
         link: one record of LINK with the queue law's fields.
         rings: arrays of shape (flows, slots), slots a power of two.
         generator: (2,) state of the random numbers.
-        times: (samples,) increasing sample times, ps.
-        flow_samples: (samples, flows) records of FLOW_SAMPLE, written.
-        link_samples: (samples,) records of LINK_SAMPLE, written.
+        journal: sample times, and the samples, which are written.
         heap: (flows,) the numbers of the flows; the schedule.
 
     Returns:
         COMPLETED or RING_FULL.
     """
-    for f in range(flows.shape[0]):
-        send_window(flows[f], rings, f, flows[f].start)
-        flows[f].key = next_event(flows[f], rings, f)
-    build(heap, flows)
+    start(flows, rings, journal, heap)
     noted = 0
     while True:
         f = heap[0]
         flow = flows[f]
         now = flow.key
-        while now > times[noted]:
-            note(flows, link, times[noted], flow_samples[noted], link_samples[noted])
+        while now > journal.times[noted]:
+            note_link(link, noted, journal)
             noted += 1
-            if noted == times.shape[0]:
+            if noted == journal.times.shape[0]:
+                finish(flows, journal)
                 return COMPLETED
         if flow.head == flow.tail:
-            fire_timer(flow, rings, f)
+            fire_timer(flow, rings, f, journal)
         else:
-            arrive(flow, link, rings, f, now, generator)
+            arrive(flow, link, rings, f, now, generator, journal)
         if overflows(flow, rings.arrivals.shape[1]):
             return RING_FULL
         flow.key = next_event(flow, rings, f)

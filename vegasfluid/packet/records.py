@@ -18,6 +18,7 @@ __all__ = [
     "LINK",
     "LINK_SAMPLE",
     "PICOSECONDS",
+    "Journal",
     "Rings",
     "make_rings",
     "picoseconds",
@@ -40,8 +41,8 @@ FLOW = _fields(
     " una next_seq max_seq duplicates inflation recover in_recovery law keeps_send_times"
     " deadline srtt rttvar rto min_rto backoff timed_seq timed_at"
     " acked_sent_at acked_transmissions oldest_sent_at oldest_transmissions expected"
-    " sent delivered dropped retransmitted timeouts",
-    real="cwnd ssthresh max_window",
+    " sent delivered dropped retransmitted timeouts noted note_at",
+    real="cwnd ssthresh max_window initial_window",
 )
 """Fields of a flow.
 
@@ -50,7 +51,8 @@ queue), `exit_delay` (from the link to the last hop), `return_delay` (of the ACK
 that hop is idle again). Sender, in packets: `una` (oldest not acknowledged), `next_seq`,
 `max_seq` (sent so far), `cwnd`, `ssthresh`, `max_window`, `inflation` (duplicate ACKs counted as
 window), `recover` (`max_seq` at the last loss). Receiver: `expected`. Schedule: `key` (the next
-event), `head` and `tail` of the ring of packets under way to the queue.
+event), `head` and `tail` of the ring of packets under way to the queue. Journal: `noted` (samples
+so far) and `note_at` (the time of the next, ps).
 """
 
 LINK = _fields(
@@ -61,6 +63,20 @@ LINK = _fields(
 (packets), counters of packets admitted and dropped early or at a full buffer, `waited` (the sum
 of waiting times, ps), and for the queue law `avg_queue` (packets), `count` (packets since the
 last drop), `above`, `coin` (a fresh uniform number) and `tossed` (whether it was used)."""
+
+
+class Journal(NamedTuple):
+    """Where a run is written down.
+
+    Args:
+        times: (samples,) increasing sample times, ps.
+        flows: (samples, flows) records of FLOW_SAMPLE.
+        link: (samples,) records of LINK_SAMPLE.
+    """
+
+    times: np.ndarray
+    flows: np.ndarray
+    link: np.ndarray
 
 
 class Rings(NamedTuple):
@@ -82,7 +98,7 @@ class Rings(NamedTuple):
 def make_rings(flows: int, slots: int) -> Rings:
     """Empty rings."""
     return Rings(
-        np.zeros((flows, slots), ARRIVAL),
+        np.zeros((flows, slots), ARRIVAL).view(np.recarray),
         np.zeros((flows, slots), np.int64),
         np.zeros((flows, slots), np.int32),
         np.zeros((flows, slots), np.uint8),

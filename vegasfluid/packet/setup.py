@@ -90,7 +90,7 @@ def fill_class(records: np.ndarray, network: Network, flows: Flows, starts: np.n
     records["rto"] = picoseconds(INITIAL_RTO)
     records["deadline"] = records["start"] + records["rto"]
     records["min_rto"] = picoseconds(flows.min_rto)
-    records["cwnd"] = flows.initial_window
+    records["cwnd"] = records["initial_window"] = flows.initial_window
     records["ssthresh"] = flows.initial_ssthresh
     records["max_window"] = int(flows.max_window)
     records["backoff"] = 1

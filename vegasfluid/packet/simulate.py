@@ -12,7 +12,14 @@ from vegasfluid.errors import SolveFailed
 from vegasfluid.network import Network
 from vegasfluid.packet import engine
 from vegasfluid.packet.compiler import compiled
-from vegasfluid.packet.records import FLOW_SAMPLE, LINK_SAMPLE, PICOSECONDS, make_rings, picoseconds
+from vegasfluid.packet.records import (
+    FLOW_SAMPLE,
+    LINK_SAMPLE,
+    PICOSECONDS,
+    Journal,
+    make_rings,
+    picoseconds,
+)
 from vegasfluid.packet.setup import Start, prepare
 from vegasfluid.times import check_times
 from vegasfluid.trajectory import make_trajectory
@@ -49,20 +56,21 @@ def execute(
     while slots <= MOST_SLOTS:
         begin = start()
         number = begin.flows.shape[0]
-        flow_samples = np.zeros((len(times), number), FLOW_SAMPLE).view(np.recarray)
-        link_samples = np.zeros(len(times), LINK_SAMPLE).view(np.recarray)
+        journal = Journal(
+            ticks,
+            np.zeros((len(times), number), FLOW_SAMPLE).view(np.recarray),
+            np.zeros(len(times), LINK_SAMPLE).view(np.recarray),
+        )
         outcome = kernel(
             begin.flows.view(np.recarray),
             begin.link.view(np.recarray)[0],
             make_rings(number, slots),
             begin.generator,
-            ticks,
-            flow_samples,
-            link_samples,
+            journal,
             np.arange(number),
         )
         if outcome == engine.COMPLETED:
-            return flow_samples, link_samples
+            return journal.flows, journal.link
         slots *= 2
     raise SolveFailed(f"a flow had more than {MOST_SLOTS} packets in flight; set max_window.")
 

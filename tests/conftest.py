@@ -1,0 +1,38 @@
+"""What all tests share: a fresh folder for compiled code, JAX's settings, the reference runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORKER = "PYTEST_XDIST_WORKER" in os.environ
+if not WORKER:  # the workers inherit the folder, so a run compiles each kernel once
+    os.environ["VEGASFLUID_CACHE_DIR"] = tempfile.mkdtemp(prefix="vegasfluid-tests-")
+
+import jax  # noqa: E402 (after the folder is chosen)
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "ns2" / "runs.jsonl"
+
+
+def pytest_unconfigure() -> None:
+    """The first process removes the folder when the run is over."""
+    if not WORKER:
+        shutil.rmtree(os.environ["VEGASFLUID_CACHE_DIR"], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def reference() -> dict[str, dict[str, Any]]:
+    """The reference runs of ns-2.35 by name of the scenario."""
+    if not REFERENCE.is_file():
+        pytest.skip(f"the reference runs are not here: {REFERENCE}")
+    runs = (json.loads(line) for line in REFERENCE.read_text().splitlines())
+    return {run["scenario"]["name"]: run for run in runs}
