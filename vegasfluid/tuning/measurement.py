@@ -1,0 +1,118 @@
+"""Measure a network on the packet simulator over independent seeds, several at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from scipy.special import stdtrit
+
+from vegasfluid import metrics
+from vegasfluid.network import Network
+from vegasfluid.packet import simulate_packets
+
+__all__ = ["Measurement", "measure", "summary"]
+
+CONFIDENCE = 0.95
+SAMPLES = 5
+"""A measurement needs the counters at the warm-up and at the end only."""
+
+
+def summary(run: xr.Dataset, tuned: str) -> dict[str, float]:
+    """The numbers by which a run is judged, by their names in the results.
+
+    Args:
+        run: a trajectory of a network with one link.
+        tuned: the class whose flows are in the numerator of the ratio.
+    """
+    return {
+        "ratio": metrics.ratio(run, tuned),
+        "jain_index": metrics.jain_index(run),
+        "utilisation": float(metrics.utilisation(run)[0]),
+        "queue_packets": float(metrics.mean_queue(run)[0]),
+        "queueing_delay_s": float(metrics.queueing_delay(run)[0]),
+        "drop_share": float(metrics.drop_share(run)[0]),
+        "retransmit_share": _mean_of_flows(run, metrics.retransmit_share(run)),
+    }
+
+
+def _mean_of_flows(run: xr.Dataset, of_class: xr.DataArray) -> float:
+    count = run["count"]
+    return float((of_class * count).sum() / count.sum())
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the packet simulator says about one network.
+
+    Args:
+        runs: one summary a seed.
+    """
+
+    runs: tuple[dict[str, float], ...]
+
+    @property
+    def log_ratios(self) -> np.ndarray:
+        """Log of the ratio of each run; (runs,)."""
+        smallest = 1e-12
+        return np.log([max(run["ratio"], smallest) for run in self.runs])
+
+    @property
+    def ratio(self) -> float:
+        """Geometric mean of the ratio over the runs."""
+        return float(np.exp(self.log_ratios.mean()))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the ratio (Student's t on its logarithm)."""
+        logs = self.log_ratios
+        if len(logs) < 2:
+            return 0.0, float("inf")
+        error = logs.std(ddof=1) / np.sqrt(len(logs))
+        half = float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)) * error
+        return float(np.exp(logs.mean() - half)), float(np.exp(logs.mean() + half))
+
+    def holds(self, goal: float) -> bool:
+        """Whether the confidence interval holds a ratio."""
+        low, high = self.interval
+        return low <= goal <= high
+
+    def means(self) -> dict[str, float]:
+        """Every number of the summaries, mean over the runs; the ratio by its geometric mean."""
+        names = self.runs[0]
+        return {name: float(np.mean([run[name] for run in self.runs])) for name in names} | {
+            "ratio": self.ratio
+        }
+
+
+def workers() -> int:
+    """As many runs at a time as there are processors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def measure(
+    network: Network, tuned: str, seeds: Sequence[int], *, until: float, warmup: float
+) -> Measurement:
+    """Run the packet simulator once for each seed.
+
+    The same seeds meet the same start times and queue coins whatever the law's parameters are, so
+    that two measurements differ by the parameters and not by luck.
+
+    Args:
+        network: what to simulate.
+        tuned: the class whose flows are in the numerator of the ratio.
+        seeds: one run each.
+        until: simulated time, s.
+        warmup: time that the metrics leave out, s.
+    """
+
+    def one(seed: int) -> dict[str, float]:
+        run = simulate_packets(network, until, warmup=warmup, seed=seed, samples=SAMPLES)
+        return summary(run, tuned)
+
+    with ThreadPoolExecutor(workers()) as pool:
+        return Measurement(tuple(pool.map(one, seeds)))

@@ -1,0 +1,205 @@
+"""The main job: which alpha and beta give Vegas flows their fair share, and no more?
+
+Found on the fluid model by gradient search, measured on the packet simulator, corrected there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import cast
+
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.errors import InvalidInput
+from vegasfluid.export import OperatingPoint, translate
+from vegasfluid.fluid import simulate_fluid
+from vegasfluid.network import Network
+from vegasfluid.times import check_times
+from vegasfluid.tuning.correction import Correction, correct
+from vegasfluid.tuning.fluid_search import FluidOptimum, search
+from vegasfluid.tuning.measurement import Measurement, measure, summary
+from vegasfluid.tuning.recommendation import Judged, Recommendation
+from vegasfluid.tuning.thresholds import (
+    largest_alpha,
+    smallest_alpha,
+    whole_if_needed,
+    with_alpha,
+)
+
+__all__ = ["recommend", "tunable_class"]
+
+DEFAULT_RUNS = 10
+Report = Callable[[str], None]
+
+
+def tunable_class(network: Network, tune: str | None = None) -> str:
+    """The class of Vegas flows to tune: the one named, or the only one there is.
+
+    Raises:
+        InvalidInput: where there is none, where it is not clear which, or nothing to compete with.
+    """
+    vegas = [name for name, flows in network.flows.items() if isinstance(flows.law, Vegas)]
+    if tune is not None and tune not in vegas:
+        allowed = "a class of Vegas flows" + (f" ({', '.join(vegas)})" if vegas else "")
+        raise InvalidInput("recommend", "tune", allowed, tune)
+    if not vegas:
+        raise InvalidInput("recommend", "flows", "with a class of Vegas flows to tune", "without")
+    if tune is None and len(vegas) > 1:
+        raise InvalidInput("recommend", "tune", f"given: one of {', '.join(vegas)}", "missing")
+    if len(network.flows) < 2:
+        raise InvalidInput("recommend", "flows", "two classes or more, to compare", "one class")
+    return tune or vegas[0]
+
+
+@dataclass
+class Job:
+    """A recommendation in the making: what is tuned, how it is judged, and the time it took."""
+
+    network: Network
+    tuned: str
+    goal: float
+    until: float
+    warmup: float
+    seeds: tuple[int, ...]
+    report: Report
+    seconds: dict[str, float] = field(default_factory=lambda: {"fluid": 0.0, "packets": 0.0})
+
+    @property
+    def law(self) -> Vegas:
+        """The tuned class's law as it was given."""
+        return cast(Vegas, self.network.flows[self.tuned].law)
+
+    def with_law(self, law: Vegas) -> Network:
+        """The network with another law for the tuned class."""
+        return self.network.with_law(self.tuned, law)
+
+    def settle(self, alpha: float) -> float:
+        """The nearest alpha that the dialect can hold."""
+        return whole_if_needed(self.law, alpha)
+
+    def judge_fluid(self, law: Vegas) -> dict[str, float]:
+        """The fluid model's numbers for a law."""
+        begin = time.perf_counter()
+        run = simulate_fluid(self.with_law(law), self.until, warmup=self.warmup)
+        self.seconds["fluid"] += time.perf_counter() - begin
+        point = {"cwnd": float(run["cwnd"].sel(flow_class=self.tuned)[-1])}
+        return summary(run, self.tuned) | point
+
+    def judge_packets(self, law: Vegas) -> Measurement:
+        """The packet simulator's numbers for a law."""
+        begin = time.perf_counter()
+        network = self.with_law(law)
+        found = measure(network, self.tuned, self.seeds, until=self.until, warmup=self.warmup)
+        self.seconds["packets"] += time.perf_counter() - begin
+        self.report(f"packets: alpha {law.alpha:.4g}, ratio {found.ratio:.3g}")
+        return found
+
+    def search_fluid(self) -> FluidOptimum:
+        """The alpha of the fluid model."""
+        begin = time.perf_counter()
+        optimum = search(
+            self.network, self.tuned, goal=self.goal, until=self.until, warmup=self.warmup
+        )
+        self.seconds["fluid"] += time.perf_counter() - begin
+        self.report(f"fluid: alpha {optimum.alpha:.4g}, ratio {optimum.ratio:.3g}")
+        return optimum
+
+    def correct_on_packets(self, optimum: FluidOptimum) -> Correction:
+        """The alpha that the packet simulator confirms."""
+        return correct(
+            lambda alpha: self.judge_packets(with_alpha(self.law, alpha)),
+            self.settle,
+            goal=self.goal,
+            start=optimum.alpha,
+            slope=optimum.slope,
+            limits=(smallest_alpha(self.law), largest_alpha(self.network)),
+        )
+
+
+def recommend(
+    network: Network,
+    tune: str | None = None,
+    *,
+    ratio: float = 1.0,
+    until: float = 200.0,
+    warmup: float | None = None,
+    runs: int = DEFAULT_RUNS,
+    seed: int = 1,
+    report: Report = lambda message: None,
+) -> Recommendation:
+    """Find the Vegas parameters at which a Vegas flow gets `ratio` times another flow's goodput.
+
+    Args:
+        network: one link, a class of Vegas flows and at least one other class.
+        tune: the class to tune; None: the only Vegas class.
+        ratio: goodput of a tuned flow over that of a flow of the other classes.
+        until: simulated time of each run, s.
+        warmup: time that the ratio leaves out, s; a quarter of the run where it is None.
+        runs: packet runs with seeds of their own at each alpha; at least 2.
+        seed: the first of these seeds.
+        report: called with a line about each step.
+
+    Returns:
+        The parameters, what both simulators say of them, and whether the goal was reached.
+
+    Raises:
+        InvalidInput: where there is nothing to tune or to compare with.
+        NotServed: where the network has something that a simulator does not serve yet.
+        SolveFailed: where the fluid model cannot be integrated.
+    """
+    job = make_job(network, tune, ratio, until, warmup, runs, seed, report)
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(1) as aside:  # one engine compiles while the other runs
+        packets_before = aside.submit(job.judge_packets, job.law)
+        fluid_before = job.judge_fluid(job.law)
+        optimum = job.search_fluid()
+        before = Judged(job.law, fluid_before, packets_before.result())
+    correction = job.correct_on_packets(optimum)
+    law = with_alpha(job.law, correction.best)
+    after = Judged(law, job.judge_fluid(law), correction.measurements[correction.best])
+    settings, missing = translate(law, operating_point(job, after))
+    job.seconds["total"] = time.perf_counter() - begin
+    return Recommendation(
+        network=job.with_law(law),
+        tuned=job.tuned,
+        goal=ratio,
+        reached=correction.reached,
+        reason=correction.reason,
+        before=before,
+        after=after,
+        optimum=optimum,
+        settings=settings,
+        settings_missing=missing,
+        seconds=job.seconds,
+    )
+
+
+def make_job(
+    network: Network,
+    tune: str | None,
+    ratio: float,
+    until: float,
+    warmup: float | None,
+    runs: int,
+    seed: int,
+    report: Report,
+) -> Job:
+    """Check what was asked for."""
+    if not 0 < ratio < float("inf"):
+        raise InvalidInput("recommend", "ratio", "above 0 and finite", ratio)
+    if runs < 2:
+        raise InvalidInput("recommend", "runs", "at least 2, for a confidence interval", runs)
+    warmup = check_times(until, warmup, samples=2)
+    seeds = tuple(range(seed, seed + runs))
+    return Job(network, tunable_class(network, tune), ratio, until, warmup, seeds, report)
+
+
+def operating_point(job: Job, judged: Judged) -> OperatingPoint:
+    """Where the tuned flows are, as the packets have it."""
+    base = job.network.base_rtts(job.tuned)
+    mean_base = sum(base) / len(base)
+    means = judged.packets.means()
+    rtt = mean_base + means["queueing_delay_s"]
+    return OperatingPoint(rtt / mean_base, judged.fluid["cwnd"], means["drop_share"])

@@ -1,0 +1,102 @@
+"""What `recommend` found, and how it is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.network import Network
+from vegasfluid.tuning.fluid_search import FluidOptimum
+from vegasfluid.tuning.measurement import Measurement
+
+__all__ = ["Judged", "Recommendation"]
+
+FLUID_KEYS = (
+    "ratio",
+    "jain_index",
+    "utilisation",
+    "queue_packets",
+    "queueing_delay_s",
+    "drop_share",
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Vegas's parameters, with what both simulators say of them.
+
+    Args:
+        law: the parameters.
+        fluid: the fluid model's numbers.
+        packets: the packet simulator's.
+    """
+
+    law: Vegas
+    fluid: dict[str, float]
+    packets: Measurement
+
+    def as_json(self) -> dict[str, Any]:
+        """Two blocks of numbers, `fluid` and `packets`."""
+        low, high = self.packets.interval
+        means = self.packets.means()
+        packets = {"ratio": means.pop("ratio"), "ratio_ci95": [low, high], **means}
+        packets["runs"] = len(self.packets.runs)
+        return {"fluid": {key: self.fluid[key] for key in FLUID_KEYS}, "packets": packets}
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Recommended parameters for one class of Vegas flows.
+
+    Args:
+        network: the network with the recommended parameters.
+        tuned: the class they are for.
+        goal: the ratio that was asked for.
+        reached: whether the packet simulator confirms it.
+        reason: if not reached, why; or what else is to know.
+        before: the parameters that the network had.
+        after: the recommended ones.
+        optimum: where the fluid model alone would put alpha.
+        settings: for each system, the settings that make its flows behave like this.
+        settings_missing: for the others, why there are none.
+        seconds: time spent in total, in the fluid model and on packets.
+    """
+
+    network: Network
+    tuned: str
+    goal: float
+    reached: bool
+    reason: str
+    before: Judged
+    after: Judged
+    optimum: FluidOptimum
+    settings: dict[str, dict[str, float]]
+    settings_missing: dict[str, str]
+    seconds: dict[str, float]
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as plain numbers and texts, by the names of the command's JSON output."""
+        law = self.after.law
+        return {
+            "tuned": self.tuned,
+            "goal": {"ratio": self.goal},
+            "reached": self.reached,
+            "reason": self.reason or None,
+            "recommended": {
+                "alpha_packets": law.alpha,
+                "beta_packets": law.beta,
+                "gamma_packets": law.gamma,
+                "dialect": law.dialect,
+            },
+            "before": {
+                "alpha_packets": self.before.law.alpha,
+                "beta_packets": self.before.law.beta,
+                **self.before.as_json(),
+            },
+            **self.after.as_json(),
+            "fluid_alpha_packets": self.optimum.alpha,
+            "settings": self.settings,
+            "settings_missing": self.settings_missing,
+            "seconds": self.seconds,
+        }
