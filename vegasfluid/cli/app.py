@@ -1,0 +1,126 @@
+"""The commands and their options; what they do is imported when it is needed.
+
+Exit status: 0 done, 2 bad input or options (one line, no traceback), 3 done but the goal could not
+be reached, 1 a computation failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from vegasfluid.errors import SolveFailed, VegasfluidError
+
+__all__ = ["main"]
+
+LARGEST_SEED = 2**32 - 1
+DONE, FAILED, BAD_INPUT, OUT_OF_REACH, INTERRUPTED = 0, 1, 2, 3, 130
+
+UsageRefused: type[Exception] = typer.BadParameter.__mro__[2]  # type: ignore[assignment]
+"""What all refusals of options derive from: Click's ClickException, or that of the copy of Click
+which newer Typers bring along."""
+
+app = typer.Typer(
+    name="vegasfluid",
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    help="Fair TCP Vegas: find alpha and beta on a fluid model, judge them packet by packet.",
+)
+
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (TOML).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")]
+Seed = Annotated[
+    int, typer.Option(help="First seed of the random numbers.", min=0, max=LARGEST_SEED)
+]
+
+
+@app.command()
+def recommend(
+    model: ModelPath,
+    tune: Annotated[str | None, typer.Option(help="The class of Vegas flows to tune.")] = None,
+    ratio: Annotated[
+        float, typer.Option(help="Goodput of a tuned flow over that of another flow.")
+    ] = 1.0,
+    runs: Annotated[int, typer.Option(help="Packet runs at each alpha.")] = 10,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Find the Vegas parameters at which a Vegas flow gets its fair share.
+
+    Example: vegasfluid recommend models/weigle_feng_network2.toml
+    """
+    from vegasfluid.cli.recommend import run
+
+    reached = run(model, tune=tune, ratio=ratio, runs=runs, seed=seed, as_json=as_json)
+    raise typer.Exit(DONE if reached else OUT_OF_REACH)
+
+
+@app.command()
+def simulate(
+    model: ModelPath,
+    engine: Annotated[Literal["fluid", "packets"], typer.Option(help="Which simulator.")] = "fluid",
+    out: Annotated[Path | None, typer.Option(help="Write the trajectory (netCDF).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the trajectory (PNG, SVG, PDF).")] = None,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Run a model once.
+
+    Example: vegasfluid simulate models/weigle_feng_network2.toml --engine packets --plot run.png
+    """
+    from vegasfluid.cli.simulate import run
+
+    run(model, engine=engine, out=out, plot=plot, seed=seed, as_json=as_json)
+
+
+@app.command()
+def check(model: ModelPath, as_json: AsJson = False) -> None:
+    """Read and explain a model file; run nothing.
+
+    Example: vegasfluid check models/weigle_feng_network2.toml
+    """
+    from vegasfluid.cli.check import run
+
+    raise typer.Exit(DONE if run(model, as_json=as_json) else BAD_INPUT)
+
+
+@app.command()
+def laws(as_json: AsJson = False) -> None:
+    """List the laws with their parameters, units, defaults and sources."""
+    from vegasfluid.cli.laws import run
+
+    run(as_json=as_json)
+
+
+def complain(message: str) -> None:
+    """One line on standard error."""
+    print(f"vegasfluid: {' '.join(message.split())}", file=sys.stderr)
+
+
+def run_app(arguments: list[str] | None) -> int:
+    """Run a command; its exit status. Without arguments the help is shown."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        status = app(args=given or ["--help"], prog_name="vegasfluid", standalone_mode=False)
+    except UsageRefused as refused:
+        complain(refused.format_message().replace("Value error, ", ""))  # type: ignore[attr-defined]
+        return BAD_INPUT
+    except (typer.Abort, KeyboardInterrupt):
+        status = INTERRUPTED
+    except SolveFailed as failed:
+        complain(str(failed))
+        return FAILED
+    except (VegasfluidError, OSError) as refused:
+        complain(str(refused))
+        return BAD_INPUT
+    if status == INTERRUPTED:
+        complain("interrupted.")
+    return status if isinstance(status, int) else DONE
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The entry point of the command `vegasfluid`."""
+    sys.exit(run_app(arguments))

@@ -1,0 +1,106 @@
+"""`vegasfluid laws`: what can stand in a model file, read from the laws themselves."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from rich.table import Table
+
+from vegasfluid.aqm import queue_laws
+from vegasfluid.cli.output import console, plain, print_json, table
+from vegasfluid.congestion import window_laws
+from vegasfluid.congestion.vegas import DIALECTS
+from vegasfluid.modelfile.edge import key_of
+from vegasfluid.quantities import Value, unit_of
+from vegasfluid.traffic import traffic_kinds
+
+__all__ = ["run"]
+
+
+def run(*, as_json: bool) -> None:
+    """Print every law."""
+    document = {
+        "window_laws": [law_entry(law) for law in window_laws().values()],
+        "vegas_dialects": [dialect_entry(name) for name in DIALECTS],
+        "queue_laws": [law_entry(law) for law in queue_laws().values()],
+        "traffic_kinds": [kind_entry(kind) for kind in traffic_kinds().values()],
+    }
+    if as_json:
+        print_json(document)
+    else:
+        show(document)
+
+
+def parameters(kind: type[Value]) -> list[dict[str, Any]]:
+    """Each parameter; `key` is its name in a model file, a default of null depends on the dialect."""
+    found = []
+    for field in fields(kind):
+        unit = unit_of(kind, field.name)
+        required = field.default is MISSING and field.default_factory is MISSING
+        found.append(
+            {
+                "name": field.name,
+                "key": key_of(kind, field.name),
+                "units": unit.inside if unit else None,
+                "default": None if required else field.default,
+                "required": required,
+            }
+        )
+    return found
+
+
+def law_entry(law: Any) -> dict[str, Any]:
+    """A window law or a queue law."""
+    return {"name": law.name, "parameters": parameters(law), "sources": list(law.sources)}
+
+
+def kind_entry(kind: Any) -> dict[str, Any]:
+    """A kind of traffic."""
+    return {"name": kind.name, "parameters": parameters(kind)}
+
+
+def dialect_entry(name: str) -> dict[str, Any]:
+    """A dialect of Vegas with its defaults."""
+    dialect = DIALECTS[name]
+    defaults = {key: getattr(dialect, key) for key in ("alpha", "beta", "gamma")}
+    return {"name": name, "defaults": defaults, "sources": list(dialect.sources)}
+
+
+def show(document: dict[str, list[dict[str, Any]]]) -> None:
+    """The laws as tables."""
+    out = console()
+    for title in ("window_laws", "queue_laws", "traffic_kinds"):
+        columns = (title.replace("_", " "), "in a model file", "default", "computed in")
+        rows = table(*columns, texts=columns)
+        for entry in document[title]:
+            name = entry["name"]
+            for parameter in entry["parameters"] or [None]:
+                rows.add_row(name, *shown(parameter))
+                name = ""
+        out.print(rows)
+        out.print()
+    rows = table("Vegas dialects", "alpha", "beta", "gamma")
+    for entry in document["vegas_dialects"]:
+        rows.add_row(entry["name"], *(f"{value:g}" for value in entry["defaults"].values()))
+    out.print(rows)
+    out.print()
+    out.print(sources_table(document))
+
+
+def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
+    """Where each law was read."""
+    rows = table("sources", "", texts=[""])
+    for title in ("window_laws", "vegas_dialects", "queue_laws"):
+        for entry in document[title]:
+            rows.add_row(entry["name"], "; ".join(entry["sources"]))
+    return rows
+
+
+def shown(parameter: dict[str, Any] | None) -> tuple[str, str, str]:
+    """A parameter as three cells."""
+    if parameter is None:
+        return "", "", ""
+    default = "required" if parameter["required"] else parameter["default"]
+    default = "by dialect" if default is None else default
+    return parameter["key"], plain(default), parameter["units"] or ""

@@ -1,0 +1,74 @@
+"""How results reach the user: one JSON document, or text; progress on a terminal only."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["Report", "console", "plain", "print_json", "progress", "table"]
+
+
+class Report(Protocol):
+    """Tells the user what is being done."""
+
+    def __call__(self, message: str, /) -> None:
+        """Show a line."""
+
+
+def console() -> Console:
+    """The console for results, on standard output; what a model file calls things stays as it is."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def _as_json(value: Any) -> Any:
+    """A value that JSON can hold: no NaN, no NumPy numbers."""
+    if isinstance(value, Mapping):
+        return {key: _as_json(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(part) for part in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON document on standard output."""
+    print(json.dumps(_as_json(document), indent=2, allow_nan=False))
+
+
+def table(*columns: str, texts: Collection[str] = ()) -> Table:
+    """A plain table: numbers to the right; the first column and those of `texts` to the left."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column(columns[0], style="bold", overflow="fold")
+    for column in columns[1:]:
+        left = column in texts
+        made.add_column(
+            column, justify="left" if left else "right", overflow="fold", no_wrap=not left
+        )
+    return made
+
+
+def plain(value: Any) -> str:
+    """A value as a model file writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+
+
+@contextmanager
+def progress(task: str) -> Iterator[Report]:
+    """Show what is being done while it is done: on a terminal, and nowhere else."""
+    if not sys.stderr.isatty():
+        yield lambda message: None
+        return
+    with Console(stderr=True).status(task) as status:
+        yield lambda message: status.update(f"{task}: {message}")

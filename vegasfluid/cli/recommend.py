@@ -1,0 +1,108 @@
+"""`vegasfluid recommend`: run the job and show what was found."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from vegasfluid import modelfile
+from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.model import Model
+from vegasfluid.trajectory import package_version
+from vegasfluid.tuning import Recommendation, recommend
+
+__all__ = ["run"]
+
+ROWS = (
+    ("ratio on the fluid model", "fluid", "ratio", "{:.3f}"),
+    ("ratio on packets", "packets", "ratio", "{:.3f}"),
+    ("Jain index", "packets", "jain_index", "{:.3f}"),
+    ("utilisation", "packets", "utilisation", "{:.1%}"),
+    ("mean queue, packets", "packets", "queue_packets", "{:.0f}"),
+    ("queueing delay, ms", "packets", "queueing_delay_s", "{:.1f}"),
+    ("drop share", "packets", "drop_share", "{:.2e}"),
+    ("retransmit share", "packets", "retransmit_share", "{:.2e}"),
+)
+MILLISECONDS = {"queueing_delay_s": 1e3}
+
+
+def run(path: Path, *, tune: str | None, ratio: float, runs: int, seed: int, as_json: bool) -> bool:
+    """Recommend parameters for a model file, and print them; whether the goal was reached."""
+    model = modelfile.load(path)
+    keep_compiled_equations()
+    begin = time.perf_counter()
+    with progress("recommend") as report:
+        found = recommend(
+            model.network,
+            tune,
+            ratio=ratio,
+            until=model.duration,
+            warmup=model.warmup,
+            runs=runs,
+            seed=seed,
+            report=report,
+        )
+    seconds = time.perf_counter() - begin
+    if as_json:
+        head = {"model": str(path), "version": package_version()}
+        print_json(head | found.as_json())
+    else:
+        show(model, found, seconds)
+    return found.reached
+
+
+def show(model: Model, found: Recommendation, seconds: float) -> None:
+    """The result as a table and a few sentences."""
+    out, document = console(), found.as_json()
+    law = found.after.law
+    out.print(model.title or "model", style="bold")
+    values = f"alpha = {law.alpha:.6g}, beta = {law.beta:.6g}, gamma = {law.gamma:.6g}"
+    out.print(f"For {found.tuned} ({law.dialect}): {values} packets\n", style="bold")
+    out.print(comparison(found, document))
+    low, high = document["packets"]["ratio_ci95"]
+    out.print(
+        f"\nratio: goodput of a {found.tuned} flow over that of another flow; "
+        f"goal {found.goal:g}, 95 % interval {low:.3f} to {high:.3f} over "
+        f"{document['packets']['runs']} runs."
+    )
+    show_settings(found)
+    if found.reached:
+        out.print(f"Goal reached. {_sentence(found.reason)}".strip())
+    else:
+        out.print(f"Goal not reached: {found.reason}.", style="bold")
+    spent = found.seconds
+    out.print(
+        f"{seconds:.1f} s, of which fluid {spent['fluid']:.1f} s, packets {spent['packets']:.1f} s."
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def comparison(found: Recommendation, document: dict[str, Any]) -> Any:
+    """Before and after, side by side."""
+    rows = table("", "before", "recommended")
+    before, after = found.before.law, found.after.law
+    rows.add_row("alpha, packets", f"{before.alpha:.6g}", f"{after.alpha:.6g}")
+    rows.add_row("beta, packets", f"{before.beta:.6g}", f"{after.beta:.6g}")
+    for name, block, key, form in ROWS:
+        scale = MILLISECONDS.get(key, 1)
+        values = (document["before"][block][key], document[block][key])
+        rows.add_row(name, *(form.format(value * scale) for value in values))
+    return rows
+
+
+def show_settings(found: Recommendation) -> None:
+    """The same behaviour in other systems' words."""
+    out = console()
+    rows = table("settings for", "alpha", "beta", "gamma")
+    for name, values in found.settings.items():
+        rows.add_row(name, *(f"{values[key]:.6g}" for key in ("alpha", "beta", "gamma")))
+    out.print()
+    out.print(rows)
+    for name, reason in found.settings_missing.items():
+        out.print(f"No settings for {name}: {reason}.")
+    out.print()

@@ -1,0 +1,112 @@
+"""`vegasfluid simulate`: one run, shown, saved, drawn."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from vegasfluid import modelfile
+from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.errors import InvalidInput
+from vegasfluid.model import Model
+from vegasfluid.results import sum_up
+
+__all__ = ["run"]
+
+PICTURES = (".png", ".svg", ".pdf")
+ENGINES = {"fluid": "Fluid model", "packets": "Packet simulator"}
+
+
+def run(
+    path: Path, *, engine: str, out: Path | None, plot: Path | None, seed: int, as_json: bool
+) -> None:
+    """Run a model file once; print, save and draw what came out."""
+    check_targets(out, plot)
+    model = modelfile.load(path)
+    begin = time.perf_counter()
+    with progress(f"simulate ({engine})"):
+        trajectory = simulated(model, engine, seed)
+    seconds = time.perf_counter() - begin
+    trajectory.attrs |= {"model": str(path), "title": model.title}
+    if out is not None:
+        trajectory.to_netcdf(out, engine="h5netcdf")
+    if plot is not None:
+        draw(trajectory, plot)
+    document = {
+        "engine": engine,
+        "seed": seed if engine == "packets" else None,
+        **sum_up(trajectory, model.network),
+        "warnings": model.network.warnings(),
+        "seconds": seconds,
+    }
+    if as_json:
+        print_json(document)
+    else:
+        show(model, document)
+
+
+def check_targets(out: Path | None, plot: Path | None) -> None:
+    """Refuse what could not be written, before the run."""
+    for option, target in (("--out", out), ("--plot", plot)):
+        if target is not None and not target.resolve().parent.is_dir():
+            raise InvalidInput("simulate", option, "in a folder that exists", str(target))
+        if target is not None and target.is_dir():
+            raise InvalidInput("simulate", option, "a file", str(target))
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise InvalidInput("simulate", "--plot", "named *" + ", *".join(PICTURES), str(plot))
+
+
+def simulated(model: Model, engine: str, seed: int) -> xr.Dataset:
+    """The trajectory of a model by one of the simulators."""
+    if engine == "packets":
+        from vegasfluid.packet import simulate_packets
+
+        return simulate_packets(model.network, model.duration, warmup=model.warmup, seed=seed)
+    from vegasfluid.caches import keep_compiled_equations
+    from vegasfluid.fluid import simulate_fluid
+
+    keep_compiled_equations()
+    return simulate_fluid(model.network, model.duration, warmup=model.warmup)
+
+
+def draw(trajectory: xr.Dataset, target: Path) -> None:
+    """Save a picture of a trajectory."""
+    from vegasfluid import plot
+
+    plot.trajectory(trajectory).savefig(target, dpi=150)
+
+
+def show(model: Model, document: dict[str, Any]) -> None:
+    """The means after the warm-up, as tables."""
+    out = console()
+    out.print(model.title or "model", style="bold")
+    out.print(f"{ENGINES[document['engine']]}, means after {model.warmup:g} s of warm-up\n")
+    classes = table("class", "flows", "Mbit/s a flow", "cwnd", "rtt, ms", "resent", "timeouts")
+    for name, of in document["classes"].items():
+        classes.add_row(
+            name,
+            str(of["count"]),
+            f"{of['goodput_mbps']:.4g}",
+            f"{of['cwnd_packets']:.1f}",
+            f"{of['rtt_s'] * 1e3:.1f}",
+            f"{of['retransmit_share']:.2e}",
+            f"{of['timeouts']:.0f}",
+        )
+    links = table("link", "utilisation", "queue, packets", "delay, ms", "dropped")
+    for name, of in document["links"].items():
+        links.add_row(
+            name,
+            f"{of['utilisation']:.1%}",
+            f"{of['queue_packets']:.1f}",
+            f"{of['queueing_delay_s'] * 1e3:.1f}",
+            f"{of['drop_share']:.2e}",
+        )
+    out.print(classes)
+    out.print()
+    out.print(links)
+    out.print(f"\nJain index {document['jain_index']:.4f}; {document['seconds']:.1f} s.")
+    for warning in document["warnings"]:
+        out.print(f"Warning: {warning}")
