@@ -1,0 +1,77 @@
+"""Both simulators against ns-2 on Weigle and Feng's networks 2-4, one way.
+
+    python -m benchmarks.agreement [--json] [--full]
+
+The figures are relative differences to ns-2. `--full` adds the runs with the slow-start overshoot,
+more seeds, and the runs without RED's `wait`.
+"""
+
+from __future__ import annotations
+
+from benchmarks.harness import Figures, run
+from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
+from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.fluid import simulate_fluid
+from vegasfluid.tuning.measurement import measure as measure_packets
+from vegasfluid.tuning.measurement import summary
+
+SEEDS = (1, 2, 3)
+FULL_SEEDS = tuple(range(1, 11))
+TUNED = "vegas"
+
+
+def compare_packets(row: NS2Row, seeds: tuple[int, ...]) -> dict[str, float]:
+    """Relative differences of the packet simulator's means to ns-2's run."""
+    model = model_of(row)
+    found = measure_packets(
+        model.network, TUNED, seeds, until=model.duration, warmup=model.warmup
+    ).means()
+    return {
+        "ratio": found["ratio"] / row.ratio - 1,
+        "utilisation": found["utilisation"] / row.utilisation - 1,
+        "queue": found["queue_packets"] / row.queue_packets - 1,
+    }
+
+
+def compare_fluid(row: NS2Row) -> float:
+    """Relative difference of the fluid's ratio to ns-2's run."""
+    model = model_of(row)
+    trajectory = simulate_fluid(model.network, model.duration, warmup=model.warmup)
+    return summary(trajectory, TUNED)["ratio"] / row.ratio - 1
+
+
+def add_packets(figures: Figures, rows: list[NS2Row], seeds: tuple[int, ...]) -> None:
+    """The packet simulator's figures, row by row and at worst."""
+    found = {row.name: compare_packets(row, seeds) for row in rows}
+    for name, of in found.items():
+        figures.add(f"packets.{name}.ratio", of["ratio"])
+    judged = [
+        found[row.name]["ratio"] for row in rows if row.gentle_start and 0.2 <= row.ratio <= 2
+    ]
+    gentle = [found[row.name] for row in rows if row.gentle_start]
+    figures.add("packets.gentle.worst_ratio", worst(judged), at_most=0.15)
+    for key, bound in (("utilisation", 0.01), ("queue", 0.05)):
+        figures.add(f"packets.gentle.worst_{key}", worst([of[key] for of in gentle]), at_most=bound)
+
+
+def worst(differences: list[float]) -> float:
+    """The largest difference, either way."""
+    return max(abs(difference) for difference in differences)
+
+
+def measure(full: bool) -> Figures:
+    """All rows."""
+    keep_compiled_equations()
+    figures = Figures()
+    rows = [row for row in ns2_rows() if full or row.gentle_start]
+    add_packets(figures, rows, FULL_SEEDS if full else SEEDS)
+    gentle = [row for row in rows if row.gentle_start]
+    fluid = {row.name: compare_fluid(row) for row in gentle}
+    for name, difference in fluid.items():
+        figures.add(f"fluid.{name}.ratio", difference)
+    figures.add("fluid.gentle.worst_ratio", worst(list(fluid.values())), at_most=0.15)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")

@@ -1,0 +1,73 @@
+"""ns-2's runs on the papers' networks, and the same networks for our simulators."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from vegasfluid import modelfile
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.model import Model
+from vegasfluid.network import Network, replace_network
+
+__all__ = ["NS2Row", "model_of", "ns2_rows"]
+
+ROOT = Path(__file__).resolve().parent.parent
+ROWS = ROOT / "tests" / "agreement" / "ns2_one_way.csv"
+
+
+class NS2Row(NamedTuple):
+    """One run of ns-2; `ratio` is goodput of a Vegas flow over a Reno flow."""
+
+    name: str
+    network: int
+    alpha: float
+    beta: float
+    initial_ssthresh: float
+    wait: bool
+    ratio: float
+    utilisation: float
+    queue_packets: float
+    drop_share: float
+    cpu_s: float
+
+    @property
+    def gentle_start(self) -> bool:
+        """Whether slow start ends before it overshoots."""
+        return self.initial_ssthresh < 1e4
+
+
+def ns2_rows() -> list[NS2Row]:
+    """Every row of the table."""
+    with ROWS.open() as file:
+        lines = [line for line in file if not line.startswith("#")]
+    return [
+        NS2Row(
+            row["name"],
+            int(row["network"]),
+            *(float(row[key]) for key in ("alpha", "beta", "initial_ssthresh")),
+            row["wait"] == "true",
+            *(float(row[key]) for key in NS2Row._fields[6:]),
+        )
+        for row in csv.DictReader(lines)
+    ]
+
+
+def model_of(row: NS2Row) -> Model:
+    """The papers' network as ns-2 ran it in this row."""
+    model = modelfile.load(ROOT / "models" / f"weigle_feng_network{row.network}.toml")
+    return replace(model, network=as_in(row, model.network))
+
+
+def as_in(row: NS2Row, network: Network) -> Network:
+    """A network with the row's parameters."""
+    law = Vegas(alpha=row.alpha, beta=row.beta, gamma=1, dialect="ns2")
+    flows = {
+        name: replace(of, initial_ssthresh=row.initial_ssthresh)
+        for name, of in network.flows.items()
+    }
+    flows["vegas"] = replace(flows["vegas"], law=law)
+    link = replace(network.link, aqm=replace(network.link.aqm, wait=row.wait))
+    return replace_network(network, links={"bottleneck": link}, flows=flows)

@@ -1,0 +1,77 @@
+"""Both simulators against ns-2.35, which this project did not write.
+
+The rows are runs of ns-2 on Weigle and Feng's networks 2-4 with data one way
+(`ns2_one_way.csv`); `benchmarks.agreement` prints every difference. With a gentle start (initial
+ssthresh 64) slow start does not overshoot, so that both simulators can be held to the rows; with
+the overshoot, ns-2's Vegas learns a false base RTT, which the packet rules of the dialect `ns2`
+reproduce and the fluid does not.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from benchmarks.agreement import compare_fluid, compare_packets
+from benchmarks.ns2_rows import ROWS, NS2Row, ns2_rows
+
+GENTLE = [row for row in ns2_rows() if row.gentle_start]
+OVERSHOOT = [row for row in ns2_rows() if not row.gentle_start and row.wait]
+SEEDS = (1, 2, 3)
+
+
+def named(rows: list[NS2Row]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("row", rows, ids=[row.name for row in rows])
+
+
+def test_the_table_holds_all_gentle_rows() -> None:
+    assert [sum(row.network == n for row in GENTLE) for n in (2, 3, 4)] == [6, 5, 5]
+
+
+@named(GENTLE)
+def test_packets_with_a_gentle_start(row: NS2Row) -> None:
+    found = compare_packets(row, SEEDS)
+    assert abs(found["utilisation"]) < 0.01
+    assert abs(found["queue"]) < 0.05
+    if 0.2 <= row.ratio <= 2:
+        assert abs(found["ratio"]) < 0.15
+
+
+@named([row for row in OVERSHOOT if row.ratio > 0.2])
+def test_packets_with_an_overshoot(row: NS2Row) -> None:
+    found = compare_packets(row, SEEDS)
+    assert abs(found["utilisation"]) < 0.01
+    assert abs(found["queue"]) < 0.05
+    assert abs(found["ratio"]) < 0.15
+
+
+def test_the_false_base_rtt_after_an_overshoot() -> None:
+    """On network 4 the overshoot halves Vegas's ratio, in ns-2 as in the dialect `ns2`."""
+    rows = {(row.alpha, row.gentle_start): row for row in ns2_rows() if row.network == 4}
+    for alpha in (75, 89):
+        gentle, overshoot = rows[alpha, True], rows[alpha, False]
+        ours = [1 + compare_packets(row, SEEDS)["ratio"] for row in (gentle, overshoot)]
+        lost = ours[1] * overshoot.ratio / (ours[0] * gentle.ratio)
+        assert overshoot.ratio / gentle.ratio < 0.6
+        assert lost < 0.6
+
+
+@named(GENTLE)
+def test_fluid_with_a_gentle_start(row: NS2Row) -> None:
+    assert abs(compare_fluid(row)) < 0.15
+
+
+def test_the_table_is_what_the_reference_runs_say(reference: dict[str, dict]) -> None:
+    """The copy in this repository against its source."""
+    with Path(ROWS).open() as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    assert len(rows) > 30
+    for row in rows:
+        run = reference[row["name"]]
+        assert float(row["ratio"]) == run["totals"]["vegas_to_reno_per_flow"]
+        assert float(row["queue_packets"]) == run["link"]["fwd"]["mean_queue_pkts"]
+        assert float(row["utilisation"]) == run["link"]["fwd"]["utilisation"]
+        vegas = next(flow for flow in run["scenario"]["flows"] if flow["algo"] == "vegas")
+        assert (float(row["alpha"]), float(row["beta"])) == (vegas["alpha"], vegas["beta"])
