@@ -5,11 +5,10 @@ A module of this package that defines a law is found by itself: adding a law is 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
 from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.discovery import named_subclasses
 
 __all__ = ["AbstractWindowLaw", "window_laws"]
 
@@ -21,6 +20,4 @@ def window_laws() -> dict[str, type[AbstractWindowLaw]]:
     >>> sorted(window_laws())
     ['reno', 'vegas']
     """
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return {law.name: law for law in AbstractWindowLaw.__subclasses__()}
+    return named_subclasses(__name__, __path__, AbstractWindowLaw)

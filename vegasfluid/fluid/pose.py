@@ -13,10 +13,10 @@ import numpy as np
 
 from vegasfluid.aqm.law import AbstractQueueLaw
 from vegasfluid.congestion.law import AbstractWindowLaw
-from vegasfluid.errors import NotServed
 from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.network import Flows, Network, Spread
 from vegasfluid.quantities import is_concrete
+from vegasfluid.served import check_served
 
 __all__ = ["Groups", "Posed", "Shape", "flows_of_groups", "pose"]
 
@@ -68,25 +68,6 @@ class Shape(NamedTuple):
     lag: tuple[int, ...]
 
 
-def check_served(network: Network) -> None:
-    """Refuse what this simulator does not serve yet.
-
-    Raises:
-        NotServed: for the first such thing.
-    """
-    if len(network.links) > 1:
-        raise NotServed("fluid", "networks of several links")
-    if network.events:
-        raise NotServed("fluid", "events")
-    if network.link.jitter:
-        raise NotServed("fluid", "jitter")
-    for name, flows in network.flows.items():
-        if flows.direction != "forward":
-            raise NotServed("fluid", f"data against the stream (flows.{name})")
-        if flows.traffic.name != "bulk":
-            raise NotServed("fluid", f"{flows.traffic.name} traffic (flows.{name})")
-
-
 def start_of_flows(flows: Flows) -> tuple[Any, ...]:
     """When each flow starts, s; random starts by their mean."""
     if isinstance(flows.start, Spread):
@@ -134,7 +115,7 @@ def pose(network: Network) -> tuple[Posed, Shape]:
     Raises:
         NotServed: where the network has something that is not served yet.
     """
-    check_served(network)
+    check_served("fluid", network)
     register_values()
     rows: list[tuple[Any, ...]] = []
     sizes = []

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vegasfluid.congestion.law import AbstractWindowLaw
-from vegasfluid.errors import NotServed
 from vegasfluid.network import Flows, Network, Spread
 from vegasfluid.packet.records import FLOW, LINK, picoseconds, with_fields
+from vegasfluid.served import check_served
 
-__all__ = ["Start", "check_served", "prepare"]
+__all__ = ["Start", "prepare"]
 
 INITIAL_RTO = 3.0
 """Seconds until the first round-trip sample (RFC 2988, section 2; ns-2's `rtxcur_init_`)."""
@@ -32,25 +32,6 @@ class Start(NamedTuple):
     link: np.ndarray
     generator: np.ndarray
     laws: tuple[AbstractWindowLaw, ...]
-
-
-def check_served(network: Network) -> None:
-    """Refuse what this simulator does not serve yet.
-
-    Raises:
-        NotServed: for the first such thing.
-    """
-    if len(network.links) > 1:
-        raise NotServed("packet", "networks of several links")
-    if network.events:
-        raise NotServed("packet", "events")
-    if network.link.jitter:
-        raise NotServed("packet", "jitter")
-    for name, flows in network.flows.items():
-        if flows.direction != "forward":
-            raise NotServed("packet", f"data against the stream (flows.{name})")
-        if flows.traffic.name != "bulk":
-            raise NotServed("packet", f"{flows.traffic.name} traffic (flows.{name})")
 
 
 def distinct_laws(network: Network) -> tuple[AbstractWindowLaw, ...]:
@@ -126,7 +107,7 @@ def prepare(network: Network, seed: int) -> Start:
     Raises:
         NotServed: where the network has something that is not served yet.
     """
-    check_served(network)
+    check_served("packet", network)
     starts, coins = np.random.SeedSequence(seed).spawn(2)
     laws = distinct_laws(network)
     numbers = {law.rules.on_ack: number for number, law in enumerate(laws)}

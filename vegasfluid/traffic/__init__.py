@@ -5,10 +5,9 @@ A module of this package that defines a kind is found by itself: adding a kind i
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from vegasfluid.discovery import named_subclasses
 from vegasfluid.traffic.kind import AbstractTraffic
 
 __all__ = ["AbstractTraffic", "traffic_kinds"]
@@ -21,6 +20,4 @@ def traffic_kinds() -> dict[str, type[AbstractTraffic]]:
     >>> sorted(traffic_kinds())
     ['bulk', 'cbr', 'on_off', 'poisson', 'sessions']
     """
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return {kind.name: kind for kind in AbstractTraffic.__subclasses__()}
+    return named_subclasses(__name__, __path__, AbstractTraffic)

@@ -1,0 +1,37 @@
+"""Find what a package defines, so that adding a law is adding its file."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from typing import ClassVar, Protocol, TypeVar
+
+__all__ = ["named_subclasses"]
+
+
+class Named(Protocol):
+    """A class with a name in model files."""
+
+    name: ClassVar[str]
+
+
+Kind = TypeVar("Kind", bound=Named)
+
+
+def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dict[str, type[Kind]]:
+    """Import every module of a package; the subclasses of `base` by their names, in order.
+
+    Args:
+        package: the package's name.
+        path: where its modules lie (`__path__`).
+        base: the abstract class; its direct subclasses count.
+
+    >>> from vegasfluid import aqm
+    >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.AbstractQueueLaw))
+    ['droptail', 'red']
+    """
+    for module in pkgutil.iter_modules(path):
+        importlib.import_module(f"{package}.{module.name}")
+    found = {kind.name: kind for kind in base.__subclasses__()}
+    return {name: found[name] for name in sorted(found)}
