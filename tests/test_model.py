@@ -1,6 +1,5 @@
 """A model is a network with a time to watch it; the times must make sense."""
 
-
 from __future__ import annotations
 
 import dataclasses

@@ -73,11 +73,15 @@ def ratio(data: xr.Dataset, of: str, warmup: float | None = None) -> float:
         data: a trajectory.
         of: the class in the numerator; all flows of the other classes make the denominator.
         warmup: what to leave out, s; None: the trajectory's own.
+
+    Returns:
+        The ratio; infinite where the other flows delivered nothing, NaN where no flow did.
     """
     rates = goodput(data, warmup)
     others = rates.flow_class != of
     counts = data["count"].where(others, 0)
-    return float(rates.sel(flow_class=of) / ((rates * counts).sum() / counts.sum()))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(rates.sel(flow_class=of) / ((rates * counts).sum() / counts.sum()))
 
 
 def jain_index(data: xr.Dataset, warmup: float | None = None) -> float:

@@ -47,7 +47,7 @@ def compare(*runs: xr.Dataset) -> Figure:
     """
     figure = Figure(figsize=SIZE, layout="constrained")
     windows, queue, rate = figure.subplots(3, 1, sharex=True)
-    for run, line in zip(runs, cycle(LINES)):  # noqa: B905 - as many line styles as there are runs
+    for run, line in zip(runs, cycle(LINES)):
         suffix = f" ({run.attrs.get('engine', 'run')})" if len(runs) > 1 else ""
         draw_windows(windows, run, line, suffix)
         draw_queue(queue, run, line, suffix)

@@ -1,6 +1,5 @@
 """What a model file says is what the model holds, in inside units."""
 
-
 from __future__ import annotations
 
 import subprocess

@@ -1,6 +1,5 @@
 """Read, written, read again: the same model, to the last bit and in the same order."""
 
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -33,7 +33,7 @@ def run(*, as_json: bool) -> None:
 
 
 def parameters(kind: type[Value]) -> list[dict[str, Any]]:
-    """Each parameter; `key` is its name in a model file, a default of null depends on the dialect."""
+    """Each parameter, `key` as in a model file; a default of null depends on the dialect."""
     found = []
     for field in fields(kind):
         unit = unit_of(kind, field.name)

@@ -23,7 +23,7 @@ class Report(Protocol):
 
 
 def console() -> Console:
-    """The console for results, on standard output; what a model file calls things stays as it is."""
+    """The console for results, on standard output; it acts on nothing that a name holds."""
     return Console(highlight=False, markup=False, emoji=False)
 
 

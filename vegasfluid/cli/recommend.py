@@ -74,7 +74,8 @@ def show(model: Model, found: Recommendation, seconds: float) -> None:
         out.print(f"Goal not reached: {found.reason}.", style="bold")
     spent = found.seconds
     out.print(
-        f"{seconds:.1f} s, of which fluid {spent['fluid']:.1f} s, packets {spent['packets']:.1f} s."
+        f"{seconds:.1f} s: fluid {spent['fluid']:.1f} s, packets {spent['packets']:.1f} s, "
+        f"partly side by side."
     )
 
 

@@ -54,7 +54,7 @@ def fast_retransmit(flow: Flow) -> int:
     """Count a duplicate ACK; at the third, halve the window and resend (RFC 5681, section 3.2).
 
     A second fast retransmit inside one window of data is held back until everything that was
-    sent before the first is acknowledged (RFC 6582, section 3.2, step 1). Before the third
+    sent before the first is acknowledged (RFC 6582, section 3.2, step 2). Before the third
     duplicate ACK one new packet goes out for each (RFC 3042).
     """
     flow.duplicates += 1

@@ -24,6 +24,9 @@ __all__ = ["OperatingPoint", "translate"]
 
 SHORTFALL = 0.9
 """A system that reaches less than this part of the window cannot follow."""
+HALF_STEP = 0.5
+"""Windows move by whole packets, so they overshoot the stop by half a step. That is in a dialect's
+`rise` and `fall`, but not here: half a step is the same backlog in every system."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class System:
     """How a system turns a backlog into its parameters.
 
     Args:
-        rise: where growing windows rest, as an offset to alpha.
-        fall: where shrinking windows rest, as an offset to beta.
+        rise: the estimate at which windows stop growing, as an offset to alpha.
+        fall: the estimate at which windows stop shrinking, as an offset to beta.
         over_base: whether its estimate divides by the base RTT.
         whole: whether it takes whole numbers only.
         loss_cut: the share of the window that a loss takes.
@@ -62,10 +65,14 @@ class System:
 
 SYSTEMS = {
     dialect.name: System(
-        dialect.rise, dialect.fall, dialect.over_base, dialect.whole_packets, dialect.loss_cut
+        dialect.rise - HALF_STEP,
+        dialect.fall + HALF_STEP,
+        dialect.over_base,
+        dialect.whole_packets,
+        dialect.loss_cut,
     )
     for dialect in DIALECTS.values()
-} | {"ns3": System(rise=-0.5, fall=-0.5, over_base=False, whole=True, loss_cut=1 / 4)}
+} | {"ns3": System(rise=-1.0, fall=0.0, over_base=False, whole=True, loss_cut=1 / 4)}
 
 
 def rounded(value: float, whole: bool) -> float | int:
@@ -76,7 +83,7 @@ def rounded(value: float, whole: bool) -> float | int:
 def parameters_of(
     system: System, low: float, high: float, gamma: float, point: OperatingPoint
 ) -> dict[str, float]:
-    """alpha, beta and gamma of a system whose windows rest at `low` and `high`."""
+    """alpha, beta and gamma of a system whose windows stop at `low` and `high`."""
     scale = point.rtt_over_base if system.over_base else 1.0
     alpha = rounded(low * scale - system.rise, system.whole)
     beta = rounded(high * scale - system.fall, system.whole)
@@ -112,11 +119,12 @@ def translate(
     >>> point = OperatingPoint(rtt_over_base=2.0, cwnd=50.0, drop_prob=0.0)
     >>> settings, missing = translate(Vegas(10, 12, 1, dialect="ns2"), point)
     >>> settings["linux"], missing
-    ({'alpha': 20, 'beta': 24, 'gamma': 1}, {})
+    ({'alpha': 19, 'beta': 24, 'gamma': 1}, {})
     """
     spoken = SYSTEMS[law.dialect]
     scale = point.rtt_over_base if spoken.over_base else 1.0
-    low, high = (rest / scale for rest in law.rests)
+    rests = law.rests
+    low, high = (rests[0] - HALF_STEP) / scale, (rests[1] + HALF_STEP) / scale
     settings, missing = {}, {}
     for name, system in SYSTEMS.items():
         reason = None if name == law.dialect else cannot_follow(system, spoken.loss_cut, point)
@@ -124,7 +132,9 @@ def translate(
             missing[name] = reason
         elif name == law.dialect:
             given = {"alpha": law.alpha, "beta": law.beta, "gamma": law.gamma}
-            settings[name] = {key: rounded(value, system.whole) for key, value in given.items()}
+            settings[name] = {
+                key: rounded(float(value or 0), system.whole) for key, value in given.items()
+            }
         else:
             settings[name] = parameters_of(system, low, high, float(law.gamma or 1), point)
     return settings, missing

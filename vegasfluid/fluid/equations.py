@@ -114,7 +114,8 @@ def flow_at(time: Scalar, state: State, posed: Posed) -> Flow:
     waiting = smooth.clip(state.queue, 0.0, posed.buffer)
     rtt = groups.base_rtt + waiting / posed.capacity
     active = smooth.step(time - groups.start, START_WIDTH)
-    rate = active * smooth.minimum(state.cwnd / rtt, groups.access)
+    window = smooth.minimum(state.cwnd, groups.max_window)
+    rate = active * smooth.minimum(window / rtt, groups.access)
     seen = queue_state(state, rate, posed)
     kept = (1 - posed.aqm.drop_prob(seen)) * (1 - overflow_prob(seen))
     return Flow(rtt, rate, 1 - kept)

@@ -271,6 +271,7 @@ def start(flows: Records, rings: Any, journal: Any, heap: np.ndarray) -> None:
     """Send the first window of every flow, and order the schedule."""
     for f in range(flows.shape[0]):
         flows[f].note_at = journal.times[0]
+        note_flow(flows[f], f, flows[f].start, journal)
         send_window(flows[f], rings, f, flows[f].start)
         flows[f].key = next_event(flows[f], rings, f)
     build(heap, flows)

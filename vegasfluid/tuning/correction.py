@@ -24,7 +24,10 @@ OVERREACH = 1.5
 SMALLEST_STEP = 0.03
 LARGEST_STEP = 1.5
 """Bounds of a step in log(alpha)."""
+LENGTHEN = 2.0
+"""A step that did not reach the goal is followed by one at least so much longer."""
 MOST_STEPS = 12
+"""The last of them goes to the end of the range."""
 FLAT = 0.05
 """The smallest slope d log(ratio) / d log(alpha) that is believed."""
 RESOLUTION = 0.005
@@ -95,17 +98,17 @@ def bracket(
     Returns:
         The last two points; they are equal where an end was reached without passing the goal.
     """
-    here, distance = start, search.at(start)
-    for _ in range(MOST_STEPS):
+    here, distance, step = start, search.at(start), SMALLEST_STEP
+    for left in range(MOST_STEPS, 0, -1):
         length = OVERREACH * abs(distance) / max(slope, FLAT)
-        step = min(max(length, SMALLEST_STEP), LARGEST_STEP)
+        step = min(max(length, step), LARGEST_STEP) if left > 1 else math.inf
         there = min(max(here - math.copysign(step, distance), low), high)
         if there == here:
-            return here, here
+            break
         new = search.at(there)
         if (new > 0) != (distance > 0):
             return here, there
-        here, distance = there, new
+        here, distance, step = there, new, LENGTHEN * step
     return here, here
 
 

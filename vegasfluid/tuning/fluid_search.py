@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -106,7 +106,8 @@ def log_ratio(log_alpha: Float[Array, ""], posed: Posed, task: Task) -> tuple[Ar
     laws = list(posed.laws)
     tuned_law = laws[task.tuned]
     assert isinstance(tuned_law, Vegas)
-    laws[task.tuned] = with_alpha(tuned_law, jnp.exp(log_alpha))
+    zone = cast(Any, tuned_law.beta) - cast(Any, tuned_law.alpha)
+    laws[task.tuned] = with_alpha(tuned_law, jnp.exp(log_alpha), zone)
     solution = integrate(posed._replace(laws=tuple(laws)), task.shape, task.grid)
     rates, counts = class_goodput(solution.ys, posed, task)
     others = jnp.where(jnp.arange(len(laws)) == task.tuned, 0.0, counts)
@@ -211,7 +212,7 @@ def search(
 
     Args:
         network: one link, with a Vegas class to tune and another class.
-        tune: the name of the class to tune.
+        tune: the name of the class to tune; its dead zone, beta - alpha, is kept.
         goal: goodput of a tuned flow over that of another flow.
         until: simulated time, s.
         warmup: time that the ratio leaves out, s.

@@ -59,7 +59,7 @@ class Measurement:
     def log_ratios(self) -> np.ndarray:
         """Log of the ratio of each run; (runs,)."""
         smallest = 1e-12
-        return np.log([max(run["ratio"], smallest) for run in self.runs])
+        return np.log(np.clip([run["ratio"] for run in self.runs], smallest, 1 / smallest))
 
     @property
     def ratio(self) -> float:

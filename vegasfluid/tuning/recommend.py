@@ -11,17 +11,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import cast
 
+import numpy as np
+
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint, translate
 from vegasfluid.fluid import simulate_fluid
-from vegasfluid.network import Network
+from vegasfluid.network import Network, Spread
 from vegasfluid.times import check_times
 from vegasfluid.tuning.correction import Correction, correct
 from vegasfluid.tuning.fluid_search import FluidOptimum, search
 from vegasfluid.tuning.measurement import Measurement, measure, summary
 from vegasfluid.tuning.recommendation import Judged, Recommendation
 from vegasfluid.tuning.thresholds import (
+    DEAD_ZONE,
+    dead_zone,
     largest_alpha,
     smallest_alpha,
     whole_if_needed,
@@ -64,6 +68,7 @@ class Job:
     warmup: float
     seeds: tuple[int, ...]
     report: Report
+    zone: float = DEAD_ZONE
     seconds: dict[str, float] = field(default_factory=lambda: {"fluid": 0.0, "packets": 0.0})
 
     @property
@@ -79,6 +84,10 @@ class Job:
         """The nearest alpha that the dialect can hold."""
         return whole_if_needed(self.law, alpha)
 
+    def with_alpha(self, alpha: float) -> Vegas:
+        """The tuned class's law with another alpha."""
+        return with_alpha(self.law, alpha, self.zone)
+
     def judge_fluid(self, law: Vegas) -> dict[str, float]:
         """The fluid model's numbers for a law."""
         begin = time.perf_counter()
@@ -86,6 +95,11 @@ class Job:
         self.seconds["fluid"] += time.perf_counter() - begin
         point = {"cwnd": float(run["cwnd"].sel(flow_class=self.tuned)[-1])}
         return summary(run, self.tuned) | point
+
+    def rtt_over_base(self, queueing_delay: float) -> float:
+        """Round-trip time of the tuned flows over their base RTT."""
+        base = self.network.base_rtts(self.tuned)
+        return 1 + queueing_delay / (sum(base) / len(base))
 
     def judge_packets(self, law: Vegas) -> Measurement:
         """The packet simulator's numbers for a law."""
@@ -99,9 +113,8 @@ class Job:
     def search_fluid(self) -> FluidOptimum:
         """The alpha of the fluid model."""
         begin = time.perf_counter()
-        optimum = search(
-            self.network, self.tuned, goal=self.goal, until=self.until, warmup=self.warmup
-        )
+        network = self.with_law(self.with_alpha(self.settle(smallest_alpha(self.law))))
+        optimum = search(network, self.tuned, goal=self.goal, until=self.until, warmup=self.warmup)
         self.seconds["fluid"] += time.perf_counter() - begin
         self.report(f"fluid: alpha {optimum.alpha:.4g}, ratio {optimum.ratio:.3g}")
         return optimum
@@ -109,7 +122,7 @@ class Job:
     def correct_on_packets(self, optimum: FluidOptimum) -> Correction:
         """The alpha that the packet simulator confirms."""
         return correct(
-            lambda alpha: self.judge_packets(with_alpha(self.law, alpha)),
+            lambda alpha: self.judge_packets(self.with_alpha(alpha)),
             self.settle,
             goal=self.goal,
             start=optimum.alpha,
@@ -154,10 +167,11 @@ def recommend(
     with ThreadPoolExecutor(1) as aside:  # one engine compiles while the other runs
         packets_before = aside.submit(job.judge_packets, job.law)
         fluid_before = job.judge_fluid(job.law)
+        job.zone = dead_zone(job.law, job.rtt_over_base(fluid_before["queueing_delay_s"]))
         optimum = job.search_fluid()
         before = Judged(job.law, fluid_before, packets_before.result())
     correction = job.correct_on_packets(optimum)
-    law = with_alpha(job.law, correction.best)
+    law = job.with_alpha(correction.best)
     after = Judged(law, job.judge_fluid(law), correction.measurements[correction.best])
     settings, missing = translate(law, operating_point(job, after))
     job.seconds["total"] = time.perf_counter() - begin
@@ -192,14 +206,22 @@ def make_job(
     if runs < 2:
         raise InvalidInput("recommend", "runs", "at least 2, for a confidence interval", runs)
     warmup = check_times(until, warmup, samples=2)
+    check_starts(network, until)
     seeds = tuple(range(seed, seed + runs))
     return Job(network, tunable_class(network, tune), ratio, until, warmup, seeds, report)
 
 
+def check_starts(network: Network, until: float) -> None:
+    """Every class must send during the run: where nothing is sent there is no ratio."""
+    for name, flows in network.flows.items():
+        start = 0.0 if isinstance(flows.start, Spread) else np.min(flows.start)
+        if start >= until:
+            allowed = f"below the simulated time ({until:g} s)"
+            raise InvalidInput(f"flows.{name}", "start", allowed, float(start))
+
+
 def operating_point(job: Job, judged: Judged) -> OperatingPoint:
     """Where the tuned flows are, as the packets have it."""
-    base = job.network.base_rtts(job.tuned)
-    mean_base = sum(base) / len(base)
     means = judged.packets.means()
-    rtt = mean_base + means["queueing_delay_s"]
-    return OperatingPoint(rtt / mean_base, judged.fluid["cwnd"], means["drop_share"])
+    ratio = job.rtt_over_base(means["queueing_delay_s"])
+    return OperatingPoint(ratio, judged.fluid["cwnd"], means["drop_share"])

@@ -1,0 +1,105 @@
+"""Through a whole run: derivatives against central differences, batches against loops.
+
+In forward mode only: reverse mode gives the same numbers, but compiles for two minutes.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
+from vegasfluid.fluid import equations
+from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.simulate import grid_for, integrate
+from vegasfluid.tuning.thresholds import with_alpha
+
+NETWORK = Network(
+    Link(500.0, 150, Red(min_thresh=20, max_thresh=100)),
+    {
+        "reno": Flows(4, Reno(), base_rtt=0.08),
+        "vegas": Flows(3, Vegas(1.5, 3.5), base_rtt=0.1),
+    },
+)
+POSED, SHAPE = pose(NETWORK)
+GRID = grid_for(NETWORK, 30.0, 61)
+PARAMETERS = {"alpha": 1.5, "max_drop": 0.1, "capacity": 500.0, "base_rtt": 0.1}
+
+
+def posed_with(parameters):
+    reno, vegas = POSED.laws
+    aqm = Red(20, 100, max_drop=parameters["max_drop"])
+    rtts = POSED.groups.base_rtt.at[1].set(parameters["base_rtt"])
+    return POSED._replace(
+        laws=(reno, with_alpha(vegas, parameters["alpha"])),
+        aqm=aqm,
+        capacity=parameters["capacity"],
+        groups=POSED.groups._replace(base_rtt=rtts),
+    )
+
+
+def log_ratio(parameters, grid=GRID):
+    """Log of what a Vegas flow delivered over what a Reno flow did, in the last two thirds."""
+    solution = integrate(posed_with(parameters), SHAPE, grid)
+    delivered = equations.unpack(solution.ys, 2).delivered
+    reno, vegas = delivered[-1] - delivered[grid.samples // 3]
+    return jnp.log(vegas / reno)
+
+
+def traced(parameters):
+    return {name: jnp.asarray(value) for name, value in parameters.items()}
+
+
+def test_losses_matter_in_this_run():
+    state = equations.unpack(integrate(posed_with(PARAMETERS), SHAPE, GRID).ys, 2)
+    dropped = np.asarray(state.dropped[-1] - state.dropped[20])
+    assert dropped.min() > 2
+
+
+compiled = jax.jit(log_ratio)
+compiled_jvp = jax.jit(lambda parameters, by: jax.jvp(log_ratio, (parameters,), (by,))[1])
+
+
+def forward(parameters, name):
+    """The derivative by one parameter, in forward mode."""
+    by = {key: float(key == name) for key in parameters}
+    return float(compiled_jvp(traced(parameters), traced(by)))
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "rtol"),
+    [
+        ("alpha", 1e-4, 1e-5),
+        ("max_drop", 1e-4, 1e-5),
+        ("capacity", 1e-5, 1e-4),
+        ("base_rtt", 1e-5, 1e-2),
+    ],
+)
+def test_forward_derivative_is_that_of_central_differences(name, width, rtol):
+    """By capacity and base RTT the lags move, where the method's derivative is of order 3."""
+    value = PARAMETERS[name]
+    above, below = value * (1 + width), value * (1 - width)
+    high, low = (compiled({**PARAMETERS, name: moved}) for moved in (above, below))
+    difference = float(high - low)
+    assert abs(difference) > 1e-7
+    np.testing.assert_allclose(forward(PARAMETERS, name), difference / (above - below), rtol=rtol)
+
+
+def test_above_saturation_alpha_changes_nothing():
+    """Vegas that halves and always grows is Reno (section 5d): the slope is zero, exactly."""
+    assert forward({**PARAMETERS, "alpha": 8.0}, "alpha") == 0.0
+    assert abs(forward(PARAMETERS, "alpha")) > 0.01
+
+
+def test_batch_is_a_loop():
+    alphas, drops = jnp.array([2.0, 6.0, 20.0]), jnp.array([0.1, 0.05, 0.02])
+
+    def one(alpha, max_drop):
+        parameters = {**PARAMETERS, "alpha": alpha, "max_drop": max_drop}
+        return integrate(posed_with(parameters), SHAPE, GRID).ys
+
+    batch = jax.jit(jax.vmap(one))(alphas, drops)
+    for i in range(3):
+        np.testing.assert_allclose(batch[i], one(alphas[i], drops[i]), rtol=1e-9, atol=1e-9)

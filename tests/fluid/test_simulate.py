@@ -1,0 +1,159 @@
+"""The fluid simulator's books: bounds, conservation, classes and groups, slow start."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Spread, Vegas, metrics
+from vegasfluid import simulate_fluid as simulate
+from vegasfluid.fluid.pose import flows_of_groups, pose
+
+RED = Red(min_thresh=20, max_thresh=80)
+LINK = Link(1000.0, 200, RED)
+
+
+@pytest.mark.parametrize("aqm", [{}, {"aqm": RED}], ids=["droptail", "red"])
+@pytest.mark.parametrize("buffer", [8, 60])
+def test_queue_stays_in_its_buffer(aqm, buffer):
+    """Slow start overflows it; the samples include both ends."""
+    network = Network(
+        Link(1000.0, buffer, **aqm),
+        {"reno": Flows(10, Reno(), base_rtt=0.1), "vegas": Flows(5, Vegas(), base_rtt=0.05)},
+    )
+    run = simulate(network, until=30, samples=3001)
+    queue = run["queue"].values
+    assert queue.min() == 0.0
+    assert queue.max() == buffer
+    assert run["cwnd"].values.min() >= 1.0
+
+
+def test_the_link_sends_no_more_than_its_capacity():
+    """What was admitted and no longer waits was sent: capacity times time at most, and nearly so.
+
+    When slow start fills the buffer, what one step brings beyond it is forgotten.
+    """
+    network = Network(Link(1000.0, 50), {"reno": Flows(10, Reno(), base_rtt=0.05)})
+    run = simulate(network, until=40, samples=401)
+    sent = (run["admitted"] - run["queue"]).values[:, 0]
+    steps = np.diff(sent) / np.diff(run["time"].values)
+    assert steps[10:].max() <= 1000.0 * (1 + 1e-6)
+    assert steps[:10].max() * 0.1 - 100 < 2 * 1000.0 * 0.02
+    assert steps[200:].min() > 990.0
+    total = (run["delivered"] * run["count"]).sum("flow_class").values
+    np.testing.assert_allclose(total, run["admitted"].values[:, 0])
+    waited = np.trapezoid(run["queue"].values[200:, 0], run["time"].values[200:])
+    assert float(run["waited"][-1, 0] - run["waited"][200, 0]) == pytest.approx(waited, rel=0.01)
+
+
+def test_round_trip_is_base_and_queue():
+    network = Network(
+        LINK, {"near": Flows(3, Reno(), base_rtt=0.02), "far": Flows(3, Reno(), base_rtt=0.08)}
+    )
+    run = simulate(network, until=20)
+    sending = (1 + 40 / 1500) / 1000
+    expected = np.array([0.02, 0.08]) + sending + run["queue"].values / 1000
+    np.testing.assert_allclose(run["rtt"], expected)
+
+
+def test_a_class_is_the_same_as_its_flows_one_by_one():
+    """Six identical flows as one class (one state), or as three classes of 1, 2 and 3."""
+    law = Reno()
+    one = Network(
+        LINK, {"all": Flows(6, law, base_rtt=0.05), "vegas": Flows(2, Vegas(), base_rtt=0.05)}
+    )
+    parts = {f"part{n}": Flows(n, law, base_rtt=0.05) for n in (1, 2, 3)}
+    split = Network(LINK, {**parts, "vegas": Flows(2, Vegas(), base_rtt=0.05)})
+    together, apart = simulate(one, until=30), simulate(split, until=30)
+    assert pose(one)[1].groups == (1, 1)
+    for name in ("cwnd", "delivered", "dropped"):
+        for part in parts:
+            expected = together[name].sel(flow_class="all").values
+            np.testing.assert_allclose(apart[name].sel(flow_class=part), expected, rtol=1e-9)
+    np.testing.assert_allclose(apart["queue"], together["queue"], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(apart["flow_delivered"], together["flow_delivered"], rtol=1e-9)
+
+
+def test_lists_of_round_trips_and_starts_are_groups():
+    """A list is what its distinct values are as classes; the order of the flows is kept."""
+    mixed = Flows(4, Reno(), base_rtt=(0.02, 0.06, 0.02, 0.06), start=(0.0, 1.0, 0.0, 0.0))
+    listed = Network(LINK, {"mixed": mixed})
+    _, shape = pose(listed)
+    assert shape.groups == (3,)
+    assert shape.lag == (0, 1, 1)
+    assert flows_of_groups(listed).tolist() == [0, 1, 0, 2]
+    classes = Network(
+        LINK,
+        {
+            "near": Flows(2, Reno(), base_rtt=0.02),
+            "late": Flows(1, Reno(), base_rtt=0.06, start=1.0),
+            "far": Flows(1, Reno(), base_rtt=0.06),
+        },
+    )
+    one, other = simulate(listed, until=30), simulate(classes, until=30)
+    flows = other["flow_delivered"].values[:, [0, 2, 1, 3]]
+    np.testing.assert_allclose(one["flow_delivered"], flows, rtol=1e-9)
+    np.testing.assert_allclose(one["cwnd"][:, 0], other["cwnd"] @ other["count"] / 4, rtol=1e-9)
+    rates = metrics.goodput(other)
+    assert float(rates.sel(flow_class="near")) > 1.5 * float(rates.sel(flow_class="far"))
+
+
+def test_random_starts_are_at_their_mean():
+    spread = Network(LINK, {"reno": Flows(3, Reno(), base_rtt=0.05, start=Spread(2.0))})
+    fixed = Network(LINK, {"reno": Flows(3, Reno(), base_rtt=0.05, start=1.0)})
+    np.testing.assert_array_equal(simulate(spread, 5)["cwnd"], simulate(fixed, 5)["cwnd"])
+
+
+@pytest.mark.parametrize(
+    ("law", "rounds"), [(Reno(), 1), (Vegas(), 2), (Vegas(dialect="linux"), 1)]
+)
+def test_slow_start_doubles_the_window(law, rounds):
+    """dW/dt = W/R, or W/(2R) for Vegas but Linux's: the window doubles each R ln 2 (or 2 R ln 2).
+
+    On a link so fast that no queue stands; the flow starts at 1 s.
+    """
+    flows = Flows(1, law, base_rtt=0.1, start=1.0)
+    run = simulate(Network(Link(1e6, 1000), {"flow": flows}), until=2.0, samples=201)
+    late = run.sel(time=slice(1.2, 2.0))
+    slope = np.diff(np.log2(late["cwnd"].values[:, 0])) / np.diff(late["time"].values)
+    np.testing.assert_allclose(slope, 1 / (rounds * 0.1 * math.log(2)), rtol=1e-4)
+
+
+def test_slow_start_ends_at_the_initial_ssthresh():
+    """From there a window grows by one packet a round trip."""
+    flows = Flows(1, Reno(), base_rtt=0.1, initial_ssthresh=16.0)
+    run = simulate(Network(Link(1e6, 1000), {"flow": flows}), until=4.0, samples=401)
+    late = run["cwnd"].sel(time=slice(2.0, 4.0))
+    slope = np.diff(late.values[:, 0]) / np.diff(late["time"].values)
+    np.testing.assert_allclose(slope, 1 / 0.1, rtol=1e-3)
+    assert 16 < float(run["cwnd"].sel(time=1.0)[0]) < 16 + 2 + (1.0 - 0.1 * math.log(16)) / 0.1
+
+
+def test_access_links_limit_the_rate():
+    network = Network(Link(1000.0, 100), {"access": Flows(2, Reno(), base_rtt=0.1, access=80.0)})
+    run = simulate(network, until=20, warmup=10)
+    np.testing.assert_allclose(metrics.goodput(run), 80.0, rtol=1e-6)
+    assert float(run["queue"].max()) == 0.0
+
+
+def test_max_window_limits_the_rate():
+    network = Network(Link(1000.0, 100), {"window": Flows(2, Reno(), base_rtt=0.1, max_window=5.0)})
+    run = simulate(network, until=20, warmup=10)
+    np.testing.assert_allclose(metrics.goodput(run), 5 / network.base_rtts("window")[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ({"until": 0.0}, "until must be above 0"),
+        ({"until": float("nan")}, "until must be above 0"),
+        ({"until": 10.0, "warmup": 10.0}, "warmup must be at least 0 and below 10"),
+        ({"until": 10.0, "samples": 1}, "samples must be at least 2"),
+    ],
+)
+def test_refused_times(times, message):
+    network = Network(LINK, {"reno": Flows(1, Reno(), base_rtt=0.1)})
+    with pytest.raises(InvalidInput, match=message):
+        simulate(network, **times)

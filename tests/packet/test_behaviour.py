@@ -1,0 +1,175 @@
+"""What must hold of any run, and closed forms that a run must come near to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from vegasfluid import metrics
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.errors import NotServed
+from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.packet import simulate_packets
+from vegasfluid.packet.compiler import compiled
+from vegasfluid.packet.setup import Start, prepare
+from vegasfluid.packet.simulate import execute
+from vegasfluid.traffic.cbr import Cbr
+
+RED = Red(5, 15, max_drop=0.1, weight=0.02)
+
+
+def crowded(aqm: Any) -> Network:
+    """More flows than the link has room for: losses, timeouts, packets that come twice."""
+    flows = {
+        "near": Flows(6, Reno(), base_rtt=0.02, start=Spread(0.5)),
+        "far": Flows(6, Reno(), access=800.0, access_delay=0.02, start=Spread(0.5)),
+    }
+    return Network(Link(1000.0, 20, aqm, delay=0.005), flows)
+
+
+def last_records(network: Network, until: float) -> tuple[Start, Any, Any, Any]:
+    """The records and the rings at the end of a run, and its samples."""
+    kept: dict[str, Any] = {}
+    rules = [law.rules for law in prepare(network, 1).laws]
+    kernel = compiled(rules, network.link.aqm.rule)
+
+    def watched(flows: Any, link: Any, rings: Any, *rest: Any) -> int:
+        kept["rings"] = rings
+        return kernel(flows, link, rings, *rest)
+
+    def start() -> Start:
+        kept["begin"] = prepare(network, 1)
+        return kept["begin"]
+
+    samples = execute(network, start, np.linspace(0, until, 2001), watched)
+    return kept["begin"], kept["rings"], *samples
+
+
+@pytest.mark.parametrize("aqm", [RED, DropTail()], ids=["red", "droptail"])
+def test_no_packet_is_made_or_lost_on_the_way(aqm: Any) -> None:
+    begin, rings, flow_samples, link_samples = last_records(crowded(aqm), until=60)
+    flows, link = begin.flows, begin.link[0]
+    slots = rings.arrivals.shape[1]
+    under_way = flows["tail"] - flows["head"]
+    # What was sent has reached the queue or is on its way there.
+    assert (flows["sent"] == flows["head"] + under_way).all()
+    # What has reached the queue was admitted or dropped: in sum, for the link, exactly.
+    assert flows["head"].sum() == link["admitted"] + link["early"] + link["full"]
+    assert flows["dropped"].sum() == link["early"] + link["full"]
+    # What was admitted was delivered once, or came again: then it had been sent again.
+    again = flows["head"] - flows["dropped"] - flows["delivered"]
+    assert (again >= 0).all()
+    assert (again <= flows["retransmitted"]).all()
+    assert again.sum() > 0
+    # What was delivered is below the cumulative ACK, or is held until a gap is filled.
+    held = rings.received.sum(axis=1)
+    assert (flows["delivered"] == flows["expected"] + held).all()
+    assert (flows["una"] == flows["expected"]).all()
+    assert (flows["sent"] == flows["max_seq"] + flows["retransmitted"]).all()
+    # A packet that was sent, but not delivered, was dropped at its last sending or is under way.
+    missing = flows["max_seq"] - flows["delivered"]
+    assert (missing >= 0).all()
+    assert (missing <= slots).all()
+    assert flow_samples["timeouts"][-1].sum() > 10
+    assert link_samples["admitted"][-1] > 50_000
+
+
+@pytest.mark.parametrize("aqm", [RED, DropTail()], ids=["red", "droptail"])
+def test_the_queue_stays_within_the_buffer_and_the_link_within_its_rate(aqm: Any) -> None:
+    data = simulate_packets(crowded(aqm), until=60, samples=6001)
+    queue = data.queue.values[:, 0]
+    assert queue.max() <= 20
+    assert queue.min() == 0
+    assert queue.max() == 20 or aqm is RED
+    # What has left the link by a time is at most what its rate allows, to the packet in service.
+    left = data.admitted.values[:, 0] - queue
+    assert (left <= 1000.0 * data.time.values + 1).all()
+    for name in ("delivered", "sent", "dropped", "retransmitted", "timeouts"):
+        assert (np.diff(data[name].values, axis=0) >= 0).all()
+    assert (data.delivered.values <= data.sent.values).all()
+
+
+def test_mean_queue_is_the_mean_of_the_samples() -> None:
+    """Little's law: by the sum of waiting times, and by looking 6000 times."""
+    data = simulate_packets(crowded(DropTail()), until=60, samples=6001)
+    looked = float(data.queue.sel(time=slice(15, 60)).mean())
+    assert float(metrics.mean_queue(data)[0]) == pytest.approx(looked, rel=0.02)
+
+
+@pytest.mark.parametrize("part", [0.25, 0.5, 1.0])
+def test_one_reno_flow_over_drop_tail_fills_what_the_closed_form_says(part: float) -> None:
+    """3/4 (1 + b)^2 / (1 + b + b^2) of the link, with a buffer of b bandwidth-delay products."""
+    capacity, pipe = 1000.0, 200
+    # The packet in transmission counts as buffer in the closed form, and as pipe in base_rtts.
+    network = Network(
+        Link(capacity, part * pipe - 1),
+        {"reno": Flows(1, Reno(), base_rtt=pipe / capacity, initial_ssthresh=pipe // 2)},
+    )
+    data = simulate_packets(network, until=4000, warmup=500)
+    law = 0.75 * (1 + part) ** 2 / (1 + part + part**2)
+    assert float(metrics.utilisation(data)[0]) == pytest.approx(law, rel=0.015)
+    assert float(metrics.timeouts(data)[0]) == 0
+
+
+PERIODIC, RANDOM, MEAN_FIELD = np.sqrt(1.5), 1.308, np.sqrt(2)
+"""W sqrt(p) of Reno with large windows (theory sheet, section 1): for losses at equal distances,
+for losses independent of each other, and in the fluid."""
+
+
+@pytest.mark.parametrize(("wait", "spacing"), [(True, 2 / 3), (False, 2.0)])
+def test_reno_over_red_comes_to_rest_at_the_queue_of_the_closed_form(
+    wait: bool, spacing: float
+) -> None:
+    """At rest k L (q - min) (C T + q)^2 = c^2 N^2: the same queue for both spacings of drops.
+
+    The windows are large (100 packets): the time that recovery takes is left out of the formula.
+    """
+    count, capacity, low, high = 20, 20_000.0, 100.0, 600.0
+    max_drop = 0.0005 / spacing
+    rtts = tuple(np.linspace(0.095, 0.105, count))
+    flows = Flows(count, Reno(), base_rtt=rtts, start=Spread(2.0))
+    aqm = Red(low, high, max_drop=max_drop, weight=0.0005, wait=wait)
+    network = Network(Link(capacity, 5000, aqm), {"reno": flows})
+    runs = [simulate_packets(network, until=300, warmup=60, seed=seed) for seed in (1, 2, 3)]
+    pipe, slope = network.bandwidth_delay(), spacing * max_drop / (high - low)
+
+    def rest(c: float) -> float:
+        return brentq(lambda q: slope * (q - low) * (pipe + q) ** 2 - (c * count) ** 2, low, high)
+
+    queue = np.mean([float(metrics.mean_queue(run)[0]) for run in runs])
+    dropped = np.mean([float(metrics.drop_share(run)[0]) for run in runs])
+    assert rest(PERIODIC) < queue < rest(MEAN_FIELD)
+    if wait:  # without it drops come in groups, and the queue swings about its rest by a fifth
+        assert queue == pytest.approx(rest(RANDOM), rel=0.03)
+    assert (pipe + queue) / count * np.sqrt(dropped) == pytest.approx(RANDOM, rel=0.03)
+
+
+def changed(**parts: Any) -> Network:
+    link = parts.pop("link", Link(1000.0, 10))
+    events = parts.pop("events", ())
+    return Network(link, {"one": Flows(1, Reno(), base_rtt=0.04, **parts)}, events=events)
+
+
+TWO_LINKS = {"a": Link(1000.0, 10), "b": Link(1000.0, 10)}
+
+
+@pytest.mark.parametrize(
+    ("network", "what"),
+    [
+        (changed(link=TWO_LINKS, path=("a", "b")), "networks of several links"),
+        (changed(events=(Event(1.0, "bottleneck", 0.01),)), "events"),
+        (changed(link=Link(1000.0, 10, jitter=0.001)), "jitter"),
+        (changed(direction="reverse"), "data against the stream (flows.one)"),
+        (changed(traffic=Cbr(100.0)), "cbr traffic (flows.one)"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_not_served_is_refused_in_one_line(network: Network, what: str) -> None:
+    with pytest.raises(NotServed) as caught:
+        simulate_packets(network, until=1)
+    assert str(caught.value) == f"the packet simulator does not serve {what} yet."

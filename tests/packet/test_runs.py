@@ -1,0 +1,105 @@
+"""What a run depends on: its seed, and neither the size of the rings nor another kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.errors import SolveFailed
+from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.packet import simulate, simulate_packets
+from vegasfluid.packet.compiler import cache_folder
+from vegasfluid.packet.setup import prepare
+
+RED = Red(5, 15, max_drop=0.2, weight=0.05, wait=False, gentle=True)
+
+
+def mix(alpha: float = 3) -> Network:
+    flows = {
+        "reno": Flows(2, Reno(), base_rtt=0.02, start=Spread(0.2)),
+        "ns2": Flows(1, Vegas(alpha=2, beta=4, dialect="ns2"), base_rtt=0.03, start=Spread(0.2)),
+        "brakmo": Flows(1, Vegas(alpha=alpha, beta=5), base_rtt=0.04),
+    }
+    return Network(Link(500.0, 12, RED, delay=0.002), flows)
+
+
+def only_reno() -> Network:
+    flows = Flows(4, Reno(), base_rtt=0.03, start=Spread(0.2))
+    return Network(Link(500.0, 12, RED), {"reno": flows})
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
+    runs = [simulate_packets(only_reno(), until=20, seed=seed) for seed in (1, 1, 2)]
+    for name in runs[0].data_vars:
+        assert runs[0][name].values.tobytes() == runs[1][name].values.tobytes()
+    assert (runs[0].flow_delivered.values != runs[2].flow_delivered.values).any()
+    assert runs[0].attrs["seed"] == 1
+
+
+def test_another_alpha_meets_the_same_start_times_and_coins() -> None:
+    first, second = (prepare(mix(alpha), seed=7) for alpha in (1, 5))
+    assert first.flows["start"].tobytes() == second.flows["start"].tobytes()
+    assert first.generator.tobytes() == second.generator.tobytes()
+    other = prepare(mix(), seed=8)
+    assert (first.flows["start"][:3] != other.flows["start"][:3]).all()
+    assert (first.generator != other.generator).all()
+
+
+def test_random_starts_lie_in_their_spread() -> None:
+    network = Network(
+        Link(1000.0, 10), {"reno": Flows(2000, Reno(), base_rtt=0.02, start=Spread(0.5))}
+    )
+    starts = prepare(network, 1).flows["start"] * 1e-12
+    assert starts.min() >= 0
+    assert starts.max() < 0.5
+    # The mean of 2000 uniform numbers: standard deviation 0.5 / sqrt(12 * 2000).
+    assert np.mean(starts) == pytest.approx(0.25, abs=4 * 0.5 / np.sqrt(12 * 2000))
+
+
+def late_crowd() -> Network:
+    """One flow that has the link for itself before 49 others come: far more than its share."""
+    starts = (0.0,) + (30.0,) * 49
+    return Network(Link(1000.0, 1500), {"reno": Flows(50, Reno(), base_rtt=0.1, start=starts)})
+
+
+def test_rings_that_do_not_suffice_are_made_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    grown, sizes = late_crowd(), []
+    make_rings = simulate.make_rings
+
+    def watched(flows: int, slots: int) -> Any:
+        sizes.append(slots)
+        return make_rings(flows, slots)
+
+    monkeypatch.setattr(simulate, "make_rings", watched)
+    small = simulate_packets(grown, until=40)
+    assert sizes == [256, 512, 1024, 2048, 4096]
+    monkeypatch.setattr(simulate, "FEWEST_SLOTS", 2**14)
+    large = simulate_packets(grown, until=40)
+    assert sizes[5:] == [2**14]
+    assert small.identical(large)
+    assert small.queue.max() > 1400
+
+
+def test_more_packets_in_flight_than_any_ring_holds_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(simulate, "MOST_SLOTS", 512)
+    with pytest.raises(SolveFailed, match="more than 512 packets in flight; set max_window"):
+        simulate_packets(late_crowd(), until=40)
+
+
+def test_kernels_of_other_rules_are_kept_apart() -> None:
+    reno, vegas = Reno().rules, Vegas().rules
+    folders = {
+        cache_folder(rules, aqm.rule)
+        for rules in ([reno], [vegas], [reno, vegas], [vegas, reno])
+        for aqm in (RED, DropTail())
+    }
+    assert len(folders) == 8
+    assert cache_folder([reno], RED.rule) == cache_folder([Reno().rules], Red(1, 2).rule)

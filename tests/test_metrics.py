@@ -1,0 +1,152 @@
+"""Metrics of hand-made trajectories whose numbers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from vegasfluid import metrics
+
+COUNTS = {"a": 3, "b": 1, "c": 2}
+RATES = {"a": 10.0, "b": 40.0, "c": 20.0}
+"""Packets/s of a flow of each class from 1 s on; in the first second come 7 packets more."""
+TIMES = np.array([0.0, 1.0, 3.0, 4.0, 6.0])
+
+
+@pytest.fixture
+def run() -> xr.Dataset:
+    """Three classes over one link of 100 packets/s; every counter is a line from 1 s on."""
+    names = list(COUNTS)
+    counts = np.array(list(COUNTS.values()))
+    rates = np.array(list(RATES.values()))
+    delivered = np.where(TIMES[:, None] == 0, 0.0, TIMES[:, None] * rates + 7.0)
+    line = np.where(TIMES == 0, 0.0, 1.0)
+    return xr.Dataset(
+        {
+            "cwnd": (("time", "flow_class"), TIMES[:, None] * np.ones(3) + [0, 10, 20]),
+            "delivered": (("time", "flow_class"), delivered),
+            "sent": (("time", "flow_class"), delivered * 1.25),
+            "retransmitted": (("time", "flow_class"), delivered * 0.125),
+            "timeouts": (("time", "flow_class"), TIMES[:, None] * [0.0, 1.0, 2.0]),
+            "queue": (("time", "link"), (6.0 - TIMES)[:, None]),
+            "admitted": (("time", "link"), (line * (90.0 * TIMES + 5))[:, None]),
+            "lost": (("time", "link"), (line * (10.0 * TIMES + 3))[:, None]),
+            "waited": (("time", "link"), (line * (45.0 * TIMES + 1))[:, None]),
+            "flow_delivered": (("time", "flow"), np.repeat(delivered, counts, axis=1)),
+            "capacity": (("link",), [100.0]),
+        },
+        coords={
+            "time": TIMES,
+            "flow_class": names,
+            "link": ["one"],
+            "count": ("flow_class", counts),
+        },
+        attrs={"warmup": 2.0},
+    )
+
+
+def test_goodput_from_a_warm_up_between_samples(run):
+    """From 2 s, between the samples at 1 and 3 s, rates are constant; before 1 s they are not."""
+    np.testing.assert_allclose(metrics.goodput(run), [10, 40, 20])
+    np.testing.assert_allclose(metrics.goodput(run, warmup=4.0), [10, 40, 20])
+    np.testing.assert_allclose(
+        metrics.goodput(run, warmup=0.0), (6 * np.array([10, 40, 20]) + 7) / 6
+    )
+    half = (np.array([10, 40, 20]) + 7) / 2  # of what came in the first second
+    late = 6 * np.array([10, 40, 20]) + 7
+    np.testing.assert_allclose(metrics.goodput(run, warmup=0.5), (late - half) / 5.5)
+
+
+def test_value_between_samples_is_on_the_line(run):
+    delivered = run["delivered"].sel(flow_class="a", drop=True)
+    found = [float(metrics.value_at(delivered, time)) for time in (0.0, 0.5, 1.0, 2.0, 6.0)]
+    assert found == [0.0, 8.5, 17.0, 27.0, 67.0]
+
+
+def test_share_counts_every_flow(run):
+    np.testing.assert_allclose(metrics.share(run), [30 / 110, 40 / 110, 40 / 110])
+
+
+@pytest.mark.parametrize(
+    ("of", "other"),
+    [("a", (40 + 2 * 20) / 3), ("b", (3 * 10 + 2 * 20) / 5), ("c", (3 * 10 + 40) / 4)],
+)
+def test_ratio_is_over_the_mean_of_all_other_flows(run, of, other):
+    assert metrics.ratio(run, of) == pytest.approx(RATES[of] / other)
+
+
+def test_jain_index(run):
+    flows = np.array([10, 10, 10, 40, 20, 20])
+    assert metrics.jain_index(run) == pytest.approx(110**2 / (6 * (flows**2).sum()))
+
+
+def flows_only(rates: list[float]) -> xr.Dataset:
+    times = np.array([0.0, 5.0, 10.0])
+    data = {"flow_delivered": (("time", "flow"), times[:, None] * rates)}
+    return xr.Dataset(data, coords={"time": times}, attrs={"warmup": 5.0})
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 50])
+def test_extremes_of_the_jain_index(n):
+    assert metrics.jain_index(flows_only([3.0] * n)) == pytest.approx(1.0)
+    assert metrics.jain_index(flows_only([3.0] + [0.0] * (n - 1))) == pytest.approx(1 / n)
+    assert metrics.jain_index(flows_only([0.0] * n)) == 1.0
+
+
+def test_jain_index_of_k_equal_flows_among_n():
+    """Jain, Chiu and Hawe: k of n flows that share equally give k/n."""
+    assert metrics.jain_index(flows_only([2.0] * 3 + [0.0] * 9)) == pytest.approx(3 / 12)
+
+
+def test_utilisation_is_what_left_the_queue(run):
+    """90 admitted a second, and the queue falls by 1 a second: 91 sent of 100."""
+    assert float(metrics.utilisation(run)[0]) == pytest.approx(0.91)
+
+
+def test_queue_and_delay_by_littles_law(run):
+    """45 packet seconds of waiting a second: 45 packets wait, and 90 of them half a second each."""
+    assert float(metrics.mean_queue(run)[0]) == pytest.approx(45)
+    assert float(metrics.queueing_delay(run)[0]) == pytest.approx(0.5)
+
+
+def test_shares_of_packets(run):
+    assert float(metrics.drop_share(run)[0]) == pytest.approx(10 / 100)
+    np.testing.assert_allclose(metrics.retransmit_share(run), 0.1)
+
+
+def test_timeouts_after_the_warm_up(run):
+    np.testing.assert_allclose(metrics.timeouts(run), [0, 4, 8])
+
+
+def test_time_mean_of_samples_after_the_warm_up(run):
+    """The samples at 3, 4 and 6 s."""
+    np.testing.assert_allclose(metrics.time_mean(run, "cwnd"), np.array([0, 10, 20]) + 13 / 3)
+
+
+def test_an_idle_network_has_numbers():
+    """Nothing sent, nothing dropped: shares are zero and nothing is divided by zero."""
+    times = np.array([0.0, 1.0, 2.0])
+    none = np.zeros((3, 1))
+    data = xr.Dataset(
+        {
+            "sent": (("time", "flow_class"), none),
+            "retransmitted": (("time", "flow_class"), none),
+            "admitted": (("time", "link"), none),
+            "lost": (("time", "link"), none),
+            "waited": (("time", "link"), none),
+        },
+        coords={"time": times},
+        attrs={"warmup": 1.0},
+    )
+    assert float(metrics.retransmit_share(data)[0]) == 0.0
+    assert float(metrics.drop_share(data)[0]) == 0.0
+    assert float(metrics.queueing_delay(data)[0]) == 0.0
+
+
+def test_saved_and_read_again_gives_the_same_numbers(run, tmp_path):
+    run.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "run.nc") as saved:
+        xr.testing.assert_identical(saved.load(), run)
+        assert metrics.ratio(saved, "b") == metrics.ratio(run, "b")
+        assert metrics.jain_index(saved) == metrics.jain_index(run)

@@ -1,0 +1,221 @@
+"""What is connected to what, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.errors import InvalidInput
+from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.quantities import mbps, ms
+
+LINK = Link(capacity=1000.0, buffer=100)
+RENO = Flows(5, Reno(), base_rtt=0.04)
+
+
+def weigle_feng(number: int) -> Network:
+    """LA-UR-01-3420, table 1: link, access links, delays one way."""
+    link, delay, access, access_delay = {
+        1: (1.55, 4.0, 10, 4.0),
+        2: (155, 1.5, 100, 1.0),
+    }[number]
+    flows = Flows(25, Reno(), access=mbps(access), access_delay=ms(access_delay))
+    return Network(Link(mbps(link), 33554, delay=ms(delay)), {"reno": flows})
+
+
+@pytest.mark.parametrize(
+    ("number", "scenario", "seconds"),
+    [(1, "fig3_q10_oneway_s1", 0.0344124), (2, "net2_oneway_a134_b139_gentle_start", 0.00732588)],
+)
+def test_the_smallest_round_trip_is_that_of_the_ns2_harness(
+    number: int, scenario: str, seconds: float, reference: dict[str, Any]
+) -> None:
+    stated = reference[scenario]["flows"][0]["base_rtt_with_serialisation_s"]
+    assert stated == seconds
+    rtts = weigle_feng(number).base_rtts("reno")
+    assert rtts == pytest.approx([stated] * 25, rel=1e-6)  # it prints six digits
+
+
+def test_the_smallest_round_trip_worked_by_hand() -> None:
+    """Four access delays, two of the link; 1.04 packets' bits on three links."""
+    link = Link(500.0, 10, delay=0.005)  # 2 ms a packet
+    flows = Flows(1, Reno(), access=1000.0, access_delay=0.001)  # 1 ms a packet
+    network = Network(link, {"one": flows}, packet_bytes=1000, ack_bytes=40)
+    assert network.base_rtts("one")[0] == pytest.approx(0.014 + 1.04 * (0.002 + 2 * 0.001))
+    assert network.bandwidth_delay() == pytest.approx(500 * 0.01816)
+
+
+def test_propagation_is_given_by_flow_or_by_class() -> None:
+    assert Flows(2, Reno(), base_rtt=(0.01, 0.02)).propagation(LINK) == (0.01, 0.02)
+    assert Flows(2, Reno(), base_rtt=0.04).propagation(LINK) == (0.04, 0.04)
+    far = Link(1000.0, 10, delay=0.01)
+    assert Flows(1, Reno(), access_delay=0.005).propagation(far) == pytest.approx((0.04,))
+
+
+def test_networks_are_values() -> None:
+    network = Network(LINK, {"reno": RENO, "vegas": Flows(5, Vegas(), base_rtt=0.04)})
+    tuned = network.with_law("vegas", Vegas(alpha=10, beta=12))
+    assert network.flows["vegas"].law == Vegas()
+    assert tuned.flows["vegas"].law == Vegas(alpha=10, beta=12)
+    assert tuned.flows["reno"] is RENO
+    assert tuned.with_law("vegas", Vegas()) == network
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        network.packet_bytes = 1000  # type: ignore[misc]
+
+
+def test_a_single_link_has_a_name() -> None:
+    assert list(Network(LINK, {"reno": RENO}).links) == ["bottleneck"]
+    assert Network(LINK, {"reno": RENO}).link is LINK
+    two = Network({"a": LINK, "b": LINK}, {"reno": dataclasses.replace(RENO, path=("a", "b"))})
+    with pytest.raises(InvalidInput, match="links must be one link here, but is '2 links'"):
+        _ = two.link
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({}, "Flows: base_rtt must be given, or else access_delay, but is 'missing'."),
+        (
+            {"base_rtt": 0.04, "access_delay": 0.01},
+            "Flows: base_rtt must be left out where access_delay is given, but is 0.04.",
+        ),
+        (
+            {"base_rtt": (0.04, 0.05)},
+            "Flows: base_rtt must be one value, or 3 values, but is '2 values'.",
+        ),
+        (
+            {"base_rtt": 0.04, "start": (1.0,)},
+            "Flows: start must be one value, or 3 values, but is '1 values'.",
+        ),
+        ({"base_rtt": 0.0}, "Flows: base_rtt must be above 0, but is 0.0."),
+        ({"base_rtt": (0.1, 0.0, 0.1)}, "Flows: base_rtt must be above 0, but is 0.0."),
+        ({"base_rtt": 0.04, "start": -1.0}, "Flows: start must be at least 0, but is -1.0."),
+        (
+            {"base_rtt": 0.04, "direction": "up"},
+            "Flows: direction must be forward or reverse, but is 'up'.",
+        ),
+        ({"base_rtt": 0.04, "min_rto": 0.0}, "Flows: min_rto must be above 0, but is 0.0."),
+        (
+            {"base_rtt": 0.04, "initial_ssthresh": 1.0},
+            "Flows: initial_ssthresh must be at least 2, but is 1.0.",
+        ),
+    ],
+)
+def test_flows_that_make_no_sense_are_refused(fields: dict[str, Any], line: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Flows(3, Reno(), **fields)
+    assert str(caught.value) == line
+
+
+@pytest.mark.parametrize("count", [0, 1_000_001])
+def test_a_class_has_at_least_one_flow_and_at_most_a_million(count: int) -> None:
+    with pytest.raises(InvalidInput, match="Flows: count must be at"):
+        Flows(count, Reno(), base_rtt=0.04)
+
+
+@pytest.mark.parametrize(
+    ("link", "line"),
+    [
+        ({"capacity": 0.0, "buffer": 9}, "Link: capacity must be above 0, but is 0.0."),
+        ({"capacity": 9.0, "buffer": 0}, "Link: buffer must be at least 1, but is 0."),
+        (
+            {"capacity": 9.0, "buffer": 9, "delay": -1.0},
+            "Link: delay must be at least 0, but is -1.0.",
+        ),
+    ],
+)
+def test_links_that_make_no_sense_are_refused(link: dict[str, float], line: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Link(**link)
+    assert str(caught.value) == line
+
+
+def build(links: Any = LINK, flows: dict[str, Flows] | None = None, **fields: Any) -> Network:
+    return Network(links, {"reno": RENO} if flows is None else flows, **fields)
+
+
+TWO = {"a": LINK, "b": LINK}
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        (
+            {"flows": {}},
+            "Network: flows must be at least one class of flows, but is 'none'.",
+        ),
+        ({"links": {}}, "Network: links must be at least one link, but is 'none'."),
+        (
+            {"links": TWO},
+            "flows.reno: path must be given where there are several links, but is 'missing'.",
+        ),
+        (
+            {"flows": {"reno": dataclasses.replace(RENO, path=("c",))}},
+            "flows.reno: path must be one of bottleneck, but is 'c'.",
+        ),
+        (
+            {"events": (Event(1.0, "c", 0.1),)},
+            "events[0]: link must be access or one of bottleneck, but is 'c'.",
+        ),
+        (
+            {"events": (Event(1.0, "access", 0.1, flows="vegas"),)},
+            "events[0]: flows must be one of reno, but is 'vegas'.",
+        ),
+        (
+            {"events": (Event(2.0, "bottleneck", 0.1), Event(1.0, "bottleneck", 0.2))},
+            "events[1]: at must be in order of time, but is 1.0.",
+        ),
+        ({"packet_bytes": 0}, "Network: packet_bytes must be at least 1, but is 0."),
+        ({"ack_bytes": 65536}, "Network: ack_bytes must be at most 65535, but is 65536."),
+    ],
+)
+def test_networks_that_make_no_sense_are_refused(parts: dict[str, Any], line: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        build(**parts)
+    assert str(caught.value) == line
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (
+            lambda: Vegas(alpha=5, beta=4),
+            "Vegas: alpha must be at most beta (4), but is 5.",
+        ),
+        (
+            lambda: Vegas(alpha=1.5, beta=4, dialect="linux"),
+            "Vegas: alpha must be a whole number in the dialect linux, but is 1.5.",
+        ),
+        (
+            lambda: Vegas(dialect="bsd"),
+            "Vegas: dialect must be one of brakmo, ns2, linux, but is 'bsd'.",
+        ),
+        (
+            lambda: Red(80, 80),
+            "Red: min_thresh must be below max_thresh (80), but is 80.",
+        ),
+        (lambda: Red(20, 80, weight=1.0), "Red: weight must be below 1, but is 1.0."),
+        (lambda: Spread(-1.0), "Spread: spread must be at least 0, but is -1.0."),
+    ],
+)
+def test_laws_that_make_no_sense_are_refused(make: Any, line: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        make()
+    assert str(caught.value) == line
+
+
+def test_what_is_probably_not_meant_is_said() -> None:
+    slow = Flows(2, Reno(), base_rtt=0.04, access=400.0)
+    early = Link(1000.0, 50, Red(20, 80))
+    assert Network(LINK, {"reno": RENO}).warnings() == []
+    assert Network(LINK, {"slow": slow}).warnings() == [
+        "the access links together cannot fill the link."
+    ]
+    assert Network(early, {"reno": RENO}).warnings() == [
+        "the buffer is full before RED's max_thresh is reached."
+    ]

@@ -1,0 +1,63 @@
+"""Pictures: what is drawn is what was run, and nothing lies over anything else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from vegasfluid import Flows, Link, Network, Red, Reno, plot
+from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, make_trajectory
+
+TIMES = np.linspace(0.0, 10.0, 21)
+
+
+def made(engine: str, scale: float = 1.0) -> xr.Dataset:
+    link = Link(1000.0, 100, Red(min_thresh=20, max_thresh=80))
+    classes = {name: Flows(2, Reno(), base_rtt=0.04) for name in ("one", "other")}
+    values = scale * TIMES[:, None] ** 2 * [1.0, 1.0, 2.0, 2.0]
+    flows = {name: values.copy() for name in CLASS_VARIABLES}
+    links = {name: scale * TIMES[:, None] for name in LINK_VARIABLES if name != "capacity"}
+    attributes = {"engine": engine, "warmup": 2.5, "title": "A $title$"}
+    return make_trajectory(Network(link, classes), TIMES, flows, links, attributes)
+
+
+def labels(axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_one_run():
+    figure = plot.trajectory(made("packets"))
+    windows, queue, rate = figure.axes
+    assert figure.get_suptitle() == "A $title$: packet simulator"
+    assert labels(windows) == labels(rate) == ["one", "other"]
+    assert labels(queue) == ["bottleneck", "average"]
+    np.testing.assert_allclose(windows.lines[1].get_ydata(), 2 * TIMES**2)
+    np.testing.assert_allclose(queue.lines[0].get_ydata(), TIMES)
+    middles = (TIMES[1:] + TIMES[:-1]) / 2  # where the slope of t^2 is 2 t, differences included
+    np.testing.assert_allclose(rate.lines[0].get_xdata(), middles)
+    np.testing.assert_allclose(rate.lines[0].get_ydata(), 2 * middles)
+
+
+def test_two_runs_are_told_apart():
+    figure = plot.compare(made("fluid"), made("packets", 3.0))
+    windows, queue, _ = figure.axes
+    assert figure.get_suptitle() == "A $title$: fluid model and packet simulator"
+    assert labels(windows) == ["one (fluid)", "other (fluid)", "one (packets)", "other (packets)"]
+    assert labels(queue)[2:] == ["bottleneck (packets)", "average (packets)"]
+    looks = [(line.get_color(), line.get_linestyle()) for line in windows.lines]
+    assert len(set(looks)) == 4
+    assert windows.get_ylim()[1] >= 600
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_nothing_overlaps_and_nothing_is_cut_off(runs):
+    figure = plot.compare(*[made("packets") for _ in range(runs)])
+    figure.draw_without_rendering()
+    legends = [axes.get_legend().get_window_extent() for axes in figure.axes]
+    boxes = [axes.get_window_extent() for axes in figure.axes] + legends
+    for i, box in enumerate(boxes):
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+        assert not any(box.overlaps(other) for other in boxes[:i])
+    assert all(box.width > figure.bbox.width / 2 for box in boxes[:3])

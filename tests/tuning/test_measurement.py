@@ -1,0 +1,92 @@
+"""Measurements over seeds: the interval, and that only the seeds decide."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_packets
+from vegasfluid.network import Spread
+from vegasfluid.tuning import measurement as module
+from vegasfluid.tuning.measurement import Measurement, measure, summary
+
+NETWORK = Network(
+    Link(800.0, 100, Red(min_thresh=20, max_thresh=80)),
+    {
+        "reno": Flows(2, Reno(), base_rtt=0.02, start=Spread(0.1)),
+        "vegas": Flows(2, Vegas(3, 5, dialect="ns2"), base_rtt=0.02, start=Spread(0.1)),
+    },
+)
+SEEDS = [5, 1, 9]
+
+
+def measured(seeds=SEEDS) -> Measurement:
+    return measure(NETWORK, "vegas", seeds, until=10.0, warmup=3.0)
+
+
+@pytest.mark.parametrize(
+    "ratios", [[1.0, 1.1], [0.9, 1.2, 1.0, 0.7], list(np.linspace(0.5, 2, 30))]
+)
+def test_interval_is_students(ratios):
+    found = Measurement(tuple({"ratio": ratio} for ratio in ratios))
+    logs = np.log(ratios)
+    expected = scipy.stats.t.interval(
+        0.95, len(logs) - 1, loc=logs.mean(), scale=scipy.stats.sem(logs)
+    )
+    np.testing.assert_allclose(np.log(found.interval), expected)
+    assert found.ratio == pytest.approx(scipy.stats.gmean(ratios))
+    low, high = found.interval
+    assert found.holds(low)
+    assert found.holds(high)
+    assert not found.holds(low * 0.999)
+    assert not found.holds(high * 1.001)
+
+
+def test_interval_covers_95_percent():
+    """Of normal logarithms: 4000 measurements of 5 runs; three standard errors are 1.1 %."""
+    logs = np.random.default_rng(7).normal(math.log(0.8), 0.2, (4000, 5))
+    held = [Measurement(tuple({"ratio": math.exp(x)} for x in row)).holds(0.8) for row in logs]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.011)
+
+
+def test_one_run_says_nothing():
+    assert Measurement(({"ratio": 1.0},)).interval == (0.0, math.inf)
+
+
+def test_means():
+    found = Measurement(({"ratio": 1.0, "x": 1.0}, {"ratio": 4.0, "x": 2.0})).means()
+    assert found == {"ratio": pytest.approx(2.0), "x": 1.5}
+
+
+def test_each_seed_is_one_run_of_the_simulator():
+    found = measured()
+    for seed, numbers in zip(SEEDS, found.runs, strict=True):
+        run = simulate_packets(NETWORK, 10.0, warmup=3.0, seed=seed)
+        assert numbers["ratio"] == pytest.approx(metrics.ratio(run, "vegas"))
+        assert numbers["jain_index"] == pytest.approx(metrics.jain_index(run))
+        assert numbers["queue_packets"] == pytest.approx(float(metrics.mean_queue(run)[0]))
+        assert summary(run, "vegas") == pytest.approx(numbers)
+    assert len({numbers["ratio"] for numbers in found.runs}) == 3
+
+
+def test_parallel_is_sequential_and_repeatable(monkeypatch):
+    parallel = measured()
+    assert measured() == parallel
+    monkeypatch.setattr(module, "workers", lambda: 1)
+    assert measured() == parallel
+    assert measured(SEEDS[::-1]).runs == parallel.runs[::-1]
+
+
+def test_retransmit_share_is_over_all_flows():
+    """Weighted by flows: 3 of one class, 1 of another."""
+    classes = {
+        "reno": Flows(3, Reno(), base_rtt=0.02),
+        "vegas": Flows(1, Vegas(3, 5, dialect="ns2"), base_rtt=0.02),
+    }
+    run = simulate_packets(Network(NETWORK.link, classes), 10.0, warmup=3.0)
+    reno, vegas = metrics.retransmit_share(run).values
+    assert reno != vegas
+    assert summary(run, "vegas")["retransmit_share"] == pytest.approx((3 * reno + vegas) / 4)

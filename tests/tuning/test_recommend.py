@@ -1,0 +1,171 @@
+"""The main job end to end, on a small network where it takes a second."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Spread, Vegas, recommend
+from vegasfluid.cli.app import run_app
+
+KEYS = {"ratio", "jain_index", "utilisation", "queue_packets", "queueing_delay_s", "drop_share"}
+PACKET_KEYS = KEYS | {"ratio_ci95", "retransmit_share", "runs"}
+
+MODEL = """
+duration_s = 60
+warmup_s = 15
+[bottleneck]
+capacity_mbps = 10
+buffer_packets = 100
+aqm = {{ law = "red", min_thresh_packets = 20, max_thresh_packets = 80, max_drop = 0.1 }}
+[flows.reno]
+count = 4
+base_rtt_ms = 20
+start_s = {{ spread_s = 0.1 }}
+law = {{ name = "reno" }}
+[flows.vegas]
+count = 4
+base_rtt_ms = 20
+start_s = {{ spread_s = 0.1 }}
+law = {{ name = "vegas", dialect = "{dialect}" }}
+"""
+
+
+def network(dialect: str = "ns2", **changes) -> Network:
+    link = Link(10e6 / 12000, 100, Red(min_thresh=20, max_thresh=80))
+    options = {"base_rtt": 0.02, "start": Spread(0.1)}
+    vegas = Flows(4, Vegas(dialect=dialect), **{**options, **changes})
+    return Network(link, {"reno": Flows(4, Reno(), **options), "vegas": vegas})
+
+
+def run(dialect: str = "ns2", **options):
+    return recommend(network(dialect), until=60.0, warmup=15.0, runs=6, **options)
+
+
+@pytest.fixture(scope="module")
+def fair():
+    return run()
+
+
+@pytest.fixture(scope="module")
+def half():
+    return run(ratio=0.5)
+
+
+def test_goal_is_reached(fair):
+    assert fair.reached
+    low, high = fair.after.packets.interval
+    straddled = "between two neighbouring values" in fair.reason
+    assert straddled or low <= 1.0 <= high
+    assert abs(math.log(fair.after.packets.ratio)) < (0.5 if straddled else 0.03)
+    assert fair.network.flows["vegas"].law == fair.after.law
+    assert fair.network.flows["reno"] == network().flows["reno"]
+    assert fair.after.law.alpha == int(fair.after.law.alpha)
+
+
+def test_a_lower_goal_takes_a_smaller_alpha(fair, half):
+    assert half.reached
+    low, high = half.after.packets.interval
+    assert low <= 0.5 <= high or "between two neighbouring values" in half.reason
+    assert half.after.law.alpha < fair.after.law.alpha
+    assert half.after.packets.ratio < fair.after.packets.ratio
+
+
+def test_it_is_better_than_before(fair):
+    """The defaults 1 and 3 leave Vegas behind; both numbers are of the same seeds."""
+    assert fair.before.law == Vegas(dialect="ns2")
+    assert fair.before.packets.ratio < 0.8
+    assert abs(math.log(fair.after.packets.ratio)) < abs(math.log(fair.before.packets.ratio))
+
+
+def test_the_same_seeds_give_the_same_numbers(half):
+    again = run(ratio=0.5).as_json()
+    first = half.as_json()
+    assert again.pop("seconds") != first.pop("seconds")
+    assert again == first
+
+
+def check_numbers(block: dict, keys: set[str]) -> None:
+    assert set(block) == keys
+    assert all(math.isfinite(block[key]) for key in KEYS)
+    assert 0 < block["jain_index"] <= 1
+    assert 0.5 < block["utilisation"] < 1.001
+    assert block["queueing_delay_s"] == pytest.approx(
+        block["queue_packets"] / (10e6 / 12000), rel=0.05
+    )
+
+
+def test_json_of_the_command(tmp_path, capsys, fair):
+    """The keys of the contract, and the library's numbers."""
+    path = tmp_path / "model.toml"
+    path.write_text(MODEL.format(dialect="ns2"))
+    assert run_app(["recommend", str(path), "--runs", "6", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    found = json.loads(captured.out)
+    assert set(found) == {
+        "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
+        "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds",
+    }  # fmt: skip
+    assert set(found["recommended"]) == {
+        "alpha_packets", "beta_packets", "gamma_packets", "dialect",
+    }  # fmt: skip
+    assert set(found["before"]) == {"alpha_packets", "beta_packets", "fluid", "packets"}
+    check_numbers(found["before"]["fluid"], KEYS)
+    check_numbers(found["before"]["packets"], PACKET_KEYS)
+    check_numbers(found["fluid"], KEYS)
+    check_numbers(found["packets"], PACKET_KEYS)
+    low, high = found["packets"]["ratio_ci95"]
+    assert low < found["packets"]["ratio"] < high
+    assert set(found["seconds"]) == {"total", "fluid", "packets"}
+    assert found["seconds"]["total"] >= max(found["seconds"]["fluid"], found["seconds"]["packets"])
+    assert found["recommended"]["beta_packets"] == found["recommended"]["alpha_packets"] + 2
+    assert found["recommended"]["alpha_packets"] == fair.after.law.alpha
+    assert found["packets"]["ratio"] == pytest.approx(fair.after.packets.ratio)
+
+
+def test_settings_are_whole_where_the_system_takes_them(fair, half):
+    for found in (fair.as_json(), half.as_json()):
+        assert set(found["settings"]) | set(found["settings_missing"]) == {
+            "linux", "ns2", "ns3", "brakmo",
+        }  # fmt: skip
+        assert not set(found["settings"]) & set(found["settings_missing"])
+        for name, values in found["settings"].items():
+            assert set(values) == {"alpha", "beta", "gamma"}
+            if name != "brakmo":
+                assert all(type(value) is int for value in values.values())
+        assert found["settings"]["ns2"]["alpha"] == found["recommended"]["alpha_packets"]
+
+
+def test_out_of_reach_on_the_plateau(tmp_path, capsys):
+    """Linux's Vegas halves at a loss as Reno does: five times Reno's share it cannot get."""
+    path = tmp_path / "model.toml"
+    path.write_text(MODEL.format(dialect="linux"))
+    assert run_app(["recommend", str(path), "--runs", "3", "--ratio", "5", "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert found["reached"] is False
+    assert found["reason"].startswith("even with the largest alpha")
+    assert found["packets"]["ratio_ci95"][1] < 5
+
+
+def test_out_of_reach_below_the_smallest_alpha():
+    found = run(ratio=0.05)
+    assert not found.reached
+    assert found.after.law.alpha == 1
+    assert found.reason.startswith("even with the smallest alpha (1 packets)")
+    assert found.after.packets.interval[0] > 0.05
+
+
+def test_class_that_never_sends_is_refused():
+    late = network(start=60.0)
+    with pytest.raises(InvalidInput, match=r"flows.vegas: start must be below the simulated time"):
+        recommend(late, until=60.0)
+
+
+def test_steps_are_reported():
+    lines: list[str] = []
+    run(ratio=0.5, report=lines.append)
+    assert any(line.startswith("fluid: alpha ") for line in lines)
+    assert sum(line.startswith("packets: alpha ") for line in lines) >= 2

@@ -1,0 +1,47 @@
+"""From alpha to Vegas's parameters, and the range of alpha."""
+
+from __future__ import annotations
+
+import pytest
+
+from vegasfluid import Flows, Link, Network, Reno, Vegas
+from vegasfluid.tuning.thresholds import (
+    dead_zone,
+    largest_alpha,
+    smallest_alpha,
+    whole_if_needed,
+    with_alpha,
+)
+
+
+@pytest.mark.parametrize("dialect", ["brakmo", "ns2", "linux"])
+def test_beta_is_two_above_alpha_and_the_rest_is_kept(dialect):
+    law = with_alpha(Vegas(3, 9, 2, dialect=dialect, softness=0.5), 7.0)
+    assert (law.alpha, law.beta, law.gamma) == (7.0, 9.0, 2)
+    assert (law.dialect, law.softness) == (dialect, 0.5)
+
+
+def test_linux_counts_a_packet_of_window_as_rtt_over_base():
+    """One packet more of window moves Linux's estimate by (rtt - base) / base, and rtt by more."""
+    assert dead_zone(Vegas(dialect="linux"), rtt_over_base=70.0) == 140
+    assert dead_zone(Vegas(dialect="linux"), rtt_over_base=1.2) == 3
+    assert [dead_zone(Vegas(dialect=name), 70.0) for name in ("brakmo", "ns2")] == [2, 2]
+    assert with_alpha(Vegas(dialect="linux"), 20.0, zone=7.0).beta == 27
+
+
+@pytest.mark.parametrize(
+    ("dialect", "alpha", "settled"),
+    [("ns2", 3.4, 3), ("ns2", 3.6, 4), ("ns2", 0.2, 1), ("linux", 0.01, 1), ("brakmo", 0.2, 0.2)],
+)
+def test_alpha_is_settled_where_the_dialect_can_hold_it(dialect, alpha, settled):
+    law = Vegas(dialect=dialect)
+    found = whole_if_needed(law, alpha)
+    assert found == settled
+    assert with_alpha(law, found).alpha == settled  # which refuses what the dialect cannot hold
+
+
+def test_range():
+    assert smallest_alpha(Vegas(dialect="ns2")) == 1
+    assert 0 < smallest_alpha(Vegas()) < 1
+    network = Network(Link(1000.0, 80), {"reno": Flows(1, Reno(), base_rtt=0.1)})
+    assert largest_alpha(network) == pytest.approx(1000 * 0.1 + (1 + 40 / 1500) + 80)
