@@ -11,7 +11,7 @@ from __future__ import annotations
 from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.fluid import simulate_fluid
+from vegasfluid.fluid import record_fluid
 from vegasfluid.tuning.measurement import measure as measure_packets
 from vegasfluid.tuning.measurement import summary
 
@@ -36,8 +36,8 @@ def compare_packets(row: NS2Row, seeds: tuple[int, ...]) -> dict[str, float]:
 def compare_fluid(row: NS2Row) -> float:
     """Relative difference of the fluid's ratio to ns-2's run."""
     model = model_of(row)
-    trajectory = simulate_fluid(model.network, model.duration, warmup=model.warmup)
-    return summary(trajectory, TUNED)["ratio"] / row.ratio - 1
+    recording = record_fluid(model.network, model.duration, samples=401)
+    return summary(recording, TUNED, model.warmup)["ratio"] / row.ratio - 1
 
 
 def add_packets(figures: Figures, rows: list[NS2Row], seeds: tuple[int, ...]) -> None:

@@ -1,17 +1,23 @@
 """From a trajectory to numbers.
 
 Every metric is a mean over the time after the warm-up, which is the trajectory's own unless one
-is given. Rates and shares come from differences of counters, not from averaging samples.
+is given. Rates and shares come from differences of counters, not from averaging samples; the
+formulas are those of `vegasfluid.growth`.
 """
 
 from __future__ import annotations
 
-import numpy as np
-import xarray as xr
+from typing import TYPE_CHECKING
+
+from vegasfluid.growth import Growth, place_in
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = [
     "drop_share",
     "goodput",
+    "growth",
     "jain_index",
     "mean_queue",
     "queueing_delay",
@@ -30,28 +36,43 @@ def _window(data: xr.Dataset, warmup: float | None) -> tuple[float, float]:
     return begin, float(data["time"].values[-1])
 
 
-def value_at(counter: xr.DataArray, time: float) -> xr.DataArray:
-    """A counter at any time, linear between its samples."""
-    times = counter["time"].values
-    after = int(np.clip(np.searchsorted(times, time), 1, times.size - 1))
-    part = (time - times[after - 1]) / (times[after] - times[after - 1])
-    low, high = (counter.isel(time=i, drop=True) for i in (after - 1, after))
-    return low + part * (high - low)
-
-
-def _growth(data: xr.Dataset, name: str, warmup: float | None) -> xr.DataArray:
+def _gained(data: xr.Dataset, name: str, warmup: float | None) -> xr.DataArray:
+    """How much a counter grew after the warm-up, linear between its samples."""
     begin, end = _window(data, warmup)
     return value_at(data[name], end) - value_at(data[name], begin)
 
 
-def _seconds(data: xr.Dataset, warmup: float | None) -> float:
+def value_at(counter: xr.DataArray, time: float) -> xr.DataArray:
+    """A counter at any time, linear between its samples."""
+    after, part = place_in(counter["time"].values, time)
+    low, high = (counter.isel(time=i, drop=True) for i in (after - 1, after))
+    return low + part * (high - low)
+
+
+VARIABLES = {"of_flows": "flow_delivered", "queued": "queue"}
+"""Counters whose names differ from those of the trajectory's variables."""
+CONSTANTS = ("count", "capacity")
+
+
+def growth(data: xr.Dataset, warmup: float | None, *counters: str) -> Growth:
+    """What counters of a trajectory gained after the warm-up, as labelled arrays.
+
+    Args:
+        data: a trajectory.
+        warmup: what to leave out, s; None: the trajectory's own.
+        counters: names of fields of `Growth`.
+    """
     begin, end = _window(data, warmup)
-    return end - begin
+    gained = {
+        name: data[name] if name in CONSTANTS else _gained(data, VARIABLES.get(name, name), warmup)
+        for name in counters
+    }
+    return Growth(end - begin, **gained)
 
 
 def goodput(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """Packets a second delivered once, mean of a flow of each class; (flow_class,)."""
-    return _growth(data, "delivered", warmup) / _seconds(data, warmup)
+    return growth(data, warmup, "delivered").goodput
 
 
 def time_mean(data: xr.Dataset, name: str, warmup: float | None = None) -> xr.DataArray:
@@ -62,8 +83,7 @@ def time_mean(data: xr.Dataset, name: str, warmup: float | None = None) -> xr.Da
 
 def share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """The part of all goodput that each class has; (flow_class,)."""
-    total = goodput(data, warmup) * data["count"]
-    return total / total.sum()
+    return growth(data, warmup, "delivered", "count").share
 
 
 def ratio(data: xr.Dataset, of: str, warmup: float | None = None) -> float:
@@ -77,50 +97,40 @@ def ratio(data: xr.Dataset, of: str, warmup: float | None = None) -> float:
     Returns:
         The ratio; infinite where the other flows delivered nothing, NaN where no flow did.
     """
-    rates = goodput(data, warmup)
-    others = rates.flow_class != of
-    counts = data["count"].where(others, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(rates.sel(flow_class=of) / ((rates * counts).sum() / counts.sum()))
+    gained = growth(data, warmup, "delivered", "count")
+    return gained.ratio(list(data["flow_class"].values).index(of))
 
 
 def jain_index(data: xr.Dataset, warmup: float | None = None) -> float:
-    """Jain's fairness index over all flows: (sum x)^2 / (n sum x^2) (Jain, Chiu and Hawe 1984)."""
-    rates = _growth(data, "flow_delivered", warmup).values
-    squares = float(np.sum(rates**2))
-    return float(np.sum(rates)) ** 2 / (rates.size * squares) if squares else 1.0
+    """Jain's fairness index over all flows: (sum x)^2 / (n sum x^2)."""
+    return growth(data, warmup, "of_flows").jain_index
 
 
 def utilisation(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """The part of each link's capacity that was sent; (link,)."""
-    sent = _growth(data, "admitted", warmup) - _growth(data, "queue", warmup)
-    return sent / (data["capacity"] * _seconds(data, warmup))
+    return growth(data, warmup, "admitted", "queued", "capacity").utilisation
 
 
 def mean_queue(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """Packets waiting, mean over time (Little's law on the waiting times); (link,)."""
-    return _growth(data, "waited", warmup) / _seconds(data, warmup)
+    return growth(data, warmup, "waited").mean_queue
 
 
 def queueing_delay(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """Waiting time of a packet, s; (link,)."""
-    admitted = _growth(data, "admitted", warmup)
-    return _growth(data, "waited", warmup) / admitted.where(admitted > 0, 1.0)
+    return growth(data, warmup, "waited", "admitted").queueing_delay
 
 
 def drop_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """The part of arriving packets that each link dropped; (link,)."""
-    lost, admitted = _growth(data, "lost", warmup), _growth(data, "admitted", warmup)
-    arrived = lost + admitted
-    return lost / arrived.where(arrived > 0, 1.0)
+    return growth(data, warmup, "lost", "admitted").drop_share
 
 
 def retransmit_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """The part of sent packets that was sent again; (flow_class,)."""
-    sent = _growth(data, "sent", warmup)
-    return _growth(data, "retransmitted", warmup) / sent.where(sent > 0, 1.0)
+    return growth(data, warmup, "retransmitted", "sent").retransmit_share
 
 
 def timeouts(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """Retransmission timeouts of each class; (flow_class,)."""
-    return _growth(data, "timeouts", warmup)
+    return _gained(data, "timeouts", warmup)

@@ -2,20 +2,33 @@
 
 A trajectory is an `xarray.Dataset`. Counters run from the start, so that a mean over any window
 is a difference. Attributes hold units, engine, seed, model and version; `to_netcdf` saves it.
+
+Inside, a run is a `Recording`: the same arrays without labels, which a search over many runs sums
+up without them. xarray is imported when the first label is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import xarray as xr
 
+from vegasfluid.growth import Growth, place_in
 from vegasfluid.network import Network
 
-__all__ = ["CLASS_VARIABLES", "LINK_VARIABLES", "Variable", "make_trajectory", "package_version"]
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = [
+    "CLASS_VARIABLES",
+    "LINK_VARIABLES",
+    "Recording",
+    "Variable",
+    "make_trajectory",
+    "package_version",
+]
 
 
 class Variable(NamedTuple):
@@ -55,6 +68,46 @@ def package_version() -> str:
         return "unknown"
 
 
+class Recording(NamedTuple):
+    """A run as plain arrays.
+
+    Args:
+        network: what was simulated.
+        times: (time,) s.
+        flows: arrays (time, flow) by names of CLASS_VARIABLES.
+        links: arrays (time, link) by names of LINK_VARIABLES.
+    """
+
+    network: Network
+    times: np.ndarray
+    flows: Mapping[str, np.ndarray]
+    links: Mapping[str, np.ndarray]
+
+    def growth(self, warmup: float) -> Growth:
+        """What the counters gained after the warm-up (s), as plain arrays."""
+        counts = [flows.count for flows in self.network.flows.values()]
+        after, part = place_in(self.times, warmup)
+
+        def gained(values: np.ndarray) -> np.ndarray:
+            low, high = values[after - 1].astype(float), values[after].astype(float)
+            return values[-1] - (low + part * (high - low))
+
+        def of_class(name: str) -> np.ndarray:
+            return class_means(counts, gained(self.flows[name])[np.newaxis])[0]
+
+        return Growth(
+            float(self.times[-1]) - warmup,
+            count=np.array(counts),
+            delivered=of_class("delivered"),
+            sent=of_class("sent"),
+            retransmitted=of_class("retransmitted"),
+            of_flows=gained(self.flows["delivered"]),
+            capacity=np.array([float(link.capacity) for link in self.network.links.values()]),
+            queued=gained(self.links["queue"]),
+            **{name: gained(self.links[name]) for name in ("admitted", "lost", "waited")},
+        )
+
+
 def make_trajectory(
     network: Network,
     times: np.ndarray,
@@ -71,6 +124,8 @@ def make_trajectory(
         links: arrays (time, link) by names of LINK_VARIABLES.
         attributes: engine, seed, warm-up and what else describes the run.
     """
+    import xarray as xr
+
     names = list(network.flows)
     counts = [flows.count for flows in network.flows.values()]
     capacity = [float(link.capacity) for link in network.links.values()]

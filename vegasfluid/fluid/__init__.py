@@ -5,8 +5,8 @@ Importing it turns on JAX's 64-bit floats: a run of 200 s in steps of millisecon
 
 import jax
 
-from vegasfluid.fluid.simulate import simulate_fluid
+from vegasfluid.fluid.simulate import record_fluid, simulate_fluid
 
-__all__ = ["simulate_fluid"]
+__all__ = ["record_fluid", "simulate_fluid"]
 
 jax.config.update("jax_enable_x64", True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 from jaxtyping import Array, Float
 
 from vegasfluid import dde
@@ -18,9 +17,12 @@ from vegasfluid.fluid import equations
 from vegasfluid.fluid.pose import Posed, Shape, flows_of_groups, pose
 from vegasfluid.network import Network
 from vegasfluid.times import check_times
-from vegasfluid.trajectory import make_trajectory
+from vegasfluid.trajectory import Recording, make_trajectory
 
-__all__ = ["Grid", "grid_for", "integrate", "simulate_fluid"]
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Grid", "grid_for", "integrate", "record_fluid", "simulate_fluid"]
 
 DEFAULT_SAMPLES = 401
 LARGEST_STEP = 0.02
@@ -116,17 +118,23 @@ def simulate_fluid(
     1.0
     """
     warmup = check_times(until, warmup, samples)
+    recording = record_fluid(network, until, samples)
+    return make_trajectory(*recording, {"engine": "fluid", "warmup": warmup})
+
+
+def record_fluid(network: Network, until: float, samples: int) -> Recording:
+    """Integrate the fluid model of a network, as plain arrays at evenly spaced times."""
     posed, shape = pose(network)
     solution = integrate(posed, shape, grid_for(network, until, samples))
     try:
         dde.check(solution)
     except SolveFailed as failed:
         raise SolveFailed(f"the fluid model could not be integrated: {failed}") from failed
-    return label(network, solution, {"engine": "fluid", "warmup": warmup})
+    return record(network, solution)
 
 
-def label(network: Network, solution: dde.Solution, attributes: dict[str, Any]) -> xr.Dataset:
-    """The states of a solution as a trajectory."""
+def record(network: Network, solution: dde.Solution) -> Recording:
+    """The states of a solution as plain arrays."""
     group_of = flows_of_groups(network)
     groups = int(group_of.max()) + 1
     state = equations.unpack(np.asarray(solution.ys), groups)
@@ -144,8 +152,7 @@ def label(network: Network, solution: dde.Solution, attributes: dict[str, Any]) 
         "waited": state.waited,
     }
     columns = {name: values[:, np.newaxis] for name, values in links.items()}
-    times = np.asarray(solution.ts)
-    return make_trajectory(network, times, flows, columns, attributes)
+    return Recording(network, np.asarray(solution.ts), flows, columns)
 
 
 def round_trips(network: Network, queue: Float[Array, " time"]) -> np.ndarray:

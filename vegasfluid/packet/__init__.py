@@ -1,5 +1,5 @@
 """The packet simulator: small, eager, compiled; the judge of every recommendation."""
 
-from vegasfluid.packet.simulate import simulate_packets
+from vegasfluid.packet.simulate import record_packets, simulate_packets
 
-__all__ = ["simulate_packets"]
+__all__ = ["record_packets", "simulate_packets"]

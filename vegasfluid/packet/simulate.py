@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from vegasfluid.errors import SolveFailed
 from vegasfluid.network import Network
@@ -22,9 +21,12 @@ from vegasfluid.packet.records import (
 )
 from vegasfluid.packet.setup import Start, prepare
 from vegasfluid.times import check_times
-from vegasfluid.trajectory import make_trajectory
+from vegasfluid.trajectory import Recording, make_trajectory
 
-__all__ = ["simulate_packets"]
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["record_packets", "simulate_packets"]
 
 DEFAULT_SAMPLES = 401
 FEWEST_SLOTS = 256
@@ -75,14 +77,8 @@ def execute(
     raise SolveFailed(f"a flow had more than {MOST_SLOTS} packets in flight; set max_window.")
 
 
-def label(
-    network: Network,
-    times: np.ndarray,
-    flows: np.ndarray,
-    link: np.ndarray,
-    attributes: dict[str, object],
-) -> xr.Dataset:
-    """The samples of a run as a trajectory."""
+def record(network: Network, times: np.ndarray, flows: np.ndarray, link: np.ndarray) -> Recording:
+    """The samples of a run as plain arrays in seconds and packets."""
     counted = ("cwnd", "delivered", "sent", "dropped", "retransmitted", "timeouts")
     of_flows = {name: flows[name].astype(float) for name in counted}
     of_flows["rtt"] = flows["rtt"] / PICOSECONDS
@@ -94,7 +90,14 @@ def label(
         "waited": link["waited"] / PICOSECONDS,
     }
     columns = {name: values[:, np.newaxis] for name, values in links.items()}
-    return make_trajectory(network, times, of_flows, columns, attributes)
+    return Recording(network, times, of_flows, columns)
+
+
+def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
+    """Simulate every packet of a network, and note what is so at the given times, s."""
+    laws = prepare(network, seed).laws
+    kernel = compiled([law.rules for law in laws], network.link.aqm.rule)
+    return record(network, times, *execute(network, lambda: prepare(network, seed), times, kernel))
 
 
 def simulate_packets(
@@ -129,9 +132,6 @@ def simulate_packets(
     1.0
     """
     warmup = check_times(until, warmup, samples)
-    rules = prepare(network, seed).laws
-    kernel = compiled([law.rules for law in rules], network.link.aqm.rule)
-    times = sample_times(until, warmup, samples)
-    flows, link = execute(network, lambda: prepare(network, seed), times, kernel)
+    recording = record_packets(network, sample_times(until, warmup, samples), seed)
     attributes = {"engine": "packets", "seed": seed, "warmup": warmup}
-    return label(network, times, flows, link, attributes)
+    return make_trajectory(*recording, attributes)

@@ -8,41 +8,35 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 from scipy.special import stdtrit
 
-from vegasfluid import metrics
 from vegasfluid.network import Network
-from vegasfluid.packet import simulate_packets
+from vegasfluid.packet import record_packets
+from vegasfluid.trajectory import Recording
 
 __all__ = ["Measurement", "measure", "summary"]
 
 CONFIDENCE = 0.95
-SAMPLES = 5
-"""A measurement needs the counters at the warm-up and at the end only."""
 
 
-def summary(run: xr.Dataset, tuned: str) -> dict[str, float]:
+def summary(run: Recording, tuned: str, warmup: float) -> dict[str, float]:
     """The numbers by which a run is judged, by their names in the results.
 
     Args:
-        run: a trajectory of a network with one link.
+        run: of a network with one link.
         tuned: the class whose flows are in the numerator of the ratio.
+        warmup: time that the means leave out, s.
     """
+    gained = run.growth(warmup)
     return {
-        "ratio": metrics.ratio(run, tuned),
-        "jain_index": metrics.jain_index(run),
-        "utilisation": float(metrics.utilisation(run)[0]),
-        "queue_packets": float(metrics.mean_queue(run)[0]),
-        "queueing_delay_s": float(metrics.queueing_delay(run)[0]),
-        "drop_share": float(metrics.drop_share(run)[0]),
-        "retransmit_share": _mean_of_flows(run, metrics.retransmit_share(run)),
+        "ratio": gained.ratio(list(run.network.flows).index(tuned)),
+        "jain_index": gained.jain_index,
+        "utilisation": float(gained.utilisation[0]),
+        "queue_packets": float(gained.mean_queue[0]),
+        "queueing_delay_s": float(gained.queueing_delay[0]),
+        "drop_share": float(gained.drop_share[0]),
+        "retransmit_share": float(np.average(gained.retransmit_share, weights=gained.count)),
     }
-
-
-def _mean_of_flows(run: xr.Dataset, of_class: xr.DataArray) -> float:
-    count = run["count"]
-    return float((of_class * count).sum() / count.sum())
 
 
 @dataclass(frozen=True)
@@ -109,10 +103,10 @@ def measure(
         until: simulated time, s.
         warmup: time that the metrics leave out, s.
     """
+    times = np.array([0.0, warmup, until]) if warmup else np.array([0.0, until])
 
     def one(seed: int) -> dict[str, float]:
-        run = simulate_packets(network, until, warmup=warmup, seed=seed, samples=SAMPLES)
-        return summary(run, tuned)
+        return summary(record_packets(network, times, seed), tuned, warmup)
 
     with ThreadPoolExecutor(workers()) as pool:
         return Measurement(tuple(pool.map(one, seeds)))

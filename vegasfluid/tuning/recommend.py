@@ -16,9 +16,10 @@ import numpy as np
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint, translate
-from vegasfluid.fluid import simulate_fluid
+from vegasfluid.fluid import record_fluid
 from vegasfluid.network import Network, Spread
 from vegasfluid.times import check_times
+from vegasfluid.trajectory import Recording
 from vegasfluid.tuning.correction import Correction, correct
 from vegasfluid.tuning.fluid_search import FluidOptimum, search
 from vegasfluid.tuning.measurement import Measurement, measure, summary
@@ -35,6 +36,7 @@ from vegasfluid.tuning.thresholds import (
 __all__ = ["recommend", "tunable_class"]
 
 DEFAULT_RUNS = 10
+FLUID_SAMPLES = 401
 Report = Callable[[str], None]
 
 
@@ -91,10 +93,14 @@ class Job:
     def judge_fluid(self, law: Vegas) -> dict[str, float]:
         """The fluid model's numbers for a law."""
         begin = time.perf_counter()
-        run = simulate_fluid(self.with_law(law), self.until, warmup=self.warmup)
+        run = record_fluid(self.with_law(law), self.until, FLUID_SAMPLES)
         self.seconds["fluid"] += time.perf_counter() - begin
-        point = {"cwnd": float(run["cwnd"].sel(flow_class=self.tuned)[-1])}
-        return summary(run, self.tuned) | point
+        return summary(run, self.tuned, self.warmup) | {"cwnd": self.last_window(run)}
+
+    def last_window(self, run: Recording) -> float:
+        """The mean window of the tuned flows at the end of a run, packets."""
+        mine = np.repeat(list(run.network.flows), [of.count for of in run.network.flows.values()])
+        return float(run.flows["cwnd"][-1][mine == self.tuned].mean())
 
     def rtt_over_base(self, queueing_delay: float) -> float:
         """Round-trip time of the tuned flows over their base RTT."""

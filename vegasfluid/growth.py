@@ -1,0 +1,113 @@
+"""What the counters of a run gained after the warm-up, and every mean that follows from it.
+
+The formulas are written once, for plain arrays (thousands of runs in a search) and for labelled
+ones (`vegasfluid.metrics`) alike.
+
+Sources:
+    Jain's index: R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984. Mean queue from waiting times:
+    Little's law.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Growth", "place_in"]
+
+Array = Any
+"""A NumPy array, or an xarray DataArray."""
+
+NOTHING = 1e-300
+"""A share of nothing is zero: a divisor of zero is replaced by this."""
+
+
+class Growth(NamedTuple):
+    """What was gained between two times; a mean needs only the counters that it is made of.
+
+    Args:
+        seconds: between them.
+        count: flows; (flow_class,).
+        delivered: packets delivered once, mean of a flow; (flow_class,).
+        sent: packets sent, mean of a flow; (flow_class,).
+        retransmitted: packets sent again, mean of a flow; (flow_class,).
+        of_flows: packets delivered once by each flow; (flow,).
+        capacity: packets/s; (link,).
+        admitted: packets; (link,).
+        lost: packets dropped; (link,).
+        waited: waiting time of all packets, packets s; (link,).
+        queued: packets by which the queue grew; (link,).
+    """
+
+    seconds: float
+    count: Array = None
+    delivered: Array = None
+    sent: Array = None
+    retransmitted: Array = None
+    of_flows: Array = None
+    capacity: Array = None
+    admitted: Array = None
+    lost: Array = None
+    waited: Array = None
+    queued: Array = None
+
+    @property
+    def goodput(self) -> Array:
+        """Packets a second delivered once, mean of a flow of each class; (flow_class,)."""
+        return self.delivered / self.seconds
+
+    @property
+    def share(self) -> Array:
+        """The part of all goodput that each class has; (flow_class,)."""
+        total = self.delivered * self.count
+        return total / total.sum()
+
+    def ratio(self, tuned: int) -> float:
+        """Goodput of a flow of class number `tuned` over that of a flow of the other classes."""
+        rates, counts = np.asarray(self.goodput), np.array(self.count, float)
+        counts[tuned] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(rates[tuned] / (np.sum(rates * counts) / np.sum(counts)))
+
+    @property
+    def jain_index(self) -> float:
+        """Jain's fairness index over all flows: (sum x)^2 / (n sum x^2)."""
+        gained = np.asarray(self.of_flows, float)
+        squares = float(np.sum(gained**2))
+        return float(np.sum(gained)) ** 2 / (gained.size * squares) if squares else 1.0
+
+    @property
+    def utilisation(self) -> Array:
+        """The part of each link's capacity that was sent; (link,)."""
+        return (self.admitted - self.queued) / (self.capacity * self.seconds)
+
+    @property
+    def mean_queue(self) -> Array:
+        """Packets waiting, mean over time; (link,)."""
+        return self.waited / self.seconds
+
+    @property
+    def queueing_delay(self) -> Array:
+        """Waiting time of a packet, s; (link,)."""
+        return self.waited / np.maximum(self.admitted, NOTHING)
+
+    @property
+    def drop_share(self) -> Array:
+        """The part of arriving packets that each link dropped; (link,)."""
+        return self.lost / np.maximum(self.lost + self.admitted, NOTHING)
+
+    @property
+    def retransmit_share(self) -> Array:
+        """The part of sent packets that was sent again; (flow_class,)."""
+        return self.retransmitted / np.maximum(self.sent, NOTHING)
+
+
+def place_in(times: np.ndarray, time: float) -> tuple[int, float]:
+    """Where a time lies among sample times: the sample after it, and how far on the way to that.
+
+    >>> place_in(np.array([0.0, 1.0, 3.0]), 2.5)
+    (2, 0.75)
+    """
+    after = int(np.clip(np.searchsorted(times, time), 1, times.size - 1))
+    return after, float((time - times[after - 1]) / (times[after] - times[after - 1]))
