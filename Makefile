@@ -32,7 +32,7 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vegasfluid needs Python 3.11 or newer, but this is " + sys.version.split()[0] + "; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.5"
-	$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
+	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes --python $(BIN)/python requirements.lock
 	$(BIN)/uv pip install --quiet --no-deps --python $(BIN)/python --editable .
 	touch $@
 

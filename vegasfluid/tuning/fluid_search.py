@@ -159,7 +159,7 @@ class Objective:
         return np.array([self.at(self.start + float(x[0])).distance, TIE_BREAK * x[0]])
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
-        """D residuals / dx."""
+        """The derivative of the residuals by x."""
         return np.array([[self.at(self.start + float(x[0])).slope], [TIE_BREAK]])
 
 
