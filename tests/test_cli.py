@@ -443,7 +443,10 @@ def test_bad_command(run):
 
 def test_recommend_needs_a_class_to_tune_and_another(run, tmp_path):
     path = written(tmp_path, WITHOUT_VEGAS)
-    refused(run("recommend", path), "flows must be with a class of Vegas flows to tune")
+    refused(
+        run("recommend", path),
+        "the law of a class must be vegas, to have one to tune, but is 'reno",
+    )
     lonely = edited('[flows.reno]\ncount = 2\nbase_rtt_ms = 20\nlaw = { name = "reno" }', "")
     path = written(tmp_path, lonely)
     refused(run("recommend", path), "flows must be two classes or more, to compare")

@@ -51,7 +51,8 @@ def tunable_class(network: Network, tune: str | None = None) -> str:
         allowed = "a class of Vegas flows" + (f" ({', '.join(vegas)})" if vegas else "")
         raise InvalidInput("recommend", "tune", allowed, tune)
     if not vegas:
-        raise InvalidInput("recommend", "flows", "with a class of Vegas flows to tune", "without")
+        given = ", ".join(flows.law.name for flows in network.flows.values())
+        raise InvalidInput("recommend", "the law of a class", "vegas, to have one to tune", given)
     if tune is None and len(vegas) > 1:
         raise InvalidInput("recommend", "tune", f"given: one of {', '.join(vegas)}", "missing")
     if len(network.flows) < 2:
