@@ -77,10 +77,11 @@ def test_whole_alphas_only():
     assert found.best in (39, 40, 41)
 
 
+@pytest.mark.parametrize(("at_3", "reached"), [(0.9, False), (0.96, True)])
 @pytest.mark.parametrize(("start", "nearer"), [(2.4, 3.0), (7.0, 3.0), (1.0, 3.0)])
-def test_goal_between_two_whole_alphas(start, nearer):
-    """At 3 the ratio is 0.9, at 4 it is 1.3: no alpha holds the goal, 3 is nearest."""
-    ratios = {1: 0.3, 2: 0.6, 3: 0.9, 4: 1.3, 5: 1.7, 6: 2.0, 7: 2.4, 8: 2.8}
+def test_goal_between_two_whole_alphas(start, nearer, at_3, reached):
+    """At 3 the ratio is too small, at 4 it is 1.3: no alpha holds the goal, 3 is nearest."""
+    ratios = {1: 0.3, 2: 0.6, 3: at_3, 4: 1.3, 5: 1.7, 6: 2.0, 7: 2.4, 8: 2.8}
     found, _ = searched(
         lambda alpha: ratios[int(alpha)],
         start=start,
@@ -89,8 +90,9 @@ def test_goal_between_two_whole_alphas(start, nearer):
     )
     assert found.best == nearer
     assert {3.0, 4.0} <= set(found.measurements)
-    assert found.reached
-    assert found.reason.startswith("the goal lies between two neighbouring values of alpha")
+    assert found.reached == reached
+    assert found.reason.startswith("the goal lies between alpha 3 (ratio 0.9")
+    assert "4 (ratio 1.3" in found.reason
 
 
 def test_a_jump_that_no_alpha_fills():

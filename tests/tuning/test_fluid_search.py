@@ -9,7 +9,15 @@ import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_fluid
 from vegasfluid.tuning import fluid_search
-from vegasfluid.tuning.fluid_search import Objective, Point, approach, descend, make_task, search
+from vegasfluid.tuning.fluid_search import (
+    Objective,
+    Point,
+    approach,
+    descend,
+    knee,
+    make_task,
+    search,
+)
 from vegasfluid.tuning.thresholds import with_alpha
 
 UNTIL, WARMUP = 60.0, 15.0
@@ -82,9 +90,9 @@ class Made(Objective):
     """An objective over a made-up distance."""
 
     def __init__(self, distance) -> None:
-        self._distance, self.start, self.asked = distance, 0.0, []
+        self._distance, self.start, self.asked, self._known = distance, 0.0, [], {}
 
-    def at(self, log_alpha: float) -> Point:
+    def evaluate(self, log_alpha: float) -> Point:
         self.asked.append(log_alpha)
         width = 1e-6
         slope = (self._distance(log_alpha + width) - self._distance(log_alpha - width)) / 2 / width
@@ -97,7 +105,8 @@ def test_approach_stops_at_the_goal():
     assert start < 2.0 <= end
     assert end - start == pytest.approx(6.0 / (fluid_search.WALK - 1))
     assert objective.asked == sorted(objective.asked)
-    assert descend(objective, start, end) == pytest.approx(2.0, abs=1e-4)
+    descend(objective, start, end)
+    assert objective.nearest == pytest.approx(2.0, abs=1e-4)
 
 
 def test_approach_along_a_plateau_keeps_the_last_slope():
@@ -106,7 +115,27 @@ def test_approach_along_a_plateau_keeps_the_last_slope():
     start, end = approach(objective, 0.0, 6.0)
     assert 2.0 <= start <= 3.0
     assert end == 6.0
-    assert descend(objective, start, end) == pytest.approx(3.0, abs=0.6)
+    descend(objective, start, end)
+    best = objective.nearest
+    assert objective.at(best).distance == -1.0
+    found = knee(objective, 0.0, best)
+    assert objective.at(found).distance >= -1.0 - fluid_search.KNEE
+    assert found <= 3.0 + fluid_search.FINE_STEP
+
+
+def test_nearest_is_the_smallest_of_those_as_near():
+    objective = Made(lambda x: min(x - 4.0, -1.0))
+    for x in (5.0, 3.5, 1.0, 4.0):
+        objective.at(x)
+    assert objective.nearest == 3.5
+
+
+def test_a_jump_does_not_trap_the_search():
+    """A dip inside the range: the walk's own points are still answers."""
+    objective = Made(lambda x: x - 2.0 - (3.0 if 1.4 < x < 1.6 else 0.0))
+    start, end = approach(objective, 0.0, 6.0)
+    descend(objective, start, end)
+    assert abs(objective.at(objective.nearest).distance) < 0.51
 
 
 def test_goal_below_the_smallest_alpha():

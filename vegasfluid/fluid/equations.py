@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
@@ -129,10 +131,10 @@ def queue_state(state: State, rate: Groups, posed: Posed) -> QueueState:
 
 def loss_events(now: Scalar, flow: Flow, history: Any, posed: Posed, shape: Shape) -> Groups:
     """Loss events that each group's senders learn of now, 1/s: those of one round trip ago."""
-    first = [shape.lag.index(lag) for lag in range(max(shape.lag) + 1)]
-    times = [now - flow.rtt[group] for group in first]
-    seen = [loss_events_at(time, history(time), posed) for time in times]
-    return jnp.stack([seen[lag][group] for group, lag in enumerate(shape.lag)])
+    first = np.array([shape.lag.index(lag) for lag in range(max(shape.lag) + 1)])
+    times = now - flow.rtt[first]
+    seen = jax.vmap(loss_events_at, (0, 0, None))(times, history(times), posed)
+    return seen[np.array(shape.lag), np.arange(len(shape.lag))]
 
 
 def loss_events_at(time: Scalar, y: Float[Array, " n"], posed: Posed) -> Groups:

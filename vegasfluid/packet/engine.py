@@ -6,7 +6,7 @@ it releases go into their flow's ring of future arrivals. So a flow needs one ke
 the head of its ring, or its retransmission timer when nothing is under way. Before an ACK, a
 timer that is due earlier is fired.
 
-Everything here is plain scalar Python, which `compiler` compiles as it stands. The names `laws`,
+Everything here is plain scalar Python, which `compiler` compiles as it stands. The names
 `on_ack`, `on_duplicate_ack`, `on_timeout` and `drops` are bound there to the rules of the laws in
 use.
 """

@@ -37,6 +37,9 @@ RESOLUTION = 0.005
 CLOSE = 0.03
 """However wide the interval, its middle must be this near to the goal, in log(ratio)."""
 
+NEAR_ENOUGH = 0.05
+"""Where the goal falls between two alphas, the nearer counts as there within this, in log(ratio)."""
+
 
 class Found(Exception):
     """Raised inside the root finder to leave it at the first alpha that will do."""
@@ -160,9 +163,13 @@ def _out_of_reach(result: Correction, limits: tuple[float, float]) -> Correction
 
 
 def _straddled(result: Correction) -> Correction:
-    """No interval holds the goal, but two neighbouring alphas lie on either side of it."""
-    result.reached = True
+    """No interval holds the goal, but two alphas with nothing between them lie on either side."""
+    below = max(alpha for alpha in result.measurements if result.distance(alpha) < 0)
+    above = min(alpha for alpha in result.measurements if result.distance(alpha) > 0)
+    result.reached = abs(result.distance(result.best)) < NEAR_ENOUGH
     result.reason = (
-        "the goal lies between two neighbouring values of alpha; the nearer one is taken"
+        f"the goal lies between alpha {below:.5g} (ratio {result.measurements[below].ratio:.3g}) "
+        f"and {above:.5g} (ratio {result.measurements[above].ratio:.3g}), "
+        f"and no other lies between them"
     )
     return result

@@ -40,6 +40,10 @@ WALK = 13
 """Points of the walk up from below."""
 FLAT = 1e-3
 """A slope d log(ratio) / d log(alpha) below this is a plateau's."""
+KNEE = 0.01
+"""On a plateau below the goal, the smallest alpha within this of the best log(ratio) is taken."""
+FINE_STEP = 0.05
+"""Steps of log(alpha) in which it is looked for."""
 MARGIN = 0.1
 """How far the search may leave the interval that the walk found, in log(alpha)."""
 REACHED = 0.01
@@ -145,14 +149,23 @@ class Objective:
         """How many points were evaluated."""
         return len(self._known)
 
+    @property
+    def nearest(self) -> float:
+        """The evaluated log(alpha) nearest to the goal; of several as near, the smallest."""
+        return min(self._known, key=lambda x: (abs(self._known[x].distance), x))
+
     def at(self, log_alpha: float) -> Point:
         """Distance to the goal and its slope, evaluated once a point."""
         if log_alpha not in self._known:
-            x = jnp.asarray(log_alpha, float)
-            value, slope, solution = log_ratio_and_slope(x, self._posed, self._task)
-            dde.check(solution)
-            self._known[log_alpha] = Point(float(value) - self._log_goal, float(slope))
+            self._known[log_alpha] = self.evaluate(log_alpha)
         return self._known[log_alpha]
+
+    def evaluate(self, log_alpha: float) -> Point:
+        """Distance to the goal and its slope, by a run of the fluid model with its derivative."""
+        x = jnp.asarray(log_alpha, float)
+        value, slope, solution = log_ratio_and_slope(x, self._posed, self._task)
+        dde.check(solution)
+        return Point(float(value) - self._log_goal, float(slope))
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
         """Distance to the goal, and the tie-break."""
@@ -190,10 +203,10 @@ def approach(objective: Objective, low: float, high: float) -> tuple[float, floa
     return start, high
 
 
-def descend(objective: Objective, start: float, end: float) -> float:
-    """Trust-region least squares from `start`; the best log(alpha) up to `end`."""
+def descend(objective: Objective, start: float, end: float) -> None:
+    """Trust-region least squares from `start` up to `end`, in log(alpha)."""
     objective.start = start
-    found = least_squares(
+    least_squares(
         objective.residuals,
         [0.0],
         objective.jacobian,  # type: ignore[arg-type]
@@ -202,7 +215,15 @@ def descend(objective: Objective, start: float, end: float) -> float:
         ftol=TOLERANCE,
         gtol=TOLERANCE**2,
     )
-    return start + float(found.x[0])
+
+
+def knee(objective: Objective, low: float, best: float) -> float:
+    """The first log(alpha) that is nearly as good as `best`, where that lies on a plateau."""
+    wanted = objective.at(best).distance - KNEE
+    coarse = [x for x in np.linspace(low, best, WALK) if objective.at(float(x)).distance < wanted]
+    begin = float(max(coarse, default=low))
+    finer = np.arange(begin, best, FINE_STEP)
+    return next((float(x) for x in finer if objective.at(float(x)).distance >= wanted), best)
 
 
 def search(
@@ -228,8 +249,13 @@ def search(
     law: Any = network.flows[tune].law
     low, high = math.log(smallest_alpha(law)), math.log(largest_alpha(network))
     start, end = approach(objective, low, high)
-    best = descend(objective, start, end) if end > start else low
+    if end > start:
+        descend(objective, start, end)
+    best = objective.nearest
     distance, slope = objective.at(best)
+    if distance < -REACHED and abs(slope) < FLAT:
+        best = knee(objective, low, best)
+        distance, slope = objective.at(best)
     return FluidOptimum(
         alpha=math.exp(best),
         ratio=goal * math.exp(distance),

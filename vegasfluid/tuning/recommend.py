@@ -37,6 +37,8 @@ __all__ = ["recommend", "tunable_class"]
 
 DEFAULT_RUNS = 10
 FLUID_SAMPLES = 401
+PROPORTIONAL = 1.0
+"""The slope d log(ratio) / d log(alpha) below saturation, where a share follows its backlog."""
 Report = Callable[[str], None]
 
 
@@ -133,7 +135,7 @@ class Job:
             self.settle,
             goal=self.goal,
             start=optimum.alpha,
-            slope=optimum.slope,
+            slope=optimum.slope if optimum.reached else PROPORTIONAL,
             limits=(smallest_alpha(self.law), largest_alpha(self.network)),
         )
 
