@@ -38,7 +38,7 @@ CLOSE = 0.03
 """However wide the interval, its middle must be this near to the goal, in log(ratio)."""
 
 NEAR_ENOUGH = 0.05
-"""Where the goal falls between two alphas, the nearer counts as there within this, in log(ratio)."""
+"""Where the goal falls between two alphas, the nearer is there within this, in log(ratio)."""
 
 
 class Found(Exception):
