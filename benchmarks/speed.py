@@ -8,10 +8,12 @@ and 89, gentle start). `--full` takes the median of five instead of the best of 
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,6 +28,7 @@ from vegasfluid.fluid.simulate import grid_for, integrate
 from vegasfluid.packet import simulate_packets
 from vegasfluid.tuning.fluid_search import log_ratio_and_slope, make_task
 
+XLA_DEFAULT = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1024"
 ROWS = ("net2_oneway_a134_b139_gentle_start", "net4_oneway_a89_b94_gentle_start")
 
 
@@ -54,8 +57,8 @@ def add_packets(figures: Figures, row: NS2Row, repeats: int) -> float:
     return seconds
 
 
-def add_fluid(figures: Figures, row: NS2Row, repeats: int) -> None:
-    """A run of the fluid model, and one with its derivative, compiled before."""
+def fluid_seconds(row: NS2Row, repeats: int) -> tuple[float, float]:
+    """CPU seconds of a run of the fluid model, and of one with its derivative."""
     model = model_of(row)
     posed, shape = pose(model.network)
     grid = grid_for(model.network, model.duration)
@@ -65,9 +68,33 @@ def add_fluid(figures: Figures, row: NS2Row, repeats: int) -> None:
     derived = cpu_seconds(
         lambda: jax.block_until_ready(log_ratio_and_slope(start, posed, task)), repeats
     )
+    return plain, derived
+
+
+def fluid_seconds_kernel_by_kernel(row: NS2Row, repeats: int) -> tuple[float, float]:
+    """The same in a process whose XLA runs the loops' bodies kernel by kernel, its default."""
+    program = (
+        "from benchmarks.speed import ROWS, fluid_seconds, ns2_rows\n"
+        f"row = next(row for row in ns2_rows() if row.name == {row.name!r})\n"
+        f"print(*fluid_seconds(row, {repeats}))"
+    )
+    environment = {**os.environ, "XLA_FLAGS": XLA_DEFAULT}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+    )
+    plain, derived = done.stdout.split()
+    return float(plain), float(derived)
+
+
+def add_fluid(figures: Figures, row: NS2Row, repeats: int) -> None:
+    """The fluid model, and what compiled loops save."""
+    plain, derived = fluid_seconds(row, repeats)
+    slow_plain, slow_derived = fluid_seconds_kernel_by_kernel(row, repeats)
     name = f"fluid.network{row.network}"
     figures.add(f"{name}.run_cpu_s", plain)
     figures.add(f"{name}.with_derivative_over_run", derived / plain)
+    figures.add(f"{name}.compiled_loops_times_faster", slow_plain / plain)
+    figures.add(f"{name}.compiled_loops_times_faster_with_derivative", slow_derived / derived)
 
 
 def ns2_cpu_seconds(row: NS2Row) -> float:

@@ -1,10 +1,10 @@
 """Loops of small steps on XLA's CPU backend: one compiled loop instead of many small kernels.
 
-Since jaxlib 0.4.32 a loop's body is run kernel by kernel, at some 40 ns a kernel, which for a
-delay equation of a few states is most of the time. XLA compiles a loop as one function where
-what the loop carries is small; a history ring is not, so the bound is raised. Measured here on
-the fluid model of Weigle and Feng's network 2: 8 times faster, 15 times with a derivative
-(`python -m benchmarks.fluid`).
+Since jaxlib 0.4.32 a loop's body is run kernel by kernel, which for a delay equation of a few
+states is most of the time. XLA compiles a loop as one function where what the loop carries is
+small; a history ring is not, so the bound is raised. On the fluid models of Weigle and Feng's
+networks 2 and 4 that takes 19 to 20 times less CPU time, and 25 to 31 times less with a derivative
+(`python -m benchmarks.speed`).
 """
 
 from __future__ import annotations
