@@ -12,6 +12,7 @@ from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.fluid import record_fluid
+from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.tuning.measurement import measure as measure_packets
 from vegasfluid.tuning.measurement import summary
 
@@ -36,7 +37,7 @@ def compare_packets(row: NS2Row, seeds: tuple[int, ...]) -> dict[str, float]:
 def compare_fluid(row: NS2Row) -> float:
     """Relative difference of the fluid's ratio to ns-2's run."""
     model = model_of(row)
-    recording = record_fluid(model.network, model.duration, samples=401)
+    recording = record_fluid(model.network, model.duration, DEFAULT_SAMPLES)
     return summary(recording, TUNED, model.warmup)["ratio"] / row.ratio - 1
 
 

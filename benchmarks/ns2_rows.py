@@ -10,7 +10,7 @@ from typing import NamedTuple
 from vegasfluid import modelfile
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.model import Model
-from vegasfluid.network import Network, replace_network
+from vegasfluid.network import Network
 
 __all__ = ["NS2Row", "model_of", "ns2_rows"]
 
@@ -70,4 +70,4 @@ def as_in(row: NS2Row, network: Network) -> Network:
     }
     flows["vegas"] = replace(flows["vegas"], law=law)
     link = replace(network.link, aqm=replace(network.link.aqm, wait=row.wait))
-    return replace_network(network, links={"bottleneck": link}, flows=flows)
+    return replace(network, links={"bottleneck": link}, flows=flows)

@@ -210,10 +210,15 @@ class Network(Value):
             raise InvalidInput("Network", "links", "one link here", f"{len(self.links)} links")
         return next(iter(self.links.values()))
 
+    @property
+    def counts(self) -> list[int]:
+        """The number of flows of each class, in order."""
+        return [flows.count for flows in self.flows.values()]
+
     def with_law(self, flows: str, law: AbstractWindowLaw) -> Network:
         """The same network with another law for one class of flows."""
         changed = {**self.flows, flows: replace(self.flows[flows], law=law)}
-        return replace_network(self, flows=changed)
+        return replace(self, flows=changed)
 
     def base_rtts(self, flows: str) -> tuple[float, ...]:
         """The round-trip time of each flow of a class with nothing in the queue, s.
@@ -224,6 +229,11 @@ class Network(Value):
         bits = 1 + self.ack_bytes / self.packet_bytes
         sending = bits / link.capacity + (0.0 if of.access is None else 2 * bits / of.access)
         return tuple(propagation + sending for propagation in of.propagation(link))
+
+    def mean_base_rtt(self, flows: str) -> float:
+        """The mean of `base_rtts` over the flows of a class, s."""
+        rtts = self.base_rtts(flows)
+        return sum(rtts) / len(rtts)
 
     def bandwidth_delay(self) -> float:
         """Packets that the link holds in a mean round trip with nothing in the queue."""
@@ -245,12 +255,6 @@ class Network(Value):
 def access_rate(flows: Flows) -> float:
     """The rate of all access links of a class, packets/s."""
     return math.inf if flows.access is None else flows.access * flows.count
-
-
-def replace_network(network: Network, **changes: Any) -> Network:
-    """A network with some of its parts replaced."""
-    parts = {name: getattr(network, name) for name in network.__dataclass_fields__}
-    return Network(**{**parts, **changes})
 
 
 def _below(a: Any, b: Any) -> bool:

@@ -16,6 +16,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vegasfluid.trajectory import ENGINES
+
 __all__ = ["compare", "trajectory"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9")
@@ -26,7 +28,6 @@ TITLES = (
     "queue, packets",
     "goodput of a flow, packets/s",
 )
-ENGINES = {"fluid": "fluid model", "packets": "packet simulator"}
 
 
 def trajectory(run: xr.Dataset) -> Figure:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["check_times"]
+__all__ = ["DEFAULT_SAMPLES", "check_times"]
+
+DEFAULT_SAMPLES = 401
+"""Sample times of a run, where nobody says how many."""
 
 
 def check_times(until: float, warmup: float | None, samples: int) -> float:

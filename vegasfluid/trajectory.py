@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASS_VARIABLES",
+    "ENGINES",
     "LINK_VARIABLES",
     "Recording",
     "Variable",
+    "class_means",
     "make_trajectory",
     "package_version",
 ]
+
+ENGINES = {"fluid": "fluid model", "packets": "packet simulator"}
+"""What the attribute `engine` stands for."""
 
 
 class Variable(NamedTuple):
@@ -85,7 +90,7 @@ class Recording(NamedTuple):
 
     def growth(self, warmup: float) -> Growth:
         """What the counters gained after the warm-up (s), as plain arrays."""
-        counts = [flows.count for flows in self.network.flows.values()]
+        counts = self.network.counts
         after, part = place_in(self.times, warmup)
 
         def gained(values: np.ndarray) -> np.ndarray:
@@ -127,7 +132,7 @@ def make_trajectory(
     import xarray as xr
 
     names = list(network.flows)
-    counts = [flows.count for flows in network.flows.values()]
+    counts = network.counts
     capacity = [float(link.capacity) for link in network.links.values()]
     classes = {name: class_means(counts, data) for name, data in flows.items()}
     classes["timeouts"] *= counts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,13 @@ __all__ = ["run"]
 
 
 def run(path: Path, *, as_json: bool) -> bool:
-    """Explain a model file; whether it is one."""
+    """Explain a model file; with `as_json` also one that is refused. Whether it is one."""
     try:
         model = modelfile.load(path)
     except modelfile.ModelFileError as refused:
-        if as_json:
-            print_json({"model": str(path), "ok": False, "errors": list(refused.lines)})
-        else:
-            print(f"vegasfluid: {refused}", file=sys.stderr)
+        if not as_json:
+            raise
+        print_json({"model": str(path), "ok": False, "errors": list(refused.lines)})
         return False
     document = {"model": str(path), "ok": True, **explain(model)}
     if as_json:
@@ -44,16 +42,10 @@ def explain(model: Model) -> dict[str, Any]:
         return {**pointless, "flows": counts, "warnings": []}
     return {
         "bandwidth_delay_packets": network.bandwidth_delay(),
-        "base_rtt_s": {name: mean_base_rtt(network, name) for name in network.flows},
+        "base_rtt_s": {name: network.mean_base_rtt(name) for name in network.flows},
         "flows": counts,
         "warnings": network.warnings(),
     }
-
-
-def mean_base_rtt(network: Network, name: str) -> float:
-    """The mean round-trip time of a class with nothing in the queue, s."""
-    rtts = network.base_rtts(name)
-    return sum(rtts) / len(rtts)
 
 
 def show(model: Model, document: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ def run(path: Path, *, tune: str | None, ratio: float, runs: int, seed: int, as_
     """Recommend parameters for a model file, and print them; whether the goal was reached."""
     model = modelfile.load(path)
     keep_compiled_equations()
-    begin = time.perf_counter()
     with progress("recommend") as report:
         found = recommend(
             model.network,
@@ -44,16 +42,15 @@ def run(path: Path, *, tune: str | None, ratio: float, runs: int, seed: int, as_
             seed=seed,
             report=report,
         )
-    seconds = time.perf_counter() - begin
     if as_json:
         head = {"model": str(path), "version": package_version()}
         print_json(head | found.as_json())
     else:
-        show(model, found, seconds)
+        show(model, found)
     return found.reached
 
 
-def show(model: Model, found: Recommendation, seconds: float) -> None:
+def show(model: Model, found: Recommendation) -> None:
     """The result as a table and a few sentences."""
     out, document = console(), found.as_json()
     law = found.after.law
@@ -74,7 +71,7 @@ def show(model: Model, found: Recommendation, seconds: float) -> None:
         out.print(f"Goal not reached: {found.reason}.", style="bold")
     spent = found.seconds
     out.print(
-        f"{seconds:.1f} s: fluid {spent['fluid']:.1f} s, packets {spent['packets']:.1f} s, "
+        f"{spent['total']:.1f} s: fluid {spent['fluid']:.1f} s, packets {spent['packets']:.1f} s, "
         f"partly side by side."
     )
 

@@ -13,11 +13,11 @@ from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.results import sum_up
+from vegasfluid.trajectory import ENGINES
 
 __all__ = ["run"]
 
 PICTURES = (".png", ".svg", ".pdf")
-ENGINES = {"fluid": "Fluid model", "packets": "Packet simulator"}
 
 
 def run(
@@ -83,7 +83,8 @@ def show(model: Model, document: dict[str, Any]) -> None:
     """The means after the warm-up, as tables."""
     out = console()
     out.print(model.title or "model", style="bold")
-    out.print(f"{ENGINES[document['engine']]}, means after {model.warmup:g} s of warm-up\n")
+    engine = ENGINES[document["engine"]].capitalize()
+    out.print(f"{engine}, means after {model.warmup:g} s of warm-up\n")
     classes = table("class", "flows", "Mbit/s a flow", "cwnd", "rtt, ms", "resent", "timeouts")
     for name, of in document["classes"].items():
         classes.add_row(

@@ -80,11 +80,9 @@ def start_of_flows(flows: Flows) -> tuple[Any, ...]:
 def alike(network: Network, name: str) -> list[tuple[Any, Any, list[int]]]:
     """The distinct (base RTT, first data) of a class, with the numbers of their flows."""
     found: dict[tuple[Any, Any], list[int]] = {}
-    flows = network.flows[name]
-    pairs = zip(network.base_rtts(name), start_of_flows(flows), strict=True)
-    for number, (rtt, start) in enumerate(pairs):
+    rtts, starts = network.base_rtts(name), start_of_flows(network.flows[name])
+    for number, (rtt, start) in enumerate(zip(rtts, starts, strict=True)):
         found.setdefault((_key(rtt), _key(start)), []).append(number)
-    rtts, starts = network.base_rtts(name), start_of_flows(flows)
     firsts = [(rtts[which[0]], starts[which[0]], which) for which in found.values()]
     return [(rtt, start + rtt, which) for rtt, start, which in firsts]  # after the handshake
 

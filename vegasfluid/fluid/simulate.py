@@ -16,7 +16,7 @@ from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid import equations
 from vegasfluid.fluid.pose import Posed, Shape, flows_of_groups, pose
 from vegasfluid.network import Network
-from vegasfluid.times import check_times
+from vegasfluid.times import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, make_trajectory
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Grid", "grid_for", "integrate", "record_fluid", "simulate_fluid"]
 
-DEFAULT_SAMPLES = 401
 LARGEST_STEP = 0.02
 """Seconds; a queue's filling must be seen even where round trips are long."""
 AVERAGING_STEPS = 1.5

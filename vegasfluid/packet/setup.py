@@ -33,6 +33,11 @@ class Start(NamedTuple):
     generator: np.ndarray
     laws: tuple[AbstractWindowLaw, ...]
 
+    def copy(self) -> Start:
+        """The same beginning once more; a run writes over its own."""
+        arrays = (self.flows.copy(), self.link.copy(), self.generator.copy())
+        return Start(*arrays, self.laws)
+
 
 def distinct_laws(network: Network) -> tuple[AbstractWindowLaw, ...]:
     """One law for each set of packet rules in the network."""
@@ -112,7 +117,7 @@ def prepare(network: Network, seed: int) -> Start:
     laws = distinct_laws(network)
     numbers = {law.rules.on_ack: number for number, law in enumerate(laws)}
     added = [{**law.rules.state, **law.packet_parameters()} for law in laws]
-    counts = [flows.count for flows in network.flows.values()]
+    counts = network.counts
     records = np.zeros(sum(counts), with_fields(FLOW, added))
     ends = np.cumsum(counts)
     drawn = start_times(network, starts)

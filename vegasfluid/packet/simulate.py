@@ -20,7 +20,7 @@ from vegasfluid.packet.records import (
     picoseconds,
 )
 from vegasfluid.packet.setup import Start, prepare
-from vegasfluid.times import check_times
+from vegasfluid.times import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, make_trajectory
 
 if TYPE_CHECKING:
@@ -28,16 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["record_packets", "simulate_packets"]
 
-DEFAULT_SAMPLES = 401
 FEWEST_SLOTS = 256
 MOST_SLOTS = 2**22
 
 
 def first_slots(network: Network) -> int:
     """A guess at the slots that a flow's rings need: four times its share of the path."""
-    flows = sum(of.count for of in network.flows.values())
     packets = network.bandwidth_delay() + network.link.buffer
-    return 1 << max(int(4 * packets / flows), FEWEST_SLOTS - 1).bit_length()
+    return 1 << max(int(4 * packets / sum(network.counts)), FEWEST_SLOTS - 1).bit_length()
 
 
 def sample_times(until: float, warmup: float, samples: int) -> np.ndarray:
@@ -95,9 +93,9 @@ def record(network: Network, times: np.ndarray, flows: np.ndarray, link: np.ndar
 
 def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
     """Simulate every packet of a network, and note what is so at the given times, s."""
-    laws = prepare(network, seed).laws
-    kernel = compiled([law.rules for law in laws], network.link.aqm.rule)
-    return record(network, times, *execute(network, lambda: prepare(network, seed), times, kernel))
+    begin = prepare(network, seed)
+    kernel = compiled([law.rules for law in begin.laws], network.link.aqm.rule)
+    return record(network, times, *execute(network, begin.copy, times, kernel))
 
 
 def simulate_packets(

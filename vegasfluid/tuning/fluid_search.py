@@ -27,6 +27,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import equations
 from vegasfluid.fluid.pose import Posed, Shape, pose
 from vegasfluid.fluid.simulate import Grid, grid_for, integrate
+from vegasfluid.growth import place_in
 from vegasfluid.network import Network
 from vegasfluid.tuning.thresholds import largest_alpha, smallest_alpha, with_alpha
 
@@ -95,8 +96,7 @@ def class_goodput(
     """Packets that a flow of each class delivered after the warm-up, and the flows of each."""
     delivered = equations.unpack(ys, sum(task.shape.groups)).delivered
     times = np.linspace(0.0, task.grid.until, task.grid.samples)
-    after = int(np.searchsorted(times, task.warmup)) or 1
-    part = (task.warmup - times[after - 1]) / (times[after] - times[after - 1])
+    after, part = place_in(times, task.warmup)
     at_warmup = (1 - part) * delivered[after - 1] + part * delivered[after]
     total = (delivered[-1] - at_warmup) * posed.groups.count
     ends = np.cumsum(task.shape.groups)

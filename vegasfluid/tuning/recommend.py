@@ -18,8 +18,8 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint, translate
 from vegasfluid.fluid import record_fluid
 from vegasfluid.network import Network, Spread
-from vegasfluid.times import check_times
-from vegasfluid.trajectory import Recording
+from vegasfluid.times import DEFAULT_SAMPLES, check_times
+from vegasfluid.trajectory import Recording, class_means
 from vegasfluid.tuning.correction import Correction, correct
 from vegasfluid.tuning.fluid_search import FluidOptimum, search
 from vegasfluid.tuning.measurement import Measurement, measure, summary
@@ -36,7 +36,6 @@ from vegasfluid.tuning.thresholds import (
 __all__ = ["recommend", "tunable_class"]
 
 DEFAULT_RUNS = 10
-FLUID_SAMPLES = 401
 PROPORTIONAL = 1.0
 """The slope d log(ratio) / d log(alpha) below saturation, where a share follows its backlog."""
 Report = Callable[[str], None]
@@ -96,19 +95,18 @@ class Job:
     def judge_fluid(self, law: Vegas) -> dict[str, float]:
         """The fluid model's numbers for a law."""
         begin = time.perf_counter()
-        run = record_fluid(self.with_law(law), self.until, FLUID_SAMPLES)
+        run = record_fluid(self.with_law(law), self.until, DEFAULT_SAMPLES)
         self.seconds["fluid"] += time.perf_counter() - begin
         return summary(run, self.tuned, self.warmup) | {"cwnd": self.last_window(run)}
 
     def last_window(self, run: Recording) -> float:
         """The mean window of the tuned flows at the end of a run, packets."""
-        mine = np.repeat(list(run.network.flows), [of.count for of in run.network.flows.values()])
-        return float(run.flows["cwnd"][-1][mine == self.tuned].mean())
+        last = class_means(run.network.counts, run.flows["cwnd"][-1:])[0]
+        return float(last[list(run.network.flows).index(self.tuned)])
 
     def rtt_over_base(self, queueing_delay: float) -> float:
         """Round-trip time of the tuned flows over their base RTT."""
-        base = self.network.base_rtts(self.tuned)
-        return 1 + queueing_delay / (sum(base) / len(base))
+        return 1 + queueing_delay / self.network.mean_base_rtt(self.tuned)
 
     def judge_packets(self, law: Vegas) -> Measurement:
         """The packet simulator's numbers for a law."""
