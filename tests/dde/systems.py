@@ -1,0 +1,296 @@
+"""Delay equations with known answers: closed forms, or stored references.
+
+"DDETST" is C. A. H. Paul, *A Test Set of Functional Differential Equations*, Numerical Analysis
+Report 243, Manchester Centre for Computational Mathematics, 1994. Its problems are written from
+memory and named with the letters remembered: a problem with `exact` is verified by substitution
+(`test_systems.py`), so it is right whatever it is called there; the equations and numbers of the
+others (C1 to C4) are not checked against the report. Its neutral problems (E, F) are left out, as
+is D2, whose numbers could not be verified. The rest are from the sources that each one cites; no
+citation was looked up. The systems with switches or clamps are in `switched_systems.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+SQRT2 = math.sqrt(2)
+CHECKED = "; the answer is checked by substitution"
+UNCHECKED = "; from memory, its numbers are not checked against the report"
+
+
+@dataclass(frozen=True)
+class System:
+    """One equation y' = rhs(t, y, history, args[, above]), y = past(t, args) before t0."""
+
+    name: str
+    citation: str
+    rhs: Callable[..., Any]
+    y0: tuple[float, ...]
+    t0: float
+    t1: float
+    past: Callable[[Any, Any], Any]
+    longest_lag: float  # an upper bound
+    args: Any = None
+    exact: Callable[[Any], np.ndarray] | None = None  # of a time (n,), of k times (k, n)
+    reference: str | None = None  # the file in `data` where there is no `exact`
+    clamps: tuple[tuple[int, float | None, float | None], ...] = ()
+    switches: Callable[..., Any] | None = None
+    breaks: tuple[float, ...] = ()  # where `exact` is not smooth
+    smooth_start: bool = False  # `past` is the solution before t0
+    vanishing: tuple[float, ...] = ()  # times at which a lag is 0
+    notes: str = ""
+
+
+def constant(*values: float) -> Callable[[Any, Any], Any]:
+    """A past that does not change."""
+
+    def past(s, args):
+        return jnp.broadcast_to(jnp.asarray(values), (*jnp.shape(s), len(values)))
+
+    return past
+
+
+def stack(*parts: Any) -> Any:
+    return jnp.stack(jnp.broadcast_arrays(*map(jnp.asarray, parts)), axis=-1)
+
+
+def piecewise(*parts: tuple[float, Callable[[Any], Any]]) -> Callable[[Any], np.ndarray]:
+    """One component, given by functions and the times up to which they hold."""
+    ends = [end for end, _ in parts]
+
+    def exact(t):
+        t = np.asarray(t, dtype=float)
+        begins = [-np.inf, *ends[:-1]]
+        values = [
+            part(np.clip(t, begin, end)) for begin, (end, part) in zip(begins, parts, strict=True)
+        ]
+        return np.select([t <= end for end in ends], values, np.nan)[..., None]
+
+    return exact
+
+
+def step_polynomial(t):
+    """Solution of y' = -y(t-1), y = 1 before 0: polynomials between whole times."""
+    t = np.asarray(t, dtype=float)
+    terms = [
+        np.where(t >= k - 1, (1.0 - k + t) ** k * (-1) ** k / math.factorial(k), 0.0)
+        for k in range(1, 40)
+    ]
+    return (1.0 + sum(terms))[..., None]
+
+
+def delayed_decay(t, y, history, rate):
+    return -rate * history(t - 1.0)
+
+
+LINEAR = System(
+    "delayed decay",
+    "Driver, Ordinary and Delay Differential Equations, 1977" + CHECKED,
+    delayed_decay,
+    y0=(1.0,),
+    t0=0.0,
+    t1=10.0,
+    past=constant(1.0),
+    longest_lag=1.0,
+    args=1.0,
+    exact=step_polynomial,
+    breaks=tuple(range(11)),
+    notes="the k-th derivative jumps at t = k - 1",
+)
+
+ROOT = -0.3
+
+
+def decay_and_lag(t, y, history, gain):
+    return -y + gain * history(t - 1.0)
+
+
+EXPONENTIAL = System(
+    "characteristic root",
+    "an exponential of a root of s = -1 + b exp(-s)" + CHECKED,
+    decay_and_lag,
+    y0=(1.0,),
+    t0=0.0,
+    t1=10.0,
+    past=lambda s, args: stack(jnp.exp(ROOT * s)),
+    longest_lag=1.0,
+    args=(ROOT + 1) * math.exp(ROOT),
+    exact=lambda t: np.exp(ROOT * np.asarray(t))[..., None],
+    smooth_start=True,
+)
+
+SINE: dict[str, Any] = {
+    "y0": (0.0,),
+    "t0": 0.0,
+    "t1": 10.0,
+    "past": lambda s, args: stack(jnp.sin(s)),
+    "exact": lambda t: np.sin(np.asarray(t))[..., None],
+}
+
+
+def two_lags(t, y, history, args):
+    near, far = history(t - 1.0), history(t - 2.0)
+    return math.cos(2) / math.sin(1) * near - math.cos(1) / math.sin(1) * far
+
+
+TWO_LAGS = System(
+    "two lags",
+    "cos t written with sin(t-1) and sin(t-2)" + CHECKED,
+    two_lags,
+    **SINE,
+    longest_lag=2.0,
+    smooth_start=True,
+)
+
+
+def lag_by_state(t, y, history, args):
+    forcing = jnp.cos(t) + 0.5 * jnp.sin(t - 1 - 0.5 * jnp.sin(t) ** 2)
+    return forcing - 0.5 * history(t - 1 - 0.5 * y[0] ** 2)
+
+
+BY_STATE = System(
+    "lag by state, smooth",
+    "manufactured from sin t" + CHECKED,
+    lag_by_state,
+    **SINE,
+    longest_lag=2.0,
+    smooth_start=True,
+)
+
+PANTOGRAPH = System(
+    "pantograph",
+    "Evans and Raslan, Int. J. Computer Math. 82, 2005" + CHECKED,
+    lambda t, y, history, args: 1 - 2 * history(t / 2) ** 2,
+    **SINE,
+    longest_lag=5.0,
+    vanishing=(0.0,),
+    smooth_start=True,
+)
+
+DDETST_B1 = System(
+    "DDETST B1",
+    "Neves 1975, in DDETST" + CHECKED,
+    lambda t, y, history, args: 1 - history(jnp.exp(1 - 1 / t)),
+    y0=(math.log(0.1),),
+    t0=0.1,
+    t1=10.0,
+    past=lambda s, args: stack(jnp.log(s)),
+    longest_lag=7.6,
+    exact=lambda t: np.log(np.asarray(t))[..., None],
+    smooth_start=True,
+    vanishing=(1.0,),
+)
+
+
+def ddetst_d1(t, y, history, args):
+    back = jnp.exp(1 - y[1])
+    return stack(y[1], -history(back)[1] * y[1] ** 2 * back)
+
+
+DDETST_D1 = System(
+    "DDETST D1",
+    "Neves 1975, in DDETST" + CHECKED,
+    ddetst_d1,
+    y0=(math.log(0.1), 10.0),
+    t0=0.1,
+    t1=5.0,
+    past=lambda s, args: stack(jnp.log(s), 1 / s),
+    longest_lag=3.0,
+    exact=lambda t: np.stack([np.log(np.asarray(t)), 1 / np.asarray(t)], axis=-1),
+    smooth_start=True,
+    vanishing=(1.0,),
+)
+
+FELDSTEIN_NEVES = System(
+    "Feldstein and Neves",
+    "Feldstein and Neves, SIAM J. Numer. Anal. 21, 1984" + CHECKED,
+    lambda t, y, history, args: history(y[0] - SQRT2 + 1) / (2 * jnp.sqrt(t)),
+    y0=(1.0,),
+    t0=1.0,
+    t1=5.0,
+    past=constant(1.0),
+    longest_lag=3.1,
+    exact=piecewise((2.0, np.sqrt), (5.03, lambda t: t / 4 + 0.5 + (1 - 1 / SQRT2) * np.sqrt(t))),
+    breaks=(1.0, 2.0),
+    notes="the second derivative jumps at 2, the third at (3 sqrt 2 - 2)^2 = 5.03",
+)
+
+E = math.e
+LOGARITHMIC_LAG = System(
+    "lag by logarithm",
+    "Neves and Feldstein, J. Math. Anal. Appl. 55, 1976" + CHECKED,
+    lambda t, y, history, args: y * history(jnp.log(y[0])) / t,
+    y0=(1.0,),
+    t0=1.0,
+    t1=14.0,
+    past=constant(1.0),
+    longest_lag=10.0,
+    exact=piecewise(
+        (E, lambda t: t),
+        (E**2, lambda t: np.exp(t / E)),
+        (16.7, lambda t: (E / (3 - np.log(t))) ** E),
+    ),
+    breaks=(1.0, E, E**2),
+    notes="grows to 340; the second derivative jumps at e, the third at e^2",
+)
+
+
+def mackey_glass(t, y, history, args):
+    gain, decay, lag = args
+    old = history(t - lag)
+    return gain * old / (1 + old**10) - decay * y
+
+
+MACKEY_GLASS = System(
+    "Mackey-Glass",
+    "Mackey and Glass, Science 197, 1977, at 0.2, 0.1, 10 and lag 17, with the past 1.2",
+    mackey_glass,
+    y0=(1.2,),
+    t0=0.0,
+    t1=500.0,
+    past=constant(1.2),
+    longest_lag=17.0,
+    args=(0.2, 0.1, 17.0),
+    reference="mackey_glass.npz",
+    notes="the lag is long, the solution irregular; t <= 100 is the short version",
+)
+
+
+def epidemic(t, y, history, args):
+    """Susceptible, infected, immune: infected for a day, immune for ten."""
+    infected, waned = y[0] * history(t - 1.0)[1], history(t - 10.0)[1]
+    return stack(waned - infected, infected - y[1], y[1] - waned)
+
+
+KERMACK = System(
+    "Kermack and McKendrick",
+    "Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, II.17, figure 17.3",
+    epidemic,
+    y0=(5.0, 0.1, 1.0),
+    t0=0.0,
+    t1=40.0,
+    past=constant(5.0, 0.1, 1.0),
+    longest_lag=10.0,
+    reference="kermack_mckendrick.npz",
+    notes="the sum of the components stays 6.1",
+)
+
+SYSTEMS = (
+    LINEAR,
+    EXPONENTIAL,
+    TWO_LAGS,
+    BY_STATE,
+    PANTOGRAPH,
+    DDETST_B1,
+    DDETST_D1,
+    FELDSTEIN_NEVES,
+    LOGARITHMIC_LAG,
+    MACKEY_GLASS,
+    KERMACK,
+)
