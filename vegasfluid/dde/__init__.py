@@ -8,28 +8,48 @@ where the past times s_i may depend on the state. Nothing here knows of networks
 >>> from vegasfluid import dde
 >>> def rhs(t, y, history, rate):
 ...     return -rate * history(t - 1.0)
->>> solution = dde.solve(
+>>> solution = dde.solve_fixed(
 ...     rhs, jnp.ones(1), 1.0, save_at=np.array([0.0, 1.5, 3.0]), step=0.05, longest_lag=1.0
 ... )
 >>> [round(float(value), 3) for value in dde.check(solution).ys[:, 0]]
 [1.0, -0.375, -0.167]
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from vegasfluid.dde.backend import prefer_compiled_loops
-from vegasfluid.dde.history import History, Past
+from vegasfluid.dde.fixed import History, Past, Project, RightHandSide, solve_fixed
 from vegasfluid.dde.outcome import Outcome
-from vegasfluid.dde.runge_kutta import Project, RightHandSide
-from vegasfluid.dde.solve import Solution, check, solve
+from vegasfluid.dde.solution import Solution, check
+
+if TYPE_CHECKING:
+    from vegasfluid.dde.adaptive import Clamp, Recall, solve, solve_batch
+
+_ADAPTIVE = ("Clamp", "Recall", "solve", "solve_batch")
 
 __all__ = [
+    "Clamp",
     "History",
     "Outcome",
     "Past",
     "Project",
+    "Recall",
     "RightHandSide",
     "Solution",
     "check",
     "solve",
+    "solve_batch",
+    "solve_fixed",
 ]
 
 prefer_compiled_loops()
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs diffrax on first use: it takes a second."""
+    if name not in _ADAPTIVE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.adaptive"), name)

@@ -22,6 +22,14 @@ class Outcome(IntEnum):
     LAG_TOO_LONG = 1
     LAG_TOO_SHORT = 2
     NOT_FINITE = 3
+    HISTORY_OVERFLOW = 4
+    LAG_NEGATIVE = 5
+    PAST_NOT_FINITE = 6
+    STEP_UNDERFLOW = 7
+    MAX_STEPS_REACHED = 8
+    TIMES_REVERSED = 9
+    START_NOT_FINITE = 10
+    CHATTERING = 11
 
     @property
     def meaning(self) -> str:
@@ -34,6 +42,14 @@ _MEANINGS = {
     Outcome.LAG_TOO_LONG: "a lag was longer than longest_lag",
     Outcome.LAG_TOO_SHORT: "a lag reached past the last known time: it is shorter than the step",
     Outcome.NOT_FINITE: "the state was not finite",
+    Outcome.HISTORY_OVERFLOW: "a lag reached back further than the ring of rows; allow more rows",
+    Outcome.LAG_NEGATIVE: "a lag was negative: the history was asked for the future",
+    Outcome.PAST_NOT_FINITE: "the past was not finite",
+    Outcome.STEP_UNDERFLOW: "the step became too short to advance the time",
+    Outcome.MAX_STEPS_REACHED: "the largest number of steps was reached; allow more max_steps",
+    Outcome.TIMES_REVERSED: "t1 is before t0, and a delay equation cannot be solved backwards",
+    Outcome.START_NOT_FINITE: "the state or its slope was not finite at t0",
+    Outcome.CHATTERING: "clamps or switches changed at once again and again",
 }
 
 

@@ -75,7 +75,7 @@ def integrate(posed: Posed, shape: Shape, grid: Grid) -> dde.Solution:
         A solution whose states `equations.unpack` reads.
     """
     posed = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed)
-    return dde.solve(
+    return dde.solve_fixed(
         lambda t, y, history, args: equations.right_hand_side(t, y, history, args, shape),
         equations.initial(posed),
         posed,

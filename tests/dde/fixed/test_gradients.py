@@ -34,7 +34,7 @@ def rhs(t, y, history, args, seen=lambda value: value):
 
 
 def final(inputs, seen=lambda value: value):
-    solution = dde.solve(
+    solution = dde.solve_fixed(
         lambda t, y, history, args: rhs(t, y, history, args, seen),
         inputs["y0"],
         inputs,
@@ -90,7 +90,7 @@ def test_gradient_of_a_sum_is_the_sum_of_the_differences(expected):
 
 def decay(rate, lag, end, step, past=None, y0=1.0):
     """Y at the end for y' = -rate y(t - lag)."""
-    solution = dde.solve(
+    solution = dde.solve_fixed(
         lambda t, y, history, args: -args[0] * history(t - args[1]),
         jnp.asarray(y0).reshape(1),
         (rate, lag),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vegasfluid.dde.history import Grid, History, empty_ring, hermite, record
+from vegasfluid.dde.fixed.history import Grid, History, empty_ring, hermite, record
 
 jax.config.update("jax_enable_x64", True)
 

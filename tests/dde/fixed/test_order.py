@@ -46,7 +46,7 @@ def errors(rhs, args, past, exact, start, end, counts, longest_lag):
 
     def error(count):
         solution = dde.check(
-            dde.solve(
+            dde.solve_fixed(
                 rhs,
                 y0,
                 args,
@@ -103,15 +103,15 @@ def test_kink_between_grid_points_lowers_the_order():
 
 def test_constant_past_is_the_default():
     solve = {"save_at": np.array([0.0, 2.0]), "step": 0.1, "longest_lag": 1.0}
-    given = dde.solve(delayed_decay, jnp.ones(1), 1.0, past=one, **solve)
-    default = dde.solve(delayed_decay, jnp.ones(1), 1.0, **solve)
+    given = dde.solve_fixed(delayed_decay, jnp.ones(1), 1.0, past=one, **solve)
+    default = dde.solve_fixed(delayed_decay, jnp.ones(1), 1.0, **solve)
     np.testing.assert_array_equal(given.ys, default.ys)
 
 
 def test_states_between_are_those_of_a_finer_save_grid():
     def states(count):
         save_at = np.linspace(0.0, 6.0, count)
-        solution = dde.solve(
+        solution = dde.solve_fixed(
             delayed_decay, jnp.ones(1), 1.0, save_at=save_at, step=0.05, longest_lag=1.0
         )
         return np.asarray(solution.ys)

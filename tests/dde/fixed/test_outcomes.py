@@ -22,7 +22,7 @@ def by_lag(lag):
 
 def solved(rhs, save_at=SAVE_AT, y0=(1.0,), **options):
     options = {"step": STEP, "longest_lag": 1.0} | options
-    return dde.solve(rhs, jnp.array(y0), save_at=save_at, **options)
+    return dde.solve_fixed(rhs, jnp.array(y0), save_at=save_at, **options)
 
 
 def test_success_has_no_time():
@@ -58,7 +58,7 @@ def test_vanishing_lag_of_ddetst_d1_is_flagged():
         delayed = history(jnp.exp(1 - y[1]))[1]
         return jnp.stack([y[1], -delayed * y[1] ** 2 * jnp.exp(1 - y[1])])
 
-    solution = dde.solve(
+    solution = dde.solve_fixed(
         rhs,
         jnp.array([jnp.log(0.1), 10.0]),
         save_at=np.array([0.1, 5.0]),

@@ -39,7 +39,7 @@ def mackey_glass_by_steps(spans):
 
 def test_mackey_glass_agrees_with_the_method_of_steps():
     spans = 12
-    solution = dde.solve(
+    solution = dde.solve_fixed(
         lambda t, y, history, args: mackey_glass(history(t - LAG), y),
         jnp.array([1.2]),
         save_at=LAG * np.arange(spans + 1),
@@ -90,7 +90,7 @@ def test_small_oscillations_follow_the_characteristic_equation(gain):
     window = rtt * CAPACITY / FLOWS
     slope = 2 / window**2 / (queue - MIN_THRESH)
     save_at = np.arange(0.0, 40.0, 0.1)
-    solution = dde.solve(
+    solution = dde.solve_fixed(
         reno_red,
         jnp.array([window, queue * (1 + 1e-6)]),
         slope,
@@ -119,7 +119,7 @@ def reno_averaged_red(t, y, history, args):
 
 def test_clamped_queue_idles_for_about_half_of_the_time():
     """Known from two other solvers: the queue is empty for 49 % of 100 s."""
-    solution = dde.solve(
+    solution = dde.solve_fixed(
         reno_averaged_red,
         jnp.array([1.0, 0.0, 0.0]),
         save_at=np.linspace(0.0, 100.0, 10001),

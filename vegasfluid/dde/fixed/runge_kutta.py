@@ -11,17 +11,17 @@ edition 1993, sections II.1 (the classical method) and II.17 (delay equations).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PyTree
 
-from vegasfluid.dde.history import Grid, History, Past, Ring, empty_ring, record
+from vegasfluid.dde.fixed.history import Grid, History, Past, Ring, empty_ring, record
 from vegasfluid.dde.outcome import Fault, Outcome
-from vegasfluid.errors import InvalidInput
+from vegasfluid.dde.shapes import check_shape
 
-__all__ = ["Problem", "Project", "RightHandSide", "check_shape", "integrate", "rk4"]
+__all__ = ["Problem", "Project", "RightHandSide", "integrate", "rk4"]
 
 RightHandSide = Callable[
     [Float[Array, ""], Float[Array, " n"], History, PyTree], Float[Array, " n"]
@@ -154,17 +154,6 @@ def _slope(
     slope = problem.rhs(time, y, history, problem.args)
     check_shape("rhs", slope, y.shape)
     return slope.astype(y.dtype), history
-
-
-def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    """Refuse what the function `name` returned, unless it is an array of this shape.
-
-    >>> check_shape("rhs", jnp.ones(2), (2,))
-    """
-    given = getattr(value, "shape", type(value).__name__)
-    if given != shape:
-        allowed = f"a function that returns an array of shape {shape}"
-        raise InvalidInput("dde.solve", name, allowed, given)
 
 
 def _noted(fault: Fault, histories: list[History], number: Int32[Array, ""]) -> Fault:

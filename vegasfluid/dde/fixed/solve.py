@@ -1,38 +1,26 @@
-"""Solve a delay differential equation, and check how the solve ended."""
+"""Solve a delay differential equation with steps of one length."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int32, PyTree
+from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 
-from vegasfluid.dde.history import Grid, Past
+from vegasfluid.dde.fixed.history import Grid, Past
+from vegasfluid.dde.fixed.runge_kutta import Problem, Project, RightHandSide, integrate
 from vegasfluid.dde.outcome import Outcome
-from vegasfluid.dde.runge_kutta import Problem, Project, RightHandSide, check_shape, integrate
-from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.dde.shapes import check_shape
+from vegasfluid.dde.solution import Solution
+from vegasfluid.errors import InvalidInput
 
-__all__ = ["Solution", "check", "solve"]
-
-
-class Solution(NamedTuple):
-    """What a solve returns; under `jax.vmap` each array has the batch axis in front."""
-
-    ts: Float[Array, " m"]
-    """The save times."""
-    ys: Float[Array, "m n"]
-    """The states there; the first is y0."""
-    outcome: Int32[Array, ""]
-    """An `Outcome`; unless it is SUCCESS, the states from one step before `time` on are suspect."""
-    time: Float[Array, ""]
-    """End of the step in which it first went wrong; nan after SUCCESS."""
+__all__ = ["solve_fixed"]
 
 
-def solve(
+def solve_fixed(
     rhs: RightHandSide,
     y0: Float[ArrayLike, " n"],
     args: PyTree = None,
@@ -43,7 +31,7 @@ def solve(
     project: Project | None = None,
     past: Past | None = None,
 ) -> Solution:
-    """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0.
+    """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0 with steps of one length.
 
     Of order 4 in `step` where the solution is smooth between grid points; a kink of `past`,
     `project` or a breaking point between them lowers the order. May be compiled (do so if you
@@ -73,7 +61,7 @@ def solve(
     Raises:
         InvalidInput: an argument makes no sense.
 
-    >>> solution = solve(
+    >>> solution = solve_fixed(
     ...     lambda t, y, history, rate: -rate * history(t - 1.0), jnp.ones(1), 1.0,
     ...     save_at=np.linspace(0.0, 0.75, 4), step=0.05, longest_lag=1.0,
     ... )
@@ -90,33 +78,6 @@ def solve(
     fine = fault.code == jnp.int32(Outcome.SUCCESS)
     time = jnp.where(fine, jnp.nan, failed_at)
     return Solution(jnp.asarray(times, state.dtype), ys, fault.code, time)
-
-
-def check(solution: Solution) -> Solution:
-    """The solution, if it is sound; to be called outside `jax.jit`.
-
-    Args:
-        solution: one solution, or a batch of them.
-
-    Raises:
-        SolveFailed: a solve went wrong; the message says how, when, and which of a batch.
-
-    >>> check(solve(
-    ...     lambda t, y, history, args: -history(t - 2.0), jnp.ones(1),
-    ...     save_at=np.linspace(0.0, 4.0, 5), step=0.25, longest_lag=1.0,
-    ... ))
-    Traceback (most recent call last):
-    vegasfluid.errors.SolveFailed: dde.solve failed at t = 0: a lag was longer than longest_lag.
-    """
-    outcome = np.asarray(solution.outcome)
-    failed = np.flatnonzero(outcome)
-    if failed.size == 0:
-        return solution
-    first = failed[0]
-    time = np.asarray(solution.time).flat[first]
-    which = f" (number {first} of {outcome.size}; {failed.size} failed)" if outcome.ndim else ""
-    meaning = Outcome(int(outcome.flat[first])).meaning
-    raise SolveFailed(f"dde.solve failed at t = {time:.6g}{which}: {meaning}.")
 
 
 def _grid(times: np.ndarray, step: float, longest_lag: float, y0: Array) -> tuple[int, Grid]:

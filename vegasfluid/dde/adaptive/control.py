@@ -1,0 +1,102 @@
+"""How long the next step is: a diffrax step-size controller, one for each instance of a batch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from vegasfluid.dde.adaptive.attempt import Trial
+from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.problem import Lane, Problem, View, look_one
+from vegasfluid.dde.adaptive.recall import Where
+from vegasfluid.dde.adaptive.ring import Piece, Track
+
+__all__ = ["Control", "Judged"]
+
+
+class Judged(NamedTuple):
+    """What became of an attempted step.
+
+    Args:
+        keep: whether it is accepted, shape (batch,).
+        step: length of the next, shape (batch,).
+        remembered: the controller's memory.
+    """
+
+    keep: Bool[Array, " batch"]
+    step: Float[Array, " batch"]
+    remembered: Any
+
+
+class Control(NamedTuple):
+    """A step-size controller at work.
+
+    Args:
+        controller: diffrax's, or None for steps of one length.
+        first: length of the first step, shape (batch,), or None for the controller's choice.
+        order: of the method.
+    """
+
+    controller: diffrax.AbstractStepSizeController | None
+    first: Float[Array, " batch"] | None
+    order: int
+
+    def begin(
+        self, problem: Problem, view: View, piece: Piece
+    ) -> tuple[Float[Array, " batch"], Any]:
+        """The first step, and the controller's memory."""
+        if self.controller is None:
+            assert self.first is not None
+            return self.first, None
+        controller, order = self.controller, float(self.order)
+
+        def one(
+            instance: Array, lane: Lane, piece: Piece, y: Array, end: Array, first: Any
+        ) -> tuple[Array, Any]:
+            size, batch = problem.y0.shape
+            track = Track(view.ring, batch, size, instance, view.last)
+            start = lane.begin.plain()
+
+            def field(t: Any, y: Any, args: Any) -> Any:
+                where = Where(t - start, y, piece)
+                return look_one(problem.equation, track, lane, where, switching=False).slope
+
+            term = diffrax.ODETerm(field)
+            until, memory = controller.init(term, start, end, y, first, None, _value, order)
+            return jnp.asarray(until) - start, memory
+
+        instances = jnp.arange(problem.y0.shape[1], dtype=jnp.int32)
+        axes = (-1, Lane.axes(), -1, -1, -1, -1)
+        step, memory = jax.vmap(one, in_axes=axes, out_axes=-1)(
+            instances, Lane.of(problem, view), piece, problem.y0, problem.end, self.first
+        )
+        return jax.lax.stop_gradient((step, jax.tree.map(jnp.asarray, memory)))
+
+    def judge(self, clock: Clock, y: Array, trial: Trial, step: Array, remembered: Any) -> Judged:
+        """Whether an attempt is accepted, and the next step."""
+        controller = self.controller
+        if controller is None:
+            assert self.first is not None
+            return Judged(jnp.ones(step.shape, bool), self.first, None)
+        start = clock.plain()
+        # Without a derivative: where the steps end is no part of the solution.
+        error = jnp.where(jnp.isfinite(trial.error), trial.error, jnp.inf)
+        error = jnp.where(trial.settled, error, jnp.inf)
+        seen = jax.lax.stop_gradient((start, start + step, y, trial.y, error, remembered))
+
+        def one(start: Array, end: Array, y: Array, new: Array, error: Array, old: Any) -> Any:
+            keep, begin, until, _, memory, _ = controller.adapt_step_size(
+                start, end, y, new, None, error, float(self.order), old
+            )
+            return keep, until - begin, memory
+
+        return Judged(*jax.vmap(one, in_axes=-1, out_axes=-1)(*seen))
+
+
+def _value(term: Any, t: Any, y: Any, args: Any) -> Any:
+    """The right-hand side, as a diffrax solver would tell its controller."""
+    return term.vf(t, y, args)

@@ -1,0 +1,254 @@
+"""The adaptive loop over a batch: attempt, judge, land on events, remember.
+
+All instances step side by side, each with its own time and step; one that has ended waits. Each
+iteration writes the newest pieces into the ring first and then only reads the new ring: were it
+read before it is written, XLA would copy all of it every time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32
+
+from vegasfluid.dde.adaptive.attempt import Start, Trial, attempt, begin_piece
+from vegasfluid.dde.adaptive.clamps import Modes, hold
+from vegasfluid.dde.adaptive.control import Control, Judged
+from vegasfluid.dde.adaptive.events import Asked, Begun, crossing, mode_indicators
+from vegasfluid.dde.adaptive.landing import NEAR, Move, Node, Verdict, holding, move, pick
+from vegasfluid.dde.adaptive.problem import Look, Problem, View, look
+from vegasfluid.dde.adaptive.recall import Where
+from vegasfluid.dde.adaptive.ring import Mark, Piece, Ring, empty_ring
+from vegasfluid.dde.adaptive.saving import Saved, empty_saved, save_passed
+from vegasfluid.dde.adaptive.tape import Entry, Tape, empty_tape
+from vegasfluid.dde.outcome import Outcome
+
+__all__ = ["Limits", "State", "integrate"]
+
+STILL = 16
+"""Events in a row at one time beyond which clamps and switches chatter."""
+
+
+class Limits(NamedTuple):
+    """Static bounds of a solve.
+
+    Args:
+        rows: pieces that the ring keeps, a power of two.
+        max_steps: attempted steps.
+        meter: shows how far the batch has come.
+        taped: whether to note what a reverse solve needs.
+    """
+
+    rows: int
+    max_steps: int
+    meter: diffrax.AbstractProgressMeter
+    taped: bool = False
+
+
+class State(NamedTuple):
+    """The loop's state.
+
+    Args:
+        ring: the pieces before `row`.
+        row: where the newest pieces go.
+        piece: the newest pieces.
+        begun: the mark at their start.
+        node: where each instance stands.
+        step: length of the next step, shape (batch,).
+        wish: what it was to be before it was cut for a break, shape (batch,); else 0.
+        control: what the step-size controller remembers.
+        outcome: an `Outcome`, shape (batch,).
+        still: events in a row at one time, shape (batch,).
+        saved: the solution at the save times so far.
+        flushed: the row up to which they have been read off.
+        steps: accepted steps, shape (batch,).
+        rejected: attempts that were not, shape (batch,).
+        landed: events that were stepped on, shape (batch,).
+        attempts: iterations of the loop.
+        tape: what a reverse solve needs of each row's step; None if there is to be none.
+    """
+
+    ring: Ring
+    row: Int32[Array, ""]
+    piece: Piece
+    begun: Mark
+    node: Node
+    step: Float[Array, " batch"]
+    wish: Float[Array, " batch"]
+    control: Any
+    outcome: Int32[Array, " batch"]
+    still: Int32[Array, " batch"]
+    saved: Saved
+    flushed: Int32[Array, ""]
+    steps: Int32[Array, " batch"]
+    rejected: Int32[Array, " batch"]
+    landed: Int32[Array, " batch"]
+    attempts: Int32[Array, ""]
+    tape: Tape | None
+
+
+def integrate(problem: Problem, control: Control, limits: Limits, times: Array) -> State:
+    """Integrate a batch from t0 to t1.
+
+    Args:
+        problem: the batch.
+        control: how steps are judged and their lengths chosen.
+        limits: bounds.
+        times: save times, shape (m,), rising; may be empty.
+    """
+
+    def going(state: State) -> Array:
+        return jnp.any(_active(problem, state)) & (state.attempts < jnp.int32(limits.max_steps))
+
+    def body(carry: tuple[State, Any]) -> tuple[State, Any]:
+        state = _advance(problem, control, times, carry[0])
+        return state, limits.meter.step(carry[1], _progress(problem, state))
+
+    begin = (_begin(problem, control, limits, times), limits.meter.init())
+    end, meter = jax.lax.while_loop(lambda carry: going(carry[0]), body, begin)
+    limits.meter.close(meter)
+    ring = end.ring.write(end.row, end.piece, end.begun)
+    everything = jnp.ones((), bool)
+    saved = save_passed(problem, end.saved, times, ring, end.row, end.node.clock, everything)
+    unfinished = _active(problem, end)
+    outcome = jnp.where(unfinished, jnp.int32(Outcome.MAX_STEPS_REACHED), end.outcome)
+    return end._replace(outcome=outcome, ring=ring, saved=saved)
+
+
+def _progress(problem: Problem, state: State) -> Float[Array, ""]:
+    """How far the batch has come, 0 to 1."""
+    whole = problem.begin.until(problem.end)
+    done = 1 - state.node.clock.until(problem.end) / jnp.where(whole > 0, whole, 1.0)
+    return jnp.mean(jnp.where(_active(problem, state), done, 1.0))
+
+
+def _active(problem: Problem, state: State) -> Bool[Array, " batch"]:
+    fine = state.outcome == jnp.int32(Outcome.SUCCESS)
+    return fine & (state.node.clock.until(problem.end) > 0)
+
+
+def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> State:
+    """Everything at t0."""
+    batch = problem.y0.shape[1]
+    zero, none = jnp.zeros(batch, problem.y0.dtype), jnp.zeros(batch, jnp.int32)
+    row = jnp.zeros((), jnp.int32)
+    mark = Mark(problem.begin, zero)
+    empty = begin_piece(problem, jnp.zeros_like(problem.y0))
+    ring = empty_ring(limits.rows, empty).write(row, empty, mark)
+    slope, seen, modes = start(
+        problem, View(ring, row, problem.begin, no_modes(problem), mark), empty
+    )
+    view = View(ring, row, problem.begin, modes, mark)
+    begun = Begun(Asked(seen.asked, seen.rows), mode_indicators(problem, modes, problem.y0, seen))
+    node = Node(problem.begin, problem.y0, slope, begun, modes, mark)
+    piece = begin_piece(problem, slope)
+    step, remembered = control.begin(problem, view, piece)
+    reversed_times = problem.begin.until(problem.end) < 0
+    finite = jnp.all(jnp.isfinite(problem.y0) & jnp.isfinite(slope), axis=0)
+    outcome = jnp.where(finite, seen.fault, jnp.int32(Outcome.START_NOT_FINITE))
+    outcome = jnp.where(reversed_times, jnp.int32(Outcome.TIMES_REVERSED), outcome)
+    return State(
+        ring=ring,
+        row=row,
+        piece=piece,
+        begun=mark,
+        node=node,
+        step=step,
+        wish=zero,
+        control=remembered,
+        outcome=outcome,
+        still=none,
+        saved=empty_saved(problem, times),
+        flushed=row,
+        steps=none,
+        rejected=none,
+        landed=none,
+        attempts=row,
+        tape=empty_tape(problem, limits.rows, modes) if limits.taped else None,
+    )
+
+
+def start(problem: Problem, view: View, piece: Piece) -> tuple[Array, Look, Modes]:
+    """Slope, look at the right-hand side, and modes at t0."""
+    zero = jnp.zeros(problem.y0.shape[1], problem.y0.dtype)
+    where = Where(zero, problem.y0, piece, arriving=False)
+    if problem.equation.switch_count:
+        seen = look(problem, view, where, switching=True)
+        view = view._replace(modes=view.modes._replace(above=seen.indicators >= 0))
+    seen = look(problem, view, where, switching=True)
+    modes = view.modes._replace(held=holding(problem, problem.y0, seen.free))
+    return hold(seen.slope, modes, problem.equation.clamped), seen, modes
+
+
+def no_modes(problem: Problem) -> Modes:
+    """All clamps free, all indicators not negative."""
+    batch, switches = problem.y0.shape[1], problem.equation.switch_count
+    held = jnp.zeros((len(problem.equation.clamped), batch), jnp.int32)
+    return Modes(held, jnp.ones((switches, batch), bool))
+
+
+def _advance(problem: Problem, control: Control, times: Array, state: State) -> State:
+    """One iteration: of each instance that has not ended, one attempt."""
+    node, active = state.node, _active(problem, state)
+    ring = state.ring.write(state.row, state.piece, state.begun)
+    view = View(ring, state.row, node.clock, node.modes, node.mark)
+    left = node.clock.until(problem.end)
+    last = state.step >= left * (1 - NEAR)
+    step = jnp.where(active, jnp.where(last, left, state.step), 1.0)
+    trial = attempt(
+        problem, view, Start(node.y, node.slope, node.begun.asked.rows, state.piece), step
+    )
+    judged = control.judge(node.clock, node.y, trial, step, state.control)
+    met = crossing(problem, view, node.begun, trial)
+    fine = active & (trial.fault == jnp.int32(Outcome.SUCCESS))
+    verdict = Verdict(fine & judged.keep, fine & ~judged.keep, control.controller is None)
+    went = move(problem, view, trial, met, step, verdict)
+    outcome, still = _outcome(problem, state, trial, judged, went, active)
+    entry = Entry(step, last, went.keep, node.modes, went.event, went.passed, went.landed)
+    full = state.row - state.flushed >= jnp.int32(ring.rows(step.shape[0]) // 4)
+    saved = save_passed(problem, state.saved, times, ring, state.row, node.clock, full)
+    count = jnp.int32
+    return State(
+        ring=ring,
+        row=state.row + jnp.any(went.keep).astype(jnp.int32),
+        piece=pick(went.keep, trial.piece, state.piece),
+        begun=pick(went.keep, node.mark, state.begun),
+        node=pick(went.keep, went.node, node),
+        step=jnp.where(active, _next_step(state, judged, went), state.step),
+        wish=jnp.where(went.again > 0, judged.step, jnp.where(went.keep, 0.0, state.wish)),
+        control=pick(active, judged.remembered, state.control),
+        outcome=outcome,
+        still=still,
+        saved=saved,
+        flushed=jnp.where(full, state.row, state.flushed),
+        steps=state.steps + went.keep.astype(count),
+        rejected=state.rejected + (active & ~went.keep).astype(count),
+        landed=state.landed + (went.keep & went.event).astype(count),
+        attempts=state.attempts + count(1),
+        tape=None if state.tape is None else state.tape.write(state.row + count(1), entry),
+    )
+
+
+def _next_step(state: State, judged: Judged, went: Move) -> Float[Array, " batch"]:
+    """The next step; one that was cut for a break does not make those after it shorter."""
+    regular = jnp.maximum(judged.step, jnp.where(went.keep, state.wish, 0.0))
+    return jax.lax.stop_gradient(jnp.where(went.again > 0, went.again, regular))
+
+
+def _outcome(
+    problem: Problem, state: State, trial: Trial, judged: Judged, went: Move, active: Array
+) -> tuple[Int32[Array, " batch"], Int32[Array, " batch"]]:
+    """The outcome so far, and the number of events in a row at one time."""
+    resting = went.keep & went.event & (went.passed <= problem.slack)
+    still = jnp.where(resting, state.still + jnp.int32(1), jnp.int32(0))
+    finite = jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.end.slope), axis=0)
+    cause = jnp.where(finite, jnp.int32(Outcome.STEP_UNDERFLOW), jnp.int32(Outcome.NOT_FINITE))
+    faulty = trial.fault != jnp.int32(Outcome.SUCCESS)
+    cause = jnp.where(faulty, trial.fault, cause)
+    stuck = ~went.keep & (judged.step <= problem.slack / 4)
+    now = jnp.where(active & (stuck | (faulty & judged.keep)), cause, jnp.int32(Outcome.SUCCESS))
+    now = jnp.where(active & (still > STILL), jnp.int32(Outcome.CHATTERING), now)
+    return jnp.where(state.outcome == jnp.int32(Outcome.SUCCESS), now, state.outcome), still

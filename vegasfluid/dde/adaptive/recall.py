@@ -1,0 +1,161 @@
+"""The past as a right-hand side of an adaptive solve asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int32
+
+from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.ring import Piece, Track
+from vegasfluid.dde.outcome import Outcome
+
+__all__ = ["Recall", "Taps", "Where"]
+
+
+class Taps(NamedTuple):
+    """Zeros added to what is read from the ring: by them a reverse solve is told who read what.
+
+    Args:
+        starts: to the start of each piece read, shape (reads, *batch).
+        coefficients: to its coefficients, shape (powers, n, reads, *batch).
+    """
+
+    starts: Float[Array, "reads batch"]
+    coefficients: Float[Array, "powers n reads *batch"]
+
+
+class Where(NamedTuple):
+    """Where in a step the right-hand side is evaluated.
+
+    Args:
+        ahead: time since the start of the step.
+        y: state there.
+        current: the step's own piece so far as it is known.
+        hints: for each time that the history is asked for, a row near it; None: the last row.
+        arriving: whether that is the step's end, not the next one's start.
+        taps: for a reverse solve.
+    """
+
+    ahead: Float[Array, "*batch"]
+    y: Float[Array, "n batch"]
+    current: Piece
+    hints: Int32[Array, "sites batch"] | None = None
+    arriving: Any = True
+    taps: Taps | None = None
+
+
+class Recall:
+    """`history(s)` is y at time s, `history.ago(lag)` is y a lag ago; s <= t, lag >= 0.
+
+    Call it in the right-hand side itself, not inside `jax.vmap`, `jax.jit`, `lax.cond` or
+    `lax.scan` within it: each call leaves a note for the solver, and a note cannot leave those.
+    Instead of `vmap`, hand it an array of times.
+
+    Args:
+        track: the pieces up to the last step's.
+        now: where the current step starts.
+        where: in the step the right-hand side is evaluated. On arriving, `past` answers for t0
+            itself, where y may jump; on leaving, the solution does.
+        past: the state before `begin`, shape () to shape (n,).
+        begin: t0.
+        slack: rounding of a time.
+    """
+
+    def __init__(
+        self,
+        track: Track,
+        now: Clock,
+        where: Where,
+        past: Callable[[Float[Array, ""]], Float[Array, " n"]],
+        begin: Clock,
+        slack: Float[Array, ""],
+    ) -> None:
+        self._track, self._now, self._where = track, now, where
+        self._past = jnp.vectorize(past, signature="()->(n)")
+        self._slack = slack
+        self._first = begin.since(now) + jnp.where(where.arriving, slack, -slack)
+        self.asked: list[Float[Array, " _"]] = []
+        """For each call, the times asked for, after `now`."""
+        self.rows: list[Int32[Array, " _"]] = []
+        """For each call, the rows that they were found in; one past the last for the current."""
+        self.fault = jnp.zeros((), jnp.int32)
+        """The first `Outcome` that a call met."""
+        self.overlaps = jnp.zeros((), bool)
+        """Whether a call asked for a time within the current step."""
+
+    def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The state at past times, shape (n,); for an array of times, shape (..., n)."""
+        return self._at(self._now.until(jnp.asarray(s, self._slack.dtype)))
+
+    def ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The state a lag ago: as `history(t - lag)`, but without the rounding of t."""
+        return self._at(self._where.ahead - jnp.asarray(lag, self._slack.dtype))
+
+    def _at(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The state some time after `now` (before it, where that is negative)."""
+        # Not exactly at a piece's start, which a time to be read often is but for rounding: a
+        # compiler may round `offset` in two ways, and choose two rows.
+        row = self._track.search(self._now, offset + self._slack, self._hint(offset))
+        piece = self._track.piece(row)
+        began = piece.start.since(self._now)
+        within = offset > self._slack
+        current = self._where.current
+        began = jnp.where(within, current.start.since(self._now), began)
+        piece = _chosen(within, current, piece)
+        if self._where.taps is not None:
+            started, added = self._tap(offset)
+            began = began + started
+            piece = piece._replace(coefficients=piece.coefficients + added)
+        remembered = piece.at(offset - began)
+        before = offset < self._first
+        past = self._past(self._now.whole + jnp.minimum(offset, self._first))
+        self._note(offset, row, within, before, past)
+        return jnp.where(before[..., None], past, jnp.moveaxis(remembered, 0, -1))
+
+    def _tap(self, offset: Float[Array, "*lags"]) -> tuple[Array, Array]:
+        """The taps of this call."""
+        taps, first = self._where.taps, sum(asked.size for asked in self.asked)
+        assert taps is not None
+        reads = slice(first, first + offset.size)
+        powers, n, _ = taps.coefficients.shape
+        added = taps.coefficients[:, :, reads].reshape(powers, n, *offset.shape)
+        return taps.starts[reads].reshape(offset.shape), added
+
+    def _hint(self, offset: Float[Array, "*lags"]) -> Int32[Array, "*lags"]:
+        """Rows near those of this call's times."""
+        first, hints = sum(asked.size for asked in self.asked), self._where.hints
+        if hints is not None and first + offset.size <= hints.size:
+            return hints[first : first + offset.size].reshape(offset.shape)
+        nearest = self.rows[0][0] if self.rows else self._track.last
+        return jnp.broadcast_to(nearest, offset.shape)
+
+    def _note(self, offset: Array, row: Array, within: Array, before: Array, past: Array) -> None:
+        """Tell the solver what was asked for, and what was wrong with it."""
+        track = self._track
+        lost = (row == track.oldest) & (track.start(row).since(self._now) > offset + self._slack)
+        faults = (
+            (Outcome.HISTORY_OVERFLOW, lost & ~before),
+            (Outcome.LAG_NEGATIVE, offset > self._where.ahead + self._slack),
+            (Outcome.PAST_NOT_FINITE, before & ~jnp.all(jnp.isfinite(past), axis=-1)),
+        )
+        for outcome, seen in faults:
+            new = (self.fault == jnp.int32(Outcome.SUCCESS)) & jnp.any(seen)
+            self.fault = jnp.where(new, jnp.int32(outcome), self.fault)
+        self.overlaps |= jnp.any(within)
+        self.asked.append(offset.ravel())
+        self.rows.append(jnp.where(within, track.last + jnp.int32(1), row).ravel())
+
+
+def _chosen(which: Array, this: Piece, other: Piece) -> Piece:
+    """One piece where `which`, another elsewhere; the start is the other's."""
+    rate = jnp.where(which, this.rate, other.rate)
+    coefficients = jnp.where(which, _wide(this.coefficients, which), other.coefficients)
+    return Piece(other.start, rate, coefficients)
+
+
+def _wide(coefficients: Array, like: Array) -> Array:
+    """Coefficients of one piece, to be beside those of several."""
+    return coefficients.reshape(coefficients.shape + (1,) * like.ndim)

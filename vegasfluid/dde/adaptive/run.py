@@ -1,0 +1,163 @@
+"""From what was asked for to a batch of problems, and from the loop's end to a solution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from vegasfluid.dde.adaptive.adjoint import taped
+from vegasfluid.dde.adaptive.clamps import bounds_of
+from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.control import Control
+from vegasfluid.dde.adaptive.curve import Pieces
+from vegasfluid.dde.adaptive.loop import Limits, State, integrate
+from vegasfluid.dde.adaptive.method import method_of
+from vegasfluid.dde.adaptive.problem import Equation, Problem
+from vegasfluid.dde.adaptive.saving import Saved
+from vegasfluid.dde.adaptive.setup import Numbers, Setup, save_times
+from vegasfluid.dde.outcome import Outcome
+from vegasfluid.dde.solution import Solution
+from vegasfluid.errors import InvalidInput
+
+__all__ = ["run"]
+
+
+def run(
+    setup: Setup, saveat: diffrax.SaveAt, numbers: Numbers, args: PyTree, switches: int
+) -> Solution:
+    """Solve a batch with delays, clamps or switches.
+
+    Args:
+        setup: what is compiled in.
+        saveat: what is wanted.
+        numbers: times and states.
+        args: arguments, each leaf with the batch in front.
+        switches: how many there are.
+    """
+    problem = pose(setup, numbers, args, switches)
+    constant = isinstance(setup.controller, diffrax.ConstantStepSize)
+    controller = None if constant else setup.controller
+    control = Control(controller, numbers.dt0, problem.equation.method.order)
+    steps = saveat.subs is not None and saveat.subs.steps
+    whole = saveat.dense or steps or setup.reverse
+    rows = _power_of_two(setup.max_steps + 2 if whole else setup.rows)
+    limits = Limits(rows, setup.max_steps, setup.meter)
+    times = save_times(saveat, numbers)
+    if setup.reverse:
+        end = read_off(problem, taped(problem, control, limits._replace(taped=True)), times)
+    else:
+        end = integrate(problem, control, limits, times)
+    curve = Pieces.of(problem, end.ring, end.row, end.node.clock) if saveat.dense else None
+    ts, ys = _saved(saveat, numbers, args, end, times, setup.max_steps)
+    fine = end.outcome == jnp.int32(Outcome.SUCCESS)
+    stats = {"steps": end.steps, "rejected": end.rejected, "events": end.landed}
+    time = jnp.where(fine, jnp.nan, end.node.clock.plain())
+    return Solution(ts, ys, end.outcome, time, stats, curve)
+
+
+def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
+    """The end of a solve with the states at the save times, read off all its pieces at once."""
+    if not times.shape[0]:
+        return end
+    curve = Pieces.of(problem, end.ring, end.row, end.node.clock)
+    return end._replace(saved=Saved(curve.evaluate(times), end.saved.next))
+
+
+def pose(setup: Setup, numbers: Numbers, args: PyTree, switches: int) -> Problem:
+    """The batch of problems; its `args` are the user's and y0, the constant past."""
+    size, dtype = numbers.y0.shape[1], numbers.y0.dtype
+    clamped = tuple(clamp.component for clamp in setup.clamps)
+    if any(not 0 <= component < size for component in clamped):
+        raise InvalidInput("dde.solve", "clamps", f"of components 0 to {size - 1}", clamped)
+    if len(set(clamped)) < len(clamped):
+        raise InvalidInput("dde.solve", "clamps", "of different components", clamped)
+    bounds = jax.vmap(
+        lambda own: bounds_of(setup.clamps, own, dtype), out_axes=-1, axis_size=numbers.y0.shape[0]
+    )(args)
+    latest = jnp.maximum(jnp.abs(numbers.t0), jnp.abs(numbers.t1))
+    slack = 16 * float(jnp.finfo(dtype).eps) * jax.lax.stop_gradient(latest)
+    given = (args, numbers.y0)
+    begin, equation = Clock.at(numbers.t0), equation_of(setup, clamped, switches)
+    return Problem(equation, given, numbers.y0.T, begin, numbers.t1, bounds, slack)
+
+
+def equation_of(setup: Setup, clamped: tuple[int, ...], switches: int) -> Equation:
+    """The user's functions, called with the user's arguments."""
+
+    def rhs(t: Array, y: Array, history: Any, given: tuple[PyTree, Array], *sides: Array) -> Array:
+        return setup.rhs(t, y, history, given[0], *sides)
+
+    def past(s: Array, given: tuple[PyTree, Array]) -> Array:
+        return given[1] if setup.past is None else setup.past(s, given[0])
+
+    def switch(t: Array, y: Array, history: Any, given: tuple[PyTree, Array]) -> Array:
+        assert setup.switches is not None
+        return setup.switches(t, y, history, given[0])
+
+    def project(y: Array, given: tuple[PyTree, Array]) -> Array:
+        assert setup.project is not None
+        return setup.project(y, given[0])
+
+    return Equation(
+        rhs=rhs,
+        past=past,
+        switches=None if setup.switches is None else switch,
+        project=None if setup.project is None else project,
+        switch_count=switches,
+        clamped=clamped,
+        method=method_of(setup.solver),
+    )
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
+
+
+def _saved(
+    saveat: diffrax.SaveAt, numbers: Numbers, args: PyTree, end: State, times: Array, limit: int
+) -> tuple[Array, Any]:
+    """The saved times and states, each with the batch in front."""
+    subs, batch = saveat.subs, numbers.y0.shape[0]
+    if subs is None:
+        return jnp.zeros((batch, 0), numbers.y0.dtype), None
+    parts = []
+    if subs.t0:
+        parts.append((numbers.t0[:, None], numbers.y0[:, None]))
+    if subs.steps:
+        parts.append(_steps(end, subs.steps, limit))
+    elif times.size:
+        known = jnp.broadcast_to(times, (batch, times.size))
+        parts.append((known, end.saved.ys[:, : times.size]))
+    if subs.t1 and not subs.steps:
+        arrived = (end.outcome == jnp.int32(Outcome.SUCCESS))[:, None]
+        parts.append((numbers.t1[:, None], jnp.where(arrived, end.node.y.T, jnp.nan)[:, None]))
+    ts = jnp.concatenate([part[0] for part in parts], axis=1)
+    ys = jnp.concatenate([part[1] for part in parts], axis=1)
+    over_time = jax.vmap(subs.fn, in_axes=(0, 0, None))
+    return ts, jax.vmap(over_time)(ts, ys, args)
+
+
+def _steps(end: State, every: int, limit: int) -> tuple[Array, Array]:
+    """The ends of every so many accepted steps; then nan, up to the largest number of steps."""
+    batch, size = end.node.y.shape[1], end.node.y.shape[0]
+    kept = end.ring.rows(batch)
+    times = end.ring.times.reshape(kept, batch, 3)
+    states = end.ring.pieces.reshape(kept, batch, -1, size)[:, :, 0]
+    starts = times[..., 0] + times[..., 1]
+    rows = jnp.arange(kept)[:, None]
+    # An instance that waited has its last piece again; a row counts if its start is a new one.
+    fresh = (starts > jnp.roll(starts, 1, axis=0)) & (rows <= end.row) & (rows > 1)
+    order = jnp.argsort(~fresh, axis=0, stable=True)
+    count = jnp.sum(fresh, axis=0)
+    ordered = jnp.take_along_axis(starts, order, axis=0)
+    reached = jnp.take_along_axis(states, order[..., None], axis=0)
+    here, clock = rows == count, end.node.clock.plain()
+    ordered = jnp.where(rows < count, ordered, jnp.where(here, clock, jnp.nan))
+    last = jnp.where(here[..., None], end.node.y.T, jnp.nan)
+    reached = jnp.where((rows < count)[..., None], reached, last)
+    chosen = slice(every - 1, limit, every)
+    return ordered[chosen].T, jnp.moveaxis(reached[chosen], 1, 0)

@@ -1,0 +1,110 @@
+"""The solution at the times that were asked for, read off the ring before it forgets.
+
+Not step by step, where each instance would write to a place of its own, but every so many rows,
+a block of times an instance.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32
+
+from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.problem import Problem
+from vegasfluid.dde.adaptive.ring import Ring, Track
+
+__all__ = ["Saved", "empty_saved", "evaluate", "save_passed"]
+
+BLOCK = 32
+"""Times that are read off at once."""
+
+
+class Saved(NamedTuple):
+    """States at the save times so far.
+
+    Args:
+        ys: nan where there is none yet; a block longer than there are times, because whole
+            blocks are written; shape (batch, m + block, n).
+        next: number of the next save time, shape (batch,).
+    """
+
+    ys: Float[Array, "batch places n"]
+    next: Int32[Array, " batch"]
+
+
+def empty_saved(problem: Problem, times: Float[Array, " m"]) -> Saved:
+    """Nothing saved yet."""
+    size, batch = problem.y0.shape
+    places = times.shape[0] + BLOCK if times.shape[0] else 0
+    ys = jnp.full((batch, places, size), jnp.nan, problem.y0.dtype)
+    return Saved(ys, jnp.zeros(batch, jnp.int32))
+
+
+def evaluate(
+    track: Track, now: Clock, slack: Float[Array, ""], times: Float[Array, " k"]
+) -> Float[Array, "k n"]:
+    """The solution of one instance at some times that its ring holds.
+
+    Args:
+        track: its ring.
+        now: a time near these.
+        slack: rounding of a time.
+        times: not after the latest piece's end.
+    """
+    offset = now.until(times)
+    piece = track.piece(track.bisect(now, offset + slack))
+    return piece.at(offset - piece.start.since(now)).T
+
+
+def save_passed(
+    problem: Problem,
+    saved: Saved,
+    times: Float[Array, " m"],
+    ring: Ring,
+    last: Int32[Array, ""],
+    now: Clock,
+    scheduled: Bool[Array, ""],
+) -> Saved:
+    """Read off the save times that have been passed.
+
+    Args:
+        problem: the batch.
+        saved: so far.
+        times: rising.
+        ring: the pieces up to row `last`.
+        last: the latest row.
+        now: where each instance stands: at the end of its latest piece.
+        scheduled: whether to do so at all.
+    """
+    count, (size, batch) = times.shape[0], problem.y0.shape
+    if not count:
+        return saved
+    instances = jnp.arange(batch, dtype=jnp.int32)
+
+    def block(instance: Array, first: Array, now: Clock, slack: Array) -> tuple[Array, Array]:
+        numbers = first + jnp.arange(BLOCK, dtype=jnp.int32)
+        wanted = times.at[jnp.minimum(numbers, count - 1)].get(mode="promise_in_bounds")
+        passed = (numbers < count) & (now.until(wanted) <= slack)
+        track = Track(ring, batch, size, instance, last)
+        ys = evaluate(track, now, slack, wanted)
+        ys = jnp.where(passed[:, None], ys, jnp.nan)
+        return ys, jnp.sum(passed, dtype=jnp.int32)
+
+    def due(state: tuple[Saved, Array]) -> Array:
+        return state[1]
+
+    def note(state: tuple[Saved, Array]) -> tuple[Saved, Array]:
+        ys, first = state[0]
+        blocks, passed = jax.vmap(block)(instances, first, now, problem.slack)
+
+        def put(instance: Array, ys: Array) -> Array:
+            place = (instance, first[instance], jnp.int32(0))
+            return jax.lax.dynamic_update_slice(ys, blocks[instance][None], place)
+
+        ys = jax.lax.fori_loop(jnp.int32(0), jnp.int32(batch), put, ys)
+        return Saved(ys, first + passed), jnp.any(passed == BLOCK)
+
+    return jax.lax.while_loop(due, note, (saved, scheduled))[0]

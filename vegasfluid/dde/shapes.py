@@ -1,0 +1,33 @@
+"""What the user's functions must return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.errors import InvalidInput
+
+__all__ = ["check_flat", "check_shape"]
+
+
+def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    """Refuse what the function `name` returned, unless it is an array of this shape.
+
+    >>> import jax.numpy as jnp
+    >>> check_shape("rhs", jnp.ones(2), (2,))
+    """
+    given = getattr(value, "shape", type(value).__name__)
+    if given != shape:
+        allowed = f"a function that returns an array of shape {shape}"
+        raise InvalidInput("dde.solve", name, allowed, given)
+
+
+def check_flat(name: str, value: Any) -> None:
+    """Refuse what the function `name` returned, unless it is an array of one dimension.
+
+    >>> import jax.numpy as jnp
+    >>> check_flat("switches", jnp.ones(2))
+    """
+    given = getattr(value, "shape", type(value).__name__)
+    if len(given) != 1 or isinstance(given, str):
+        allowed = "a function that returns an array of shape (m,)"
+        raise InvalidInput("dde.solve", name, allowed, given)

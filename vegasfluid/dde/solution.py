@@ -1,0 +1,81 @@
+"""What a solve returns, and whether it is sound."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from jaxtyping import Array, Float, Int32
+
+from vegasfluid.dde.outcome import Outcome
+from vegasfluid.errors import InvalidInput, SolveFailed
+
+__all__ = ["Curve", "Solution", "check"]
+
+
+class Curve(Protocol):
+    """Dense output: the solution at any time."""
+
+    def evaluate(self, times: Any) -> Array:
+        """The states at some times."""
+        ...
+
+
+class Solution(NamedTuple):
+    """What a solve returns; of a batch, each array has the batch axis in front."""
+
+    ts: Float[Array, " m"]
+    """The save times."""
+    ys: Float[Array, "m n"]
+    """The states there; nan at times that a failed solve did not reach."""
+    outcome: Int32[Array, ""]
+    """An `Outcome`; unless it is SUCCESS, the states from one step before `time` on are suspect."""
+    time: Float[Array, ""]
+    """End of the step in which it first went wrong; nan after SUCCESS."""
+    stats: dict[str, Any] | None = None
+    """Numbers of steps, rejected attempts and events; None for steps of one length."""
+    curve: Curve | None = None
+    """The dense output, where it was asked for."""
+
+    def evaluate(self, times: float | Float[Array, "*times"]) -> Array:
+        """The states at any times between t0 and t1, where dense output was asked for.
+
+        Args:
+            times: one time, or an array of times; the same for every instance of a batch.
+
+        Returns:
+            Shape (*times, n); of a batch, (batch, *times, n).
+        """
+        if self.curve is None:
+            allowed = "asked for with saveat=SaveAt(dense=True)"
+            raise InvalidInput("dde.Solution", "dense output", allowed, "missing")
+        return self.curve.evaluate(times)
+
+
+def check(solution: Solution) -> Solution:
+    """The solution, if it is sound; to be called outside `jax.jit`.
+
+    Args:
+        solution: one solution, or a batch of them.
+
+    Raises:
+        SolveFailed: a solve went wrong; the message says how, when, and which of a batch.
+
+    >>> import jax.numpy as jnp
+    >>> from vegasfluid import dde
+    >>> check(dde.solve_fixed(
+    ...     lambda t, y, history, args: -history(t - 2.0), jnp.ones(1),
+    ...     save_at=np.linspace(0.0, 4.0, 5), step=0.25, longest_lag=1.0,
+    ... ))
+    Traceback (most recent call last):
+    vegasfluid.errors.SolveFailed: dde.solve failed at t = 0: a lag was longer than longest_lag.
+    """
+    outcome = np.asarray(solution.outcome)
+    failed = np.flatnonzero(outcome)
+    if failed.size == 0:
+        return solution
+    first = failed[0]
+    time = np.asarray(solution.time).flat[first]
+    which = f" (number {first} of {outcome.size}; {failed.size} failed)" if outcome.ndim else ""
+    meaning = Outcome(int(outcome.flat[first])).meaning
+    raise SolveFailed(f"dde.solve failed at t = {time:.6g}{which}: {meaning}.")
