@@ -58,7 +58,23 @@ def _backward(
     def going(state: Cotangents) -> Array:
         return state.row > jnp.int32(0)
 
-    done = jax.lax.while_loop(going, lambda state: _back(problem, end, state), begin)
+    def with_events(state: Cotangents) -> Array:
+        assert end.tape is not None
+        entry = end.tape.read(state.row)
+        return jnp.any(entry.event & entry.moved)
+
+    # Not `lax.cond` in one loop: XLA would hand its branches a copy of the ring.
+    def stretch(state: Cotangents) -> Cotangents:
+        """Back over steps without events, then over steps with them."""
+        for events in (False, True):
+            state = jax.lax.while_loop(
+                lambda state, wanted=events: going(state) & (with_events(state) == wanted),
+                lambda state, wanted=events: _back(problem, end, state, wanted),
+                state,
+            )
+        return state
+
+    done = jax.lax.while_loop(going, stretch, begin)
     return _to_start(problem, end, done)
 
 
@@ -124,12 +140,13 @@ def _row(problem: Problem, end: State, number: Int32[Array, ""]) -> Row:
     latest = number == end.row
     following = jax.tree.map(lambda own, last: jnp.where(latest, last, own), after, end.node.modes)
     clock = type(problem.begin)(times[:, 0], times[:, 1])
-    return Row(end.ring, number, entry, following, Piece(clock, times[:, 2], coefficients))
+    piece = Piece(clock, times[:, 2], coefficients)
+    return Row(end.ring, number, entry, following, piece, True)
 
 
-def _back(problem: Problem, end: State, state: Cotangents) -> Cotangents:
+def _back(problem: Problem, end: State, state: Cotangents, events: bool) -> Cotangents:
     """The cotangents before a row's step."""
-    row = _row(problem, end, state.row)
+    row = _row(problem, end, state.row)._replace(events=events)
     moved = row.entry.moved
     batch = moved.shape[0]
     powers = row.piece.coefficients.shape[0]

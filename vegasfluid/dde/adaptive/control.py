@@ -84,9 +84,10 @@ class Control(NamedTuple):
             return Judged(jnp.ones(step.shape, bool), self.first, None)
         start = clock.plain()
         # Without a derivative: where the steps end is no part of the solution.
-        error = jnp.where(jnp.isfinite(trial.error), trial.error, jnp.inf)
-        error = jnp.where(trial.settled, error, jnp.inf)
-        seen = jax.lax.stop_gradient((start, start + step, y, trial.y, error, remembered))
+        sound = trial.settled & jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.error), axis=0)
+        error = jnp.where(sound, trial.error, jnp.inf)
+        new = jnp.where(sound, trial.y, y)
+        seen = jax.lax.stop_gradient((start, start + step, y, new, error, remembered))
 
         def one(start: Array, end: Array, y: Array, new: Array, error: Array, old: Any) -> Any:
             keep, begin, until, _, memory, _ = controller.adapt_step_size(

@@ -141,11 +141,14 @@ def move(
     short = (share < 1 - NEAR) & (keep if blind else wrong)
     through = through._replace(keep=keep & ~short, again=jnp.where(short, share * step, 0.0))
     met = met.limited(through.keep, through.keep & (share >= 1 - NEAR))
-    return jax.lax.cond(
-        jnp.any(met.wanted),
-        lambda: _to_event(problem, view, trial, met, step, through),
-        lambda: through,
-    )
+
+    # Not `lax.cond`: XLA would hand its branches a copy of the ring, and a loop it does not.
+    def land(state: tuple[Move, Array]) -> tuple[Move, Array]:
+        landed = _to_event(problem, view, trial, met, step, state[0])
+        return landed, jnp.zeros((), bool)
+
+    begin = (through, jnp.any(met.wanted))
+    return jax.lax.while_loop(lambda state: state[1], land, begin)[0]
 
 
 def _to_event(

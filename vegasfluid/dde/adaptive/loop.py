@@ -28,6 +28,8 @@ from vegasfluid.dde.outcome import Outcome
 
 __all__ = ["Limits", "State", "integrate"]
 
+WORTH = 4
+"""Steps this many times as long as a lag are worth the sweeps that they need."""
 STILL = 16
 """Events in a row at one time beyond which clamps and switches chatter."""
 
@@ -195,9 +197,7 @@ def _advance(problem: Problem, control: Control, times: Array, state: State) -> 
     node, active = state.node, _active(problem, state)
     ring = state.ring.write(state.row, state.piece, state.begun)
     view = View(ring, state.row, node.clock, node.modes, node.mark)
-    left = node.clock.until(problem.end)
-    last = state.step >= left * (1 - NEAR)
-    step = jnp.where(active, jnp.where(last, left, state.step), 1.0)
+    step, last = _this_step(problem, state, active)
     trial = attempt(
         problem, view, Start(node.y, node.slope, node.begun.asked.rows, state.piece), step
     )
@@ -230,6 +230,22 @@ def _advance(problem: Problem, control: Control, times: Array, state: State) -> 
         attempts=state.attempts + count(1),
         tape=None if state.tape is None else state.tape.write(state.row + count(1), entry),
     )
+
+
+def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Array]:
+    """The length of this attempt, and whether it ends at t1.
+
+    A step that is not much longer than a lag is made as long as the lag: one that reads within
+    itself needs several sweeps, and those of one instance hold up all.
+    """
+    lags = -state.node.begun.asked.times
+    shortest = jnp.min(jnp.where(lags > problem.slack, lags, jnp.inf), axis=0, initial=jnp.inf)
+    near = (state.step > shortest) & (state.step < WORTH * shortest)
+    step = jnp.where(near, shortest, state.step)
+    left = state.node.clock.until(problem.end)
+    last = step >= left * (1 - NEAR)
+    step = jnp.where(last, left, jax.lax.stop_gradient(step))
+    return jnp.where(active, step, 64 * problem.slack), last
 
 
 def _next_step(state: State, judged: Judged, went: Move) -> Float[Array, " batch"]:

@@ -37,6 +37,7 @@ class Row(NamedTuple):
         entry: what the tape has of its step.
         following: the modes after it.
         piece: of the step.
+        events: whether any instance's step may have ended at an event.
     """
 
     ring: Ring
@@ -44,6 +45,7 @@ class Row(NamedTuple):
     entry: Entry
     following: Modes
     piece: Piece
+    events: bool
 
 
 class Values(NamedTuple):
@@ -122,16 +124,18 @@ def replay(row: Row, values: Values) -> tuple[Led, Touched]:
     made = sweep(problem, view, Start(y, slope, hints, recorded), step, recorded, stages)
     piece, end = made.trial.piece, made.trial.end
     plain = (step, made.trial.y, end.slope)
-    none = jnp.zeros(step.shape, jnp.int32)
-    nothing = Touched(jnp.zeros((2, reads, step.shape[0]), jnp.int32), none)
-    (passed, y, slope), touched = jax.lax.cond(
-        jnp.any(entry.event & entry.moved),
-        lambda: _event(values, view, row, made, stages, plain),
-        lambda: (plain, nothing),
-    )
+    led, touched = plain, _nothing(reads, step.shape[0])
+    if row.events:
+        led, touched = _event(values, view, row, made, stages, plain)
     rows = jnp.stack([_padded(each, reads) for each in made.touched])
-    led = Led(passed, y, slope, piece.coefficients, piece.rate)
+    led = Led(*led, piece.coefficients, piece.rate)
     return led, touched._replace(reads=jnp.concatenate([rows, touched.reads]))
+
+
+def _nothing(reads: int, batch: int) -> Touched:
+    """No reads at an event."""
+    none = jnp.zeros(batch, jnp.int32)
+    return Touched(jnp.zeros((2, reads, batch), jnp.int32), none)
 
 
 def own(taps: Taps, number: int) -> Taps:

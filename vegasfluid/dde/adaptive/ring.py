@@ -8,7 +8,6 @@ that all write to one place: one contiguous copy a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -164,21 +163,25 @@ class Track(NamedTuple):
             offset: time after it, negative for the past.
             hint: rows to walk from; the nearer, the sooner found.
         """
-        one = jnp.int32(1)
         frozen, now, offset = jax.lax.stop_gradient((self, now, offset))
+        one, oldest = jnp.int32(1), self.oldest
 
         def begins_later(row: Index) -> Array:
             return frozen.start(row).since(now) > offset
 
-        def down(row: Index) -> Array:
-            return (row > self.oldest) & begins_later(row)
+        def move(row: Index) -> Index:
+            """Where to walk from a row: a row back, a row on, or 0: found."""
+            back = (row > oldest) & begins_later(row)
+            on = (row < self.last) & ~begins_later(jnp.minimum(row + one, self.last))
+            return jnp.where(back, -one, on.astype(jnp.int32))
 
-        def up(row: Index) -> Array:
-            return (row < self.last) & ~begins_later(jnp.minimum(row + one, self.last))
+        def walk(state: tuple[Index, Index]) -> tuple[Index, Index]:
+            row = state[0] + state[1]
+            return row, move(row)
 
-        row = jnp.clip(hint, self.oldest, self.last)
-        row = walk(down, -one, row)
-        return walk(up, one, row)
+        row = jnp.clip(hint, oldest, self.last)
+        begin = (row, move(row))
+        return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), walk, begin)[0]
 
     def bisect(self, now: Clock, offset: Float[Array, "*lags"]) -> Index:
         """As `search`, for times that are far from each other."""
@@ -203,13 +206,3 @@ class Track(NamedTuple):
 
 def _get(values: Array, place: Index, column: int) -> Array:
     return values.at[place, column].get(mode="promise_in_bounds")
-
-
-def walk(going: Callable[[Index], Array], by: Int32[Array, ""], row: Index) -> Index:
-    """Rows moved while they are going."""
-
-    def step(state: tuple[Index, Array]) -> tuple[Index, Array]:
-        row = state[0] + jnp.where(state[1], by, jnp.zeros_like(by))
-        return row, going(row)
-
-    return jax.lax.while_loop(lambda state: jnp.any(state[1]), step, (row, going(row)))[0]
