@@ -30,6 +30,7 @@ class Outcome(IntEnum):
     TIMES_REVERSED = 9
     START_NOT_FINITE = 10
     CHATTERING = 11
+    START_OUT_OF_BOUNDS = 12
 
     @property
     def meaning(self) -> str:
@@ -50,6 +51,7 @@ _MEANINGS = {
     Outcome.TIMES_REVERSED: "t1 is before t0, and a delay equation cannot be solved backwards",
     Outcome.START_NOT_FINITE: "the state or its slope was not finite at t0",
     Outcome.CHATTERING: "clamps or switches changed at once again and again",
+    Outcome.START_OUT_OF_BOUNDS: "the state at t0 was beyond the bound of a clamp",
 }
 
 

@@ -307,7 +307,7 @@ def _reads(problem: Problem, end: State) -> int:
     view = View(end.ring, end.row, end.node.clock, end.node.modes, end.node.mark)
     where = Where(jnp.zeros_like(problem.end), problem.y0, end.piece)
     seen = jax.eval_shape(lambda: look(problem, view, where, switching=True))
-    return seen.touched.shape[0]
+    return seen.rows.shape[0]
 
 
 def _to_start(problem: Problem, end: State, state: Cotangents) -> Problem:

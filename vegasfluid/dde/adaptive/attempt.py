@@ -24,6 +24,9 @@ from vegasfluid.dde.outcome import Outcome
 __all__ = ["Start", "Swept", "Trial", "attempt", "begin_piece", "sweep"]
 
 MOST_SWEEPS = 12
+WATCHED = 1e-2
+"""A held component has no error; so that its release is not stepped over, the error that it would
+have were it free counts, at this weight."""
 SETTLED = 1e-2
 """A sweep that changes the state by less than this share of the error estimate is the last."""
 
@@ -54,12 +57,14 @@ class Start(NamedTuple):
     Args:
         y: state, shape (n, batch).
         slope: dy/dt, shape (n, batch).
+        free: dy/dt of the clamped components, were they free, shape (clamps, batch).
         rows: near which the history will be asked for, shape (sites, batch).
         piece: the last step's, to be read beyond its end until the new one is known.
     """
 
     y: Float[Array, "n batch"]
     slope: Float[Array, "n batch"]
+    free: Float[Array, "clamps batch"]
     rows: Int32[Array, "sites batch"]
     piece: Piece
 
@@ -139,7 +144,7 @@ def sweep(
     slopes, fault = [start.slope], jnp.zeros(step.shape, jnp.int32)
     overlaps = jnp.zeros(step.shape, bool)
     state, free, end, rows = y, y, None, start.rows
-    touched = []
+    touched, frees = [], [start.free]
     for number, (weights, share) in enumerate(zip(method.stages, method.times, strict=True)):
         last = number == len(method.times) - 1
         state = free = y + step * _weighted(weights, slopes)
@@ -151,12 +156,17 @@ def sweep(
         where = Where(share * step, state, current, rows, taps=tap)
         end = look(problem, view, where, switching=last)
         slopes.append(end.slope)
+        frees.append(end.free)
         rows = end.rows
-        touched.append(end.touched)
+        touched.append(end.rows)
         fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), end.fault, fault)
         overlaps |= end.overlaps
     assert end is not None
     error = step * _weighted(method.error, slopes)
+    watched = WATCHED * step * _weighted(method.error, frees)
+    for number, component in enumerate(problem.equation.clamped):
+        held = view.modes.held[number] != 0
+        error = error.at[component].set(jnp.where(held, watched[number], error[component]))
     powers = [y] + [step * _weighted(row, slopes) for row in method.dense]
     if problem.equation.project is not None:  # the piece ends where the state was put
         powers[2] += 3 * (state - free)

@@ -14,6 +14,7 @@ from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.problem import Lane, Problem, View, look_one
 from vegasfluid.dde.adaptive.recall import Where
 from vegasfluid.dde.adaptive.ring import Piece, Track
+from vegasfluid.dde.outcome import Outcome
 
 __all__ = ["Control", "Judged"]
 
@@ -85,6 +86,8 @@ class Control(NamedTuple):
         start = clock.plain()
         # Without a derivative: where the steps end is no part of the solution.
         sound = trial.settled & jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.error), axis=0)
+        # In a long step the first stages may guess a lag that is negative; in a short one not.
+        sound &= trial.fault != jnp.int32(Outcome.LAG_NEGATIVE)
         error = jnp.where(sound, trial.error, jnp.inf)
         new = jnp.where(sound, trial.y, y)
         seen = jax.lax.stop_gradient((start, start + step, y, new, error, remembered))

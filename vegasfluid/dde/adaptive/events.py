@@ -71,7 +71,7 @@ class Crossing(NamedTuple):
         scale: by how much they changed, shape (indicators, batch).
         at_start: the indicators at the start of the step, as shares of the scale.
         at_end: the indicators at its end.
-        breaks: for each site the break in question, after the step's start; (sites, batch).
+        breaks: for each site the first break, after the step's start; (sites, batch).
         rising: for each site whether its time rises; (sites, batch).
         levels: smoothness of what the break makes; (sites, batch).
     """
@@ -92,13 +92,20 @@ class Crossing(NamedTuple):
         """How many of the indicators are clamps and switches."""
         return self.wanted.shape[0] - self.breaks.shape[0]
 
-    def nearest_break(self) -> Float[Array, " batch"]:
-        """When a break is first passed, as a share of the step, if lags change evenly; else 2."""
-        kinds = self.kinds()
+    def nearest_break(self) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
+        """When a break is first passed, as a share of the step, if lags change evenly; its level.
+
+        2 where none is passed.
+        """
+        kinds, none = self.kinds(), jnp.full(self.wanted.shape[1], 2.0, self.scale.dtype)
+        if not self.breaks.shape[0]:
+            return none, none
         fall = self.at_start[kinds:] - self.at_end[kinds:]
         share = self.at_start[kinds:] / jnp.where(fall == 0, 1.0, fall)
         share = jnp.where(self.wanted[kinds:], share, 2.0)
-        return jnp.min(share, axis=0, initial=2.0)
+        first = jnp.argmin(share, axis=0)[None]
+        level = jnp.take_along_axis(self.levels, first, axis=0)[0]
+        return jnp.take_along_axis(share, first, axis=0)[0], level
 
     def limited(self, modes: Bool[Array, " batch"], breaks: Bool[Array, " batch"]) -> Crossing:
         """The clamps and switches of some instances, and the breaks of some."""
@@ -146,27 +153,29 @@ def crossing(problem: Problem, view: View, begun: Begun, trial: Trial) -> Crossi
 
 
 def _breaks(problem: Problem, view: View, asked: Asked, trial: Trial) -> tuple[Array, ...]:
-    """For each site the latest break between the times asked for at start and end of the step."""
+    """For each site the first break between the times asked for at start and end of the step."""
     rising = trial.end.asked >= asked.times
     later = jnp.where(rising, trial.end.asked, asked.times)
     earlier = jnp.where(rising, asked.times, trial.end.asked)
-    rows = jnp.where(rising, trial.end.rows, asked.rows)
+    rows = jnp.where(rising, asked.rows, trial.end.rows)
+    known = earlier + jnp.maximum(2 * problem.slack, NOTICED * (later - earlier))
     size, batch = trial.y.shape
 
-    def one(instance: Array, now: Clock, own: Mark, rows: Array) -> tuple[Array, Array]:
+    def one(instance: Array, now: Clock, own: Mark, rows: Array, *times: Array) -> tuple[Any, Any]:
+        known, later, slack = times
         track = Track(view.ring, batch, size, instance, view.last)
-        mark = track.mark(jnp.minimum(rows, view.last))
-        within = rows > view.last
-        since = jnp.where(within, own.clock.since(now), mark.clock.since(now))
-        return since, jnp.where(within, own.level, mark.level)
+        mark = track.mark(track.first_mark(now, known, later + slack, rows))
+        none_yet = (mark.clock.since(now) <= known) & (later > -slack)
+        since = jnp.where(none_yet, own.clock.since(now), mark.clock.since(now))
+        return since, jnp.where(none_yet, own.level, mark.level)
 
     instances = jnp.arange(batch, dtype=jnp.int32)
-    breaks, levels = jax.vmap(one, in_axes=-1, out_axes=-1)(instances, view.now, view.mark, rows)
-    levels, slack = levels + 1, problem.slack
-    ahead = breaks - earlier > jnp.maximum(2 * slack, NOTICED * (later - earlier))
-    passed = ahead & (breaks <= later + slack)
+    lanes = (instances, view.now, view.mark, rows, known, later, problem.slack)
+    breaks, levels = jax.vmap(one, in_axes=-1, out_axes=-1)(*lanes)
+    levels = levels + 1
     most = max(problem.equation.method.order - 2, 1)
-    return breaks, rising, levels, passed & (levels <= most)
+    passed = (breaks > known) & (breaks <= later + problem.slack) & (levels <= most)
+    return breaks, rising, levels, passed
 
 
 def _normalised(

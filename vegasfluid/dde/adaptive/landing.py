@@ -22,6 +22,13 @@ NEAR = 1e-6
 """A break this near the end of a step, as a share of it, is landed on."""
 
 
+STRONG = 1
+"""Breaks at which y has no more continuous derivatives than this are always stepped on; others
+where the error of a step over them is too large."""
+NOTICEABLE = 1e-6
+"""An indicator that dips by less than this share of its size has not changed its sign."""
+
+
 class Node(NamedTuple):
     """Where each instance stands between two steps.
 
@@ -29,6 +36,7 @@ class Node(NamedTuple):
         clock: the time.
         y: state, shape (n, batch).
         slope: dy/dt from here on, shape (n, batch).
+        free: that of the clamped components, were they free, shape (clamps, batch).
         begun: what a step from here on needs to know of its start.
         modes: of clamps and switches from here on.
         mark: the latest breaking point.
@@ -37,6 +45,7 @@ class Node(NamedTuple):
     clock: Clock
     y: Float[Array, "n batch"]
     slope: Float[Array, "n batch"]
+    free: Float[Array, "clamps batch"]
     begun: Begun
     modes: Modes
     mark: Mark
@@ -105,9 +114,9 @@ def pick(which: Bool[Array, " batch"], these: Any, those: Any) -> Any:
 def holding(problem: Problem, y: Array, free: Array) -> Int32[Array, "clamps batch"]:
     """Which bounds hold a state with these free slopes."""
     values, (lower, upper) = free_of(y, problem.equation.clamped), problem.bounds
-    low = ((values <= lower) & (free < 0)).astype(jnp.int32)
-    high = ((values >= upper) & (free > 0)).astype(jnp.int32)
-    return high - low
+    low = ((values <= lower) & (free <= 0)).astype(jnp.int32)
+    high = ((values >= upper) & (free >= 0)).astype(jnp.int32)
+    return high * (1 - low) - low
 
 
 def move(
@@ -117,6 +126,7 @@ def move(
     met: Crossing,
     step: Float[Array, " batch"],
     judged: Verdict,
+    start_slope: Float[Array, "n batch"],
 ) -> Move:
     """Where an attempt leads.
 
@@ -127,20 +137,28 @@ def move(
         met: what it passed.
         step: its length.
         judged: whether its error is small enough.
+        start_slope: dy/dt at its start.
     """
     keep, wrong, blind = judged
     end = trial.end
     asked = Asked(end.asked - step, end.rows)
     begun = Begun(asked, mode_indicators(problem, view.modes, trial.y, end))
-    plain = Node(view.now.after(step), trial.y, end.slope, begun, view.modes, view.mark)
+    plain = Node(view.now.after(step), trial.y, end.slope, end.free, begun, view.modes, view.mark)
     none, nothing = jnp.zeros_like(step), Landed.nothing(problem)
     through = Move(keep, plain, step, none, jnp.zeros(step.shape, bool), nothing)
     if not met.wanted.shape[0]:
         return through
-    share = met.nearest_break()
-    short = (share < 1 - NEAR) & (keep if blind else wrong)
+    share, level = met.nearest_break()
+    heed = (keep | wrong) if blind else (wrong | (keep & (level <= STRONG)))
+    before_end = share < 1 - NEAR - problem.slack / step
+    short = heed & before_end
     through = through._replace(keep=keep & ~short, again=jnp.where(short, share * step, 0.0))
-    met = met.limited(through.keep, through.keep & (share >= 1 - NEAR))
+    if met.kinds():
+        dip = _dip(problem, view, start_slope, trial, met, step)
+        missed = through.keep & (dip < step)
+        again = jnp.where(missed, dip, through.again)
+        through = through._replace(keep=through.keep & ~missed, again=again)
+    met = met.limited(through.keep, through.keep & ~before_end)
 
     # Not `lax.cond`: XLA would hand its branches a copy of the ring, and a loop it does not.
     def land(state: tuple[Move, Array]) -> tuple[Move, Array]:
@@ -149,6 +167,33 @@ def move(
 
     begin = (through, jnp.any(met.wanted))
     return jax.lax.while_loop(lambda state: state[1], land, begin)[0]
+
+
+def _dip(
+    problem: Problem, view: View, slope: Array, trial: Trial, met: Crossing, step: Array
+) -> Float[Array, " batch"]:
+    """When an indicator that is not negative at the end of a step is negative within; else inf.
+
+    Looked at are all indicators half way, and a clamped component where it turns round.
+    """
+    kinds, half = met.kinds(), step / 2
+    where = Where(half, trial.piece.at(half), trial.piece, trial.end.rows)
+    seen = look(problem, view, where, switching=True)
+    middle = mode_indicators(problem, view.modes, where.y, seen)
+    size = jnp.maximum(jnp.abs(met.at_start[:kinds]), jnp.abs(met.at_end[:kinds]))
+    size = NOTICEABLE * size * met.scale[:kinds]
+    dip = jnp.where(jnp.any(middle < -size, axis=0), half, jnp.inf)
+    for number, component in enumerate(problem.equation.clamped):
+        before, after = slope[component], trial.end.slope[component]
+        turns = (before * after < 0) & (view.modes.held[number] == 0)
+        turn = step * before / jnp.where(turns, before - after, 1.0)
+        value = trial.piece.at(turn)[component]
+        lower, upper = problem.bounds.lower[number], problem.bounds.upper[number]
+        beyond = jnp.maximum(lower - value, value - upper)
+        rounding = jnp.maximum(size[number], size[number + len(problem.equation.clamped)])
+        dip = jnp.where(turns & (beyond > rounding), jnp.minimum(dip, turn), dip)
+    plain = jnp.any(met.wanted[:kinds], axis=0) | (step <= 64 * problem.slack)
+    return jnp.where(plain, jnp.inf, dip)
 
 
 def _to_event(
@@ -197,7 +242,7 @@ def _event_node(
     asked = Asked(seen.asked - passed, seen.rows)
     begun = Begun(asked, mode_indicators(problem, modes, y, seen))
     slope = hold(seen.slope, modes, equation.clamped)
-    return Node(clock, y, slope, begun, modes, Mark(clock, level))
+    return Node(clock, y, slope, seen.free, begun, modes, Mark(clock, level))
 
 
 def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[Array, "n batch"]:

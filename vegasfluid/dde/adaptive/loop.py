@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.attempt import Start, Trial, attempt, begin_piece
-from vegasfluid.dde.adaptive.clamps import Modes, hold
+from vegasfluid.dde.adaptive.clamps import Modes, free_of, hold
 from vegasfluid.dde.adaptive.control import Control, Judged
 from vegasfluid.dde.adaptive.events import Asked, Begun, crossing, mode_indicators
 from vegasfluid.dde.adaptive.landing import NEAR, Move, Node, Verdict, holding, move, pick
@@ -30,6 +30,10 @@ __all__ = ["Limits", "State", "integrate"]
 
 WORTH = 4
 """Steps this many times as long as a lag are worth the sweeps that they need."""
+NEARLY = 0.95
+"""A step as long as its shortest lag reads within itself if the lag shrinks meanwhile."""
+GONE = 1e-4
+"""Lags shorter than this share of the whole time have all but vanished."""
 STILL = 16
 """Events in a row at one time beyond which clamps and switches chatter."""
 
@@ -145,13 +149,10 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
     )
     view = View(ring, row, problem.begin, modes, mark)
     begun = Begun(Asked(seen.asked, seen.rows), mode_indicators(problem, modes, problem.y0, seen))
-    node = Node(problem.begin, problem.y0, slope, begun, modes, mark)
+    node = Node(problem.begin, problem.y0, slope, seen.free, begun, modes, mark)
     piece = begin_piece(problem, slope)
     step, remembered = control.begin(problem, view, piece)
-    reversed_times = problem.begin.until(problem.end) < 0
-    finite = jnp.all(jnp.isfinite(problem.y0) & jnp.isfinite(slope), axis=0)
-    outcome = jnp.where(finite, seen.fault, jnp.int32(Outcome.START_NOT_FINITE))
-    outcome = jnp.where(reversed_times, jnp.int32(Outcome.TIMES_REVERSED), outcome)
+    outcome = _start_outcome(problem, slope, seen)
     return State(
         ring=ring,
         row=row,
@@ -171,6 +172,22 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
         attempts=row,
         tape=empty_tape(problem, limits.rows, modes) if limits.taped else None,
     )
+
+
+def _start_outcome(problem: Problem, slope: Array, seen: Look) -> Int32[Array, " batch"]:
+    """What is wrong at t0."""
+    values, (lower, upper) = free_of(problem.y0, problem.equation.clamped), problem.bounds
+    faults = (
+        (Outcome.TIMES_REVERSED, problem.begin.until(problem.end) < 0),
+        (Outcome.START_NOT_FINITE, ~jnp.all(jnp.isfinite(problem.y0), axis=0)),
+        (Outcome.START_OUT_OF_BOUNDS, jnp.any((values < lower) | (values > upper), axis=0)),
+    )
+    outcome = seen.fault
+    finite = jnp.all(jnp.isfinite(slope), axis=0) | (outcome != jnp.int32(Outcome.SUCCESS))
+    outcome = jnp.where(finite, outcome, jnp.int32(Outcome.START_NOT_FINITE))
+    for fault, found in reversed(faults):
+        outcome = jnp.where(found, jnp.int32(fault), outcome)
+    return outcome
 
 
 def start(problem: Problem, view: View, piece: Piece) -> tuple[Array, Look, Modes]:
@@ -199,13 +216,16 @@ def _advance(problem: Problem, control: Control, times: Array, state: State) -> 
     view = View(ring, state.row, node.clock, node.modes, node.mark)
     step, last = _this_step(problem, state, active)
     trial = attempt(
-        problem, view, Start(node.y, node.slope, node.begun.asked.rows, state.piece), step
+        problem,
+        view,
+        Start(node.y, node.slope, node.free, node.begun.asked.rows, state.piece),
+        step,
     )
     judged = control.judge(node.clock, node.y, trial, step, state.control)
     met = crossing(problem, view, node.begun, trial)
     fine = active & (trial.fault == jnp.int32(Outcome.SUCCESS))
     verdict = Verdict(fine & judged.keep, fine & ~judged.keep, control.controller is None)
-    went = move(problem, view, trial, met, step, verdict)
+    went = move(problem, view, trial, met, step, verdict, node.slope)
     outcome, still = _outcome(problem, state, trial, judged, went, active)
     entry = Entry(step, last, went.keep, node.modes, went.event, went.passed, went.landed)
     full = state.row - state.flushed >= jnp.int32(ring.rows(step.shape[0]) // 4)
@@ -236,12 +256,16 @@ def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Ar
     """The length of this attempt, and whether it ends at t1.
 
     A step that is not much longer than a lag is made as long as the lag: one that reads within
-    itself needs several sweeps, and those of one instance hold up all.
+    itself needs several sweeps, and those of one instance hold up all. With clamps or switches
+    no step is longer, unless the lag has all but vanished: what they see of the past is known.
     """
     lags = -state.node.begun.asked.times
     shortest = jnp.min(jnp.where(lags > problem.slack, lags, jnp.inf), axis=0, initial=jnp.inf)
-    near = (state.step > shortest) & (state.step < WORTH * shortest)
-    step = jnp.where(near, shortest, state.step)
+    near = state.step < WORTH * shortest
+    if problem.equation.clamped or problem.equation.switch_count:
+        shortest = NEARLY * shortest
+        near = shortest > GONE * problem.begin.until(problem.end)
+    step = jnp.where(near, jnp.minimum(state.step, shortest), state.step)
     left = state.node.clock.until(problem.end)
     last = step >= left * (1 - NEAR)
     step = jnp.where(last, left, jax.lax.stop_gradient(step))
@@ -260,6 +284,7 @@ def _outcome(
     """The outcome so far, and the number of events in a row at one time."""
     resting = went.keep & went.event & (went.passed <= problem.slack)
     still = jnp.where(resting, state.still + jnp.int32(1), jnp.int32(0))
+    still = jnp.where(went.keep, still, state.still)
     finite = jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.end.slope), axis=0)
     cause = jnp.where(finite, jnp.int32(Outcome.STEP_UNDERFLOW), jnp.int32(Outcome.NOT_FINITE))
     faulty = trial.fault != jnp.int32(Outcome.SUCCESS)

@@ -63,10 +63,11 @@ def run_ordinary(setup: Setup, saveat: diffrax.SaveAt, numbers: Numbers, args: P
         return setup.rhs(t, y, Asking(y), own)
 
     def one(numbers: Numbers, own: PyTree) -> Any:
+        forwards = numbers._replace(t1=jnp.maximum(numbers.t0, numbers.t1))
         return diffrax.diffeqsolve(
             diffrax.ODETerm(field),
             setup.solver,
-            *numbers,
+            *forwards,
             own,
             saveat=saveat,
             stepsize_controller=setup.controller,

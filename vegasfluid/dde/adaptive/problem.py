@@ -90,9 +90,9 @@ class Look(NamedTuple):
         slope: dy/dt, clamped components held; shape (n, batch).
         free: dy/dt of the clamped components, were they free; shape (clamps, batch).
         indicators: of the switches; shape (m, batch).
-        asked: times that the history was asked for, after the step's start; (sites, batch).
+        asked: times that the history was asked for, after the step's start, last by the
+            switches if they were wanted; (sites, batch).
         rows: where they were found; (sites, batch).
-        touched: rows that were read, those by the switches too; (reads, batch).
         fault: the first `Outcome` met.
         overlaps: whether a time within the step was asked for.
     """
@@ -102,7 +102,6 @@ class Look(NamedTuple):
     indicators: Float[Array, "m batch"]
     asked: Float[Array, "sites batch"]
     rows: Int32[Array, "sites batch"]
-    touched: Int32[Array, "reads batch"]
     fault: Int32[Array, " batch"]
     overlaps: Bool[Array, " batch"]
 
@@ -159,14 +158,13 @@ def look_one(equation: Equation, track: Track, lane: Lane, where: Where, switchi
     time, y = lane.now.whole + (where.ahead + lane.now.rest), where.y
     sides = () if equation.switches is None else (lane.modes.above,)
     slope = equation.rhs(time, y, history, lane.args, *sides).astype(y.dtype)
-    asked, rows = _joined(history.asked, y.dtype), _joined(history.rows, jnp.int32)
     indicators = jnp.zeros(equation.switch_count, y.dtype)
     if switching and equation.switches is not None:
         indicators = equation.switches(time, y, history, lane.args).astype(y.dtype)
     free = free_of(slope, equation.clamped)
     held = hold(slope, lane.modes, equation.clamped)
-    touched = _joined(history.rows, jnp.int32)
-    return Look(held, free, indicators, asked, rows, touched, history.fault, history.overlaps)
+    asked, rows = _joined(history.asked, y.dtype), _joined(history.rows, jnp.int32)
+    return Look(held, free, indicators, asked, rows, history.fault, history.overlaps)
 
 
 def _joined(parts: list[Array], dtype: Any) -> Array:

@@ -15,6 +15,10 @@ from vegasfluid.dde.outcome import Outcome
 __all__ = ["Recall", "Taps", "Where"]
 
 
+VANISHED = 0.01
+"""A lag that is negative by less than this share of a step has vanished, but for the error."""
+
+
 class Taps(NamedTuple):
     """Zeros added to what is read from the ring: by them a reverse solve is told who read what.
 
@@ -97,8 +101,10 @@ class Recall:
     def _at(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """The state some time after `now` (before it, where that is negative)."""
         # Not exactly at a piece's start, which a time to be read often is but for rounding: a
-        # compiler may round `offset` in two ways, and choose two rows.
-        row = self._track.search(self._now, offset + self._slack, self._hint(offset))
+        # compiler may round `offset` in two ways, and choose two rows. On arriving at a kink its
+        # near side is read, on leaving its far side: the values are one, their derivatives two.
+        side = jnp.where(self._where.arriving, -self._slack, self._slack)
+        row = self._track.search(self._now, offset + side, self._hint(offset))
         piece = self._track.piece(row)
         began = piece.start.since(self._now)
         within = offset > self._slack
@@ -136,9 +142,10 @@ class Recall:
         """Tell the solver what was asked for, and what was wrong with it."""
         track = self._track
         lost = (row == track.oldest) & (track.start(row).since(self._now) > offset + self._slack)
+        advance = VANISHED / self._where.current.rate
         faults = (
             (Outcome.HISTORY_OVERFLOW, lost & ~before),
-            (Outcome.LAG_NEGATIVE, offset > self._where.ahead + self._slack),
+            (Outcome.LAG_NEGATIVE, offset > self._where.ahead + self._slack + advance),
             (Outcome.PAST_NOT_FINITE, before & ~jnp.all(jnp.isfinite(past), axis=-1)),
         )
         for outcome, seen in faults:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
 from vegasfluid.dde.adaptive.attempt import Start, Swept, sweep
-from vegasfluid.dde.adaptive.clamps import Modes, hold
+from vegasfluid.dde.adaptive.clamps import Modes, free_of, hold
 from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.events import mode_indicators
 from vegasfluid.dde.adaptive.landing import on_bounds, pick
@@ -121,7 +121,14 @@ def replay(row: Row, values: Values) -> tuple[Led, Touched]:
     reads = taps.starts.shape[1]
     stages = [own(taps, number) for number in range(taps.starts.shape[0])]
     hints = jnp.broadcast_to(row.number, (reads, step.shape[0]))
-    made = sweep(problem, view, Start(y, slope, hints, recorded), step, recorded, stages)
+    made = sweep(
+        problem,
+        view,
+        Start(y, slope, free_of(slope, problem.equation.clamped), hints, recorded),
+        step,
+        recorded,
+        stages,
+    )
     piece, end = made.trial.piece, made.trial.end
     plain = (step, made.trial.y, end.slope)
     led, touched = plain, _nothing(reads, step.shape[0])
@@ -170,7 +177,7 @@ def _event(
         modes = mode_indicators(given, view.modes, where.y, seen)
         all_of_them = jnp.concatenate([modes, seen_break - seen.asked])
         chosen = jnp.take_along_axis(all_of_them, entry.landed.first[None], axis=0)[0]
-        return chosen, seen.touched
+        return chosen, seen.rows
 
     at = frozen(entry.passed)
     value, touched = indicator(at, taps[-2], problem, view, piece)
@@ -189,7 +196,7 @@ def _event(
     seen = look(problem, view._replace(modes=free), where, switching=True)
     slope = hold(seen.slope, row.following, problem.equation.clamped)
     chosen = pick(entry.event, (passed, y, slope), plain)
-    read = jnp.stack([_padded(touched, reads), _padded(seen.touched, reads)])
+    read = jnp.stack([_padded(touched, reads), _padded(seen.rows, reads)])
     return chosen, Touched(read, _break_rows(problem, view, row))
 
 

@@ -183,6 +183,36 @@ class Track(NamedTuple):
         begin = (row, move(row))
         return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), walk, begin)[0]
 
+    def first_mark(
+        self, now: Clock, after: Float[Array, "*lags"], until: Float[Array, "*lags"], hint: Index
+    ) -> Index:
+        """The first row, starting between two times, whose mark is after the first of them.
+
+        Args:
+            now: a time.
+            after: time after it, negative for the past.
+            until: likewise.
+            hint: rows to walk from.
+
+        Returns:
+            That row, or the latest that starts before `until`.
+        """
+        frozen, now, after, until = jax.lax.stop_gradient((self, now, after, until))
+        one = jnp.int32(1)
+
+        def on(row: Index) -> Array:
+            marked = frozen.mark(row).clock.since(now) > after
+            next_one = jnp.minimum(row + one, self.last)
+            ends = (row >= self.last) | (frozen.start(next_one).since(now) > until)
+            return ~marked & ~ends
+
+        def walk(state: tuple[Index, Array]) -> tuple[Index, Array]:
+            row = state[0] + state[1].astype(jnp.int32)
+            return row, on(row)
+
+        row = self.search(now, after, hint)
+        return jax.lax.while_loop(lambda state: jnp.any(state[1]), walk, (row, on(row)))[0]
+
     def bisect(self, now: Clock, offset: Float[Array, "*lags"]) -> Index:
         """As `search`, for times that are far from each other."""
         one = jnp.int32(1)

@@ -148,11 +148,11 @@ def _steps(end: State, every: int, limit: int) -> tuple[Array, Array]:
     times = end.ring.times.reshape(kept, batch, 3)
     states = end.ring.pieces.reshape(kept, batch, -1, size)[:, :, 0]
     starts = times[..., 0] + times[..., 1]
-    rows = jnp.arange(kept)[:, None]
+    rows = jnp.arange(kept, dtype=jnp.int32)[:, None]
     # An instance that waited has its last piece again; a row counts if its start is a new one.
-    fresh = (starts > jnp.roll(starts, 1, axis=0)) & (rows <= end.row) & (rows > 1)
+    fresh = (starts > jnp.roll(starts, 1, axis=0)) & (rows <= end.row) & (rows > jnp.int32(1))
     order = jnp.argsort(~fresh, axis=0, stable=True)
-    count = jnp.sum(fresh, axis=0)
+    count = jnp.sum(fresh, axis=0, dtype=jnp.int32)
     ordered = jnp.take_along_axis(starts, order, axis=0)
     reached = jnp.take_along_axis(states, order[..., None], axis=0)
     here, clock = rows == count, end.node.clock.plain()

@@ -19,6 +19,7 @@ from vegasfluid.errors import InvalidInput
 __all__ = [
     "Numbers",
     "Setup",
+    "check_saveat",
     "checked_numbers",
     "require_first_step",
     "save_times",
@@ -137,26 +138,31 @@ def require_first_step(setup: Setup, numbers: Numbers) -> None:
         raise InvalidInput(WHOSE, "dt0", "given with ConstantStepSize()", None)
 
 
-def save_times(saveat: diffrax.SaveAt, numbers: Numbers) -> Array:
-    """The times of `SaveAt(ts=...)`, rising and within the solve as far as that is known."""
+def check_saveat(saveat: diffrax.SaveAt, numbers: Numbers) -> None:
+    """Refuse what is not served, and times that make no sense; to be called outside `jax.jit`."""
     subs = saveat.subs
     if subs is not None and not isinstance(subs, diffrax.SubSaveAt):
         raise InvalidInput(WHOSE, "saveat", "without subs", "SaveAt(subs=...)")
     if saveat.solver_state or saveat.controller_state or saveat.made_jump:
         allowed = "without solver_state, controller_state and made_jump"
         raise InvalidInput(WHOSE, "saveat", allowed, "with them")
-    dtype = numbers.y0.dtype
     if subs is None or subs.ts is None:
-        return jnp.zeros(0, dtype)
+        return
     if subs.steps:
         raise InvalidInput(WHOSE, "saveat", "with steps or with ts, not both", "both")
-    times = subs.ts
-    if not isinstance(times, Tracer):
-        values = np.asarray(times)
+    if not isinstance(subs.ts, Tracer):
+        values = np.asarray(subs.ts)
         if not np.all(np.isfinite(values)) or np.any(np.diff(values) < 0):
             raise InvalidInput(WHOSE, "saveat", "with finite ts that rise", values.tolist())
         _require_within(values, numbers)
-    return times.astype(dtype)
+
+
+def save_times(saveat: diffrax.SaveAt, numbers: Numbers) -> Array:
+    """The times of `SaveAt(ts=...)`, or none."""
+    dtype = numbers.y0.dtype
+    if saveat.subs is None or saveat.subs.ts is None:
+        return jnp.zeros(0, dtype)
+    return saveat.subs.ts.astype(dtype)
 
 
 def _require_within(times: np.ndarray, numbers: Numbers) -> None:

@@ -19,6 +19,7 @@ from vegasfluid.dde.adaptive.run import run
 from vegasfluid.dde.adaptive.setup import (
     Numbers,
     Setup,
+    check_saveat,
     checked_numbers,
     require_first_step,
     setup_of,
@@ -63,7 +64,7 @@ def solve(
 
     Raises:
         InvalidInput: an argument makes no sense.
-        SolveFailed: it went wrong, unless `throw=False`; under `jax.jit`, what equinox raises.
+        SolveFailed: it went wrong, unless `throw=False`; under `jax.jit`, JAX's runtime error.
 
     >>> import diffrax
     >>> solution = solve(
@@ -76,6 +77,7 @@ def solve(
     chosen = with_defaults(options)
     setup = setup_of(rhs, solver, chosen)
     numbers = checked_numbers(t0, t1, dt0, y0, dims=1)
+    check_saveat(chosen["saveat"], numbers)
     numbers, args = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (numbers, args))
     solution = _solved(setup, chosen["saveat"], numbers, args)
     return _thrown(jax.tree.map(lambda leaf: leaf[0], solution), chosen["throw"])
@@ -129,6 +131,7 @@ def solve_batch(
     chosen = with_defaults(options)
     setup, saveat = setup_of(rhs, solver, chosen), chosen["saveat"]
     numbers = checked_numbers(t0, t1, dt0, y0, dims=2)
+    check_saveat(saveat, numbers)
     batch = numbers.y0.shape[0]
     args = jax.tree.map(jnp.asarray, args)
     for leaf in jax.tree.leaves(args):
