@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/vegasfluid recommend models/weigle_feng_network2.toml
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -26,6 +26,7 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.main_job
 	$(BIN)/python -m benchmarks.agreement
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.dde
 
 # The environment: exactly what requirements.lock says, then this package, editable.
 $(READY): requirements.lock pyproject.toml

@@ -109,8 +109,9 @@ def solve_batch(
         dt0: likewise.
         y0: states at t0, shape (batch, n).
         args: a pytree; every leaf has the batch in front.
-        chunk: instances that step side by side; the chunks follow each other. None: 64 on a CPU,
-            where a chunk's history should fit in the cache; all of them on other devices.
+        chunk: instances that step side by side; the chunks follow each other. None: all of them,
+            but on a CPU 64, whose history fits in the cache, and with clamps or switches 1:
+            side by side all wait for each one's events.
         options: see `Options`; the save times are the same for all, `max_steps` is for each.
 
     Returns:
@@ -138,14 +139,15 @@ def solve_batch(
         if leaf.shape[:1] != (batch,):
             allowed = f"a pytree whose leaves have {batch} instances in front"
             raise InvalidInput("dde.solve_batch", "args", allowed, f"shape {leaf.shape}")
-    size = _chunk_size(chunk, batch)
+    size = _chunk_size(chunk, batch, bool(setup.clamps) or setup.switches is not None)
     solution = _chunked(lambda own: _solved(setup, saveat, *own), (numbers, args), batch, size)
     return _thrown(solution, chosen["throw"])
 
 
-def _chunk_size(chunk: int | None, batch: int) -> int:
+def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
     if chunk is None:
-        return min(batch, CPU_CHUNK) if jax.default_backend() == "cpu" else batch
+        fitting = 1 if events else CPU_CHUNK
+        return min(batch, fitting) if jax.default_backend() == "cpu" else batch
     if not isinstance(chunk, int) or chunk < 1:
         raise InvalidInput("dde.solve_batch", "chunk", "a whole number from 1 up, or None", chunk)
     return min(chunk, batch)
@@ -200,7 +202,7 @@ def _thrown(solution: Solution, throw: bool) -> Solution:
     """The solution; a failure raises, under `jax.jit` when it runs."""
     if not throw:
         return solution
-    if not isinstance(solution.outcome, Tracer):
+    if not isinstance(solution.outcome, Tracer) and not isinstance(solution.time, Tracer):
         return check(solution)
     worst = jnp.max(solution.outcome)
     messages = [f"dde.solve failed: {outcome.meaning}." for outcome in Outcome]

@@ -1,0 +1,1 @@
+"""The delay solver against others on the same problems, in one run."""

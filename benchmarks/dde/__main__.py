@@ -1,0 +1,57 @@
+"""The adaptive delay solver: errors, orders, and its speed beside other solvers in the same run.
+
+    python -m benchmarks.dde [--json] [--full]
+
+In CPU seconds of one core; two solvers take turns, and of each the fastest run counts. An error is
+the largest one of a component at the stored times, relative to its largest value. Each solver has
+a grid of settings: "best" is its fastest run within the error, "reliable" the fastest one for
+which all tighter tolerances are within it too. `--full` adds gradients in reverse, chunks, rows,
+and more of JiTCDDE. Peers that are not installed are left out.
+"""
+
+from __future__ import annotations
+
+import jax
+
+from benchmarks.dde import batch, compiling, correctness, gradients, single
+from benchmarks.dde.timing import one_core
+from benchmarks.harness import Figures, run
+
+
+def measure(full: bool) -> Figures:
+    """Everything, in an order in which what is compiled once serves later."""
+    jax.config.update("jax_enable_x64", True)
+    one_core()
+    figures = Figures()
+    compiling.add_compile_time(figures)
+    correctness.add_errors(figures)
+    correctness.add_orders(figures)
+    against_others(figures)
+    batch.add_batches(figures)
+    compiling.add_memory(figures)
+    gradients.add_forward(figures)
+    if full:
+        gradients.add_reverse(figures)
+        batch.add_settings(figures)
+        if single.installed("jitcdde"):
+            batch.add_varied(figures)
+    return figures
+
+
+def against_others(figures: Figures) -> None:
+    """One run, ours and theirs."""
+    there = single.installed("jitcdde")
+    for name, error, at_least in single.WANTED:
+        if there:
+            single.add_jitcdde(figures, name, error, at_least)
+        else:
+            single.add_single(figures, name, error)
+    if there:
+        single.add_jitcdde(figures, "C", 4e-4, 1.0, smoothed=True)
+    if single.installed("ddeint"):
+        single.add_ddeint(figures)
+    single.add_diffrax(figures)
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")

@@ -1,0 +1,86 @@
+"""The problems A, C and D, and every other test system, as `dde.solve` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tests.dde import switched_systems, systems
+from vegasfluid import dde
+from vegasfluid.dde.solution import Solution
+
+__all__ = ["METHODS", "PROBLEMS", "Known", "error_of", "known", "options_of", "solver"]
+
+DATA = Path(systems.__file__).parent / "data"
+METHODS = {"Bosh3": diffrax.Bosh3(), "Tsit5": diffrax.Tsit5(), "Dopri5": diffrax.Dopri5()}
+PROBLEMS = {
+    "A": systems.MACKEY_GLASS,
+    "C": switched_systems.RENO_RED,
+    "D": switched_systems.RENO_VEGAS,
+}
+ROWS = {"D": 1024}
+MOST_STEPS = 100_000
+
+
+class Known(NamedTuple):
+    """Times, and the answer there."""
+
+    times: np.ndarray
+    ys: np.ndarray
+
+
+def known(system: systems.System, until: float | None = None, count: int = 201) -> Known:
+    """A system's answer: at evenly spaced times if it is a closed form, else at those stored."""
+    end = system.t1 if until is None else until
+    if system.exact is not None:
+        times = np.linspace(system.t0, end, count)
+        return Known(times, system.exact(times))
+    assert system.reference is not None
+    with np.load(DATA / system.reference) as stored:
+        within = stored["ts"] <= end
+        return Known(stored["ts"][within], stored["ys"][within])
+
+
+def error_of(ys: Any, reference: np.ndarray) -> float:
+    """The largest error of a component over all times, relative to its largest value."""
+    off = np.max(np.abs(np.asarray(ys) - reference), axis=0) / np.max(np.abs(reference), axis=0)
+    return float(np.max(off)) if np.all(np.isfinite(off)) else float("inf")
+
+
+def options_of(system: systems.System) -> dict[str, Any]:
+    """What `solve` is told of a system besides its equation."""
+    clamps = tuple(dde.Clamp(*clamp) for clamp in system.clamps)
+    return {"past": system.past, "clamps": clamps, "switches": system.switches}
+
+
+@cache
+def solver(name: str, method: str) -> Callable[..., Solution]:
+    """Problem A, C or D at the stored times, compiled; of rtol, atol and dtmax."""
+    system = PROBLEMS[name]
+    times, y0 = jnp.asarray(known(system).times), jnp.asarray(system.y0)
+
+    def solve(rtol: Any, atol: Any, longest: Any) -> Solution:
+        return dde.solve(
+            system.rhs,
+            METHODS[method],
+            system.t0,
+            system.t1,
+            None,
+            y0,
+            system.args,
+            **options_of(system),
+            saveat=diffrax.SaveAt(ts=times),
+            stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol, dtmax=longest),
+            rows=ROWS.get(name, 512),
+            max_steps=MOST_STEPS,
+            throw=False,
+        )
+
+    return jax.jit(solve)

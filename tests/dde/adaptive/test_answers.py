@@ -1,0 +1,64 @@
+"""Every test system against its closed form or stored reference, to what the tolerance allows."""
+
+from __future__ import annotations
+
+import diffrax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.dde.adaptive.solving import SYSTEMS, answer, errors, sweep
+from tests.dde.switched_systems import DDETST_C1, RENO_RED, RENO_VEGAS, WALLS
+from tests.dde.systems import DDETST_B1, LINEAR, MACKEY_GLASS
+from vegasfluid import dde
+
+BOSH3, TSIT5, DOPRI5 = diffrax.Bosh3(), diffrax.Tsit5(), diffrax.Dopri5()
+ALLOWED = 100.0
+"""Error, as a share of each component's size, that a tolerance of 1 allows."""
+SHORT = {MACKEY_GLASS.name: 100.0, DDETST_C1.name: 12.0}
+"""Systems that multiply errors (irregular, or resting near an unstable state) are cut short."""
+NETWORKS = (RENO_RED, RENO_VEGAS)
+
+
+def names(value):
+    return getattr(value, "name", type(value).__name__)
+
+
+def solved_at(system, solver, tolerances):
+    run = sweep(system, solver, t1=SHORT.get(system.name), rows=4096, throw=False)
+    for rtol in tolerances:
+        found = run(jnp.asarray(rtol), jnp.asarray(rtol))
+        assert found.outcome == dde.Outcome.SUCCESS
+        assert np.isnan(found.time)
+        yield rtol, errors(system, found.ys, SHORT.get(system.name)).max()
+
+
+@pytest.mark.parametrize(
+    "system", [system for system in SYSTEMS if system not in NETWORKS], ids=names
+)
+def test_answer_is_as_near_as_the_tolerance_says(system):
+    """C1 and C2 read their past over long steps, whose dense output no tolerance governs."""
+    allowed = {"DDETST C1": 3000, "DDETST C2": 500}.get(system.name, ALLOWED)
+    for rtol, error in solved_at(system, TSIT5, (1e-5, 1e-7)):
+        assert error < allowed * rtol
+
+
+@pytest.mark.parametrize("solver", [BOSH3, DOPRI5], ids=names)
+@pytest.mark.parametrize("system", [LINEAR, DDETST_B1, WALLS], ids=names)
+def test_other_methods(system, solver):
+    for rtol, error in solved_at(system, solver, (1e-4, 1e-6)):
+        assert error < ALLOWED * rtol
+
+
+@pytest.mark.parametrize("system", NETWORKS, ids=names)
+def test_networks_to_six_digits(system):
+    """Clamps, kinks and lags by the state, for as long as the reference goes."""
+    ((_, error),) = solved_at(system, TSIT5, (1e-10,))
+    assert error < 1e-6
+
+
+def test_errors_are_seen():
+    """A solution that is off by a millionth, or by a thousandth of a time unit, is noticed."""
+    ts, ys = answer(LINEAR)
+    assert errors(LINEAR, ys + 1e-6).max() == pytest.approx(1e-6, rel=1e-6)
+    assert errors(LINEAR, LINEAR.exact(ts - 1e-3)).max() > 1e-4

@@ -1,0 +1,118 @@
+"""A batch is its instances, however it is cut into chunks."""
+
+from __future__ import annotations
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.dde.adaptive.solving import tolerance
+from vegasfluid import dde
+
+BOSH3 = diffrax.Bosh3()
+LAGS = np.array([0.2, 1.0, 0.05, 3.0, 0.7, 1.3, 0.4])
+RATES = np.array([1.0, 0.5, 2.0, 0.3, 1.5, 0.9, 0.1])
+STARTS = np.array([0.0, 1.0, -2.0, 0.5, 0.0, 10.0, 3.0])
+ENDS = STARTS + np.array([4.0, 2.0, 3.0, 5.0, 1.0, 4.0, 2.5])
+Y0 = np.stack([np.linspace(0.5, 2.0, 7), np.linspace(1.0, 0.2, 7)], axis=1)
+FINE = tolerance(1e-7)
+
+
+def rhs(t, y, history, args):
+    """A level that is emptied at a delayed rate, and held at 0; and what reads it late."""
+    lag, rate = args
+    old = history.ago(lag)
+    return jnp.stack([jnp.sin(rate * old[1]) - 0.7, rate * (old[0] - y[1])])
+
+
+OPTIONS = {
+    "clamps": [dde.Clamp(0, lower=0.0)],
+    "stepsize_controller": FINE,
+    "saveat": diffrax.SaveAt(t1=True),
+}
+
+
+def in_batch(**options):
+    args = (jnp.asarray(LAGS), jnp.asarray(RATES))
+    return dde.solve_batch(rhs, BOSH3, STARTS, ENDS, None, Y0, args, **OPTIONS | options)
+
+
+@pytest.fixture(scope="module")
+def one_by_one():
+    run = jax.jit(
+        lambda t0, t1, y0, *args: dde.solve(rhs, BOSH3, t0, t1, None, y0, args, **OPTIONS)
+    )
+    each = zip(STARTS, ENDS, Y0, LAGS, RATES, strict=True)
+    found = [run(*map(jnp.asarray, own)) for own in each]
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *found)
+
+
+def agree(found, expected):
+    np.testing.assert_allclose(found.ys, expected.ys, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found.ts, expected.ts)
+    np.testing.assert_array_equal(found.outcome, expected.outcome)
+    for name in ("steps", "rejected", "events"):
+        np.testing.assert_array_equal(found.stats[name], expected.stats[name])
+
+
+def test_instances_are_different(one_by_one):
+    """Their steps and events differ, so that the tests below say something."""
+    assert len(set(one_by_one.stats["steps"].tolist())) > 4
+    assert one_by_one.stats["events"].max() >= 2
+    assert np.min(one_by_one.ys[:, 0, 0]) == 0
+
+
+@pytest.mark.parametrize("chunk", [None, 3, 1, 100])
+def test_batch_is_its_instances(one_by_one, chunk):
+    """Three does not divide seven."""
+    agree(in_batch(chunk=chunk), one_by_one)
+
+
+def test_one_time_for_all():
+    args = (jnp.asarray(LAGS), jnp.asarray(RATES))
+    same = dde.solve_batch(rhs, BOSH3, 0.0, 2.0, 0.01, Y0, args, **OPTIONS)
+    spread = dde.solve_batch(
+        rhs, BOSH3, np.zeros(7), np.full(7, 2.0), np.full(7, 0.01), Y0, args, **OPTIONS
+    )
+    np.testing.assert_array_equal(same.ys, spread.ys)
+    assert same.ts.shape == (7, 1)
+    assert same.outcome.shape == (7,)
+
+
+def test_vmap_of_solve(one_by_one):
+    """It is slower than `solve_batch`, and the same."""
+
+    def one(t0, t1, y0, *args):
+        return dde.solve(rhs, BOSH3, t0, t1, None, y0, args, throw=False, **OPTIONS)
+
+    found = jax.jit(jax.vmap(one))(STARTS, ENDS, Y0, LAGS, RATES)
+    agree(found, one_by_one)
+
+
+def test_dense_output_of_a_batch(one_by_one):
+    found = in_batch(saveat=diffrax.SaveAt(t1=True, dense=True), max_steps=2000)
+    ys = found.evaluate(jnp.asarray(ENDS))
+    assert ys.shape == (7, 7, 2)
+    own = np.asarray(ys)[np.arange(7), np.arange(7)]
+    np.testing.assert_allclose(own, one_by_one.ys[:, 0], rtol=0, atol=1e-12)
+    outside = (ENDS[None] > ENDS[:, None] + 1e-9) | (ENDS[None] < STARTS[:, None] - 1e-9)
+    np.testing.assert_array_equal(np.isnan(ys[..., 0]), outside)
+
+
+def test_ring_need_not_be_longer_for_company():
+    """An instance that makes few steps beside one that makes many loses no history."""
+    rates = jnp.array([0.1, 100.0])
+
+    def oscillating(t, y, history, rate):
+        return -0.5 * history(t - 1.0) * jnp.cos(rate * t)
+
+    found = dde.solve_batch(
+        oscillating, BOSH3, 0.0, 3.0, None, jnp.ones((2, 1)), rates, rows=256, throw=False,
+        stepsize_controller=tolerance(1e-5),
+    )  # fmt: skip
+    few, many = np.asarray(found.stats["steps"])
+    assert many > 256
+    assert many > 5 * few
+    np.testing.assert_array_equal(found.outcome, [0, 0])

@@ -1,0 +1,69 @@
+"""Single precision: times in two parts, lags measured from the current step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.dde.adaptive.solving import answer, given, tolerance
+from tests.dde.switched_systems import RENO_RED, reno_red
+from vegasfluid import dde
+
+
+def rhs(t, y, history, args, above):
+    lag = args.propagation + y[1] / args.capacity
+    old = history.ago(lag)
+    return reno_red(t, y, lambda s: old, args, above)
+
+
+def switches(t, y, history, args):
+    average = history.ago(args.propagation + y[1] / args.capacity)[2]
+    return average - jnp.stack([args.min_thresh, args.max_thresh, 2 * args.max_thresh])
+
+
+@pytest.fixture(scope="module")
+def errors():
+    """Largest error in Reno over RED, as a share of the component's size, by tolerance."""
+    ts, ys = answer(RENO_RED)
+    single = jnp.float32
+    system = replace(RENO_RED, rhs=rhs, switches=switches)
+    options = given(system) | {
+        "past": lambda s, args: jnp.array([1.0, 0.0, 0.0], single),
+        "saveat": diffrax.SaveAt(ts=jnp.asarray(ts, single)),
+    }
+    args = jax.tree.map(single, RENO_RED.args)
+
+    @jax.jit
+    def run(rtol):
+        return dde.solve(
+            rhs, diffrax.Tsit5(), single(0), single(100), None, jnp.array(RENO_RED.y0, single),
+            args, stepsize_controller=tolerance(rtol), **options,
+        )  # fmt: skip
+
+    found = {rtol: run(single(rtol)) for rtol in (1e-4, 1e-5, 1e-6, 3e-7, 1e-7)}
+    for solution in found.values():
+        assert (solution.ys.dtype, solution.ts.dtype) == (single, single)
+    scale = np.abs(ys).max(0)
+    return {
+        rtol: (np.abs(np.asarray(solution.ys, float) - ys) / scale).max()
+        for rtol, solution in found.items()
+    }
+
+
+def test_tight_tolerances_reach_the_bound_of_single_precision(errors):
+    """A step of a plain float32 clock at 100 s would be 8 us, and errors 2e-3 and growing."""
+    assert errors[3e-7] < 3e-4
+    assert errors[1e-7] < 3e-4
+
+
+def test_the_error_does_not_grow_as_the_tolerance_shrinks(errors):
+    assert errors[1e-5] < errors[1e-4]
+    assert errors[1e-6] < errors[1e-5]
+    floor = 3e-4
+    assert errors[3e-7] < max(errors[1e-6], floor)
+    assert errors[1e-7] < max(errors[3e-7], floor)

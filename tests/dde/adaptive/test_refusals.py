@@ -1,0 +1,133 @@
+"""What makes no sense is refused beforehand, in one line."""
+
+from __future__ import annotations
+
+import diffrax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from vegasfluid import dde
+from vegasfluid.errors import InvalidInput
+
+CONSTANT = diffrax.ConstantStepSize()
+
+
+def by_lag(t, y, history, args):
+    return -history(t - 1.0)
+
+
+def at(**options):
+    return {"saveat": diffrax.SaveAt(**options)}
+
+
+def one_switch(value):
+    return {
+        "switches": lambda t, y, history, args: value,
+        "rhs": lambda t, y, history, args, above: -history(t - 1.0),
+    }
+
+
+ALONE = [
+    ("y0", {"y0": np.ones(2, int)}),
+    ("y0", {"y0": 1.0}),
+    ("y0", {"y0": np.ones((2, 1))}),
+    ("y0", {"y0": np.ones(0)}),
+    ("t0", {"t0": np.zeros(1)}),
+    ("t1", {"t1": np.ones((1, 1))}),
+    ("dt0", {"dt0": np.ones(1)}),
+    ("dt0", {"dt0": 0.0}),
+    ("dt0", {"dt0": -0.1}),
+    ("dt0", {"dt0": float("nan")}),
+    ("dt0", {"dt0": None, "stepsize_controller": CONSTANT}),
+    ("solver", {"solver": "Tsit5"}),
+    ("solver", {"solver": diffrax.Tsit5}),
+    ("solver", {"solver": diffrax.Kvaerno5()}),
+    ("solver", {"solver": diffrax.Euler()}),
+    ("solver", {"solver": diffrax.Heun()}),
+    ("stepsize_controller", {"stepsize_controller": diffrax.StepTo(ts=np.linspace(0, 1, 5))}),
+    ("stepsize_controller", {"stepsize_controller": None}),
+    ("adjoint", {"adjoint": diffrax.DirectAdjoint()}),
+    ("adjoint", {"adjoint": diffrax.BacksolveAdjoint()}),
+    ("progress_meter", {"progress_meter": "text"}),
+    ("rows", {"rows": 7}),
+    ("rows", {"rows": 64.0}),
+    ("rows", {"rows": 2**30}),
+    ("max_steps", {"max_steps": 0}),
+    ("max_steps", {"max_steps": None}),
+    ("clamps", {"clamps": [(0, 0.0, None)]}),
+    ("clamps", {"clamps": [dde.Clamp(1, lower=0.0)]}),
+    ("clamps", {"clamps": [dde.Clamp(-1, lower=0.0)]}),
+    ("clamps", {"clamps": [dde.Clamp(0, lower=0.0), dde.Clamp(0, upper=1.0)]}),
+    ("rhs", {"rhs": lambda t, y, history, args: history(t - 1.0)[0]}),
+    ("rhs", {"rhs": lambda t, y, history, args: jnp.ones(2) * history(t - 1.0)}),
+    ("rhs", {"rhs": lambda t, y, history, args: 0.0}),
+    ("past", {"past": lambda s, args: jnp.ones(2)}),
+    ("past", {"past": lambda s, args: s}),
+    ("switches", one_switch(jnp.float64(1.0))),
+    ("switches", one_switch(jnp.ones((1, 1)))),
+    ("switches", one_switch(1.0)),
+    ("saveat", at(t1=True, solver_state=True)),
+    ("saveat", at(t1=True, controller_state=True)),
+    ("saveat", at(t1=True, made_jump=True)),
+    ("saveat", at(subs=[diffrax.SubSaveAt(t1=True), diffrax.SubSaveAt(t0=True)])),
+    ("saveat", at(ts=jnp.array([0.0, 1.0]), steps=True)),
+    ("saveat", at(ts=jnp.array([1.0, 0.5]))),
+    ("saveat", at(ts=jnp.array([0.0, jnp.nan]))),
+    ("saveat", at(ts=jnp.array([0.0, 2.1]))),
+    ("saveat", at(ts=jnp.array([-0.1, 1.0]))),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), ALONE)
+def test_solve_refuses(name, change):
+    given = {"rhs": by_lag, "solver": diffrax.Bosh3(), "t0": 0.0, "t1": 2.0, "dt0": None}
+    given |= {"y0": np.ones(1)} | change
+    positional = [given.pop(key) for key in ("rhs", "solver", "t0", "t1", "dt0", "y0")]
+    with pytest.raises(InvalidInput) as caught:
+        dde.solve(*positional, **given)
+    refused_in_one_line(caught.value, name)
+
+
+BATCH = [
+    ("y0", {"y0": np.ones(3)}),
+    ("y0", {"y0": np.ones((0, 1))}),
+    ("t0", {"t0": np.zeros(2)}),
+    ("t1", {"t1": np.ones((3, 1))}),
+    ("dt0", {"dt0": np.array([0.1, 0.0, 0.1])}),
+    ("args", {"args": 1.0}),
+    ("args", {"args": (np.ones(3), np.ones((1, 3)))}),
+    ("chunk", {"chunk": 0}),
+    ("chunk", {"chunk": 2.0}),
+    ("rows", {"rows": 1}),
+    ("saveat", at(ts=jnp.array([0.0, 2.1]))),
+    ("saveat", {"t1": np.array([1.0, 2.0, 3.0]), **at(ts=jnp.array([0.5, 1.5]))}),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), BATCH)
+def test_solve_batch_refuses(name, change):
+    given = {"t0": 0.0, "t1": 2.0, "dt0": None, "y0": np.ones((3, 1)), "args": None} | change
+    positional = [given.pop(key) for key in ("t0", "t1", "dt0", "y0", "args")]
+    with pytest.raises(InvalidInput) as caught:
+        dde.solve_batch(by_lag, diffrax.Bosh3(), *positional, **given)
+    refused_in_one_line(caught.value, name)
+
+
+def refused_in_one_line(error, name):
+    """Whose, which, what is allowed, what was given."""
+    assert error.name == name
+    assert error.whose.startswith("dde.")
+    message = str(error)
+    assert message.startswith(f"{error.whose}: {name} must be ")
+    assert "\n" not in message
+    assert ", but is " in message
+    assert len(message) < 200
+
+
+def test_reading_between_steps_needs_dense_output():
+    solution = dde.solve(
+        lambda t, y, history, args: -y, diffrax.Tsit5(), 0.0, 1.0, None, jnp.ones(1)
+    )
+    with pytest.raises(InvalidInput, match=r"asked for with saveat=SaveAt\(dense=True\)"):
+        solution.evaluate(0.5)
