@@ -102,7 +102,10 @@ def test_lag_by_the_state(system, breaks):
 
 
 def test_clamps_and_switches_are_breaking_points_too():
-    """Where a clamp begins to hold at 1, the slope of what reads it jumps at 1.7, then at 2.4."""
+    """Where a clamp begins to hold at 1, the slope of what reads it jumps at 1.7.
+
+    What reads that in turn is smoother at 2.4: stepped on only where a step fails.
+    """
 
     def rhs(t, y, history, args):
         old = history(t - 0.7)
@@ -112,8 +115,7 @@ def test_clamps_and_switches_are_breaking_points_too():
         rhs, diffrax.Tsit5(), 0.0, 3.0, None, jnp.zeros(3),
         clamps=[dde.Clamp(0, upper=1.0)], saveat=STEPS,
     )  # fmt: skip
-    times = [1.0, 1.7, 2.4]
-    assert distance(times, nodes(solution)).max() < 1e-12
+    assert distance([1.0, 1.7], nodes(solution)).max() < 1e-12
 
 
 def test_jump_at_the_start_does_not_spoil_the_solution():

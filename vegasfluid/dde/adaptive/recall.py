@@ -16,7 +16,7 @@ __all__ = ["Recall", "Taps", "Where"]
 
 
 VANISHED = 0.01
-"""A lag that is negative by less than this share of a step has vanished, but for the error."""
+"""A lag that is negative by less than this share of the last step has vanished, but for errors."""
 
 
 class Taps(NamedTuple):
@@ -142,7 +142,7 @@ class Recall:
         """Tell the solver what was asked for, and what was wrong with it."""
         track = self._track
         lost = (row == track.oldest) & (track.start(row).since(self._now) > offset + self._slack)
-        advance = VANISHED / self._where.current.rate
+        advance = VANISHED / track.piece(track.last).rate
         faults = (
             (Outcome.HISTORY_OVERFLOW, lost & ~before),
             (Outcome.LAG_NEGATIVE, offset > self._where.ahead + self._slack + advance),
