@@ -11,20 +11,20 @@ equation, in which the past is a known function.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
+from jaxtyping import Array, Bool, Float, Int32
 
+from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.control import Control
-from vegasfluid.dde.adaptive.loop import Limits, State, integrate
-from vegasfluid.dde.adaptive.problem import Problem, View, look
-from vegasfluid.dde.adaptive.recall import Where
-from vegasfluid.dde.adaptive.replay import Led, Row, Touched, Values, replay, zero_taps
-from vegasfluid.dde.adaptive.ring import Mark, Piece
+from vegasfluid.dde.adaptive.loop import Limits, State, blank_entry, integrate
+from vegasfluid.dde.adaptive.problem import Problem, look
+from vegasfluid.dde.adaptive.recall import Taps, Where
+from vegasfluid.dde.adaptive.replay import Begin, Cut, End, Made, Row, cut, make, zero_taps
+from vegasfluid.dde.adaptive.ring import Piece, put_rows
 
 __all__ = ["taped"]
 
@@ -53,28 +53,11 @@ def _backward(
     end: State, given: State, perturbed: Any, problem: Problem, control: Control, limits: Limits
 ) -> Problem:
     del perturbed, control, limits
-    begin = _cotangents(problem, end, given)
-
-    def going(state: Cotangents) -> Array:
-        return state.row > jnp.int32(0)
-
-    def with_events(state: Cotangents) -> Array:
-        assert end.tape is not None
-        entry = end.tape.read(state.row)
-        return jnp.any(entry.event & entry.moved)
-
-    # Not `lax.cond` in one loop: XLA would hand its branches a copy of the ring.
-    def stretch(state: Cotangents) -> Cotangents:
-        """Back over steps without events, then over steps with them."""
-        for events in (False, True):
-            state = jax.lax.while_loop(
-                lambda state, wanted=events: going(state) & (with_events(state) == wanted),
-                lambda state, wanted=events: _back(problem, end, state, wanted),
-                state,
-            )
-        return state
-
-    done = jax.lax.while_loop(going, stretch, begin)
+    done = jax.lax.while_loop(
+        lambda state: jnp.any(state.row > jnp.int32(0)),
+        lambda state: _back(problem, end, state),
+        _cotangents(problem, end, given),
+    )
     return _to_start(problem, end, done)
 
 
@@ -82,24 +65,28 @@ class Cotangents(NamedTuple):
     """Cotangents on the way back.
 
     Args:
-        row: the row whose step is next.
-        starts: of the starts of the pieces, shape (places,).
-        rates: of their rates, shape (places,).
-        pieces: of their coefficients, shape (places, powers * n).
+        row: the row of each instance whose step is next; 0: it has arrived.
+        pieces: of the rows' pieces, laid out as in the ring.
         clock: of the time at the end of the row's step, shape (batch,).
         y: of the state there.
         slope: of the slope there.
-        problem: of arguments, bounds and end so far.
+        inputs: of the problem's arguments, bounds and end so far.
     """
 
-    row: Int32[Array, ""]
-    starts: Float[Array, " places"]
-    rates: Float[Array, " places"]
-    pieces: Float[Array, "places width"]
+    row: Int32[Array, " batch"]
+    pieces: Float[Array, "batch rows width"]
     clock: Float[Array, " batch"]
     y: Float[Array, "n batch"]
     slope: Float[Array, "n batch"]
-    problem: Problem
+    inputs: Any
+
+
+class Own(NamedTuple):
+    """The cotangents of one row's pieces: starts, rates (batch,), coefficients."""
+
+    starts: Array
+    rates: Array
+    coefficients: Array
 
 
 def _cotangents(problem: Problem, end: State, given: State) -> Cotangents:
@@ -108,138 +95,177 @@ def _cotangents(problem: Problem, end: State, given: State) -> Cotangents:
     def of(value: Array, cotangent: Array | None) -> Array:
         return jnp.zeros_like(value) if cotangent is None else cotangent
 
-    times = of(end.ring.times, given.ring.times)
-    zeros = jax.tree.map(jnp.zeros_like, _inputs(problem))
+    inputs = jax.tree.map(jnp.zeros_like, eqx.filter(problem, eqx.is_inexact_array))
     return Cotangents(
         row=end.row,
-        starts=times[:, 0],
-        rates=times[:, 2],
         pieces=of(end.ring.pieces, given.ring.pieces),
         clock=of(end.node.clock.whole, given.node.clock.whole),
         y=of(end.node.y, given.node.y),
         slope=of(end.node.slope, given.node.slope),
-        problem=zeros,
+        inputs=inputs,
     )
 
 
-def _inputs(problem: Problem) -> Any:
-    """What a step depends on of a problem: floating leaves; None in place of the others."""
-    return eqx.filter(problem, eqx.is_inexact_array)
+def _row_of(table: Float[Array, "batch rows width"], row: Int32[Array, " batch"]) -> Array:
+    """A row of each instance, shape (width, batch)."""
+    instances = jnp.arange(row.shape[0], dtype=jnp.int32)
+    return table.at[instances, row].get(mode="promise_in_bounds").T
 
 
-def _row(problem: Problem, end: State, number: Int32[Array, ""]) -> Row:
-    """A row of the solve."""
-    batch, (n, _) = problem.y0.shape[1], problem.y0.shape
-    place = number * jnp.int32(batch)
-    times = jax.lax.dynamic_slice_in_dim(end.ring.times, place, batch)
-    flat = jax.lax.dynamic_slice_in_dim(end.ring.pieces, place, batch)
-    coefficients = flat.T.reshape(-1, n, batch)
+def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> Row:
+    """A row of each instance; of those that have arrived, something harmless."""
+    n, batch = problem.y0.shape
+    flat = _row_of(end.ring.pieces, number)
+    coefficients = flat[3:].reshape(-1, n, batch)
     assert end.tape is not None
-    entry = end.tape.read(number)
-    after = end.tape.read(jnp.minimum(number + 1, end.row)).modes
+    like = blank_entry(problem, end.node)
+    entry = end.tape.read(number, like)
+    after = end.tape.read(jnp.minimum(number + jnp.int32(1), end.row), like)
     latest = number == end.row
-    following = jax.tree.map(lambda own, last: jnp.where(latest, last, own), after, end.node.modes)
-    clock = type(problem.begin)(times[:, 0], times[:, 1])
-    piece = Piece(clock, times[:, 2], coefficients)
-    return Row(end.ring, number, entry, following, piece, True)
-
-
-def _back(problem: Problem, end: State, state: Cotangents, events: bool) -> Cotangents:
-    """The cotangents before a row's step."""
-    row = _row(problem, end, state.row)._replace(events=events)
-    moved = row.entry.moved
-    batch = moved.shape[0]
-    powers = row.piece.coefficients.shape[0]
-    inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
-
-    def led(inputs: Any, values: Values) -> tuple[Led, Touched]:
-        return replay(row, values._replace(problem=eqx.combine(inputs, rest)))
-
-    y = row.piece.coefficients[0]
-    slope = row.piece.coefficients[1] * row.piece.rate
-    taps = zero_taps(problem, _reads(problem, end), powers)
-    none = jnp.zeros(batch, y.dtype)
-    values = Values(none, y, slope, _no_problem(), taps, none)
-    _, pull, touched = jax.vjp(led, inputs, values, has_aux=True)
-    own = _own(state, powers)
-    out = Led(state.clock, state.y, state.slope, own.pieces, own.rates)
-    out = jax.tree.map(lambda leaf: jnp.where(moved, leaf, 0.0), out)
-    inputs, values, shares = _pulled(pull, out, touched, state.row)
-    starts = jnp.where(moved, own.starts + shares.starts_here, 0.0)
-    clock = jnp.where(moved, values.later + state.clock + starts, state.clock)
-    state = state._replace(
-        row=state.row - jnp.int32(1),
-        clock=clock,
-        y=jnp.where(moved, values.y, state.y),
-        slope=jnp.where(moved, values.slope, state.slope),
-        problem=jax.tree.map(jnp.add, state.problem, inputs),
+    ended = (end.node.modes, end.node.begun.gates.fence(end.node.clock))
+    modes, fence = jax.tree.map(
+        lambda own, last: jnp.where(latest, last, own), (after.modes, after.fence), ended
     )
-    return _handed(state, own, moved, shares, touched)
-
-
-class Own(NamedTuple):
-    """The cotangents of one row's pieces: starts, rates (batch,), pieces (powers, n, batch)."""
-
-    starts: Array
-    rates: Array
-    pieces: Array
-
-
-def _no_problem() -> Any:
-    """In place of a problem whose floating parts are handed over beside it."""
-    return None
-
-
-def _own(state: Cotangents, powers: int) -> Own:
-    """The cotangents of the row that is next."""
-    n, batch = state.y.shape
-    place = _place(state, state.row)
-    flat = jax.lax.dynamic_slice_in_dim(state.pieces, place, batch)
-    return Own(
-        jax.lax.dynamic_slice_in_dim(state.starts, place, batch),
-        jax.lax.dynamic_slice_in_dim(state.rates, place, batch),
-        flat.T.reshape(powers, n, batch),
+    arrived = number == 0
+    entry = entry._replace(step=jnp.where(arrived, 1.0, entry.step))
+    rate = jnp.where(arrived, 1.0, flat[2])
+    return Row(
+        end.ring, number, entry, modes, fence, Piece(Clock(flat[0], flat[1]), rate, coefficients)
     )
 
 
-def _place(state: Cotangents, row: Array) -> Array:
-    """The first place of a row; there are as many rows as were made, none is overwritten."""
-    return row * jnp.int32(state.clock.shape[0])
+def _back(problem: Problem, end: State, state: Cotangents) -> Cotangents:
+    """The cotangents before the steps of the rows that are next."""
+    row, active = _row(problem, end, state.row), state.row > 0
+    n, batch = problem.y0.shape
+    flat = jnp.where(active, _row_of(state.pieces, state.row), 0.0)
+    own = Own(flat[0], flat[2], flat[3:].reshape(-1, n, batch))
+    arrival = End(state.clock, state.y, state.slope)
+    arrival = jax.tree.map(lambda leaf: jnp.where(active, leaf, 0.0), arrival)
+    event = active & row.entry.event
+    at_event = _before_event(problem, row, arrival, event)
+    out = Made(
+        *(jnp.where(event, 0.0, leaf) for leaf in arrival),
+        coefficients=own.coefficients + at_event.coefficients,
+        rate=own.rates + at_event.rate,
+    )
+    inputs, begin, shares = _before_step(problem, row, out)
+    clock = begin.later + at_event.later + own.starts + at_event.shares.here + shares.here
+    pieces = _handed(_handed(state.pieces, at_event.shares), shares)
+    to_break = _row_of(pieces, at_event.break_row).at[0].add(at_event.break_share)
+    pieces = put_rows(pieces, at_event.break_row, to_break.T[:, None])
+    total = _only(jax.tree.map(jnp.add, inputs, at_event.inputs), active)
+    return Cotangents(
+        row=state.row - active.astype(jnp.int32),
+        pieces=pieces,
+        clock=state.clock + jnp.where(active, clock, 0.0),
+        y=jnp.where(active, begin.y, state.y),
+        slope=jnp.where(active, begin.slope, state.slope),
+        inputs=jax.tree.map(jnp.add, state.inputs, total),
+    )
 
 
 class Shares(NamedTuple):
     """What a step hands back to the rows that it read.
 
     Args:
-        starts: to the starts, shape (looks, reads, batch).
-        coefficients: shape (looks, powers, n, reads, batch).
-        starts_here: to its own start, where it read within itself, shape (batch,).
-        breaks: to the start of the row at the break that was landed on, shape (batch,).
+        rows: that were read, shape (looks, reads, batch).
+        taps: the cotangents for them; 0 for the step's own row.
+        here: for the own row's start, shape (batch,).
     """
 
-    starts: Array
-    coefficients: Array
-    starts_here: Array
-    breaks: Array
+    rows: Int32[Array, "looks reads batch"]
+    taps: Taps
+    here: Float[Array, " batch"]
 
 
-def _pulled(
-    pull: Callable[[Led], Any], out: Led, touched: Touched, row: Array
-) -> tuple[Any, Values, Shares]:
-    """The cotangents of a step's inputs.
+def _shares(taps: Taps, rows: Array, own: Array) -> tuple[Shares, Float[Array, "powers n batch"]]:
+    """The shares of the rows that were read, and what is for the coefficients of the own row."""
+    here = rows == own
+    echo = jnp.where(here[:, None, None], taps.coefficients, 0.0)
+    others = Taps(
+        jnp.where(here, 0.0, taps.starts),
+        jnp.where(here[:, None, None], 0.0, taps.coefficients),
+    )
+    start = jnp.sum(jnp.where(here, taps.starts, 0.0), axis=(0, 1))
+    return Shares(rows, others, start), jnp.sum(echo, axis=(0, 3))
+
+
+class AtEvent(NamedTuple):
+    """The cotangents of what an event depends on.
+
+    Args:
+        later: of the time at which the step starts, shape (batch,).
+        coefficients: of its piece, shape (powers, n, batch).
+        rate: of its piece, shape (batch,).
+        inputs: of the problem.
+        shares: of what was read.
+        break_row: the row that starts at the break that was landed on, shape (batch,).
+        break_share: its start's, shape (batch,).
+    """
+
+    later: Float[Array, " batch"]
+    coefficients: Float[Array, "powers n batch"]
+    rate: Float[Array, " batch"]
+    inputs: Any
+    shares: Shares
+    break_row: Int32[Array, " batch"]
+    break_share: Float[Array, " batch"]
+
+
+def _before_event(problem: Problem, row: Row, after: End, event: Bool[Array, " batch"]) -> AtEvent:
+    """From the cotangents after an event; zeros where there was none."""
+    inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
+    reads, none = row.entry.rows.shape[0], jnp.zeros_like(row.piece.rate)
+    taps = zero_taps(problem, 2, reads, row.piece.coefficients.shape[0])
+    given = Cut(none, row.piece.coefficients, row.piece.rate, taps, none)
+
+    def ended(inputs: Any, given: Cut) -> tuple[End, Array]:
+        return cut(row, eqx.combine(inputs, rest), given)
+
+    def pulled() -> AtEvent:
+        _, pull, touched = jax.vjp(ended, inputs, given, has_aux=True)
+        back, found = pull(jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), after))
+        found = jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), found)
+        shares, echo = _shares(found.taps, touched, row.number)
+        kinds = row.entry.landed.reached.shape[0] + row.entry.modes.above.shape[0]
+        site = jnp.maximum(row.entry.landed.first - jnp.int32(kinds), jnp.int32(0))
+        at_break = jnp.take_along_axis(jnp.max(touched, axis=0), site[None], axis=0)[0]
+        coefficients = found.coefficients + echo
+        parts = (found.later, coefficients, found.rate, _only(back, event), shares)
+        return AtEvent(*parts, at_break, found.break_later)
+
+    shapes = jax.eval_shape(pulled)
+    blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    # Not `lax.cond`: XLA would hand its branches a copy of the ring.
+    return jax.lax.while_loop(
+        lambda state: state[1], lambda _: (pulled(), jnp.zeros((), bool)), (blank, jnp.any(event))
+    )[0]
+
+
+def _before_step(problem: Problem, row: Row, out: Made) -> tuple[Any, Begin, Shares]:
+    """From the cotangents of a step to those of the problem, its start, and what it read.
 
     A step that reads within itself hands a part to its own piece, which is handed back once
     more, and so on; that fades, as the sweeps that made the step did.
     """
-    here = touched.reads == row
+    inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
+    reads, powers = row.entry.rows.shape[0], row.piece.coefficients.shape[0]
+    y, slope = row.piece.coefficients[0], row.piece.coefficients[1] * row.piece.rate
+    taps = zero_taps(problem, len(problem.equation.method.times), reads, powers)
 
-    def to_self(taps: Any) -> Array:
-        """The part of the taps' cotangents that is the step's own piece's."""
-        mine = jnp.where(here[:, None, None], taps.coefficients, 0.0)
-        return jnp.sum(mine, axis=(0, 3))
+    def led(inputs: Any, begin: Begin) -> tuple[Made, Array]:
+        return make(row, eqx.combine(inputs, rest), begin)
+
+    begin = Begin(jnp.zeros_like(row.piece.rate), y, slope, taps)
+    _, pull, touched = jax.vjp(led, inputs, begin, has_aux=True)
+    silent = jax.tree.map(jnp.zeros_like, out)
+
+    def echo_of(found: Any) -> Array:
+        return _shares(found[1].taps, touched, row.number)[1]
 
     first = pull(out)
-    echo = to_self(first[1].taps)
+    echo = echo_of(first)
     loud = jnp.max(jnp.abs(echo), initial=0.0)
 
     def going(state: tuple[Any, Array, Array]) -> Array:
@@ -249,84 +275,60 @@ def _pulled(
 
     def again(state: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
         total, echo, rounds = state
-        silent = jax.tree.map(jnp.zeros_like, out)
         more = pull(silent._replace(coefficients=echo))
-        return jax.tree.map(jnp.add, total, more), to_self(more[1].taps), rounds + jnp.int32(1)
+        return jax.tree.map(jnp.add, total, more), echo_of(more), rounds + jnp.int32(1)
 
     total, _, _ = jax.lax.while_loop(going, again, (first, echo, jnp.zeros((), jnp.int32)))
-    inputs, values = total
-    taps, at_self = values.taps, touched.breaks == row
-    starts_here = jnp.sum(jnp.where(here, taps.starts, 0.0), axis=(0, 1))
-    starts_here = starts_here + jnp.where(at_self, values.break_later, 0.0)
-    starts = jnp.where(here, 0.0, taps.starts)
-    coefficients = jnp.where(here[:, None, None], 0.0, taps.coefficients)
-    breaks = jnp.where(at_self, 0.0, values.break_later)
-    return inputs, values, Shares(starts, coefficients, starts_here, breaks)
+    return (*total, _shares(total[1].taps, touched, row.number)[0])
 
 
-def _handed(
-    state: Cotangents, own: Own, moved: Array, shares: Shares, touched: Touched
-) -> Cotangents:
-    """The cotangents with what a step hands to the rows that it read.
+def _handed(pieces: Array, shares: Shares) -> Array:
+    """The rows' cotangents with what a step hands to those that it read."""
+    looks, powers, n, reads, batch = shares.taps.coefficients.shape
+    flat = jnp.moveaxis(shares.taps.coefficients, 3, 1).reshape(looks * reads, powers * n, batch)
+    starts = shares.taps.starts.reshape(looks * reads, 1, batch)
+    rest = jnp.zeros((looks * reads, 2, batch), flat.dtype)
+    given = jnp.concatenate([starts, rest, flat], axis=1)
+    rows = shares.rows.reshape(looks * reads, batch)
 
-    An instance that did not move has its piece of the row before again: that row gets all.
-    """
-    looks, powers, n, reads, batch = shares.coefficients.shape
-    flat = jnp.moveaxis(shares.coefficients, (3, 4), (1, 2)).reshape(-1, powers * n)
-    shared, read = shares.starts.reshape(-1), touched.reads.reshape(-1)
+    def give(number: Array, pieces: Array) -> Array:
+        row = rows[number]
+        return put_rows(pieces, row, (_row_of(pieces, row) + given[number]).T[:, None])
 
-    def give(number: Array, given: tuple[Array, Array]) -> tuple[Array, Array]:
-        starts, pieces = given
-        place = read[number] * jnp.int32(batch) + number % jnp.int32(batch)
-        starts = starts.at[place].add(shared[number])
-        old = jax.lax.dynamic_slice_in_dim(pieces, place, 1)
-        new = old + flat[number][None]
-        return starts, jax.lax.dynamic_update_slice_in_dim(pieces, new, place, 0)
-
-    count = jnp.int32(looks * reads * batch)
-    given = (state.starts, state.pieces)
-    starts, pieces = jax.lax.fori_loop(jnp.int32(0), count, give, given)
-    instances = jnp.arange(batch, dtype=jnp.int32)
-    starts = starts.at[touched.breaks * jnp.int32(batch) + instances].add(shares.breaks)
-    still = jax.tree.map(lambda leaf: jnp.where(moved, 0.0, leaf), own)
-    place = _place(state, state.row)
-
-    def pass_on(values: Array, rows: Array) -> Array:
-        old = jax.lax.dynamic_slice_in_dim(values, place, batch)
-        return jax.lax.dynamic_update_slice_in_dim(values, old + rows, place, 0)
-
-    return state._replace(
-        starts=pass_on(starts, still.starts),
-        rates=pass_on(state.rates, still.rates),
-        pieces=pass_on(pieces, still.pieces.reshape(powers * n, batch).T),
-    )
+    return jax.lax.fori_loop(jnp.int32(0), jnp.int32(looks * reads), give, pieces)
 
 
-def _reads(problem: Problem, end: State) -> int:
-    """How often a look with switches reads the past."""
-    view = View(end.ring, end.row, end.node.clock, end.node.modes, end.node.mark)
-    where = Where(jnp.zeros_like(problem.end), problem.y0, end.piece)
-    seen = jax.eval_shape(lambda: look(problem, view, where, switching=True))
-    return seen.rows.shape[0]
+def _only(inputs: Any, which: Bool[Array, " batch"]) -> Any:
+    """The cotangents of some instances; those of the others, zero."""
+
+    def chosen(leaf: Array) -> Array:
+        shape = (-1,) + (1,) * (leaf.ndim - 1)
+        return jnp.where(which.reshape(shape), leaf, 0.0)
+
+    args = jax.tree.map(chosen, inputs.args)
+    rest = jax.tree.map(lambda leaf: jnp.where(which, leaf, 0.0), inputs._replace(args=None))
+    return rest._replace(args=args)
 
 
 def _to_start(problem: Problem, end: State, state: Cotangents) -> Problem:
     """The cotangents of the problem: those of the state and slope at t0 handed to it."""
     inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
-    first = jnp.zeros((), jnp.int32)
-    modes = _row(problem, end, jnp.minimum(jnp.int32(1), end.row)).entry.modes
-    mark = Mark(problem.begin, jnp.zeros_like(problem.end))
-    piece = Piece(problem.begin, jnp.ones_like(problem.end), _row(problem, end, first).piece[2])
+    n, batch = problem.y0.shape
+    none = jnp.zeros_like(problem.end)
+    row = _row(problem, end, jnp.minimum(jnp.int32(1), end.row))
+    own = _row_of(state.pieces, jnp.zeros(batch, jnp.int32))
+    first = own[3:].reshape(-1, n, batch)
 
     def slope(later: Array, y: Array, inputs: Any) -> Array:
         given = eqx.combine(inputs, rest)
-        now = type(problem.begin)(problem.begin.whole + later, problem.begin.rest)
-        view = View(end.ring, first, now, modes, mark)
-        where = Where(jnp.zeros_like(later), y, piece, arriving=False)
+        now = Clock(problem.begin.whole + later, problem.begin.rest)
+        view = row._replace(number=jnp.ones(batch, jnp.int32)).view(now)
+        where = Where(none, y, row.piece, row.entry.rows, arriving=False)
         return look(given, view, where).slope
 
-    _, pull = jax.vjp(slope, jnp.zeros_like(problem.end), problem.y0, inputs)
-    later, y, more = pull(state.slope)
-    total = jax.tree.map(jnp.add, state.problem, more)
-    begin = total.begin._replace(whole=total.begin.whole + state.clock + later)
-    return total._replace(y0=total.y0 + state.y + y, begin=begin)
+    _, pull = jax.vjp(slope, none, problem.y0, inputs)
+    later, y, more = pull(state.slope + first[1])
+    total = jax.tree.map(jnp.add, state.inputs, more)
+    clock = total.begin.whole + state.clock + own[0] + later
+    begin = total.begin._replace(whole=clock)
+    return total._replace(y0=total.y0 + state.y + first[0] + y, begin=begin)

@@ -13,7 +13,7 @@ from vegasfluid.dde.adaptive.attempt import Trial
 from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.problem import Lane, Problem, View, look_one
 from vegasfluid.dde.adaptive.recall import Where
-from vegasfluid.dde.adaptive.ring import Piece, Track
+from vegasfluid.dde.adaptive.ring import Piece, Ring, Track
 from vegasfluid.dde.outcome import Outcome
 
 __all__ = ["Control", "Judged"]
@@ -56,10 +56,9 @@ class Control(NamedTuple):
         controller, order = self.controller, float(self.order)
 
         def one(
-            instance: Array, lane: Lane, piece: Piece, y: Array, end: Array, first: Any
+            ring: Ring, last: Array, lane: Lane, piece: Piece, y: Array, end: Array, first: Any
         ) -> tuple[Array, Any]:
-            size, batch = problem.y0.shape
-            track = Track(view.ring, batch, size, instance, view.last)
+            track = Track(ring, y.shape[0], last)
             start = lane.begin.plain()
 
             def field(t: Any, y: Any, args: Any) -> Any:
@@ -70,10 +69,9 @@ class Control(NamedTuple):
             until, memory = controller.init(term, start, end, y, first, None, _value, order)
             return jnp.asarray(until) - start, memory
 
-        instances = jnp.arange(problem.y0.shape[1], dtype=jnp.int32)
-        axes = (-1, Lane.axes(), -1, -1, -1, -1)
+        axes = (0, 0, Lane.axes(), -1, -1, -1, -1)
         step, memory = jax.vmap(one, in_axes=axes, out_axes=-1)(
-            instances, Lane.of(problem, view), piece, problem.y0, problem.end, self.first
+            view.ring, view.last, Lane.of(problem, view), piece, problem.y0, problem.end, self.first
         )
         return jax.lax.stop_gradient((step, jax.tree.map(jnp.asarray, memory)))
 

@@ -1,12 +1,8 @@
 """Events: where within a step a clamp is met or left, a switch changes, a lag passes a break.
 
 An indicator is not negative while a step may go on as it began; a step at whose end one is
-negative passed an event. Clamps and switches are frozen during a step, so its dense output is
-smooth beyond the event, and cutting it there costs no accuracy. A breaking point (a time whose
-derivatives jump, seen again through a lag) is not frozen: the step is made anew, up to it.
-
-Source for the breaking points: C. Baker, C. Paul and D. Wille, Adv. Comput. Math. 3, 1995 (not
-checked against the paper).
+negative passed an event. Clamps, switches and the gates of the lags are frozen during a step, so
+its dense output is smooth beyond the event, and cutting it there costs no accuracy.
 """
 
 from __future__ import annotations
@@ -19,11 +15,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.attempt import Trial
+from vegasfluid.dde.adaptive.breaks import Gates
 from vegasfluid.dde.adaptive.clamps import Modes, free_of
-from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.problem import Look, Problem, View, look
 from vegasfluid.dde.adaptive.recall import Where
-from vegasfluid.dde.adaptive.ring import Mark, Track
 
 __all__ = ["Asked", "Begun", "Crossing", "Landing", "crossing", "locate", "mode_indicators"]
 
@@ -31,10 +26,10 @@ MOST_ITERATIONS = 40
 CLOSE = 1e-11
 """Indicators this near zero, as a share of their change, are zero."""
 NOTICED = 1e-9
-"""A break is ahead of a lag that is nearer to it than this share of the step: else at it."""
-STEADY = 1e-8
-"""A root that moves by less than this share of the step has been found: the next moves would be
-smaller than rounding."""
+"""A break that is no further ahead than this share of the way that a lag went has been passed."""
+STEADY = 1e-6
+"""A root that will move by less than this share of the step has been found: its last move leaves
+an error that is smaller by orders of magnitude."""
 SIMULTANEOUS = 1e-7
 """Indicators this near zero at an event, as a share of their change, have changed with it."""
 
@@ -57,10 +52,12 @@ class Begun(NamedTuple):
     Args:
         asked: past times that the right-hand side asked for.
         indicators: of clamps and switches, shape (indicators, batch).
+        gates: where the asked times are among the breaks.
     """
 
     asked: Asked
     indicators: Float[Array, "indicators batch"]
+    gates: Gates
 
 
 class Crossing(NamedTuple):
@@ -68,17 +65,19 @@ class Crossing(NamedTuple):
 
     Args:
         wanted: which they are, shape (indicators, batch).
-        scale: by how much they changed, shape (indicators, batch).
+        scale: by how much they changed, shape (indicators, batch); 1 for the others.
         at_start: the indicators at the start of the step, as shares of the scale.
+        at_half: the indicators half way; None where there are no clamps and switches.
         at_end: the indicators at its end.
-        breaks: for each site the first break, after the step's start; (sites, batch).
+        breaks: for each site the break ahead, after the step's start; (sites, batch).
         rising: for each site whether its time rises; (sites, batch).
-        levels: smoothness of what the break makes; (sites, batch).
+        levels: smoothness of y at the break; (sites, batch).
     """
 
     wanted: Bool[Array, "indicators batch"]
     scale: Float[Array, "indicators batch"]
     at_start: Float[Array, "indicators batch"]
+    at_half: Float[Array, "indicators batch"] | None
     at_end: Float[Array, "indicators batch"]
     breaks: Float[Array, "sites batch"]
     rising: Bool[Array, "sites batch"]
@@ -92,25 +91,13 @@ class Crossing(NamedTuple):
         """How many of the indicators are clamps and switches."""
         return self.wanted.shape[0] - self.breaks.shape[0]
 
-    def nearest_break(self) -> tuple[Float[Array, " batch"], Float[Array, " batch"]]:
-        """When a break is first passed, as a share of the step, if lags change evenly; its level.
+    def among(self, which: Bool[Array, " batch"]) -> Crossing:
+        """What some of the instances met."""
+        return self._replace(wanted=self.wanted & which)
 
-        2 where none is passed.
-        """
-        kinds, none = self.kinds(), jnp.full(self.wanted.shape[1], 2.0, self.scale.dtype)
-        if not self.breaks.shape[0]:
-            return none, none
-        fall = self.at_start[kinds:] - self.at_end[kinds:]
-        share = self.at_start[kinds:] / jnp.where(fall == 0, 1.0, fall)
-        share = jnp.where(self.wanted[kinds:], share, 2.0)
-        first = jnp.argmin(share, axis=0)[None]
-        level = jnp.take_along_axis(self.levels, first, axis=0)[0]
-        return jnp.take_along_axis(share, first, axis=0)[0], level
-
-    def limited(self, modes: Bool[Array, " batch"], breaks: Bool[Array, " batch"]) -> Crossing:
-        """The clamps and switches of some instances, and the breaks of some."""
-        wanted = (self.wanted[: self.kinds()] & modes, self.wanted[self.kinds() :] & breaks)
-        return self._replace(wanted=jnp.concatenate(wanted))
+    def lags(self, asked: Float[Array, "sites batch"]) -> Float[Array, "sites batch"]:
+        """The indicators of breaks where the sites ask for these times."""
+        return jnp.where(self.rising, self.breaks - asked, asked - self.breaks)
 
     @property
     def found(self) -> Bool[Array, " batch"]:
@@ -132,7 +119,9 @@ def mode_indicators(
     return jnp.concatenate([below, beyond, sides])
 
 
-def crossing(problem: Problem, view: View, begun: Begun, trial: Trial) -> Crossing:
+def crossing(
+    problem: Problem, view: View, begun: Begun, trial: Trial, step: Float[Array, " batch"]
+) -> Crossing:
     """What an attempted step passed.
 
     Args:
@@ -140,55 +129,34 @@ def crossing(problem: Problem, view: View, begun: Begun, trial: Trial) -> Crossi
         view: what the step saw.
         begun: how it began.
         trial: how it came out.
+        step: its length.
     """
+    assert view.fence is not None
+    start, end, gates = begun.asked.times, trial.end.asked, begun.gates
     modes = mode_indicators(problem, view.modes, trial.y, trial.end)
-    breaks, rising, levels, passed = _breaks(problem, view, begun.asked, trial)
-    toward = jnp.where(rising, 1.0, -1.0).astype(breaks.dtype)
-    before = jnp.concatenate([begun.indicators, toward * (breaks - begun.asked.times)])
-    after = jnp.concatenate([modes, toward * (breaks - trial.end.asked)])
-    wanted = jnp.concatenate([modes < 0, passed])
-    gap = jnp.abs(trial.end.asked - begun.asked.times)
+    rising, gap = end >= start, jnp.abs(end - start)
+    breaks = jnp.where(rising, view.fence.upper, view.fence.lower)
+    levels = jnp.where(rising, gates.upper_level, gates.lower_level)
+    blank = jnp.zeros((0, *step.shape), step.dtype)
+    met = Crossing(blank, blank, blank, None, blank, breaks, rising, levels)
+    near = jnp.maximum(2 * problem.slack, NOTICED * gap)
+    wanted = jnp.concatenate([modes < 0, met.lags(end) <= near])
     scale = jnp.where(wanted, jnp.concatenate([jnp.abs(modes), gap]), 1.0)
-    return Crossing(wanted, scale, before / scale, after / scale, breaks, rising, levels)
+    before = jnp.concatenate([begun.indicators, met.lags(start)]) / scale
+    after = jnp.concatenate([modes, met.lags(end)]) / scale
+    met = met._replace(wanted=wanted, scale=scale, at_start=before, at_end=after)
+    half = _indicators(problem, view, trial, met, step / 2) if modes.shape[0] else None
+    return met._replace(at_half=half)
 
 
-def _breaks(problem: Problem, view: View, asked: Asked, trial: Trial) -> tuple[Array, ...]:
-    """For each site the first break between the times asked for at start and end of the step."""
-    rising = trial.end.asked >= asked.times
-    later = jnp.where(rising, trial.end.asked, asked.times)
-    earlier = jnp.where(rising, asked.times, trial.end.asked)
-    rows = jnp.where(rising, asked.rows, trial.end.rows)
-    known = earlier + jnp.maximum(2 * problem.slack, NOTICED * (later - earlier))
-    size, batch = trial.y.shape
-
-    def one(instance: Array, now: Clock, own: Mark, rows: Array, *times: Array) -> tuple[Any, Any]:
-        known, later, slack = times
-        track = Track(view.ring, batch, size, instance, view.last)
-        mark = track.mark(track.first_mark(now, known, later + slack, rows))
-        none_yet = (mark.clock.since(now) <= known) & (later > -slack)
-        since = jnp.where(none_yet, own.clock.since(now), mark.clock.since(now))
-        return since, jnp.where(none_yet, own.level, mark.level)
-
-    instances = jnp.arange(batch, dtype=jnp.int32)
-    lanes = (instances, view.now, view.mark, rows, known, later, problem.slack)
-    breaks, levels = jax.vmap(one, in_axes=-1, out_axes=-1)(*lanes)
-    levels = levels + 1
-    most = max(problem.equation.method.order - 2, 1)
-    passed = (breaks > known) & (breaks <= later + problem.slack) & (levels <= most)
-    return breaks, rising, levels, passed
-
-
-def _normalised(
+def _indicators(
     problem: Problem, view: View, trial: Trial, met: Crossing, ahead: Array
 ) -> Float[Array, "indicators batch"]:
-    """The wanted indicators some time into the step, as shares of their change; others 1."""
+    """The indicators some time into the step, as shares of their scale."""
     y = trial.piece.at(ahead)
     seen = look(problem, view, Where(ahead, y, trial.piece, trial.end.rows), switching=True)
     modes = mode_indicators(problem, view.modes, y, seen)
-    toward = jnp.where(met.rising, 1.0, -1.0).astype(y.dtype)
-    breaks = toward * (met.breaks - seen.asked)
-    values = jnp.concatenate([modes, breaks]) / met.scale
-    return met.masked(values)
+    return jnp.concatenate([modes, met.lags(seen.asked)]) / met.scale
 
 
 class Landing(NamedTuple):
@@ -217,12 +185,14 @@ def locate(
 
     def indicators(share: Array) -> Array:
         problem, view, trial, met, step = frozen
-        return jax.lax.stop_gradient(_normalised(problem, view, trial, met, share * step))
+        values = _indicators(problem, view, trial, met, share * step)
+        return jax.lax.stop_gradient(met.masked(values))
 
-    ends = jax.lax.stop_gradient((met.masked(met.at_start), met.masked(met.at_end)))
-    share, values = first_root(indicators, met.found, *ends)
+    known = [met.at_start, met.at_half, met.at_end]
+    given = jax.lax.stop_gradient([None if at is None else met.masked(at) for at in known])
+    share, values, off = first_root(indicators, met.found, *given)
     first = jnp.argmin(values, axis=0).astype(jnp.int32)
-    zero = values <= jnp.min(values, axis=0) + SIMULTANEOUS
+    zero = values <= jnp.min(values, axis=0) + SIMULTANEOUS + 4 * off
     ahead = event_time(problem, view, trial, met, first, jax.lax.stop_gradient(share * step))
     site = jnp.maximum(first - jnp.int32(met.kinds()), jnp.int32(0))
     break_at = jnp.zeros_like(ahead)
@@ -248,7 +218,7 @@ def _event_time_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tupl
     *_, first, ahead = primals
 
     def chosen(*tree: Any) -> Array:
-        return jnp.take_along_axis(_normalised(*tree), first[None], axis=0)[0]
+        return jnp.take_along_axis(_indicators(*tree), first[None], axis=0)[0]
 
     def of_time(ahead: Array) -> Array:
         return chosen(*primals[:4], ahead)
@@ -266,71 +236,103 @@ def first_root(
     indicators: Callable[[Array], Array],
     wanted: Bool[Array, " batch"],
     at_start: Float[Array, "indicators batch"],
+    at_half: Float[Array, "indicators batch"] | None,
     at_end: Float[Array, "indicators batch"],
-) -> tuple[Float[Array, " batch"], Float[Array, "indicators batch"]]:
-    """Where the lowest of some indicators is zero (Anderson and Bjorck's method).
+) -> tuple[Float[Array, " batch"], Float[Array, "indicators batch"], Float[Array, " batch"]]:
+    """Where the lowest of some indicators is zero (Chandrupatla's method).
 
     Args:
         indicators: of shares of a step, shape (batch,); as shares of their change.
         wanted: whose root is wanted.
         at_start: the indicators at 0.
+        at_half: the indicators at 1/2, if they are known.
         at_end: the indicators at 1.
 
     Returns:
-        The roots, and the indicators there; 0 where the lowest is not positive at 0, and 1 where
-        it is not negative at 1.
+        The roots; the indicators where they were last evaluated; and how far from the root that
+        was. 0 where the lowest is not positive at 0, and 1 where it is not negative at 1.
 
-    Source: N. Anderson and A. Bjorck, BIT 13, 1973.
+    Source: T. Chandrupatla, Adv. Eng. Softw. 28(3), 1997.
     """
 
-    def going(state: _Bracket) -> Array:
-        return jnp.any(state.moving) & (state.count < jnp.int32(MOST_ITERATIONS))
+    def going(state: tuple[_Bracket, Array]) -> Array:
+        return jnp.any(state[0].moving) & (state[1] < jnp.int32(MOST_ITERATIONS))
 
-    def refine(state: _Bracket) -> _Bracket:
-        new = jnp.where(state.moving, state.secant(), state.latest)
-        values = jnp.where(state.moving, indicators(new), state.values)
-        value = jnp.min(values, axis=0)
-        same = (value < 0) == (state.at_latest < 0)
-        trust = 1 - value / jnp.where(state.at_latest == 0, 1.0, state.at_latest)
-        at_older = jnp.where(trust > 0, trust, 0.5) * state.at_older
-        older = jnp.where(same, state.older, state.latest)
-        at_older = jnp.where(same, at_older, state.at_latest)
-        far = jnp.abs(new - state.latest) > STEADY
-        moving = state.moving & (jnp.abs(value) > CLOSE) & far
-        return _Bracket(older, at_older, new, value, values, moving, state.count + jnp.int32(1))
+    def refine(state: tuple[_Bracket, Array]) -> tuple[_Bracket, Array]:
+        bracket, count = state
+        new = bracket.with_value(bracket.next, indicators(bracket.next), bracket.moving)
+        return new, count + jnp.int32(1)
 
-    begin = _Bracket.of(wanted, at_start, at_end)
-    end = jax.lax.while_loop(going, refine, begin)
-    return end.latest, end.values
+    bracket = _Bracket.of(wanted, at_start, at_half, at_end)
+    bracket, _ = jax.lax.while_loop(going, refine, (bracket, jnp.zeros((), jnp.int32)))
+    return bracket.next, bracket.values, jnp.abs(bracket.next - bracket.near)
 
 
 class _Bracket(NamedTuple):
-    """Two points with the root between them, the values there, and which are still moving."""
+    """Two points with the root between them, one before these, and where to look next.
 
-    older: Array
-    at_older: Array
-    latest: Array
-    at_latest: Array
+    Args:
+        near: the latest point.
+        at_near: the lowest indicator there.
+        far: on the other side of the root.
+        at_far: the lowest indicator there.
+        next: where the root is thought to be.
+        values: the indicators at `near`.
+        moving: whose root has not been found.
+    """
+
+    near: Array
+    at_near: Array
+    far: Array
+    at_far: Array
+    next: Array
     values: Array
     moving: Array
-    count: Array
 
     @classmethod
-    def of(cls, wanted: Array, at_start: Array, at_end: Array) -> _Bracket:
-        """The whole step; not moving where the root is at one of its ends."""
+    def of(cls, wanted: Array, at_start: Array, at_half: Array | None, at_end: Array) -> _Bracket:
+        """The whole step, or half of it; not moving where the root is at one of its ends."""
         low, high = jnp.min(at_start, axis=0), jnp.min(at_end, axis=0)
+        half = low if at_half is None else jnp.min(at_half, axis=0)
         # A break may lie at the very end, where its indicator is zero but for rounding.
         over, unborn = high > -CLOSE, low <= CLOSE
-        zero = jnp.zeros_like(low)
-        latest = jnp.where(unborn & ~over, 0.0, 1.0).astype(low.dtype)
-        values = jnp.where(unborn & ~over, at_start, at_end)
-        moving = wanted & ~over & ~unborn
-        return cls(zero, low, latest, high, values, moving, jnp.zeros((), jnp.int32))
+        late = unborn & (half > CLOSE)
+        low, far = jnp.where(late, half, low), jnp.where(late, 0.5, 0.0)
+        begun = unborn & ~late & ~over
+        near = jnp.where(begun, 0.0, 1.0).astype(low.dtype)
+        moving = wanted & ~over & ~begun
+        secant = near + (far - near) * high / jnp.where(moving, high - low, 1.0)
+        values = jnp.where(begun, at_start, at_end)
+        secant = jnp.where(moving, secant, near)
+        whole = cls(near, high, far.astype(low.dtype), low, secant, values, moving)
+        if at_half is None:
+            return whole
+        return whole.with_value(jnp.full_like(near, 0.5), at_half, moving & ~late)
 
-    def secant(self) -> Array:
-        """Where the straight line through both is zero; their middle if that is not between."""
-        rise = self.at_latest - self.at_older
-        run = self.latest - self.older
-        new = self.latest - self.at_latest * run / jnp.where(rise == 0, 1.0, rise)
-        low, high = jnp.minimum(self.older, self.latest), jnp.maximum(self.older, self.latest)
-        return jnp.where((new > low) & (new < high), new, (low + high) / 2)
+    def with_value(self, share: Array, values: Array, which: Array) -> _Bracket:
+        """The bracket with the indicators at one more point between the two."""
+        value = jnp.min(values, axis=0)
+        same = (value < 0) == (self.at_near < 0)
+        here, there = (self.near, self.at_near), (self.far, self.at_far)
+        third, at_third = (jnp.where(same, *pair) for pair in zip(here, there, strict=True))
+        far, at_far = (jnp.where(same, *pair) for pair in zip(there, here, strict=True))
+        part = _next_part(share, value, far, at_far, third, at_third)
+        move = jnp.where(value == 0, 0.0, part * (far - share))
+        moving = jnp.abs(move) >= STEADY
+        moved = _Bracket(share, value, far, at_far, share + move, values, moving)
+        return jax.tree.map(lambda new, old: jnp.where(which, new, old), moved, self)
+
+
+def _next_part(a: Array, at_a: Array, b: Array, at_b: Array, c: Array, at_c: Array) -> Array:
+    """What part of the way from a to b the root is: by the parabola x(f) through three points
+    where that is sure to run between them, else the middle.
+    """
+
+    def over(value: Array, by: Array) -> Array:
+        return value / jnp.where(by == 0, 1.0, by)
+
+    xi, phi = over(a - b, c - b), over(at_a - at_b, at_c - at_b)
+    sure = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & (at_c != at_a) & (at_c != at_b)
+    first = over(at_a, at_b - at_a) * over(at_c, at_b - at_c)
+    second = over(c - a, b - a) * over(at_a, at_c - at_a) * over(at_b, at_c - at_b)
+    return jnp.where(sure, first + second, 0.5)

@@ -9,22 +9,28 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.attempt import Trial
+from vegasfluid.dde.adaptive.breaks import Breaks, Fence, gates_of
 from vegasfluid.dde.adaptive.clamps import Modes, free_of, hold
 from vegasfluid.dde.adaptive.clock import Clock
-from vegasfluid.dde.adaptive.events import Asked, Begun, Crossing, Landing, locate, mode_indicators
+from vegasfluid.dde.adaptive.events import (
+    NOTICED,
+    Asked,
+    Begun,
+    Crossing,
+    Landing,
+    locate,
+    mode_indicators,
+)
 from vegasfluid.dde.adaptive.problem import Problem, View, look
 from vegasfluid.dde.adaptive.recall import Where
-from vegasfluid.dde.adaptive.ring import Mark
 
-__all__ = ["NEAR", "Landed", "Move", "Node", "Verdict", "holding", "move", "on_bounds", "pick"]
+__all__ = ["NEAR", "Landed", "Move", "Node", "Passage", "holding", "move", "on_bounds", "pick"]
 
 NEAR = 1e-6
-"""A break this near the end of a step, as a share of it, is landed on."""
-
-
-STRONG = 1
-"""Breaks at which y has no more continuous derivatives than this are always stepped on; others
-where the error of a step over them is too large."""
+"""An end of the solve this near the end of a step, as a share of it, is its end."""
+ASTRAY = 0.02
+"""A step that asked for the past beyond a break by more than this share of it passed that break,
+also where its end is back again."""
 NOTICEABLE = 1e-6
 """An indicator that dips by less than this share of its size has not changed its sign."""
 
@@ -39,7 +45,6 @@ class Node(NamedTuple):
         free: that of the clamped components, were they free, shape (clamps, batch).
         begun: what a step from here on needs to know of its start.
         modes: of clamps and switches from here on.
-        mark: the latest breaking point.
     """
 
     clock: Clock
@@ -48,21 +53,6 @@ class Node(NamedTuple):
     free: Float[Array, "clamps batch"]
     begun: Begun
     modes: Modes
-    mark: Mark
-
-
-class Verdict(NamedTuple):
-    """What is known of an attempt's error.
-
-    Args:
-        keep: whether it is small enough, shape (batch,).
-        wrong: whether it is too large, shape (batch,); neither where an instance has ended.
-        blind: whether there is no estimate: every step then ends at the next break.
-    """
-
-    keep: Bool[Array, " batch"]
-    wrong: Bool[Array, " batch"]
-    blind: bool
 
 
 class Landed(NamedTuple):
@@ -96,6 +86,7 @@ class Move(NamedTuple):
         again: length of the next attempt where this one is made anew for an event, else 0.
         event: whether it lands on an event, shape (batch,).
         landed: on which.
+        breaks: so far.
     """
 
     keep: Bool[Array, " batch"]
@@ -104,6 +95,7 @@ class Move(NamedTuple):
     again: Float[Array, " batch"]
     event: Bool[Array, " batch"]
     landed: Landed
+    breaks: Breaks
 
 
 def pick(which: Bool[Array, " batch"], these: Any, those: Any) -> Any:
@@ -119,50 +111,58 @@ def holding(problem: Problem, y: Array, free: Array) -> Int32[Array, "clamps bat
     return high * (1 - low) - low
 
 
-def move(
-    problem: Problem,
-    view: View,
-    trial: Trial,
-    met: Crossing,
-    step: Float[Array, " batch"],
-    judged: Verdict,
-    start_slope: Float[Array, "n batch"],
-) -> Move:
+class Passage(NamedTuple):
+    """An attempt that is judged, and what it started from.
+
+    Args:
+        trial: how it came out.
+        step: its length, shape (batch,).
+        keep: whether its error is small enough, shape (batch,).
+        node: where it started.
+        breaks: so far.
+        deepest: breaks at which y has more continuous derivatives than this are passed over.
+    """
+
+    trial: Trial
+    step: Float[Array, " batch"]
+    keep: Bool[Array, " batch"]
+    node: Node
+    breaks: Breaks
+    deepest: float
+
+
+def move(problem: Problem, view: View, passage: Passage, met: Crossing) -> Move:
     """Where an attempt leads.
 
     Args:
         problem: the batch.
         view: what the step saw.
-        trial: how it came out.
+        passage: how it came out.
         met: what it passed.
-        step: its length.
-        judged: whether its error is small enough.
-        start_slope: dy/dt at its start.
     """
-    keep, wrong, blind = judged
+    trial, step, keep, node = passage.trial, passage.step, passage.keep, passage.node
     end = trial.end
-    asked = Asked(end.asked - step, end.rows)
-    begun = Begun(asked, mode_indicators(problem, view.modes, trial.y, end))
-    plain = Node(view.now.after(step), trial.y, end.slope, end.free, begun, view.modes, view.mark)
-    none, nothing = jnp.zeros_like(step), Landed.nothing(problem)
-    through = Move(keep, plain, step, none, jnp.zeros(step.shape, bool), nothing)
+    indicators = mode_indicators(problem, view.modes, trial.y, end)
+    begun = Begun(Asked(end.asked - step, end.rows), indicators, node.begun.gates)
+    plain = Node(view.now.after(step), trial.y, end.slope, end.free, begun, view.modes)
+    none, nobody = jnp.zeros_like(step), jnp.zeros(step.shape, bool)
+    nothing = Landed.nothing(problem)
+    through = Move(keep, plain, step, none, nobody, nothing, passage.breaks)
     if not met.wanted.shape[0]:
         return through
-    share, level = met.nearest_break()
-    heed = (keep | wrong) if blind else (wrong | (keep & (level <= STRONG)))
-    before_end = share < 1 - NEAR - problem.slack / step
-    short = heed & before_end
-    through = through._replace(keep=keep & ~short, again=jnp.where(short, share * step, 0.0))
+    far = jnp.maximum(ASTRAY * step, 4 * problem.slack)
+    strayed = keep & (trial.astray > far) & ~jnp.any(met.wanted[met.kinds() :], axis=0)
+    through = through._replace(keep=keep & ~strayed, again=jnp.where(strayed, step / 2, 0.0))
     if met.kinds():
-        dip = _dip(problem, view, start_slope, trial, met, step)
+        dip = _dip(problem, view, node.slope, trial, met, step)
         missed = through.keep & (dip < step)
         again = jnp.where(missed, dip, through.again)
         through = through._replace(keep=through.keep & ~missed, again=again)
-    met = met.limited(through.keep, through.keep & ~before_end)
+    met = met.among(through.keep)
 
     # Not `lax.cond`: XLA would hand its branches a copy of the ring, and a loop it does not.
     def land(state: tuple[Move, Array]) -> tuple[Move, Array]:
-        landed = _to_event(problem, view, trial, met, step, state[0])
+        landed = _to_event(problem, view, passage, met, state[0])
         return landed, jnp.zeros((), bool)
 
     begin = (through, jnp.any(met.wanted))
@@ -177,11 +177,9 @@ def _dip(
     Looked at are all indicators half way, and a clamped component where it turns round.
     """
     kinds, half = met.kinds(), step / 2
-    where = Where(half, trial.piece.at(half), trial.piece, trial.end.rows)
-    seen = look(problem, view, where, switching=True)
-    middle = mode_indicators(problem, view.modes, where.y, seen)
-    size = jnp.maximum(jnp.abs(met.at_start[:kinds]), jnp.abs(met.at_end[:kinds]))
-    size = NOTICEABLE * size * met.scale[:kinds]
+    assert met.at_half is not None
+    middle = met.at_half[:kinds]
+    size = NOTICEABLE * jnp.maximum(jnp.abs(met.at_start[:kinds]), jnp.abs(met.at_end[:kinds]))
     dip = jnp.where(jnp.any(middle < -size, axis=0), half, jnp.inf)
     for number, component in enumerate(problem.equation.clamped):
         before, after = slope[component], trial.end.slope[component]
@@ -190,22 +188,22 @@ def _dip(
         value = trial.piece.at(turn)[component]
         lower, upper = problem.bounds.lower[number], problem.bounds.upper[number]
         beyond = jnp.maximum(lower - value, value - upper)
-        rounding = jnp.maximum(size[number], size[number + len(problem.equation.clamped)])
+        sides = jnp.array([number, number + len(problem.equation.clamped)])
+        rounding = jnp.max(size[sides] * met.scale[sides], axis=0)
         dip = jnp.where(turns & (beyond > rounding), jnp.minimum(dip, turn), dip)
     plain = jnp.any(met.wanted[:kinds], axis=0) | (step <= 64 * problem.slack)
     return jnp.where(plain, jnp.inf, dip)
 
 
-def _to_event(
-    problem: Problem, view: View, trial: Trial, met: Crossing, step: Array, through: Move
-) -> Move:
+def _to_event(problem: Problem, view: View, passage: Passage, met: Crossing, through: Move) -> Move:
     """The moves of instances that met an event; those of the others are as they were."""
-    landing, clamps = locate(problem, view, trial, met, step), len(problem.equation.clamped)
+    step, clamps = passage.step, len(problem.equation.clamped)
+    landing = locate(problem, view, passage.trial, met, step)
     # An event at the very start, where the step began on one: look nearer before it is believed.
     doubtful = met.found & (landing.ahead <= 0) & (step > 64 * problem.slack)
     event = met.found & ~doubtful
     passed = jnp.where(event, landing.ahead, step)
-    node = _event_node(problem, view, trial, met, landing, passed)
+    node, breaks = _event_node(problem, view, passage, met, landing, passed, event)
     return Move(
         keep=through.keep & ~doubtful,
         node=pick(event, node, through.node),
@@ -213,25 +211,35 @@ def _to_event(
         again=jnp.where(doubtful, step / 4, through.again),
         event=event,
         landed=Landed(landing.first, landing.which[: 2 * clamps], landing.break_at),
+        breaks=breaks,
     )
 
 
 def _event_node(
     problem: Problem,
     view: View,
-    trial: Trial,
+    passage: Passage,
     met: Crossing,
     landing: Landing,
     passed: Float[Array, " batch"],
-) -> Node:
+    event: Bool[Array, " batch"],
+) -> tuple[Node, Breaks]:
     """Where an instance stands that landed on an event: modes changed, slope evaluated anew."""
     equation, clamps = problem.equation, len(problem.equation.clamped)
+    trial, breaks = passage.trial, passage.breaks
     lower, upper, flips = jnp.split(landing.which[: met.kinds()], [clamps, 2 * clamps])
+    crossed = landing.which[met.kinds() :].astype(jnp.int32)
+    gates = passage.node.begun.gates
+    gates = breaks.gates(gates.passed + jnp.where(met.rising, crossed, -crossed))
     y = on_bounds(problem, trial.piece.at(passed), lower, upper)
     above = view.modes.above ^ flips
     free_modes = Modes(jnp.zeros_like(view.modes.held), above)
     where = Where(passed, y, trial.piece, trial.end.rows, arriving=False)
-    seen = look(problem, view._replace(modes=free_modes), where, switching=True)
+    # With a switch the lags themselves may leap.
+    fence = gates.fence(view.now)
+    leaps = jnp.any(flips, axis=0)
+    fence = Fence(jnp.where(leaps, -jnp.inf, fence.lower), jnp.where(leaps, jnp.inf, fence.upper))
+    seen = look(problem, view._replace(modes=free_modes, fence=fence), where, switching=True)
     met_now = (lower | upper) & (view.modes.held == 0)
     left_now = (lower | upper) & (view.modes.held != 0)
     held = jnp.where(left_now, 0, view.modes.held)
@@ -239,10 +247,13 @@ def _event_node(
     modes = Modes(held, above)
     clock = view.now.after(passed)
     level = jnp.where(landing.breaks, _level(met, landing), 0.0)
+    breaks = breaks.added(event & (level < passage.deepest), clock, level)
     asked = Asked(seen.asked - passed, seen.rows)
-    begun = Begun(asked, mode_indicators(problem, modes, y, seen))
+    near = 2 * problem.slack + NOTICED * passed
+    gates = gates_of(breaks, gates.passed, clock, asked.times, near)
+    begun = Begun(asked, mode_indicators(problem, modes, y, seen), gates)
     slope = hold(seen.slope, modes, equation.clamped)
-    return Node(clock, y, slope, seen.free, begun, modes, Mark(clock, level))
+    return Node(clock, y, slope, seen.free, begun, modes), breaks
 
 
 def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[Array, "n batch"]:
@@ -255,6 +266,6 @@ def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[A
 
 
 def _level(met: Crossing, landing: Landing) -> Float[Array, " batch"]:
-    """How smooth the solution is at a break that is seen again through lags."""
+    """How smooth the solution is where a lag passes a break: by one more derivative than there."""
     passed = landing.which[met.kinds() :]
-    return jnp.min(jnp.where(passed, met.levels, jnp.inf), axis=0, initial=jnp.inf)
+    return 1 + jnp.min(jnp.where(passed, met.levels, jnp.inf), axis=0, initial=jnp.inf)

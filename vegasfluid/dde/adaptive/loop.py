@@ -15,18 +15,19 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.attempt import Start, Trial, attempt, begin_piece
+from vegasfluid.dde.adaptive.breaks import Breaks, empty_breaks, gates_of
 from vegasfluid.dde.adaptive.clamps import Modes, free_of, hold
 from vegasfluid.dde.adaptive.control import Control, Judged
 from vegasfluid.dde.adaptive.events import Asked, Begun, crossing, mode_indicators
-from vegasfluid.dde.adaptive.landing import NEAR, Move, Node, Verdict, holding, move, pick
+from vegasfluid.dde.adaptive.landing import NEAR, Landed, Move, Node, Passage, holding, move, pick
 from vegasfluid.dde.adaptive.problem import Look, Problem, View, look
 from vegasfluid.dde.adaptive.recall import Where
-from vegasfluid.dde.adaptive.ring import Mark, Piece, Ring, empty_ring
+from vegasfluid.dde.adaptive.ring import Piece, Ring, empty_ring
 from vegasfluid.dde.adaptive.saving import Saved, empty_saved, save_passed
 from vegasfluid.dde.adaptive.tape import Entry, Tape, empty_tape
 from vegasfluid.dde.outcome import Outcome
 
-__all__ = ["Limits", "State", "integrate"]
+__all__ = ["Limits", "State", "blank_entry", "integrate"]
 
 WORTH = 4
 """Steps this many times as long as a lag are worth the sweeps that they need."""
@@ -34,6 +35,8 @@ NEARLY = 0.95
 """A step as long as its shortest lag reads within itself if the lag shrinks meanwhile."""
 GONE = 1e-4
 """Lags shorter than this share of the whole time have all but vanished."""
+ROWS_A_BREAK = 4
+"""For so many rows one breaking point is kept."""
 STILL = 16
 """Events in a row at one time beyond which clamps and switches chatter."""
 
@@ -59,9 +62,9 @@ class State(NamedTuple):
 
     Args:
         ring: the pieces before `row`.
-        row: where the newest pieces go.
+        row: where the newest piece of each instance goes, shape (batch,).
         piece: the newest pieces.
-        begun: the mark at their start.
+        breaks: the breaking points so far.
         node: where each instance stands.
         step: length of the next step, shape (batch,).
         wish: what it was to be before it was cut for a break, shape (batch,); else 0.
@@ -69,7 +72,7 @@ class State(NamedTuple):
         outcome: an `Outcome`, shape (batch,).
         still: events in a row at one time, shape (batch,).
         saved: the solution at the save times so far.
-        flushed: the row up to which they have been read off.
+        flushed: the row up to which they have been read off, shape (batch,).
         steps: accepted steps, shape (batch,).
         rejected: attempts that were not, shape (batch,).
         landed: events that were stepped on, shape (batch,).
@@ -78,9 +81,9 @@ class State(NamedTuple):
     """
 
     ring: Ring
-    row: Int32[Array, ""]
+    row: Int32[Array, " batch"]
     piece: Piece
-    begun: Mark
+    breaks: Breaks
     node: Node
     step: Float[Array, " batch"]
     wish: Float[Array, " batch"]
@@ -88,7 +91,7 @@ class State(NamedTuple):
     outcome: Int32[Array, " batch"]
     still: Int32[Array, " batch"]
     saved: Saved
-    flushed: Int32[Array, ""]
+    flushed: Int32[Array, " batch"]
     steps: Int32[Array, " batch"]
     rejected: Int32[Array, " batch"]
     landed: Int32[Array, " batch"]
@@ -116,7 +119,7 @@ def integrate(problem: Problem, control: Control, limits: Limits, times: Array) 
     begin = (_begin(problem, control, limits, times), limits.meter.init())
     end, meter = jax.lax.while_loop(lambda carry: going(carry[0]), body, begin)
     limits.meter.close(meter)
-    ring = end.ring.write(end.row, end.piece, end.begun)
+    ring = end.ring.write(end.row, end.piece)
     everything = jnp.ones((), bool)
     saved = save_passed(problem, end.saved, times, ring, end.row, end.node.clock, everything)
     unfinished = _active(problem, end)
@@ -140,16 +143,19 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
     """Everything at t0."""
     batch = problem.y0.shape[1]
     zero, none = jnp.zeros(batch, problem.y0.dtype), jnp.zeros(batch, jnp.int32)
-    row = jnp.zeros((), jnp.int32)
-    mark = Mark(problem.begin, zero)
+    row = none
     empty = begin_piece(problem, jnp.zeros_like(problem.y0))
-    ring = empty_ring(limits.rows, empty).write(row, empty, mark)
+    ring = empty_ring(limits.rows, empty).write(row, empty)
     slope, seen, modes = start(
-        problem, View(ring, row, problem.begin, no_modes(problem), mark), empty
+        problem, View(ring, row, problem.begin, no_modes(problem), zero), empty
     )
-    view = View(ring, row, problem.begin, modes, mark)
-    begun = Begun(Asked(seen.asked, seen.rows), mode_indicators(problem, modes, problem.y0, seen))
-    node = Node(problem.begin, problem.y0, slope, seen.free, begun, modes, mark)
+    view = View(ring, row, problem.begin, modes, zero)
+    breaks = empty_breaks(_places(limits.rows), problem.begin, _smoothness(problem))
+    nowhere = jnp.zeros(seen.asked.shape, jnp.int32)
+    gates = gates_of(breaks, nowhere, problem.begin, seen.asked, 2 * problem.slack)
+    indicators = mode_indicators(problem, modes, problem.y0, seen)
+    begun = Begun(Asked(seen.asked, seen.rows), indicators, gates)
+    node = Node(problem.begin, problem.y0, slope, seen.free, begun, modes)
     piece = begin_piece(problem, slope)
     step, remembered = control.begin(problem, view, piece)
     outcome = _start_outcome(problem, slope, seen)
@@ -157,7 +163,7 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
         ring=ring,
         row=row,
         piece=piece,
-        begun=mark,
+        breaks=breaks,
         node=node,
         step=step,
         wish=zero,
@@ -169,9 +175,29 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
         steps=none,
         rejected=none,
         landed=none,
-        attempts=row,
-        tape=empty_tape(problem, limits.rows, modes) if limits.taped else None,
+        attempts=jnp.zeros((), jnp.int32),
+        tape=empty_tape(limits.rows, blank_entry(problem, node)) if limits.taped else None,
     )
+
+
+def blank_entry(problem: Problem, node: Node) -> Entry:
+    """An entry of the tape that says nothing."""
+    zero, fence = jnp.zeros_like(problem.end), node.begun.gates.fence(node.clock)
+    no, nothing = zero > 0, Landed.nothing(problem)
+    return Entry(zero, no, node.modes, fence, node.begun.asked.rows, no, zero, nothing)
+
+
+def _places(rows: int) -> int:
+    """Breaks that are kept beside so many rows."""
+    return max(rows // ROWS_A_BREAK, 1)
+
+
+def _smoothness(problem: Problem) -> Float[Array, " batch"]:
+    """The level of the break at t0: 0, or -1 where y itself jumps there."""
+    past = jax.vmap(problem.equation.past, in_axes=(-1, 0), out_axes=-1)
+    before = past(problem.begin.plain(), problem.args)
+    jumps = jnp.any(before != problem.y0, axis=0)
+    return jnp.where(jumps, -1.0, 0.0).astype(problem.y0.dtype)
 
 
 def _start_outcome(problem: Problem, slope: Array, seen: Look) -> Int32[Array, " batch"]:
@@ -212,8 +238,9 @@ def no_modes(problem: Problem) -> Modes:
 def _advance(problem: Problem, control: Control, times: Array, state: State) -> State:
     """One iteration: of each instance that has not ended, one attempt."""
     node, active = state.node, _active(problem, state)
-    ring = state.ring.write(state.row, state.piece, state.begun)
-    view = View(ring, state.row, node.clock, node.modes, node.mark)
+    ring = state.ring.write(state.row, state.piece)
+    fence = node.begun.gates.fence(node.clock)
+    view = View(ring, state.row, node.clock, node.modes, 1 / state.piece.rate, fence)
     step, last = _this_step(problem, state, active)
     trial = attempt(
         problem,
@@ -222,20 +249,22 @@ def _advance(problem: Problem, control: Control, times: Array, state: State) -> 
         step,
     )
     judged = control.judge(node.clock, node.y, trial, step, state.control)
-    met = crossing(problem, view, node.begun, trial)
+    met = crossing(problem, view, node.begun, trial, step)
     fine = active & (trial.fault == jnp.int32(Outcome.SUCCESS))
-    verdict = Verdict(fine & judged.keep, fine & ~judged.keep, control.controller is None)
-    went = move(problem, view, trial, met, step, verdict, node.slope)
+    deepest = _deepest(problem, control)
+    passage = Passage(trial, step, fine & judged.keep, node, state.breaks, deepest)
+    went = move(problem, view, passage, met)
     outcome, still = _outcome(problem, state, trial, judged, went, active)
-    entry = Entry(step, last, went.keep, node.modes, went.event, went.passed, went.landed)
-    full = state.row - state.flushed >= jnp.int32(ring.rows(step.shape[0]) // 4)
+    near = node.begun.asked.rows
+    entry = Entry(step, last, node.modes, fence, near, went.event, went.passed, went.landed)
+    full = jnp.any(state.row - state.flushed >= jnp.int32(ring.rows // 4))
     saved = save_passed(problem, state.saved, times, ring, state.row, node.clock, full)
     count = jnp.int32
     return State(
         ring=ring,
-        row=state.row + jnp.any(went.keep).astype(jnp.int32),
+        row=state.row + went.keep.astype(count),
         piece=pick(went.keep, trial.piece, state.piece),
-        begun=pick(went.keep, node.mark, state.begun),
+        breaks=went.breaks,
         node=pick(went.keep, went.node, node),
         step=jnp.where(active, _next_step(state, judged, went), state.step),
         wish=jnp.where(went.again > 0, judged.step, jnp.where(went.keep, 0.0, state.wish)),
@@ -250,6 +279,15 @@ def _advance(problem: Problem, control: Control, times: Array, state: State) -> 
         attempts=state.attempts + count(1),
         tape=None if state.tape is None else state.tape.write(state.row + count(1), entry),
     )
+
+
+def _deepest(problem: Problem, control: Control) -> float:
+    """Breaks at which y has more continuous derivatives than this are not looked for.
+
+    The error test finds the milder ones, if there is one.
+    """
+    tested = control.controller is not None
+    return float(max(problem.equation.method.order - (3 if tested else 2), 1))
 
 
 def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Array]:
@@ -292,4 +330,6 @@ def _outcome(
     stuck = ~went.keep & (judged.step <= problem.slack / 4)
     now = jnp.where(active & (stuck | (faulty & judged.keep)), cause, jnp.int32(Outcome.SUCCESS))
     now = jnp.where(active & (still > STILL), jnp.int32(Outcome.CHATTERING), now)
+    forgotten = active & went.breaks.overflow(went.node.begun.gates.passed)
+    now = jnp.where(forgotten, jnp.int32(Outcome.HISTORY_OVERFLOW), now)
     return jnp.where(state.outcome == jnp.int32(Outcome.SUCCESS), now, state.outcome), still

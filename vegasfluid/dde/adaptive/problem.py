@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PyTree
 
+from vegasfluid.dde.adaptive.breaks import Fence
 from vegasfluid.dde.adaptive.clamps import Bounds, Modes, free_of, hold
 from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.method import Method
 from vegasfluid.dde.adaptive.recall import Recall, Where
-from vegasfluid.dde.adaptive.ring import Mark, Ring, Track
+from vegasfluid.dde.adaptive.ring import Ring, Track
 
 __all__ = ["Equation", "Lane", "Look", "Problem", "View", "look", "look_one"]
 
@@ -70,17 +71,19 @@ class View(NamedTuple):
 
     Args:
         ring: the pieces up to row `last`.
-        last: the latest row.
+        last: the latest row, shape (batch,).
         now: when the step starts.
         modes: in which it is made.
-        mark: the latest breaking point, which may be at its start.
+        stride: length of the last step, shape (batch,).
+        fence: between which breaks each site reads; None: it is not known.
     """
 
     ring: Ring
-    last: Int32[Array, ""]
+    last: Int32[Array, " batch"]
     now: Clock
     modes: Modes
-    mark: Mark
+    stride: Float[Array, " batch"]
+    fence: Fence | None = None
 
 
 class Look(NamedTuple):
@@ -95,6 +98,7 @@ class Look(NamedTuple):
         rows: where they were found; (sites, batch).
         fault: the first `Outcome` met.
         overlaps: whether a time within the step was asked for.
+        astray: how far beyond its fence the past was asked for, at most; negative: nowhere.
     """
 
     slope: Float[Array, "n batch"]
@@ -104,6 +108,7 @@ class Look(NamedTuple):
     rows: Int32[Array, "sites batch"]
     fault: Int32[Array, " batch"]
     overlaps: Bool[Array, " batch"]
+    astray: Float[Array, " batch"]
 
 
 class Lane(NamedTuple):
@@ -114,16 +119,19 @@ class Lane(NamedTuple):
     slack: Float[Array, "*batch"]
     now: Clock
     modes: Modes
+    stride: Float[Array, "*batch"]
+    fence: Fence | None
 
     @classmethod
     def of(cls, problem: Problem, view: View) -> Lane:
         """All instances of a batch at the start of a step."""
-        return cls(problem.args, problem.begin, problem.slack, view.now, view.modes)
+        given = (problem.args, problem.begin, problem.slack)
+        return cls(*given, view.now, view.modes, view.stride, view.fence)
 
     @classmethod
     def axes(cls) -> Lane:
         """Where the batch is, for `jax.vmap`."""
-        return cls(args=0, begin=-1, slack=-1, now=-1, modes=-1)  # type: ignore[arg-type]
+        return cls(0, *[-1] * 6)  # type: ignore[arg-type]
 
 
 def look(problem: Problem, view: View, where: Where, *, switching: bool = False) -> Look:
@@ -136,16 +144,14 @@ def look(problem: Problem, view: View, where: Where, *, switching: bool = False)
         switching: whether the indicators of the switches are wanted too.
     """
     size, batch = where.y.shape
-    arriving = jnp.broadcast_to(jnp.asarray(where.arriving), (batch,))
+    where = where._replace(arriving=jnp.broadcast_to(jnp.asarray(where.arriving), (batch,)))
 
-    def one(instance: Array, lane: Lane, where: Where) -> Look:
-        track = Track(view.ring, batch, size, instance, view.last)
-        return look_one(problem.equation, track, lane, where, switching)
+    def one(ring: Ring, last: Array, lane: Lane, where: Where) -> Look:
+        return look_one(problem.equation, Track(ring, size, last), lane, where, switching)
 
-    instances = jnp.arange(batch, dtype=jnp.int32)
+    axes = (0, 0, Lane.axes(), -1)
     lanes = Lane.of(problem, view)
-    where = where._replace(arriving=arriving)
-    return jax.vmap(one, in_axes=(0, Lane.axes(), -1), out_axes=-1)(instances, lanes, where)
+    return jax.vmap(one, in_axes=axes, out_axes=-1)(view.ring, view.last, lanes, where)
 
 
 def look_one(equation: Equation, track: Track, lane: Lane, where: Where, switching: bool) -> Look:
@@ -154,7 +160,8 @@ def look_one(equation: Equation, track: Track, lane: Lane, where: Where, switchi
     def past(s: Array) -> Array:
         return equation.past(s, lane.args)
 
-    history = Recall(track, lane.now, where, past, lane.begin, lane.slack)
+    seen = (lane.slack, lane.fence, lane.stride)
+    history = Recall(track, lane.now, where, past, lane.begin, *seen)
     time, y = lane.now.whole + (where.ahead + lane.now.rest), where.y
     sides = () if equation.switches is None else (lane.modes.above,)
     slope = equation.rhs(time, y, history, lane.args, *sides).astype(y.dtype)
@@ -164,7 +171,8 @@ def look_one(equation: Equation, track: Track, lane: Lane, where: Where, switchi
     free = free_of(slope, equation.clamped)
     held = hold(slope, lane.modes, equation.clamped)
     asked, rows = _joined(history.asked, y.dtype), _joined(history.rows, jnp.int32)
-    return Look(held, free, indicators, asked, rows, history.fault, history.overlaps)
+    notes = (history.fault, history.overlaps, history.astray)
+    return Look(held, free, indicators, asked, rows, *notes)
 
 
 def _joined(parts: list[Array], dtype: Any) -> Array:

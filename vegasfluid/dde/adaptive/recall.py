@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
+from vegasfluid.dde.adaptive.breaks import Fence
 from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.ring import Piece, Track
 from vegasfluid.dde.outcome import Outcome
@@ -29,6 +31,10 @@ class Taps(NamedTuple):
 
     starts: Float[Array, "reads batch"]
     coefficients: Float[Array, "powers n reads *batch"]
+
+    def each(self, number: Any) -> Taps:
+        """Of taps with the looks in front, those of one look, or of some."""
+        return Taps(self.starts[number], self.coefficients[number])
 
 
 class Where(NamedTuple):
@@ -66,6 +72,8 @@ class Recall:
         past: the state before `begin`, shape () to shape (n,).
         begin: t0.
         slack: rounding of a time.
+        fence: between which breaks each site reads; None: it is not known.
+        stride: length of the last step.
     """
 
     def __init__(
@@ -76,11 +84,13 @@ class Recall:
         past: Callable[[Float[Array, ""]], Float[Array, " n"]],
         begin: Clock,
         slack: Float[Array, ""],
+        fence: Fence | None,
+        stride: Float[Array, ""],
     ) -> None:
         self._track, self._now, self._where = track, now, where
         self._past = jnp.vectorize(past, signature="()->(n)")
-        self._slack = slack
-        self._first = begin.since(now) + jnp.where(where.arriving, slack, -slack)
+        self._slack, self._fence, self._stride = slack, fence, stride
+        self._first = begin.since(now)
         self.asked: list[Float[Array, " _"]] = []
         """For each call, the times asked for, after `now`."""
         self.rows: list[Int32[Array, " _"]] = []
@@ -89,6 +99,8 @@ class Recall:
         """The first `Outcome` that a call met."""
         self.overlaps = jnp.zeros((), bool)
         """Whether a call asked for a time within the current step."""
+        self.astray = jnp.full((), -jnp.inf, slack.dtype)
+        """How far beyond its fence the farthest call asked; negative where none did."""
 
     def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """The state at past times, shape (n,); for an array of times, shape (..., n)."""
@@ -100,14 +112,11 @@ class Recall:
 
     def _at(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
         """The state some time after `now` (before it, where that is negative)."""
-        # Not exactly at a piece's start, which a time to be read often is but for rounding: a
-        # compiler may round `offset` in two ways, and choose two rows. On arriving at a kink its
-        # near side is read, on leaving its far side: the values are one, their derivatives two.
-        side = jnp.where(self._where.arriving, -self._slack, self._slack)
-        row = self._track.search(self._now, offset + side, self._hint(offset))
+        fenced = self._fenced(offset)
+        row = self._track.search(self._now, fenced, self._hint(offset))
         piece = self._track.piece(row)
         began = piece.start.since(self._now)
-        within = offset > self._slack
+        within = (offset > self._slack) & (fenced > 0)
         current = self._where.current
         began = jnp.where(within, current.start.since(self._now), began)
         piece = _chosen(within, current, piece)
@@ -116,10 +125,28 @@ class Recall:
             began = began + started
             piece = piece._replace(coefficients=piece.coefficients + added)
         remembered = piece.at(offset - began)
-        before = offset < self._first
-        past = self._past(self._now.whole + jnp.minimum(offset, self._first))
-        self._note(offset, row, within, before, past)
+        before = fenced < self._first
+        past = self._past(self._now.whole + jnp.where(before, offset, self._first))
+        lost = (row == self._track.oldest) & (began > fenced + 2 * self._slack) & ~before
+        self._note(offset, row, lost, within, before, past)
         return jnp.where(before[..., None], past, jnp.moveaxis(remembered, 0, -1))
+
+    def _fenced(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
+        """The time whose piece is read: not beyond the breaks that the site is between.
+
+        It is never exactly at a piece's start, which a time to be read often is but for rounding:
+        a compiler may round `offset` in two ways, and choose two rows. On arriving at a kink its
+        near side is read, on leaving its far side: the values are one, their derivatives two.
+        """
+        time = offset + jnp.where(self._where.arriving, -self._slack, self._slack)
+        if self._fence is None:
+            return time
+        first = sum(asked.size for asked in self.asked)
+        sites = slice(first, first + offset.size)
+        lower, upper = (post[sites].reshape(offset.shape) for post in self._fence)
+        beyond = jnp.max(jnp.maximum(offset - upper, lower - offset))
+        self.astray = jnp.maximum(self.astray, jax.lax.stop_gradient(beyond))
+        return jnp.clip(time, lower + self._slack, upper - self._slack)
 
     def _tap(self, offset: Float[Array, "*lags"]) -> tuple[Array, Array]:
         """The taps of this call."""
@@ -138,13 +165,13 @@ class Recall:
         nearest = self.rows[0][0] if self.rows else self._track.last
         return jnp.broadcast_to(nearest, offset.shape)
 
-    def _note(self, offset: Array, row: Array, within: Array, before: Array, past: Array) -> None:
+    def _note(
+        self, offset: Array, row: Array, lost: Array, within: Array, before: Array, past: Array
+    ) -> None:
         """Tell the solver what was asked for, and what was wrong with it."""
-        track = self._track
-        lost = (row == track.oldest) & (track.start(row).since(self._now) > offset + self._slack)
-        advance = VANISHED / track.piece(track.last).rate
+        track, advance = self._track, VANISHED * self._stride
         faults = (
-            (Outcome.HISTORY_OVERFLOW, lost & ~before),
+            (Outcome.HISTORY_OVERFLOW, lost),
             (Outcome.LAG_NEGATIVE, offset > self._where.ahead + self._slack + advance),
             (Outcome.PAST_NOT_FINITE, before & ~jnp.all(jnp.isfinite(past), axis=-1)),
         )

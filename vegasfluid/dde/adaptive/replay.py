@@ -1,4 +1,4 @@
-"""One accepted step made again, as a function that can be differentiated in reverse.
+"""One accepted step made again, as functions that can be differentiated in reverse.
 
 What was decided in the solve (the step's length, which pieces were read, which event was met) is
 taken from the tape; only values are computed anew. What is read from the ring enters by taps, so
@@ -13,80 +13,74 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
-from vegasfluid.dde.adaptive.attempt import Start, Swept, sweep
+from vegasfluid.dde.adaptive.attempt import Start, sweep
+from vegasfluid.dde.adaptive.breaks import Fence
 from vegasfluid.dde.adaptive.clamps import Modes, free_of, hold
 from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.events import mode_indicators
-from vegasfluid.dde.adaptive.landing import on_bounds, pick
+from vegasfluid.dde.adaptive.landing import on_bounds
 from vegasfluid.dde.adaptive.problem import Problem, View, look
 from vegasfluid.dde.adaptive.recall import Taps, Where
-from vegasfluid.dde.adaptive.ring import Mark, Piece, Ring, Track
+from vegasfluid.dde.adaptive.ring import Piece, Ring
 from vegasfluid.dde.adaptive.tape import Entry
 
-__all__ = ["Led", "Row", "Touched", "Values", "replay", "zero_taps"]
+__all__ = ["Begin", "Cut", "End", "Made", "Row", "cut", "make", "zero_taps"]
 
 frozen = jax.lax.stop_gradient
 
 
 class Row(NamedTuple):
-    """A row of the solve.
+    """A row of each instance.
 
     Args:
         ring: all rows.
-        number: of this one.
-        entry: what the tape has of its step.
-        following: the modes after it.
+        number: of these, shape (batch,).
+        entry: what the tape has of the step.
+        modes: after it.
+        fence: after it, as seen from there.
         piece: of the step.
-        events: whether any instance's step may have ended at an event.
     """
 
     ring: Ring
-    number: Int32[Array, ""]
+    number: Int32[Array, " batch"]
     entry: Entry
-    following: Modes
+    modes: Modes
+    fence: Fence
     piece: Piece
-    events: bool
+
+    def view(self, now: Clock) -> View:
+        """What the step saw."""
+        last = self.number - jnp.int32(1)
+        return View(self.ring, last, now, self.entry.modes, self.entry.step, self.entry.fence)
+
+    def now(self, later: Float[Array, " batch"]) -> Clock:
+        """When it starts, if that is so much later."""
+        return Clock(self.piece.start.whole + later, self.piece.start.rest)
 
 
-class Values(NamedTuple):
-    """What a step depends on.
+class Begin(NamedTuple):
+    """What a step depends on, beside the problem.
 
     Args:
         later: by how much it starts later, shape (batch,); 0.
         y: state at its start.
         slope: dy/dt there.
-        problem: arguments, bounds and end.
-        taps: for each look at the right-hand side; see `zero_taps`.
-        break_later: by how much the break that was landed on is later, shape (batch,); 0.
+        taps: of its stages.
     """
 
     later: Float[Array, " batch"]
     y: Float[Array, "n batch"]
     slope: Float[Array, "n batch"]
-    problem: Problem
     taps: Taps
-    break_later: Float[Array, " batch"]
 
 
-class Touched(NamedTuple):
-    """The rows that a step read.
-
-    Args:
-        reads: for each tap, shape (looks, reads, batch).
-        breaks: the row that starts at the break that was landed on, shape (batch,).
-    """
-
-    reads: Int32[Array, "looks reads batch"]
-    breaks: Int32[Array, " batch"]
-
-
-class Led(NamedTuple):
-    """Where a step led.
+class Made(NamedTuple):
+    """A step, whole.
 
     Args:
-        passed: time to its end, shape (batch,).
-        y: state there.
-        slope: dy/dt from there on.
+        passed: its length, shape (batch,).
+        y: state at its end.
+        slope: dy/dt there.
         coefficients: of its piece, shape (powers, n, batch).
         rate: of its piece, shape (batch,).
     """
@@ -98,89 +92,89 @@ class Led(NamedTuple):
     rate: Float[Array, " batch"]
 
 
-def zero_taps(problem: Problem, reads: int, powers: int) -> Taps:
-    """Taps of a step: a stage, then the event, then the slope after it; each for `reads` reads."""
-    looks, (n, batch) = len(problem.equation.method.times) + 2, problem.y0.shape
+class Cut(NamedTuple):
+    """What the event that a step is cut at depends on, beside the problem.
+
+    Args:
+        later: by how much the step starts later, shape (batch,); 0.
+        coefficients: of its piece, shape (powers, n, batch).
+        rate: of its piece, shape (batch,).
+        taps: of the look at the indicators, and of that after the event.
+        break_later: by how much the break that was landed on is later, shape (batch,); 0.
+    """
+
+    later: Float[Array, " batch"]
+    coefficients: Float[Array, "powers n batch"]
+    rate: Float[Array, " batch"]
+    taps: Taps
+    break_later: Float[Array, " batch"]
+
+
+class End(NamedTuple):
+    """Where an instance stands at an event.
+
+    Args:
+        passed: time since the start of the step, shape (batch,).
+        y: state.
+        slope: dy/dt from here on.
+    """
+
+    passed: Float[Array, " batch"]
+    y: Float[Array, "n batch"]
+    slope: Float[Array, "n batch"]
+
+
+def zero_taps(problem: Problem, looks: int, reads: int, powers: int) -> Taps:
+    """Taps of so many looks, each for so many reads."""
+    n, batch = problem.y0.shape
     dtype = problem.y0.dtype
     starts = jnp.zeros((looks, reads, batch), dtype)
     return Taps(starts, jnp.zeros((looks, powers, n, reads, batch), dtype))
 
 
-def replay(row: Row, values: Values) -> tuple[Led, Touched]:
+def make(
+    row: Row, problem: Problem, begin: Begin
+) -> tuple[Made, Int32[Array, "looks reads batch"]]:
     """Make the step of a row again.
 
     Returns:
-        Where it led, and what it read.
+        The step, and the rows that its stages read.
     """
-    later, y, slope, problem, taps, _ = values
-    entry, recorded = row.entry, row.piece
-    now = Clock(recorded.start.whole + later, recorded.start.rest)
-    step = jnp.where(entry.last, now.until(problem.end), entry.step)
-    mark = Mark(problem.begin, jnp.zeros_like(step))
-    view = View(row.ring, row.number - jnp.int32(1), now, entry.modes, mark)
-    reads = taps.starts.shape[1]
-    stages = [own(taps, number) for number in range(taps.starts.shape[0])]
-    hints = jnp.broadcast_to(row.number, (reads, step.shape[0]))
-    made = sweep(
-        problem,
-        view,
-        Start(y, slope, free_of(slope, problem.equation.clamped), hints, recorded),
-        step,
-        recorded,
-        stages,
-    )
+    now = row.now(begin.later)
+    step = jnp.where(row.entry.last, now.until(problem.end), row.entry.step)
+    free = free_of(begin.slope, problem.equation.clamped)
+    start = Start(begin.y, begin.slope, free, row.entry.rows, row.piece)
+    made = sweep(problem, row.view(now), start, step, row.piece, begin.taps)
+    early, last = made.touched
+    more = last.shape[0] - early.shape[1]
+    early = jnp.concatenate([early, jnp.zeros((early.shape[0], more, *step.shape), jnp.int32)], 1)
     piece, end = made.trial.piece, made.trial.end
-    plain = (step, made.trial.y, end.slope)
-    led, touched = plain, _nothing(reads, step.shape[0])
-    if row.events:
-        led, touched = _event(values, view, row, made, stages, plain)
-    rows = jnp.stack([_padded(each, reads) for each in made.touched])
-    led = Led(*led, piece.coefficients, piece.rate)
-    return led, touched._replace(reads=jnp.concatenate([rows, touched.reads]))
+    led = Made(step, made.trial.y, end.slope, piece.coefficients, piece.rate)
+    return led, jnp.concatenate([early, last[None]])
 
 
-def _nothing(reads: int, batch: int) -> Touched:
-    """No reads at an event."""
-    none = jnp.zeros(batch, jnp.int32)
-    return Touched(jnp.zeros((2, reads, batch), jnp.int32), none)
+def cut(row: Row, problem: Problem, given: Cut) -> tuple[End, Int32[Array, "two reads batch"]]:
+    """Where the step of a row is cut; without meaning where it is not.
 
-
-def own(taps: Taps, number: int) -> Taps:
-    """The taps of one look."""
-    return Taps(taps.starts[number], taps.coefficients[number])
-
-
-def _padded(rows: Array, reads: int) -> Array:
-    """Rows that were read, as many as there are taps."""
-    rest = jnp.zeros((reads - rows.shape[0], rows.shape[1]), rows.dtype)
-    return jnp.concatenate([rows, rest])
-
-
-def _event(
-    values: Values,
-    view: View,
-    row: Row,
-    made: Swept,
-    taps: list[Taps],
-    plain: tuple[Array, Array, Array],
-) -> tuple[tuple[Array, Array, Array], Touched]:
-    """The end of a step at an event: time, state and slope there; and the rows that were read."""
-    problem, entry, piece = values.problem, row.entry, made.trial.piece
-    hints, reads = made.trial.end.rows, taps[0].starts.shape[0]
-    seen_break = entry.landed.break_at - values.later + values.break_later
+    Returns:
+        Time, state and slope there, and the rows that the two looks read.
+    """
+    entry, now = row.entry, row.now(given.later)
+    view, piece = row.view(now), Piece(now, given.rate, given.coefficients)
+    seen_break = entry.landed.break_at - given.later + given.break_later
 
     def indicator(
-        ahead: Array, taps: Taps | None, given: Problem, view: View, piece: Piece
+        ahead: Array, taps: Taps | None, problem: Problem, view: View, piece: Piece
     ) -> tuple[Array, Array]:
-        where = Where(ahead, piece.at(ahead), row.piece, hints, taps=taps)
-        seen = look(given, view, where, switching=True)
-        modes = mode_indicators(given, view.modes, where.y, seen)
+        where = Where(ahead, piece.at(ahead), row.piece, entry.rows, taps=taps)
+        seen = look(problem, view, where, switching=True)
+        modes = mode_indicators(problem, view.modes, where.y, seen)
         all_of_them = jnp.concatenate([modes, seen_break - seen.asked])
         chosen = jnp.take_along_axis(all_of_them, entry.landed.first[None], axis=0)[0]
         return chosen, seen.rows
 
     at = frozen(entry.passed)
-    value, touched = indicator(at, taps[-2], problem, view, piece)
+    value, touched = indicator(at, given.taps.each(0), problem, view, piece)
 
     def in_time(ahead: Array) -> Array:
         return indicator(ahead, None, *frozen((problem, view, piece)))[0]
@@ -188,26 +182,12 @@ def _event(
     _, speed = jax.jvp(in_time, (at,), (jnp.ones_like(at),))
     moves = (jnp.abs(speed) > 0) & entry.event
     shift = jnp.where(moves, -(value - frozen(value)) / jnp.where(moves, frozen(speed), 1.0), 0.0)
-    passed = jnp.where(entry.event, at + shift, plain[0])
+    passed = at + shift
     lower, upper = jnp.split(entry.landed.reached, 2)
     y = on_bounds(problem, piece.at(passed), lower, upper)
-    free = Modes(jnp.zeros_like(row.following.held), row.following.above)
-    where = Where(passed, y, row.piece, hints, arriving=False, taps=taps[-1])
-    seen = look(problem, view._replace(modes=free), where, switching=True)
-    slope = hold(seen.slope, row.following, problem.equation.clamped)
-    chosen = pick(entry.event, (passed, y, slope), plain)
-    read = jnp.stack([_padded(touched, reads), _padded(seen.rows, reads)])
-    return chosen, Touched(read, _break_rows(problem, view, row))
-
-
-def _break_rows(problem: Problem, view: View, row: Row) -> Int32[Array, " batch"]:
-    """The rows that start at the breaks that were landed on; maybe the own of the step."""
-    n, batch = problem.y0.shape
-    at = row.entry.landed.break_at
-
-    def one(instance: Array, now: Clock, at: Array, slack: Array) -> Array:
-        track = Track(view.ring, batch, n, instance, view.last)
-        found = track.search(now, at + slack, view.last)
-        return jnp.where(at >= -slack, row.number, found)
-
-    return jax.vmap(one)(jnp.arange(batch, dtype=jnp.int32), view.now, at, problem.slack)
+    modes = Modes(jnp.zeros_like(row.modes.held), row.modes.above)
+    fence = Fence(row.fence.lower + at, row.fence.upper + at)
+    where = Where(passed, y, row.piece, touched, arriving=False, taps=given.taps.each(1))
+    seen = look(problem, view._replace(modes=modes, fence=fence), where, switching=True)
+    slope = hold(seen.slope, row.modes, problem.equation.clamped)
+    return End(passed, y, slope), jnp.stack([touched, seen.rows])

@@ -1,9 +1,9 @@
-"""The remembered past of a batch: a ring of polynomial pieces, found by when they start.
+"""The remembered past: for each instance a ring of polynomial pieces, found by when they start.
 
-A row holds one piece of every instance, side by side; row k of the solve is in place k modulo
-rows, a power of two. A piece is the dense output of one step: a polynomial in the share u of the
-step that has passed. An instance that has no new step to write writes its last piece again, so
-that all write to one place: one contiguous copy a step.
+Row k of an instance is in place k modulo rows, a power of two. A piece is the dense output of one
+step: a polynomial in the share u of the step that has passed. The starts are kept once more
+beside the pieces, and twice over: a search reads several that follow each other at once, also
+those about the seam.
 """
 
 from __future__ import annotations
@@ -16,22 +16,14 @@ from jaxtyping import Array, Float, Int32
 
 from vegasfluid.dde.adaptive.clock import Clock
 
-__all__ = ["Mark", "Piece", "Ring", "Track", "empty_ring", "horner"]
+__all__ = ["Piece", "Ring", "Track", "empty_ring", "horner", "put_rows"]
 
 Index = Int32[Array, "*lags"]
 
-
-class Mark(NamedTuple):
-    """The latest breaking point at or before a time.
-
-    Args:
-        clock: when it was.
-        level: how smooth y is there: continuous with its first `level` derivatives; a float,
-            to be kept in the ring beside the time.
-    """
-
-    clock: Clock
-    level: Float[Array, "*batch"]
+WINDOW = 8
+"""Starts that a search reads at once."""
+BEHIND = 2
+"""How many of them are of rows before its hint."""
 
 
 class Piece(NamedTuple):
@@ -67,93 +59,91 @@ def horner(
 
 
 class Ring(NamedTuple):
-    """The last rows of a batch; instance b of row k is in place (k modulo rows) * batch + b.
+    """The last rows of each instance.
 
     Args:
-        times: start in two parts, and rate, of each piece; shape (places, 3).
-        pieces: coefficients of each piece; shape (places, powers * n).
-        marks: time in two parts, and level, of the mark at each start; shape (places, 3).
+        starts: in two parts, of each piece, twice over; shape (*batch, 2 rows, 2).
+        pieces: start in two parts, rate and coefficients; shape (*batch, rows, 3 + powers * n).
     """
 
-    times: Float[Array, "places three"]
-    pieces: Float[Array, "places width"]
-    marks: Float[Array, "places three"]
+    starts: Float[Array, "*batch twice two"]
+    pieces: Float[Array, "*batch rows width"]
 
-    def write(self, row: Int32[Array, ""], piece: Piece, mark: Mark) -> Ring:
-        """The ring with the pieces of the batch in a row."""
+    @property
+    def rows(self) -> int:
+        """How many rows are kept."""
+        return self.pieces.shape[-2]
+
+    def write(self, row: Int32[Array, " batch"], piece: Piece) -> Ring:
+        """The ring of a batch with a piece of each instance in a row of its own."""
         batch = piece.rate.shape[0]
-        place = self._place(batch, jnp.int32(0), row)
-        times = jnp.stack([*piece.start, piece.rate], axis=-1)
-        marks = jnp.stack([*mark.clock, mark.level], axis=-1)
-        pieces = piece.coefficients.reshape(self.pieces.shape[1], batch).T
-        return Ring(
-            _put(self.times, times, place),
-            _put(self.pieces, pieces, place),
-            _put(self.marks, marks, place),
+        place = row & jnp.int32(self.rows - 1)
+        start = jnp.stack(piece.start, axis=-1)
+        flat = piece.coefficients.reshape(-1, batch).T
+        whole = jnp.concatenate([start, piece.rate[:, None], flat], axis=1)
+        starts = put_rows(self.starts, place, start[:, None])
+        starts = put_rows(starts, place + jnp.int32(self.rows), start[:, None])
+        return Ring(starts, put_rows(self.pieces, place, whole[:, None]))
+
+
+def put_rows(
+    table: Float[Array, "batch rows width"],
+    place: Int32[Array, " batch"],
+    values: Float[Array, "batch some width"],
+) -> Float[Array, "batch rows width"]:
+    """A table with values in some rows of each instance, from a place on."""
+    batch = table.shape[0]
+    if jax.default_backend() != "cpu":
+        zero = jnp.int32(0)
+        update = jax.lax.dynamic_update_slice
+        return jax.vmap(lambda own, new, first: update(own, new, (first, zero)))(
+            table, values, place
         )
 
-    def rows(self, batch: int) -> int:
-        """How many rows are kept."""
-        return self.times.shape[0] // batch
+    # On a CPU the scatter that comes of this takes several times as long as a loop.
+    def put(number: Array, table: Array) -> Array:
+        own = jax.lax.dynamic_slice_in_dim(values, number, 1)
+        return jax.lax.dynamic_update_slice(table, own, (number, place[number], jnp.int32(0)))
 
-    def _place(self, batch: int, instance: Int32[Array, ""], row: Index) -> Index:
-        return (row & jnp.int32(self.rows(batch) - 1)) * jnp.int32(batch) + instance
-
-
-def _put(values: Array, rows: Array, place: Int32[Array, ""]) -> Array:
-    return jax.lax.dynamic_update_slice(values, rows, (place, jnp.zeros_like(place)))
+    return jax.lax.fori_loop(jnp.int32(0), jnp.int32(batch), put, table)
 
 
 def empty_ring(rows: int, piece: Piece) -> Ring:
     """A ring of zeros for pieces of a batch like these."""
     powers, n, batch = piece.coefficients.shape
-    places, dtype = rows * batch, piece.rate.dtype
-    return Ring(
-        jnp.zeros((places, 3), dtype),
-        jnp.zeros((places, powers * n), dtype),
-        jnp.zeros((places, 3), dtype),
-    )
+    dtype = piece.rate.dtype
+    starts = jnp.zeros((batch, 2 * rows, 2), dtype)
+    return Ring(starts, jnp.zeros((batch, rows, 3 + powers * n), dtype))
 
 
 class Track(NamedTuple):
-    """The ring as one instance sees it.
+    """The ring of one instance, and its latest row.
 
     Args:
-        ring: of the whole batch.
-        batch: instances in a row.
+        ring: without a batch.
         size: components of the state.
-        instance: which of them.
         last: the latest row.
     """
 
     ring: Ring
-    batch: int
     size: int
-    instance: Int32[Array, ""]
     last: Int32[Array, ""]
 
     @property
     def oldest(self) -> Int32[Array, ""]:
         """The oldest row that is kept."""
-        return jnp.maximum(self.last - jnp.int32(self.ring.rows(self.batch) - 1), jnp.int32(0))
+        return jnp.maximum(self.last - jnp.int32(self.ring.rows - 1), jnp.int32(0))
 
     def start(self, row: Index) -> Clock:
         """When the piece in a row starts."""
-        place = self._place(row)
-        return Clock(_get(self.ring.times, place, 0), _get(self.ring.times, place, 1))
+        start = self.ring.starts.at[self._place(row)].get(mode="promise_in_bounds")
+        return Clock(start[..., 0], start[..., 1])
 
     def piece(self, row: Index) -> Piece:
         """The piece in a row."""
-        place = self._place(row)
-        times = self.ring.times.at[place].get(mode="promise_in_bounds")
-        flat = self.ring.pieces.at[place].get(mode="promise_in_bounds")
-        coefficients = jnp.moveaxis(flat, -1, 0).reshape(-1, self.size, *row.shape)
-        return Piece(Clock(times[..., 0], times[..., 1]), times[..., 2], coefficients)
-
-    def mark(self, row: Index) -> Mark:
-        """The mark at the start of the piece in a row."""
-        marks = self.ring.marks.at[self._place(row)].get(mode="promise_in_bounds")
-        return Mark(Clock(marks[..., 0], marks[..., 1]), marks[..., 2])
+        flat = self.ring.pieces.at[self._place(row)].get(mode="promise_in_bounds")
+        coefficients = jnp.moveaxis(flat[..., 3:], -1, 0).reshape(-1, self.size, *row.shape)
+        return Piece(Clock(flat[..., 0], flat[..., 1]), flat[..., 2], coefficients)
 
     def search(self, now: Clock, offset: Float[Array, "*lags"], hint: Index) -> Index:
         """The latest row that starts at or before `offset` after `now`; the oldest if none does.
@@ -161,57 +151,31 @@ class Track(NamedTuple):
         Args:
             now: a time.
             offset: time after it, negative for the past.
-            hint: rows to walk from; the nearer, the sooner found.
+            hint: rows near which to look first.
         """
         frozen, now, offset = jax.lax.stop_gradient((self, now, offset))
-        one, oldest = jnp.int32(1), self.oldest
+        oldest, last = self.oldest, self.last
 
-        def begins_later(row: Index) -> Array:
-            return frozen.start(row).since(now) > offset
+        def seen(first: Index) -> tuple[Index, Array]:
+            """The row as a window from `first` on shows it; and by how much to move that."""
+            begun = frozen._window(first).since(now) <= offset[..., None]
+            known = first[..., None] + jnp.arange(WINDOW, dtype=jnp.int32) <= last
+            count = jnp.sum(begun & known, axis=-1, dtype=jnp.int32)
+            row = first + count - jnp.int32(1)
+            back = (count == 0) & (first > oldest)
+            on = (count == WINDOW) & (row < last)
+            shift = jnp.int32(WINDOW - 1)
+            return row, on.astype(jnp.int32) * shift - back.astype(jnp.int32) * shift
 
-        def move(row: Index) -> Index:
-            """Where to walk from a row: a row back, a row on, or 0: found."""
-            back = (row > oldest) & begins_later(row)
-            on = (row < self.last) & ~begins_later(jnp.minimum(row + one, self.last))
-            return jnp.where(back, -one, on.astype(jnp.int32))
+        def go_on(state: tuple[Index, Index, Index]) -> tuple[Index, Index, Index]:
+            first, _, shift = state
+            first = jnp.maximum(first + shift, oldest)
+            return (first, *seen(first))
 
-        def walk(state: tuple[Index, Index]) -> tuple[Index, Index]:
-            row = state[0] + state[1]
-            return row, move(row)
-
-        row = jnp.clip(hint, oldest, self.last)
-        begin = (row, move(row))
-        return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), walk, begin)[0]
-
-    def first_mark(
-        self, now: Clock, after: Float[Array, "*lags"], until: Float[Array, "*lags"], hint: Index
-    ) -> Index:
-        """The first row, starting between two times, whose mark is after the first of them.
-
-        Args:
-            now: a time.
-            after: time after it, negative for the past.
-            until: likewise.
-            hint: rows to walk from.
-
-        Returns:
-            That row, or the latest that starts before `until`.
-        """
-        frozen, now, after, until = jax.lax.stop_gradient((self, now, after, until))
-        one = jnp.int32(1)
-
-        def on(row: Index) -> Array:
-            marked = frozen.mark(row).clock.since(now) > after
-            next_one = jnp.minimum(row + one, self.last)
-            ends = (row >= self.last) | (frozen.start(next_one).since(now) > until)
-            return ~marked & ~ends
-
-        def walk(state: tuple[Index, Array]) -> tuple[Index, Array]:
-            row = state[0] + state[1].astype(jnp.int32)
-            return row, on(row)
-
-        row = self.search(now, after, hint)
-        return jax.lax.while_loop(lambda state: jnp.any(state[1]), walk, (row, on(row)))[0]
+        first = jnp.clip(hint - jnp.int32(BEHIND), oldest, last)
+        begin = (first, *seen(first))
+        _, row, _ = jax.lax.while_loop(lambda state: jnp.any(state[2] != 0), go_on, begin)
+        return jnp.maximum(row, oldest)
 
     def bisect(self, now: Clock, offset: Float[Array, "*lags"]) -> Index:
         """As `search`, for times that are far from each other."""
@@ -226,13 +190,18 @@ class Track(NamedTuple):
 
         low = jnp.broadcast_to(self.oldest, offset.shape)
         high = jnp.broadcast_to(self.last, offset.shape)
-        times = self.ring.rows(self.batch).bit_length()
+        times = self.ring.rows.bit_length()
         return jax.lax.fori_loop(0, times, halve, (low, high))[0]
 
+    def _window(self, first: Index) -> Clock:
+        """The starts of some rows from `first` on; shape (*lags, window)."""
+
+        def one(first: Array) -> Array:
+            place = (first & jnp.int32(self.ring.rows - 1), jnp.int32(0))
+            return jax.lax.dynamic_slice(self.ring.starts, place, (WINDOW, 2))
+
+        flat = jax.vmap(one)(first.reshape(-1)).reshape(*first.shape, WINDOW, 2)
+        return Clock(flat[..., 0], flat[..., 1])
+
     def _place(self, row: Index) -> Index:
-        mask = jnp.int32(self.ring.rows(self.batch) - 1)
-        return (row & mask) * jnp.int32(self.batch) + self.instance
-
-
-def _get(values: Array, place: Index, column: int) -> Array:
-    return values.at[place, column].get(mode="promise_in_bounds")
+        return row & jnp.int32(self.ring.rows - 1)

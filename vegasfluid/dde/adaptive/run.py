@@ -51,7 +51,7 @@ def run(
         end = read_off(problem, taped(problem, control, limits._replace(taped=True)), times)
     else:
         end = integrate(problem, control, limits, times)
-    curve = Pieces.of(problem, end.ring, end.row, end.node.clock) if saveat.dense else None
+    curve = pieces_of(problem, end) if saveat.dense else None
     ts, ys = _saved(saveat, numbers, args, end, times, setup.max_steps)
     fine = end.outcome == jnp.int32(Outcome.SUCCESS)
     stats = {"steps": end.steps, "rejected": end.rejected, "events": end.landed}
@@ -63,8 +63,14 @@ def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
     """The end of a solve with the states at the save times, read off all its pieces at once."""
     if not times.shape[0]:
         return end
-    curve = Pieces.of(problem, end.ring, end.row, end.node.clock)
-    return end._replace(saved=Saved(curve.evaluate(times), end.saved.next))
+    ys = pieces_of(problem, end).evaluate(times)
+    return end._replace(saved=Saved(ys, end.saved.next))
+
+
+def pieces_of(problem: Problem, end: State) -> Pieces:
+    """All pieces of a solve whose ring holds them."""
+    node = end.node
+    return Pieces(end.ring, end.row, problem.begin, node.clock, node.y.T, problem.slack)
 
 
 def pose(setup: Setup, numbers: Numbers, args: PyTree, switches: int) -> Problem:
@@ -143,21 +149,16 @@ def _saved(
 
 def _steps(end: State, every: int, limit: int) -> tuple[Array, Array]:
     """The ends of every so many accepted steps; then nan, up to the largest number of steps."""
-    batch, size = end.node.y.shape[1], end.node.y.shape[0]
-    kept = end.ring.rows(batch)
-    times = end.ring.times.reshape(kept, batch, 3)
-    states = end.ring.pieces.reshape(kept, batch, -1, size)[:, :, 0]
-    starts = times[..., 0] + times[..., 1]
-    rows = jnp.arange(kept, dtype=jnp.int32)[:, None]
-    # An instance that waited has its last piece again; a row counts if its start is a new one.
-    fresh = (starts > jnp.roll(starts, 1, axis=0)) & (rows <= end.row) & (rows > jnp.int32(1))
-    order = jnp.argsort(~fresh, axis=0, stable=True)
-    count = jnp.sum(fresh, axis=0, dtype=jnp.int32)
-    ordered = jnp.take_along_axis(starts, order, axis=0)
-    reached = jnp.take_along_axis(states, order[..., None], axis=0)
-    here, clock = rows == count, end.node.clock.plain()
-    ordered = jnp.where(rows < count, ordered, jnp.where(here, clock, jnp.nan))
-    last = jnp.where(here[..., None], end.node.y.T, jnp.nan)
-    reached = jnp.where((rows < count)[..., None], reached, last)
-    chosen = slice(every - 1, limit, every)
-    return ordered[chosen].T, jnp.moveaxis(reached[chosen], 1, 0)
+    pieces, size = end.ring.pieces, end.node.y.shape[0]
+    # Row 1 is the first step's; where it starts is not one of the ends, where the last ends is.
+    rows = jnp.arange(2, pieces.shape[1] + 2, dtype=jnp.int32)[:limit]
+    known, last = rows <= end.row[:, None], rows == end.row[:, None] + 1
+    rows = jnp.minimum(rows, jnp.int32(pieces.shape[1] - 1))
+    times = pieces[:, rows, 0] + pieces[:, rows, 1]
+    states = pieces[:, rows, 3 : 3 + size]
+    arrived, moved = end.node.clock.plain()[:, None], end.row[:, None] > 0
+    times = jnp.where(known, times, jnp.where(last & moved, arrived, jnp.nan))
+    final = jnp.where((last & moved)[..., None], end.node.y.T[:, None], jnp.nan)
+    states = jnp.where(known[..., None], states, final)
+    chosen = slice(every - 1, None, every)
+    return times[:, chosen], states[:, chosen]

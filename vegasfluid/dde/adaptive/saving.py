@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int32
 
 from vegasfluid.dde.adaptive.clock import Clock
 from vegasfluid.dde.adaptive.problem import Problem
-from vegasfluid.dde.adaptive.ring import Ring, Track
+from vegasfluid.dde.adaptive.ring import Ring, Track, put_rows
 
 __all__ = ["Saved", "empty_saved", "evaluate", "save_passed"]
 
@@ -64,7 +64,7 @@ def save_passed(
     saved: Saved,
     times: Float[Array, " m"],
     ring: Ring,
-    last: Int32[Array, ""],
+    last: Int32[Array, " batch"],
     now: Clock,
     scheduled: Bool[Array, ""],
 ) -> Saved:
@@ -75,21 +75,21 @@ def save_passed(
         saved: so far.
         times: rising.
         ring: the pieces up to row `last`.
-        last: the latest row.
+        last: the latest row of each instance.
         now: where each instance stands: at the end of its latest piece.
         scheduled: whether to do so at all.
     """
-    count, (size, batch) = times.shape[0], problem.y0.shape
+    count, size = times.shape[0], problem.y0.shape[0]
     if not count:
         return saved
-    instances = jnp.arange(batch, dtype=jnp.int32)
 
-    def block(instance: Array, first: Array, now: Clock, slack: Array) -> tuple[Array, Array]:
+    def block(
+        ring: Ring, last: Array, first: Array, now: Clock, slack: Array
+    ) -> tuple[Array, Array]:
         numbers = first + jnp.arange(BLOCK, dtype=jnp.int32)
         wanted = times.at[jnp.minimum(numbers, count - 1)].get(mode="promise_in_bounds")
         passed = (numbers < count) & (now.until(wanted) <= slack)
-        track = Track(ring, batch, size, instance, last)
-        ys = evaluate(track, now, slack, wanted)
+        ys = evaluate(Track(ring, size, last), now, slack, wanted)
         ys = jnp.where(passed[:, None], ys, jnp.nan)
         return ys, jnp.sum(passed, dtype=jnp.int32)
 
@@ -98,13 +98,7 @@ def save_passed(
 
     def note(state: tuple[Saved, Array]) -> tuple[Saved, Array]:
         ys, first = state[0]
-        blocks, passed = jax.vmap(block)(instances, first, now, problem.slack)
-
-        def put(instance: Array, ys: Array) -> Array:
-            place = (instance, first[instance], jnp.int32(0))
-            return jax.lax.dynamic_update_slice(ys, blocks[instance][None], place)
-
-        ys = jax.lax.fori_loop(jnp.int32(0), jnp.int32(batch), put, ys)
-        return Saved(ys, first + passed), jnp.any(passed == BLOCK)
+        blocks, passed = jax.vmap(block)(ring, last, first, now, problem.slack)
+        return Saved(put_rows(ys, first, blocks), first + passed), jnp.any(passed == BLOCK)
 
     return jax.lax.while_loop(due, note, (saved, scheduled))[0]

@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
+from vegasfluid.dde.adaptive.breaks import Fence
 from vegasfluid.dde.adaptive.clamps import Modes
 from vegasfluid.dde.adaptive.landing import Landed
-from vegasfluid.dde.adaptive.problem import Problem
+from vegasfluid.dde.adaptive.ring import put_rows
 
 __all__ = ["Entry", "Tape", "empty_tape"]
 
@@ -21,48 +22,59 @@ class Entry(NamedTuple):
     Args:
         step: length of the attempt, shape (batch,).
         last: whether it was as long as to end at t1.
-        moved: whether the instance moved on; else its piece is that of the row before.
         modes: in which the step was made.
+        fence: between which breaks it read the past.
+        rows: near which it read it, shape (sites, batch).
         event: whether it was cut at an event.
         passed: how far it led.
         landed: on which event.
     """
 
-    step: Float[Array, "*batch"]
-    last: Bool[Array, "*batch"]
-    moved: Bool[Array, "*batch"]
+    step: Float[Array, " batch"]
+    last: Bool[Array, " batch"]
     modes: Modes
-    event: Bool[Array, "*batch"]
-    passed: Float[Array, "*batch"]
+    fence: Fence
+    rows: Int32[Array, "sites batch"]
+    event: Bool[Array, " batch"]
+    passed: Float[Array, " batch"]
     landed: Landed
 
 
 class Tape(NamedTuple):
-    """The entries of all rows: as an `Entry`, each array with the rows in front."""
+    """The entries of all rows, each flattened to floats.
 
-    entries: Entry
+    Args:
+        table: shape (batch, rows, width).
+    """
 
-    def write(self, row: Int32[Array, ""], entry: Entry) -> Tape:
-        """The tape with an entry in a row."""
+    table: Float[Array, "batch rows width"]
 
-        def put(rows: Array, value: Array) -> Array:
-            place = (row,) + (jnp.zeros_like(row),) * value.ndim
-            return jax.lax.dynamic_update_slice(rows, value[None], place)
+    def write(self, row: Int32[Array, " batch"], entry: Entry) -> Tape:
+        """The tape with an entry of each instance in a row of its own."""
+        flat = [_wide(leaf, self.table.dtype) for leaf in jax.tree.leaves(entry)]
+        return Tape(put_rows(self.table, row, jnp.concatenate(flat).T[:, None]))
 
-        return Tape(jax.tree.map(put, self.entries, entry))
+    def read(self, row: Int32[Array, " batch"], like: Entry) -> Entry:
+        """The entries of some rows; shaped as another entry."""
+        instances = jnp.arange(row.shape[0], dtype=jnp.int32)
+        flat = self.table.at[instances, row].get(mode="promise_in_bounds").T
+        leaves, structure = jax.tree.flatten(like)
+        found, first = [], 0
+        for leaf in leaves:
+            size = leaf.size // row.shape[0]
+            found.append(flat[first : first + size].reshape(leaf.shape).astype(leaf.dtype))
+            first += size
+        return jax.tree.unflatten(structure, found)
 
-    def read(self, row: Int32[Array, ""]) -> Entry:
-        """The entry of a row."""
-        return jax.tree.map(lambda rows: rows[row], self.entries)
+
+def empty_tape(rows: int, like: Entry) -> Tape:
+    """A tape of so many rows for entries like this."""
+    leaves = jax.tree.leaves(like)
+    batch = like.step.shape[0]
+    width = sum(leaf.size // batch for leaf in leaves)
+    return Tape(jnp.zeros((batch, rows, width), like.step.dtype))
 
 
-def empty_tape(problem: Problem, rows: int, modes: Modes) -> Tape:
-    """A tape of so many rows, nobody moving."""
-    zero = jnp.zeros(problem.y0.shape[1], problem.y0.dtype)
-    no = jnp.zeros(zero.shape, bool)
-    entry = Entry(zero, no, no, modes, no, zero, Landed.nothing(problem))
-
-    def rows_of(value: Any) -> Array:
-        return jnp.zeros((rows, *value.shape), value.dtype)
-
-    return Tape(jax.tree.map(rows_of, entry))
+def _wide(leaf: Array, dtype: Any) -> Float[Array, "some batch"]:
+    """A leaf as floats; row numbers are far below those that a float32 cannot tell apart."""
+    return leaf.reshape(-1, leaf.shape[-1]).astype(dtype)
