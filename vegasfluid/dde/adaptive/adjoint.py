@@ -67,6 +67,8 @@ class Cotangents(NamedTuple):
     Args:
         row: the row of each instance whose step is next; 0: it has arrived.
         pieces: of the rows' pieces, laid out as in the ring.
+        own: of the pieces of `row`, shape (width, batch): were they read when they are needed,
+            when others are about to change, XLA would copy all of them.
         clock: of the time at the end of the row's step, shape (batch,).
         y: of the state there.
         slope: of the slope there.
@@ -75,6 +77,7 @@ class Cotangents(NamedTuple):
 
     row: Int32[Array, " batch"]
     pieces: Float[Array, "batch rows width"]
+    own: Float[Array, "width batch"]
     clock: Float[Array, " batch"]
     y: Float[Array, "n batch"]
     slope: Float[Array, "n batch"]
@@ -96,9 +99,11 @@ def _cotangents(problem: Problem, end: State, given: State) -> Cotangents:
         return jnp.zeros_like(value) if cotangent is None else cotangent
 
     inputs = jax.tree.map(jnp.zeros_like, eqx.filter(problem, eqx.is_inexact_array))
+    pieces = of(end.ring.pieces, given.ring.pieces)
     return Cotangents(
         row=end.row,
-        pieces=of(end.ring.pieces, given.ring.pieces),
+        pieces=pieces,
+        own=_row_of(pieces, end.row),
         clock=of(end.node.clock.whole, given.node.clock.whole),
         y=of(end.node.y, given.node.y),
         slope=of(end.node.slope, given.node.slope),
@@ -138,7 +143,7 @@ def _back(problem: Problem, end: State, state: Cotangents) -> Cotangents:
     """The cotangents before the steps of the rows that are next."""
     row, active = _row(problem, end, state.row), state.row > 0
     n, batch = problem.y0.shape
-    flat = jnp.where(active, _row_of(state.pieces, state.row), 0.0)
+    flat = jnp.where(active, state.own, 0.0)
     own = Own(flat[0], flat[2], flat[3:].reshape(-1, n, batch))
     arrival = End(state.clock, state.y, state.slope)
     arrival = jax.tree.map(lambda leaf: jnp.where(active, leaf, 0.0), arrival)
@@ -152,12 +157,14 @@ def _back(problem: Problem, end: State, state: Cotangents) -> Cotangents:
     inputs, begin, shares = _before_step(problem, row, out)
     clock = begin.later + at_event.later + own.starts + at_event.shares.here + shares.here
     pieces = _handed(_handed(state.pieces, at_event.shares), shares)
-    to_break = _row_of(pieces, at_event.break_row).at[0].add(at_event.break_share)
-    pieces = put_rows(pieces, at_event.break_row, to_break.T[:, None])
+    to_break = jnp.zeros_like(flat).at[0].set(at_event.break_share)
+    pieces = _given(pieces, at_event.break_row, to_break)
     total = _only(jax.tree.map(jnp.add, inputs, at_event.inputs), active)
+    before = state.row - active.astype(jnp.int32)
     return Cotangents(
-        row=state.row - active.astype(jnp.int32),
+        row=before,
         pieces=pieces,
+        own=_row_of(pieces, before),
         clock=state.clock + jnp.where(active, clock, 0.0),
         y=jnp.where(active, begin.y, state.y),
         slope=jnp.where(active, begin.slope, state.slope),
@@ -292,10 +299,14 @@ def _handed(pieces: Array, shares: Shares) -> Array:
     rows = shares.rows.reshape(looks * reads, batch)
 
     def give(number: Array, pieces: Array) -> Array:
-        row = rows[number]
-        return put_rows(pieces, row, (_row_of(pieces, row) + given[number]).T[:, None])
+        return _given(pieces, rows[number], given[number])
 
     return jax.lax.fori_loop(jnp.int32(0), jnp.int32(looks * reads), give, pieces)
+
+
+def _given(pieces: Array, row: Int32[Array, " batch"], more: Float[Array, "width batch"]) -> Array:
+    """The rows' cotangents with something added to one of each instance."""
+    return put_rows(pieces, row, (_row_of(pieces, row) + more).T[:, None])
 
 
 def _only(inputs: Any, which: Bool[Array, " batch"]) -> Any:
@@ -316,7 +327,7 @@ def _to_start(problem: Problem, end: State, state: Cotangents) -> Problem:
     n, batch = problem.y0.shape
     none = jnp.zeros_like(problem.end)
     row = _row(problem, end, jnp.minimum(jnp.int32(1), end.row))
-    own = _row_of(state.pieces, jnp.zeros(batch, jnp.int32))
+    own = state.own
     first = own[3:].reshape(-1, n, batch)
 
     def slope(later: Array, y: Array, inputs: Any) -> Array:

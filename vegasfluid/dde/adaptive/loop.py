@@ -35,8 +35,6 @@ NEARLY = 0.95
 """A step as long as its shortest lag reads within itself if the lag shrinks meanwhile."""
 GONE = 1e-4
 """Lags shorter than this share of the whole time have all but vanished."""
-ROWS_A_BREAK = 4
-"""For so many rows one breaking point is kept."""
 STILL = 16
 """Events in a row at one time beyond which clamps and switches chatter."""
 
@@ -45,13 +43,15 @@ class Limits(NamedTuple):
     """Static bounds of a solve.
 
     Args:
-        rows: pieces that the ring keeps, a power of two.
+        rows: pieces that the ring keeps; a power of two, or more than there can be steps.
+        breaks: breaking points that are kept, a power of two.
         max_steps: attempted steps.
         meter: shows how far the batch has come.
         taped: whether to note what a reverse solve needs.
     """
 
     rows: int
+    breaks: int
     max_steps: int
     meter: diffrax.AbstractProgressMeter
     taped: bool = False
@@ -150,7 +150,7 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
         problem, View(ring, row, problem.begin, no_modes(problem), zero), empty
     )
     view = View(ring, row, problem.begin, modes, zero)
-    breaks = empty_breaks(_places(limits.rows), problem.begin, _smoothness(problem))
+    breaks = empty_breaks(limits.breaks, problem.begin, _smoothness(problem))
     nowhere = jnp.zeros(seen.asked.shape, jnp.int32)
     gates = gates_of(breaks, nowhere, problem.begin, seen.asked, 2 * problem.slack)
     indicators = mode_indicators(problem, modes, problem.y0, seen)
@@ -185,11 +185,6 @@ def blank_entry(problem: Problem, node: Node) -> Entry:
     zero, fence = jnp.zeros_like(problem.end), node.begun.gates.fence(node.clock)
     no, nothing = zero > 0, Landed.nothing(problem)
     return Entry(zero, no, node.modes, fence, node.begun.asked.rows, no, zero, nothing)
-
-
-def _places(rows: int) -> int:
-    """Breaks that are kept beside so many rows."""
-    return max(rows // ROWS_A_BREAK, 1)
 
 
 def _smoothness(problem: Problem) -> Float[Array, " batch"]:

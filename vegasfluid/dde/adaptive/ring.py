@@ -1,6 +1,7 @@
 """The remembered past: for each instance a ring of polynomial pieces, found by when they start.
 
-Row k of an instance is in place k modulo rows, a power of two. A piece is the dense output of one
+Row k of an instance is in place k modulo rows, a power of two; or in place k, if there are at
+least as many rows as are ever written. A piece is the dense output of one
 step: a polynomial in the share u of the step that has passed. The starts are kept once more
 beside the pieces, and twice over: a search reads several that follow each other at once, also
 those about the seam.
@@ -74,10 +75,14 @@ class Ring(NamedTuple):
         """How many rows are kept."""
         return self.pieces.shape[-2]
 
+    def place(self, row: Index) -> Index:
+        """Where a row is."""
+        return row & jnp.int32((1 << (self.rows - 1).bit_length()) - 1)
+
     def write(self, row: Int32[Array, " batch"], piece: Piece) -> Ring:
         """The ring of a batch with a piece of each instance in a row of its own."""
         batch = piece.rate.shape[0]
-        place = row & jnp.int32(self.rows - 1)
+        place = self.place(row)
         start = jnp.stack(piece.start, axis=-1)
         flat = piece.coefficients.reshape(-1, batch).T
         whole = jnp.concatenate([start, piece.rate[:, None], flat], axis=1)
@@ -136,12 +141,12 @@ class Track(NamedTuple):
 
     def start(self, row: Index) -> Clock:
         """When the piece in a row starts."""
-        start = self.ring.starts.at[self._place(row)].get(mode="promise_in_bounds")
+        start = self.ring.starts.at[self.ring.place(row)].get(mode="promise_in_bounds")
         return Clock(start[..., 0], start[..., 1])
 
     def piece(self, row: Index) -> Piece:
         """The piece in a row."""
-        flat = self.ring.pieces.at[self._place(row)].get(mode="promise_in_bounds")
+        flat = self.ring.pieces.at[self.ring.place(row)].get(mode="promise_in_bounds")
         coefficients = jnp.moveaxis(flat[..., 3:], -1, 0).reshape(-1, self.size, *row.shape)
         return Piece(Clock(flat[..., 0], flat[..., 1]), flat[..., 2], coefficients)
 
@@ -197,11 +202,8 @@ class Track(NamedTuple):
         """The starts of some rows from `first` on; shape (*lags, window)."""
 
         def one(first: Array) -> Array:
-            place = (first & jnp.int32(self.ring.rows - 1), jnp.int32(0))
+            place = (self.ring.place(first), jnp.int32(0))
             return jax.lax.dynamic_slice(self.ring.starts, place, (WINDOW, 2))
 
         flat = jax.vmap(one)(first.reshape(-1)).reshape(*first.shape, WINDOW, 2)
         return Clock(flat[..., 0], flat[..., 1])
-
-    def _place(self, row: Index) -> Index:
-        return row & jnp.int32(self.ring.rows - 1)

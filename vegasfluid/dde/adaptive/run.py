@@ -25,6 +25,9 @@ from vegasfluid.errors import InvalidInput
 
 __all__ = ["run"]
 
+ROWS_A_BREAK = 4
+"""For so many rows of the history one breaking point is kept."""
+
 
 def run(
     setup: Setup, saveat: diffrax.SaveAt, numbers: Numbers, args: PyTree, switches: int
@@ -44,8 +47,10 @@ def run(
     control = Control(controller, numbers.dt0, problem.equation.method.order)
     steps = saveat.subs is not None and saveat.subs.steps
     whole = saveat.dense or steps or setup.reverse
-    rows = _power_of_two(setup.max_steps + 2 if whole else setup.rows)
-    limits = Limits(rows, setup.max_steps, setup.meter)
+    rows = _power_of_two(setup.rows)
+    breaks = max(rows // ROWS_A_BREAK, 1)
+    rows = setup.max_steps + 2 if whole else rows
+    limits = Limits(rows, breaks, setup.max_steps, setup.meter)
     times = save_times(saveat, numbers)
     if setup.reverse:
         end = read_off(problem, taped(problem, control, limits._replace(taped=True)), times)
