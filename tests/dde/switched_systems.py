@@ -332,21 +332,26 @@ LINK = 155e6 / 8 / 1500
 
 
 def reno_vegas(t, y, history, args, above):
-    """25 windows of Reno, 25 of Vegas, the queue, its average; RED is not gentle."""
-    windows, waiting = y[:QUEUE], y[QUEUE] / args.capacity
+    """25 windows of Reno, 25 of Vegas, the queue, its average; RED is not gentle.
+
+    Written without slices and `concatenate`: XLA then makes one loop of it, several at a time.
+    """
+    place = np.arange(QUEUE + 2)
+    waiting = y[QUEUE] / args.capacity
     rtt = args.propagation + waiting
     old = history(t - rtt)
     ramp = args.max_prob * (old[AVERAGE] - args.min_thresh) / (args.max_thresh - args.min_thresh)
     drop = jnp.where(above[0], jnp.where(above[1], args.max_prob, ramp), 0.0)
     losses = drop / (2 * (args.propagation + old[QUEUE] / args.capacity))
-    queued = windows[RENOS:] * waiting / rtt
+    queued = y * (waiting / rtt)
     vegas = jax.nn.sigmoid((args.alpha - queued) / args.width) - jax.nn.sigmoid(
         (queued - args.beta) / args.width
     )
-    growth = jnp.concatenate([jnp.ones_like(windows[:RENOS]), vegas]) / rtt
-    filling = jnp.sum(windows) / rtt - args.capacity
+    growth = jnp.where(place < RENOS, 1.0, vegas) / rtt
+    filling = jnp.sum(jnp.where(place < QUEUE, y, 0.0)) / rtt - args.capacity
     averaging = args.averaging * (y[QUEUE] - y[AVERAGE])
-    return jnp.concatenate([growth - windows * old[:QUEUE] * losses, stack(filling, averaging)])
+    queues = jnp.where(place == QUEUE, filling, averaging)
+    return jnp.where(place < QUEUE, growth - y * old * losses, queues)
 
 
 def reno_vegas_switches(t, y, history, args):

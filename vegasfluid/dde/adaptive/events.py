@@ -30,6 +30,9 @@ NOTICED = 1e-9
 STEADY = 1e-6
 """A root that will move by less than this share of the step has been found: its last move leaves
 an error that is smaller by orders of magnitude."""
+SWINGS = 2.0
+"""An indicator that is as far from zero as this many times its change, in this step and in the one
+before, is not looked at within the step."""
 SIMULTANEOUS = 1e-7
 """Indicators this near zero at an event, as a share of their change, have changed with it."""
 
@@ -52,11 +55,13 @@ class Begun(NamedTuple):
     Args:
         asked: past times that the right-hand side asked for.
         indicators: of clamps and switches, shape (indicators, batch).
+        changes: by how much they changed in the step before; infinite after an event.
         gates: where the asked times are among the breaks.
     """
 
     asked: Asked
     indicators: Float[Array, "indicators batch"]
+    changes: Float[Array, "indicators batch"]
     gates: Gates
 
 
@@ -145,8 +150,28 @@ def crossing(
     before = jnp.concatenate([begun.indicators, met.lags(start)]) / scale
     after = jnp.concatenate([modes, met.lags(end)]) / scale
     met = met._replace(wanted=wanted, scale=scale, at_start=before, at_end=after)
-    half = _indicators(problem, view, trial, met, step / 2) if modes.shape[0] else None
-    return met._replace(at_half=half)
+    return met._replace(at_half=_half_way(problem, view, begun, trial, met, step))
+
+
+def _half_way(
+    problem: Problem, view: View, begun: Begun, trial: Trial, met: Crossing, step: Array
+) -> Float[Array, "indicators batch"] | None:
+    """The indicators half way; where none can have turned by then, thought to run straight."""
+    kinds = met.kinds()
+    if not kinds:
+        return None
+    frozen = jax.lax.stop_gradient((problem, view, trial, met, step / 2))
+    met = frozen[3]
+    start, end = met.at_start[:kinds] * met.scale[:kinds], met.at_end[:kinds] * met.scale[:kinds]
+    swing = jnp.maximum(jnp.abs(end - start), jax.lax.stop_gradient(begun.changes))
+    near = jnp.any(jnp.minimum(start, end) < SWINGS * swing)
+
+    # Not `lax.cond`: XLA would hand its branches a copy of the ring, and a loop it does not.
+    def seen(_: Any) -> tuple[Array, Array]:
+        return _indicators(*frozen), jnp.zeros((), bool)
+
+    straight = (met.at_start + met.at_end) / 2
+    return jax.lax.while_loop(lambda state: state[1], seen, (straight, near))[0]
 
 
 def _indicators(

@@ -119,7 +119,6 @@ class Passage(NamedTuple):
         step: its length, shape (batch,).
         keep: whether its error is small enough, shape (batch,).
         node: where it started.
-        breaks: so far.
         deepest: breaks at which y has more continuous derivatives than this are passed over.
     """
 
@@ -127,11 +126,10 @@ class Passage(NamedTuple):
     step: Float[Array, " batch"]
     keep: Bool[Array, " batch"]
     node: Node
-    breaks: Breaks
     deepest: float
 
 
-def move(problem: Problem, view: View, passage: Passage, met: Crossing) -> Move:
+def move(problem: Problem, view: View, passage: Passage, met: Crossing, breaks: Breaks) -> Move:
     """Where an attempt leads.
 
     Args:
@@ -139,15 +137,17 @@ def move(problem: Problem, view: View, passage: Passage, met: Crossing) -> Move:
         view: what the step saw.
         passage: how it came out.
         met: what it passed.
+        breaks: so far.
     """
     trial, step, keep, node = passage.trial, passage.step, passage.keep, passage.node
     end = trial.end
     indicators = mode_indicators(problem, view.modes, trial.y, end)
-    begun = Begun(Asked(end.asked - step, end.rows), indicators, node.begun.gates)
+    changes = jnp.abs(indicators - node.begun.indicators)
+    begun = Begun(Asked(end.asked - step, end.rows), indicators, changes, node.begun.gates)
     plain = Node(view.now.after(step), trial.y, end.slope, end.free, begun, view.modes)
     none, nobody = jnp.zeros_like(step), jnp.zeros(step.shape, bool)
     nothing = Landed.nothing(problem)
-    through = Move(keep, plain, step, none, nobody, nothing, passage.breaks)
+    through = Move(keep, plain, step, none, nobody, nothing, breaks)
     if not met.wanted.shape[0]:
         return through
     far = jnp.maximum(ASTRAY * step, 4 * problem.slack)
@@ -203,7 +203,8 @@ def _to_event(problem: Problem, view: View, passage: Passage, met: Crossing, thr
     doubtful = met.found & (landing.ahead <= 0) & (step > 64 * problem.slack)
     event = met.found & ~doubtful
     passed = jnp.where(event, landing.ahead, step)
-    node, breaks = _event_node(problem, view, passage, met, landing, passed, event)
+    at = (passed, event, through.breaks)
+    node, breaks = _event_node(problem, view, passage, met, landing, *at)
     return Move(
         keep=through.keep & ~doubtful,
         node=pick(event, node, through.node),
@@ -223,10 +224,11 @@ def _event_node(
     landing: Landing,
     passed: Float[Array, " batch"],
     event: Bool[Array, " batch"],
+    breaks: Breaks,
 ) -> tuple[Node, Breaks]:
     """Where an instance stands that landed on an event: modes changed, slope evaluated anew."""
     equation, clamps = problem.equation, len(problem.equation.clamped)
-    trial, breaks = passage.trial, passage.breaks
+    trial = passage.trial
     lower, upper, flips = jnp.split(landing.which[: met.kinds()], [clamps, 2 * clamps])
     crossed = landing.which[met.kinds() :].astype(jnp.int32)
     gates = passage.node.begun.gates
@@ -251,7 +253,8 @@ def _event_node(
     asked = Asked(seen.asked - passed, seen.rows)
     near = 2 * problem.slack + NOTICED * passed
     gates = gates_of(breaks, gates.passed, clock, asked.times, near)
-    begun = Begun(asked, mode_indicators(problem, modes, y, seen), gates)
+    indicators = mode_indicators(problem, modes, y, seen)
+    begun = Begun(asked, indicators, jnp.full_like(indicators, jnp.inf), gates)
     slope = hold(seen.slope, modes, equation.clamped)
     return Node(clock, y, slope, seen.free, begun, modes), breaks
 
