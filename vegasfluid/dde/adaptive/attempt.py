@@ -85,6 +85,24 @@ class Swept(NamedTuple):
     touched: tuple[Int32[Array, "stages reads batch"], Int32[Array, "sites batch"]]
 
 
+class Notes(NamedTuple):
+    """What all stages but the last saw, the first of them at the step's start.
+
+    Args:
+        slopes: dy/dt.
+        frees: dy/dt of the clamped components, were they free.
+        fault: the first `Outcome` met, shape (batch,).
+        overlaps: whether any asked for a time within the step, shape (batch,).
+        astray: how far beyond its fence any asked for the past, shape (batch,).
+    """
+
+    slopes: list[Float[Array, "n batch"]]
+    frees: list[Float[Array, "clamps batch"]]
+    fault: Int32[Array, " batch"]
+    overlaps: Bool[Array, " batch"]
+    astray: Float[Array, " batch"]
+
+
 def attempt(
     problem: Problem,
     view: View,
@@ -144,7 +162,10 @@ def sweep(
     """
     method, y = problem.equation.method, start.y
     early, last = (None, None) if taps is None else (taps.each(slice(0, -1)), taps.each(-1))
-    found, rows, touched = _stages(problem, view, start, step, current, early)
+    if early is None:
+        found, rows, touched = _stages(problem, view, start, step, current)
+    else:
+        found, rows, touched = _rolled_stages(problem, view, start, step, current, early)
     slopes, frees, fault, overlaps, astray = found
     state = free = y + step * _weighted(method.stages[-1], slopes)
     if problem.equation.project is not None:
@@ -171,13 +192,34 @@ def sweep(
 
 
 def _stages(
-    problem: Problem, view: View, start: Start, step: Array, current: Piece, taps: Taps | None
-) -> tuple[tuple[list[Array], list[Array], Array, Array, Array], Array, Array]:
-    """The stages between the first and the last: rolled up, which compiles several times faster.
+    problem: Problem, view: View, start: Start, step: Array, current: Piece
+) -> tuple[Notes, Array, Array]:
+    """The stages between the first and the last.
 
     Returns:
-        Slopes, free slopes, first fault, overlaps, way astray; the rows read last; all rows.
+        What they saw; the rows read last; all rows.
     """
+    method = problem.equation.method
+    slopes, frees, rows, seen, touched = [start.slope], [start.free], start.rows, [], []
+    for weights, share in zip(method.stages[:-1], method.times[:-1], strict=True):
+        state = start.y + step * _weighted(weights, slopes)
+        seen.append(look(problem, view, Where(share * step, state, current, rows)))
+        slopes.append(seen[-1].slope)
+        frees.append(seen[-1].free)
+        rows = seen[-1].rows
+        touched.append(rows)
+    first = seen[0]
+    fault, overlaps, astray = first.fault, first.overlaps, first.astray
+    for each in seen[1:]:
+        fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), each.fault, fault)
+        overlaps, astray = overlaps | each.overlaps, jnp.maximum(astray, each.astray)
+    return Notes(slopes, frees, fault, overlaps, astray), rows, jnp.stack(touched)
+
+
+def _rolled_stages(
+    problem: Problem, view: View, start: Start, step: Array, current: Piece, taps: Taps
+) -> tuple[Notes, Array, Array]:
+    """As `_stages`, in a loop: its derivative compiles several times faster."""
     method, y = problem.equation.method, start.y
     count = len(method.stages)
     seen = jax.eval_shape(lambda: look(problem, view, Where(step, y, current, start.rows)))
@@ -208,7 +250,7 @@ def _stages(
     begin = (room(start.slope), room(start.free), nothing, nothing > 0, within, rows)
     found, touched = jax.lax.scan(stage, begin, given)
     slopes, frees, *notes, rows = found
-    return (list(slopes), list(frees), *notes), rows, touched
+    return Notes(list(slopes), list(frees), *notes), rows, touched
 
 
 def _weighted(weights: tuple[float, ...], slopes: list[Array]) -> Array:

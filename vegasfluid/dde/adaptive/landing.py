@@ -119,14 +119,12 @@ class Passage(NamedTuple):
         step: its length, shape (batch,).
         keep: whether its error is small enough, shape (batch,).
         node: where it started.
-        deepest: breaks at which y has more continuous derivatives than this are passed over.
     """
 
     trial: Trial
     step: Float[Array, " batch"]
     keep: Bool[Array, " batch"]
     node: Node
-    deepest: float
 
 
 def move(problem: Problem, view: View, passage: Passage, met: Crossing, breaks: Breaks) -> Move:
@@ -249,7 +247,9 @@ def _event_node(
     modes = Modes(held, above)
     clock = view.now.after(passed)
     level = jnp.where(landing.breaks, _level(met, landing), 0.0)
-    breaks = breaks.added(event & (level < passage.deepest), clock, level)
+    # Where y has more continuous derivatives a lag may pass: the order does not suffer.
+    matters = level < max(equation.method.order - 2, 1)
+    breaks = breaks.added(event & matters, clock, level)
     asked = Asked(seen.asked - passed, seen.rows)
     near = 2 * problem.slack + NOTICED * passed
     gates = gates_of(breaks, gates.passed, clock, asked.times, near)

@@ -247,8 +247,7 @@ def _advance(problem: Problem, control: Control, times: Array, state: State) -> 
     judged = control.judge(node.clock, node.y, trial, step, state.control)
     met = crossing(problem, view, node.begun, trial, step)
     fine = active & (trial.fault == jnp.int32(Outcome.SUCCESS))
-    deepest = _deepest(problem, control)
-    passage = Passage(trial, step, fine & judged.keep, node, deepest)
+    passage = Passage(trial, step, fine & judged.keep, node)
     went = move(problem, view, passage, met, state.breaks)
     outcome, still = _outcome(problem, state, trial, judged, went, active)
     near = node.begun.asked.rows
@@ -275,15 +274,6 @@ def _advance(problem: Problem, control: Control, times: Array, state: State) -> 
         attempts=state.attempts + count(1),
         tape=None if state.tape is None else state.tape.write(state.row + count(1), entry),
     )
-
-
-def _deepest(problem: Problem, control: Control) -> float:
-    """Breaks at which y has more continuous derivatives than this are not looked for.
-
-    The error test finds the milder ones, if there is one.
-    """
-    tested = control.controller is not None
-    return float(max(problem.equation.method.order - (3 if tested else 2), 1))
 
 
 def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Array]:

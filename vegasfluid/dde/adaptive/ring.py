@@ -2,9 +2,7 @@
 
 Row k of an instance is in place k modulo rows, a power of two; or in place k, if there are at
 least as many rows as are ever written. A piece is the dense output of one
-step: a polynomial in the share u of the step that has passed. The starts are kept once more
-beside the pieces, and twice over: a search reads several that follow each other at once, also
-those about the seam.
+step: a polynomial in the share u of the step that has passed.
 """
 
 from __future__ import annotations
@@ -20,11 +18,6 @@ from vegasfluid.dde.adaptive.clock import Clock
 __all__ = ["Piece", "Ring", "Track", "empty_ring", "horner", "put_rows"]
 
 Index = Int32[Array, "*lags"]
-
-WINDOW = 8
-"""Starts that a search reads at once."""
-BEHIND = 2
-"""How many of them are of rows before its hint."""
 
 
 class Piece(NamedTuple):
@@ -63,11 +56,9 @@ class Ring(NamedTuple):
     """The last rows of each instance.
 
     Args:
-        starts: in two parts, of each piece, twice over; shape (*batch, 2 rows, 2).
         pieces: start in two parts, rate and coefficients; shape (*batch, rows, 3 + powers * n).
     """
 
-    starts: Float[Array, "*batch twice two"]
     pieces: Float[Array, "*batch rows width"]
 
     @property
@@ -81,14 +72,9 @@ class Ring(NamedTuple):
 
     def write(self, row: Int32[Array, " batch"], piece: Piece) -> Ring:
         """The ring of a batch with a piece of each instance in a row of its own."""
-        batch = piece.rate.shape[0]
-        place = self.place(row)
-        start = jnp.stack(piece.start, axis=-1)
-        flat = piece.coefficients.reshape(-1, batch).T
-        whole = jnp.concatenate([start, piece.rate[:, None], flat], axis=1)
-        starts = put_rows(self.starts, place, start[:, None])
-        starts = put_rows(starts, place + jnp.int32(self.rows), start[:, None])
-        return Ring(starts, put_rows(self.pieces, place, whole[:, None]))
+        flat = piece.coefficients.reshape(-1, piece.rate.shape[0])
+        whole = jnp.concatenate([jnp.stack([*piece.start, piece.rate]), flat]).T
+        return Ring(put_rows(self.pieces, self.place(row), whole[:, None]))
 
 
 def put_rows(
@@ -116,9 +102,7 @@ def put_rows(
 def empty_ring(rows: int, piece: Piece) -> Ring:
     """A ring of zeros for pieces of a batch like these."""
     powers, n, batch = piece.coefficients.shape
-    dtype = piece.rate.dtype
-    starts = jnp.zeros((batch, 2 * rows, 2), dtype)
-    return Ring(starts, jnp.zeros((batch, rows, 3 + powers * n), dtype))
+    return Ring(jnp.zeros((batch, rows, 3 + powers * n), piece.rate.dtype))
 
 
 class Track(NamedTuple):
@@ -141,8 +125,9 @@ class Track(NamedTuple):
 
     def start(self, row: Index) -> Clock:
         """When the piece in a row starts."""
-        start = self.ring.starts.at[self.ring.place(row)].get(mode="promise_in_bounds")
-        return Clock(start[..., 0], start[..., 1])
+        place = self.ring.place(row)
+        whole, rest = (_get(self.ring.pieces, place, column) for column in (0, 1))
+        return Clock(whole, rest)
 
     def piece(self, row: Index) -> Piece:
         """The piece in a row."""
@@ -156,31 +141,27 @@ class Track(NamedTuple):
         Args:
             now: a time.
             offset: time after it, negative for the past.
-            hint: rows near which to look first.
+            hint: rows to walk from; the nearer, the sooner found.
         """
         frozen, now, offset = jax.lax.stop_gradient((self, now, offset))
-        oldest, last = self.oldest, self.last
+        one, oldest = jnp.int32(1), self.oldest
 
-        def seen(first: Index) -> tuple[Index, Array]:
-            """The row as a window from `first` on shows it; and by how much to move that."""
-            begun = frozen._window(first).since(now) <= offset[..., None]
-            known = first[..., None] + jnp.arange(WINDOW, dtype=jnp.int32) <= last
-            count = jnp.sum(begun & known, axis=-1, dtype=jnp.int32)
-            row = first + count - jnp.int32(1)
-            back = (count == 0) & (first > oldest)
-            on = (count == WINDOW) & (row < last)
-            shift = jnp.int32(WINDOW - 1)
-            return row, on.astype(jnp.int32) * shift - back.astype(jnp.int32) * shift
+        def begins_later(row: Index) -> Array:
+            return frozen.start(row).since(now) > offset
 
-        def go_on(state: tuple[Index, Index, Index]) -> tuple[Index, Index, Index]:
-            first, _, shift = state
-            first = jnp.maximum(first + shift, oldest)
-            return (first, *seen(first))
+        def move(row: Index) -> Index:
+            """Where to walk from a row: a row back, a row on, or 0: found."""
+            back = (row > oldest) & begins_later(row)
+            on = (row < self.last) & ~begins_later(jnp.minimum(row + one, self.last))
+            return jnp.where(back, -one, on.astype(jnp.int32))
 
-        first = jnp.clip(hint - jnp.int32(BEHIND), oldest, last)
-        begin = (first, *seen(first))
-        _, row, _ = jax.lax.while_loop(lambda state: jnp.any(state[2] != 0), go_on, begin)
-        return jnp.maximum(row, oldest)
+        def walk(state: tuple[Index, Index]) -> tuple[Index, Index]:
+            row = state[0] + state[1]
+            return row, move(row)
+
+        row = jnp.clip(hint, oldest, self.last)
+        begin = (row, move(row))
+        return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), walk, begin)[0]
 
     def bisect(self, now: Clock, offset: Float[Array, "*lags"]) -> Index:
         """As `search`, for times that are far from each other."""
@@ -198,12 +179,6 @@ class Track(NamedTuple):
         times = self.ring.rows.bit_length()
         return jax.lax.fori_loop(0, times, halve, (low, high))[0]
 
-    def _window(self, first: Index) -> Clock:
-        """The starts of some rows from `first` on; shape (*lags, window)."""
 
-        def one(first: Array) -> Array:
-            place = (self.ring.place(first), jnp.int32(0))
-            return jax.lax.dynamic_slice(self.ring.starts, place, (WINDOW, 2))
-
-        flat = jax.vmap(one)(first.reshape(-1)).reshape(*first.shape, WINDOW, 2)
-        return Clock(flat[..., 0], flat[..., 1])
+def _get(pieces: Array, place: Index, column: int) -> Array:
+    return pieces.at[place, column].get(mode="promise_in_bounds")
