@@ -38,6 +38,6 @@ def add_memory(figures: Figures, batch: int = 64, saves: int = 101) -> None:
         solve = solver(batch, method=method, chunk=batch, saves=saves)
         compiled = solve.lower(1e-6, 1e-6, instances(batch)).compile()
         used = compiled.memory_analysis().temp_size_in_bytes / batch
-        ring, saved = ROWS * (6 + STATES * powers) * 8, (saves + SLOTS) * STATES * 8
+        ring, saved = ROWS * (4 + STATES * powers) * 8, (saves + SLOTS) * STATES * 8
         figures.add(f"memory.C.{method}.bytes_an_instance", used)
         figures.add(f"memory.C.{method}.over_formula", used / (ring + saved), at_most=1.25)

@@ -66,10 +66,10 @@ def test_sums_of_two_lags_are_stepped_on_up_to_the_order():
     assert ends[-1] == 5.9
 
 
-def test_breaks_that_spoil_a_step_are_stepped_on():
-    """With an error estimate a break that does no harm is passed over; that at the lag does.
+def test_breaks_are_stepped_on_to_the_order_that_matters():
+    """At the fourth the first four derivatives go on: a method of order 5 need not know.
 
-    Far from zero it is hit as well, to rounding of the time.
+    Far from zero they are hit as well, to rounding of the time.
     """
     lag, start = 0.83, 1000.0
     solution = dde.solve(
@@ -77,7 +77,8 @@ def test_breaks_that_spoil_a_step_are_stepped_on():
         start, start + 4.0, None, jnp.ones(1), lag,
         saveat=STEPS, stepsize_controller=tolerance(1e-9),
     )  # fmt: skip
-    assert distance(start + lag * np.arange(1, 3), nodes(solution)).max() < 1e-12
+    assert distance(start + lag * np.arange(1, 4), nodes(solution)).max() < 1e-12
+    assert distance([start + 4 * lag], nodes(solution)).min() > 1e-6
     since = 4.0 - lag * np.arange(5)
     known = 1 + sum((-part) ** k / math.factorial(k) for k, part in enumerate(since, 1))
     assert float(solution.ys[np.asarray(solution.ts) == start + 4][0, 0]) == pytest.approx(
@@ -104,7 +105,7 @@ def test_lag_by_the_state(system, breaks):
 def test_clamps_and_switches_are_breaking_points_too():
     """Where a clamp begins to hold at 1, the slope of what reads it jumps at 1.7.
 
-    What reads that in turn is smoother at 2.4: stepped on only where a step fails.
+    What reads that in turn is smoother at 2.4, and stepped on as well.
     """
 
     def rhs(t, y, history, args):
@@ -115,7 +116,7 @@ def test_clamps_and_switches_are_breaking_points_too():
         rhs, diffrax.Tsit5(), 0.0, 3.0, None, jnp.zeros(3),
         clamps=[dde.Clamp(0, upper=1.0)], saveat=STEPS,
     )  # fmt: skip
-    assert distance([1.0, 1.7], nodes(solution)).max() < 1e-12
+    assert distance([1.0, 1.7, 2.4], nodes(solution)).max() < 1e-12
 
 
 def test_jump_at_the_start_does_not_spoil_the_solution():
@@ -133,3 +134,34 @@ def test_jump_at_the_start_does_not_spoil_the_solution():
 
     known = [1.0, -0.5, -2.0, after(1.5), after(2.0)]
     np.testing.assert_allclose(solution.ys[:, 0], known, rtol=0, atol=1e-12)
+
+
+def test_lag_that_passes_a_break_and_turns_back():
+    """Until it does the solution is a straight line, and the step as long as one likes."""
+    width = math.sqrt(0.2 / 0.7)  # y at 0.2 - 0.7 (t - 1)^2 > 0 is asked for within that of t = 1
+    solution = dde.solve(
+        lambda t, y, history, args: history(0.2 - 0.7 * (t - 1) ** 2), diffrax.Tsit5(),
+        0.0, 2.0, None, jnp.ones(1),
+        saveat=STEPS, stepsize_controller=tolerance(1e-9),
+    )  # fmt: skip
+    ends = nodes(solution)
+    assert distance([1 - width, 1 + width], ends).max() < 1e-9
+    known = 3 + 2 * (0.2 * width - 0.7 * width**3 / 3)
+    assert float(solution.ys[len(ends) - 1, 0]) == pytest.approx(known, abs=1e-9)
+
+
+@pytest.mark.parametrize("beyond", [math.nan, 7.0])
+def test_past_that_does_not_go_on_beyond_the_start(beyond):
+    """A step that passes t0 may ask it for more; where it has no more, or jumps, it is no worse."""
+
+    def past(s, args):
+        return jnp.where(s <= 0, jnp.cos(s), beyond)[None]
+
+    solution = dde.solve(
+        lambda t, y, history, args: history(t - 1.0), diffrax.Tsit5(),
+        0.0, 1.5, None, jnp.ones(1), past=past,
+        saveat=diffrax.SaveAt(ts=jnp.array([1.0, 1.5])), stepsize_controller=tolerance(1e-9),
+    )  # fmt: skip
+    first = 1 + math.sin(1.0)
+    second = first + 0.5 * first + math.cos(1.0) - math.cos(0.5)
+    np.testing.assert_allclose(solution.ys[:, 0], [first, second], rtol=0, atol=1e-7)

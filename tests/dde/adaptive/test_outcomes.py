@@ -131,6 +131,37 @@ def test_lag_beyond_the_rows():
     assert np.isnan(found.ys).all()
 
 
+@pytest.mark.parametrize(("rows", "kept"), [(256, False), (1024, True)])
+def test_more_breaks_within_a_lag_than_are_kept(rows, kept):
+    """A wave that turns 80 times within the lag, each turn in two steps at most."""
+
+    def wave(t, y, history, args):
+        return jnp.sin(80 * jnp.pi * (t - 0.003))[None]
+
+    found = dde.solve(
+        lambda t, y, history, args, above: jnp.where(above, 1.0, -1.0) + 0 * history(t - 1.0),
+        BOSH3, 0.0, 2.0, None, jnp.zeros(1), switches=wave, rows=rows, throw=False,
+        stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-6, dtmax=0.0125),
+    )  # fmt: skip
+    expected = dde.Outcome.SUCCESS if kept else dde.Outcome.HISTORY_OVERFLOW
+    assert found.outcome == expected
+    if kept:
+        assert int(found.stats["events"]) >= 160
+        assert float(found.ys[0, 0]) == pytest.approx(0.0, abs=1e-6)
+    else:
+        assert float(found.time) < 1.0
+
+
+@pytest.mark.parametrize("start", [-0.1, 2.1])
+def test_start_out_of_bounds(start):
+    found = dde.solve(
+        lambda t, y, history, args: -history(t - 1.0), BOSH3,
+        0.0, 2.0, None, jnp.full(1, start), clamps=[dde.Clamp(0, 0.0, 2.0)], throw=False,
+    )  # fmt: skip
+    assert found.outcome == dde.Outcome.START_OUT_OF_BOUNDS
+    assert np.isnan(found.ys).all()
+
+
 def test_too_few_steps():
     with pytest.raises(SolveFailed, match=r"^dde\.solve failed at t = .*allow more max_steps"):
         solve_by_lag(max_steps=20)

@@ -31,8 +31,8 @@ class Fence(NamedTuple):
         upper: the first that was not, or infinity.
     """
 
-    lower: Float[Array, sites * batch]
-    upper: Float[Array, sites * batch]
+    lower: Float[Array, "sites batch"]
+    upper: Float[Array, "sites batch"]
 
 
 class Gates(NamedTuple):

@@ -7,7 +7,6 @@ its dense output is smooth beyond the event, and cutting it there costs no accur
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -19,22 +18,15 @@ from vegasfluid.dde.adaptive.breaks import Gates
 from vegasfluid.dde.adaptive.clamps import Modes, free_of
 from vegasfluid.dde.adaptive.problem import Look, Problem, View, look
 from vegasfluid.dde.adaptive.recall import Where
+from vegasfluid.dde.adaptive.roots import SIMULTANEOUS, first_root
 
 __all__ = ["Asked", "Begun", "Crossing", "Landing", "crossing", "locate", "mode_indicators"]
 
-MOST_ITERATIONS = 40
-CLOSE = 1e-11
-"""Indicators this near zero, as a share of their change, are zero."""
 NOTICED = 1e-9
 """A break that is no further ahead than this share of the way that a lag went has been passed."""
-STEADY = 1e-6
-"""A root that will move by less than this share of the step has been found: its last move leaves
-an error that is smaller by orders of magnitude."""
 SWINGS = 2.0
 """An indicator that is as far from zero as this many times its change, in this step and in the one
 before, is not looked at within the step."""
-SIMULTANEOUS = 1e-7
-"""Indicators this near zero at an event, as a share of their change, have changed with it."""
 
 
 class Asked(NamedTuple):
@@ -213,11 +205,11 @@ def locate(
         values = _indicators(problem, view, trial, met, share * step)
         return jax.lax.stop_gradient(met.masked(values))
 
-    known = [met.at_start, met.at_half, met.at_end]
-    given = jax.lax.stop_gradient([None if at is None else met.masked(at) for at in known])
-    share, values, off = first_root(indicators, met.found, *given)
-    first = jnp.argmin(values, axis=0).astype(jnp.int32)
-    zero = values <= jnp.min(values, axis=0) + SIMULTANEOUS + 4 * off
+    half = None if met.at_half is None else met.masked(met.at_half)
+    known = (met.masked(met.at_start), half, met.masked(met.at_end))
+    share, roots = first_root(indicators, met.found, *jax.lax.stop_gradient(known))
+    first = jnp.argmin(roots, axis=0).astype(jnp.int32)
+    zero = roots <= jnp.min(roots, axis=0) + SIMULTANEOUS
     ahead = event_time(problem, view, trial, met, first, jax.lax.stop_gradient(share * step))
     site = jnp.maximum(first - jnp.int32(met.kinds()), jnp.int32(0))
     break_at = jnp.zeros_like(ahead)
@@ -255,109 +247,3 @@ def _event_time_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tupl
     _, change = jax.jvp(of_all, primals[:4], tangents[:4])
     crosses = jnp.abs(speed) > 0
     return ahead, jnp.where(crosses, -change / jnp.where(crosses, speed, 1.0), 0.0)
-
-
-def first_root(
-    indicators: Callable[[Array], Array],
-    wanted: Bool[Array, " batch"],
-    at_start: Float[Array, "indicators batch"],
-    at_half: Float[Array, "indicators batch"] | None,
-    at_end: Float[Array, "indicators batch"],
-) -> tuple[Float[Array, " batch"], Float[Array, "indicators batch"], Float[Array, " batch"]]:
-    """Where the lowest of some indicators is zero (Chandrupatla's method).
-
-    Args:
-        indicators: of shares of a step, shape (batch,); as shares of their change.
-        wanted: whose root is wanted.
-        at_start: the indicators at 0.
-        at_half: the indicators at 1/2, if they are known.
-        at_end: the indicators at 1.
-
-    Returns:
-        The roots; the indicators where they were last evaluated; and how far from the root that
-        was. 0 where the lowest is not positive at 0, and 1 where it is not negative at 1.
-
-    Source: T. Chandrupatla, Adv. Eng. Softw. 28(3), 1997.
-    """
-
-    def going(state: tuple[_Bracket, Array]) -> Array:
-        return jnp.any(state[0].moving) & (state[1] < jnp.int32(MOST_ITERATIONS))
-
-    def refine(state: tuple[_Bracket, Array]) -> tuple[_Bracket, Array]:
-        bracket, count = state
-        new = bracket.with_value(bracket.next, indicators(bracket.next), bracket.moving)
-        return new, count + jnp.int32(1)
-
-    bracket = _Bracket.of(wanted, at_start, at_half, at_end)
-    bracket, _ = jax.lax.while_loop(going, refine, (bracket, jnp.zeros((), jnp.int32)))
-    return bracket.next, bracket.values, jnp.abs(bracket.next - bracket.near)
-
-
-class _Bracket(NamedTuple):
-    """Two points with the root between them, one before these, and where to look next.
-
-    Args:
-        near: the latest point.
-        at_near: the lowest indicator there.
-        far: on the other side of the root.
-        at_far: the lowest indicator there.
-        next: where the root is thought to be.
-        values: the indicators at `near`.
-        moving: whose root has not been found.
-    """
-
-    near: Array
-    at_near: Array
-    far: Array
-    at_far: Array
-    next: Array
-    values: Array
-    moving: Array
-
-    @classmethod
-    def of(cls, wanted: Array, at_start: Array, at_half: Array | None, at_end: Array) -> _Bracket:
-        """The whole step, or half of it; not moving where the root is at one of its ends."""
-        low, high = jnp.min(at_start, axis=0), jnp.min(at_end, axis=0)
-        half = low if at_half is None else jnp.min(at_half, axis=0)
-        # A break may lie at the very end, where its indicator is zero but for rounding.
-        over, unborn = high > -CLOSE, low <= CLOSE
-        late = unborn & (half > CLOSE)
-        low, far = jnp.where(late, half, low), jnp.where(late, 0.5, 0.0)
-        begun = unborn & ~late & ~over
-        near = jnp.where(begun, 0.0, 1.0).astype(low.dtype)
-        moving = wanted & ~over & ~begun
-        secant = near + (far - near) * high / jnp.where(moving, high - low, 1.0)
-        values = jnp.where(begun, at_start, at_end)
-        secant = jnp.where(moving, secant, near)
-        whole = cls(near, high, far.astype(low.dtype), low, secant, values, moving)
-        if at_half is None:
-            return whole
-        return whole.with_value(jnp.full_like(near, 0.5), at_half, moving & ~late)
-
-    def with_value(self, share: Array, values: Array, which: Array) -> _Bracket:
-        """The bracket with the indicators at one more point between the two."""
-        value = jnp.min(values, axis=0)
-        same = (value < 0) == (self.at_near < 0)
-        here, there = (self.near, self.at_near), (self.far, self.at_far)
-        third, at_third = (jnp.where(same, *pair) for pair in zip(here, there, strict=True))
-        far, at_far = (jnp.where(same, *pair) for pair in zip(there, here, strict=True))
-        part = _next_part(share, value, far, at_far, third, at_third)
-        move = jnp.where(value == 0, 0.0, part * (far - share))
-        moving = jnp.abs(move) >= STEADY
-        moved = _Bracket(share, value, far, at_far, share + move, values, moving)
-        return jax.tree.map(lambda new, old: jnp.where(which, new, old), moved, self)
-
-
-def _next_part(a: Array, at_a: Array, b: Array, at_b: Array, c: Array, at_c: Array) -> Array:
-    """What part of the way from a to b the root is: by the parabola x(f) through three points
-    where that is sure to run between them, else the middle.
-    """
-
-    def over(value: Array, by: Array) -> Array:
-        return value / jnp.where(by == 0, 1.0, by)
-
-    xi, phi = over(a - b, c - b), over(at_a - at_b, at_c - at_b)
-    sure = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & (at_c != at_a) & (at_c != at_b)
-    first = over(at_a, at_b - at_a) * over(at_c, at_b - at_c)
-    second = over(c - a, b - a) * over(at_a, at_c - at_a) * over(at_b, at_c - at_b)
-    return jnp.where(sure, first + second, 0.5)

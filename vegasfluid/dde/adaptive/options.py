@@ -18,7 +18,8 @@ class Options(TypedDict, total=False):
     """What a solve may be told beside the equation; each may be left out."""
 
     past: Callable[..., Array] | None
-    """y at a time s < t0, of (s, args), shape (n,); None: y0."""
+    """y at a time s < t0, of (s, args), shape (n,); None: y0. A step that passes t0 asks for it
+    a little beyond as well: let it go on smoothly there if it can."""
 
     clamps: Sequence[Clamp]
     """Components that are held at a bound while their slope points outward. `rhs` gives the
@@ -46,9 +47,9 @@ class Options(TypedDict, total=False):
     `max_steps` steps, each one a checkpoint."""
 
     rows: int
-    """Steps that the history keeps, 1024 unless given, rounded up to a power of two; a lag that
-    reaches back further is an outcome. With dense output, with all steps saved and in reverse
-    mode `max_steps` are kept."""
+    """Steps that the history keeps, 1024 unless given, rounded up to a power of two, and a quarter
+    as many breaking points; a lag that reaches back further is an outcome. With dense output,
+    with all steps saved and in reverse mode `max_steps` steps are kept."""
 
     max_steps: int
     """Attempts, 16384 unless given."""

@@ -17,7 +17,7 @@ from vegasfluid.dde.outcome import Outcome
 __all__ = ["Recall", "Taps", "Where"]
 
 
-VANISHED = 0.01
+VANISHED = 0.02
 """A lag that is negative by less than this share of the last step has vanished, but for errors."""
 
 
@@ -126,10 +126,17 @@ class Recall:
             piece = piece._replace(coefficients=piece.coefficients + added)
         remembered = piece.at(offset - began)
         before = fenced < self._first
-        past = self._past(self._now.whole + jnp.where(before, offset, self._first))
+        past = self._before(jnp.where(before, offset, self._first))
         lost = (row == self._track.oldest) & (began > fenced + 2 * self._slack) & ~before
         self._note(offset, row, lost, within, before, past)
         return jnp.where(before[..., None], past, jnp.moveaxis(remembered, 0, -1))
+
+    def _before(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The past; a step that passes t0 sees it continued, if `past` goes on, or else at t0."""
+        beyond = self._past(self._now.whole + jax.lax.stop_gradient(offset))
+        goes_on = jnp.all(jnp.isfinite(beyond), axis=-1)
+        known = jnp.minimum(offset, self._first)
+        return self._past(self._now.whole + jnp.where(goes_on, offset, known))
 
     def _fenced(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
         """The time whose piece is read: not beyond the breaks that the site is between.

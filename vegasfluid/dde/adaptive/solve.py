@@ -97,7 +97,7 @@ def solve_batch(
 ) -> Solution:
     """Solve a batch of equations, each with its own steps; as `solve`, but for what is said here.
 
-    The memory of an instance is its history's: rows times (6 + n times the powers of the dense
+    The memory of an instance is its history's: rows times (4 + n times the powers of the dense
     output) numbers of the state's dtype. The powers are 4 for Bosh3, 5 for Tsit5 and Dopri5, 7
     for Dopri8.
 
