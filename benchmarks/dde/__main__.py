@@ -5,8 +5,8 @@
 In CPU seconds of one core; two solvers take turns, and of each the fastest run counts. An error is
 the largest one of a component at the stored times, relative to its largest value. Each solver has
 a grid of settings: "best" is its fastest run within the error, "reliable" the fastest one for
-which all tighter tolerances are within it too. `--full` adds gradients in reverse, chunks, rows,
-and more of JiTCDDE. Peers that are not installed are left out.
+which all tighter tolerances are within it too. `--full` adds chunks, rows, and more of JiTCDDE.
+Peers that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ def measure(full: bool) -> Figures:
     correctness.add_orders(figures)
     against_others(figures)
     batch.add_batches(figures)
+    batch.add_smooth_batch(figures)
     compiling.add_memory(figures)
     gradients.add_forward(figures)
+    gradients.add_reverse(figures)
     if full:
-        gradients.add_reverse(figures)
         batch.add_settings(figures)
         if single.installed("jitcdde"):
             batch.add_varied(figures)

@@ -41,7 +41,7 @@ CHANGED: dict[str, dict[str, Any]] = {
 }
 HALVINGS = 0.1 * 2.0 ** -np.arange(4.0)
 """Steps on a smooth system."""
-EVENTFUL = 0.08 * 2.0 ** (-np.arange(13) / 4)
+EVENTFUL = 0.04 * 2.0 ** (-np.arange(13) / 4)
 """Steps on C: more of them, as where they fall between events moves each error by a factor of 2."""
 EVENTFUL_UNTIL = 9.8
 """Of C: two events at the empty queue, and four of RED's."""

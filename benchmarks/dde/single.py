@@ -23,16 +23,18 @@ __all__ = ["add_ddeint", "add_diffrax", "add_jitcdde", "add_single", "installed"
 METHODS = ("Bosh3", "Tsit5")  # Dopri5 is like Tsit5
 RTOLS = {
     "A": (1e-6, 1e-7, 3e-8, 1e-8, 3e-9, 1e-9),
-    "C": (1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9, 1e-9),
+    "C": (1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9, 1e-9),
     "D": (1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9),
 }
-"""Tried with both methods, atol = rtol, and the longest steps below: as many as of JiTCDDE."""
+"""Tried with both methods, atol = rtol, and the longest steps below."""
 UNBOUNDED = 1e9
-LONGEST = {"A": (UNBOUNDED,), "C": (UNBOUNDED, 0.2), "D": (UNBOUNDED, 0.1)}
+LONGEST = {"A": (UNBOUNDED,), "C": (UNBOUNDED, 0.2), "D": (0.135, 0.095)}
+"""That of D is what is stable: its averaging filter is stiff."""
 WANTED: tuple[tuple[str, float, float | None], ...] = (
     ("C", 4e-4, 1.0),
     ("C", 1e-6, 1.0),
     ("D", 1e-3, 1.5),
+    ("D", 1e-4, None),
     ("A", 2e-7, None),
 )
 """Problem, error, and how many times as fast as JiTCDDE."""
