@@ -131,25 +131,35 @@ def test_lag_beyond_the_rows():
     assert np.isnan(found.ys).all()
 
 
-@pytest.mark.parametrize(("rows", "kept"), [(256, False), (1024, True)])
-def test_more_breaks_within_a_lag_than_are_kept(rows, kept):
-    """A wave that turns 80 times within the lag, each turn in two steps at most."""
+def turning(asked, rows):
+    """A wave that turns 80 times in a unit of time, and what it looks back at."""
 
     def wave(t, y, history, args):
         return jnp.sin(80 * jnp.pi * (t - 0.003))[None]
 
-    found = dde.solve(
-        lambda t, y, history, args, above: jnp.where(above, 1.0, -1.0) + 0 * history(t - 1.0),
+    return dde.solve(
+        lambda t, y, history, args, above: jnp.where(above, 1.0, -1.0) + 0 * history(asked(t)),
         BOSH3, 0.0, 2.0, None, jnp.zeros(1), switches=wave, rows=rows, throw=False,
         stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-6, dtmax=0.0125),
     )  # fmt: skip
-    expected = dde.Outcome.SUCCESS if kept else dde.Outcome.HISTORY_OVERFLOW
-    assert found.outcome == expected
-    if kept:
-        assert int(found.stats["events"]) >= 160
-        assert float(found.ys[0, 0]) == pytest.approx(0.0, abs=1e-6)
-    else:
-        assert float(found.time) < 1.0
+
+
+def test_more_breaks_within_a_lag_than_are_kept():
+    """It shows when the first of them is asked for: as the lag of 1 has passed t0."""
+    found = turning(lambda t: t - 1.0, 256)
+    assert found.outcome == dde.Outcome.HISTORY_OVERFLOW
+    assert float(found.time) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows"), [(lambda t: t - 1.0, 1024), (lambda t: t - 0.5, 256), (lambda t: -1.0, 64)]
+)
+def test_breaks_that_are_kept(asked, rows):
+    """As many as there are rows for; and what is before t0 needs none."""
+    found = turning(asked, rows)
+    assert found.outcome == dde.Outcome.SUCCESS
+    assert int(found.stats["events"]) >= 160
+    assert float(found.ys[0, 0]) == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("start", [-0.1, 2.1])

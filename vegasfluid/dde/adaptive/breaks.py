@@ -60,22 +60,24 @@ class Gates(NamedTuple):
 class Breaks(NamedTuple):
     """The latest breaks of each instance; break k is in place k modulo places, a power of two.
 
+    Beside these there is room for break 0, at t0: what is asked for before it stays known.
+
     Args:
-        times: when they are, shape (places, batch).
-        levels: y is continuous there with its first `level` derivatives; shape (places, batch).
+        times: when they are, shape (places + 1, batch).
+        levels: y is continuous there with its first `level` derivatives; likewise.
         count: how many there have been, shape (batch,).
     """
 
     times: Clock
-    levels: Float[Array, "places batch"]
+    levels: Float[Array, "rows batch"]
     count: Int32[Array, " batch"]
 
     def added(
         self, which: Bool[Array, " batch"], time: Clock, level: Float[Array, " batch"]
     ) -> Breaks:
         """With one more break for the instances in `which`."""
-        places = jnp.arange(self.levels.shape[0], dtype=jnp.int32)[:, None]
-        here = which & (places == self._place(self.count))
+        numbers = jnp.arange(self.levels.shape[0], dtype=jnp.int32)[:, None]
+        here = which & (numbers == self._place(self.count))
 
         def put(new: Array, old: Array) -> Array:
             return jnp.where(here, new, old)
@@ -84,9 +86,10 @@ class Breaks(NamedTuple):
         return Breaks(times, put(level, self.levels), self.count + which.astype(jnp.int32))
 
     def overflow(self, passed: Int32[Array, "sites batch"]) -> Bool[Array, " batch"]:
-        """Where a site has yet to pass a break that is no longer kept."""
-        kept = jnp.int32(self.levels.shape[0] - 1)
-        return jnp.any(self.count - passed > kept, axis=0)
+        """Where a site is beside a break that is no longer kept."""
+        one = jnp.int32(1)
+        oldest = jnp.maximum(passed - one, one)
+        return jnp.any((passed > 0) & (self.count - oldest > self._places), axis=0)
 
     def gates(self, passed: Int32[Array, "sites batch"]) -> Gates:
         """The gates of sites that have passed so many breaks."""
@@ -95,8 +98,12 @@ class Breaks(NamedTuple):
         upper = _or(passed < self.count, self._clock(passed), jnp.inf)
         return Gates(passed, lower, upper, self._level(last), self._level(passed))
 
+    @property
+    def _places(self) -> Int32[Array, ""]:
+        return jnp.int32(self.levels.shape[0] - 1)
+
     def _place(self, number: Array) -> Array:
-        return number & jnp.int32(self.levels.shape[0] - 1)
+        return jnp.where(number == 0, self._places, number & (self._places - jnp.int32(1)))
 
     def _level(self, number: Int32[Array, "sites batch"]) -> Float[Array, "sites batch"]:
         return jnp.take_along_axis(self.levels, self._place(number), axis=0)
@@ -108,10 +115,10 @@ class Breaks(NamedTuple):
 
 def empty_breaks(places: int, begin: Clock, level: Float[Array, " batch"]) -> Breaks:
     """Only the break at t0."""
-    rest = jnp.zeros((places - 1, level.shape[0]), level.dtype)
+    room = jnp.zeros((places, level.shape[0]), level.dtype)
 
     def column(first: Array) -> Array:
-        return jnp.concatenate([first[None], rest])
+        return jnp.concatenate([room, first[None]])
 
     times = jax.tree.map(column, begin)
     return Breaks(times, column(level), jnp.ones(level.shape, jnp.int32))

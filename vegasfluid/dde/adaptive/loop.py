@@ -143,13 +143,11 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
     """Everything at t0."""
     batch = problem.y0.shape[1]
     zero, none = jnp.zeros(batch, problem.y0.dtype), jnp.zeros(batch, jnp.int32)
-    row = none
     empty = begin_piece(problem, jnp.zeros_like(problem.y0))
-    ring = empty_ring(limits.rows, empty).write(row, empty)
-    slope, seen, modes = start(
-        problem, View(ring, row, problem.begin, no_modes(problem), zero), empty
-    )
-    view = View(ring, row, problem.begin, modes, zero)
+    ring = empty_ring(limits.rows, empty).write(none, empty)
+    view = View(ring, none, problem.begin, no_modes(problem), zero)
+    slope, seen, modes = start(problem, view, empty)
+    view = view._replace(modes=modes)
     breaks = empty_breaks(limits.breaks, problem.begin, _smoothness(problem))
     nowhere = jnp.zeros(seen.asked.shape, jnp.int32)
     gates = gates_of(breaks, nowhere, problem.begin, seen.asked, 2 * problem.slack)
@@ -162,7 +160,7 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
     outcome = _start_outcome(problem, slope, seen)
     return State(
         ring=ring,
-        row=row,
+        row=none,
         piece=piece,
         breaks=breaks,
         node=node,
@@ -172,7 +170,7 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
         outcome=outcome,
         still=none,
         saved=empty_saved(problem, times),
-        flushed=row,
+        flushed=none,
         steps=none,
         rejected=none,
         landed=none,
