@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vegasfluid import metrics
+from vegasfluid import burstiness, metrics
+from vegasfluid.errors import InvalidInput
 
 COUNTS = {"a": 3, "b": 1, "c": 2}
 RATES = {"a": 10.0, "b": 40.0, "c": 20.0}
@@ -33,6 +34,8 @@ def run() -> xr.Dataset:
             "admitted": (("time", "link"), (line * (90.0 * TIMES + 5))[:, None]),
             "lost": (("time", "link"), (line * (10.0 * TIMES + 3))[:, None]),
             "waited": (("time", "link"), (line * (45.0 * TIMES + 1))[:, None]),
+            "work": (("time", "link"), (line * (80.0 * TIMES + 5))[:, None]),
+            "backlog": (("time", "link"), (6.5 - TIMES)[:, None]),
             "flow_delivered": (("time", "flow"), np.repeat(delivered, counts, axis=1)),
             "capacity": (("link",), [100.0]),
         },
@@ -99,9 +102,9 @@ def test_jain_index_of_k_equal_flows_among_n():
     assert metrics.jain_index(flows_only([2.0] * 3 + [0.0] * 9)) == pytest.approx(3 / 12)
 
 
-def test_utilisation_is_what_left_the_queue(run):
-    """90 admitted a second, and the queue falls by 1 a second: 91 sent of 100."""
-    assert float(metrics.utilisation(run)[0]) == pytest.approx(0.91)
+def test_utilisation_is_the_work_that_was_done(run):
+    """Packets worth 80 come a second, and what is to be sent falls by 1 a second: 81 of 100."""
+    assert float(metrics.utilisation(run)[0]) == pytest.approx(0.81)
 
 
 def test_queue_and_delay_by_littles_law(run):
@@ -150,3 +153,64 @@ def test_saved_and_read_again_gives_the_same_numbers(run, tmp_path):
         xr.testing.assert_identical(saved.load(), run)
         assert metrics.ratio(saved, "b") == metrics.ratio(run, "b")
         assert metrics.jain_index(saved) == metrics.jain_index(run)
+
+
+BIN = 0.5
+STARTS = 10.0 + BIN * np.arange(4500)
+"""Starts of the bins, s."""
+WARMUP = 210.0
+"""The start of bin 400."""
+
+
+@pytest.fixture
+def binned() -> xr.Dataset:
+    """Two links: many bursts before the warm-up, independent counts of mean 4 and 9 after it."""
+    counts = np.random.default_rng(8).poisson([4.0, 9.0], (STARTS.size, 2))
+    counts[STARTS < WARMUP] *= 100
+    return xr.Dataset(
+        {"arrivals": (("bin", "link"), counts)},
+        coords={"bin": STARTS, "link": ["one", "two"]},
+        attrs={"warmup": WARMUP},
+    )
+
+
+@pytest.mark.parametrize(("link", "mean"), [("one", 4.0), ("two", 9.0)])
+def test_burstiness_of_the_bins_after_the_warm_up(binned, link, mean):
+    after = binned["arrivals"].sel(link=link).values[400:]
+    assert metrics.cov(binned, link) == burstiness.cov(after)
+    assert metrics.cov(binned, link).value == pytest.approx(mean**-0.5, rel=0.05)
+    for method in burstiness.METHODS:
+        assert metrics.hurst(binned, method, link) == burstiness.hurst(after, method)
+
+
+def test_bins_that_begin_before_the_warm_up_are_left_out(binned):
+    after = binned["arrivals"].sel(link="one").values
+    inside = STARTS[500] + 0.1 * BIN
+    assert metrics.cov(binned, "one", warmup=inside) == burstiness.cov(after[501:])
+    assert metrics.hurst(binned, link="one", warmup=inside) == burstiness.hurst(after[501:])
+    assert metrics.cov(binned, "one", warmup=0.0) == burstiness.cov(after)
+
+
+def test_the_only_link_needs_no_name(binned):
+    only = binned.isel(link=[1])
+    assert metrics.cov(only) == metrics.cov(binned, "two")
+    assert metrics.hurst(only) == metrics.hurst(binned, link="two")
+
+
+@pytest.mark.parametrize("link", [None, "three"])
+def test_of_several_links_one_must_be_named(binned, link):
+    with pytest.raises(InvalidInput, match="link must be one of one, two"):
+        metrics.cov(binned, link)
+    with pytest.raises(InvalidInput, match="link must be one of one, two"):
+        metrics.hurst(binned, link=link)
+
+
+@pytest.mark.parametrize("metric", [metrics.cov, metrics.hurst])
+def test_a_run_without_bins_is_refused(run, metric):
+    with pytest.raises(InvalidInput, match=r"simulate_packets\(\.\.\., bin=\.\.\.\)"):
+        metric(run)
+
+
+def test_a_run_with_too_few_bins_after_the_warm_up_is_refused(binned):
+    with pytest.raises(InvalidInput, match="number of counts must be at least 128, but is 0"):
+        metrics.cov(binned, "one", warmup=1e9)

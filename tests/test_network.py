@@ -51,10 +51,10 @@ def test_the_smallest_round_trip_worked_by_hand() -> None:
 
 
 def test_propagation_is_given_by_flow_or_by_class() -> None:
-    assert Flows(2, Reno(), base_rtt=(0.01, 0.02)).propagation(LINK) == (0.01, 0.02)
-    assert Flows(2, Reno(), base_rtt=0.04).propagation(LINK) == (0.04, 0.04)
+    assert Flows(2, Reno(), base_rtt=(0.01, 0.02)).propagation([LINK]) == (0.01, 0.02)
+    assert Flows(2, Reno(), base_rtt=0.04).propagation([LINK]) == (0.04, 0.04)
     far = Link(1000.0, 10, delay=0.01)
-    assert Flows(1, Reno(), access_delay=0.005).propagation(far) == pytest.approx((0.04,))
+    assert Flows(1, Reno(), access_delay=0.005).propagation([far]) == pytest.approx((0.04,))
 
 
 def test_networks_are_values() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, Protocol, TypeVar
 
 __all__ = ["named_subclasses"]
@@ -20,12 +20,12 @@ Kind = TypeVar("Kind", bound=Named)
 
 
 def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dict[str, type[Kind]]:
-    """Import every module of a package; the subclasses of `base` by their names, in order.
+    """Import every module of a package; what derives from `base` by its name, in order.
 
     Args:
         package: the package's name.
         path: where its modules lie (`__path__`).
-        base: the abstract class; its direct subclasses count.
+        base: the abstract class; classes derived from it count.
 
     >>> from vegasfluid import aqm
     >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.AbstractQueueLaw))
@@ -33,5 +33,12 @@ def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dic
     """
     for module in pkgutil.iter_modules(path):
         importlib.import_module(f"{package}.{module.name}")
-    found = {kind.name: kind for kind in base.__subclasses__()}
+    found = {kind.name: kind for kind in derived(base)}
     return {name: found[name] for name in sorted(found)}
+
+
+def derived(base: type[Kind]) -> Iterator[type[Kind]]:
+    """All classes that derive from `base`."""
+    for kind in base.__subclasses__():
+        yield kind
+        yield from derived(kind)

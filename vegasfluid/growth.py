@@ -37,7 +37,8 @@ class Growth(NamedTuple):
         admitted: packets; (link,).
         lost: packets dropped; (link,).
         waited: waiting time of all packets, packets s; (link,).
-        queued: packets by which the queue grew; (link,).
+        work: admitted, in data packets' worth; (link,).
+        queued: by how much more there is still to be sent, in data packets' worth; (link,).
     """
 
     seconds: float
@@ -50,6 +51,7 @@ class Growth(NamedTuple):
     admitted: Array = None
     lost: Array = None
     waited: Array = None
+    work: Array = None
     queued: Array = None
 
     @property
@@ -80,7 +82,7 @@ class Growth(NamedTuple):
     @property
     def utilisation(self) -> Array:
         """The part of each link's capacity that was sent; (link,)."""
-        return (self.admitted - self.queued) / (self.capacity * self.seconds)
+        return (self.work - self.queued) / (self.capacity * self.seconds)
 
     @property
     def mean_queue(self) -> Array:

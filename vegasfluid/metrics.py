@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vegasfluid.errors import InvalidInput
 from vegasfluid.growth import Growth, place_in
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from vegasfluid.burstiness import Estimate
+
 __all__ = [
+    "cov",
     "drop_share",
     "goodput",
     "growth",
+    "hurst",
     "jain_index",
     "mean_queue",
     "queueing_delay",
@@ -49,7 +54,7 @@ def value_at(counter: xr.DataArray, time: float) -> xr.DataArray:
     return low + part * (high - low)
 
 
-VARIABLES = {"of_flows": "flow_delivered", "queued": "queue"}
+VARIABLES = {"of_flows": "flow_delivered", "queued": "backlog"}
 """Counters whose names differ from those of the trajectory's variables."""
 CONSTANTS = ("count", "capacity")
 
@@ -108,7 +113,7 @@ def jain_index(data: xr.Dataset, warmup: float | None = None) -> float:
 
 def utilisation(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """The part of each link's capacity that was sent; (link,)."""
-    return growth(data, warmup, "admitted", "queued", "capacity").utilisation
+    return growth(data, warmup, "work", "queued", "capacity").utilisation
 
 
 def mean_queue(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
@@ -134,3 +139,73 @@ def retransmit_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataAr
 def timeouts(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
     """Retransmission timeouts of each class; (flow_class,)."""
     return _gained(data, "timeouts", warmup)
+
+
+def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.DataArray:
+    """Packets that arrived at a link in each bin that begins after the warm-up; (bin,)."""
+    if "arrivals" not in data:
+        needed = "in the trajectory: run simulate_packets(..., bin=...)"
+        raise InvalidInput("trajectory", "arrivals", needed, None)
+    links = [str(name) for name in data["link"].values]
+    chosen = links[0] if link is None and len(links) == 1 else link
+    if chosen not in links:
+        raise InvalidInput("arrivals", "link", f"one of {', '.join(links)}", chosen)
+    begin = float(data.attrs["warmup"] if warmup is None else warmup)
+    arrived = data["arrivals"].isel(link=links.index(chosen))
+    return arrived.isel(bin=arrived["bin"].values >= begin)
+
+
+def cov(data: xr.Dataset, link: str | None = None, warmup: float | None = None) -> Estimate:
+    """Coefficient of variation of the packets that arrive at a link in a bin.
+
+    Args:
+        data: a trajectory of a run with bins.
+        link: a name; None: the only link.
+        warmup: what to leave out, s; None: the trajectory's own. Bins that begin before it are.
+
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> counts = np.random.default_rng(2).poisson(4.0, (4096, 1))
+    >>> data = xr.Dataset(
+    ...     {"arrivals": (("bin", "link"), counts)},
+    ...     coords={"bin": 0.1 * np.arange(4096), "link": ["bottleneck"]},
+    ...     attrs={"warmup": 20.0},
+    ... )
+    >>> value, low, high = cov(data)
+    >>> low < 1 / 4**0.5 < high
+    True
+    """
+    from vegasfluid import burstiness
+
+    return burstiness.cov(arrivals_of(data, link, warmup).values)
+
+
+def hurst(
+    data: xr.Dataset,
+    method: str = "local_whittle",
+    link: str | None = None,
+    warmup: float | None = None,
+) -> Estimate:
+    """Hurst exponent of the packets that arrive at a link in consecutive bins.
+
+    Args:
+        data: a trajectory of a run with bins.
+        method: a name in `vegasfluid.burstiness.METHODS`.
+        link: a name; None: the only link.
+        warmup: what to leave out, s; None: the trajectory's own. Bins that begin before it are.
+
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> counts = np.random.default_rng(2).poisson(4.0, (4096, 1))
+    >>> data = xr.Dataset(
+    ...     {"arrivals": (("bin", "link"), counts)},
+    ...     coords={"bin": 0.1 * np.arange(4096), "link": ["bottleneck"]},
+    ...     attrs={"warmup": 20.0},
+    ... )
+    >>> value, low, high = hurst(data)
+    >>> low < 0.5 < high
+    True
+    """
+    from vegasfluid import burstiness
+
+    return burstiness.hurst(arrivals_of(data, link, warmup).values, method)

@@ -6,7 +6,7 @@ Values only: nothing here computes a trajectory, and nothing is changed in place
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -32,6 +32,8 @@ from vegasfluid.traffic.kind import AbstractTraffic
 __all__ = ["Event", "Flows", "Link", "Network", "Spread"]
 
 SINGLE_LINK = "bottleneck"
+ROUNDING = 1e-12
+"""s: what an order of additions may change in a sum of delays."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Flows(Value):
     """A class of flows that are alike.
 
     >>> from vegasfluid.congestion.reno import Reno
-    >>> Flows(5, Reno(), base_rtt=0.04).propagation(Link(1000.0, 100))
+    >>> Flows(5, Reno(), base_rtt=0.04).propagation([Link(1000.0, 100)])
     (0.04, 0.04, 0.04, 0.04, 0.04)
     """
 
@@ -98,6 +100,12 @@ class Flows(Value):
     """Window at which the first slow start ends."""
     min_rto: Annotated[Seconds, Positive] = 0.2
     """Smallest retransmission timeout."""
+    delayed_ack: Delay = 0.0
+    """Longest time that a receiver holds an ACK back; 0: every packet is acknowledged at once."""
+    send_overhead: Delay = 0.0
+    """Largest random time that a sender takes for each packet."""
+    ecn: bool = True
+    """Whether queues may mark their packets instead of dropping them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,34 +116,40 @@ class Flows(Value):
                 raise InvalidInput("Flows", "base_rtt", "given, or else access_delay", "missing")
             allowed = "left out where access_delay is given"
             raise InvalidInput("Flows", "base_rtt", allowed, self.base_rtt)
+        if not self.law.rules.reliable and self.traffic.name == "bulk":
+            raise InvalidInput("Flows", "traffic", "other than bulk with the law udp", "bulk")
         for name in ("base_rtt", "start"):
             value = getattr(self, name)
             if isinstance(value, tuple) and len(value) != self.count:
                 allowed = f"one value, or {self.count} values"
                 raise InvalidInput("Flows", name, allowed, f"{len(value)} values")
 
-    def propagation(self, link: Link) -> tuple[float, ...]:
-        """Propagation there and back of each flow over `link`, s."""
+    def propagation(self, links: Sequence[Link]) -> tuple[float, ...]:
+        """Propagation there and back of each flow over `links`, s."""
         if isinstance(self.base_rtt, tuple):
             return self.base_rtt
         if self.base_rtt is not None:
             return (self.base_rtt,) * self.count
         assert self.access_delay is not None
-        return (4 * self.access_delay + 2 * link.delay,) * self.count
+        return (4 * self.access_delay + 2 * sum(link.delay for link in links),) * self.count
 
 
 @dataclass(frozen=True)
 class Event(Value):
-    """A change of delay while the run goes on, as after rerouting."""
+    """A change of delay while the run goes on, as after rerouting.
+
+    What leaves for that link later than `at` takes the new time; it may overtake what left before.
+    """
 
     at: Seconds
     """When."""
     link: str
     """A link's name, or `access` for the access links of `flows`."""
     delay: Delay
-    """The new propagation, one way."""
+    """The new propagation: of a link one way; of access links what the class gives, which is
+    its `access_delay` or its `base_rtt`."""
     flows: str | None = None
-    """The class whose access links change."""
+    """The class whose access links change; None: all classes."""
 
 
 @dataclass(frozen=True, init=False)
@@ -187,10 +201,17 @@ class Network(Value):
                 if link not in self.links:
                     known = "one of " + ", ".join(self.links)
                     raise InvalidInput(f"flows.{name}", "path", known, link)
+            self._check_base_rtt(f"flows.{name}", flows, self.path(name))
         for index, event in enumerate(self.events):
             self._check_event(f"events[{index}]", event)
             if index and event.at < self.events[index - 1].at:
                 raise InvalidInput(f"events[{index}]", "at", "in order of time", event.at)
+
+    def _check_base_rtt(self, whose: str, flows: Flows, links: Sequence[Link]) -> None:
+        least, given = 2 * sum(link.delay for link in links), flows.propagation(links)
+        if is_concrete(least) and is_concrete(min(given)) and min(given) < least - ROUNDING:
+            allowed = f"at least twice the delay of its links ({least:g} s)"
+            raise InvalidInput(whose, "base_rtt", allowed, min(given))
 
     def _check_event(self, whose: str, event: Event) -> None:
         if event.link != "access" and event.link not in self.links:
@@ -198,6 +219,11 @@ class Network(Value):
             raise InvalidInput(whose, "link", known, event.link)
         if event.flows is not None and event.flows not in self.flows:
             raise InvalidInput(whose, "flows", "one of " + ", ".join(self.flows), event.flows)
+        if event.link == "access":
+            for name in self.flows if event.flows is None else (event.flows,):
+                if self.flows[name].base_rtt is not None:
+                    changed = replace(self.flows[name], base_rtt=event.delay)
+                    self._check_base_rtt(whose, changed, self.path(name))
 
     @property
     def link(self) -> Link:
@@ -210,6 +236,11 @@ class Network(Value):
             raise InvalidInput("Network", "links", "one link here", f"{len(self.links)} links")
         return next(iter(self.links.values()))
 
+    def path(self, flows: str) -> tuple[Link, ...]:
+        """The links that a class crosses, in the direction of the stream."""
+        names = self.flows[flows].path
+        return tuple(self.links.values()) if names is None else tuple(self.links[n] for n in names)
+
     @property
     def counts(self) -> list[int]:
         """The number of flows of each class, in order."""
@@ -221,14 +252,15 @@ class Network(Value):
         return replace(self, flows=changed)
 
     def base_rtts(self, flows: str) -> tuple[float, ...]:
-        """The round-trip time of each flow of a class with nothing in the queue, s.
+        """The round-trip time of each flow of a class with nothing in the queues, s.
 
         Propagation, and the time to put a packet and its acknowledgement on every link.
         """
-        of, link = self.flows[flows], self.link
+        of, links = self.flows[flows], self.path(flows)
         bits = 1 + self.ack_bytes / self.packet_bytes
-        sending = bits / link.capacity + (0.0 if of.access is None else 2 * bits / of.access)
-        return tuple(propagation + sending for propagation in of.propagation(link))
+        sending = sum(bits / link.capacity for link in links)
+        sending += 0.0 if of.access is None else 2 * bits / of.access
+        return tuple(propagation + sending for propagation in of.propagation(links))
 
     def mean_base_rtt(self, flows: str) -> float:
         """The mean of `base_rtts` over the flows of a class, s."""
@@ -236,19 +268,21 @@ class Network(Value):
         return sum(rtts) / len(rtts)
 
     def bandwidth_delay(self) -> float:
-        """Packets that the link holds in a mean round trip with nothing in the queue."""
+        """Packets that the slowest link holds in a mean round trip with nothing in the queues."""
         rtts = [rtt for name in self.flows for rtt in self.base_rtts(name)]
-        return self.link.capacity * sum(rtts) / len(rtts)
+        return min(link.capacity for link in self.links.values()) * sum(rtts) / len(rtts)
 
     def warnings(self) -> list[str]:
         """What is allowed, but probably not meant."""
         found = []
-        link = self.link
-        if _below(sum(map(access_rate, self.flows.values())), link.capacity):
+        slowest = min(link.capacity for link in self.links.values())
+        if _below(sum(map(access_rate, self.flows.values())), slowest):
             found.append("the access links together cannot fill the link.")
-        high = getattr(link.aqm, "max_thresh", None)
-        if high is not None and _below(link.buffer, high):
-            found.append("the buffer is full before RED's max_thresh is reached.")
+        for name, link in self.links.items():
+            high = getattr(link.aqm, "max_thresh", None)
+            if high is not None and _below(link.buffer, high):
+                of = "" if len(self.links) == 1 else f" of {name}"
+                found.append(f"the buffer{of} is full before RED's max_thresh is reached.")
         return found
 
 

@@ -45,6 +45,7 @@ class Variable(NamedTuple):
 
 CLASS_VARIABLES = {
     "cwnd": Variable("congestion window, mean of the class", "packets"),
+    "ssthresh": Variable("slow-start threshold, mean of the class", "packets"),
     "rtt": Variable("round-trip time, mean of the class", "s"),
     "delivered": Variable("packets delivered once since the start, mean of the class", "packets"),
     "sent": Variable("packets sent since the start, mean of the class", "packets"),
@@ -59,10 +60,19 @@ LINK_VARIABLES = {
     "avg_queue": Variable("the queue law's average of the queue", "packets"),
     "admitted": Variable("packets admitted since the start", "packets"),
     "lost": Variable("packets dropped since the start", "packets"),
+    "early": Variable("packets dropped by chance since the start", "packets"),
+    "forced": Variable("packets dropped above the range of chance since the start", "packets"),
+    "full": Variable("packets dropped at a full buffer since the start", "packets"),
+    "marked": Variable("packets marked since the start", "packets"),
+    "work": Variable("admitted since the start, in data packets' worth", "packets"),
+    "backlog": Variable("still to be sent, in data packets' worth", "packets"),
     "waited": Variable("waiting time of all packets since the start", "packets s"),
     "capacity": Variable("packets that the link sends", "packets/s"),
 }
-"""Variables over (time, link); the capacity over (link)."""
+"""Variables over (time, link); the capacity over (link). A simulator gives those that it knows."""
+
+REVERSE = "_reverse"
+"""What the name of a link's other direction ends with, where packets wait there, too."""
 
 
 def package_version() -> str:
@@ -80,7 +90,8 @@ class Recording(NamedTuple):
         network: what was simulated.
         times: (time,) s.
         flows: arrays (time, flow) by names of CLASS_VARIABLES.
-        links: arrays (time, link) by names of LINK_VARIABLES.
+        links: arrays (time, link) by names of LINK_VARIABLES; after the links of the network
+            their other directions follow, where packets wait there, too.
     """
 
     network: Network
@@ -107,10 +118,22 @@ class Recording(NamedTuple):
             sent=of_class("sent"),
             retransmitted=of_class("retransmitted"),
             of_flows=gained(self.flows["delivered"]),
-            capacity=np.array([float(link.capacity) for link in self.network.links.values()]),
-            queued=gained(self.links["queue"]),
-            **{name: gained(self.links[name]) for name in ("admitted", "lost", "waited")},
+            capacity=capacities(self.network, self.links["work"].shape[1]),
+            queued=gained(self.links["backlog"]),
+            **{name: gained(self.links[name]) for name in ("admitted", "lost", "waited", "work")},
         )
+
+
+def capacities(network: Network, columns: int) -> np.ndarray:
+    """The capacity of each link, and of its other direction; (link,) packets/s."""
+    forward = [float(link.capacity) for link in network.links.values()]
+    return np.resize(forward, columns)
+
+
+def link_names(network: Network, columns: int) -> list[str]:
+    """The names of the links, and of their other directions."""
+    names = list(network.links)
+    return (names + [name + REVERSE for name in names])[:columns]
 
 
 def make_trajectory(
@@ -119,6 +142,9 @@ def make_trajectory(
     flows: Mapping[str, np.ndarray],
     links: Mapping[str, np.ndarray],
     attributes: Mapping[str, object],
+    *,
+    bins: np.ndarray | None = None,
+    bin_width: float | None = None,
 ) -> xr.Dataset:
     """Label the arrays of a run.
 
@@ -128,31 +154,35 @@ def make_trajectory(
         flows: arrays (time, flow) by names of CLASS_VARIABLES, of which the class means are kept.
         links: arrays (time, link) by names of LINK_VARIABLES.
         attributes: engine, seed, warm-up and what else describes the run.
+        bins: (bin, link) data packets that arrived at each queue.
+        bin_width: of these bins, s; None where there are none.
     """
     import xarray as xr
 
     names = list(network.flows)
-    counts = network.counts
-    capacity = [float(link.capacity) for link in network.links.values()]
+    counts, columns = network.counts, links["queue"].shape[1]
     classes = {name: class_means(counts, data) for name, data in flows.items()}
     classes["timeouts"] *= counts
     variables = {
         **{name: (("time", "flow_class"), data) for name, data in classes.items()},
         **{name: (("time", "link"), data) for name, data in links.items()},
         "flow_delivered": (("time", "flow"), flows["delivered"]),
-        "capacity": (("link",), capacity),
+        "capacity": (("link",), capacities(network, columns)),
     }
     data = xr.Dataset(
         variables,
         coords={
             "time": times,
             "flow_class": names,
-            "link": list(network.links),
+            "link": link_names(network, columns),
             "count": ("flow_class", counts),
             "class_of_flow": ("flow", np.repeat(names, counts)),
         },
         attrs={"vegasfluid_version": package_version(), **attributes},
     )
+    if bin_width is not None and bins is not None:
+        data["arrivals"] = (("bin", "link"), bins)
+        data = data.assign_coords(bin=np.arange(len(bins)) * bin_width)
     return describe(data)
 
 
@@ -167,6 +197,8 @@ def describe(data: xr.Dataset) -> xr.Dataset:
     known = CLASS_VARIABLES | LINK_VARIABLES
     known["flow_delivered"] = Variable("packets delivered once since the start", "packets")
     known["time"] = Variable("simulated time", "s")
+    known["bin"] = Variable("start of a bin", "s")
+    known["arrivals"] = Variable("data packets that arrived in the bin", "packets")
     for name, meant in known.items():
         if name in data.variables:
             data[name].attrs.update(long_name=meant.meaning, units=meant.units)

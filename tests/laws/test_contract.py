@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vegasfluid.aqm.droptail import DropTail, overflow_prob
-from vegasfluid.aqm.law import QueueState
+from vegasfluid.aqm.law import ADMIT, QueueState
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.law import (
     RETRANSMIT,
@@ -28,9 +28,13 @@ from vegasfluid.congestion.law import (
 )
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.packet.compiler import bindings, rebound
-from vegasfluid.packet.engine import admit
+from vegasfluid.packet.bindings import bindings
+from vegasfluid.packet.compiler import rebound
+from vegasfluid.packet.features import Features
+from vegasfluid.packet.link import REFUSED, admit
 from vegasfluid.packet.records import FLOW, LINK, with_fields
+from vegasfluid.packet.rules import Rules
+from vegasfluid.traffic.bulk import Bulk
 
 RTT = 10**11  # 0.1 s in ps
 DIALECTS = ("brakmo", "ns2", "linux")
@@ -40,6 +44,7 @@ FAR = 1e5
 def flow_record(law: AbstractWindowLaw, cwnd: float, ssthresh: float, base_rtt: float) -> Any:
     """The record of a sender that has seen `base_rtt` (ps) and sent nothing."""
     added = {**law.rules.state, **law.packet_parameters()}
+    added |= {"recovery": law.rules.recovery, "window_limited": 1, "reordering": 3}
     flow = np.zeros(1, with_fields(FLOW, [added])).view(np.recarray)[0]
     for name, value in added.items():
         flow[name] = value
@@ -85,6 +90,7 @@ class Clock:
         while expected in self.received:
             expected += 1
         acked, flow.una = expected - flow.una, expected
+        self.report(expected)
         flow.acked_sent_at, flow.acked_transmissions = round(sent), 1 + again
         flow.oldest_sent_at = round(self.sent_at.get(expected, 0))
         flow.oldest_transmissions = 1
@@ -93,6 +99,13 @@ class Clock:
         else:
             self.obey(self.rules.on_duplicate_ack(flow, round(now)), now)
         return now
+
+    def report(self, expected: int) -> None:
+        """What selective ACKs say: what came out of order, and so what is lost before it."""
+        flow = self.flow
+        beyond = [seq for seq in self.received if seq > expected]
+        flow.sacked = len(beyond)
+        flow.edge = max([expected, *(seq + 1 - flow.reordering for seq in beyond)])
 
     def obey(self, action: int, now: float) -> None:
         flow = self.flow
@@ -246,8 +259,8 @@ def test_vegas_comes_to_rest_where_the_drift_does(dialect: str, lag: float, dire
 
 def red_queue(law: Red, average: float) -> SimpleNamespace:
     """A queue record whose average is what it will stay while `average` packets wait."""
-    record = dict.fromkeys(LINK, 0)
-    return SimpleNamespace(**record | law.packet_parameters() | {"avg_queue": average})
+    record = dict.fromkeys(LINK, 0) | dict(law.rule.state) | law.packet_parameters()
+    return SimpleNamespace(**record | {"avg_queue": average})
 
 
 def dropped_share(law: Red, average: float, drops: int, seed: int) -> float:
@@ -258,7 +271,7 @@ def dropped_share(law: Red, average: float, drops: int, seed: int) -> float:
     packets = lost = 0
     while lost < drops:
         queue.coin = rng.random()
-        lost += rule(queue, average, 0.0)
+        lost += rule(queue, average, 0.0) != ADMIT
         packets += 1
     assert queue.avg_queue == average
     return lost / packets
@@ -330,22 +343,23 @@ def test_reds_average_decays_while_the_link_is_idle_as_averaging_says() -> None:
 
 
 def queue_driver(law: DropTail, service: int, buffer: int) -> tuple[Any, Any]:
-    """The engine's queue as plain Python, and its record."""
-    link = np.zeros(1, with_fields(LINK, [])).view(np.recarray)[0]
-    link.service, link.buffer = service, buffer
-    return rebound(admit, bindings([Reno().rules], law.rule), lambda f: f, {}), link
+    """The engine's queue as plain Python, which says whether it takes a packet; its record."""
+    links = np.zeros(1, with_fields(LINK, [])).view(np.recarray)
+    links.service, links.buffer, links.tossed = service, buffer, 0
+    bound = bindings(Rules((Reno(),), (law,), (Bulk(),), Features()))
+    plain, sim = rebound(admit, bound, lambda f: f, {}), SimpleNamespace(links=links)
+    return lambda now: plain(sim, 0, 1.0, service, now) != REFUSED, links[0]
 
 
 @pytest.mark.parametrize("load", [1.1, 1.5, 2.0, 3.0])
 def test_a_full_buffer_loses_what_overflow_prob_says(load: float) -> None:
     service = 10**9
     take, link = queue_driver(DropTail(), service, buffer=10)
-    coins = np.ones(2, np.uint64)
     for packet in range(20):  # fill it
-        take(link, coins, packet)
+        take(packet)
     before, packets = int(link.full), 3000
     for packet in range(packets):
-        take(link, coins, 20 + round(packet * service / load))
+        take(20 + round(packet * service / load))
     share = (link.full - before) / packets
     fluid = overflow_prob(QueueState(10.0, 0.0, load * 1000.0, 1000.0, 10.0))
     assert share == pytest.approx(float(fluid), abs=11 / packets)  # the packets that wait
@@ -353,7 +367,7 @@ def test_a_full_buffer_loses_what_overflow_prob_says(load: float) -> None:
 
 def test_drop_tail_drops_nothing_before_the_buffer_is_full() -> None:
     take, link = queue_driver(DropTail(), 10**9, buffer=10)
-    taken = [take(link, np.ones(2, np.uint64), 0) for _ in range(13)]
+    taken = [take(0) for _ in range(13)]
     assert taken == [True] * 11 + [False] * 2  # one in transmission, ten wait
     assert link.early == 0
     assert float(DropTail().drop_prob(state(9.0))) == 0.0
@@ -365,11 +379,11 @@ def test_the_queue_of_an_md1_system_waits_as_pollaczek_and_khinchine_say() -> No
     service, packets, batches = 10**9, 40_000, 20
     take, link = queue_driver(DropTail(), service, buffer=10**6)
     gaps = np.random.default_rng(5).exponential(2 * service, packets)
-    coins, waits = np.ones(2, np.uint64), []
+    waits = []
     for batch in np.split(np.cumsum(gaps).round().astype(np.int64), batches):
         before = float(link.waited)
         for now in batch:
-            take(link, coins, now)
+            take(now)
         waits.append((link.waited - before) / len(batch))
     error = np.std(waits, ddof=1) / math.sqrt(batches)
     assert np.mean(waits) == pytest.approx(service / 2, abs=4 * error)

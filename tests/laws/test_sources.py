@@ -71,21 +71,23 @@ def test_packets_are_those_of_ethernet_and_acks_are_bare_headers() -> None:
 def sender(cwnd: float, **fields: float) -> SimpleNamespace:
     zero = dict.fromkeys(["una", "recover", "duplicates", "inflation", "in_recovery"], 0)
     limits = {"max_window": 1e5, "ssthresh": 1e5, "max_seq": 100, "next_seq": 100}
+    limits |= {"recovery": recovery.RENO, "byte_counting": 0, "validates": 0}
     return SimpleNamespace(**{**zero, **limits, "una": 50, "cwnd": cwnd, **fields})
 
 
 def test_the_third_duplicate_ack_halves_the_window_and_resends() -> None:
     flow = sender(cwnd=20.0)
     # RFC 5681, section 3.2, step 1; RFC 3042: on the first two a new segment each.
-    assert [recovery.fast_retransmit(flow) for _ in range(2)] == [SEND_ONE, SEND_ONE]
+    duplicate = Reno().rules.on_duplicate_ack
+    assert [duplicate(flow, 0) for _ in range(2)] == [SEND_ONE, SEND_ONE]
     assert flow.cwnd == 20.0
     # RFC 5681, section 3.2, step 2: ssthresh as in equation (4), half of what is in flight.
-    assert recovery.fast_retransmit(flow) == RETRANSMIT + SEND
+    assert duplicate(flow, 0) == RETRANSMIT + SEND
     assert (flow.ssthresh, flow.cwnd) == (10.0, 10.0)
     # Step 3: cwnd is inflated by the three segments that have left the network.
     assert flow.inflation == 3
     # Step 4: and by one for each further duplicate ACK.
-    recovery.fast_retransmit(flow)
+    duplicate(flow, 0)
     assert flow.inflation == 4
     # Step 6: the next new ACK deflates the window.
     recovery.leave_recovery(flow)
@@ -96,10 +98,10 @@ def test_ssthresh_is_at_least_two_segments() -> None:
     # RFC 5681, section 3.1, equation (4): max(FlightSize / 2, 2 SMSS).
     flow = sender(cwnd=2.0)
     for _ in range(3):
-        recovery.fast_retransmit(flow)
+        Reno().rules.on_duplicate_ack(flow, 0)
     assert flow.ssthresh == 2.0
     flow = sender(cwnd=3.0)
-    recovery.restart(flow, 1.0)
+    Reno().rules.on_timeout(flow, 0)
     assert flow.ssthresh == 2.0
 
 

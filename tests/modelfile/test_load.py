@@ -249,7 +249,7 @@ def test_the_networks_of_weigle_and_feng(number: int) -> None:
             ms(access_delay),
         )
         assert flows.law == law
-    propagation = network.flows["reno"].propagation(network.link)[0]
+    propagation = network.flows["reno"].propagation([network.link])[0]
     assert propagation == pytest.approx({1: 0.024, 2: 0.007, 3: 0.007, 4: 0.1}[number])
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.model import Model
@@ -38,9 +39,18 @@ reds = st.builds(
     weight=st.floats(0, 1, exclude_min=True, exclude_max=True),
     gentle=st.booleans(),
     wait=st.booleans(),
+    ecn=st.booleans(),
+    adaptive=st.booleans(),
+    in_bytes=st.booleans(),
 )
 laws = st.one_of(
-    st.just(Reno()),
+    st.builds(
+        Reno,
+        recovery=st.sampled_from(["reno", "newreno", "sack"]),
+        byte_counting=st.booleans(),
+        validates=st.booleans(),
+    ),
+    st.just(NewReno()),
     st.builds(Vegas, dialect=st.sampled_from(["brakmo", "ns2", "linux"])),
     st.builds(
         lambda low, more, **others: Vegas(low, low + more, **others),
@@ -50,13 +60,16 @@ laws = st.one_of(
         softness=positive,
     ),
 )
+LONGEST = 1e-3
+"""s: of a link; a round trip over three of them is longer than twice their sum."""
+round_trips = st.floats(6 * LONGEST, 1e6)
 above_one = st.floats(1, 1e3, exclude_min=True)
 traffics = st.one_of(
     st.just(Bulk()),
     st.builds(Cbr, positive),
     st.builds(Poisson, positive),
     st.builds(OnOff, positive, positive, positive, above_one),
-    st.builds(Sessions, positive, positive, above_one),
+    st.builds(Sessions, positive, positive, above_one, st.booleans()),
 )
 
 
@@ -70,7 +83,7 @@ def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
     propagation: dict[str, Any] = draw(
         st.one_of(
             st.fixed_dictionaries({"access_delay": non_negative}),
-            st.fixed_dictionaries({"base_rtt": st.one_of(positive, each(positive))}),
+            st.fixed_dictionaries({"base_rtt": st.one_of(round_trips, each(round_trips))}),
         )
     )
     path = st.lists(st.sampled_from(links), min_size=1, max_size=3).map(tuple)
@@ -86,6 +99,9 @@ def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
         initial_window=draw(st.floats(1, 100)),
         initial_ssthresh=draw(st.floats(2, 1e6)),
         min_rto=draw(positive),
+        delayed_ack=draw(non_negative),
+        send_overhead=draw(non_negative),
+        ecn=draw(st.booleans()),
         **propagation,
     )
 
@@ -97,7 +113,7 @@ def networks(draw: st.DrawFn) -> Network:
         positive,
         st.floats(1, 1e6),
         aqm=st.one_of(st.just(DropTail()), reds),
-        delay=non_negative,
+        delay=st.floats(0, LONGEST),
         jitter=non_negative,
         jitter_reorders=st.booleans(),
     )
@@ -108,7 +124,7 @@ def networks(draw: st.DrawFn) -> Network:
         Event,
         non_negative,
         st.sampled_from(["access", *link_names]),
-        non_negative,
+        round_trips,
         st.none() | st.sampled_from(list(flows)),
     )
     events = sorted(draw(st.lists(event, max_size=3)), key=lambda one: one.at)

@@ -12,13 +12,11 @@ from vegasfluid import metrics
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
-from vegasfluid.errors import NotServed
-from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.packet import simulate_packets
-from vegasfluid.packet.compiler import compiled
-from vegasfluid.packet.setup import Start, prepare
-from vegasfluid.packet.simulate import execute
-from vegasfluid.traffic.cbr import Cbr
+from vegasfluid.packet.memory import Simulation
+from vegasfluid.packet.setup import prepare
+from vegasfluid.packet.simulate import execute, machine
 
 RED = Red(5, 15, max_drop=0.1, weight=0.02)
 
@@ -32,51 +30,39 @@ def crowded(aqm: Any) -> Network:
     return Network(Link(1000.0, 20, aqm, delay=0.005), flows)
 
 
-def last_records(network: Network, until: float) -> tuple[Start, Any, Any, Any]:
-    """The records and the rings at the end of a run, and its samples."""
-    kept: dict[str, Any] = {}
-    rules = [law.rules for law in prepare(network, 1).laws]
-    kernel = compiled(rules, network.link.aqm.rule)
-
-    def watched(flows: Any, link: Any, rings: Any, *rest: Any) -> int:
-        kept["rings"] = rings
-        return kernel(flows, link, rings, *rest)
-
-    def start() -> Start:
-        kept["begin"] = prepare(network, 1)
-        return kept["begin"]
-
-    samples = execute(network, start, np.linspace(0, until, 2001), watched)
-    return kept["begin"], kept["rings"], *samples
+def end_of(network: Network, until: float) -> Simulation:
+    """What a run worked on, as it was left."""
+    begin = prepare(network, 1)
+    return execute(network, begin, np.linspace(0, until, 2001), machine(begin))
 
 
 @pytest.mark.parametrize("aqm", [RED, DropTail()], ids=["red", "droptail"])
 def test_no_packet_is_made_or_lost_on_the_way(aqm: Any) -> None:
-    begin, rings, flow_samples, link_samples = last_records(crowded(aqm), until=60)
-    flows, link = begin.flows, begin.link[0]
-    slots = rings.arrivals.shape[1]
-    under_way = flows["tail"] - flows["head"]
+    sim = end_of(crowded(aqm), until=60)
+    flows, link, stage = sim.flows, sim.links[0], sim.stages[:, 0]
+    under_way = stage["tail"] - stage["head"]
     # What was sent has reached the queue or is on its way there.
-    assert (flows["sent"] == flows["head"] + under_way).all()
+    assert (flows["sent"] == stage["head"] + under_way).all()
     # What has reached the queue was admitted or dropped: in sum, for the link, exactly.
-    assert flows["head"].sum() == link["admitted"] + link["early"] + link["full"]
-    assert flows["dropped"].sum() == link["early"] + link["full"]
+    lost = link["early"] + link["forced"] + link["full"]
+    assert stage["head"].sum() == link["admitted"] + lost
+    assert flows["dropped"].sum() == lost
     # What was admitted was delivered once, or came again: then it had been sent again.
-    again = flows["head"] - flows["dropped"] - flows["delivered"]
+    again = stage["head"] - flows["dropped"] - flows["delivered"]
     assert (again >= 0).all()
     assert (again <= flows["retransmitted"]).all()
     assert again.sum() > 0
     # What was delivered is below the cumulative ACK, or is held until a gap is filled.
-    held = rings.received.sum(axis=1)
+    held = sim.slots["received"].sum(axis=1)
     assert (flows["delivered"] == flows["expected"] + held).all()
     assert (flows["una"] == flows["expected"]).all()
     assert (flows["sent"] == flows["max_seq"] + flows["retransmitted"]).all()
     # A packet that was sent, but not delivered, was dropped at its last sending or is under way.
     missing = flows["max_seq"] - flows["delivered"]
     assert (missing >= 0).all()
-    assert (missing <= slots).all()
-    assert flow_samples["timeouts"][-1].sum() > 10
-    assert link_samples["admitted"][-1] > 50_000
+    assert (missing <= sim.slot_count).all()
+    assert sim.flow_samples["timeouts"][-1].sum() > 10
+    assert sim.link_samples["admitted"][-1, 0] > 50_000
 
 
 @pytest.mark.parametrize("aqm", [RED, DropTail()], ids=["red", "droptail"])
@@ -147,29 +133,3 @@ def test_reno_over_red_comes_to_rest_at_the_queue_of_the_closed_form(
     if wait:  # without it drops come in groups, and the queue swings about its rest by a fifth
         assert queue == pytest.approx(rest(RANDOM), rel=0.03)
     assert (pipe + queue) / count * np.sqrt(dropped) == pytest.approx(RANDOM, rel=0.03)
-
-
-def changed(**parts: Any) -> Network:
-    link = parts.pop("link", Link(1000.0, 10))
-    events = parts.pop("events", ())
-    return Network(link, {"one": Flows(1, Reno(), base_rtt=0.04, **parts)}, events=events)
-
-
-TWO_LINKS = {"a": Link(1000.0, 10), "b": Link(1000.0, 10)}
-
-
-@pytest.mark.parametrize(
-    ("network", "what"),
-    [
-        (changed(link=TWO_LINKS, path=("a", "b")), "networks of several links"),
-        (changed(events=(Event(1.0, "bottleneck", 0.01),)), "events"),
-        (changed(link=Link(1000.0, 10, jitter=0.001)), "jitter"),
-        (changed(direction="reverse"), "data against the stream (flows.one)"),
-        (changed(traffic=Cbr(100.0)), "cbr traffic (flows.one)"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_what_is_not_served_is_refused_in_one_line(network: Network, what: str) -> None:
-    with pytest.raises(NotServed) as caught:
-        simulate_packets(network, until=1)
-    assert str(caught.value) == f"the packet simulator does not serve {what} yet."

@@ -15,7 +15,10 @@ from vegasfluid.errors import SolveFailed
 from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.packet import simulate, simulate_packets
 from vegasfluid.packet.compiler import cache_folder
+from vegasfluid.packet.features import Features
+from vegasfluid.packet.rules import Rules
 from vegasfluid.packet.setup import prepare
+from vegasfluid.traffic.bulk import Bulk
 
 RED = Red(5, 15, max_drop=0.2, weight=0.05, wait=False, gentle=True)
 
@@ -45,10 +48,13 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
 def test_another_alpha_meets_the_same_start_times_and_coins() -> None:
     first, second = (prepare(mix(alpha), seed=7) for alpha in (1, 5))
     assert first.flows["start"].tobytes() == second.flows["start"].tobytes()
-    assert first.generator.tobytes() == second.generator.tobytes()
+    for name in ("dice_a", "dice_b"):
+        assert first.links[name].tobytes() == second.links[name].tobytes()
+        assert first.flows[name].tobytes() == second.flows[name].tobytes()
     other = prepare(mix(), seed=8)
     assert (first.flows["start"][:3] != other.flows["start"][:3]).all()
-    assert (first.generator != other.generator).all()
+    assert (first.links["dice_a"] != other.links["dice_a"]).all()
+    assert (first.flows["dice_a"] != other.flows["dice_a"]).all()
 
 
 def test_random_starts_lie_in_their_spread() -> None:
@@ -70,13 +76,13 @@ def late_crowd() -> Network:
 
 def test_rings_that_do_not_suffice_are_made_larger(monkeypatch: pytest.MonkeyPatch) -> None:
     grown, sizes = late_crowd(), []
-    make_rings = simulate.make_rings
+    shapes = simulate.shapes
 
-    def watched(flows: int, slots: int) -> Any:
+    def watched(begin: Any, slots: int, *rest: int) -> Any:
         sizes.append(slots)
-        return make_rings(flows, slots)
+        return shapes(begin, slots, *rest)
 
-    monkeypatch.setattr(simulate, "make_rings", watched)
+    monkeypatch.setattr(simulate, "shapes", watched)
     small = simulate_packets(grown, until=40)
     assert sizes == [256, 512, 1024, 2048, 4096]
     monkeypatch.setattr(simulate, "FEWEST_SLOTS", 2**14)
@@ -86,20 +92,24 @@ def test_rings_that_do_not_suffice_are_made_larger(monkeypatch: pytest.MonkeyPat
     assert small.queue.max() > 1400
 
 
-def test_more_packets_in_flight_than_any_ring_holds_is_a_failure(
+def test_a_run_that_needs_more_memory_than_it_may_take_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(simulate, "MOST_SLOTS", 512)
-    with pytest.raises(SolveFailed, match="more than 512 packets in flight; set max_window"):
+    monkeypatch.setattr(simulate, "MOST_BYTES", 2**20)
+    with pytest.raises(SolveFailed, match=r"GiB of memory, more than .* set max_window"):
         simulate_packets(late_crowd(), until=40)
 
 
 def test_kernels_of_other_rules_are_kept_apart() -> None:
-    reno, vegas = Reno().rules, Vegas().rules
+    reno, vegas = Reno(), Vegas()
     folders = {
-        cache_folder(rules, aqm.rule)
-        for rules in ([reno], [vegas], [reno, vegas], [vegas, reno])
+        cache_folder(Rules(laws, (aqm,), (Bulk(),), features))
+        for laws in ((reno,), (vegas,), (reno, vegas), (vegas, reno))
         for aqm in (RED, DropTail())
+        for features in (Features(), Features(TWO_WAY=True))
     }
-    assert len(folders) == 8
-    assert cache_folder([reno], RED.rule) == cache_folder([Reno().rules], Red(1, 2).rule)
+    assert len(folders) == 16
+    one, same = (
+        cache_folder(Rules((Reno(),), (aqm,), (Bulk(),), Features())) for aqm in (RED, Red(1, 2))
+    )
+    assert one == same

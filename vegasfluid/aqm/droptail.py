@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vegasfluid import smooth
-from vegasfluid.aqm.law import AbstractQueueLaw, AdmissionRule, QueueState
+from vegasfluid.aqm.law import ADMIT, AbstractQueueLaw, AdmissionRule, QueueState
 
 __all__ = ["DropTail", "overflow_prob"]
 
@@ -23,7 +23,7 @@ def overflow_prob(seen: QueueState) -> Any:
 
 def drops(queue: Any, waiting: int, idle_packets: float) -> int:
     """Never before the buffer is full; the link itself refuses what does not fit."""
-    return 0
+    return ADMIT
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,21 @@ from typing import ClassVar, NamedTuple
 from vegasfluid import smooth
 from vegasfluid.quantities import Value
 
-__all__ = ["AbstractQueueLaw", "AdmissionRule", "QueueState"]
+__all__ = [
+    "ADMIT",
+    "EARLY",
+    "FORCED",
+    "MARK",
+    "AbstractQueueLaw",
+    "AdmissionRule",
+    "QueueState",
+]
 
 Real = smooth.Real
+
+ADMIT, EARLY, FORCED, MARK = 0, 1, 2, 3
+"""What a rule decides on a packet: take it, drop it by chance, drop it in any case, or take and
+mark it."""
 
 
 class QueueState(NamedTuple):
@@ -42,10 +54,12 @@ class AdmissionRule:
     """What the queue does for each arriving packet: a plain scalar function on its record.
 
     Args:
-        drops: `(queue, waiting, idle_packets) -> int`: 1 to drop the packet, 0 to admit it, given
-            the packets that wait (without the one in transmission) and, after an idle time, how
-            many packets could have been sent in it. `queue.coin` is a fresh uniform number; a
-            rule that uses it sets `queue.tossed = 1`.
+        drops: `(queue, waiting, idle_packets) -> int`: ADMIT, EARLY, FORCED or MARK, given the
+            packets that wait (without the one in transmission) and, after an idle time, how many
+            packets could have been sent in it. `queue.coin` is a fresh uniform number; a rule
+            that uses it sets `queue.tossed = 1`. `queue.load` is what waits and `queue.size` the
+            arriving packet in data packets' worth, `queue.capable` whether it may be marked, and
+            `queue.now` the time, ps.
         state: fields that the rule keeps beyond those of `vegasfluid.packet.records.LINK`, with
             their values at the start.
     """

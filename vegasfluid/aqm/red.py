@@ -9,7 +9,9 @@ independent drops, factor 1.)
 Sources:
     S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance",
     IEEE/ACM ToN 1(4), 1993, sections 4 and 7 (the average, the curve, the spacing).
-    `wait` and `gentle`: ns-2.35, queue/red.cc (behaviour read there, told anew here).
+    `wait`, `gentle`, `in_bytes`: ns-2.35, queue/red.cc (behaviour read there, told anew here).
+    Marks: RFC 3168, section 7 (a mark in place of an early drop, drops above the range).
+    `adaptive`: S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED", 2001, section 3.
     The share of packets dropped: derived for this project from the mean gap, and tested.
 """
 
@@ -21,17 +23,44 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Lt
 
 from vegasfluid import smooth
-from vegasfluid.aqm.law import AbstractQueueLaw, AdmissionRule, QueueState
+from vegasfluid.aqm.law import (
+    ADMIT,
+    EARLY,
+    FORCED,
+    MARK,
+    AbstractQueueLaw,
+    AdmissionRule,
+    QueueState,
+)
 from vegasfluid.quantities import Packets, Positive, Probability, require_ordered
 
 __all__ = ["Red"]
 
+ADAPTATION_INTERVAL = 500_000_000_000
+"""0.5 s in ps: how often `adaptive` looks at the average."""
+TARGET_LOW, TARGET_HIGH = 0.4, 0.6
+"""Where between the thresholds `adaptive` holds the average."""
+SMALLEST_MAX_DROP, LARGEST_MAX_DROP = 0.01, 0.5
+LARGEST_RISE, FALL = 0.01, 0.9
 
-def update_average(queue: Any, waiting: int, idle_packets: float) -> None:
+
+def update_average(queue: Any, load: float, idle_packets: float) -> None:
     """The moving average, decayed first for the packets that an idle link could have sent."""
     if idle_packets > 0.0:
         queue.avg_queue *= (1.0 - queue.weight) ** idle_packets
-    queue.avg_queue += queue.weight * (waiting - queue.avg_queue)
+    queue.avg_queue += queue.weight * (load - queue.avg_queue)
+
+
+def adapt(queue: Any) -> None:
+    """Twice a second: raise max_drop in small steps or let it fall, to hold the average."""
+    if queue.now < queue.adapted_at + ADAPTATION_INTERVAL:
+        return
+    queue.adapted_at = queue.now
+    place = (queue.avg_queue - queue.min_thresh) / (queue.max_thresh - queue.min_thresh)
+    if place > TARGET_HIGH and queue.max_drop <= LARGEST_MAX_DROP:
+        queue.max_drop += min(LARGEST_RISE, queue.max_drop / 4)
+    elif place < TARGET_LOW and queue.max_drop >= SMALLEST_MAX_DROP:
+        queue.max_drop *= FALL
 
 
 def curve(queue: Any) -> float:
@@ -46,7 +75,7 @@ def curve(queue: Any) -> float:
     return 1.0
 
 
-def spaced(prob: float, count: int, wait: int) -> float:
+def spaced(prob: float, count: float, wait: float) -> float:
     """The probability for the `count`-th packet since the last drop."""
     progress = count * prob
     if wait:
@@ -58,24 +87,27 @@ def spaced(prob: float, count: int, wait: int) -> float:
 
 def drops(queue: Any, waiting: int, idle_packets: float) -> int:
     """Update the average and decide on the arriving packet."""
-    update_average(queue, waiting, idle_packets)
+    update_average(queue, queue.load if queue.in_bytes else float(waiting), idle_packets)
+    if queue.adaptive:
+        adapt(queue)
     if queue.avg_queue < queue.min_thresh or waiting <= 1:
         queue.above = 0
-        return 0
+        return ADMIT
+    size = queue.size if queue.in_bytes else 1.0
     certain = 1.0 if queue.gentle == 0 else 2.0
-    queue.count += 1
+    queue.count += size
     if queue.avg_queue >= certain * queue.max_thresh:
-        queue.count = 0
-        return 1
+        queue.count = 0.0
+        return FORCED
     if queue.above == 0:
         queue.above = 1
-        queue.count = 1
-        return 0
+        queue.count = size
+        return ADMIT
     queue.tossed = 1
-    if queue.coin <= spaced(curve(queue), queue.count, queue.wait):
-        queue.count = 0
-        return 1
-    return 0
+    if queue.coin <= size * spaced(curve(queue), queue.count, queue.wait):
+        queue.count = 0.0
+        return MARK if queue.ecn and queue.capable else EARLY
+    return ADMIT
 
 
 @dataclass(frozen=True)
@@ -104,6 +136,12 @@ class Red(AbstractQueueLaw):
     """Above `max_thresh`: rise to 1 at twice `max_thresh` instead of dropping everything."""
     wait: bool = True
     """Space drops evenly (at least 1/p_b packets apart) instead of 1/p_b at most."""
+    ecn: bool = False
+    """Mark packets of flows that understand it instead of dropping them early."""
+    adaptive: bool = False
+    """Move `max_drop` so that the average stays in the middle between the thresholds."""
+    in_bytes: bool = False
+    """Measure the queue and the buffer in bytes, and drop small packets less often."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,8 +169,10 @@ class Red(AbstractQueueLaw):
     @property
     def rule(self) -> AdmissionRule:
         """The rule of ns-2.35 for packets of equal size."""
-        return AdmissionRule(drops)
+        return AdmissionRule(drops, state={"above": 0, "adapted_at": 0})
 
     def packet_parameters(self) -> dict[str, float]:
-        """Thresholds, probability, weight and the two switches."""
-        return {name: float(value) for name, value in self.parameters().items()}
+        """Thresholds, probability, weight and the switches."""
+        switches = ("gentle", "wait", "ecn", "adaptive", "in_bytes")
+        whole = {name: int(getattr(self, name)) for name in switches}
+        return {name: float(value) for name, value in self.parameters().items()} | whole

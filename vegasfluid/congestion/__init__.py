@@ -18,6 +18,6 @@ def window_laws() -> dict[str, type[AbstractWindowLaw]]:
     """Every congestion-control law by its name in model files.
 
     >>> sorted(window_laws())
-    ['reno', 'vegas']
+    ['newreno', 'reno', 'udp', 'vegas']
     """
     return named_subclasses(__name__, __path__, AbstractWindowLaw)

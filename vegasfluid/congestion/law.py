@@ -76,17 +76,29 @@ class PacketRules:
             already moved.
         on_duplicate_ack: `(flow, now) -> int`.
         on_timeout: `(flow, now) -> None`; the sender then goes back to the oldest packet.
+        on_mark: `(flow, now) -> None`, for an ACK that echoes a queue's mark, at most once a
+            window of data.
         state: fields that the rules keep in the record beyond the common ones, with their
             values at the start.
+        places: those of them that are numbers of packets; a new connection counts them from its
+            own first packet.
+        counters: those of them that a trajectory shows.
         keeps_send_times: whether the rules read `flow.acked_sent_at`, `flow.acked_transmissions`,
             `flow.oldest_sent_at` and `flow.oldest_transmissions`.
+        recovery: how losses are repaired, a number of `vegasfluid.congestion.recovery`.
+        reliable: whether packets are acknowledged and lost ones are sent again.
     """
 
     on_ack: Callable[..., int]
     on_duplicate_ack: Callable[..., int]
     on_timeout: Callable[..., None]
+    on_mark: Callable[..., None]
     state: Mapping[str, int | float] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    counters: tuple[str, ...] = ()
     keeps_send_times: bool = False
+    recovery: int = 0
+    reliable: bool = True
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,8 @@ class AbstractWindowLaw(Value):
     """The name in model files."""
     sources: ClassVar[tuple[str, ...]]
     """Where the law is defined."""
+    has_drift: ClassVar[bool] = True
+    """Whether its mean is a function of the window alone, so that the fluid model can have it."""
 
     @abstractmethod
     def drift(self, window: Window, seen: Feedback) -> Window:

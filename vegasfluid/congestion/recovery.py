@@ -15,12 +15,27 @@ from typing import Any
 from vegasfluid.congestion.law import NOTHING, RETRANSMIT, SEND, SEND_ONE
 
 __all__ = [
+    "NEWRENO",
+    "RECOVERIES",
+    "RENO",
+    "SACK",
+    "answer_mark",
     "fast_retransmit",
+    "finds_loss",
+    "hold",
     "leave_recovery",
-    "newreno_ack",
+    "repair",
     "restart",
     "sample_round_trip",
+    "window_in_use",
 ]
+
+RENO, NEWRENO, SACK = 0, 1, 2
+"""How a sender repairs losses: fast recovery that ends with the first new ACK (RFC 5681), with
+the last loss of the window (RFC 6582), or by reports of what came out of order (RFC 6675)."""
+
+RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
+"""Their names in model files."""
 
 DUPLICATE_ACK_THRESHOLD = 3
 SMALLEST_SSTHRESH = 2.0
@@ -50,49 +65,85 @@ def leave_recovery(flow: Flow) -> None:
     flow.in_recovery = 0
 
 
-def fast_retransmit(flow: Flow) -> int:
-    """Count a duplicate ACK; at the third, halve the window and resend (RFC 5681, section 3.2).
+def window_in_use(flow: Flow) -> float:
+    """The window, with what duplicate ACKs have added to it in recovery, packets."""
+    return min(flow.cwnd, flow.max_window) + flow.inflation
 
-    A second fast retransmit inside one window of data is held back until everything that was
-    sent before the first is acknowledged (RFC 6582, section 3.2, step 2). Before the third
-    duplicate ACK one new packet goes out for each (RFC 3042).
+
+def finds_loss(flow: Flow) -> bool:
+    """Count a duplicate ACK; whether a loss shows, for the first time in a window of data.
+
+    Without reports that is the third duplicate ACK in a row (RFC 5681, section 3.2), and not
+    before everything is acknowledged that was sent before the last loss (RFC 6582, section 3.2,
+    step 2).
     """
     flow.duplicates += 1
+    if flow.una <= flow.recover:
+        return False
+    if flow.recovery == SACK:
+        return not flow.in_recovery and flow.edge > flow.una
+    return flow.duplicates == DUPLICATE_ACK_THRESHOLD
+
+
+def hold(flow: Flow) -> int:
+    """What a duplicate ACK asks for that shows no loss.
+
+    Before the third one a new packet goes out for each (RFC 3042), later ones inflate the window.
+    With reports, they say what has left the network.
+    """
+    if flow.recovery == SACK:
+        return SEND
     if flow.duplicates < DUPLICATE_ACK_THRESHOLD:
         return SEND_ONE
     if flow.duplicates > DUPLICATE_ACK_THRESHOLD:
         flow.inflation += flow.in_recovery
-        return SEND
-    if flow.una <= flow.recover:
-        return SEND
-    half = (min(flow.cwnd, flow.max_window) + flow.inflation) / 2
-    flow.ssthresh = max(float(int(half)), SMALLEST_SSTHRESH)
-    flow.cwnd = max(half, 1.0)
-    flow.recover = flow.max_seq
-    flow.in_recovery = 1
-    flow.inflation = DUPLICATE_ACK_THRESHOLD
-    return RETRANSMIT + SEND
-
-
-def newreno_ack(flow: Flow, acked: int) -> int:
-    """An ACK during fast recovery (RFC 6582, section 3.2, step 3).
-
-    Returns:
-        What to do, or NOTHING where the flow was not in recovery and the law may grow its window.
-    """
-    if not flow.in_recovery:
-        flow.duplicates = 0
-        return NOTHING
-    if flow.una < flow.recover:
-        flow.inflation = max(flow.inflation - acked + 1, 0)
-        return RETRANSMIT + SEND
-    leave_recovery(flow)
     return SEND
 
 
-def restart(flow: Flow, window: float) -> None:
-    """A timeout: half of the window becomes the target, and slow start begins anew."""
-    flow.ssthresh = max(float(int(min(flow.cwnd, flow.max_window) / 2)), SMALLEST_SSTHRESH)
+def fast_retransmit(flow: Flow, window: float) -> int:
+    """Resend the oldest packet, and go on with a smaller window (RFC 5681, section 3.2)."""
+    flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
+    flow.cwnd = max(window, 1.0)
+    flow.recover = flow.max_seq
+    flow.in_recovery = 1
+    flow.inflation = 0 if flow.recovery == SACK else DUPLICATE_ACK_THRESHOLD
+    return RETRANSMIT + SEND
+
+
+def repair(flow: Flow, acked: int) -> int:
+    """What a new ACK means for the repair of losses.
+
+    Returns:
+        What to do; NOTHING where no loss is being repaired and the law may grow its window.
+    """
+    if not flow.in_recovery or flow.recovery == RENO:
+        leave_recovery(flow)
+        return NOTHING
+    if flow.una >= flow.recover:
+        leave_recovery(flow)
+        return SEND
+    if flow.recovery == SACK:
+        return SEND
+    flow.inflation = max(flow.inflation - acked + 1, 0)  # RFC 6582, section 3.2, step 3
+    return RETRANSMIT + SEND
+
+
+def answer_mark(flow: Flow, window: float) -> None:
+    """A mark counts as a loss, but there is nothing to resend (RFC 3168, section 6.1.2)."""
+    if flow.in_recovery == 0:
+        flow.ssthresh = max(window, SMALLEST_SSTHRESH)
+        flow.cwnd = flow.ssthresh
+
+
+def restart(flow: Flow, target: float, window: float) -> None:
+    """A timeout: slow start begins anew (RFC 5681, section 3.1).
+
+    Args:
+        flow: the sender.
+        target: where slow start shall end, packets.
+        window: to begin with, packets.
+    """
+    flow.ssthresh = max(float(int(target)), SMALLEST_SSTHRESH)
     flow.cwnd = window
     flow.recover = flow.max_seq
     leave_recovery(flow)

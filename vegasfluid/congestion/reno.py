@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from vegasfluid import smooth
 from vegasfluid.congestion.law import (
+    NOTHING,
     SEND,
     AbstractWindowLaw,
     Feedback,
@@ -21,29 +22,56 @@ from vegasfluid.congestion.law import (
     Window,
     leave_slow_start,
 )
-from vegasfluid.congestion.recovery import fast_retransmit, leave_recovery, restart
+from vegasfluid.congestion.recovery import (
+    RECOVERIES,
+    answer_mark,
+    fast_retransmit,
+    finds_loss,
+    hold,
+    repair,
+    restart,
+    window_in_use,
+)
+from vegasfluid.errors import InvalidInput
 
 __all__ = ["Reno"]
 
 
 def on_ack(flow: Any, now: int, acked: int) -> int:
     """Grow by one packet for an ACK in slow start, by one a round trip afterwards."""
-    leave_recovery(flow)
+    repairing = repair(flow, acked)
+    if repairing != NOTHING:
+        return repairing
+    counted = acked if flow.byte_counting else 1
+    if flow.validates and not flow.window_limited:
+        return SEND
     if flow.cwnd < flow.ssthresh:
-        flow.cwnd += 1.0
+        flow.cwnd += counted
     else:
-        flow.cwnd += 1.0 / flow.cwnd
+        flow.cwnd += counted / flow.cwnd
     return SEND
+
+
+def halved(flow: Any) -> float:
+    """What a loss leaves of the window, packets."""
+    return window_in_use(flow) / 2
 
 
 def on_duplicate_ack(flow: Any, now: int) -> int:
     """Fast retransmit and fast recovery."""
-    return fast_retransmit(flow)
+    if finds_loss(flow):
+        return fast_retransmit(flow, halved(flow))
+    return hold(flow)
+
+
+def on_mark(flow: Any, now: int) -> None:
+    """A mark halves the window."""
+    answer_mark(flow, halved(flow))
 
 
 def on_timeout(flow: Any, now: int) -> None:
     """Slow start from a window of one packet."""
-    restart(flow, 1.0)
+    restart(flow, min(flow.cwnd, flow.max_window) / 2, 1.0)
 
 
 @dataclass(frozen=True)
@@ -57,6 +85,19 @@ class Reno(AbstractWindowLaw):
     name: ClassVar[str] = "reno"
     sources: ClassVar[tuple[str, ...]] = ("RFC 5681", "Misra, Gong and Towsley, SIGCOMM 2000")
 
+    recovery: str = "reno"
+    """How losses are repaired: reno, newreno (RFC 6582) or sack (RFC 6675)."""
+    byte_counting: bool = False
+    """Grow by the packets that an ACK acknowledges, not by ACKs (RFC 3465; Linux)."""
+    validates: bool = False
+    """Grow only while the window, and not the application, limits the sender (RFC 7661)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.recovery not in RECOVERIES:
+            allowed = "one of " + ", ".join(RECOVERIES)
+            raise InvalidInput(type(self).__name__, "recovery", allowed, self.recovery)
+
     def drift(self, window: Window, seen: Feedback) -> Window:
         """One packet an ACK in slow start, 1/cwnd after it, minus half of cwnd for each loss."""
         stop = smooth.step(window.cwnd - seen.initial_ssthresh, 1.0)
@@ -68,4 +109,9 @@ class Reno(AbstractWindowLaw):
     @property
     def rules(self) -> PacketRules:
         """Rules as in RFC 5681."""
-        return PacketRules(on_ack, on_duplicate_ack, on_timeout)
+        recovery = RECOVERIES[self.recovery]
+        return PacketRules(on_ack, on_duplicate_ack, on_timeout, on_mark, recovery=recovery)
+
+    def packet_parameters(self) -> dict[str, float]:
+        """The two switches."""
+        return {"byte_counting": int(self.byte_counting), "validates": int(self.validates)}

@@ -149,7 +149,9 @@ def record(network: Network, solution: dde.Solution) -> Recording:
         "admitted": state.delivered @ count,
         "lost": state.dropped @ count,
         "waited": state.waited,
+        "backlog": state.queue,
     }
+    links["work"] = links["admitted"]
     columns = {name: values[:, np.newaxis] for name, values in links.items()}
     return Recording(network, np.asarray(solution.ts), flows, columns)
 

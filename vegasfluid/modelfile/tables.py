@@ -29,9 +29,6 @@ __all__ = ["Reading", "derived_fields", "given_values", "read_fields", "reader"]
 
 CONFIG = ConfigDict(extra="forbid", strict=True)
 
-NOT_SERVED = {"red": ("ecn", "adaptive")}
-"""Switches that model files know and no law has yet, by the name of the law."""
-
 FieldTypes = dict[str, Any]
 
 
@@ -86,15 +83,7 @@ def _model(kind: type) -> type[BaseModel]:
     derived = derived_fields(kind)
     if chosen_by := choosing_key(kind):
         derived[chosen_by] = (str, ...)
-        for switch in NOT_SERVED.get(kind.name, ()):  # type: ignore[attr-defined]
-            derived.setdefault(switch, (Annotated[bool, AfterValidator(_refuse_true)], False))
     return create_model(kind.__name__, __config__=CONFIG, **derived)
-
-
-def _refuse_true(switch: bool) -> bool:
-    if switch:
-        raise refusal("false, as true is not served yet", "true")
-    return switch
 
 
 def reader(hint: Any) -> Any:

@@ -1,320 +1,192 @@
-"""The packet engine: a FIFO link, its queue law, and the senders around it, one event a packet.
+"""The packet engine: FIFO links, their queue laws, and the senders around them.
 
-*Eager evaluation.* In a FIFO link the departure of a packet is known when it is admitted, so the
-arrival of its ACK at the sender is known too: the ACK is processed at once, and the packets that
-it releases go into their flow's ring of future arrivals. So a flow needs one key in the schedule:
-the head of its ring, or its retransmission timer when nothing is under way. Before an ACK, a
-timer that is due earlier is fired.
+*Eager evaluation.* In a FIFO link the departure of a packet is known when it is admitted, and so
+is its arrival at the next queue, or, after the last one, at the receiver and (where ACKs do not
+wait in queues) that of its ACK at the sender. So the only events are arrivals at queues: one a
+data packet where data go one way over one link. Each flow keeps its packets in rings, one for
+each queue on its path (a *stage*), and has one key in the schedule: the earliest head of its
+rings, or what its sender or its receiver does by itself. Before an ACK is processed, what is due
+earlier at that sender is done.
 
-Everything here is plain scalar Python, which `compiler` compiles as it stands. The names
-`on_ack`, `on_duplicate_ack`, `on_timeout` and `drops` are bound there to the rules of the laws in
-use.
+Everything here is plain scalar Python, which `compiler` compiles as it stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from vegasfluid.congestion.law import RETRANSMIT, SEND, SEND_ONE
-from vegasfluid.congestion.recovery import LARGEST_BACKOFF, sample_round_trip
+from vegasfluid.packet.features import DELAYED, LOOSE, MARKS, SELECTIVE, STAGES, TWO_WAY
+from vegasfluid.packet.journal import finish, note_links, note_receiver, note_sender
+from vegasfluid.packet.link import REFUSED, admit
+from vegasfluid.packet.memory import flow_of, heap_of, link_of, packet_of, stage_of, time_of
+from vegasfluid.packet.receiver import reach_receiver, send_held_ack
+from vegasfluid.packet.ring import ACCESS, changed_delay, jittered, pop, push
 from vegasfluid.packet.schedule import build, sift_down
+from vegasfluid.packet.sender import fire, next_due, reach_sender, send_window
 
 __all__ = ["COMPLETED", "RING_FULL", "SELDOM", "run"]
 
 COMPLETED, RING_FULL = 0, 1
 """How a run ends: at its last sample, or because a flow had more in flight than its ring holds."""
 
-on_ack: Callable[..., int]
-on_duplicate_ack: Callable[..., int]
-on_timeout: Callable[..., None]
-drops: Callable[..., int]
-
-NEVER = np.iinfo(np.int64).max
-
 SELDOM = (
+    "fire",
     "fire_timer",
-    "note_flow",
-    "note_link",
+    "note_sender",
+    "note_receiver",
+    "note_links",
     "finish",
     "start",
     "on_timeout",
-    "on_duplicate_ack",
+    "on_mark",
+    "on_application",
+    "on_finished",
+    "reopen",
+    "obey_more",
+    "take_duplicate",
+    "count_everything_lost",
+    "send_held_ack",
+    "make_way",
 )
 """Functions that few packets reach: called, not inlined, which halves the time to compile."""
 
-Records = Any
+
+def key_of(sim: Any, f: int) -> int:
+    """When something happens next to a flow, ps."""
+    flow = flow_of(sim, f)
+    key = min(stage_of(sim, f, 0).key, next_due(flow))
+    if STAGES:
+        for i in range(1, flow.stages):
+            key = min(key, stage_of(sim, f, i).key)
+    if DELAYED:
+        key = min(key, flow.held_at)
+    return key
 
 
-def transmit(flow: Any, rings: Any, f: int, seq: int, now: int) -> None:
-    """Send one packet: over the access link, into the ring of packets under way to the queue."""
-    start = max(now, flow.access_free)
-    flow.access_free = start + flow.access_service
-    mask = rings.arrivals.shape[1] - 1
-    arrival = rings.arrivals[f, flow.tail & mask]
-    arrival.time = flow.access_free + flow.access_delay
-    arrival.seq = seq
-    flow.tail += 1
-    flow.sent += 1
-    if seq < flow.max_seq:
-        flow.retransmitted += 1
-    else:
-        flow.max_seq = seq + 1
-        if flow.timed_seq < 0:
-            flow.timed_seq = seq
-            flow.timed_at = now
-    if flow.keeps_send_times:
-        rings.sent_at[f, seq & mask] = now
-        rings.transmissions[f, seq & mask] += 1
-
-
-def send_window(flow: Any, rings: Any, f: int, now: int) -> None:
-    """Send all that the window allows."""
-    limit = flow.una + int(min(flow.cwnd, flow.max_window)) + flow.inflation
-    limit = min(limit, flow.una + rings.arrivals.shape[1] - 1)
-    while flow.next_seq < limit:
-        transmit(flow, rings, f, flow.next_seq, now)
-        flow.next_seq += 1
-
-
-def obey(flow: Any, rings: Any, f: int, action: int, now: int) -> None:
-    """Do what a rule asked for."""
-    if action & RETRANSMIT:
-        flow.timed_seq = -1
-        flow.deadline = now + flow.rto * flow.backoff
-        transmit(flow, rings, f, flow.una, now)
-    if action & SEND:
-        send_window(flow, rings, f, now)
-    if action & SEND_ONE:
-        window = int(min(flow.cwnd, flow.max_window)) + flow.duplicates
-        if flow.next_seq < flow.una + window:
-            transmit(flow, rings, f, flow.next_seq, now)
-            flow.next_seq += 1
-
-
-def fire_timer(flow: Any, rings: Any, f: int, journal: Any) -> None:
-    """The retransmission timer: let the law restart, back off, go back to the oldest packet."""
-    now = flow.deadline
-    note_flow(flow, f, now, journal)
-    flow.timeouts += 1
-    on_timeout(flow.law, flow, now)
-    flow.next_seq = flow.una
-    flow.timed_seq = -1
-    flow.backoff = min(2 * flow.backoff, LARGEST_BACKOFF)
-    flow.deadline = now + flow.rto * flow.backoff
-    send_window(flow, rings, f, now)
-
-
-def note_send_times(flow: Any, rings: Any, f: int) -> None:
-    """Show the rules when the last acknowledged and the oldest packet were sent, how often."""
-    mask = rings.arrivals.shape[1] - 1
-    flow.acked_sent_at = rings.sent_at[f, (flow.una - 1) & mask]
-    flow.acked_transmissions = rings.transmissions[f, (flow.una - 1) & mask]
-    flow.oldest_sent_at = rings.sent_at[f, flow.una & mask]
-    flow.oldest_transmissions = rings.transmissions[f, flow.una & mask]
-
-
-def forget_send_times(flow: Any, rings: Any, f: int, first: int) -> None:
-    """Free the slots of the packets from `first` that are acknowledged now."""
-    mask = rings.arrivals.shape[1] - 1
-    for seq in range(first, flow.una):
-        rings.transmissions[f, seq & mask] = 0
-
-
-def acknowledge(flow: Any, rings: Any, f: int, now: int) -> None:
-    """The sender receives the ACK of everything below `flow.expected`."""
-    first = flow.una
-    acked = flow.expected - first
-    if acked > 0:
-        flow.una = flow.expected
-        flow.next_seq = max(flow.next_seq, flow.una)
-        if 0 <= flow.timed_seq < flow.una:
-            sample_round_trip(flow, now - flow.timed_at)
-            flow.timed_seq = -1
-        flow.deadline = now + flow.rto * flow.backoff
-        if flow.keeps_send_times:
-            note_send_times(flow, rings, f)
-            forget_send_times(flow, rings, f, first)
-        action = on_ack(flow.law, flow, now, acked)
-        if first == 0:  # the first packet stands for the handshake: its ACK opens no window
-            flow.cwnd = flow.initial_window
-    else:
-        if flow.keeps_send_times:
-            note_send_times(flow, rings, f)
-        action = on_duplicate_ack(flow.law, flow, now)
-    obey(flow, rings, f, action, now)
-
-
-def receive(flow: Any, rings: Any, f: int, seq: int) -> None:
-    """The receiver takes a packet: count it once, move on over what had come early."""
-    mask = rings.arrivals.shape[1] - 1
-    if seq < flow.expected or rings.received[f, seq & mask]:
+def step(sim: Any, f: int, now: int) -> None:
+    """Do the next thing that happens to a flow: a packet first, then what is due."""
+    flow = flow_of(sim, f)
+    if STAGES:
+        for i in range(flow.stages):
+            if stage_of(sim, f, i).key == now:
+                advance(sim, f, i, now)
+                return
+    elif stage_of(sim, f, 0).key == now:
+        advance(sim, f, 0, now)
         return
-    flow.delivered += 1
-    if seq != flow.expected:
-        rings.received[f, seq & mask] = 1
-        return
-    flow.expected += 1
-    while rings.received[f, flow.expected & mask]:
-        rings.received[f, flow.expected & mask] = 0
-        flow.expected += 1
-
-
-def toss(link: Any, generator: np.ndarray) -> None:
-    """A fresh uniform number for the queue law (xorshift128+, Vigna 2017)."""
-    a, b = generator[0], generator[1]
-    generator[0] = b
-    a ^= a << np.uint64(23)
-    generator[1] = a ^ b ^ (a >> np.uint64(17)) ^ (b >> np.uint64(26))
-    link.coin = float((generator[1] + b) >> np.uint64(11)) / 9007199254740992.0
-    link.tossed = 0
-
-
-def admit(link: Any, generator: np.ndarray, now: int) -> bool:
-    """The queue takes or drops the packet that arrives now."""
-    backlog = link.free - now
-    waiting = 0
-    idle_packets = 0.0
-    if backlog > 0:
-        waiting = (backlog + link.service - 1) // link.service - 1
+    if DELAYED and flow.held_at == now:
+        send_held_ack(sim, f, now)
     else:
-        idle_packets = float(-backlog // link.service)
-    if link.tossed:
-        toss(link, generator)
-    if drops(0, link, waiting, idle_packets):
-        link.early += 1
-        return False
-    if waiting >= link.buffer:
-        link.full += 1
-        link.count = 0
-        return False
-    link.admitted += 1
-    start = max(link.free, now)
-    link.waited += start - now
-    link.free = start + link.service
-    return True
+        fire(sim, f, now)
 
 
-def next_event(flow: Any, rings: Any, f: int) -> int:
-    """When the flow's next packet reaches the queue, or its timer fires."""
-    if flow.head == flow.tail:
-        return flow.deadline
-    return rings.arrivals[f, flow.head & (rings.arrivals.shape[1] - 1)].time
+def advance(sim: Any, f: int, i: int, now: int) -> None:
+    """A packet reaches the queue of a stage; if it is admitted, it goes on to the next one."""
+    flow, stage = flow_of(sim, f), stage_of(sim, f, i)
+    packet = packet_of(sim, f, i, stage.head)
+    word = packet.word
+    low = high = 0
+    if SELECTIVE:
+        low, high = packet.low, packet.high
+    pop(sim, f, i)
+    arrival = now
+    if not LOOSE or stage.link >= 0:
+        if MARKS:
+            link_of(sim, stage.link).capable = flow.capable and i < flow.turn
+        fate = admit(sim, stage.link, stage.size, stage.service, now)
+        if fate == REFUSED:
+            note_drop(flow, i)
+            return
+        if MARKS:
+            word |= fate & 1
+        departure = fate >> 1
+        arrival = departure + changed_delay(sim, stage.link, 0, stage.onward, departure)
+        arrival = jittered(sim, f, i, arrival)
+    go_on(sim, f, i + 1, arrival, word, low, high)
 
 
-def arrive(
-    flow: Any, link: Any, rings: Any, f: int, now: int, generator: np.ndarray, journal: Any
-) -> None:
-    """A packet reaches the queue; if it is admitted, follow it until its ACK is processed."""
-    mask = rings.arrivals.shape[1] - 1
-    seq = rings.arrivals[f, flow.head & mask].seq
-    flow.head += 1
-    if not admit(link, generator, now):
+def note_drop(flow: Any, i: int) -> None:
+    """Count a packet that a queue did not take."""
+    if i < flow.turn:
         flow.dropped += 1
-        return
-    flow.exit_free = max(link.free + flow.exit_delay, flow.exit_free) + flow.exit_service
-    back = flow.exit_free + flow.return_delay
-    while flow.deadline < back:
-        fire_timer(flow, rings, f, journal)
-    if flow.note_at < back:
-        note_flow(flow, f, back, journal)
-    receive(flow, rings, f, seq)
-    acknowledge(flow, rings, f, back)
+    else:
+        flow.acks_dropped += 1
 
 
-def overflows(flow: Any, slots: int) -> bool:
-    """Whether the flow needs more slots than its rings have."""
-    window = min(flow.cwnd, flow.max_window) + flow.inflation
-    return window >= slots - 1 or flow.tail - flow.head >= slots
+def go_on(sim: Any, f: int, i: int, arrival: int, word: int, low: int, high: int) -> None:
+    """A packet is about to reach stage `i`, or the receiver, or the sender.
 
-
-def note_flow(flow: Any, f: int, now: int, journal: Any) -> None:
-    """Write down the sender for all sample times before `now`, on its own clock.
-
-    Its ACKs are processed ahead of the link's time, so the samples are taken as they pass.
+    On a loose path the last stages have no queue: there packets that overtook each other on the
+    last link are put in order of time.
     """
-    while flow.note_at < now:
-        sample = journal.flows[flow.noted, f]
-        sample.sent = flow.sent
-        sample.delivered = flow.delivered
-        sample.dropped = flow.dropped
-        sample.retransmitted = flow.retransmitted
-        sample.timeouts = flow.timeouts
-        sample.cwnd = flow.cwnd
-        sample.rtt = float(flow.srtt)
-        flow.noted += 1
-        flow.note_at = NEVER
-        if flow.noted < journal.times.shape[0]:
-            flow.note_at = journal.times[flow.noted]
+    flow = flow_of(sim, f)
+    turn = flow.turn if STAGES else 1
+    stages = flow.stages if STAGES else 1
+    if LOOSE:
+        if i == turn:
+            reach_receiver(sim, f, arrival, word)
+        elif i == stages:
+            reach_sender(sim, f, arrival, word, low, high)
+        elif stage_of(sim, f, i).link >= 0:
+            push(sim, f, i, arrival, word, low, high)
+        else:
+            arrival += changed_delay(sim, ACCESS, flow.group, flow.access_delay, arrival)
+            push(sim, f, i, arrival if i < turn else arrival + flow.ack_service, word, low, high)
+    elif i == turn:
+        reach_receiver(sim, f, arrival + flow.access_delay, word)
+    elif TWO_WAY and i == stages:
+        arrival += flow.access_delay + flow.ack_service
+        reach_sender(sim, f, arrival, word, low, high)
+    else:
+        push(sim, f, i, arrival, word, low, high)
 
 
-def note_link(link: Any, noted: int, journal: Any) -> None:
-    """Write down the link at one sample time."""
-    sample, now = journal.link[noted], journal.times[noted]
-    sample.admitted = link.admitted
-    sample.early = link.early
-    sample.full = link.full
-    sample.waited = link.waited
-    sample.avg_queue = link.avg_queue
-    sample.queue = max((link.free - now + link.service - 1) // link.service - 1, 0)
+def overflows(sim: Any, f: int) -> bool:
+    """Whether the flow needs more slots than its rings have."""
+    flow, slots = flow_of(sim, f), sim.slot_count
+    full = flow.next_seq - flow.una >= slots - 1
+    full = full or stage_of(sim, f, 0).tail - stage_of(sim, f, 0).head >= slots
+    if STAGES:
+        for i in range(1, flow.stages):
+            full = full or stage_of(sim, f, i).tail - stage_of(sim, f, i).head >= slots
+    return full
 
 
-def finish(flows: Records, journal: Any) -> None:
-    """Write down the senders that have nothing more to process before the last sample time."""
-    for f in range(flows.shape[0]):
-        note_flow(flows[f], f, NEVER, journal)
-
-
-def start(flows: Records, rings: Any, journal: Any, heap: np.ndarray) -> None:
+def start(sim: Any) -> None:
     """Send the first window of every flow, and order the schedule."""
-    for f in range(flows.shape[0]):
-        flows[f].note_at = journal.times[0]
-        note_flow(flows[f], f, flows[f].start, journal)
-        send_window(flows[f], rings, f, flows[f].start)
-        flows[f].key = next_event(flows[f], rings, f)
-    build(heap, flows)
+    for f in range(sim.flow_count):
+        flow = flow_of(sim, f)
+        flow.note_at = time_of(sim, 0).at
+        flow.received_note_at = time_of(sim, 0).at
+        note_sender(sim, f, flow.start)
+        note_receiver(sim, f, flow.start)
+        send_window(sim, f, flow.start)
+        flow.key = key_of(sim, f)
+    build(sim)
 
 
-def run(
-    flows: Records,
-    link: Any,
-    rings: Any,
-    generator: np.ndarray,
-    journal: Any,
-    heap: np.ndarray,
-) -> int:
+def run(sim: Any) -> int:
     """Run all flows until the last sample time.
 
     Args:
-        flows: (flows,) records of FLOW with the laws' fields.
-        link: one record of LINK with the queue law's fields.
-        rings: arrays of shape (flows, slots), slots a power of two.
-        generator: (2,) state of the random numbers.
-        journal: sample times, and the samples, which are written.
-        heap: (flows,) the numbers of the flows; the schedule.
+        sim: a `vegasfluid.packet.memory.Simulation`; what happens is written into it.
 
     Returns:
         COMPLETED or RING_FULL.
     """
-    start(flows, rings, journal, heap)
+    start(sim)
     noted = 0
     while True:
-        f = heap[0]
-        flow = flows[f]
-        now = flow.key
-        while now > journal.times[noted]:
-            note_link(link, noted, journal)
+        f = heap_of(sim, 0).flow
+        now = flow_of(sim, f).key
+        while now > time_of(sim, noted).at:
+            note_links(sim, noted)
             noted += 1
-            if noted == journal.times.shape[0]:
-                finish(flows, journal)
+            if noted == sim.sample_count:
+                finish(sim)
                 return COMPLETED
-        if flow.head == flow.tail:
-            fire_timer(flow, rings, f, journal)
-        else:
-            arrive(flow, link, rings, f, now, generator, journal)
-        if overflows(flow, rings.arrivals.shape[1]):
+        step(sim, f, now)
+        if overflows(sim, f):
             return RING_FULL
-        flow.key = next_event(flow, rings, f)
-        sift_down(heap, flows, 0)
+        flow_of(sim, f).key = key_of(sim, f)
+        sift_down(sim, 0)

@@ -1,4 +1,4 @@
-"""The records that the packet simulator works on: one a flow, one for the link.
+"""The records that the packet simulator works on: flows, their stages, links, and what is noted.
 
 A record has the fields that every sender (or queue) has, and those that its laws add. Times are
 integer picoseconds, so that two correct engines agree to the last event.
@@ -7,20 +7,26 @@ integer picoseconds, so that two correct engines agree to the last event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 __all__ = [
-    "ARRIVAL",
+    "BIN",
+    "CHANGE",
+    "DICE",
+    "ENTRY",
     "FLOW",
     "FLOW_SAMPLE",
     "LINK",
     "LINK_SAMPLE",
+    "NEVER",
+    "PACKET",
     "PICOSECONDS",
-    "Journal",
-    "Rings",
-    "make_rings",
+    "PLACE",
+    "REPORT",
+    "SLOT",
+    "STAGE",
+    "TIME",
     "picoseconds",
     "with_fields",
 ]
@@ -28,99 +34,128 @@ __all__ = [
 PICOSECONDS = 10**12
 """Picoseconds in a second."""
 
+NEVER = np.iinfo(np.int64).max
+"""The time of what does not happen."""
 
-def _fields(whole: str, real: str) -> dict[str, type]:
+
+def _fields(whole: str, real: str = "") -> dict[str, type]:
     """Fields of whole numbers and of real ones."""
     wholes: dict[str, type] = dict.fromkeys(whole.split(), np.int64)
     return wholes | dict.fromkeys(real.split(), np.float64)
 
 
-FLOW = _fields(
-    whole="key head tail"
-    " access_service access_free access_delay exit_delay exit_service exit_free return_delay start"
-    " una next_seq max_seq duplicates inflation recover in_recovery law keeps_send_times"
-    " deadline srtt rttvar rto min_rto backoff timed_seq timed_at"
-    " acked_sent_at acked_transmissions oldest_sent_at oldest_transmissions expected"
-    " sent delivered dropped retransmitted timeouts noted note_at",
-    real="cwnd ssthresh max_window initial_window",
+DICE: dict[str, type] = {"dice_a": np.uint64, "dice_b": np.uint64}
+"""The fields of a source of random numbers."""
+
+
+FLOW = DICE | _fields(
+    whole="key turn stages group law traffic start"
+    " access_service access_free access_delay exit_service exit_free ack_service return_delay"
+    " overhead"
+    " una next_seq max_seq offered opened duplicates inflation recover in_recovery"
+    " keeps_send_times recovery reliable window_limited"
+    " deadline srtt rttvar rto min_rto backoff timed_seq timed_at app_at"
+    " acked_sent_at acked_transmissions oldest_sent_at oldest_transmissions"
+    " sacked fack edge rexmit holes reordering"
+    " expected held_at ack_delay block_low block_high echo echo_since reduced_at capable"
+    " sent delivered dropped acks_dropped retransmitted timeouts finished"
+    " noted note_at received_noted received_note_at",
+    real="cwnd ssthresh max_window initial_window initial_ssthresh",
 )
 """Fields of a flow.
 
-Path, in ps: `access_service` (sending a packet on the access link), `access_delay` (to the
-queue), `exit_delay` (from the link to the last hop), `return_delay` (of the ACK), `..._free` (when
-that hop is idle again). Sender, in packets: `una` (oldest not acknowledged), `next_seq`,
-`max_seq` (sent so far), `cwnd`, `ssthresh`, `max_window`, `inflation` (duplicate ACKs counted as
-window), `recover` (`max_seq` at the last loss). Receiver: `expected`. Schedule: `key` (the next
-event), `head` and `tail` of the ring of packets under way to the queue. Journal: `noted` (samples
-so far) and `note_at` (the time of the next, ps).
+Path, ps: `access_service` and `exit_service` (sending a packet on the access links of the sender
+and of the receiver), `ack_service` (an ACK), `access_delay` (propagation of each of them),
+`..._free` (when that one is idle again), `return_delay` (of an ACK whose way has no queue),
+`overhead` (largest random delay of a sending). Its stages: data from 0 to below `turn`, ACKs from
+there to below `stages`; `group` is the number of its class.
+
+Sender, packets: `una` (oldest not acknowledged), `next_seq`, `max_seq` (sent so far), `offered`
+(by the application), `opened` (first of this connection), `cwnd`, `ssthresh`, `max_window`,
+`inflation` (duplicate ACKs counted as window), `recover` (`max_seq` at the last loss), `recovery`
+(how losses are repaired), `window_limited` (whether the window held the last packet back, not the
+application), `app_at` (when the application does something next, ps).
+
+Scoreboard of selective ACKs (RFC 6675), packets: `sacked` (how many), `fack` (after the highest),
+`edge` (what is below and not acknowledged counts as lost), `rexmit` (next to be resent), `holes`
+(lost ones from there), `reordering` (packets that may overtake before one counts as lost).
+
+Receiver: `expected`, `held_at` (when a delayed ACK is sent at the latest, ps), `block_low` and
+`block_high` (the latest block beyond `expected`), `echo` (whether it echoes a mark), `reduced_at`
+(`max_seq` when the sender last answered a mark) and `echo_since` (what that was at the mark).
+
+Schedule: `key` (the next event, ps). Journal: `noted` (samples so far) and `note_at` (the time of
+the next, ps), for the sender and for the receiver.
 """
 
-LINK = _fields(
-    whole="service free buffer admitted early full count above tossed",
-    real="waited avg_queue coin",
+STAGE = _fields(whole="key head tail link service onward last jitter reorders", real="size")
+"""Fields of a stage, the place where packets of one flow wait to reach one queue: `key` (when
+the first one does, ps), `head` and `tail` of its ring, `link` (-1: no queue, only an order),
+`service` (ps a packet), `size` (data packets), `onward` (propagation of that link, ps), `jitter`
+(largest random delay, ps), `last` (when the latest one went on, ps)."""
+
+LINK = DICE | _fields(
+    whole="service free buffer law head tail in_bytes"
+    " admitted early forced full marked tossed capable now bin_width",
+    real="waited work load size avg_queue coin count",
 )
-"""Fields of a link: `service` (ps a packet), `free` (when it is idle again, ps), `buffer`
-(packets), counters of packets admitted and dropped early or at a full buffer, `waited` (the sum
-of waiting times, ps), and for the queue law `avg_queue` (packets), `count` (packets since the
-last drop), `above`, `coin` (a fresh uniform number) and `tossed` (whether it was used)."""
+"""Fields of a link: `service` (ps a data packet), `free` (when it is idle again, ps), `buffer`
+(packets), `head` and `tail` of the ring of waiting packets, counters of packets admitted, marked
+and dropped (early, by force, at a full buffer), `waited` (the sum of waiting times, ps), `work`
+(data packets' worth admitted), and for the queue law `load` (data packets' worth that waits),
+`size` (of the arriving packet), `capable` (whether it may be marked), `now` (ps), `avg_queue`
+(packets), `count` (packets since the last drop), `coin` (a fresh uniform number) and `tossed`
+(whether it was used). `in_bytes` says that the buffer is measured in `load`, not in packets;
+`bin_width` is that of the bins of arrivals (ps)."""
 
+PACKET = _fields("time word")
+"""A packet under way to a queue: when it comes, and 2 seq + mark (an ACK: 2 upto + echo)."""
 
-class Journal(NamedTuple):
-    """Where a run is written down.
+REPORT = _fields("low high")
+"""What an ACK says beside its number: the block that the receiver has got last."""
 
-    Args:
-        times: (samples,) increasing sample times, ps.
-        flows: (samples, flows) records of FLOW_SAMPLE.
-        link: (samples,) records of LINK_SAMPLE.
-    """
-
-    times: np.ndarray
-    flows: np.ndarray
-    link: np.ndarray
-
-
-class Rings(NamedTuple):
-    """Each flow's packets, by place in its window; slots are a power of two.
-
-    Args:
-        arrivals: (flows, slots) of ARRIVAL, packets under way to the queue.
-        sent_at: (flows, slots) when the packet was last sent, ps.
-        transmissions: (flows, slots) how often.
-        received: (flows, slots) whether it came before an earlier one.
-    """
-
-    arrivals: np.ndarray
-    sent_at: np.ndarray
-    transmissions: np.ndarray
-    received: np.ndarray
-
-
-def make_rings(flows: int, slots: int) -> Rings:
-    """Empty rings."""
-    return Rings(
-        np.zeros((flows, slots), ARRIVAL).view(np.recarray),
-        np.zeros((flows, slots), np.int64),
-        np.zeros((flows, slots), np.int32),
-        np.zeros((flows, slots), np.uint8),
-    )
-
-
-ARRIVAL = np.dtype([("time", np.int64), ("seq", np.int64)], align=True)
-"""A packet under way to the queue."""
-
-FLOW_SAMPLE = np.dtype(
-    [(name, np.int64) for name in ("sent", "delivered", "dropped", "retransmitted", "timeouts")]
-    + [("cwnd", np.float64), ("rtt", np.float64)],
+SLOT = np.dtype(
+    [
+        ("sent_at", np.int64),
+        ("transmissions", np.int32),
+        ("received", np.uint8),
+        ("sacked", np.uint8),
+    ],
     align=True,
+)
+"""A packet by its place in the window: when it was last sent (ps), how often, whether it came
+before an earlier one, and whether the sender knows that."""
+
+PLACE = np.dtype([("begin", np.int64), ("size", np.float64)], align=True)
+"""A waiting packet: when it begins to be sent (ps), and its size (data packets)."""
+
+CHANGE = np.dtype(
+    [(name, np.int64) for name in ("at", "link", "group", "delay")],
+    align=True,
+)
+"""A change of delay: when (ps), of which link (-1: access) of which class, the new one (ps)."""
+
+FLOW_SAMPLE: dict[str, type] = _fields(
+    whole="sent delivered dropped retransmitted timeouts rtt", real="cwnd ssthresh"
 )
 """What is noted of a flow at a sample time: counters so far, window, smoothed RTT (ps)."""
 
 LINK_SAMPLE = np.dtype(
-    [(name, np.int64) for name in ("admitted", "early", "full", "queue")]
-    + [("waited", np.float64), ("avg_queue", np.float64)],
+    [(name, np.int64) for name in ("admitted", "early", "forced", "full", "marked", "queue")]
+    + [(name, np.float64) for name in ("waited", "work", "backlog", "avg_queue")],
     align=True,
 )
-"""What is noted of the link at a sample time."""
+"""What is noted of a link at a sample time; `backlog` is the work that it has yet to do."""
+
+
+TIME = np.dtype([("at", np.int64)])
+"""A sample time, ps."""
+
+BIN = np.dtype([("count", np.int64)])
+"""Packets of data that arrived in a bin."""
+
+ENTRY = np.dtype([("flow", np.int64)])
+"""An entry of the schedule: the number of a flow."""
 
 
 def picoseconds(seconds: float) -> int:

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from vegasfluid.packet.memory import flow_of, heap_of
 
 __all__ = ["build", "sift_down"]
 
 
-def earlier(flows: Any, a: int, b: int) -> bool:
+def earlier(sim: Any, a: int, b: int) -> bool:
     """Whether flow `a` comes before flow `b`; ties go to the lower number."""
-    return flows[a].key < flows[b].key or (flows[a].key == flows[b].key and a < b)
+    first, second = flow_of(sim, a).key, flow_of(sim, b).key
+    return first < second or (first == second and a < b)
 
 
-def sift_down(heap: np.ndarray, flows: Any, place: int) -> None:
+def sift_down(sim: Any, place: int) -> None:
     """Restore the order of the heap after the flow at `place` moved to a later time."""
-    f = heap[place]
-    size = heap.shape[0]
+    f = heap_of(sim, place).flow
     child = 2 * place + 1
-    while child < size:
-        if child + 1 < size and earlier(flows, heap[child + 1], heap[child]):
+    while child < sim.flow_count:
+        if child + 1 < sim.flow_count and earlier(
+            sim, heap_of(sim, child + 1).flow, heap_of(sim, child).flow
+        ):
             child += 1
-        if earlier(flows, f, heap[child]):
+        if earlier(sim, f, heap_of(sim, child).flow):
             break
-        heap[place] = heap[child]
+        heap_of(sim, place).flow = heap_of(sim, child).flow
         place = child
         child = 2 * place + 1
-    heap[place] = f
+    heap_of(sim, place).flow = f
 
 
-def build(heap: np.ndarray, flows: Any) -> None:
+def build(sim: Any) -> None:
     """Order the heap of all flows."""
-    for place in range(flows.shape[0] // 2 - 1, -1, -1):
-        sift_down(heap, flows, place)
+    for place in range(sim.flow_count // 2 - 1, -1, -1):
+        sift_down(sim, place)

@@ -1,21 +1,30 @@
-"""From a network to the records that the packet engine starts with."""
+"""From a network to what the packet engine starts with: flows, their stages, links, changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from vegasfluid.aqm.law import AbstractQueueLaw
 from vegasfluid.congestion.law import AbstractWindowLaw
-from vegasfluid.network import Flows, Network, Spread
-from vegasfluid.packet.records import FLOW, LINK, picoseconds, with_fields
-from vegasfluid.served import check_served
+from vegasfluid.congestion.recovery import SACK
+from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.packet.features import Features
+from vegasfluid.packet.records import NEVER, picoseconds
+from vegasfluid.packet.ring import ACCESS
+from vegasfluid.packet.rules import Rules, flow_fields, layout, link_fields
+from vegasfluid.traffic.bulk import ENDLESS
+from vegasfluid.traffic.kind import AbstractTraffic
 
 __all__ = ["Start", "prepare"]
 
 INITIAL_RTO = 3.0
 """Seconds until the first round-trip sample (RFC 2988, section 2; ns-2's `rtxcur_init_`)."""
+INITIAL_REORDERING = 3
+"""Packets that may overtake before one counts as lost (RFC 6675, DupThresh)."""
+NO_QUEUE = -1
 
 
 class Start(NamedTuple):
@@ -23,26 +32,56 @@ class Start(NamedTuple):
 
     Args:
         flows: (flows,) records, in the order of the network's classes.
-        link: (1,) record.
-        generator: (2,) state of the queue law's random numbers.
-        laws: the distinct laws, in the order of the numbers in `flow.law`.
+        stages: (flows, stages) records.
+        links: (links,) records, forward and then, where ACKs wait in queues, backward.
+        changes: (changes,) records.
+        rules: the rules in use.
     """
 
     flows: np.ndarray
-    link: np.ndarray
-    generator: np.ndarray
-    laws: tuple[AbstractWindowLaw, ...]
-
-    def copy(self) -> Start:
-        """The same beginning once more; a run writes over its own."""
-        arrays = (self.flows.copy(), self.link.copy(), self.generator.copy())
-        return Start(*arrays, self.laws)
+    stages: np.ndarray
+    links: np.ndarray
+    changes: np.ndarray
+    rules: Rules
 
 
-def distinct_laws(network: Network) -> tuple[AbstractWindowLaw, ...]:
-    """One law for each set of packet rules in the network."""
-    by_rules = {flows.law.rules.on_ack: flows.law for flows in network.flows.values()}
-    return tuple(by_rules.values())
+def distinct(kinds: Iterable[Any]) -> tuple[Any, ...]:
+    """One of each set of rules, in order; `kinds` are laws or kinds of traffic."""
+    return tuple({mark_of(kind): kind for kind in kinds}.values())
+
+
+def mark_of(kind: AbstractWindowLaw | AbstractTraffic | AbstractQueueLaw) -> Any:
+    """What tells the rules of laws apart, and those of kinds of traffic, and of queues."""
+    if isinstance(kind, AbstractWindowLaw):
+        return kind.rules.on_ack
+    return kind.rules.on_application if isinstance(kind, AbstractTraffic) else kind.rule.drops
+
+
+def numbers_of(kinds: Sequence[Any]) -> dict[Any, int]:
+    """The number of each set of rules."""
+    return {mark_of(kind): number for number, kind in enumerate(kinds)}
+
+
+def features_of(network: Network, counted: bool) -> Features:
+    """What a network asks of the engine."""
+    links, classes = network.links.values(), network.flows.values()
+    jitter = any(link.jitter > 0 for link in links)
+    loose = bool(network.events) or any(link.jitter > 0 and link.jitter_reorders for link in links)
+    two_way = loose or jitter or any(flows.direction == "reverse" for flows in classes)
+    several = any(len(network.path(name)) > 1 for name in network.flows)
+    return Features(
+        STAGES=two_way or several,
+        TWO_WAY=two_way,
+        LOOSE=loose,
+        JITTER=jitter,
+        CHANGES=bool(network.events),
+        DELAYED=any(flows.delayed_ack > 0 for flows in classes),
+        SELECTIVE=any(flows.law.rules.recovery == SACK for flows in classes),
+        MARKS=any(getattr(link.aqm, "ecn", False) for link in links),
+        OFFERED=any(flows.traffic.name != "bulk" for flows in classes),
+        OVERHEAD=any(flows.send_overhead > 0 for flows in classes),
+        COUNTED=counted,
+    )
 
 
 def start_times(network: Network, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
@@ -54,75 +93,177 @@ def start_times(network: Network, seed: np.random.SeedSequence) -> Iterator[np.n
             yield np.broadcast_to(np.asarray(flows.start, float), (flows.count,))
 
 
-def place_on_path(records: np.ndarray, network: Network, flows: Flows) -> None:
-    """Write the delays and sending times along the path of one class.
+def hops(flows: Flows, links: Sequence[Link]) -> list[float]:
+    """Propagation of the access links of each flow, s.
 
-    Of the propagation that is not the link's own, a quarter lies at each end each way.
+    Of what is not the links' own, a quarter lies at each end each way.
     """
-    link, ratio = network.link, network.ack_bytes / network.packet_bytes
+    own = 2 * sum(link.delay for link in links)
+    return [max(rtt - own, 0.0) / 4 for rtt in flows.propagation(links)]
+
+
+def place_on_path(records: np.ndarray, network: Network, name: str) -> None:
+    """Write the delays and sending times along the path of one class."""
+    flows, links = network.flows[name], network.path(name)
+    ratio = network.ack_bytes / network.packet_bytes
     service = 0.0 if flows.access is None else 1 / flows.access
-    hop = [(rtt - 2 * link.delay) / 4 for rtt in flows.propagation(link)]
-    acks = ratio * (2 * service + 1 / link.capacity)
+    hop = hops(flows, links)
+    acks = ratio * (2 * service + sum(1 / link.capacity for link in links))
+    back = sum(link.delay for link in links)
     records["access_service"] = records["exit_service"] = picoseconds(service)
+    records["ack_service"] = picoseconds(ratio * service)
     records["access_delay"] = [picoseconds(h) for h in hop]
-    records["exit_delay"] = [picoseconds(link.delay + h) for h in hop]
-    records["return_delay"] = [picoseconds(link.delay + 2 * h + acks) for h in hop]
+    records["return_delay"] = [picoseconds(back + 2 * h + acks) for h in hop]
+    records["overhead"] = picoseconds(flows.send_overhead)
+    records["ack_delay"] = picoseconds(flows.delayed_ack)
 
 
-def fill_class(records: np.ndarray, network: Network, flows: Flows, starts: np.ndarray) -> None:
-    """Write the fields of one class of flows."""
-    place_on_path(records, network, flows)
+def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_bytes: int) -> None:
+    """Write the fields of one class of flows that do not depend on its path."""
+    rules, bulk = flows.law.rules, flows.traffic.name == "bulk"
     records["start"] = [picoseconds(start) for start in starts]
     records["rto"] = picoseconds(INITIAL_RTO)
-    records["deadline"] = records["start"] + records["rto"]
+    records["deadline"] = records["start"] + records["rto"] if bulk else NEVER
+    records["offered"] = ENDLESS if bulk else 0
+    records["app_at"] = NEVER if bulk else records["start"]
+    records["held_at"] = NEVER
     records["min_rto"] = picoseconds(flows.min_rto)
     records["cwnd"] = records["initial_window"] = flows.initial_window
-    records["ssthresh"] = flows.initial_ssthresh
+    records["ssthresh"] = records["initial_ssthresh"] = flows.initial_ssthresh
     records["max_window"] = int(flows.max_window)
-    records["backoff"] = 1
+    records["backoff"] = records["window_limited"] = 1
     records["timed_seq"] = -1
-    rules = flows.law.rules
-    records["keeps_send_times"] = rules.keeps_send_times
-    for name, value in {**rules.state, **flows.law.packet_parameters()}.items():
+    records["reordering"] = INITIAL_REORDERING
+    records["recovery"], records["reliable"] = rules.recovery, rules.reliable
+    records["capable"] = flows.ecn and rules.reliable
+    records["keeps_send_times"] = rules.keeps_send_times or rules.recovery == SACK
+    for name, value in {
+        **flow_fields(flows.law),
+        **flow_fields(flows.traffic, packet_bytes),
+    }.items():
         records[name] = value
 
 
-def link_record(network: Network) -> np.ndarray:
-    """The record of the link, idle and empty."""
-    link, law = network.link, network.link.aqm
-    added: list[dict[str, Any]] = [dict(law.rule.state), law.packet_parameters()]
-    record = np.zeros(1, with_fields(LINK, added))
-    record["service"] = picoseconds(1 / link.capacity)
-    record["buffer"] = int(link.buffer)
-    record["tossed"] = 1
-    for values in added:
-        for name, value in values.items():
+def flow_records(network: Network, rules: Rules, seed: np.random.SeedSequence) -> np.ndarray:
+    """The records of all flows at time 0."""
+    records = np.zeros(sum(network.counts), layout(rules)["flows"])
+    ends, laws, kinds = np.cumsum(network.counts), numbers_of(rules.laws), numbers_of(rules.offers)
+    drawn = start_times(network, seed)
+    for group, (name, starts) in enumerate(zip(network.flows, drawn, strict=True)):
+        flows = network.flows[name]
+        part = records[ends[group] - flows.count : ends[group]]
+        fill_class(part, flows, starts, network.packet_bytes)
+        place_on_path(part, network, name)
+        part["group"] = group
+        part["law"] = laws[mark_of(flows.law)]
+        part["traffic"] = kinds[mark_of(flows.traffic)]
+    return records
+
+
+def route(network: Network, name: str, features: Features) -> tuple[list[int], list[int]]:
+    """The numbers of the queues that the data and the ACKs of a class meet, in order."""
+    names = list(network.links)
+    path = network.flows[name].path or tuple(names)
+    there = [names.index(link) for link in path]
+    back = [len(names) + number for number in reversed(there)]
+    if network.flows[name].direction == "reverse":
+        there, back = back, there
+    end = [NO_QUEUE] if features.LOOSE else []
+    return there + end, (back + end if features.TWO_WAY else [])
+
+
+def stage_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """The stages of all flows, and how many of them are for data; (flows, stages), (flows, 2)."""
+    routes = [route(network, name, rules.features) for name in network.flows]
+    most = max(len(there) + len(back) for there, back in routes)
+    ratio = network.ack_bytes / network.packet_bytes
+    links = list(network.links.values())
+    by_class = np.zeros((len(routes), most), layout(rules)["stages"])
+    by_class["key"], by_class["link"] = NEVER, NO_QUEUE
+    for group, (there, back) in enumerate(routes):
+        for i, number in enumerate(there + back):
+            if number == NO_QUEUE:
+                continue
+            stage, link = by_class[group, i], links[number % len(links)]
+            stage["link"], stage["size"] = number, 1.0 if i < len(there) else ratio
+            stage["service"] = picoseconds(stage["size"] / link.capacity)
+            stage["onward"] = picoseconds(link.delay)
+            stage["jitter"] = picoseconds(link.jitter)
+            stage["reorders"] = link.jitter_reorders
+    ends = np.array([(len(there), len(there) + len(back)) for there, back in routes])
+    counts = network.counts
+    return np.repeat(by_class, counts, axis=0), np.repeat(ends, counts, axis=0)
+
+
+def link_records(network: Network, rules: Rules) -> np.ndarray:
+    """The records of the links, idle and empty; backward ones follow where ACKs wait in queues."""
+    links = list(network.links.values()) * (2 if rules.features.TWO_WAY else 1)
+    records = np.zeros(len(links), layout(rules)["links"])
+    numbers = numbers_of(rules.queues)
+    for record, link in zip(records, links, strict=True):
+        record["service"] = picoseconds(1 / link.capacity)
+        record["buffer"] = int(link.buffer)
+        record["tossed"] = 1
+        record["law"] = numbers[mark_of(link.aqm)]
+        for name, value in link_fields(link.aqm).items():
             record[name] = value
-    return record
+    return records
 
 
-def prepare(network: Network, seed: int) -> Start:
-    """The records of all flows and of the link at time 0.
+def change_records(network: Network, rules: Rules) -> np.ndarray:
+    """The changes of delay, in order of time."""
+    names, rows = list(network.links), []
+    for event in network.events:
+        at = picoseconds(event.at)
+        if event.link != "access":
+            number, delay = names.index(event.link), picoseconds(event.delay)
+            rows += [(at, number, 0, delay), (at, len(names) + number, 0, delay)]
+            continue
+        for group, name in enumerate(network.flows):
+            if event.flows in (None, name):
+                rows.append((at, ACCESS, group, picoseconds(changed_hop(network, name, event))))
+    return np.array(rows, layout(rules)["changes"])
+
+
+def changed_hop(network: Network, name: str, event: Any) -> float:
+    """Propagation of the access links of a class after an event, s."""
+    if network.flows[name].base_rtt is None:
+        return event.delay
+    own = 2 * sum(link.delay for link in network.path(name))
+    return max(event.delay - own, 0.0) / 4
+
+
+def rules_of(network: Network, counted: bool) -> Rules:
+    """The rules that a network uses."""
+    classes = network.flows.values()
+    return Rules(
+        distinct(flows.law for flows in classes),
+        distinct(link.aqm for link in network.links.values()),
+        distinct(flows.traffic for flows in classes),
+        features_of(network, counted),
+    )
+
+
+def prepare(network: Network, seed: int, *, counted: bool = False) -> Start:
+    """The records of a network at time 0.
 
     Args:
-        network: one link with bulk data one way.
-        seed: start times and coins come from separate streams of it, so that another parameter
-            of a law meets the same ones.
-
-    Raises:
-        NotServed: where the network has something that is not served yet.
+        network: what to simulate.
+        seed: start times, coins of the queues and dice of the flows come from separate streams
+            of it, so that another parameter of a law meets the same ones.
+        counted: whether arrivals are counted in bins.
     """
-    check_served("packet", network)
-    starts, coins = np.random.SeedSequence(seed).spawn(2)
-    laws = distinct_laws(network)
-    numbers = {law.rules.on_ack: number for number, law in enumerate(laws)}
-    added = [{**law.rules.state, **law.packet_parameters()} for law in laws]
-    counts = network.counts
-    records = np.zeros(sum(counts), with_fields(FLOW, added))
-    ends = np.cumsum(counts)
-    drawn = start_times(network, starts)
-    for flows, end, times in zip(network.flows.values(), ends, drawn, strict=True):
-        part = records[end - flows.count : end]
-        fill_class(part, network, flows, times)
-        part["law"] = numbers[flows.law.rules.on_ack]
-    return Start(records, link_record(network), coins.generate_state(2, np.uint64), laws)
+    starts, coins, dice = np.random.SeedSequence(seed).spawn(3)
+    rules = rules_of(network, counted)
+    flows, links = flow_records(network, rules, starts), link_records(network, rules)
+    stages, ends = stage_records(network, rules)
+    flows["turn"], flows["stages"] = ends.T
+    hand_out_dice(flows, dice)
+    hand_out_dice(links, coins)
+    return Start(flows, stages, links, change_records(network, rules), rules)
+
+
+def hand_out_dice(records: np.ndarray, seed: np.random.SeedSequence) -> None:
+    """Give each record its own source of random numbers."""
+    states = seed.generate_state(2 * len(records), np.uint64).reshape(-1, 2)
+    records["dice_a"], records["dice_b"] = states.T

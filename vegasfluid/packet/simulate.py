@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vegasfluid.errors import SolveFailed
+from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Network
 from vegasfluid.packet import engine
 from vegasfluid.packet.compiler import compiled
-from vegasfluid.packet.records import (
-    FLOW_SAMPLE,
-    LINK_SAMPLE,
-    PICOSECONDS,
-    Journal,
-    make_rings,
-    picoseconds,
-)
+from vegasfluid.packet.memory import Simulation, table_of
+from vegasfluid.packet.records import PICOSECONDS, picoseconds
+from vegasfluid.packet.rules import Rules, layout
 from vegasfluid.packet.setup import Start, prepare
 from vegasfluid.times import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, make_trajectory
@@ -29,13 +25,28 @@ if TYPE_CHECKING:
 __all__ = ["record_packets", "simulate_packets"]
 
 FEWEST_SLOTS = 256
-MOST_SLOTS = 2**22
+MOST_BYTES = 4 * 2**30
+"""Memory that a run may take."""
+
+Kernel = Callable[[Simulation], int]
 
 
 def first_slots(network: Network) -> int:
     """A guess at the slots that a flow's rings need: four times its share of the path."""
-    packets = network.bandwidth_delay() + network.link.buffer
+    packets = network.bandwidth_delay() + max(link.buffer for link in network.links.values())
     return 1 << max(int(4 * packets / sum(network.counts)), FEWEST_SLOTS - 1).bit_length()
+
+
+def places_for(network: Network, rules: Rules) -> int:
+    """Places that the longest queue needs, a power of two."""
+    if not rules.features.TWO_WAY:
+        return 1
+    smallest = min(1.0, network.ack_bytes / network.packet_bytes)
+    longest = max(
+        link.buffer / (smallest if getattr(link.aqm, "in_bytes", False) else 1.0)
+        for link in network.links.values()
+    )
+    return 1 << int(longest + 2).bit_length()
 
 
 def sample_times(until: float, warmup: float, samples: int) -> np.ndarray:
@@ -43,59 +54,111 @@ def sample_times(until: float, warmup: float, samples: int) -> np.ndarray:
     return np.unique(np.append(np.linspace(0.0, until, samples), warmup))
 
 
+def shapes(
+    begin: Start, slots: int, places: int, samples: int, bins: int
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays that a run works on."""
+    flows, stages = begin.stages.shape
+    links = len(begin.links)
+    return {
+        "flows": (flows,),
+        "fresh": (flows,),
+        "stages": (flows, stages),
+        "links": (links,),
+        "packets": (flows, stages, slots),
+        "slots": (flows, slots),
+        "places": (links, places),
+        "changes": begin.changes.shape,
+        "times": (samples,),
+        "flow_samples": (samples, flows),
+        "link_samples": (samples, links),
+        "bins": (bins, links),
+        "heap": (flows,),
+    }
+
+
+def lay_out(begin: Start, shape: dict[str, tuple[int, ...]], ticks: np.ndarray) -> Simulation:
+    """The arrays that a run works on.
+
+    Raises:
+        SolveFailed: where they take more than MOST_BYTES of memory.
+    """
+    types = layout(begin.rules)
+    needed = sum(types[name].itemsize * math.prod(of) for name, of in shape.items())
+    if needed > MOST_BYTES:
+        raise SolveFailed(
+            f"the run would take {needed / 2**30:.1f} GiB of memory, more than "
+            f"{MOST_BYTES / 2**30:g} GiB; set max_window, or take fewer samples."
+        )
+    sim = Simulation(**{name: np.zeros(of, types[name]) for name, of in shape.items()})
+    for name in ("flows", "stages", "links", "changes"):
+        getattr(sim, name)[...] = getattr(begin, name)
+    sim.fresh[...] = begin.flows
+    sim.times["at"], sim.heap["flow"] = ticks, np.arange(len(sim.heap))
+    return Simulation(*(array.view(np.recarray) for array in sim))
+
+
 def execute(
-    network: Network, start: Callable[[], Start], times: np.ndarray, kernel: Any
-) -> tuple[np.ndarray, np.ndarray]:
+    network: Network,
+    begin: Start,
+    times: np.ndarray,
+    kernel: Kernel,
+    bin_width: float | None = None,
+) -> Simulation:
     """Run the engine, with larger rings each time that they do not suffice.
 
+    Args:
+        network: what to simulate.
+        begin: what the run begins with; it is not changed.
+        times: (time,) sample times, s.
+        kernel: the engine, compiled or not; takes a `Simulation`.
+        bin_width: of the bins in which arrivals are counted, s; None: no bins.
+
     Returns:
-        Samples of the flows, (time, flow), and of the link, (time,).
+        What the run worked on, as it was left.
+
+    Raises:
+        SolveFailed: where it would take more than MOST_BYTES of memory.
     """
     ticks = np.array([picoseconds(time) for time in times])
-    slots = first_slots(network)
-    while slots <= MOST_SLOTS:
-        begin = start()
-        number = begin.flows.shape[0]
-        journal = Journal(
-            ticks,
-            np.zeros((len(times), number), FLOW_SAMPLE).view(np.recarray),
-            np.zeros(len(times), LINK_SAMPLE).view(np.recarray),
-        )
-        outcome = kernel(
-            begin.flows.view(np.recarray),
-            begin.link.view(np.recarray)[0],
-            make_rings(number, slots),
-            begin.generator,
-            journal,
-            np.arange(number),
-        )
-        if outcome == engine.COMPLETED:
-            return journal.flows, journal.link
+    bins = 0
+    if bin_width is not None:
+        begin.links["bin_width"] = picoseconds(bin_width)
+        bins = int(ticks[-1] // picoseconds(bin_width)) + 1
+    slots, places = first_slots(network), places_for(network, begin.rules)
+    while True:
+        sim = lay_out(begin, shapes(begin, slots, places, len(ticks), bins), ticks)
+        if kernel(sim) == engine.COMPLETED:
+            return sim
         slots *= 2
-    raise SolveFailed(f"a flow had more than {MOST_SLOTS} packets in flight; set max_window.")
 
 
-def record(network: Network, times: np.ndarray, flows: np.ndarray, link: np.ndarray) -> Recording:
+def machine(begin: Start) -> Kernel:
+    """The engine as machine code, for what a run begins with."""
+    kernel = compiled(begin.rules)
+    return lambda sim: kernel(table_of(sim))
+
+
+def names_in(samples: np.ndarray) -> tuple[str, ...]:
+    """The names of what was noted."""
+    return samples.dtype.names or ()
+
+
+def record(network: Network, times: np.ndarray, sim: Simulation) -> Recording:
     """The samples of a run as plain arrays in seconds and packets."""
-    counted = ("cwnd", "delivered", "sent", "dropped", "retransmitted", "timeouts")
-    of_flows = {name: flows[name].astype(float) for name in counted}
-    of_flows["rtt"] = flows["rtt"] / PICOSECONDS
-    links = {
-        "queue": link["queue"].astype(float),
-        "avg_queue": link["avg_queue"],
-        "admitted": link["admitted"].astype(float),
-        "lost": (link["early"] + link["full"]).astype(float),
-        "waited": link["waited"] / PICOSECONDS,
-    }
-    columns = {name: values[:, np.newaxis] for name, values in links.items()}
-    return Recording(network, times, of_flows, columns)
+    flows, links = sim.flow_samples, sim.link_samples
+    of_flows = {name: flows[name].astype(float) for name in names_in(flows)}
+    of_flows["rtt"] /= PICOSECONDS
+    of_links = {name: links[name].astype(float) for name in names_in(links)}
+    of_links["waited"] /= PICOSECONDS
+    of_links["lost"] = of_links["early"] + of_links["forced"] + of_links["full"]
+    return Recording(network, times, of_flows, of_links)
 
 
 def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
     """Simulate every packet of a network, and note what is so at the given times, s."""
     begin = prepare(network, seed)
-    kernel = compiled([law.rules for law in begin.laws], network.link.aqm.rule)
-    return record(network, times, *execute(network, begin.copy, times, kernel))
+    return record(network, times, execute(network, begin, times, machine(begin)))
 
 
 def simulate_packets(
@@ -105,23 +168,25 @@ def simulate_packets(
     warmup: float | None = None,
     seed: int = 1,
     samples: int = DEFAULT_SAMPLES,
+    bin_width: float | None = None,
 ) -> xr.Dataset:
     """Simulate every packet of a network.
 
     Args:
-        network: one link that every flow crosses, data one way.
+        network: links, and the classes of flows over them.
         until: simulated time, s.
         warmup: time that the metrics leave out, s; a quarter of the run where it is None.
-        seed: random start times and queue coins; the same seed gives the same bytes.
+        seed: random start times, queue coins and flows' dice; the same seed gives the same bytes.
         samples: number of evenly spaced sample times.
+        bin_width: count the data packets that arrive at each queue in bins of so many seconds,
+            for `metrics.cov` and `metrics.hurst`; None: do not.
 
     Returns:
         A trajectory (see `vegasfluid.trajectory`).
 
     Raises:
         InvalidInput: where the times make no sense.
-        NotServed: where the network has something that this simulator does not serve yet.
-        SolveFailed: where a flow has too many packets in flight to hold.
+        SolveFailed: where the run would take too much memory.
 
     >>> from vegasfluid import Flows, Link, Reno, metrics
     >>> network = Network(Link(1000.0, 50), {"reno": Flows(1, Reno(), base_rtt=0.04)})
@@ -130,6 +195,11 @@ def simulate_packets(
     1.0
     """
     warmup = check_times(until, warmup, samples)
-    recording = record_packets(network, sample_times(until, warmup, samples), seed)
+    if bin_width is not None and not 1e-9 <= bin_width <= until:
+        raise InvalidInput("simulate", "bin_width", f"from 1e-09 to {until:g}", bin_width)
+    times = sample_times(until, warmup, samples)
+    begin = prepare(network, seed, counted=bin_width is not None)
+    sim = execute(network, begin, times, machine(begin), bin_width)
     attributes = {"engine": "packets", "seed": seed, "warmup": warmup}
-    return make_trajectory(*recording, attributes)
+    recording = record(network, times, sim)
+    return make_trajectory(*recording, attributes, bins=sim.bins["count"], bin_width=bin_width)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from vegasfluid.quantities import PacketsPerSecond, Positive
-from vegasfluid.traffic.kind import AbstractTraffic
+from vegasfluid.traffic.kind import CONTINUED, AbstractTraffic, OfferRules, ps
 
 __all__ = ["Cbr"]
+
+
+def on_application(flow: Any, now: int) -> int:
+    """One packet, and the next after one interval."""
+    flow.offered += 1
+    flow.app_at = now + ps(flow.interval)
+    return CONTINUED
 
 
 @dataclass(frozen=True)
@@ -23,3 +30,12 @@ class Cbr(AbstractTraffic):
 
     rate: Annotated[PacketsPerSecond, Positive]
     """Packets handed to TCP."""
+
+    @property
+    def rules(self) -> OfferRules:
+        """A packet at a time."""
+        return OfferRules(on_application)
+
+    def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
+        """The time between two packets, s."""
+        return {"interval": 1 / self.rate}

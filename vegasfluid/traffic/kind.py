@@ -1,13 +1,63 @@
-"""What an application offers to TCP: a value that describes it, without numerics."""
+"""What an application offers to TCP: a value that describes it, and rules for packets.
+
+As the laws' rules, these are plain scalar functions on the `flow` record, which the packet
+simulator compiles; times in it are integer picoseconds. The record is also the
+flow's own source of random numbers (see `vegasfluid.traffic.chance`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from vegasfluid.quantities import Value
 
-__all__ = ["AbstractTraffic"]
+__all__ = [
+    "CONTINUED",
+    "NEVER",
+    "NEW_CONNECTION",
+    "AbstractTraffic",
+    "OfferRules",
+    "ignore",
+    "ps",
+]
+
+NEVER = 2**63 - 1
+"""The time of what does not happen, ps."""
+
+CONTINUED, NEW_CONNECTION = 0, 1
+"""Whether what is offered goes over the connection that there is, or begins with a new one."""
+
+PICOSECONDS = 1e12
+
+
+def ps(seconds: float) -> int:
+    """Seconds as whole picoseconds, rounded down."""
+    return int(seconds * PICOSECONDS)
+
+
+def ignore(flow: Any, now: int) -> None:
+    """For `on_finished`: the application goes by its own clock."""
+
+
+@dataclass(frozen=True)
+class OfferRules:
+    """When an application hands packets to TCP.
+
+    Args:
+        on_application: `(flow, now) -> int`, called at `flow.app_at`, for the first
+            time when the flow starts: adds to `flow.offered` (packets since the start), sets
+            `flow.app_at`, and returns CONTINUED or NEW_CONNECTION.
+        on_finished: `(flow, now) -> None`, called when everything that was offered is
+            acknowledged.
+        state: fields that the rules keep in the record, with their values at the start.
+    """
+
+    on_application: Callable[..., int]
+    on_finished: Callable[..., None] = ignore
+    state: Mapping[str, int | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -16,3 +66,16 @@ class AbstractTraffic(Value):
 
     name: ClassVar[str]
     """The `kind` in model files."""
+
+    @property
+    @abstractmethod
+    def rules(self) -> OfferRules:
+        """The kind as rules for packets."""
+
+    def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
+        """The parameters that `rules` reads from the flow record, by field name.
+
+        Args:
+            packet_bytes: the size of a packet, bytes.
+        """
+        return {}

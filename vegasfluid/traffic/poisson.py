@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from vegasfluid.quantities import Delay, Positive
-from vegasfluid.traffic.kind import AbstractTraffic
+from vegasfluid.traffic.chance import exponential
+from vegasfluid.traffic.kind import CONTINUED, AbstractTraffic, OfferRules, ps
 
 __all__ = ["Poisson"]
+
+
+def on_application(flow: Any, now: int) -> int:
+    """A packet, except at the start, and the next after an exponential time."""
+    flow.offered += now > flow.start
+    flow.app_at = now + ps(exponential(flow, flow.interval)) + 1
+    return CONTINUED
 
 
 @dataclass(frozen=True)
@@ -23,3 +31,12 @@ class Poisson(AbstractTraffic):
 
     mean_interval: Annotated[Delay, Positive]
     """Mean time between two packets."""
+
+    @property
+    def rules(self) -> OfferRules:
+        """A packet at a time."""
+        return OfferRules(on_application)
+
+    def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
+        """The mean time between two packets, s."""
+        return {"interval": self.mean_interval}

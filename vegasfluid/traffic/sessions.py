@@ -1,16 +1,64 @@
-"""Sessions: transfers of Pareto size, one after the other, with exponential gaps."""
+"""Sessions: transfers of Pareto size with exponential gaps, each over a new connection.
+
+Sources:
+    E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 3 ("no packet spacing": all packets of a
+    transfer are handed to TCP at once). Overlapping sessions are the cross traffic of W. Feng and
+    P. Tinnakornsrisuphap, SC 2000: they arrive as a Poisson process, whatever TCP makes of them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt
 
 from vegasfluid.quantities import Positive, Seconds, Share, Unit
-from vegasfluid.traffic.kind import AbstractTraffic
+from vegasfluid.traffic.chance import exponential, pareto
+from vegasfluid.traffic.kind import (
+    CONTINUED,
+    NEVER,
+    NEW_CONNECTION,
+    AbstractTraffic,
+    OfferRules,
+    ps,
+)
 
 __all__ = ["Sessions"]
+
+BYTES = 1e6
+"""In a MB."""
+LARGEST = 1e9
+"""Packets: no transfer is larger."""
+
+
+def on_application(flow: Any, now: int) -> int:
+    """A session arrives, and begins if none is under way."""
+    if flow.arrives_at < 0:
+        flow.arrives_at = now + ps(exponential(flow, flow.gap))
+    elif now >= flow.arrives_at:
+        flow.arrived += 1
+        flow.arrives_at = NEVER
+        if flow.overlapping:
+            flow.arrives_at = now + ps(exponential(flow, flow.gap)) + 1
+    flow.app_at = flow.arrives_at
+    if flow.busy or flow.arrived == 0:
+        return CONTINUED
+    flow.arrived -= 1
+    flow.busy = 1
+    flow.offered += int(min(pareto(flow, flow.size, flow.shape), LARGEST)) + 1
+    return NEW_CONNECTION
+
+
+def on_finished(flow: Any, now: int) -> None:
+    """The next session begins, or its gap."""
+    flow.busy = 0
+    flow.finished += 1
+    if not flow.overlapping:
+        flow.arrives_at = now + ps(exponential(flow, flow.gap)) + 1
+        flow.app_at = flow.arrives_at
+    elif flow.arrived > 0:
+        flow.app_at = now
 
 
 @dataclass(frozen=True)
@@ -24,8 +72,25 @@ class Sessions(AbstractTraffic):
     name: ClassVar[str] = "sessions"
 
     mean_gap: Annotated[Seconds, Positive]
-    """Mean time between the end of a transfer and the start of the next."""
+    """Mean time from the end of a transfer to the start of the next, or between two arrivals."""
     mean_size: Annotated[float, Unit("MB", "mb"), Ge(0), Positive]
     """Mean size of a transfer, in 1 000 000 bytes."""
     shape: Annotated[Share, Gt(1)] = 1.5
     """Shape of the sizes' Pareto distribution; above 1, so that the mean exists."""
+    overlapping: bool = False
+    """Sessions arrive by their own clock, and wait where one of the flow is under way."""
+
+    @property
+    def rules(self) -> OfferRules:
+        """A transfer at a time."""
+        state = {"arrives_at": -1, "arrived": 0, "busy": 0}
+        return OfferRules(on_application, on_finished, state)
+
+    def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
+        """The mean gap, s, the mean size, packets, the shape and the switch."""
+        return {
+            "gap": float(self.mean_gap),
+            "size": self.mean_size * BYTES / packet_bytes,
+            "shape": float(self.shape),
+            "overlapping": int(self.overlapping),
+        }

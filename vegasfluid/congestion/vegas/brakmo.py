@@ -15,7 +15,15 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid.congestion.law import SEND, PacketRules
-from vegasfluid.congestion.recovery import fast_retransmit, leave_recovery, restart
+from vegasfluid.congestion.recovery import (
+    answer_mark,
+    fast_retransmit,
+    finds_loss,
+    hold,
+    leave_recovery,
+    restart,
+    window_in_use,
+)
 from vegasfluid.congestion.vegas.dialect import Dialect
 
 __all__ = ["BRAKMO"]
@@ -59,12 +67,19 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
 
 def on_duplicate_ack(flow: Flow, now: int) -> int:
     """Fast retransmit and fast recovery, as Reno."""
-    return fast_retransmit(flow)
+    if finds_loss(flow):
+        return fast_retransmit(flow, window_in_use(flow) / 2)
+    return hold(flow)
+
+
+def on_mark(flow: Flow, now: int) -> None:
+    """A mark halves the window, as Reno's."""
+    answer_mark(flow, window_in_use(flow) / 2)
 
 
 def on_timeout(flow: Flow, now: int) -> None:
     """Slow start from a window of two packets."""
-    restart(flow, 2.0)
+    restart(flow, min(flow.cwnd, flow.max_window) / 2, 2.0)
     flow.doubling_round = 1
 
 
@@ -84,6 +99,7 @@ BRAKMO = Dialect(
         on_ack,
         on_duplicate_ack,
         on_timeout,
+        on_mark,
         state={
             "round_end": 0,
             "latest_rtt": 0.0,
@@ -91,6 +107,7 @@ BRAKMO = Dialect(
             "increase": 1.0,
             "doubling_round": 1,
         },
+        places=("round_end",),
         keeps_send_times=True,
     ),
     sources=("Brakmo and Peterson, IEEE JSAC 13(8), 1995", "RFC 5681, section 3.2"),

@@ -5,13 +5,13 @@ the smallest RTT of the round: for the same backlog it is larger than the textbo
 Slow start doubles every round trip. A round with fewer than three samples takes one Reno step,
 and while a loss is being repaired Vegas is off.
 
-The kernel repairs losses with SACK; here NewReno stands in for it (one retransmission a round
-trip in place of several). The kernel also forgets its base RTT when it sends with nothing in
-flight, which a bulk flow does at its start only.
+Losses are repaired by selective reports. While some are outstanding, because packets were lost or
+have only overtaken each other, Vegas is off and the window grows as Reno's. The kernel also
+forgets its base RTT when it sends with nothing in flight.
 
 Sources:
     Linux 6.1, net/ipv4/tcp_vegas.c and tcp_cong.c (behaviour read there, told anew here);
-    RFC 6582 for the recovery.
+    RFC 6675 for the recovery.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid.congestion.law import NOTHING, SEND, PacketRules
-from vegasfluid.congestion.recovery import fast_retransmit, newreno_ack, restart
+from vegasfluid.congestion.recovery import (
+    SACK,
+    answer_mark,
+    fast_retransmit,
+    finds_loss,
+    hold,
+    repair,
+    restart,
+    window_in_use,
+)
 from vegasfluid.congestion.vegas.dialect import Dialect
 
 __all__ = ["LINUX"]
@@ -56,9 +65,9 @@ def end_round(flow: Flow) -> None:
     flow.ssthresh = max(flow.ssthresh, float(int(flow.cwnd * 3 / 4)))
 
 
-def reno_step(flow: Flow) -> None:
-    """Reno's growth, where Vegas has too little to go by."""
-    flow.cwnd += 1.0 if flow.cwnd < flow.ssthresh else 1.0 / flow.cwnd
+def reno_step(flow: Flow, acked: int) -> None:
+    """Reno's growth, where Vegas has too little to go by or is off."""
+    flow.cwnd += acked if flow.cwnd < flow.ssthresh else acked / flow.cwnd
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
@@ -68,31 +77,45 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
         flow.base_rtt = min(flow.base_rtt, rtt)
         flow.round_rtt = min(flow.round_rtt, rtt)
         flow.round_samples += 1
-    repairing = newreno_ack(flow, acked)
+    repairing = repair(flow, acked)
     if repairing != NOTHING:
         if not flow.in_recovery:
             flow.cwnd = flow.ssthresh
             begin_round(flow)
         return repairing
+    if flow.sacked > 0 or flow.una < flow.recover:
+        reno_step(flow, acked)
+        flow.was_off = 1
+        return SEND
+    if flow.was_off:
+        begin_round(flow)
+        flow.was_off = 0
     if flow.una > flow.round_end:
         if flow.round_samples < FEWEST_SAMPLES:
-            reno_step(flow)
+            reno_step(flow, acked)
         else:
             end_round(flow)
         begin_round(flow)
     elif flow.cwnd < flow.ssthresh:
-        flow.cwnd += 1.0
+        flow.cwnd += acked
     return SEND
 
 
 def on_duplicate_ack(flow: Flow, now: int) -> int:
     """Fast retransmit with halving."""
-    return fast_retransmit(flow)
+    if finds_loss(flow):
+        return fast_retransmit(flow, window_in_use(flow) / 2)
+    return hold(flow)
+
+
+def on_mark(flow: Flow, now: int) -> None:
+    """A mark halves the window, as Reno's."""
+    answer_mark(flow, window_in_use(flow) / 2)
 
 
 def on_timeout(flow: Flow, now: int) -> None:
     """Slow start from a window of one packet."""
-    restart(flow, 1.0)
+    restart(flow, min(flow.cwnd, flow.max_window) / 2, 1.0)
     begin_round(flow)
 
 
@@ -112,13 +135,17 @@ LINUX = Dialect(
         on_ack,
         on_duplicate_ack,
         on_timeout,
+        on_mark,
         state={
             "round_end": 0,
             "round_samples": 0,
             "round_rtt": FORGOTTEN,
             "base_rtt": FORGOTTEN,
+            "was_off": 0,
         },
+        places=("round_end",),
         keeps_send_times=True,
+        recovery=SACK,
     ),
-    sources=("Linux 6.1, net/ipv4/tcp_vegas.c", "RFC 6582"),
+    sources=("Linux 6.1, net/ipv4/tcp_vegas.c", "RFC 6675"),
 )

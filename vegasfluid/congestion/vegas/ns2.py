@@ -15,7 +15,12 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid.congestion.law import RETRANSMIT, SEND, PacketRules
-from vegasfluid.congestion.recovery import DUPLICATE_ACK_THRESHOLD, LARGEST_BACKOFF, restart
+from vegasfluid.congestion.recovery import (
+    DUPLICATE_ACK_THRESHOLD,
+    LARGEST_BACKOFF,
+    answer_mark,
+    restart,
+)
 from vegasfluid.congestion.vegas.dialect import Dialect
 
 __all__ = ["NS2"]
@@ -144,10 +149,15 @@ def resend(flow: Flow, now: int) -> None:
 
 def on_timeout(flow: Flow, now: int) -> None:
     """Slow start from a window of two packets; the base RTT is not forgotten, but may collapse."""
-    restart(flow, 2.0)
+    restart(flow, min(flow.cwnd, flow.max_window) / 2, 2.0)
     flow.cwnd_after_loss = 0.0
     flow.cwnd_changed_at = now
     flow.after_timeout = 1
+
+
+def on_mark(flow: Flow, now: int) -> None:
+    """A mark takes a quarter of the window, as the first loss does."""
+    answer_mark(flow, min(flow.cwnd, flow.max_window) * 3 / 4)
 
 
 NS2 = Dialect(
@@ -166,6 +176,7 @@ NS2 = Dialect(
         on_ack,
         on_duplicate_ack,
         on_timeout,
+        on_mark,
         state={
             "round_end": 0,
             "round_started": 0,
@@ -182,6 +193,7 @@ NS2 = Dialect(
             "cwnd_changed_at": 0,
             "after_timeout": 0,
         },
+        places=("round_end",),
         keeps_send_times=True,
     ),
     sources=("ns-2.35, tcp/tcp-vegas.cc",),

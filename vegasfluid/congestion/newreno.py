@@ -1,0 +1,30 @@
+"""TCP NewReno: Reno that stays in fast recovery until every loss of the window is repaired.
+
+Sources:
+    RFC 6582, section 3.2 (partial acknowledgements). Windows grow and shrink as in RFC 5681; the
+    fluid has no recovery phase, so that its drift is Reno's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from vegasfluid.congestion.reno import Reno
+
+__all__ = ["NewReno"]
+
+
+@dataclass(frozen=True)
+class NewReno(Reno):
+    """TCP NewReno.
+
+    >>> NewReno().recovery
+    'newreno'
+    """
+
+    name: ClassVar[str] = "newreno"
+    sources: ClassVar[tuple[str, ...]] = ("RFC 6582", "RFC 5681")
+
+    recovery: str = "newreno"
+    """How losses are repaired: newreno, reno (RFC 5681 alone) or sack (RFC 6675)."""

@@ -1,0 +1,62 @@
+"""No congestion control: packets go out as the application offers them, as over UDP.
+
+Nothing is acknowledged and nothing is sent again. It is meant for background traffic; with a
+`bulk` application it would send without end.
+
+Sources:
+    RFC 768 (UDP); RFC 8085, section 3.1 (why it should not be used so).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from vegasfluid.congestion.law import (
+    NOTHING,
+    AbstractWindowLaw,
+    Feedback,
+    PacketRules,
+    Window,
+)
+
+__all__ = ["Unresponsive"]
+
+
+def on_ack(flow: Any, now: int, acked: int) -> int:
+    """There are no ACKs."""
+    return NOTHING
+
+
+def on_duplicate_ack(flow: Any, now: int) -> int:
+    """There are no ACKs."""
+    return NOTHING
+
+
+def on_timeout(flow: Any, now: int) -> None:
+    """There is no timer."""
+
+
+def on_mark(flow: Any, now: int) -> None:
+    """There are no ACKs."""
+
+
+@dataclass(frozen=True)
+class Unresponsive(AbstractWindowLaw):
+    """Sends what is offered, whatever the network does.
+
+    >>> Unresponsive().name
+    'udp'
+    """
+
+    name: ClassVar[str] = "udp"
+    sources: ClassVar[tuple[str, ...]] = ("RFC 768",)
+
+    def drift(self, window: Window, seen: Feedback) -> Window:
+        """No window changes."""
+        return Window(0.0 * window.cwnd, 0.0 * window.slow_start)
+
+    @property
+    def rules(self) -> PacketRules:
+        """Rules that do nothing."""
+        return PacketRules(on_ack, on_duplicate_ack, on_timeout, on_mark, reliable=False)
