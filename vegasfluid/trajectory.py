@@ -52,8 +52,14 @@ CLASS_VARIABLES = {
     "dropped": Variable("packets dropped since the start, mean of the class", "packets"),
     "retransmitted": Variable("packets resent since the start, mean of the class", "packets"),
     "timeouts": Variable("retransmission timeouts since the start, sum of the class", "1"),
+    "vegas_unchanged": Variable("round trips that left Vegas's window, mean of the class", "1"),
+    "vegas_above_beta": Variable("round trips with Vegas above beta, mean of the class", "1"),
+    "vegas_below_alpha": Variable("round trips with Vegas below alpha, mean of the class", "1"),
+    "vegas_above_gamma": Variable("slow starts that Vegas ended by gamma, mean of the class", "1"),
+    "vegas_diff": Variable("Vegas's latest estimate of its backlog, mean of the class", "packets"),
 }
-"""Variables over (time, flow_class)."""
+"""Variables over (time, flow_class). A run has Vegas's where packets are simulated and a class
+speaks Vegas; they are 0 for other classes."""
 
 LINK_VARIABLES = {
     "queue": Variable("packets waiting, without the one in transmission", "packets"),

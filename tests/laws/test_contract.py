@@ -1,12 +1,11 @@
 """A law is told twice, as packet rules and as a fluid drift; here the two are held together.
 
-The packet rules are driven as plain Python by a toy sender whose ACKs come at a steady pace.
+The packet rules are driven as plain Python by a toy sender.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,117 +14,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.laws.sender import FAR, RTT, Clock
 from vegasfluid.aqm.droptail import DropTail, overflow_prob
 from vegasfluid.aqm.law import ADMIT, QueueState
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion.law import (
-    RETRANSMIT,
-    SEND,
-    SEND_ONE,
-    AbstractWindowLaw,
-    Feedback,
-    Window,
-)
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, Window
+from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.packet.bindings import bindings
 from vegasfluid.packet.compiler import rebound
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.link import REFUSED, admit
-from vegasfluid.packet.records import FLOW, LINK, with_fields
+from vegasfluid.packet.records import LINK, with_fields
 from vegasfluid.packet.rules import Rules
 from vegasfluid.traffic.bulk import Bulk
 
-RTT = 10**11  # 0.1 s in ps
-DIALECTS = ("brakmo", "ns2", "linux")
-FAR = 1e5
-
-
-def flow_record(law: AbstractWindowLaw, cwnd: float, ssthresh: float, base_rtt: float) -> Any:
-    """The record of a sender that has seen `base_rtt` (ps) and sent nothing."""
-    added = {**law.rules.state, **law.packet_parameters()}
-    added |= {"recovery": law.rules.recovery, "window_limited": 1, "reordering": 3}
-    flow = np.zeros(1, with_fields(FLOW, [added])).view(np.recarray)[0]
-    for name, value in added.items():
-        flow[name] = value
-    if "base_rtt" in added:
-        flow.base_rtt = base_rtt
-    flow.cwnd, flow.ssthresh, flow.max_window = cwnd, ssthresh, 1e6
-    flow.rto, flow.min_rto, flow.backoff = 10 * RTT, 2 * RTT, 1
-    return flow
-
-
-class Clock:
-    """A sender whose packets are acknowledged one round trip after they were sent.
-
-    Its first window goes out evenly over the first round trip.
-    """
-
-    def __init__(
-        self, law: AbstractWindowLaw, cwnd: float, base_rtt: float, ssthresh: float = 2.0
-    ) -> None:
-        self.rules = law.rules
-        self.flow = flow_record(law, cwnd, ssthresh, base_rtt)
-        self.under_way: deque[tuple[float, float, int]] = deque()
-        self.sent_at: dict[int, float] = {}
-        self.received: set[int] = set()
-        self.lost: set[int] = set()
-        for place in range(int(cwnd)):
-            self.send(self.flow.next_seq, place * RTT / int(cwnd))
-            self.flow.next_seq += 1
-
-    def send(self, seq: int, now: float) -> None:
-        if seq not in self.lost:
-            self.under_way.append((now + RTT, now, seq))
-        self.lost.discard(seq)
-        self.sent_at[seq] = now
-
-    def take_ack(self) -> float:
-        """Process the next ACK; when it came, ps."""
-        flow = self.flow
-        now, sent, seq = self.under_way.popleft()
-        again = self.sent_at[seq] != sent
-        self.received.add(seq)
-        expected = int(flow.una)
-        while expected in self.received:
-            expected += 1
-        acked, flow.una = expected - flow.una, expected
-        self.report(expected)
-        flow.acked_sent_at, flow.acked_transmissions = round(sent), 1 + again
-        flow.oldest_sent_at = round(self.sent_at.get(expected, 0))
-        flow.oldest_transmissions = 1
-        if acked:
-            self.obey(self.rules.on_ack(flow, round(now), acked), now)
-        else:
-            self.obey(self.rules.on_duplicate_ack(flow, round(now)), now)
-        return now
-
-    def report(self, expected: int) -> None:
-        """What selective ACKs say: what came out of order, and so what is lost before it."""
-        flow = self.flow
-        beyond = [seq for seq in self.received if seq > expected]
-        flow.sacked = len(beyond)
-        flow.edge = max([expected, *(seq + 1 - flow.reordering for seq in beyond)])
-
-    def obey(self, action: int, now: float) -> None:
-        flow = self.flow
-        flow.max_seq = max(flow.max_seq, flow.next_seq)
-        if action & RETRANSMIT:
-            self.send(int(flow.una), now)
-        window = int(flow.cwnd) + flow.inflation
-        if action & SEND_ONE:
-            window = int(flow.cwnd) + flow.duplicates
-        if action & (SEND | SEND_ONE):
-            while flow.next_seq < flow.una + window:
-                self.send(int(flow.next_seq), now)
-                flow.next_seq += 1
-        flow.max_seq = max(flow.max_seq, flow.next_seq)
-
-    def run_until(self, time: float) -> float:
-        """Process all ACKs before `time`; the window then."""
-        while self.under_way[0][0] < time - 0.5:
-            self.take_ack()
-        return float(self.flow.cwnd)
+DIALECTS = ("brakmo", "ns2", "ns3", "linux")
 
 
 def feedback(rtt: float, base_rtt: float, ack_rate: float = 0.0, loss_rate: float = 0.0) -> Any:
@@ -142,12 +49,68 @@ def steady_change(law: AbstractWindowLaw, window: float, lag: float) -> tuple[fl
     return (after - before) / rounds, float(law.drift(Window(middle, 0.0), seen).cwnd) * RTT * 1e-12
 
 
+@pytest.mark.parametrize("law", [Reno(), NewReno()], ids=lambda law: law.name)
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(window=st.floats(30, 150))
-def test_reno_in_congestion_avoidance_grows_by_its_drift(window: float) -> None:
-    packets, fluid = steady_change(Reno(), window, lag=1.5)
+def test_reno_in_congestion_avoidance_grows_by_its_drift(law: Reno, window: float) -> None:
+    packets, fluid = steady_change(law, window, lag=1.5)
     assert fluid == pytest.approx(1.0)  # one packet a round trip
     assert packets == pytest.approx(fluid, abs=2 / window)  # part of a packet cannot be sent
+
+
+@pytest.mark.parametrize(
+    ("law", "windows"),
+    [
+        (HighSpeed(), (20.0, 39.9, 45.0, 118.5, 500.0, 1793.0)),
+        (HighSpeed(low_window=20, high_window=1000, high_prob=1e-5), (15.0, 60.0, 400.0, 1500.0)),
+        (Scalable(), (8.0, 30.0, 99.0, 300.5, 1000.0)),
+        (Scalable(increase=0.05, legacy_window=0), (8.0, 30.0, 300.5)),
+    ],
+    ids=("highspeed", "highspeed-low", "scalable", "scalable-steep"),
+)
+def test_laws_for_large_windows_grow_by_their_drift(
+    law: AbstractWindowLaw, windows: tuple[float, ...]
+) -> None:
+    for window in windows:
+        packets, fluid = steady_change(law, window, lag=1.5)
+        # The ACKs of a round trip are those of the window a round trip ago, in whole packets.
+        late = (packets + 1) / window
+        assert fluid * (1 - late) - 1e-9 <= packets <= fluid * (1 + 1 / window), window
+
+
+@pytest.mark.parametrize(
+    ("law", "window", "cut"),
+    [
+        (NewReno(), 120, 1 / 2),
+        # RFC 3649, appendix B: b(w) at these windows, to two digits.
+        (HighSpeed(), 20, 0.50),
+        (HighSpeed(), 118, 0.44),
+        (HighSpeed(), 347, 0.38),
+        (HighSpeed(), 1058, 0.33),
+        (Scalable(), 12, 1 / 2),
+        (Scalable(), 41, 1 / 8),
+        (Scalable(), 400, 1 / 8),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_one_loss_takes_the_share_of_the_window_that_the_drift_says(
+    law: AbstractWindowLaw, window: int, cut: float
+) -> None:
+    clock = Clock(law, window, RTT / 1.5)
+    clock.run_until(1.5 * RTT)
+    lost = int(clock.flow.next_seq)
+    clock.lost.add(lost)
+    while not clock.flow.in_recovery:
+        before = float(clock.flow.cwnd)
+        clock.take_ack()
+    after = float(clock.flow.cwnd)
+    while clock.flow.una <= lost:
+        clock.take_ack()
+    assert clock.flow.in_recovery == 0
+    assert clock.flow.cwnd == after  # nothing is gained while the loss is repaired
+    drift = law.drift(Window(before, 0.0), feedback(RTT, RTT / 1.5, loss_rate=1.0))
+    assert -float(drift.cwnd) / before == pytest.approx(cut, abs=0.005)
+    assert after - before == pytest.approx(float(drift.cwnd), rel=1e-9)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -173,9 +136,11 @@ def test_vegas_in_congestion_avoidance_moves_by_its_drift(
 
 @pytest.mark.parametrize(
     ("law", "rounds"),
-    [(Reno(), 1)]
-    + [(Vegas(gamma=1000, dialect=name), n) for name, n in zip(DIALECTS, (2, 2, 1), strict=True)],
-    ids=("reno", *DIALECTS),
+    [(Reno(), 1), (NewReno(), 1), (HighSpeed(), 1), (Scalable(), 1)]
+    + [
+        (Vegas(gamma=1000, dialect=name), n) for name, n in zip(DIALECTS, (2, 2, 1, 1), strict=True)
+    ],
+    ids=("reno", "newreno", "highspeed", "scalable", *DIALECTS),
 )
 @pytest.mark.parametrize("window", [4, 10, 64])
 def test_slow_start_doubles_at_the_pace_of_the_drift(
@@ -195,7 +160,7 @@ def test_slow_start_doubles_at_the_pace_of_the_drift(
     [(Reno(), 1 / 2)]
     + [
         (Vegas(alpha=1, beta=200, dialect=name), cut)
-        for name, cut in zip(DIALECTS, (1 / 2, 1 / 4, 1 / 2), strict=True)
+        for name, cut in zip(DIALECTS, (1 / 2, 1 / 4, 1 / 4, 1 / 2), strict=True)
     ],
     ids=("reno", *DIALECTS),
 )
@@ -238,7 +203,9 @@ def fluid_rest(law: Vegas, lag: float, windows: np.ndarray) -> float:
     return float(law.backlog(Window(windows[np.argmax(still)], 0.0), seen))
 
 
-@pytest.mark.parametrize(("dialect", "lag"), [("brakmo", 30.0), ("ns2", 30.0), ("linux", 2.0)])
+@pytest.mark.parametrize(
+    ("dialect", "lag"), [("brakmo", 30.0), ("ns2", 30.0), ("ns3", 30.0), ("linux", 2.0)]
+)
 @pytest.mark.parametrize("direction", [1, -1])
 def test_vegas_comes_to_rest_where_the_drift_does(dialect: str, lag: float, direction: int) -> None:
     """With a backlog that moves by about a packet for a packet of window."""
@@ -249,7 +216,7 @@ def test_vegas_comes_to_rest_where_the_drift_does(dialect: str, lag: float, dire
         clock = Clock(law, start + 0.618 * alpha % 1, RTT / lag)
         rest = clock.run_until(12 * RTT)
         assert clock.run_until(14 * RTT) == rest
-        if dialect == "ns2":  # it sees packets in flight
+        if dialect in ("ns2", "ns3"):  # they count whole packets
             rest = float(int(rest))
         backlog = float(law.backlog(Window(rest, 0.0), feedback(RTT, RTT / lag)))
         windows = np.linspace(start, rest + 2 * direction, 4001)

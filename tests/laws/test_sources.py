@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import pytest
 
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion import recovery
+from vegasfluid.congestion import highspeed, recovery
+from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.law import RETRANSMIT, SEND, SEND_ONE
+from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import DIALECTS, Vegas
+from vegasfluid.congestion.vegas_rerouting import VegasRerouting
+from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.packet.setup import INITIAL_RTO
 
@@ -26,6 +33,8 @@ FLOWS = Flows(1, Reno(), base_rtt=0.04)
         ("ns2", (1, 3, 1)),
         # Linux, net/ipv4/tcp_vegas.c: static int alpha = 2, beta = 4, gamma = 1.
         ("linux", (2, 4, 1)),
+        # ns-3, src/internet/model/tcp-vegas.cc: Alpha 2, Beta 4, Gamma 1.
+        ("ns3", (2, 4, 1)),
     ],
 )
 def test_vegas_thresholds(dialect: str, thresholds: tuple[int, int, int]) -> None:
@@ -34,9 +43,116 @@ def test_vegas_thresholds(dialect: str, thresholds: tuple[int, int, int]) -> Non
 
 
 def test_every_dialect_has_a_source() -> None:
-    assert set(DIALECTS) == {"brakmo", "ns2", "linux"}
+    assert set(DIALECTS) == {"brakmo", "ns2", "ns3", "linux"}
     assert Vegas().dialect == "brakmo"
     assert all(dialect.sources for dialect in DIALECTS.values())
+
+
+def test_cubic_defaults() -> None:
+    law = Cubic()
+    # RFC 9438, section 5.1: C SHOULD be set to 0.4; section 4.6: beta_cubic SHOULD be set to 0.7.
+    assert (law.C, law.beta) == (0.4, 0.7)
+    # Section 4.7: fast convergence SHOULD be implemented; section 4.3: so should Reno's region.
+    assert law.fast_convergence
+    assert law.friendly
+    # Section 4.3: alpha_cubic = 3 (1 - beta) / (1 + beta); 0.9 / 1.7.
+    assert law.packet_parameters()["alpha_cubic"] == pytest.approx(9 / 17)
+    # Marrone et al. 2013, section 2.2: 3 b / (2 - b) with b = 0.2.
+    assert Cubic(beta=0.8).packet_parameters()["alpha_cubic"] == pytest.approx(3 * 0.2 / 1.8)
+
+
+def test_highspeed_defaults() -> None:
+    law = HighSpeed()
+    # RFC 3649, section 5: Low_Window 38, High_Window 83000, High_P 10^-7, High_Decrease 0.1, and
+    # the loss of 10^-3 at which standard TCP has the lower window.
+    assert (law.low_window, law.high_window) == (38, 83000)
+    assert (law.low_prob, law.high_prob, law.high_decrease) == (1e-3, 1e-7, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("window", "increase", "decrease"),
+    # RFC 3649, appendix B, as in Linux, net/ipv4/tcp_highspeed.c: a(w) in whole packets, cut off.
+    [
+        (38, 1, 0.50),
+        (118, 2, 0.44),
+        (221, 3, 0.41),
+        (347, 4, 0.38),
+        (495, 5, 0.37),
+        (663, 6, 0.35),
+        (1058, 8, 0.33),
+        (1793, 11, 0.30),
+        (5036, 20, 0.25),
+        (10661, 30, 0.21),
+        (18955, 40, 0.18),
+    ],
+)
+def test_highspeed_has_the_steps_and_cuts_of_the_table(
+    window: int, increase: int, decrease: float
+) -> None:
+    flow = SimpleNamespace(**HighSpeed().packet_parameters())
+    assert int(highspeed.increase(flow, float(window))) == increase
+    assert highspeed.decrease(flow, float(window)) == pytest.approx(decrease, abs=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("prob", "window"), [(1e-4, 263), (1e-5, 1795), (1e-6, 12280), (1e-7, 83981)]
+)
+def test_highspeed_has_the_windows_of_the_table(prob: float, window: int) -> None:
+    # RFC 9438, table 1, HSTCP ("from RFC 3649", which rounds the curve to 0.12 / p^0.835).
+    flow = SimpleNamespace(**HighSpeed().packet_parameters())
+    step, cut = (rule(flow, float(window)) for rule in (highspeed.increase, highspeed.decrease))
+    mean = math.sqrt(
+        step * (2 - cut) / (2 * cut * prob)
+    )  # of AIMD(a, 1 - b), RFC 9438, section 4.3
+    assert mean == pytest.approx(window, rel=0.01)
+
+
+def test_highspeed_is_standard_tcp_up_to_the_low_window() -> None:
+    # RFC 3649, section 5: a(w) = 1 and b(w) = 0.5.
+    flow = SimpleNamespace(**HighSpeed().packet_parameters())
+    for window in (1.0, 20.0, 38.0):
+        assert highspeed.increase(flow, window) == 1.0
+        assert highspeed.decrease(flow, window) == 0.5
+    # At High_Window: High_Decrease, and a(w) = w^2 p 2 b / (2 - b) = 83000^2 10^-7 0.2 / 1.9.
+    assert highspeed.decrease(flow, 83000.0) == pytest.approx(0.1)
+    assert highspeed.increase(flow, 83000.0) == pytest.approx(72.5158, rel=1e-5)
+
+
+def test_scalable_defaults() -> None:
+    law = Scalable()
+    # Kelly, CCR 33(2), 2003; Linux, net/ipv4/tcp_scalable.c: "recommended values .01 and 7/8".
+    assert (law.increase, 1 - law.decrease) == (0.01, 7 / 8)
+    # Kelly: the legacy window of 16 (as quoted by others).
+    assert law.legacy_window == 16
+
+
+def test_rerouting_defaults() -> None:
+    law = VegasRerouting()
+    # La, Walrand and Anantharam, section 3: K = 100, N = 20, delta = 0.2, L = 4, gamma = 100 ms.
+    assert (law.learning, law.group, law.delta, law.groups) == (100, 20, 0.2, 4)
+    assert law.margin == 0.1
+    # Section 4: "beta, which is usually three"; ns-default.tcl: 1, 3, 1.
+    assert (law.alpha, law.beta, law.gamma) == (1, 3, 1)
+
+
+def test_recoveries() -> None:
+    # RFC 6582 is NewReno's; ns-3's TcpSocketBase has Sack true, Linux net.ipv4.tcp_sack 1.
+    assert (Reno().recovery, NewReno().recovery) == ("reno", "newreno")
+    for law in (Cubic, HighSpeed, Scalable):
+        assert law().recovery == "sack"
+        with pytest.raises(InvalidInput, match=f"{law.__name__}: recovery must be one of reno, "):
+            law(recovery="tahoe")
+    for name in ("linux", "ns3"):
+        assert DIALECTS[name].rules.recovery == recovery.SACK
+
+
+def test_ns3_returns_to_ssthresh_after_a_loss() -> None:
+    # ns-3, tcp-vegas.cc, GetSsThresh: max (min (ssthresh, cwnd - 1), 2), in segments.
+    duplicate = DIALECTS["ns3"].rules.on_duplicate_ack
+    for cwnd, ssthresh, left in ((40.0, 30.0, 30.0), (30.0, 30.0, 29.0), (2.0, 1e5, 2.0)):
+        flow = sender(cwnd, ssthresh=ssthresh, recovery=recovery.SACK, edge=51)
+        assert duplicate(flow, 0) == RETRANSMIT + SEND
+        assert (flow.cwnd, flow.ssthresh) == (left, left)
 
 
 def test_red_defaults() -> None:

@@ -8,8 +8,10 @@ import sympy as sp
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.aqm.law import QueueState
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.law import Feedback, Window
 from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
 
 cwnd, rtt, base, rate, loss, prob = sp.symbols("W R T x l p", positive=True)
@@ -49,7 +51,32 @@ def test_reno_in_slow_start_grows_by_one_packet_an_ack() -> None:
     assert drift.slow_start == 0
 
 
-@pytest.mark.parametrize(("dialect", "divisor"), [("brakmo", rtt), ("ns2", rtt), ("linux", base)])
+def test_scalable_comes_to_rest_at_increase_over_decrease_and_p() -> None:
+    """W = a / (b p): its loss times its window is constant (Kelly, 2003)."""
+    step, cut = sp.symbols("a b", positive=True)
+    law = Scalable(increase=step, decrease=cut, legacy_window=sp.Integer(0))
+    above = Window(1 + cwnd, sp.Integer(0))  # past the edge of the legacy window
+    drift = law.drift(above, seen(ack_rate=rate, loss_rate=prob * rate)).cwnd
+    (rest,) = sp.solve(in_avoidance(drift), cwnd)
+    assert sp.simplify(rest + 1 - step / (cut * prob)) == 0
+
+
+def test_highspeeds_drift_is_that_of_the_rfc() -> None:
+    """RFC 3649, section 5: a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), straight lines in logarithms."""
+    low, high, p_low, p_high, b_high = sp.symbols("L H P Q B", positive=True)
+    law = HighSpeed(low, high, p_low, p_high, b_high)
+    numbers = {low: 40, high: 4000, p_low: sp.Rational(1, 1000), p_high: sp.Rational(1, 10**6)}
+    numbers |= {b_high: sp.Rational(1, 10), cwnd: 400, loss: sp.Rational(1, 7), rtt: 1}
+    drift = law.drift(Window(cwnd, sp.Integer(0)), seen(ack_rate=cwnd / rtt)).cwnd.subs(numbers)
+    # Halfway in logarithms: b = (1/2 + 1/10) / 2, p = sqrt(10^-3 10^-6).
+    share, prob_there = sp.Rational(3, 10), 10 ** sp.Rational(-9, 2)
+    step = 400**2 * prob_there * 2 * share / (2 - share)
+    assert float(drift) == pytest.approx(float(step - share * 400 / 7), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "divisor"), [("brakmo", rtt), ("ns2", rtt), ("ns3", rtt), ("linux", base)]
+)
 def test_vegas_estimates_its_own_packets_in_the_queue(dialect: str, divisor: sp.Expr) -> None:
     """Brakmo and Peterson: (W/T - W/R) T; the kernel divides by the base RTT instead."""
     backlog = Vegas(dialect=dialect).backlog(Window(cwnd, sp.Integer(0)), seen())

@@ -18,6 +18,6 @@ def window_laws() -> dict[str, type[AbstractWindowLaw]]:
     """Every congestion-control law by its name in model files.
 
     >>> sorted(window_laws())
-    ['newreno', 'reno', 'udp', 'vegas']
+    ['cubic', 'highspeed', 'newreno', 'reno', 'scalable', 'udp', 'vegas', 'vegas_rerouting']
     """
     return named_subclasses(__name__, __path__, AbstractWindowLaw)

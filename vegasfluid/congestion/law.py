@@ -25,6 +25,7 @@ __all__ = [
     "PacketRules",
     "Window",
     "leave_slow_start",
+    "loss_based_drift",
 ]
 
 Real = smooth.Real
@@ -146,3 +147,18 @@ def leave_slow_start(window: Window, seen: Feedback, stop: Real) -> Real:
         d(slow_start)/dt, 1/s.
     """
     return -window.slow_start * (seen.loss_rate + stop / seen.rtt)
+
+
+def loss_based_drift(window: Window, seen: Feedback, increase: Real, cut: Real) -> Window:
+    """The drift of a law that knows slow start and one step for growth, and cuts at losses.
+
+    Args:
+        window: the state of the class.
+        seen: what its senders see.
+        increase: growth after slow start, packets a round trip.
+        cut: what a loss takes, packets.
+    """
+    stop = smooth.step(window.cwnd - seen.initial_ssthresh, 1.0)
+    doubling = window.slow_start * (1 - stop)
+    growth = (doubling + (1 - doubling) * increase / window.cwnd) * seen.ack_rate
+    return Window(growth - seen.loss_rate * cut, leave_slow_start(window, seen, stop))

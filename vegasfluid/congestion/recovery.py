@@ -5,7 +5,8 @@ Plain scalar rules on a flow record, in the words of their RFCs. The defaults fo
 
 Sources:
     RFC 5681, section 3.2 (fast retransmit and fast recovery); RFC 3042 (limited transmit);
-    RFC 6582, section 3.2 (NewReno's partial ACKs); RFC 6298, section 2 (the timer).
+    RFC 6582, section 3.2 (NewReno's partial ACKs); RFC 6298, section 2 (the timer); RFC 3522
+    and RFC 4015 (a loss that was none).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid.congestion.law import NOTHING, RETRANSMIT, SEND, SEND_ONE
+from vegasfluid.errors import InvalidInput
 
 __all__ = [
     "NEWRENO",
@@ -25,6 +27,7 @@ __all__ = [
     "hold",
     "leave_recovery",
     "repair",
+    "require_recovery",
     "restart",
     "sample_round_trip",
     "window_in_use",
@@ -43,6 +46,17 @@ LARGEST_BACKOFF = 64
 
 Flow = Any
 """A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
+
+
+def require_recovery(law: Any) -> None:
+    """Hold the field `recovery` of a law to the names of `RECOVERIES`.
+
+    Raises:
+        InvalidInput: for any other name.
+    """
+    if law.recovery not in RECOVERIES:
+        allowed = "one of " + ", ".join(RECOVERIES)
+        raise InvalidInput(type(law).__name__, "recovery", allowed, law.recovery)
 
 
 def sample_round_trip(flow: Flow, rtt: int) -> None:
@@ -102,6 +116,7 @@ def hold(flow: Flow) -> int:
 
 def fast_retransmit(flow: Flow, window: float) -> int:
     """Resend the oldest packet, and go on with a smaller window (RFC 5681, section 3.2)."""
+    flow.undo_cwnd, flow.undo_ssthresh = flow.cwnd, flow.ssthresh
     flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
     flow.cwnd = max(window, 1.0)
     flow.recover = flow.max_seq
@@ -123,9 +138,23 @@ def repair(flow: Flow, acked: int) -> int:
         leave_recovery(flow)
         return SEND
     if flow.recovery == SACK:
+        undo_if_spurious(flow)
         return SEND
     flow.inflation = max(flow.inflation - acked + 1, 0)  # RFC 6582, section 3.2, step 3
     return RETRANSMIT + SEND
+
+
+def undo_if_spurious(flow: Flow) -> None:
+    """Take back the answer to a loss that was none.
+
+    An ACK that comes sooner after the packet was sent again than any round trip has taken is
+    that of the packet as it was sent first (RFC 3522 tells them apart by timestamps).
+    """
+    if flow.acked_at - flow.resent_at < flow.least_rtt:
+        leave_recovery(flow)
+        flow.cwnd = max(flow.cwnd, flow.undo_cwnd)
+        flow.ssthresh = max(flow.ssthresh, flow.undo_ssthresh)
+        flow.recover = flow.una - 1
 
 
 def answer_mark(flow: Flow, window: float) -> None:

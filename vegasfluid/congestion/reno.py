@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vegasfluid import smooth
 from vegasfluid.congestion.law import (
     NOTHING,
     SEND,
@@ -20,7 +19,7 @@ from vegasfluid.congestion.law import (
     Feedback,
     PacketRules,
     Window,
-    leave_slow_start,
+    loss_based_drift,
 )
 from vegasfluid.congestion.recovery import (
     RECOVERIES,
@@ -29,10 +28,10 @@ from vegasfluid.congestion.recovery import (
     finds_loss,
     hold,
     repair,
+    require_recovery,
     restart,
     window_in_use,
 )
-from vegasfluid.errors import InvalidInput
 
 __all__ = ["Reno"]
 
@@ -94,17 +93,11 @@ class Reno(AbstractWindowLaw):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.recovery not in RECOVERIES:
-            allowed = "one of " + ", ".join(RECOVERIES)
-            raise InvalidInput(type(self).__name__, "recovery", allowed, self.recovery)
+        require_recovery(self)
 
     def drift(self, window: Window, seen: Feedback) -> Window:
         """One packet an ACK in slow start, 1/cwnd after it, minus half of cwnd for each loss."""
-        stop = smooth.step(window.cwnd - seen.initial_ssthresh, 1.0)
-        doubling = window.slow_start * (1 - stop)
-        growth = (doubling + (1 - doubling) / window.cwnd) * seen.ack_rate
-        halving = seen.loss_rate * window.cwnd / 2
-        return Window(growth - halving, leave_slow_start(window, seen, stop))
+        return loss_based_drift(window, seen, increase=1, cut=window.cwnd / 2)
 
     @property
     def rules(self) -> PacketRules:

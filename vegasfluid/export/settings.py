@@ -72,7 +72,7 @@ SYSTEMS = {
         dialect.loss_cut,
     )
     for dialect in DIALECTS.values()
-} | {"ns3": System(rise=-1.0, fall=0.0, over_base=False, whole=True, loss_cut=1 / 4)}
+}
 
 
 def rounded(value: float, whole: bool) -> float | int:

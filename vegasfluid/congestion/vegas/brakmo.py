@@ -24,7 +24,7 @@ from vegasfluid.congestion.recovery import (
     restart,
     window_in_use,
 )
-from vegasfluid.congestion.vegas.dialect import Dialect
+from vegasfluid.congestion.vegas.dialect import COUNTERS, Dialect
 
 __all__ = ["BRAKMO"]
 
@@ -34,18 +34,23 @@ Flow = Any
 def end_round(flow: Flow, rtt: float) -> None:
     """Once a round trip: compare the backlog with the thresholds and choose the next step."""
     backlog = flow.cwnd * (rtt - flow.base_rtt) / rtt
+    flow.vegas_diff = backlog
     if flow.cwnd < flow.ssthresh:
         flow.doubling_round = 1 - flow.doubling_round
         flow.increase = float(flow.doubling_round)
         if backlog > flow.gamma:
             flow.ssthresh = 2.0
             flow.increase = 0.0
+            flow.vegas_above_gamma += 1
     elif backlog > flow.beta:
         flow.increase = -1.0 / flow.cwnd
+        flow.vegas_above_beta += 1
     elif backlog < flow.alpha:
         flow.increase = 1.0 / flow.cwnd
+        flow.vegas_below_alpha += 1
     else:
         flow.increase = 0.0
+        flow.vegas_unchanged += 1
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
@@ -106,8 +111,10 @@ BRAKMO = Dialect(
             "base_rtt": 1e30,
             "increase": 1.0,
             "doubling_round": 1,
+            **COUNTERS,
         },
         places=("round_end",),
+        counters=tuple(COUNTERS),
         keeps_send_times=True,
     ),
     sources=("Brakmo and Peterson, IEEE JSAC 13(8), 1995", "RFC 5681, section 3.2"),

@@ -1,6 +1,10 @@
 """Whose Vegas: what the implementations of Vegas do differently, each told in one file.
 
 A dialect is a set of named constants for the one fluid law, and the packet rules.
+
+Sources:
+    The counters: Net100's TCP Vegas, 2004 (WAD_VegasNoChange, WAD_VegasGTBeta, WAD_VegasLTAlpha,
+    WAD_VegasGTGamma and VegasDiff of its Web100 instrumentation).
 """
 
 from __future__ import annotations
@@ -9,7 +13,17 @@ from dataclasses import dataclass
 
 from vegasfluid.congestion.law import PacketRules
 
-__all__ = ["Dialect"]
+__all__ = ["COUNTERS", "Dialect"]
+
+COUNTERS: dict[str, int | float] = {
+    "vegas_unchanged": 0,
+    "vegas_above_beta": 0,
+    "vegas_below_alpha": 0,
+    "vegas_above_gamma": 0,
+    "vegas_diff": 0.0,
+}
+"""What every dialect shows, with its value at the start: once a round trip, what was decided,
+and the backlog that it was decided by (packets, as the dialect estimates it)."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from vegasfluid.congestion.vegas.brakmo import BRAKMO
 from vegasfluid.congestion.vegas.dialect import Dialect
 from vegasfluid.congestion.vegas.linux import LINUX
 from vegasfluid.congestion.vegas.ns2 import NS2
+from vegasfluid.congestion.vegas.ns3 import NS3
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import Packets, Positive, is_concrete, require_ordered
 
@@ -36,7 +37,7 @@ MEAN_OVERSHOOT = math.log(2) / 2
 """Slow start looks at gamma only once a doubling, so on average it overshoots by half of one: a
 flow above gamma leaves at such a rate that its window still grows by the square root of 2."""
 
-DIALECTS = {dialect.name: dialect for dialect in (BRAKMO, NS2, LINUX)}
+DIALECTS = {dialect.name: dialect for dialect in (BRAKMO, NS2, NS3, LINUX)}
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Vegas(AbstractWindowLaw):
     gamma: Annotated[Packets, Positive] | None = None
     """Backlog at which slow start ends."""
     dialect: str = "brakmo"
-    """Whose Vegas: brakmo, ns2 or linux."""
+    """Whose Vegas: brakmo, ns2, ns3 or linux."""
     softness: Annotated[Packets, Positive] = 0.25
     """Width of backlog over which the fluid's comparisons are blurred."""
 

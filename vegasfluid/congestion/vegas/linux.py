@@ -29,7 +29,7 @@ from vegasfluid.congestion.recovery import (
     restart,
     window_in_use,
 )
-from vegasfluid.congestion.vegas.dialect import Dialect
+from vegasfluid.congestion.vegas.dialect import COUNTERS, Dialect
 
 __all__ = ["LINUX"]
 
@@ -46,21 +46,27 @@ def begin_round(flow: Flow) -> None:
     flow.round_rtt = FORGOTTEN
 
 
-def end_round(flow: Flow) -> None:
+def end_round(flow: Flow, acked: int) -> None:
     """Once a round trip: move the window by one packet, or leave slow start."""
     excess = (flow.round_rtt - flow.base_rtt) / flow.base_rtt
     backlog = int(flow.cwnd * excess)
+    flow.vegas_diff = float(backlog)
     if flow.cwnd < flow.ssthresh:
         if backlog > flow.gamma:
             flow.cwnd = min(flow.cwnd, float(int(flow.cwnd / (1 + excess))) + 1.0)
             flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
+            flow.vegas_above_gamma += 1
         else:
-            flow.cwnd += 1.0
+            flow.cwnd += acked
     elif backlog > flow.beta:
         flow.cwnd -= 1.0
         flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
+        flow.vegas_above_beta += 1
     elif backlog < flow.alpha:
         flow.cwnd += 1.0
+        flow.vegas_below_alpha += 1
+    else:
+        flow.vegas_unchanged += 1
     flow.cwnd = max(flow.cwnd, 2.0)
     flow.ssthresh = max(flow.ssthresh, float(int(flow.cwnd * 3 / 4)))
 
@@ -80,7 +86,6 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
     repairing = repair(flow, acked)
     if repairing != NOTHING:
         if not flow.in_recovery:
-            flow.cwnd = flow.ssthresh
             begin_round(flow)
         return repairing
     if flow.sacked > 0 or flow.una < flow.recover:
@@ -94,7 +99,7 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
         if flow.round_samples < FEWEST_SAMPLES:
             reno_step(flow, acked)
         else:
-            end_round(flow)
+            end_round(flow, acked)
         begin_round(flow)
     elif flow.cwnd < flow.ssthresh:
         flow.cwnd += acked
@@ -142,8 +147,10 @@ LINUX = Dialect(
             "round_rtt": FORGOTTEN,
             "base_rtt": FORGOTTEN,
             "was_off": 0,
+            **COUNTERS,
         },
         places=("round_end",),
+        counters=tuple(COUNTERS),
         keeps_send_times=True,
         recovery=SACK,
     ),

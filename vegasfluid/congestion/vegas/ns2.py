@@ -21,11 +21,14 @@ from vegasfluid.congestion.recovery import (
     answer_mark,
     restart,
 )
-from vegasfluid.congestion.vegas.dialect import Dialect
+from vegasfluid.congestion.vegas.dialect import COUNTERS, Dialect
 
 __all__ = ["NS2"]
 
 Flow = Any
+
+SMALLEST_WINDOW = 2.0
+"""Packets. (ns-2 takes 0 after a timeout, and waits for the next one.)"""
 
 WORRIED_ACKS = 2
 """After a loss, so many new ACKs are followed by a look at the next packet's age."""
@@ -51,6 +54,7 @@ def end_round(flow: Flow, now: int) -> None:
 
 def choose_step(flow: Flow, backlog: int) -> None:
     """Grow below alpha, shrink above beta; in slow start, stop above gamma."""
+    flow.vegas_diff = float(backlog)
     if flow.cwnd < flow.ssthresh:
         flow.doubling_round = 1 - flow.doubling_round
         flow.increase = float(flow.doubling_round)
@@ -58,13 +62,17 @@ def choose_step(flow: Flow, backlog: int) -> None:
             flow.ssthresh = 2.0
             flow.cwnd = max(flow.cwnd * 7 / 8, 2.0)
             flow.increase = 0.0
+            flow.vegas_above_gamma += 1
     elif backlog > flow.beta:
         flow.cwnd = max(flow.cwnd - 1.0, 2.0)
         flow.increase = 0.0
+        flow.vegas_above_beta += 1
     elif backlog < flow.alpha:
         flow.increase = 1.0 / flow.cwnd
+        flow.vegas_below_alpha += 1
     else:
         flow.increase = 0.0
+        flow.vegas_unchanged += 1
 
 
 def take_sample(flow: Flow, rtt: int) -> None:
@@ -89,7 +97,7 @@ def oldest_expired(flow: Flow, now: int) -> bool:
 def on_ack(flow: Flow, now: int, acked: int) -> int:
     """Deflate, end the round if it is over, grow, take the sample, look for a second loss."""
     if flow.duplicates > DUPLICATE_ACK_THRESHOLD and flow.cwnd > flow.cwnd_after_loss:
-        flow.cwnd = flow.cwnd_after_loss
+        flow.cwnd = max(flow.cwnd_after_loss, SMALLEST_WINDOW)
         flow.ssthresh = 2.0
     flow.duplicates = 0
     if flow.una > flow.round_end:
@@ -192,8 +200,10 @@ NS2 = Dialect(
             "cwnd_after_loss": 0.0,
             "cwnd_changed_at": 0,
             "after_timeout": 0,
+            **COUNTERS,
         },
         places=("round_end",),
+        counters=tuple(COUNTERS),
         keeps_send_times=True,
     ),
     sources=("ns-2.35, tcp/tcp-vegas.cc",),

@@ -1,0 +1,156 @@
+"""HighSpeed TCP: standard TCP up to 38 packets, and above that larger steps and smaller cuts.
+
+The increase a(w) and the decrease b(w) follow from a straight line between two points of a
+doubly logarithmic plot of window over loss: standard TCP's (38 packets, 10^-3) and a chosen one
+(83000 packets, 10^-7).
+
+Sources:
+    RFC 3649, section 5 (a(w), b(w) and p(w) in closed form, the four parameters; the table of
+    appendix B is for ten-gigabit senders that look values up). Above High_Window the decrease
+    stays at High_Decrease, as in the last rows of that table. A timeout begins slow start up to
+    the window that b(w) leaves, as in Linux, net/ipv4/tcp_highspeed.c; the RFC says nothing.
+    The text of the RFC was not at hand; see tests/laws/test_sources.py for what was compared.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Le
+
+from vegasfluid import smooth
+from vegasfluid.congestion.law import (
+    NOTHING,
+    SEND,
+    AbstractWindowLaw,
+    Feedback,
+    PacketRules,
+    Window,
+    loss_based_drift,
+)
+from vegasfluid.congestion.recovery import (
+    RECOVERIES,
+    answer_mark,
+    fast_retransmit,
+    finds_loss,
+    hold,
+    repair,
+    require_recovery,
+    restart,
+    window_in_use,
+)
+from vegasfluid.quantities import Packets, Positive, Probability, Share, require_ordered
+
+__all__ = ["HighSpeed"]
+
+Flow = Any
+
+
+def decrease(flow: Flow, window: float) -> float:
+    """b(w): the share of a window of so many packets that a loss takes."""
+    if window <= flow.low_window:
+        return 0.5
+    place = math.log(window / flow.low_window) / math.log(flow.high_window / flow.low_window)
+    return 0.5 + (flow.high_decrease - 0.5) * min(place, 1.0)
+
+
+def increase(flow: Flow, window: float) -> float:
+    """a(w): the packets by which such a window grows in a round trip."""
+    if window <= flow.low_window:
+        return 1.0
+    slope = math.log(flow.high_prob / flow.low_prob)
+    slope /= math.log(flow.high_window / flow.low_window)
+    prob = flow.low_prob * (window / flow.low_window) ** slope
+    share = decrease(flow, window)
+    return max(window * window * prob * 2 * share / (2 - share), 1.0)
+
+
+def on_ack(flow: Flow, now: int, acked: int) -> int:
+    """Grow by one packet for an ACK in slow start, by a(w) a round trip afterwards."""
+    repairing = repair(flow, acked)
+    if repairing != NOTHING:
+        return repairing
+    if flow.cwnd < flow.ssthresh:
+        flow.cwnd += 1.0
+    else:
+        flow.cwnd += increase(flow, flow.cwnd) / flow.cwnd
+    return SEND
+
+
+def reduced(flow: Flow) -> float:
+    """What a loss leaves of the window, packets."""
+    window = window_in_use(flow)
+    return window * (1 - decrease(flow, window))
+
+
+def on_duplicate_ack(flow: Flow, now: int) -> int:
+    """Fast retransmit with the cut b(w)."""
+    if finds_loss(flow):
+        return fast_retransmit(flow, reduced(flow))
+    return hold(flow)
+
+
+def on_mark(flow: Flow, now: int) -> None:
+    """A mark takes what a loss takes."""
+    answer_mark(flow, reduced(flow))
+
+
+def on_timeout(flow: Flow, now: int) -> None:
+    """Slow start from a window of one packet."""
+    window = min(flow.cwnd, flow.max_window)
+    restart(flow, window * (1 - decrease(flow, window)), 1.0)
+
+
+@dataclass(frozen=True)
+class HighSpeed(AbstractWindowLaw):
+    """HighSpeed TCP.
+
+    >>> HighSpeed().low_window, HighSpeed().high_window
+    (38, 83000)
+    """
+
+    name: ClassVar[str] = "highspeed"
+    sources: ClassVar[tuple[str, ...]] = ("RFC 3649",)
+
+    low_window: Annotated[Packets, Positive] = 38
+    """Window up to which it is standard TCP (Low_Window)."""
+    high_window: Annotated[Packets, Positive] = 83000
+    """Window at the upper end of the line (High_Window)."""
+    low_prob: Annotated[Probability, Positive] = 1e-3
+    """Share of packets lost with which standard TCP has the lower window (Low_P)."""
+    high_prob: Annotated[Probability, Positive] = 1e-7
+    """Share of packets lost with which the upper window shall be had (High_P)."""
+    high_decrease: Annotated[Share, Positive, Le(0.5)] = 0.1
+    """Share of the upper window that a loss takes (High_Decrease)."""
+    recovery: str = "sack"
+    """How losses are repaired: reno, newreno (RFC 6582) or sack (RFC 6675)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_recovery(self)
+        require_ordered(self, "low_window", "high_window", strict=True)
+        require_ordered(self, "high_prob", "low_prob", strict=True)
+
+    def drift(self, window: Window, seen: Feedback) -> Window:
+        """a(w) packets a round trip, minus b(w) of cwnd for each loss."""
+        stretch = smooth.log1p(smooth.maximum(window.cwnd / self.low_window, 1) - 1)
+        span = smooth.log1p(self.high_window / self.low_window - 1)
+        share = 0.5 + (self.high_decrease - 0.5) * smooth.minimum(stretch / span, 1)
+        slope = smooth.log1p(self.high_prob / self.low_prob - 1) / span
+        prob = self.low_prob * smooth.exp(slope * stretch)
+        above = smooth.maximum(window.cwnd, self.low_window)
+        step = smooth.maximum(above * above * prob * 2 * share / (2 - share), 1)
+        return loss_based_drift(window, seen, increase=step, cut=share * window.cwnd)
+
+    @property
+    def rules(self) -> PacketRules:
+        """Rules as in RFC 3649."""
+        recovery = RECOVERIES[self.recovery]
+        return PacketRules(on_ack, on_duplicate_ack, on_timeout, on_mark, recovery=recovery)
+
+    def packet_parameters(self) -> dict[str, float]:
+        """The two points of the line, and the decrease at the upper one."""
+        names = ("low_window", "high_window", "low_prob", "high_prob", "high_decrease")
+        return {name: float(getattr(self, name)) for name in names}

@@ -1,0 +1,127 @@
+"""Scalable TCP: a fixed step for each ACK, so that a window recovers in a fixed time.
+
+After a loss the time to grow back is log(8/7) / log(1.01) round trips, some 13, whatever the
+window is. Up to the legacy window it is standard TCP, so that it takes no more than that does on
+slow paths.
+
+Sources:
+    T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", ACM SIGCOMM
+    CCR 33(2), 2003 (a = 0.01, b = 1/8, legacy window 16; as quoted by others, not checked against
+    the original). 0.01 and 7/8 stand in Linux, net/ipv4/tcp_scalable.c, too, which has no legacy
+    window: there the step is the larger of 0.01 and 1/cwnd, and every cut is 1/8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Lt
+
+from vegasfluid import smooth
+from vegasfluid.congestion.law import (
+    NOTHING,
+    SEND,
+    AbstractWindowLaw,
+    Feedback,
+    PacketRules,
+    Window,
+    loss_based_drift,
+)
+from vegasfluid.congestion.recovery import (
+    RECOVERIES,
+    answer_mark,
+    fast_retransmit,
+    finds_loss,
+    hold,
+    repair,
+    require_recovery,
+    restart,
+    window_in_use,
+)
+from vegasfluid.quantities import Packets, Positive, Share
+
+__all__ = ["Scalable"]
+
+Flow = Any
+
+
+def on_ack(flow: Flow, now: int, acked: int) -> int:
+    """Grow by one packet for an ACK in slow start, by a fixed step afterwards."""
+    repairing = repair(flow, acked)
+    if repairing != NOTHING:
+        return repairing
+    if flow.cwnd < flow.ssthresh:
+        flow.cwnd += 1.0
+    elif flow.cwnd <= flow.legacy_window:
+        flow.cwnd += 1.0 / flow.cwnd
+    else:
+        flow.cwnd += flow.increase
+    return SEND
+
+
+def reduced(flow: Flow, window: float) -> float:
+    """What a loss leaves of a window of so many packets."""
+    if window <= flow.legacy_window:
+        return window / 2
+    return window * (1 - flow.decrease)
+
+
+def on_duplicate_ack(flow: Flow, now: int) -> int:
+    """Fast retransmit with the small cut."""
+    if finds_loss(flow):
+        return fast_retransmit(flow, reduced(flow, window_in_use(flow)))
+    return hold(flow)
+
+
+def on_mark(flow: Flow, now: int) -> None:
+    """A mark takes what a loss takes."""
+    answer_mark(flow, reduced(flow, window_in_use(flow)))
+
+
+def on_timeout(flow: Flow, now: int) -> None:
+    """Slow start from a window of one packet."""
+    restart(flow, reduced(flow, min(flow.cwnd, flow.max_window)), 1.0)
+
+
+@dataclass(frozen=True)
+class Scalable(AbstractWindowLaw):
+    """Scalable TCP.
+
+    >>> Scalable().increase, Scalable().decrease
+    (0.01, 0.125)
+    """
+
+    name: ClassVar[str] = "scalable"
+    sources: ClassVar[tuple[str, ...]] = ("Kelly, ACM SIGCOMM CCR 33(2), 2003",)
+
+    increase: Annotated[Share, Positive] = 0.01
+    """Packets by which the window grows for an ACK."""
+    decrease: Annotated[Share, Positive, Lt(1)] = 1 / 8
+    """Share of the window that a loss takes."""
+    legacy_window: Packets = 16
+    """Window up to which it is standard TCP; 0: nowhere."""
+    recovery: str = "sack"
+    """How losses are repaired: reno, newreno (RFC 6582) or sack (RFC 6675)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_recovery(self)
+
+    def drift(self, window: Window, seen: Feedback) -> Window:
+        """A fixed step an ACK and a fixed share a loss; Reno's up to the legacy window."""
+        above = smooth.step(window.cwnd - self.legacy_window, 1.0)
+        step = (1 - above) + above * self.increase * window.cwnd
+        share = (1 - above) / 2 + above * self.decrease
+        return loss_based_drift(window, seen, increase=step, cut=share * window.cwnd)
+
+    @property
+    def rules(self) -> PacketRules:
+        """Rules as in Kelly's paper."""
+        recovery = RECOVERIES[self.recovery]
+        return PacketRules(on_ack, on_duplicate_ack, on_timeout, on_mark, recovery=recovery)
+
+    def packet_parameters(self) -> dict[str, float]:
+        """The step, the cut, and where they begin."""
+        names = ("increase", "decrease", "legacy_window")
+        return {name: float(getattr(self, name)) for name in names}

@@ -1,0 +1,152 @@
+"""Vegas that notices a longer route: a lasting rise of the round-trip time becomes the base RTT.
+
+Plain Vegas takes a longer route for a queue and backs off for ever. Here the sender learns at its
+K-th packet how much its own packets in the queue add to the base RTT (`backlog_delay`; the paper:
+diff_estimate). From then on it takes the smallest RTT of every N packets. When that is above the
+base RTT by more than `backlog_delay` and a margin, L times in a row, then it becomes the base RTT,
+and the window grows in proportion, and by one packet. The margin is the smaller of delta times
+the base RTT and gamma, a time.
+
+The rest is Vegas as ns-2 does it, because the paper's runs were made with ns. RTTs of packets that
+were sent again are left out, as everywhere in Vegas. A window that is much too large, as after a
+route has become short again, may take its own queue for a longer route: the paper's rule allows it.
+
+Sources:
+    R. J. La, J. Walrand and V. Anantharam, "Issues in TCP Vegas", UC Berkeley, 1998, section 3,
+    steps (1) and (2) with equation (1), in which the base RTT of the denominator is the one before
+    the change (K = 100, N = 20, delta = 0.2, L = 4, gamma = 100 ms).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Lt
+
+from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, PacketRules, Window
+from vegasfluid.congestion.vegas.ns2 import NS2
+from vegasfluid.errors import NotServed
+from vegasfluid.quantities import Delay, Packets, Positive, Share, require_ordered
+
+__all__ = ["VegasRerouting"]
+
+Flow = Any
+
+PICOSECONDS = 1e12
+"""In a second."""
+FAR = 1e30
+UNKNOWN = -1.0
+
+ns2_on_ack = NS2.rules.on_ack
+
+
+def watch_route(flow: Flow, rtt: float) -> None:
+    """Take the RTT of a packet: the K-th one tells the backlog's delay, later ones count by N."""
+    if flow.backlog_delay == UNKNOWN:
+        if flow.una - flow.opened >= flow.learning:
+            flow.backlog_delay = rtt - flow.base_rtt
+        return
+    flow.group_rtt = min(flow.group_rtt, rtt)
+    flow.group_seen += 1
+    if flow.group_seen >= flow.group_size:
+        end_group(flow)
+        flow.group_seen = 0
+        flow.group_rtt = FAR
+
+
+def end_group(flow: Flow) -> None:
+    """After every N packets: count the groups in a row that stayed high; after L, believe them."""
+    allowed = flow.backlog_delay + min(flow.delta * flow.base_rtt, flow.margin)
+    if flow.group_rtt - flow.base_rtt <= allowed:
+        flow.groups_high = 0
+        return
+    flow.groups_high += 1
+    if flow.groups_high >= flow.groups:
+        flow.cwnd = flow.cwnd * flow.group_rtt / flow.base_rtt + 1.0
+        flow.base_rtt = flow.group_rtt
+        flow.groups_high = 0
+
+
+def on_ack(flow: Flow, now: int, acked: int) -> int:
+    """As ns-2's Vegas, and then look at the route."""
+    action = ns2_on_ack(flow, now, acked)
+    if flow.acked_transmissions == 1:
+        watch_route(flow, float(now - flow.acked_sent_at))
+    return action
+
+
+@dataclass(frozen=True)
+class VegasRerouting(AbstractWindowLaw):
+    """The modified Vegas of La, Walrand and Anantharam, for the packet simulator alone.
+
+    >>> VegasRerouting().learning, VegasRerouting().group, VegasRerouting().groups
+    (100, 20, 4)
+    """
+
+    name: ClassVar[str] = "vegas_rerouting"
+    sources: ClassVar[tuple[str, ...]] = (
+        "La, Walrand and Anantharam, UC Berkeley, 1998",
+        *NS2.sources,
+    )
+    has_drift: ClassVar[bool] = False
+
+    alpha: Annotated[Packets, Positive] = 1
+    """Backlog below which the window grows."""
+    beta: Annotated[Packets, Positive] = 3
+    """Backlog above which the window shrinks."""
+    gamma: Annotated[Packets, Positive] = 1
+    """Backlog at which slow start ends; not the paper's gamma, which is `margin`."""
+    learning: Annotated[Packets, Ge(1)] = 100
+    """The packet whose round trip tells the delay of the own backlog (K)."""
+    group: Annotated[Packets, Ge(1)] = 20
+    """Packets of which the smallest round-trip time counts (N)."""
+    groups: Annotated[int, Ge(1)] = 4
+    """Groups in a row that must be high (L)."""
+    delta: Annotated[Share, Positive, Lt(1)] = 0.2
+    """How far a group must be above the base RTT to be high, as a share of that."""
+    margin: Annotated[Delay, Positive] = 0.1
+    """How far at most (gamma)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_ordered(self, "alpha", "beta")
+
+    def drift(self, window: Window, seen: Feedback) -> Window:
+        """There is none: the base RTT follows what was seen before.
+
+        Raises:
+            NotServed: always.
+        """
+        raise NotServed("fluid", f"the law {self.name}")
+
+    @property
+    def rules(self) -> PacketRules:
+        """Those of ns-2's Vegas, with an eye on the route."""
+        vegas = NS2.rules
+        return PacketRules(
+            on_ack,
+            vegas.on_duplicate_ack,
+            vegas.on_timeout,
+            vegas.on_mark,
+            state={
+                **vegas.state,
+                "backlog_delay": UNKNOWN,
+                "group_rtt": FAR,
+                "group_seen": 0,
+                "groups_high": 0,
+            },
+            places=vegas.places,
+            counters=vegas.counters,
+            keeps_send_times=True,
+        )
+
+    def packet_parameters(self) -> dict[str, float]:
+        """Packets, and the margin in ps."""
+        names = ("alpha", "beta", "gamma", "learning", "delta")
+        return {
+            **{name: float(getattr(self, name)) for name in names},
+            "group_size": float(self.group),
+            "groups": int(self.groups),
+            "margin": float(self.margin) * PICOSECONDS,
+        }
