@@ -1,4 +1,5 @@
-# Weigle and Feng's butterfly for ns-2: COUNT Reno and COUNT Vegas flows, bulk data one way, RED.
+# Weigle and Feng's butterfly for ns-2: COUNT Reno and COUNT Vegas flows in each of WAYS directions,
+# bulk data, RED.
 remove-all-packet-headers
 add-packet-header IP TCP Flags
 set ns [new Simulator]
@@ -21,10 +22,10 @@ Queue/RED set maxthresh_ @MAX@
 set r1 [$ns node]
 set r2 [$ns node]
 $ns simplex-link $r1 $r2 @LINK_MBPS@Mb @LINK_MS@ms RED
-$ns simplex-link $r2 $r1 @LINK_MBPS@Mb @LINK_MS@ms DropTail
+$ns simplex-link $r2 $r1 @LINK_MBPS@Mb @LINK_MS@ms @BACK@
 $ns queue-limit $r1 $r2 @BUFFER@
 $ns queue-limit $r2 $r1 @BUFFER@
-for {set i 0} {$i < 2 * @COUNT@} {incr i} {
+for {set i 0} {$i < 2 * @COUNT@ * @WAYS@} {incr i} {
     set s($i) [$ns node]
     set d($i) [$ns node]
     foreach {a b} [list $s($i) $r1 $r2 $d($i)] {
@@ -32,7 +33,7 @@ for {set i 0} {$i < 2 * @COUNT@} {incr i} {
         $ns queue-limit $a $b 1000000
         $ns queue-limit $b $a 1000000
     }
-    if {$i < @COUNT@} {
+    if {$i % (2 * @COUNT@) < @COUNT@} {
         set tcp($i) [new Agent/TCP/Reno]
     } else {
         set tcp($i) [new Agent/TCP/Vegas]
@@ -41,12 +42,13 @@ for {set i 0} {$i < 2 * @COUNT@} {incr i} {
         $tcp($i) set v_gamma_ 1
     }
     set sink($i) [new Agent/TCPSink]
-    $ns attach-agent $s($i) $tcp($i)
-    $ns attach-agent $d($i) $sink($i)
+    if {$i < 2 * @COUNT@} { set from $s($i); set to $d($i) } else { set from $d($i); set to $s($i) }
+    $ns attach-agent $from $tcp($i)
+    $ns attach-agent $to $sink($i)
     $ns connect $tcp($i) $sink($i)
     set ftp($i) [new Application/FTP]
     $ftp($i) attach-agent $tcp($i)
-    set start [expr 0.1 * $i / (2 * @COUNT@) + 0.000001]
+    set start [expr 0.1 * $i / (2 * @COUNT@ * @WAYS@) + 0.000001]
     $ns at [expr $start - 0.0000005] "$tcp($i) set ssthresh_ @SSTHRESH@"
     $ns at $start "$ftp($i) start"
 }

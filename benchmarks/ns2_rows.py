@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import resource
+import subprocess
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +15,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.model import Model
 from vegasfluid.network import Network
 
-__all__ = ["NS2Row", "model_of", "ns2_rows"]
+__all__ = ["NS2Row", "model_of", "ns2_cpu_seconds", "ns2_rows"]
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = ROOT / "tests" / "agreement" / "ns2_one_way.csv"
@@ -71,3 +74,35 @@ def as_in(row: NS2Row, network: Network) -> Network:
     flows["vegas"] = replace(flows["vegas"], law=law)
     link = replace(network.link, aqm=replace(network.link.aqm, wait=row.wait))
     return replace(network, links={"bottleneck": link}, flows=flows)
+
+
+def ns2_cpu_seconds(row: NS2Row, *, two_way: bool) -> float:
+    """CPU seconds of ns-2 on the same network, by the smallest script that makes the same load."""
+    script = (ROOT / "benchmarks" / "network.tcl").read_text()
+    model = model_of(row)
+    network = model.network
+    flows, vegas = network.flows["reno"], network.flows["vegas"].law
+    values = {
+        "COUNT": flows.count,
+        "ACCESS_MBPS": {2: 100, 4: 1000}[row.network],
+        "ACCESS_MS": 1e3 * (flows.access_delay or 0),
+        "LINK_MBPS": {2: 155, 4: 622}[row.network],
+        "LINK_MS": 1e3 * network.link.delay,
+        "BUFFER": int(network.link.buffer),
+        "MIN": network.link.aqm.parameters()["min_thresh"],
+        "MAX": network.link.aqm.parameters()["max_thresh"],
+        "ALPHA": int(vegas.parameters()["alpha"]),
+        "BETA": int(vegas.parameters()["beta"]),
+        "SSTHRESH": int(row.initial_ssthresh),
+        "UNTIL": model.duration,
+        "WAYS": 1 + two_way,
+        "BACK": "RED" if two_way else "DropTail",
+    }
+    for key, value in values.items():
+        script = script.replace(f"@{key}@", str(value))
+    with tempfile.NamedTemporaryFile("w", suffix=".tcl") as file:
+        file.write(script)
+        file.flush()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        subprocess.run(["ns", file.name], check=True, capture_output=True)
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before

@@ -102,6 +102,8 @@ class Flows(Value):
     """Smallest retransmission timeout."""
     delayed_ack: Delay = 0.0
     """Longest time that a receiver holds an ACK back; 0: every packet is acknowledged at once."""
+    quick_acks: Annotated[int, Ge(0)] = 0
+    """First packets of a connection whose ACKs are not held back (Linux: 16)."""
     send_overhead: Delay = 0.0
     """Largest random time that a sender takes for each packet."""
     ecn: bool = True

@@ -34,16 +34,12 @@ def run(path: Path, *, as_json: bool) -> bool:
 
 
 def explain(model: Model) -> dict[str, Any]:
-    """What a model amounts to; null where several links make a number depend on the path."""
+    """What a model amounts to; of several links, the slowest gives the bandwidth-delay product."""
     network = model.network
-    counts = {name: flows.count for name, flows in network.flows.items()}
-    if len(network.links) > 1:
-        pointless = {"bandwidth_delay_packets": None, "base_rtt_s": None}
-        return {**pointless, "flows": counts, "warnings": []}
     return {
         "bandwidth_delay_packets": network.bandwidth_delay(),
         "base_rtt_s": {name: network.mean_base_rtt(name) for name in network.flows},
-        "flows": counts,
+        "flows": {name: flows.count for name, flows in network.flows.items()},
         "warnings": network.warnings(),
     }
 

@@ -32,10 +32,8 @@ def addressed(layout: Mapping[str, np.dtype]) -> dict[str, Any]:
 
 def entry_of(builder: Any, table: Any, name: str) -> Any:
     """The value of a field of the table."""
-    fields = TABLE.fields
-    assert fields is not None
     start = builder.bitcast(table, WORD.as_pointer())
-    return builder.load(builder.gep(start, [WORD(fields[name][1] // fields[name][0].itemsize)]))
+    return builder.load(builder.gep(start, [WORD((TABLE.names or ()).index(name))]))
 
 
 def record_function(dtype: np.dtype, array: str, sizes: tuple[str, ...], goes_round: bool) -> Any:

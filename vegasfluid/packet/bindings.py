@@ -22,6 +22,7 @@ RENEWED = [
     "inflation",
     "in_recovery",
     "reordering",
+    "quick_acks",
 ]
 """Fields that a new connection starts with as the first one did."""
 PLACES = ("opened", "recover")

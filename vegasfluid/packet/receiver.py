@@ -34,10 +34,18 @@ def reach_receiver(sim: Any, f: int, arrival: int, word: int) -> None:
     if MARKS:
         note_mark(flow, word)
     prompt = receive(sim, f, word >> 1)
-    if DELAYED and prompt == 0 and flow.ack_delay > 0 and flow.held_at == NEVER:
+    if DELAYED and prompt == 0 and flow.reliable and may_hold(flow):
         flow.held_at = now + flow.ack_delay
     elif flow.reliable:
         send_ack(sim, f, now)
+
+
+def may_hold(flow: Any) -> bool:
+    """Whether an ACK may wait for a second packet: not at the start, and only one."""
+    if flow.quick_acks > 0:
+        flow.quick_acks -= 1
+        return False
+    return flow.ack_delay > 0 and flow.held_at == NEVER
 
 
 def receive(sim: Any, f: int, seq: int) -> int:
@@ -56,7 +64,7 @@ def receive(sim: Any, f: int, seq: int) -> int:
     if seq != flow.expected:
         slot_of(sim, f, seq).received = 1
         if SELECTIVE:
-            extend_block(flow, seq)
+            find_block(sim, f, seq)
         return 1
     flow.expected += 1
     filled = 0
@@ -64,29 +72,32 @@ def receive(sim: Any, f: int, seq: int) -> int:
         slot_of(sim, f, flow.expected).received = 0
         flow.expected += 1
         filled = 1
-    if flow.block_high > flow.expected:  # a gap is left
+    if flow.delivered > flow.expected:  # a gap is left
         filled = 1
     return filled
 
 
-def extend_block(flow: Any, seq: int) -> None:
-    """The block of packets out of order that holds the latest one."""
-    if seq == flow.block_high:
-        flow.block_high = seq + 1
-    elif seq == flow.block_low - 1:
-        flow.block_low = seq
-    else:
-        flow.block_low = seq
-        flow.block_high = seq + 1
+def find_block(sim: Any, f: int, seq: int) -> None:
+    """The block of packets out of order that holds the latest one, `seq`."""
+    flow = flow_of(sim, f)
+    low, high = seq, seq + 1
+    if flow.expected < flow.block_low <= seq <= flow.block_high:
+        low, high = flow.block_low, max(seq + 1, flow.block_high)
+    while slot_of(sim, f, low - 1).received:
+        low -= 1
+    while slot_of(sim, f, high).received:
+        high += 1
+    flow.block_low = low
+    flow.block_high = high
 
 
 def note_mark(flow: Any, word: int) -> None:
     """Echo marks until a packet comes that was sent after the sender's answer."""
+    if (word >> 1) >= flow.reduced_at > flow.answer_seen:
+        flow.echo = 0
+        flow.answer_seen = flow.reduced_at
     if word & 1:
         flow.echo = 1
-        flow.echo_since = flow.reduced_at
-    elif flow.reduced_at != flow.echo_since and (word >> 1) >= flow.reduced_at:
-        flow.echo = 0
 
 
 def send_ack(sim: Any, f: int, now: int) -> None:

@@ -57,10 +57,12 @@ FLOW = DICE | _fields(
     " deadline srtt rttvar rto min_rto backoff timed_seq timed_at app_at"
     " acked_sent_at acked_transmissions oldest_sent_at oldest_transmissions"
     " sacked fack edge rexmit holes reordering"
-    " expected held_at ack_delay block_low block_high echo echo_since reduced_at capable"
+    " acked_at resent_at least_rtt"
+    " expected held_at ack_delay quick_acks block_low block_high"
+    " echo answer_seen reduced_at capable"
     " sent delivered dropped acks_dropped retransmitted timeouts finished"
     " noted note_at received_noted received_note_at",
-    real="cwnd ssthresh max_window initial_window initial_ssthresh",
+    real="cwnd ssthresh max_window initial_window initial_ssthresh undo_cwnd undo_ssthresh",
 )
 """Fields of a flow.
 
@@ -78,11 +80,14 @@ application), `app_at` (when the application does something next, ps).
 
 Scoreboard of selective ACKs (RFC 6675), packets: `sacked` (how many), `fack` (after the highest),
 `edge` (what is below and not acknowledged counts as lost), `rexmit` (next to be resent), `holes`
-(lost ones from there), `reordering` (packets that may overtake before one counts as lost).
+(lost ones from there), `reordering` (packets that may overtake before one counts as lost). To
+take back an answer to a loss that was none: `acked_at` (when the last ACK came), `resent_at`,
+`least_rtt` (all ps), `undo_cwnd`, `undo_ssthresh`.
 
-Receiver: `expected`, `held_at` (when a delayed ACK is sent at the latest, ps), `block_low` and
-`block_high` (the latest block beyond `expected`), `echo` (whether it echoes a mark), `reduced_at`
-(`max_seq` when the sender last answered a mark) and `echo_since` (what that was at the mark).
+Receiver: `expected`, `quick_acks` (packets whose ACKs are not held back), `held_at` (when a
+delayed ACK is sent at the latest, ps), `block_low` and `block_high` (the block that holds the
+latest packet out of order), `echo` (whether it echoes a mark), `reduced_at` (`max_seq` when the
+sender last answered a mark) and `answer_seen` (the latest of these that a packet has told of).
 
 Schedule: `key` (the next event, ps). Journal: `noted` (samples so far) and `note_at` (the time of
 the next, ps), for the sender and for the receiver.

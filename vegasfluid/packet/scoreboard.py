@@ -31,14 +31,13 @@ def pipe(flow: Any) -> int:
 def note_report(sim: Any, f: int, low: int, high: int) -> None:
     """Take in a block of packets that arrived out of order."""
     flow = flow_of(sim, f)
-    seq = high - 1
-    while seq >= max(low, flow.una) and not slot_of(sim, f, seq).sacked:
-        slot_of(sim, f, seq).sacked = 1
-        flow.sacked += 1
-        if seq < flow.edge and seq >= flow.rexmit:
-            flow.holes -= 1
-        note_reordering(sim, f, seq)
-        seq -= 1
+    for seq in range(max(low, flow.una), high):
+        if not slot_of(sim, f, seq).sacked:
+            slot_of(sim, f, seq).sacked = 1
+            flow.sacked += 1
+            if flow.rexmit <= seq < flow.edge:
+                flow.holes -= 1
+            note_reordering(sim, f, seq)
     flow.fack = max(flow.fack, high)
     count_lost(sim, f, flow.fack - flow.reordering)
 

@@ -137,6 +137,7 @@ def obey_more(sim: Any, f: int, action: int, now: int) -> None:
         flow.timed_seq = -1
         flow.deadline = now + flow.rto * flow.backoff
         if SELECTIVE and flow.recovery == SACK:
+            flow.resent_at = now
             resend_hole(sim, f, now)
         else:
             transmit(sim, f, flow.una, now)
@@ -208,6 +209,13 @@ def note_send_times(sim: Any, f: int) -> None:
     flow.oldest_transmissions = oldest.transmissions
 
 
+def note_least_rtt(flow: Any, now: int) -> None:
+    """The smallest round trip of a packet that was sent once."""
+    flow.acked_at = now
+    if flow.acked_transmissions == 1:
+        flow.least_rtt = min(flow.least_rtt, now - flow.acked_sent_at)
+
+
 def forget_send_times(sim: Any, f: int, first: int) -> None:
     """Free the slots of the packets from `first` that are acknowledged now."""
     flow = flow_of(sim, f)
@@ -233,7 +241,9 @@ def reach_sender(sim: Any, f: int, now: int, word: int, low: int, high: int) -> 
     upto = word >> 1
     if TWO_WAY and upto < flow.una:  # overtaken by a later one
         return
-    if SELECTIVE and flow.recovery == SACK:
+    if upto <= flow.opened:  # of an older connection, or from before the handshake's end
+        return
+    if SELECTIVE and flow.recovery == SACK and high > upto:
         note_report(sim, f, low, high)
     if upto > flow.una:
         acknowledge(sim, f, upto, now)
@@ -261,6 +271,7 @@ def acknowledge(sim: Any, f: int, upto: int, now: int) -> None:
     if flow.keeps_send_times:
         note_send_times(sim, f)
         forget_send_times(sim, f, first)
+        note_least_rtt(flow, now)
     action = on_ack(flow.law, flow, now, upto - first)
     if first == flow.opened:  # the first packet stands for the handshake: its ACK opens no window
         flow.cwnd = flow.initial_window

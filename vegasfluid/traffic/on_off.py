@@ -1,8 +1,12 @@
 """On-off: a constant rate during Pareto on times, silence during Pareto off times.
 
+It goes on for ever, or, where `mean_gap` and `mean_size` are given, inside sessions: transfers of
+Pareto size, each over a new connection, with exponential gaps.
+
 Sources:
     W. Willinger, M. Taqqu, R. Sherman and D. Wilson, IEEE/ACM ToN 5(1), 1997: many such sources
     together are self-similar with H = (3 - shape) / 2.
+    E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 3 (on and off times inside sessions).
 """
 
 from __future__ import annotations
@@ -10,26 +14,57 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Gt
+from annotated_types import Ge, Gt
 
-from vegasfluid.quantities import Delay, PacketsPerSecond, Positive, Share
-from vegasfluid.traffic.chance import pareto
-from vegasfluid.traffic.kind import CONTINUED, AbstractTraffic, OfferRules, ps
+from vegasfluid.errors import InvalidInput
+from vegasfluid.quantities import Delay, PacketsPerSecond, Positive, Seconds, Share, Unit
+from vegasfluid.traffic.bulk import ENDLESS
+from vegasfluid.traffic.chance import exponential, pareto
+from vegasfluid.traffic.kind import (
+    CONTINUED,
+    NEVER,
+    NEW_CONNECTION,
+    AbstractTraffic,
+    OfferRules,
+    ps,
+)
+from vegasfluid.traffic.sessions import BYTES, transfer_size
 
 __all__ = ["OnOff"]
 
 
 def on_application(flow: Any, now: int) -> int:
     """A packet, and the next one interval later, after the off time where the on time is over."""
-    if flow.on_until < 0:
+    if flow.gap > 0.0 and flow.on_until < 0:
+        flow.on_until = 0
+        flow.app_at = now + ps(exponential(flow, flow.gap)) + 1
+        return CONTINUED
+    begins = flow.left == 0
+    if begins:
+        flow.left = transfer_size(flow) if flow.gap > 0.0 else ENDLESS
         flow.on_until = now + ps(pareto(flow, flow.on, flow.shape))
     flow.offered += 1
+    flow.left -= 1
+    plan_next(flow, now)
+    return NEW_CONNECTION if begins else CONTINUED
+
+
+def plan_next(flow: Any, now: int) -> None:
+    """When the next packet is handed over: none where the transfer is complete."""
     following = now + ps(flow.interval)
-    if following > flow.on_until:
+    if flow.left == 0:
+        following = NEVER
+    elif following > flow.on_until:
         following = flow.on_until + ps(pareto(flow, flow.off, flow.shape))
         flow.on_until = following + ps(pareto(flow, flow.on, flow.shape))
     flow.app_at = following
-    return CONTINUED
+
+
+def on_finished(flow: Any, now: int) -> None:
+    """After the last packet of a transfer the gap begins."""
+    if flow.left == 0:
+        flow.finished += 1
+        flow.app_at = now + ps(exponential(flow, flow.gap)) + 1
 
 
 @dataclass(frozen=True)
@@ -49,18 +84,30 @@ class OnOff(AbstractTraffic):
     rate: Annotated[PacketsPerSecond, Positive]
     """Packets handed to TCP while on."""
     shape: Annotated[Share, Gt(1)] = 1.5
-    """Shape of both Pareto distributions; above 1, so that the means exist."""
+    """Shape of the Pareto distributions; above 1, so that the means exist."""
+    mean_gap: Annotated[Seconds, Positive] | None = None
+    """Mean time from the end of a transfer to the start of the next; None: no sessions."""
+    mean_size: Annotated[float, Unit("MB", "mb"), Ge(0), Positive] | None = None
+    """Mean size of a transfer, in 1 000 000 bytes."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.mean_gap is None) != (self.mean_size is None):
+            missing = "mean_gap" if self.mean_gap is None else "mean_size"
+            raise InvalidInput("OnOff", missing, "given with the other one of a session", None)
 
     @property
     def rules(self) -> OfferRules:
         """A packet at a time."""
-        return OfferRules(on_application, state={"on_until": -1})
+        return OfferRules(on_application, on_finished, {"on_until": -1, "left": 0})
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Mean times and the time between two packets, s, and the shape."""
+        """Mean times and the time between two packets, s, the shape, the size in packets."""
         return {
             "on": float(self.on),
             "off": float(self.off),
             "interval": 1 / self.rate,
             "shape": float(self.shape),
+            "gap": float(self.mean_gap or 0),
+            "size": (self.mean_size or 0) * BYTES / packet_bytes,
         }

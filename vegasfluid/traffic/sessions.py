@@ -24,12 +24,17 @@ from vegasfluid.traffic.kind import (
     ps,
 )
 
-__all__ = ["Sessions"]
+__all__ = ["BYTES", "Sessions", "transfer_size"]
 
 BYTES = 1e6
 """In a MB."""
 LARGEST = 1e9
 """Packets: no transfer is larger."""
+
+
+def transfer_size(flow: Any) -> int:
+    """The size of a transfer, packets."""
+    return int(min(pareto(flow, flow.size, flow.shape), LARGEST)) + 1
 
 
 def on_application(flow: Any, now: int) -> int:
@@ -46,7 +51,7 @@ def on_application(flow: Any, now: int) -> int:
         return CONTINUED
     flow.arrived -= 1
     flow.busy = 1
-    flow.offered += int(min(pareto(flow, flow.size, flow.shape), LARGEST)) + 1
+    flow.offered += transfer_size(flow)
     return NEW_CONNECTION
 
 

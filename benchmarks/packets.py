@@ -1,0 +1,177 @@
+"""How fast the packet simulator is, and ns-2 in the same run where it is installed.
+
+    python -m benchmarks.packets [--json] [--full]
+
+Data packets through the bottleneck in a CPU second of one core, on Weigle and Feng's networks 2 and
+4 (one way: 200 s, alpha 134 and 89, gentle start) and on network 2 both ways; on 1000 flows with
+random round trips; the cost of a packet among 10 000 flows over that among 100; the time to compile
+an engine with nothing kept, and to load one that was kept. `--full` takes the median of five
+instead of the best of two.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numba
+import numpy as np
+
+from benchmarks.harness import Figures, run
+from benchmarks.ns2_rows import model_of, ns2_cpu_seconds, ns2_rows
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.packet.setup import prepare
+from vegasfluid.packet.simulate import execute, machine
+
+ONE_WAY = {
+    2: "net2_oneway_a134_b139_gentle_start",
+    4: "net4_oneway_a89_b94_gentle_start",
+}
+COMPILED = ("one_way", "two_way", "everything")
+
+
+def best_of(task: Callable[[], float], repeats: int) -> float:
+    """The smallest of a few, or the median of many."""
+    found = [task() for _ in range(repeats)]
+    return statistics.median(found) if repeats > 2 else min(found)
+
+
+def packets_and_seconds(network: Network, until: float, repeats: int) -> tuple[float, float]:
+    """Data packets that the links have sent in a run, and its CPU seconds."""
+    begin = prepare(network, 1)
+    times, kernel = np.array([0.0, until / 4, until]), machine(begin)
+    sim = execute(network, begin, times, kernel)  # compiles, and counts
+    packets = float(np.sum(sim.flows["sent"] - sim.flows["dropped"]))
+
+    def task() -> float:
+        before = time.process_time()
+        execute(network, begin, times, kernel)
+        return time.process_time() - before
+
+    return packets, best_of(task, repeats)
+
+
+def both_ways(network: Network) -> Network:
+    """The same classes once more against the stream."""
+    back = {f"{name}_back": replace(of, direction="reverse") for name, of in network.flows.items()}
+    return replace(network, flows={**network.flows, **back})
+
+
+def crowd(count: int) -> Network:
+    """Flows with random round trips over a link that has room for 50 packets of each."""
+    rtts = np.random.default_rng(3).uniform(0.02, 0.2, count)
+    capacity = 500.0 * count
+    aqm = Red(0.05 * capacity, 0.2 * capacity, max_drop=0.1, weight=2e-4)
+    flows = Flows(count, Reno(), base_rtt=tuple(rtts), start=Spread(1.0), initial_ssthresh=32)
+    return Network(Link(capacity, 0.3 * capacity, aqm), {"reno": flows})
+
+
+def add_networks(figures: Figures, repeats: int) -> None:
+    """Weigle and Feng's networks, one way and both ways, beside ns-2."""
+    rows = {row.name: row for row in ns2_rows()}
+    for number, name in ONE_WAY.items():
+        model = model_of(rows[name])
+        packets, seconds = packets_and_seconds(model.network, model.duration, repeats)
+        figures.add(f"network{number}.one_way.per_cpu_s", packets / seconds, at_least=20e6)
+        if shutil.which("ns"):
+            theirs = ns2_cpu_seconds(rows[name], two_way=False)
+            figures.add(f"network{number}.one_way.times_ns2", theirs / seconds, at_least=40)
+    model = model_of(rows[ONE_WAY[2]])
+    packets, seconds = packets_and_seconds(both_ways(model.network), model.duration, repeats)
+    figures.add("network2.two_way.per_cpu_s", packets / seconds, at_least=6e6)
+    if shutil.which("ns"):
+        theirs = ns2_cpu_seconds(rows[ONE_WAY[2]], two_way=True)
+        figures.add("network2.two_way.times_ns2", theirs / seconds, at_least=20)
+
+
+def add_crowds(figures: Figures, repeats: int) -> None:
+    """Many flows with random round trips."""
+    costs = {}
+    for count, until in ((100, 400.0), (1000, 40.0), (10_000, 8.0)):
+        packets, seconds = packets_and_seconds(crowd(count), until, repeats)
+        costs[count] = seconds / packets
+    figures.add("flows1000.random_rtt.per_cpu_s", 1 / costs[1000], at_least=8e6)
+    figures.add("flows10000.cost_over_flows100", costs[10_000] / costs[100], at_most=3)
+
+
+def example(kind: str) -> Network:
+    """A small network that asks for much, or for little."""
+    from vegasfluid.congestion.vegas import Vegas
+    from vegasfluid.traffic.poisson import Poisson
+    from vegasfluid.traffic.sessions import Sessions
+
+    red = Red(5, 15, ecn=kind == "everything")
+    classes = {
+        "reno": Flows(2, Reno(), base_rtt=0.04),
+        "vegas": Flows(2, Vegas(dialect="ns2"), base_rtt=0.04),
+    }
+    network = Network(Link(1000.0, 20, red), classes)
+    if kind == "one_way":
+        return network
+    network = both_ways(network)
+    if kind == "two_way":
+        return network
+    more = {
+        "linux": Flows(2, Vegas(dialect="linux"), base_rtt=0.04, delayed_ack=0.04),
+        "brakmo": Flows(2, Vegas(), base_rtt=0.04, traffic=Poisson(0.01), send_overhead=0.001),
+        "sack": Flows(2, Reno(recovery="sack"), base_rtt=0.04, traffic=Sessions(0.5, 0.1)),
+    }
+    link = replace(network.link, jitter=0.001, jitter_reorders=True)
+    return replace(network, links={"bottleneck": link}, flows={**network.flows, **more})
+
+
+def start_seconds(kind: str) -> float:
+    """CPU seconds from a prepared network to the end of a run of a millisecond.
+
+    Numba itself has started before: importing its parts is no work of ours.
+    """
+    numba.njit(lambda x: x + 1)(1)
+    network = example(kind)
+    begin = prepare(network, 1)
+    before = time.process_time()
+    execute(network, begin, np.array([0.0, 1e-3]), machine(begin))
+    return time.process_time() - before
+
+
+def add_compilation(figures: Figures, repeats: int) -> None:
+    """In fresh processes: with an empty cache, and with what that left."""
+    for kind in COMPILED:
+        cold, warm = [], []
+        for _ in range(repeats):
+            with tempfile.TemporaryDirectory() as folder:
+                cold.append(in_fresh_process(kind, folder))
+                warm.append(in_fresh_process(kind, folder))
+        figures.add(f"compile.{kind}.cold_cpu_s", min(cold), at_most=5)
+        figures.add(f"compile.{kind}.kept_cpu_s", min(warm), at_most=0.3)
+
+
+def in_fresh_process(kind: str, cache: str) -> float:
+    """`start_seconds` in a process of its own, with a cache folder of its own."""
+    program = f"from benchmarks.packets import start_seconds; print(start_seconds({kind!r}))"
+    environment = {**os.environ, "VEGASFLUID_CACHE_DIR": cache}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+    )
+    return float(done.stdout)
+
+
+def measure(full: bool) -> Figures:
+    """All figures."""
+    figures, repeats = Figures(), 5 if full else 2
+    add_networks(figures, repeats)
+    add_crowds(figures, repeats)
+    add_compilation(figures, repeats)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")
