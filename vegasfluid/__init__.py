@@ -12,53 +12,87 @@ if TYPE_CHECKING:
     from vegasfluid import metrics, modelfile, plot
     from vegasfluid.aqm.droptail import DropTail
     from vegasfluid.aqm.red import Red
+    from vegasfluid.congestion.cubic import Cubic
+    from vegasfluid.congestion.highspeed import HighSpeed
+    from vegasfluid.congestion.newreno import NewReno
     from vegasfluid.congestion.reno import Reno
+    from vegasfluid.congestion.scalable import Scalable
+    from vegasfluid.congestion.unresponsive import Unresponsive
     from vegasfluid.congestion.vegas import Vegas
+    from vegasfluid.congestion.vegas_rerouting import VegasRerouting
     from vegasfluid.errors import InvalidInput, NotServed, SolveFailed, VegasfluidError
     from vegasfluid.fluid import simulate_fluid
     from vegasfluid.model import Model
     from vegasfluid.network import Event, Flows, Link, Network, Spread
-    from vegasfluid.packet import simulate_packets
+    from vegasfluid.packet import simulate_packets, simulate_seeds
     from vegasfluid.quantities import mbps, ms
+    from vegasfluid.traffic.bulk import Bulk
+    from vegasfluid.traffic.cbr import Cbr
+    from vegasfluid.traffic.on_off import OnOff
+    from vegasfluid.traffic.poisson import Poisson
+    from vegasfluid.traffic.sessions import Sessions
     from vegasfluid.tuning import recommend
 
 _HOMES = {
+    "Bulk": "traffic.bulk",
+    "Cbr": "traffic.cbr",
+    "Cubic": "congestion.cubic",
     "DropTail": "aqm.droptail",
     "Event": "network",
     "Flows": "network",
+    "HighSpeed": "congestion.highspeed",
     "InvalidInput": "errors",
     "Link": "network",
     "Model": "model",
     "Network": "network",
+    "NewReno": "congestion.newreno",
     "NotServed": "errors",
+    "OnOff": "traffic.on_off",
+    "Poisson": "traffic.poisson",
     "Red": "aqm.red",
     "Reno": "congestion.reno",
+    "Scalable": "congestion.scalable",
+    "Sessions": "traffic.sessions",
     "SolveFailed": "errors",
     "Spread": "network",
+    "Unresponsive": "congestion.unresponsive",
     "Vegas": "congestion.vegas",
+    "VegasRerouting": "congestion.vegas_rerouting",
     "VegasfluidError": "errors",
     "mbps": "quantities",
     "ms": "quantities",
     "recommend": "tuning",
     "simulate_fluid": "fluid",
     "simulate_packets": "packet",
+    "simulate_seeds": "packet",
 }
 _MODULES = ("metrics", "modelfile", "plot")
 
 __all__ = [
+    "Bulk",
+    "Cbr",
+    "Cubic",
     "DropTail",
     "Event",
     "Flows",
+    "HighSpeed",
     "InvalidInput",
     "Link",
     "Model",
     "Network",
+    "NewReno",
     "NotServed",
+    "OnOff",
+    "Poisson",
     "Red",
     "Reno",
+    "Scalable",
+    "Sessions",
     "SolveFailed",
     "Spread",
+    "Unresponsive",
     "Vegas",
+    "VegasRerouting",
     "VegasfluidError",
     "mbps",
     "metrics",
@@ -68,6 +102,7 @@ __all__ = [
     "recommend",
     "simulate_fluid",
     "simulate_packets",
+    "simulate_seeds",
 ]
 
 

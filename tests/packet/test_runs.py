@@ -11,9 +11,9 @@ from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.errors import SolveFailed
+from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Flows, Link, Network, Spread
-from vegasfluid.packet import simulate, simulate_packets
+from vegasfluid.packet import simulate, simulate_packets, simulate_seeds
 from vegasfluid.packet.compiler import cache_folder
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.rules import Rules
@@ -43,6 +43,19 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
         assert runs[0][name].values.tobytes() == runs[1][name].values.tobytes()
     assert (runs[0].flow_delivered.values != runs[2].flow_delivered.values).any()
     assert runs[0].attrs["seed"] == 1
+
+
+def test_the_number_of_workers_changes_no_byte() -> None:
+    runs = [
+        simulate_seeds(only_reno(), until=5, seeds=[1, 2, 3, 4], workers=workers, bin_width=0.1)
+        for workers in (1, 3)
+    ]
+    assert runs[0].identical(runs[1])
+    assert len({run.tobytes() for run in runs[0].arrivals.values}) == 4
+    alone = simulate_packets(only_reno(), until=5, seed=3, bin_width=0.1)
+    assert (runs[0].sel(seed=3).queue.values == alone.queue.values).all()
+    with pytest.raises(InvalidInput, match="one or more, all different"):
+        simulate_seeds(only_reno(), until=5, seeds=[1, 1])
 
 
 def test_another_alpha_meets_the_same_start_times_and_coins() -> None:

@@ -10,8 +10,7 @@ import scipy.stats
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_packets
 from vegasfluid.network import Spread
-from vegasfluid.packet import record_packets
-from vegasfluid.tuning import measurement as module
+from vegasfluid.packet import record_packets, seeds
 from vegasfluid.tuning.measurement import Measurement, measure, summary
 
 NETWORK = Network(
@@ -79,7 +78,7 @@ def test_each_seed_is_one_run_of_the_simulator():
 def test_parallel_is_sequential_and_repeatable(monkeypatch):
     parallel = measured()
     assert measured() == parallel
-    monkeypatch.setattr(module, "workers", lambda: 1)
+    monkeypatch.setattr(seeds, "processors", lambda: 1)
     assert measured() == parallel
     assert measured(SEEDS[::-1]).runs == parallel.runs[::-1]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
 
 from vegasfluid.network import Network
-from vegasfluid.packet import record_packets
+from vegasfluid.packet import for_each_seed, record_packets
 from vegasfluid.trajectory import Recording
 
 __all__ = ["Measurement", "measure", "summary"]
@@ -83,11 +81,6 @@ class Measurement:
         }
 
 
-def workers() -> int:
-    """As many runs at a time as there are processors."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def measure(
     network: Network, tuned: str, seeds: Sequence[int], *, until: float, warmup: float
 ) -> Measurement:
@@ -108,5 +101,4 @@ def measure(
     def one(seed: int) -> dict[str, float]:
         return summary(record_packets(network, times, seed), tuned, warmup)
 
-    with ThreadPoolExecutor(workers()) as pool:
-        return Measurement(tuple(pool.map(one, seeds)))
+    return Measurement(tuple(for_each_seed(one, seeds)))
