@@ -1,0 +1,207 @@
+"""Networks that ask everything of the packet engine, all with losses and timeouts.
+
+Delays are such that every time on a path is a whole number of picoseconds, and an ACK has 1/32 of
+a packet's bytes, so that sums of sizes are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion import window_laws
+from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.newreno import NewReno
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.unresponsive import Unresponsive
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.congestion.vegas.law import DIALECTS
+from vegasfluid.network import Event, Flows, Link, Network
+from vegasfluid.traffic.cbr import Cbr
+from vegasfluid.traffic.on_off import OnOff
+from vegasfluid.traffic.poisson import Poisson
+from vegasfluid.traffic.sessions import Sessions
+
+US = 1e-6
+STARTS = [0, 70_000, 110_000, 450_000, 930_000, 1_500_000, 200_000, 610_000]  # us
+
+RENO_ALIKE: dict[str, AbstractWindowLaw] = {
+    "reno": Reno(),
+    "newreno": NewReno(),
+    "counting": Reno(recovery="newreno", byte_counting=True, validates=True),
+}
+MORE = {"another": Reno(), "one more": NewReno(), "the last": Reno()}
+LAWS: dict[str, AbstractWindowLaw] = {
+    **RENO_ALIKE,
+    "sack": Reno(recovery="sack"),
+    "brakmo": Vegas(alpha=3, beta=5),
+    "linux": Vegas(alpha=3, beta=5, dialect="linux"),
+    "ns2": Vegas(alpha=6, beta=8, dialect="ns2"),
+}
+EVERY = {
+    **LAWS,
+    **{name: law() for name, law in window_laws().items() if law().rules.reliable},
+    **{f"vegas of {name}": Vegas(dialect=name) for name in DIALECTS},
+}
+SOME = ("reno", "newreno", "sack", "brakmo", "linux")
+
+
+def few(**changes: Any) -> AbstractQueueLaw:
+    return Red(5, 15, max_drop=0.1, weight=0.02, **changes)
+
+
+def link(aqm: AbstractQueueLaw, buffer: int, service: int = 1280, **more: Any) -> Link:
+    return Link(1 / (service * US), buffer, aqm, **{"delay": 1000 * US, **more})
+
+
+def flows(laws: dict[str, AbstractWindowLaw], **changes: Any) -> dict[str, Flows]:
+    common: dict[str, Any] = {"access": 1 / (320 * US), "access_delay": 2000 * US}
+    common |= {"max_window": 1000, "initial_window": 2.0, "initial_ssthresh": 30}
+    starts = [STARTS[i % len(STARTS)] * US for i in range(len(laws))]
+    return {
+        name: Flows(1, law, start=start, **{**common, **changes})
+        for (name, law), start in zip(laws.items(), starts, strict=True)
+    }
+
+
+def with_opposite(forward: dict[str, Flows]) -> dict[str, Flows]:
+    """The same flows the other way round, too."""
+    back = {
+        f"{name} back": replace(of, direction="reverse", start=of.start + 0.05)  # type: ignore[operator]
+        for name, of in forward.items()
+    }
+    return forward | back
+
+
+def crossing(classes: dict[str, Flows], *paths: tuple[str, ...]) -> dict[str, Flows]:
+    """Classes over these paths in turn."""
+    pairs = enumerate(classes.items())
+    return {name: replace(of, path=paths[i % len(paths)]) for i, (name, of) in pairs}
+
+
+def network(links: Any, classes: dict[str, Flows], events: tuple[Event, ...] = ()) -> Network:
+    return Network(links, classes, packet_bytes=1280, ack_bytes=40, events=events)
+
+
+def pair(**more: Any) -> dict[str, Link]:
+    """Two links in a row."""
+    return {"a": link(few(), 20, **more), "b": link(DropTail(), 15, service=1600, **more)}
+
+
+def two_way(links: dict[str, Link], name: str) -> Network:
+    """One of the links two ways; the others are unused, so that one kernel does for many."""
+    some = flows({name: LAWS[name] for name in SOME})
+    some["brakmo"] = replace(some["brakmo"], delayed_ack=0.04)
+    return network(links, crossing(with_opposite(some), (name,)))
+
+
+def jumbled() -> Network:
+    """Packets overtake each other all the time."""
+    some = flows({name: LAWS[name] for name in SOME})
+    links = link(DropTail(), 20, jitter=0.02, jitter_reorders=True)
+    return network(links, with_opposite(some))
+
+
+def chain() -> Network:
+    """One way over two links; ACKs are delayed, and nobody reports what came out of order."""
+    laws = {name: LAWS[name] for name in (*RENO_ALIKE, "brakmo", "ns2")}
+    long, short = flows(laws, delayed_ack=0.04), flows(RENO_ALIKE)
+    short = {f"short {name}": replace(of, start=0.03) for name, of in short.items()}
+    classes = crossing(long, ("a", "b")) | crossing(short, ("a",), ("b",))
+    return network(pair(), classes)
+
+
+def two_way_chain(**more: Any) -> Network:
+    changes = {} if more else {"delayed_ack": 0.04, "quick_acks": 5}
+    both = with_opposite(flows({name: LAWS[name] for name in SOME}, **changes))
+    return network(pair(**more), crossing(both, ("a", "b"), ("a",), ("b",)))
+
+
+def marking(**changes: Any) -> Network:
+    classes = flows(LAWS)
+    classes["brakmo"] = replace(classes["brakmo"], ecn=False)
+    classes["deaf"] = replace(classes["reno"], ecn=False, start=0.3)
+    return network(link(few(ecn=True, **changes), 30), classes)
+
+
+def offering() -> Network:
+    """Every kind of traffic one way, delayed ACKs, overheads."""
+    sessions = {"mean_gap": 0.3, "mean_size": 0.05}
+    of = flows(LAWS)
+    delayed = {"delayed_ack": 0.04, "send_overhead": 200 * US}
+    classes = {
+        "bulk": of["reno"],
+        "cbr": replace(of["sack"], traffic=Cbr(100.0), **delayed),
+        "poisson": replace(of["brakmo"], traffic=Poisson(0.01), send_overhead=300 * US),
+        "on_off": replace(of["reno"], traffic=OnOff(0.1, 0.2, 300.0), delayed_ack=0.04),
+        "sessions": replace(of["linux"], count=3, traffic=Sessions(**sessions), **delayed),
+        "short": replace(of["counting"], traffic=OnOff(0.1, 0.1, 400.0)),
+        "udp": replace(of["reno"], law=Unresponsive(), traffic=Poisson(0.01), delayed_ack=0.04),
+    }
+    for name in ("reno", "sack", "linux"):
+        traffic = Sessions(**sessions, overlapping=True)
+        classes[f"overlapping {name}"] = replace(of[name], count=3, traffic=traffic)
+    return network(link(DropTail(), 30), classes)
+
+
+def everything() -> Network:
+    """Three links two ways with all that there is."""
+    links = {
+        "a": link(few(ecn=True, in_bytes=True), 20, jitter=3000 * US, jitter_reorders=True),
+        "b": link(DropTail(), 15, service=1600, jitter=2000 * US),
+        "c": link(Red(4, 12, max_drop=0.1, weight=0.02, adaptive=True), 16),
+    }
+    of = flows(LAWS, quick_acks=3)
+    slow, back = {"send_overhead": 400 * US}, {"direction": "reverse"}
+    near: dict[str, Any] = {"access": None, "access_delay": None, "base_rtt": 0.02}
+    overlapping = Sessions(mean_gap=0.3, mean_size=0.05, overlapping=True)
+    apart = Sessions(mean_gap=0.3, mean_size=0.05)
+    udp: dict[str, Any] = {"law": Unresponsive(), "traffic": Poisson(0.02), "delayed_ack": 0.04}
+    classes = {
+        "reno": replace(of["reno"], path=("a", "b"), delayed_ack=0.04, **slow),
+        "newreno": replace(of["newreno"], path=("a",), ecn=False, **back),
+        "sack": replace(of["sack"], path=("a", "b", "c"), count=2),
+        "brakmo": replace(of["brakmo"], path=("c", "a"), **slow, **back),
+        "linux": replace(of["linux"], path=("b",), delayed_ack=0.03),
+        "ns2": replace(of["ns2"], path=("b", "c"), **near),
+        "waiting": replace(of["linux"], path=("c", "b"), count=2, traffic=overlapping, **back),
+        "apart": replace(of["reno"], path=("a",), count=2, traffic=apart, delayed_ack=0.05),
+        "on_off": replace(of["sack"], path=("b", "c"), traffic=OnOff(0.1, 0.2, 300.0)),
+        "cbr": replace(of["newreno"], path=("c",), traffic=Cbr(60.0)),
+        "udp": replace(of["reno"], path=("a", "c"), **udp, **back),
+    }
+    return network(links, classes, EVENTS)
+
+
+EVENTS = (
+    Event(2.0, "a", 0.01),
+    Event(3.0, "access", 0.004, "reno"),
+    Event(4.0, "c", 0.015),
+    Event(5.0, "access", 0.03, "ns2"),
+    Event(6.0, "a", 0.0005),
+    Event(6.0, "access", 0.001, "brakmo"),
+    Event(7.0, "c", 0.001),
+    Event(8.0, "access", 0.012, "ns2"),
+    Event(9.0, "b", 0.02),
+    Event(10.0, "b", 0.0),
+)
+"""Up and down again: packets overtake."""
+
+SCENARIOS: dict[str, Network] = {
+    "every law": network(link(few(), 20), flows(EVERY)),
+    "drop-tail": network(link(DropTail(), 12), flows({**RENO_ALIKE, **MORE})),
+    "two-way RED": two_way(pair(), "a"),
+    "two-way RED in bytes": two_way(pair() | {"a": link(few(in_bytes=True), 20)}, "a"),
+    "two-way drop-tail": two_way(pair(), "b"),
+    "chain": chain(),
+    "two-way chain": two_way_chain(),
+    "jitter in order": two_way_chain(jitter=0.003),
+    "jitter out of order": jumbled(),
+    "marks": marking(),
+    "adaptive marks": marking(adaptive=True, gentle=True, wait=False),
+    "traffic": offering(),
+    "everything": everything(),
+}

@@ -1,0 +1,396 @@
+"""Flows of the second engine (see `second_engine`): their paths, receivers and senders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from tests.packet.second_network import (
+    ACK,
+    APPLICATION,
+    ARRIVAL,
+    EDGE,
+    HELD,
+    REACHED,
+    RECEIVED,
+    Dice,
+    Packet,
+    ps,
+)
+from vegasfluid.congestion.law import RETRANSMIT, SEND, SEND_ONE
+from vegasfluid.congestion.recovery import SACK
+from vegasfluid.traffic.kind import NEW_CONNECTION
+
+if TYPE_CHECKING:
+    from tests.packet.second_engine import Simulator
+
+CONNECTION = ["cwnd", "ssthresh", "srtt", "rttvar", "rto", "backoff"]
+CONNECTION += ["duplicates", "inflation", "in_recovery"]
+"""What a sender knows of a connection, and forgets with it, beside what its law keeps."""
+
+
+@dataclass
+class Scoreboard:
+    """RFC 6675, by sets of packet numbers; with Linux's tolerance of packets that overtake."""
+
+    sacked: set[int] = field(default_factory=set)
+    lost: set[int] = field(default_factory=set)
+    resent: set[int] = field(default_factory=set)
+    """Since they were lost."""
+    highest: int = 0
+    """After the highest packet that has arrived."""
+    reordering: int = 3
+
+    def report(self, block: range, una: int, times_sent: Counter[int]) -> None:
+        """Take in a block; what lies `reordering` below the highest is lost."""
+        new = {seq for seq in block if seq >= una} - self.sacked
+        self.tolerate(new, times_sent)
+        self.sacked |= new
+        self.highest = max([self.highest, *(seq + 1 for seq in new)])
+        self.lost |= set(range(una, self.highest - self.reordering))
+        self.lost -= self.sacked
+
+    def acknowledge(self, acked: range, times_sent: Counter[int]) -> None:
+        """What is acknowledged has arrived, too."""
+        self.tolerate(set(acked) - self.sacked, times_sent)
+        for known in (self.sacked, self.lost, self.resent):
+            known.difference_update(acked)
+        self.highest = max(self.highest, acked.stop)
+
+    def tolerate(self, arrived: set[int], times_sent: Counter[int]) -> None:
+        """A packet that was sent once and comes after later ones was overtaken."""
+        late = [self.highest - seq for seq in arrived if times_sent[seq] == 1]
+        late = [min(places, 300) for places in late if places > 1]
+        self.reordering = max([self.reordering, *late])
+
+    def holes(self) -> set[int]:
+        return self.lost - self.resent
+
+    def pipe(self, una: int, next_seq: int) -> int:
+        """Packets in the network."""
+        return len(set(range(una, next_seq)) - self.sacked - self.holes())
+
+
+class Flow:
+    """A TCP flow: its path, its sender and its receiver."""
+
+    def __init__(self, sim: Simulator, name: str, number: int, record: Any) -> None:
+        self.sim, self.name, self.number = sim, name, number
+        self.spec, self.dice = sim.network.flows[name], Dice(record)
+        self.lay_out(int(record["start"]), number - sim.first[name])
+        self.state = self.fresh(int(record["start"]))
+        self.began = dict(vars(self.state))
+        self.deadline: int | None = None
+        self.alarms: set[tuple[int, int]] = set()
+        self.timed: tuple[int, int] | None = None
+        self.sent_at: dict[int, int] = {}
+        self.times_sent: Counter[int] = Counter()
+        self.board = Scoreboard()
+        self.answered = 0
+        self.sent = self.resent = self.dropped = self.delivered = 0
+        self.expected, self.early, self.latest_early = 0, set[int](), -1
+        self.held: int | None = None
+        self.quick_acks = self.spec.quick_acks
+        self.echo, self.answer_seen = False, 0
+        self.log: list[tuple[float, ...]] = []
+        self.losses: list[tuple[float, ...]] = [(0, 0)]
+        self.arrivals: list[tuple[float, ...]] = [(0, 0)]
+        self.note(0)
+
+    def fresh(self, start: int) -> SimpleNamespace:
+        """What the rules read and write."""
+        spec = self.spec
+        zeros = "una next_seq max_seq offered duplicates inflation recover in_recovery srtt rttvar"
+        fields = dict.fromkeys(
+            [*zeros.split(), "timeouts", "opened", "finished", "sacked", "edge"], 0
+        )
+        for kind in (spec.law.rules.state, spec.law.packet_parameters(), spec.traffic.rules.state):
+            fields |= kind
+        fields |= spec.traffic.packet_parameters(self.sim.network.packet_bytes)
+        fields |= {"start": start, "app_at": start, "backoff": 1, "window_limited": 1}
+        fields |= {
+            "rto": 3 * 10**12,
+            "min_rto": ps(spec.min_rto),
+            "recovery": spec.law.rules.recovery,
+        }
+        fields |= {"cwnd": float(spec.initial_window), "ssthresh": float(spec.initial_ssthresh)}
+        fields |= {"acked_at": 0, "resent_at": 0, "least_rtt": 2**63 - 1}
+        return SimpleNamespace(**fields, max_window=float(int(spec.max_window)), dice=self.dice)
+
+    def lay_out(self, start: int, index: int) -> None:
+        """The queues on the way there and back, and the access links."""
+        sim, spec, links = self.sim, self.spec, self.sim.network.path(self.name)
+        names = list(spec.path or sim.network.links)
+        there = [sim.queues[name, False] for name in names]
+        back = [sim.queues[name, True] for name in reversed(names)]
+        if spec.direction == "reverse":
+            there, back = back, there
+        self.queues = there + (back if sim.two_way else [])
+        self.turn, self.latest = len(there), [0] * len(self.queues)
+        self.own = 2 * sum(link.delay for link in links)
+        self.hop = max(spec.propagation(links)[index] - self.own, 0.0) / 4
+        rate = 0.0 if spec.access is None else 1 / spec.access
+        self.access_service, self.access_ack = ps(rate), ps(sim.ratio * rate)
+        self.access_free = self.exit_free = 0
+        self.return_delay = 2 * (ps(self.hop) + self.access_ack)
+        self.return_delay += sum(ps(link.delay) + ps(sim.ratio / link.capacity) for link in links)
+        sim.schedule(start, APPLICATION, self.number)
+
+    # The path.
+
+    def hop_at(self, now: int) -> int:
+        """Propagation of an access link for what leaves now."""
+        hop, is_given = self.hop, self.spec.base_rtt is None
+        for event in self.sim.network.events:
+            ours = event.link == "access" and event.flows in (None, self.name)
+            if ours and ps(event.at) <= now:
+                hop = event.delay if is_given else max(event.delay - self.own, 0.0) / 4
+        return ps(hop)
+
+    def go_on(self, packet: Packet, stage: int, time: int) -> None:
+        """A packet comes out of a link: on to the next one, or to the access link."""
+        kind = EDGE if stage in (self.turn, len(self.queues)) else ARRIVAL
+        self.sim.schedule(time, kind, self.number, stage, packet)
+
+    def cross_access(self, packet: Packet, stage: int, now: int) -> None:
+        if stage == self.turn:
+            self.sim.schedule(now + self.hop_at(now), REACHED, self.number, 0, packet)
+        else:
+            time = now + self.hop_at(now) + self.access_ack
+            self.sim.schedule(time, ACK, self.number, 0, packet)
+
+    def leave_access(self, packet: Packet, now: int) -> None:
+        self.exit_free = max(now, self.exit_free) + self.access_service
+        self.sim.schedule(self.exit_free, RECEIVED, self.number, 0, packet)
+
+    def lose(self, now: int) -> None:
+        self.dropped += 1
+        self.losses.append((now, self.dropped))
+
+    # The receiver.
+
+    def receive(self, packet: Packet, now: int) -> None:
+        """RFC 3168, section 6.1.3, for the echo; RFC 5681, section 4.2, for when to send ACKs."""
+        if packet.answers > self.answer_seen:
+            self.echo, self.answer_seen = False, packet.answers
+        self.echo |= packet.marked
+        had_gap, seq = bool(self.early), packet.seq
+        in_order = seq == self.expected
+        if not self.spec.law.rules.reliable or (seq >= self.expected and seq not in self.early):
+            self.delivered += 1
+            self.arrivals.append((now, self.delivered))
+        if not self.spec.law.rules.reliable:
+            return
+        if seq > self.expected and seq not in self.early:
+            self.early.add(seq)
+            self.latest_early = seq
+        self.expected += in_order
+        while self.expected in self.early:
+            self.early.remove(self.expected)
+            self.expected += 1
+        prompt = had_gap or not in_order
+        if not prompt and self.quick_acks:
+            self.quick_acks -= 1
+            prompt = True
+        if not prompt and self.held is None and self.spec.delayed_ack:
+            self.held = now + ps(self.spec.delayed_ack)
+            self.sim.schedule(self.held, HELD, self.number)
+        else:
+            self.send_ack(now)
+
+    def block(self) -> range:
+        """The block of the packet that came out of order last (RFC 2018, section 4)."""
+        low = high = self.latest_early
+        while low - 1 in self.early:
+            low -= 1
+        while high in self.early:
+            high += 1
+        return range(low, high) if self.latest_early in self.early else range(0)
+
+    def send_ack(self, now: int) -> None:
+        self.held, sim = None, self.sim
+        ack = Packet(self.expected, sim.ratio, 0, self.echo, self.block())
+        if sim.two_way:
+            time = now + self.access_ack + self.hop_at(now)
+            sim.schedule(time, ARRIVAL, self.number, self.turn, ack)
+        else:
+            sim.schedule(now + self.return_delay, ACK, self.number, 0, ack)
+
+    # The sender.
+
+    def note(self, now: int) -> None:
+        state = self.state
+        entry = (state.timeouts, state.cwnd, state.ssthresh, state.srtt)
+        self.log.append((now, self.sent, self.resent, *entry))
+
+    def send(self, seq: int, now: int) -> None:
+        state = self.state
+        begin = max(now, self.access_free)
+        if self.spec.send_overhead:
+            begin += int(self.dice.uniform() * ps(self.spec.send_overhead))
+        self.access_free = begin + self.access_service
+        answers = self.answered if seq >= self.answered else 0
+        packet = Packet(seq, answers=answers)
+        arrival = self.access_free + self.hop_at(begin)
+        self.sim.schedule(arrival, ARRIVAL, self.number, 0, packet)
+        self.sent += 1
+        self.sent_at[seq] = now
+        self.times_sent[seq] += 1
+        if seq < state.max_seq:
+            self.resent += 1
+        else:
+            state.max_seq = seq + 1
+            self.timed = self.timed or (seq, now)
+        if self.deadline is None and self.spec.law.rules.reliable:
+            self.set_timer(now)
+
+    def send_next(self, now: int) -> None:
+        self.send(self.state.next_seq, now)
+        self.state.next_seq += 1
+
+    def set_timer(self, now: int) -> None:
+        self.deadline = now + self.state.rto * self.state.backoff
+
+    def fill(self, now: int) -> None:
+        """Send what the window and the application allow."""
+        state = self.state
+        window = int(min(state.cwnd, state.max_window))
+        if not self.spec.law.rules.reliable:
+            while state.next_seq < state.offered:
+                self.send_next(now)
+            state.una = state.next_seq
+        elif state.recovery == SACK:
+            self.fill_network(window, now)
+        else:
+            end = state.una + window + state.inflation
+            state.window_limited = int(end <= state.offered)
+            while state.next_seq < min(end, state.offered):
+                self.send_next(now)
+
+    def fill_network(self, window: int, now: int) -> None:
+        """Send while the network has room, lost packets first (RFC 6675, section 5)."""
+        state, limited = self.state, 1
+        while self.board.pipe(state.una, state.next_seq) < window:
+            if self.board.holes():
+                self.resend(now)
+            elif state.next_seq < min(state.offered, state.una + state.max_window):
+                self.send_next(now)
+            else:
+                limited = int(state.next_seq < state.offered)
+                break
+        state.window_limited = limited
+
+    def resend(self, now: int) -> None:
+        """The first packet that is lost; the oldest where that is not known."""
+        seq, self.timed = self.state.una, None
+        if self.state.recovery == SACK:
+            seq = min(self.board.holes(), default=seq)
+            self.board.resent.add(seq)
+        self.send(seq, now)
+
+    def obey(self, action: int, now: int) -> None:
+        state = self.state
+        if action & RETRANSMIT:
+            self.set_timer(now)
+            state.resent_at = now
+            self.resend(now)
+        if action & SEND:
+            self.fill(now)
+        if action & SEND_ONE:
+            window = int(min(state.cwnd, state.max_window)) + state.duplicates
+            if state.next_seq < min(state.una + window, state.offered):
+                self.send_next(now)
+
+    def take_ack(self, ack: Packet, now: int) -> None:
+        state, rules = self.state, self.spec.law.rules
+        if ack.seq < state.una or ack.seq <= state.opened:
+            return  # overtaken by a later one; or of an older connection, or before the handshake
+        if state.recovery == SACK:
+            self.board.report(ack.block, state.una, self.times_sent)
+            state.edge = state.una + (state.una in self.board.lost)
+        if ack.seq > state.una:
+            self.take_new_ack(ack.seq, now)
+        elif state.una < state.max_seq:
+            self.show_board()
+            self.obey(rules.on_duplicate_ack(state, now), now)
+        if ack.marked and state.una > self.answered:
+            rules.on_mark(state, now)
+            self.answered = state.max_seq
+
+    def show_board(self) -> None:
+        """What the rules may know of the packets in flight."""
+        state = self.state
+        state.sacked = len(self.board.sacked)
+        state.oldest_sent_at = self.sent_at.get(state.una, 0)
+        state.oldest_transmissions = self.times_sent[state.una]
+
+    def take_new_ack(self, upto: int, now: int) -> None:
+        state, first = self.state, self.state.una
+        state.una, state.next_seq = upto, max(state.next_seq, upto)
+        if self.timed and self.timed[0] < upto:
+            self.sample(now - self.timed[1])
+            self.timed = None
+        self.set_timer(now)
+        if upto == state.max_seq:
+            self.deadline = None
+        state.acked_sent_at = self.sent_at[upto - 1]
+        state.acked_transmissions = self.times_sent[upto - 1]
+        state.acked_at = now
+        if state.acked_transmissions == 1:
+            state.least_rtt = min(state.least_rtt, now - state.acked_sent_at)
+        self.board.acknowledge(range(first, upto), self.times_sent)
+        self.show_board()
+        action = self.spec.law.rules.on_ack(state, now, upto - first)
+        if first == state.opened:  # the first packet stands for the handshake
+            state.cwnd = float(self.spec.initial_window)
+        self.obey(action, now)
+        if state.una == state.offered:
+            self.spec.traffic.rules.on_finished(state, now)
+
+    def sample(self, rtt: int) -> None:
+        """RFC 6298, section 2, in whole picoseconds."""
+        state = self.state
+        if not state.srtt:
+            state.srtt, state.rttvar = rtt, rtt // 2
+        else:
+            state.rttvar += (abs(rtt - state.srtt) - state.rttvar) // 4
+            state.srtt += (rtt - state.srtt) // 8
+        state.rto, state.backoff = max(state.srtt + 4 * state.rttvar, state.min_rto), 1
+
+    def time_out(self, now: int) -> None:
+        """RFC 6298, section 5; all that has not arrived is sent again."""
+        state = self.state
+        if self.deadline != now:
+            return  # it was set anew
+        state.timeouts += 1
+        self.spec.law.rules.on_timeout(state, now)
+        self.timed = None
+        if state.recovery == SACK:
+            self.board.lost = set(range(state.una, state.next_seq)) - self.board.sacked
+            self.board.resent = set()
+        else:
+            state.next_seq = state.una
+        state.backoff = min(64, 2 * state.backoff)
+        self.set_timer(now)
+        self.fill(now)
+
+    def offer(self, now: int) -> None:
+        """The application hands over packets."""
+        state = self.state
+        if state.app_at != now:
+            return  # it thought otherwise
+        if self.spec.traffic.rules.on_application(state, now) == NEW_CONNECTION:
+            self.connect()
+        self.fill(now)
+
+    def connect(self) -> None:
+        """A new connection: its numbers go on, but nothing is known but the law's parameters."""
+        state, rules = self.state, self.spec.law.rules
+        state.opened, self.timed = state.una, None
+        self.board.reordering, self.quick_acks = 3, self.spec.quick_acks
+        for name in {*CONNECTION, *rules.state} - {*rules.counters}:
+            setattr(state, name, self.began[name])
+        for name in (*rules.places, "recover"):
+            setattr(state, name, state.una + self.began[name])

@@ -1,0 +1,132 @@
+"""Queues with closed forms, through the whole simulator.
+
+Poisson traffic over `udp` into a link: packets are of one size, so that it is M/D/1. (Service
+that is exponential, for M/M/1, cannot be had: all data packets of a network have one size.)
+
+Sources:
+    L. Kleinrock, Queueing Systems I, 1975, section 5.6 (Pollaczek and Khinchine) and 5.3 (the
+    embedded chain at departures, here for a finite buffer); PASTA for the share of losses.
+    J. W. Roberts, U. Mocci and J. Virtamo, Broadband Network Teletraffic, 1996, section 15.2
+    (N*D/D/1: periodic sources of random phase).
+"""
+
+from __future__ import annotations
+
+from math import comb, exp, factorial
+
+import numpy as np
+import pytest
+
+from vegasfluid.congestion.unresponsive import Unresponsive
+from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.packet.simulate import record_packets
+from vegasfluid.traffic.cbr import Cbr
+from vegasfluid.traffic.poisson import Poisson
+from vegasfluid.trajectory import Recording
+
+CAPACITY, SOURCES, BATCHES, BATCH, WARMUP = 1000.0, 40, 40, 50.0, 20.0
+"""packets/s, flows, number and length of the batches in s, and what is left out before them."""
+
+
+def poisson(load: float, buffer: float) -> Network:
+    """Over two links; what comes out of the first never waits at the second."""
+    names = ["first", "second"]
+    crowd = Flows(
+        SOURCES,
+        Unresponsive(),
+        base_rtt=0.01,
+        traffic=Poisson(SOURCES / (load * CAPACITY)),
+        path=tuple(names),
+    )
+    return Network({name: Link(CAPACITY, buffer) for name in names}, {"poisson": crowd})
+
+
+def batches(network: Network, looks: int = 1) -> Recording:
+    """A run, looked at so many times in each batch."""
+    times = WARMUP + np.linspace(0, BATCHES * BATCH, BATCHES * looks + 1)
+    return record_packets(network, times, seed=1)
+
+
+def require_near(values: np.ndarray, expected: float) -> None:
+    """The mean of batches is within four of its standard errors."""
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    assert error < 0.1 * expected
+    assert abs(np.mean(values) - expected) < 4 * error, (np.mean(values), expected, error)
+
+
+@pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
+def test_the_mean_wait_is_that_of_m_d_1(load: float) -> None:
+    run = batches(poisson(load, 10_000))
+    waited, admitted = (np.diff(run.links[name][:, 0]) for name in ("waited", "admitted"))
+    assert run.links["lost"][-1, 0] == 0
+    require_near(waited / admitted, load / CAPACITY / (2 * (1 - load)))
+    require_near(admitted / BATCH, load * CAPACITY)
+
+
+def test_the_queue_that_is_seen_is_that_of_m_d_1() -> None:
+    """Its mean is rho^2 / (2 (1 - rho)); the link is busy for a share rho of the time."""
+    load, looks = 0.7, 500
+    run = batches(poisson(load, 10_000), looks)
+    seen = run.links["queue"][1:, 0].reshape(BATCHES, looks)
+    busy = (run.links["backlog"][1:, 0] > 0).reshape(BATCHES, looks)
+    require_near(seen.mean(axis=1), load**2 / (2 * (1 - load)))
+    require_near(busy.mean(axis=1), load)
+
+
+def test_a_second_link_of_the_same_rate_never_makes_packets_wait() -> None:
+    run = batches(poisson(0.8, 10_000))
+    first, second = run.links["waited"][-1]
+    assert first > 0
+    assert second == 0
+
+
+def loss_of_m_d_1_k(load: float, room: int) -> float:
+    """The share lost where `room` packets fit in, the one in service included."""
+    arrivals = [exp(-load) * load**n / factorial(n) for n in range(room)]
+    steps = np.zeros((room, room))
+    for left in range(room):  # packets left behind by a departure
+        for more in range(room - max(left, 1)):
+            steps[left, max(left - 1, 0) + more] = arrivals[more]
+        steps[left, -1] += 1 - steps[left].sum()
+    values, vectors = np.linalg.eig(steps.T)
+    stays = np.real(vectors[:, np.argmax(np.real(values))])
+    return 1 - 1 / (stays[0] / stays.sum() + load)
+
+
+@pytest.mark.parametrize(("load", "buffer"), [(0.8, 1), (0.9, 4), (1.2, 9)])
+def test_the_share_lost_is_that_of_m_d_1_k(load: float, buffer: int) -> None:
+    run = batches(poisson(load, buffer))
+    dropped, admitted = (np.diff(run.links[name][:, 0]) for name in ("lost", "admitted"))
+    require_near(dropped / (dropped + admitted), loss_of_m_d_1_k(load, buffer + 1))
+
+
+def longer_than(waiting: int, sources: int, period: int) -> float:
+    """P(unfinished work > `waiting` packets) of N*D/D/1, the period in packets."""
+    return sum(
+        comb(sources, n)
+        * ((n - waiting) / period) ** n
+        * (1 - (n - waiting) / period) ** (sources - n)
+        * (period - sources + waiting)
+        / (period - n + waiting)
+        for n in range(waiting + 1, sources + 1)
+    )
+
+
+def test_periodic_sources_of_random_phase_queue_as_n_d_d_1() -> None:
+    """Phases are drawn once a run: the runs are the batches."""
+    sources, period = 24, 30
+    flows = Flows(
+        sources,
+        Unresponsive(),
+        base_rtt=0.01,
+        traffic=Cbr(CAPACITY / period),
+        start=Spread(period / CAPACITY),
+    )
+    network = Network(Link(CAPACITY, 1000), {"cbr": flows})
+    times = np.linspace(1, 1 + period / CAPACITY, 151)  # one period
+    runs = [record_packets(network, times, seed).links["backlog"][:-1, 0] for seed in range(150)]
+    for waiting in (0, 1, 2, 4):
+        shares = np.array([np.mean(run > waiting) for run in runs])
+        expected = longer_than(waiting, sources, period)
+        error = max(np.std(shares, ddof=1) / np.sqrt(len(shares)), 1 / 150 / 12)
+        assert abs(shares.mean() - expected) < 4 * error, (waiting, shares.mean(), expected)
