@@ -193,7 +193,7 @@ def test_networks_that_make_no_sense_are_refused(parts: dict[str, Any], line: st
         ),
         (
             lambda: Vegas(dialect="bsd"),
-            "Vegas: dialect must be one of brakmo, ns2, linux, but is 'bsd'.",
+            "Vegas: dialect must be one of brakmo, ns2, ns3, linux, but is 'bsd'.",
         ),
         (
             lambda: Red(80, 80),
