@@ -8,7 +8,7 @@ from typing import Any
 from vegasfluid.packet.dice import uniform
 from vegasfluid.packet.rules import Rules, counters_of
 
-__all__ = ["bindings", "define"]
+__all__ = ["bindings"]
 
 RENEWED = [
     "cwnd",

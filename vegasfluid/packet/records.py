@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from vegasfluid.traffic.kind import NEVER
+
 __all__ = [
     "BIN",
     "CHANGE",
@@ -33,9 +35,6 @@ __all__ = [
 
 PICOSECONDS = 10**12
 """Picoseconds in a second."""
-
-NEVER = np.iinfo(np.int64).max
-"""The time of what does not happen."""
 
 
 def _fields(whole: str, real: str = "") -> dict[str, type]:
@@ -62,7 +61,7 @@ FLOW = DICE | _fields(
     " echo answer_seen reduced_at capable"
     " sent delivered dropped acks_dropped retransmitted timeouts finished"
     " noted note_at received_noted received_note_at",
-    real="cwnd ssthresh max_window initial_window initial_ssthresh undo_cwnd undo_ssthresh",
+    real="cwnd ssthresh max_window initial_window undo_cwnd undo_ssthresh",
 )
 """Fields of a flow.
 

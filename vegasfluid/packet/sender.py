@@ -117,8 +117,7 @@ def resend_hole(sim: Any, f: int, now: int) -> None:
     """Send the first lost packet that was not sent again."""
     flow = flow_of(sim, f)
     seq = take_hole(sim, f)
-    if flow.timed_seq >= 0:
-        flow.timed_seq = -1
+    flow.timed_seq = -1
     transmit(sim, f, seq, now)
 
 

@@ -129,7 +129,7 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
     records["held_at"] = NEVER
     records["min_rto"] = picoseconds(flows.min_rto)
     records["cwnd"] = records["initial_window"] = flows.initial_window
-    records["ssthresh"] = records["initial_ssthresh"] = flows.initial_ssthresh
+    records["ssthresh"] = flows.initial_ssthresh
     records["quick_acks"] = flows.quick_acks
     records["max_window"] = int(flows.max_window)
     records["backoff"] = records["window_limited"] = 1

@@ -96,7 +96,6 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
     repairing = repair(flow, acked)
     if repairing != NOTHING:
         if not flow.in_recovery:
-            flow.cwnd = flow.ssthresh
             begin_round(flow)
         return repairing
     if flow.sacked > 0 or flow.una < flow.recover:
