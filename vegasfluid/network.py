@@ -203,17 +203,19 @@ class Network(Value):
                 if link not in self.links:
                     known = "one of " + ", ".join(self.links)
                     raise InvalidInput(f"flows.{name}", "path", known, link)
-            self._check_base_rtt(f"flows.{name}", flows, self.path(name))
+            self._check_round_trip(f"flows.{name}", "base_rtt", flows, self.path(name))
         for index, event in enumerate(self.events):
             self._check_event(f"events[{index}]", event)
             if index and event.at < self.events[index - 1].at:
                 raise InvalidInput(f"events[{index}]", "at", "in order of time", event.at)
 
-    def _check_base_rtt(self, whose: str, flows: Flows, links: Sequence[Link]) -> None:
+    def _check_round_trip(
+        self, whose: str, given_as: str, flows: Flows, links: Sequence[Link]
+    ) -> None:
         least, given = 2 * sum(link.delay for link in links), flows.propagation(links)
         if is_concrete(least) and is_concrete(min(given)) and min(given) < least - ROUNDING:
             allowed = f"at least twice the delay of its links ({least:g} s)"
-            raise InvalidInput(whose, "base_rtt", allowed, min(given))
+            raise InvalidInput(whose, given_as, allowed, min(given))
 
     def _check_event(self, whose: str, event: Event) -> None:
         if event.link != "access" and event.link not in self.links:
@@ -225,7 +227,7 @@ class Network(Value):
             for name in self.flows if event.flows is None else (event.flows,):
                 if self.flows[name].base_rtt is not None:
                     changed = replace(self.flows[name], base_rtt=event.delay)
-                    self._check_base_rtt(whose, changed, self.path(name))
+                    self._check_round_trip(whose, "delay", changed, self.path(name))
 
     @property
     def link(self) -> Link:

@@ -139,6 +139,9 @@ CASES_OF_LINKS = [
     ("at_s = 5\n", "", "events[0].at_s: must be given, but is missing"),
     ("delay_ms = 9\n", "delay_ms = 9\n" + EVENT.replace("5", "4.5"), "events[1].at_s: must be in order of time, but is 4.5"),
     ("[[events]]", "[events]", "events: must be a list, but is a table"),
+    ("buffer_packets = 9\n[links.down]", "buffer_packets = 9\ndelay_ms = 4\n[links.down]", "flows.reno.base_rtt_ms: must be at least twice the delay of its links (0.008 s), but is 7"),
+    ("path = [\"up\"]", "path = [\"up\"]\ntraffic = { kind = \"on_off\", on_ms = 5, off_ms = 5, rate_mbps = 1, mean_gap_s = 1 }", "flows.reno.traffic.mean_size_mb: must be given with the other one of a session, but is missing"),
+    ('law = { name = "reno" }', 'law = { name = "udp" }', "flows.reno.traffic: must be other than bulk with the law udp, but is bulk"),
 ]  # fmt: skip
 
 
@@ -161,6 +164,13 @@ def test_one_line_for(old: str, new: str, line: str) -> None:
 @pytest.mark.parametrize(("old", "new", "line"), CASES_OF_LINKS)
 def test_one_line_for_links_and_events(old: str, new: str, line: str) -> None:
     assert refusal_of(changed(SEVERAL_LINKS + EVENT, old, new)) == f"a.toml: {line}"
+
+
+def test_one_line_for_a_way_that_becomes_shorter_than_its_links() -> None:
+    text = (SEVERAL_LINKS + EVENT).replace("mbps = 1\n", "mbps = 1\ndelay_ms = 3\n", 1)
+    assert parse(text).network.events[0].delay == 0.009
+    line = "a.toml: events[0].delay_ms: must be at least twice the delay of its links (0.006 s), but is 5"
+    assert refusal_of(changed(text, "delay_ms = 9", "delay_ms = 5")) == line
 
 
 def test_the_text_that_the_cases_change_is_good() -> None:

@@ -94,7 +94,7 @@ class OnOff(AbstractTraffic):
         super().__post_init__()
         if (self.mean_gap is None) != (self.mean_size is None):
             missing = "mean_gap" if self.mean_gap is None else "mean_size"
-            raise InvalidInput("OnOff", missing, "given with the other one of a session", None)
+            raise InvalidInput("OnOff", missing, "given with the other one of a session", "missing")
 
     @property
     def rules(self) -> OfferRules:
