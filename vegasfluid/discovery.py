@@ -20,12 +20,12 @@ Kind = TypeVar("Kind", bound=Named)
 
 
 def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dict[str, type[Kind]]:
-    """Import every module of a package; what derives from `base` by its name, in order.
+    """Import every module of a package; what they define from `base` by its name, in order.
 
     Args:
         package: the package's name.
         path: where its modules lie (`__path__`).
-        base: the abstract class; classes derived from it count.
+        base: the abstract class; classes derived from it in the package count, others do not.
 
     >>> from vegasfluid import aqm
     >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.AbstractQueueLaw))
@@ -33,7 +33,8 @@ def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dic
     """
     for module in pkgutil.iter_modules(path):
         importlib.import_module(f"{package}.{module.name}")
-    found = {kind.name: kind for kind in derived(base)}
+    inside = (kind for kind in derived(base) if kind.__module__.startswith(f"{package}."))
+    found = {kind.name: kind for kind in inside}
     return {name: found[name] for name in sorted(found)}
 
 
