@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ import jax  # noqa: E402 (after the folder is chosen)
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+from tests.packet.conservation import Watch  # noqa: E402
+from vegasfluid.packet import simulate  # noqa: E402
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "ns2" / "runs.jsonl"
 
@@ -36,3 +40,12 @@ def reference() -> dict[str, dict[str, Any]]:
         pytest.skip(f"the reference runs are not here: {REFERENCE}")
     runs = (json.loads(line) for line in REFERENCE.read_text().splitlines())
     return {run["scenario"]["name"]: run for run in runs}
+
+
+@pytest.fixture(autouse=True)
+def every_run_is_conserved(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test makes or loses a packet: every run of the packet simulator is held to that."""
+    watch = Watch(simulate.lay_out)
+    monkeypatch.setattr(simulate, "lay_out", watch)
+    yield
+    watch.check_all()

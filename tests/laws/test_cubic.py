@@ -15,6 +15,7 @@ from vegasfluid.errors import NotServed
 
 MS = 10**9  # ps
 FIELDS = ["una", "recover", "max_seq", "duplicates", "inflation", "in_recovery", "edge"]
+FIELDS += ["acked_at", "resent_at", "least_rtt"]
 
 
 class Steady:

@@ -130,6 +130,7 @@ def marking(**changes: Any) -> Network:
 def offering() -> Network:
     """Every kind of traffic one way, delayed ACKs, overheads."""
     sessions = {"mean_gap": 0.3, "mean_size": 0.05}
+    on_off = {"on": 0.05, "off": 0.05, "rate": 300.0, **sessions}
     of = flows(LAWS)
     delayed = {"delayed_ack": 0.04, "send_overhead": 200 * US}
     classes = {
@@ -138,7 +139,9 @@ def offering() -> Network:
         "poisson": replace(of["brakmo"], traffic=Poisson(0.01), send_overhead=300 * US),
         "on_off": replace(of["reno"], traffic=OnOff(0.1, 0.2, 300.0), delayed_ack=0.04),
         "sessions": replace(of["linux"], count=3, traffic=Sessions(**sessions), **delayed),
+        "larger": replace(of["sack"], initial_window=10.0, traffic=Sessions(**sessions)),
         "short": replace(of["counting"], traffic=OnOff(0.1, 0.1, 400.0)),
+        "on_off in sessions": replace(of["newreno"], count=2, traffic=OnOff(**on_off)),
         "udp": replace(of["reno"], law=Unresponsive(), traffic=Poisson(0.01), delayed_ack=0.04),
     }
     for name in ("reno", "sack", "linux"):
@@ -159,6 +162,7 @@ def everything() -> Network:
     near: dict[str, Any] = {"access": None, "access_delay": None, "base_rtt": 0.02}
     overlapping = Sessions(mean_gap=0.3, mean_size=0.05, overlapping=True)
     apart = Sessions(mean_gap=0.3, mean_size=0.05)
+    pauses = OnOff(0.05, 0.05, 300.0, mean_gap=0.3, mean_size=0.05)
     udp: dict[str, Any] = {"law": Unresponsive(), "traffic": Poisson(0.02), "delayed_ack": 0.04}
     classes = {
         "reno": replace(of["reno"], path=("a", "b"), delayed_ack=0.04, **slow),
@@ -170,6 +174,7 @@ def everything() -> Network:
         "waiting": replace(of["linux"], path=("c", "b"), count=2, traffic=overlapping, **back),
         "apart": replace(of["reno"], path=("a",), count=2, traffic=apart, delayed_ack=0.05),
         "on_off": replace(of["sack"], path=("b", "c"), traffic=OnOff(0.1, 0.2, 300.0)),
+        "pauses": replace(of["ns2"], path=("a",), initial_window=4.0, traffic=pauses, **back),
         "cbr": replace(of["newreno"], path=("c",), traffic=Cbr(60.0)),
         "udp": replace(of["reno"], path=("a", "c"), **udp, **back),
     }
@@ -196,6 +201,7 @@ SCENARIOS: dict[str, Network] = {
     "two-way RED": two_way(pair(), "a"),
     "two-way RED in bytes": two_way(pair() | {"a": link(few(in_bytes=True), 20)}, "a"),
     "two-way drop-tail": two_way(pair(), "b"),
+    "two-way, large ACKs": replace(two_way(pair(), "b"), ack_bytes=1280),
     "chain": chain(),
     "two-way chain": two_way_chain(),
     "jitter in order": two_way_chain(jitter=0.003),

@@ -73,10 +73,13 @@ class Queue:
         self.idle_since, self.free, self.work = 0, 0, 0.0
         self.counts = Counter(dict.fromkeys(("admitted", "early", "forced", "full", "marked"), 0))
         self.log: list[tuple[float, ...]] = []
+        self.came: list[int] = []
+        """When packets of data came."""
         self.note(0)
 
     def note(self, now: int) -> None:
-        state = (len(self.waiting), self.work, self.state.avg_queue)
+        done = self.free + sum(self.service(held.packet.size) for held in self.waiting)
+        state = (len(self.waiting), self.work, self.state.avg_queue, done)
         self.log.append((now, *self.counts.values(), *state))
 
     def service(self, size: float) -> int:
@@ -89,8 +92,9 @@ class Queue:
             idle = float((now - self.idle_since) // self.service(1.0))
         if state.tossed:
             state.coin, state.tossed = self.dice.uniform(), 0
-        state.now, state.size = now, packet.size
-        state.load = sum(held.packet.size for held in self.waiting)
+        state.now, state.worth = now, packet.size
+        work = sum(self.service(held.packet.size) for held in self.waiting)
+        state.load = work / self.service(1.0)
         state.capable = is_data and flow.spec.ecn and flow.spec.law.rules.reliable
         verdict = self.link.aqm.rule.drops(state, len(self.waiting), idle)
         if verdict in (EARLY, FORCED):
@@ -105,6 +109,8 @@ class Queue:
 
     def arrive(self, packet: Packet, flow: Flow, stage: int, now: int) -> None:
         is_data = stage < flow.turn
+        if is_data:
+            self.came.append(now)
         fate = self.judge(packet, flow, is_data, now)
         self.counts[fate] += 1
         if fate == "admitted":

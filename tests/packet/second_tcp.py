@@ -115,7 +115,7 @@ class Flow:
             "min_rto": ps(spec.min_rto),
             "recovery": spec.law.rules.recovery,
         }
-        fields |= {"cwnd": float(spec.initial_window), "ssthresh": float(spec.initial_ssthresh)}
+        fields |= {"cwnd": 1.0, "ssthresh": float(spec.initial_ssthresh)}
         fields |= {"acked_at": 0, "resent_at": 0, "least_rtt": 2**63 - 1}
         return SimpleNamespace(**fields, max_window=float(int(spec.max_window)), dice=self.dice)
 
@@ -311,7 +311,7 @@ class Flow:
             self.board.report(ack.block, state.una, self.times_sent)
             state.edge = state.una + (state.una in self.board.lost)
         if ack.seq > state.una:
-            self.take_new_ack(ack.seq, now)
+            self.take_new_ack(ack, now)
         elif state.una < state.max_seq:
             self.show_board()
             self.obey(rules.on_duplicate_ack(state, now), now)
@@ -326,8 +326,8 @@ class Flow:
         state.oldest_sent_at = self.sent_at.get(state.una, 0)
         state.oldest_transmissions = self.times_sent[state.una]
 
-    def take_new_ack(self, upto: int, now: int) -> None:
-        state, first = self.state, self.state.una
+    def take_new_ack(self, ack: Packet, now: int) -> None:
+        state, first, upto, before = self.state, self.state.una, ack.seq, self.state.cwnd
         state.una, state.next_seq = upto, max(state.next_seq, upto)
         if self.timed and self.timed[0] < upto:
             self.sample(now - self.timed[1])
@@ -343,6 +343,8 @@ class Flow:
         self.board.acknowledge(range(first, upto), self.times_sent)
         self.show_board()
         action = self.spec.law.rules.on_ack(state, now, upto - first)
+        if ack.marked:  # RFC 3168, section 6.1.2
+            state.cwnd = min(state.cwnd, before)
         if first == state.opened:  # the first packet stands for the handshake
             state.cwnd = float(self.spec.initial_window)
         self.obey(action, now)

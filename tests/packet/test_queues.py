@@ -1,18 +1,21 @@
 """Queues with closed forms, through the whole simulator.
 
-Poisson traffic over `udp` into a link: packets are of one size, so that it is M/D/1. (Service
-that is exponential, for M/M/1, cannot be had: all data packets of a network have one size.)
+Poisson traffic over `udp` into a link: packets are of one size, so that it is M/D/1. For M/M/1
+customers come that are many small packets each, in exponentially distributed numbers.
 
 Sources:
-    L. Kleinrock, Queueing Systems I, 1975, section 5.6 (Pollaczek and Khinchine) and 5.3 (the
-    embedded chain at departures, here for a finite buffer); PASTA for the share of losses.
+    L. Kleinrock, Queueing Systems I, 1975, section 5.6 (Pollaczek and Khinchine), 5.7 (the wait in
+    M/M/1) and 5.3 (the embedded chain at departures, here for a finite buffer); PASTA for the share
+    of losses.
     J. W. Roberts, U. Mocci and J. Virtamo, Broadband Network Teletraffic, 1996, section 15.2
     (N*D/D/1: periodic sources of random phase).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import comb, exp, factorial
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,6 +24,8 @@ from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.packet.simulate import record_packets
 from vegasfluid.traffic.cbr import Cbr
+from vegasfluid.traffic.chance import exponential
+from vegasfluid.traffic.kind import CONTINUED, AbstractTraffic, OfferRules, ps
 from vegasfluid.traffic.poisson import Poisson
 from vegasfluid.trajectory import Recording
 
@@ -71,6 +76,44 @@ def test_the_queue_that_is_seen_is_that_of_m_d_1() -> None:
     busy = (run.links["backlog"][1:, 0] > 0).reshape(BATCHES, looks)
     require_near(seen.mean(axis=1), load**2 / (2 * (1 - load)))
     require_near(busy.mean(axis=1), load)
+
+
+def on_application(flow: Any, now: int) -> int:
+    """A customer, except at the start, and the next after an exponential time."""
+    if now > flow.start:
+        flow.offered += int(exponential(flow, flow.mean_packets)) + 1
+    flow.app_at = now + ps(exponential(flow, flow.interval)) + 1
+    return CONTINUED
+
+
+@dataclass(frozen=True)
+class Customers(AbstractTraffic):
+    """Customers at exponential intervals, whose packets come all at once."""
+
+    name: ClassVar[str] = "customers"
+    mean_interval: float
+    mean_packets: float
+
+    @property
+    def rules(self) -> OfferRules:
+        return OfferRules(on_application)
+
+    def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
+        return {"interval": self.mean_interval, "mean_packets": self.mean_packets}
+
+
+def test_the_wait_of_a_customer_is_that_of_m_m_1() -> None:
+    """The work that is left is what a customer would wait: P(> x) = rho exp(-(mu - lambda) x)."""
+    rate, service, packets, looks = 35.0, 50.0, 200, 500
+    capacity = service * packets
+    traffic = Customers(1 / rate, packets - 0.5)  # whole packets: half of one more in the mean
+    crowd = Flows(1, Unresponsive(), base_rtt=0.01, traffic=traffic)
+    run = batches(Network(Link(capacity, 1e6), {"customers": crowd}), looks)
+    wait = (run.links["backlog"][1:, 0] / capacity).reshape(BATCHES, looks)
+    require_near(wait.mean(axis=1), rate / service / (service - rate))
+    for x in (0.01, 0.05, 0.1):
+        longer = (wait > x).mean(axis=1)
+        require_near(longer, rate / service * exp(-(service - rate) * x))
 
 
 def test_a_second_link_of_the_same_rate_never_makes_packets_wait() -> None:

@@ -57,9 +57,9 @@ class AdmissionRule:
         drops: `(queue, waiting, idle_packets) -> int`: ADMIT, EARLY, FORCED or MARK, given the
             packets that wait (without the one in transmission) and, after an idle time, how many
             packets could have been sent in it. `queue.coin` is a fresh uniform number; a rule
-            that uses it sets `queue.tossed = 1`. `queue.load` is what waits and `queue.size` the
-            arriving packet in data packets' worth, `queue.capable` whether it may be marked, and
-            `queue.now` the time, ps.
+            that uses it sets `queue.tossed = 1`. `queue.worth` is the arriving packet and, for a
+            law with `in_bytes`, `queue.load` what waits, in data packets' worth; `queue.capable`
+            is whether the packet may be marked, and `queue.now` the time, ps.
         state: fields that the rule keeps beyond those of `vegasfluid.packet.records.LINK`, with
             their values at the start.
     """

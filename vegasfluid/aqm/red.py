@@ -93,18 +93,18 @@ def drops(queue: Any, waiting: int, idle_packets: float) -> int:
     if queue.avg_queue < queue.min_thresh or waiting <= 1:
         queue.above = 0
         return ADMIT
-    size = queue.size if queue.in_bytes else 1.0
+    worth = queue.worth if queue.in_bytes else 1.0
     certain = 1.0 if queue.gentle == 0 else 2.0
-    queue.count += size
+    queue.count += worth
     if queue.avg_queue >= certain * queue.max_thresh:
         queue.count = 0.0
         return FORCED
     if queue.above == 0:
         queue.above = 1
-        queue.count = size
+        queue.count = worth
         return ADMIT
     queue.tossed = 1
-    if queue.coin <= size * spaced(curve(queue), queue.count, queue.wait):
+    if queue.coin <= worth * spaced(curve(queue), queue.count, queue.wait):
         queue.count = 0.0
         return MARK if queue.ecn and queue.capable else EARLY
     return ADMIT

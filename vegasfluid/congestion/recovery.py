@@ -134,11 +134,11 @@ def repair(flow: Flow, acked: int) -> int:
     if not flow.in_recovery or flow.recovery == RENO:
         leave_recovery(flow)
         return NOTHING
-    if flow.una >= flow.recover:
-        leave_recovery(flow)
-        return SEND
     if flow.recovery == SACK:
         undo_if_spurious(flow)
+    if flow.una >= flow.recover:
+        leave_recovery(flow)
+    if flow.recovery == SACK or not flow.in_recovery:
         return SEND
     flow.inflation = max(flow.inflation - acked + 1, 0)  # RFC 6582, section 3.2, step 3
     return RETRANSMIT + SEND

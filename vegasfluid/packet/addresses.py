@@ -31,9 +31,11 @@ def addressed(layout: Mapping[str, np.dtype]) -> dict[str, Any]:
 
 
 def entry_of(builder: Any, table: Any, name: str) -> Any:
-    """The value of a field of the table."""
+    """The value of a field of the table, which LLVM may keep: nothing writes there."""
     start = builder.bitcast(table, WORD.as_pointer())
-    return builder.load(builder.gep(start, [WORD((TABLE.names or ()).index(name))]))
+    value = builder.load(builder.gep(start, [WORD((TABLE.names or ()).index(name))]))
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
 
 
 def record_function(dtype: np.dtype, array: str, sizes: tuple[str, ...], goes_round: bool) -> Any:

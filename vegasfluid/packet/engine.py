@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.packet.features import DELAYED, LOOSE, MARKS, SELECTIVE, STAGES, TWO_WAY
+from vegasfluid.packet.features import COUNTED, DELAYED, LOOSE, MARKS, SELECTIVE, STAGES, TWO_WAY
 from vegasfluid.packet.journal import finish, note_links, note_receiver, note_sender
 from vegasfluid.packet.link import REFUSED, admit
-from vegasfluid.packet.memory import flow_of, heap_of, link_of, packet_of, stage_of, time_of
+from vegasfluid.packet.memory import bin_of, flow_of, heap_of, link_of, packet_of, stage_of, time_of
 from vegasfluid.packet.receiver import reach_receiver, send_held_ack
 from vegasfluid.packet.ring import ACCESS, changed_delay, jittered, pop, push
 from vegasfluid.packet.schedule import build, sift_down
@@ -52,29 +52,28 @@ SELDOM = (
 
 
 def key_of(sim: Any, f: int) -> int:
-    """When something happens next to a flow, ps."""
+    """When something happens next to a flow, ps; at which stage it does is kept in the flow."""
     flow = flow_of(sim, f)
-    key = min(stage_of(sim, f, 0).key, next_due(flow))
+    key = stage_of(sim, f, 0).key
     if STAGES:
+        where = 0
         for i in range(1, flow.stages):
-            key = min(key, stage_of(sim, f, i).key)
+            other = stage_of(sim, f, i).key
+            where = i if other < key else where
+            key = min(key, other)
+        flow.where = where
     if DELAYED:
         key = min(key, flow.held_at)
-    return key
+    return min(key, next_due(flow))
 
 
 def step(sim: Any, f: int, now: int) -> None:
     """Do the next thing that happens to a flow: a packet first, then what is due."""
     flow = flow_of(sim, f)
-    if STAGES:
-        for i in range(flow.stages):
-            if stage_of(sim, f, i).key == now:
-                advance(sim, f, i, now)
-                return
-    elif stage_of(sim, f, 0).key == now:
-        advance(sim, f, 0, now)
-        return
-    if DELAYED and flow.held_at == now:
+    where = flow.where if STAGES else 0
+    if stage_of(sim, f, where).key == now:
+        advance(sim, f, where, now)
+    elif DELAYED and flow.held_at == now:
         send_held_ack(sim, f, now)
     else:
         fire(sim, f, now)
@@ -93,7 +92,9 @@ def advance(sim: Any, f: int, i: int, now: int) -> None:
     if not LOOSE or stage.link >= 0:
         if MARKS:
             link_of(sim, stage.link).capable = flow.capable and i < flow.turn
-        fate = admit(sim, stage.link, stage.size, stage.service, now)
+        if COUNTED and i < flow.turn:
+            bin_of(sim, now // link_of(sim, stage.link).bin_width, stage.link).count += 1
+        fate = admit(sim, stage.link, stage.worth, stage.service, now)
         if fate == REFUSED:
             note_drop(flow, i)
             return
@@ -141,17 +142,6 @@ def go_on(sim: Any, f: int, i: int, arrival: int, word: int, low: int, high: int
         push(sim, f, i, arrival, word, low, high)
 
 
-def overflows(sim: Any, f: int) -> bool:
-    """Whether the flow needs more slots than its rings have."""
-    flow, slots = flow_of(sim, f), sim.slot_count
-    full = flow.next_seq - flow.una >= slots - 1
-    full = full or stage_of(sim, f, 0).tail - stage_of(sim, f, 0).head >= slots
-    if STAGES:
-        for i in range(1, flow.stages):
-            full = full or stage_of(sim, f, i).tail - stage_of(sim, f, i).head >= slots
-    return full
-
-
 def start(sim: Any) -> None:
     """Send the first window of every flow, and order the schedule."""
     for f in range(sim.flow_count):
@@ -161,7 +151,7 @@ def start(sim: Any) -> None:
         note_sender(sim, f, flow.start)
         note_receiver(sim, f, flow.start)
         send_window(sim, f, flow.start)
-        flow.key = key_of(sim, f)
+        heap_of(sim, f).key = key_of(sim, f)
     build(sim)
 
 
@@ -177,8 +167,8 @@ def run(sim: Any) -> int:
     start(sim)
     noted = 0
     while True:
-        f = heap_of(sim, 0).flow
-        now = flow_of(sim, f).key
+        first = heap_of(sim, 0)
+        f, now = first.flow, first.key
         while now > time_of(sim, noted).at:
             note_links(sim, noted)
             noted += 1
@@ -186,7 +176,7 @@ def run(sim: Any) -> int:
                 finish(sim)
                 return COMPLETED
         step(sim, f, now)
-        if overflows(sim, f):
+        if flow_of(sim, f).full:
             return RING_FULL
-        flow_of(sim, f).key = key_of(sim, f)
+        heap_of(sim, 0).key = key_of(sim, f)
         sift_down(sim, 0)

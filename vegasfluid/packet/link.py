@@ -11,8 +11,8 @@ from typing import Any
 
 from vegasfluid.aqm.law import EARLY, FORCED, MARK
 from vegasfluid.packet.dice import uniform
-from vegasfluid.packet.features import COUNTED, MARKS, TWO_WAY
-from vegasfluid.packet.memory import bin_of, link_of, place_of
+from vegasfluid.packet.features import MARKS, TWO_WAY
+from vegasfluid.packet.memory import link_of, place_of
 
 __all__ = ["REFUSED", "admit", "backlog", "packets_waiting"]
 
@@ -30,7 +30,6 @@ def packets_waiting(sim: Any, number: int, now: int) -> int:
     link = link_of(sim, number)
     if TWO_WAY:
         while link.head < link.tail and place_of(sim, number, link.head).begin <= now:
-            link.load -= place_of(sim, number, link.head).size
             link.head += 1
         return link.tail - link.head
     ahead = link.free - now
@@ -44,13 +43,23 @@ def backlog(link: Any, now: int) -> float:
     return max(link.free - now, 0) / link.service
 
 
-def admit(sim: Any, number: int, size: float, service: int, now: int) -> int:
+def load(sim: Any, number: int, waiting: int) -> float:
+    """What waits in the queue, in data packets' worth: it is sent without a pause."""
+    link = link_of(sim, number)
+    if TWO_WAY:
+        if waiting == 0:
+            return 0.0
+        return (link.free - place_of(sim, number, link.head).begin) / link.service
+    return float(waiting)
+
+
+def admit(sim: Any, number: int, worth: float, service: int, now: int) -> int:
     """The queue takes, marks or drops the packet that arrives now.
 
     Args:
         sim: the simulation.
         number: of the link.
-        size: of the packet, in data packets; 1 for one of data.
+        worth: of the packet, in data packets; 1 for one of data.
         service: the time to send it, ps.
         now: ps.
 
@@ -59,15 +68,13 @@ def admit(sim: Any, number: int, size: float, service: int, now: int) -> int:
     """
     link = link_of(sim, number)
     waiting = packets_waiting(sim, number, now)
-    if COUNTED and size == 1.0:
-        bin_of(sim, now // link.bin_width, number).count += 1
     if link.tossed:
         link.coin = uniform(link)
         link.tossed = 0
     link.now = now
-    link.size = size
-    if not TWO_WAY:
-        link.load = float(waiting)
+    link.worth = worth
+    if link.in_bytes:
+        link.load = load(sim, number, waiting)
     idle_packets = float((now - link.free) // link.service) if now > link.free else 0.0
     verdict = drops(link.law, link, waiting, idle_packets)
     if verdict == EARLY:
@@ -80,25 +87,22 @@ def admit(sim: Any, number: int, size: float, service: int, now: int) -> int:
         link.full += 1
         link.count = 0.0
         return REFUSED
-    departure = enqueue(sim, number, size, service, now)
+    departure = enqueue(sim, number, worth, service, now)
     if MARKS and verdict == MARK:
         link.marked += 1
         return 2 * departure + 1
     return 2 * departure
 
 
-def enqueue(sim: Any, number: int, size: float, service: int, now: int) -> int:
+def enqueue(sim: Any, number: int, worth: float, service: int, now: int) -> int:
     """Put an admitted packet at the end of the queue; when it will have been sent, ps."""
     link = link_of(sim, number)
     begin = max(link.free, now)
     link.admitted += 1
-    link.work += size
+    link.work += worth
     link.waited += begin - now
     link.free = begin + service
     if TWO_WAY and begin > now:
-        place = place_of(sim, number, link.tail)
-        place.begin = begin
-        place.size = size
-        link.load += size
+        place_of(sim, number, link.tail).begin = begin
         link.tail += 1
     return link.free

@@ -58,23 +58,26 @@ def receive(sim: Any, f: int, seq: int) -> int:
     if OFFERED and not flow.reliable:
         flow.delivered += 1
         return 0
-    if seq < flow.expected or slot_of(sim, f, seq).received:
-        return 1
-    flow.delivered += 1
-    if seq != flow.expected:
+    if seq == flow.expected:
+        flow.delivered += 1
+        flow.expected += 1
+        if flow.delivered == flow.expected:  # nothing has come early
+            return 0
+        fill(sim, f)
+    elif seq > flow.expected and slot_of(sim, f, seq).received == 0:
+        flow.delivered += 1
         slot_of(sim, f, seq).received = 1
         if SELECTIVE:
             find_block(sim, f, seq)
-        return 1
-    flow.expected += 1
-    filled = 0
+    return 1
+
+
+def fill(sim: Any, f: int) -> None:
+    """Move on over what had come early."""
+    flow = flow_of(sim, f)
     while slot_of(sim, f, flow.expected).received:
         slot_of(sim, f, flow.expected).received = 0
         flow.expected += 1
-        filled = 1
-    if flow.delivered > flow.expected:  # a gap is left
-        filled = 1
-    return filled
 
 
 def find_block(sim: Any, f: int, seq: int) -> None:

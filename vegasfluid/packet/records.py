@@ -48,14 +48,14 @@ DICE: dict[str, type] = {"dice_a": np.uint64, "dice_b": np.uint64}
 
 
 FLOW = DICE | _fields(
-    whole="key turn stages group law traffic start"
+    whole="where full turn stages group law traffic start"
     " access_service access_free access_delay exit_service exit_free ack_service return_delay"
     " overhead"
     " una next_seq max_seq offered opened duplicates inflation recover in_recovery"
     " keeps_send_times recovery reliable window_limited"
     " deadline srtt rttvar rto min_rto backoff timed_seq timed_at app_at"
     " acked_sent_at acked_transmissions oldest_sent_at oldest_transmissions"
-    " sacked fack edge rexmit holes reordering"
+    " sacked fack edge rexmit holes reordering known_low known_high"
     " acked_at resent_at least_rtt"
     " expected held_at ack_delay quick_acks block_low block_high"
     " echo answer_seen reduced_at capable"
@@ -63,7 +63,7 @@ FLOW = DICE | _fields(
     " noted note_at received_noted received_note_at",
     real="cwnd ssthresh max_window initial_window undo_cwnd undo_ssthresh",
 )
-"""Fields of a flow.
+"""Fields of a flow; those that every packet needs lie side by side, near those of the laws.
 
 Path, ps: `access_service` and `exit_service` (sending a packet on the access links of the sender
 and of the receiver), `ack_service` (an ACK), `access_delay` (propagation of each of them),
@@ -79,35 +79,38 @@ application), `app_at` (when the application does something next, ps).
 
 Scoreboard of selective ACKs (RFC 6675), packets: `sacked` (how many), `fack` (after the highest),
 `edge` (what is below and not acknowledged counts as lost), `rexmit` (next to be resent), `holes`
-(lost ones from there), `reordering` (packets that may overtake before one counts as lost). To
-take back an answer to a loss that was none: `acked_at` (when the last ACK came), `resent_at`,
-`least_rtt` (all ps), `undo_cwnd`, `undo_ssthresh`.
+(lost ones from there), `reordering` (packets that may overtake before one counts as lost),
+`known_low` and `known_high` (the last block that was reported). To take back an answer to a loss
+that was none: `acked_at` (when the last ACK came), `resent_at`, `least_rtt` (all ps), `undo_cwnd`,
+`undo_ssthresh`.
 
 Receiver: `expected`, `quick_acks` (packets whose ACKs are not held back), `held_at` (when a
 delayed ACK is sent at the latest, ps), `block_low` and `block_high` (the block that holds the
 latest packet out of order), `echo` (whether it echoes a mark), `reduced_at` (`max_seq` when the
 sender last answered a mark) and `answer_seen` (the latest of these that a packet has told of).
 
-Schedule: `key` (the next event, ps). Journal: `noted` (samples so far) and `note_at` (the time of
-the next, ps), for the sender and for the receiver.
+Engine: `where` (the stage with the next packet), `full` (whether a ring had no slot left).
+Journal: `noted` (samples so far) and `note_at` (the time of the next, ps), for the sender and for
+the receiver.
 """
 
-STAGE = _fields(whole="key head tail link service onward last jitter reorders", real="size")
+STAGE = _fields(whole="key head tail link service onward last jitter reorders", real="worth")
 """Fields of a stage, the place where packets of one flow wait to reach one queue: `key` (when
 the first one does, ps), `head` and `tail` of its ring, `link` (-1: no queue, only an order),
-`service` (ps a packet), `size` (data packets), `onward` (propagation of that link, ps), `jitter`
+`service` (ps a packet), `worth` (data packets), `onward` (propagation of that link, ps), `jitter`
 (largest random delay, ps), `last` (when the latest one went on, ps)."""
 
 LINK = DICE | _fields(
     whole="service free buffer law head tail in_bytes"
     " admitted early forced full marked tossed capable now bin_width",
-    real="waited work load size avg_queue coin count",
+    real="waited work load worth avg_queue coin count",
 )
 """Fields of a link: `service` (ps a data packet), `free` (when it is idle again, ps), `buffer`
 (packets), `head` and `tail` of the ring of waiting packets, counters of packets admitted, marked
 and dropped (early, by force, at a full buffer), `waited` (the sum of waiting times, ps), `work`
-(data packets' worth admitted), and for the queue law `load` (data packets' worth that waits),
-`size` (of the arriving packet), `capable` (whether it may be marked), `now` (ps), `avg_queue`
+(data packets' worth admitted), and for the queue law `load` (data packets' worth that waits,
+kept where `in_bytes` is set),
+`worth` (of the arriving packet), `capable` (whether it may be marked), `now` (ps), `avg_queue`
 (packets), `count` (packets since the last drop), `coin` (a fresh uniform number) and `tossed`
 (whether it was used). `in_bytes` says that the buffer is measured in `load`, not in packets;
 `bin_width` is that of the bins of arrivals (ps)."""
@@ -130,8 +133,8 @@ SLOT = np.dtype(
 """A packet by its place in the window: when it was last sent (ps), how often, whether it came
 before an earlier one, and whether the sender knows that."""
 
-PLACE = np.dtype([("begin", np.int64), ("size", np.float64)], align=True)
-"""A waiting packet: when it begins to be sent (ps), and its size (data packets)."""
+PLACE = np.dtype([("begin", np.int64)])
+"""A waiting packet: when it begins to be sent (ps)."""
 
 CHANGE = np.dtype(
     [(name, np.int64) for name in ("at", "link", "group", "delay")],
@@ -158,8 +161,8 @@ TIME = np.dtype([("at", np.int64)])
 BIN = np.dtype([("count", np.int64)])
 """Packets of data that arrived in a bin."""
 
-ENTRY = np.dtype([("flow", np.int64)])
-"""An entry of the schedule: the number of a flow."""
+ENTRY = np.dtype([("key", np.int64), ("flow", np.int64)])
+"""An entry of the schedule: when a flow's next event is (ps), and its number."""
 
 
 def picoseconds(seconds: float) -> int:

@@ -45,6 +45,8 @@ def push(sim: Any, f: int, i: int, time: int, word: int, low: int, high: int) ->
     stage.tail += 1
     if place == stage.head:
         stage.key = time
+    if stage.tail - stage.head >= sim.slot_count:
+        flow_of(sim, f).full = 1
 
 
 def make_way(sim: Any, f: int, i: int, time: int) -> int:

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.packet.memory import flow_of, heap_of
+from vegasfluid.packet.memory import heap_of
 
 __all__ = ["build", "sift_down"]
 
 
 def earlier(sim: Any, a: int, b: int) -> bool:
-    """Whether flow `a` comes before flow `b`; ties go to the lower number."""
-    first, second = flow_of(sim, a).key, flow_of(sim, b).key
-    return first < second or (first == second and a < b)
+    """Whether the entry at place `a` comes before that at `b`; ties go to the lower flow."""
+    first, second = heap_of(sim, a), heap_of(sim, b)
+    return first.key < second.key or (first.key == second.key and first.flow < second.flow)
 
 
 def sift_down(sim: Any, place: int) -> None:
     """Restore the order of the heap after the flow at `place` moved to a later time."""
-    f = heap_of(sim, place).flow
+    moved = heap_of(sim, place)
+    key, f = moved.key, moved.flow
     child = 2 * place + 1
     while child < sim.flow_count:
-        if child + 1 < sim.flow_count and earlier(
-            sim, heap_of(sim, child + 1).flow, heap_of(sim, child).flow
-        ):
+        if child + 1 < sim.flow_count and earlier(sim, child + 1, child):
             child += 1
-        if earlier(sim, f, heap_of(sim, child).flow):
+        least = heap_of(sim, child)
+        if key < least.key or (key == least.key and f < least.flow):
             break
-        heap_of(sim, place).flow = heap_of(sim, child).flow
+        hole = heap_of(sim, place)
+        hole.key = least.key
+        hole.flow = least.flow
         place = child
         child = 2 * place + 1
-    heap_of(sim, place).flow = f
+    hole = heap_of(sim, place)
+    hole.key = key
+    hole.flow = f
 
 
 def build(sim: Any) -> None:

@@ -29,7 +29,21 @@ def pipe(flow: Any) -> int:
 
 
 def note_report(sim: Any, f: int, low: int, high: int) -> None:
-    """Take in a block of packets that arrived out of order."""
+    """Take in a block of packets that arrived out of order; most of it was in the last report."""
+    flow = flow_of(sim, f)
+    if low <= flow.known_low and flow.known_high <= high:
+        note_arrivals(sim, f, low, flow.known_low)
+        note_arrivals(sim, f, flow.known_high, high)
+    else:
+        note_arrivals(sim, f, low, high)
+    flow.known_low = low
+    flow.known_high = high
+    flow.fack = max(flow.fack, high)
+    count_lost(sim, f, flow.fack - flow.reordering)
+
+
+def note_arrivals(sim: Any, f: int, low: int, high: int) -> None:
+    """Mark those of these packets that were not known to have arrived."""
     flow = flow_of(sim, f)
     for seq in range(max(low, flow.una), high):
         if not slot_of(sim, f, seq).sacked:
@@ -38,8 +52,6 @@ def note_report(sim: Any, f: int, low: int, high: int) -> None:
             if flow.rexmit <= seq < flow.edge:
                 flow.holes -= 1
             note_reordering(sim, f, seq)
-    flow.fack = max(flow.fack, high)
-    count_lost(sim, f, flow.fack - flow.reordering)
 
 
 def note_reordering(sim: Any, f: int, seq: int) -> None:

@@ -5,7 +5,7 @@ Plain scalar Python on the records, compiled by `compiler`, which binds the name
 
 Sources:
     RFC 5681 (windows), RFC 6298 (timer), RFC 3042 (limited transmit), RFC 3168 section 6.1.2 (one
-    answer to marks in a round trip).
+    answer to marks in a round trip, and no growth by an ACK that tells of one).
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ def transmit(sim: Any, f: int, seq: int, now: int) -> None:
         flow.retransmitted += 1
     else:
         flow.max_seq = seq + 1
+        if flow.max_seq - flow.una >= sim.slot_count - 1:
+            flow.full = 1
         if flow.timed_seq < 0:
             flow.timed_seq = seq
             flow.timed_at = now
@@ -245,7 +247,7 @@ def reach_sender(sim: Any, f: int, now: int, word: int, low: int, high: int) -> 
     if SELECTIVE and flow.recovery == SACK and high > upto:
         note_report(sim, f, low, high)
     if upto > flow.una:
-        acknowledge(sim, f, upto, now)
+        acknowledge(sim, f, upto, now, word & 1)
     elif flow.una < flow.max_seq:
         take_duplicate(sim, f, now)
     if MARKS and word & 1 and flow.una > flow.reduced_at:
@@ -253,7 +255,7 @@ def reach_sender(sim: Any, f: int, now: int, word: int, low: int, high: int) -> 
         flow.reduced_at = flow.max_seq
 
 
-def acknowledge(sim: Any, f: int, upto: int, now: int) -> None:
+def acknowledge(sim: Any, f: int, upto: int, now: int, echo: int) -> None:
     """Everything below `upto` has arrived: move on, let the law grow its window, send."""
     flow = flow_of(sim, f)
     first = flow.una
@@ -271,8 +273,11 @@ def acknowledge(sim: Any, f: int, upto: int, now: int) -> None:
         note_send_times(sim, f)
         forget_send_times(sim, f, first)
         note_least_rtt(flow, now)
+    window = flow.cwnd
     action = on_ack(flow.law, flow, now, upto - first)
-    if first == flow.opened:  # the first packet stands for the handshake: its ACK opens no window
+    if MARKS and echo:  # no growth (RFC 3168, section 6.1.2)
+        flow.cwnd = min(flow.cwnd, window)
+    if first == flow.opened:  # the first packet stands for the handshake
         flow.cwnd = flow.initial_window
     obey(sim, f, action, now)
     if OFFERED and flow.una == flow.offered:

@@ -128,7 +128,7 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
     records["app_at"] = NEVER if bulk else records["start"]
     records["held_at"] = NEVER
     records["min_rto"] = picoseconds(flows.min_rto)
-    records["cwnd"] = records["initial_window"] = flows.initial_window
+    records["cwnd"], records["initial_window"] = 1.0, flows.initial_window
     records["ssthresh"] = flows.initial_ssthresh
     records["quick_acks"] = flows.quick_acks
     records["max_window"] = int(flows.max_window)
@@ -187,8 +187,8 @@ def stage_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarra
             if number == NO_QUEUE:
                 continue
             stage, link = by_class[group, i], links[number % len(links)]
-            stage["link"], stage["size"] = number, 1.0 if i < len(there) else ratio
-            stage["service"] = picoseconds(stage["size"] / link.capacity)
+            stage["link"], stage["worth"] = number, 1.0 if i < len(there) else ratio
+            stage["service"] = picoseconds(stage["worth"] / link.capacity)
             stage["onward"] = picoseconds(link.delay)
             stage["jitter"] = picoseconds(link.jitter)
             stage["reorders"] = link.jitter_reorders

@@ -42,7 +42,7 @@ def on_application(flow: Any, now: int) -> int:
     begins = flow.left == 0
     if begins:
         flow.left = transfer_size(flow) if flow.gap > 0.0 else ENDLESS
-        flow.on_until = now + ps(pareto(flow, flow.on, flow.shape))
+        flow.on_until = now + ps(pareto(flow, flow.on, flow.tail_index))
     flow.offered += 1
     flow.left -= 1
     plan_next(flow, now)
@@ -55,8 +55,8 @@ def plan_next(flow: Any, now: int) -> None:
     if flow.left == 0:
         following = NEVER
     elif following > flow.on_until:
-        following = flow.on_until + ps(pareto(flow, flow.off, flow.shape))
-        flow.on_until = following + ps(pareto(flow, flow.on, flow.shape))
+        following = flow.on_until + ps(pareto(flow, flow.off, flow.tail_index))
+        flow.on_until = following + ps(pareto(flow, flow.on, flow.tail_index))
     flow.app_at = following
 
 
@@ -102,12 +102,12 @@ class OnOff(AbstractTraffic):
         return OfferRules(on_application, on_finished, {"on_until": -1, "left": 0})
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Mean times and the time between two packets, s, the shape, the size in packets."""
+        """Mean times and the time between two packets, s, the tail index, the transfer, packets."""
         return {
             "on": float(self.on),
             "off": float(self.off),
             "interval": 1 / self.rate,
-            "shape": float(self.shape),
+            "tail_index": float(self.shape),
             "gap": float(self.mean_gap or 0),
-            "size": (self.mean_size or 0) * BYTES / packet_bytes,
+            "transfer": (self.mean_size or 0) * BYTES / packet_bytes,
         }

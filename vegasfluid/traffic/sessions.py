@@ -34,7 +34,7 @@ LARGEST = 1e9
 
 def transfer_size(flow: Any) -> int:
     """The size of a transfer, packets."""
-    return int(min(pareto(flow, flow.size, flow.shape), LARGEST)) + 1
+    return int(min(pareto(flow, flow.transfer, flow.tail_index), LARGEST)) + 1
 
 
 def on_application(flow: Any, now: int) -> int:
@@ -92,10 +92,10 @@ class Sessions(AbstractTraffic):
         return OfferRules(on_application, on_finished, state)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """The mean gap, s, the mean size, packets, the shape and the switch."""
+        """The mean gap, s, the mean transfer, packets, the tail index (shape) and the switch."""
         return {
             "gap": float(self.mean_gap),
-            "size": self.mean_size * BYTES / packet_bytes,
-            "shape": float(self.shape),
+            "transfer": self.mean_size * BYTES / packet_bytes,
+            "tail_index": float(self.shape),
             "overlapping": int(self.overlapping),
         }

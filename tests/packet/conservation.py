@@ -1,0 +1,115 @@
+"""What must hold of any run: no packet is made or lost on the way, no queue outgrows its buffer,
+no link its rate, and no counter runs back. `tests/conftest.py` holds every run of the tests to it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from vegasfluid.packet.memory import Simulation
+
+__all__ = ["CHECKS", "Watch"]
+
+
+def lost(links: np.ndarray) -> np.ndarray:
+    return links["early"] + links["forced"] + links["full"]
+
+
+def packets_of_flows(sim: Simulation) -> None:
+    """Every packet is delivered, dropped, a duplicate or under way."""
+    of, moving = sim.flows, sim.stages["tail"] - sim.stages["head"]
+    for_data = np.arange(sim.stage_count) < of["turn"][:, None]
+    assert (moving >= 0).all()
+    assert (sim.stages["tail"][:, 0] == of["sent"]).all()
+    under_way = (moving * for_data).sum(axis=1)
+    again = of["sent"] - of["dropped"] - under_way - of["delivered"]
+    assert (again >= 0).all()
+    assert (again <= of["retransmitted"]).all()  # what comes again had been sent again
+
+
+def packets_of_links(sim: Simulation) -> None:
+    """Every packet that reaches a queue is admitted or dropped."""
+    for number, queue in enumerate(sim.links):
+        here = sim.stages["link"] == number
+        reached = sim.stages["head"][here].sum()
+        assert reached == queue["admitted"] + lost(queue)
+    assert sim.flows["dropped"].sum() + sim.flows["acks_dropped"].sum() == lost(sim.links).sum()
+
+
+def order(sim: Simulation) -> None:
+    """What was sent, received and acknowledged is in order."""
+    of = sim.flows
+    tcp = of[of["reliable"] == 1]
+    held = sim.slots["received"][of["reliable"] == 1].sum(axis=1)
+    assert (tcp["delivered"] == tcp["expected"] + held).all()
+    assert (tcp["sent"] == tcp["max_seq"] + tcp["retransmitted"]).all()
+    for low, high in (("opened", "una"), ("una", "expected"), ("expected", "max_seq")):
+        assert (tcp[low] <= tcp[high]).all(), (low, high)
+    assert (tcp["una"] <= tcp["next_seq"]).all()
+    assert (tcp["next_seq"] <= tcp["max_seq"]).all()
+    assert (tcp["max_seq"] <= tcp["offered"]).all()
+    udp = of[of["reliable"] == 0]
+    assert not udp["retransmitted"].any()
+    assert (udp["sent"] == udp["offered"]).all()
+
+
+def counters(sim: Simulation) -> None:
+    """Time and counters never run back."""
+    assert (np.diff(sim.times["at"]) > 0).all()
+    for field in ("sent", "delivered", "dropped", "retransmitted", "timeouts"):
+        assert (np.diff(sim.flow_samples[field], axis=0) >= 0).all(), field
+    for field in ("admitted", "early", "forced", "full", "marked", "waited", "work"):
+        assert (np.diff(sim.link_samples[field], axis=0) >= 0).all(), field
+    assert (sim.flow_samples["delivered"] <= sim.flow_samples["sent"]).all()
+    assert (sim.flow_samples["cwnd"] >= 1).all()
+    assert (sim.link_samples["marked"] <= sim.link_samples["admitted"]).all()
+
+
+def queues(sim: Simulation) -> None:
+    """Queues stay within their buffers, and links within their rates."""
+    passed = np.diff(sim.times["at"])[:, None] / sim.links["service"]
+    gone = np.diff(sim.link_samples["work"] - sim.link_samples["backlog"], axis=0)
+    rounding = np.diff(sim.link_samples["admitted"], axis=0) / sim.links["service"]  # 1 ps each
+    assert (gone >= -rounding - 1e-6).all()
+    assert (gone <= passed + rounding + 1e-6).all()
+    queue, backlog = sim.link_samples["queue"], sim.link_samples["backlog"]
+    assert (queue >= 0).all()
+    assert (backlog <= queue + 1).all()
+    by_packets = sim.links["in_bytes"] == 0
+    assert (queue <= sim.links["buffer"])[:, by_packets].all()
+    assert (backlog < sim.links["buffer"] + 2).all()  # one that fits in part, one served
+
+
+CHECKS: dict[str, Callable[[Simulation], None]] = {
+    check.__name__: check for check in (packets_of_flows, packets_of_links, order, counters, queues)
+}
+
+
+class Watch:
+    """Holds the runs that come out of `lay_out` to all checks, each when the next one begins."""
+
+    def __init__(self, lay_out: Callable[..., Simulation]) -> None:
+        self.lay_out = lay_out
+        self.latest: dict[int, Simulation] = {}
+        """By thread."""
+
+    def __call__(self, *given: Any) -> Simulation:
+        self.check(threading.get_ident())
+        self.latest[threading.get_ident()] = sim = self.lay_out(*given)
+        return sim
+
+    def check(self, thread: int) -> None:
+        """The last run of a thread, unless it was broken off."""
+        sim = self.latest.pop(thread, None)
+        if sim is not None and (sim.flows["noted"] == sim.sample_count).all():
+            for check in CHECKS.values():
+                check(sim)
+
+    def check_all(self) -> None:
+        """The last runs of all threads."""
+        for thread in list(self.latest):
+            self.check(thread)
