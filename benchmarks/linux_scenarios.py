@@ -23,6 +23,8 @@ INITIAL_WINDOW = 10.0
 """Packets (RFC 6928)."""
 DELAYED_ACK = 0.04
 """s (Linux's TCP_DELACK_MIN)."""
+FAST, ENDLESS = 1e4, 1_000_000
+"""How much faster a link is that shall only delay packets, and its buffer."""
 QUICK_ACKS = 16
 """Packets (Linux's TCP_MAX_QUICKACKS)."""
 
@@ -37,25 +39,25 @@ def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
     jitter = ms(scenario["jitter_ms"])  # to both sides: the earliest is the propagation
     sending = (PACKET_BYTES + ACK_BYTES) * 8 / (scenario["mbps"] * 1e6)
     rtt = ms(scenario["rtt_ms"]) - sending - 2 * jitter
-    link = Link(
-        mbps(scenario["mbps"], PACKET_BYTES),
-        scenario["queue"]["limit"],
-        delay=rtt / 4,
-        jitter=2 * jitter,
-        jitter_reorders=scenario["jitter_reorder"],
-    )
+    capacity = mbps(scenario["mbps"], PACKET_BYTES)
+    links = {"bottleneck": Link(capacity, scenario["queue"]["limit"], delay=rtt / 4)}
+    if jitter:  # the kernel delays packets before they come to the queue, and ACKs after it
+        reorders = scenario["jitter_reorder"]
+        before = Link(FAST * capacity, ENDLESS, jitter=2 * jitter, jitter_reorders=reorders)
+        links = {"before": before, **links}
     classes = {}
     for number, flow in enumerate(scenario["flows"]):
         classes[f"{flow['algo']}{number}"] = Flows(
             1,
             law_of(scenario, flow),
             base_rtt=rtt,
+            path=tuple(links),
             start=flow.get("start", 0.0) + (late if number else 0.0),
             initial_window=INITIAL_WINDOW,
             delayed_ack=DELAYED_ACK if scenario["delack"] else 0.0,
             quick_acks=QUICK_ACKS,
         )
-    return Network(link, classes, packet_bytes=PACKET_BYTES, ack_bytes=ACK_BYTES)
+    return Network(links, classes, packet_bytes=PACKET_BYTES, ack_bytes=ACK_BYTES)
 
 
 def law_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> AbstractWindowLaw:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import TypeAdapter
 
+from vegasfluid import simulate_packets
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
@@ -251,6 +252,39 @@ def test_the_networks_of_weigle_and_feng(number: int) -> None:
         assert flows.law == law
     propagation = network.flows["reno"].propagation([network.link])[0]
     assert propagation == pytest.approx({1: 0.024, 2: 0.007, 3: 0.007, 4: 0.1}[number])
+
+
+def test_network_2_with_data_both_ways() -> None:
+    network = load(ROOT / "models/weigle_feng_network2_two_way.toml").network
+    one_way = load(ROOT / "models/weigle_feng_network2.toml").network
+    assert network.link == one_way.link
+    for name, flows in one_way.flows.items():
+        assert network.flows[name] == flows
+        assert network.flows[f"{name}_back"] == replace(flows, direction="reverse")
+
+
+def test_the_networks_of_la_walrand_and_anantharam() -> None:
+    """Table 3 with figure 6, and section 3 with figure 1."""
+    persistent = load(ROOT / "models/la_walrand_anantharam_persistent.toml").network
+    flows = persistent.flows["vegas"]
+    assert persistent.link == Link(mbps(1.5, 1000), 90, delay=ms(5))
+    assert flows.base_rtt == tuple(ms(rtt) for rtt in (60, 54, 48, 64, 56, 42, 74, 44, 50, 52))
+    assert flows.start == (0, 2, 5, 7, 10, 15, 20, 22, 25, 40)
+    rerouting = load(ROOT / "models/la_walrand_anantharam_rerouting.toml").network
+    assert [(event.at, event.delay) for event in rerouting.events] == [
+        (15, ms(88)),
+        (36, ms(484)),
+        (60, ms(88)),
+    ]
+    for name, start in (("moved", 0), ("other", 2)):
+        assert rerouting.flows[name].base_rtt == ms(134)
+        assert rerouting.flows[name].start == start
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("models/*.toml")), ids=lambda path: path.stem)
+def test_every_model_runs(path: Path) -> None:
+    run = simulate_packets(load(path).network, until=3.0, samples=11)
+    assert float(run.delivered.isel(time=-1).min()) > 10  # the mean of each class
 
 
 def test_reading_a_model_imports_neither_jax_nor_numba() -> None:

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion.newreno import NewReno
+from vegasfluid.congestion import window_laws
+from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.congestion.vegas.law import DIALECTS
+from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dump, load, parse
 from vegasfluid.modelfile.edge import from_edge, to_edge
@@ -50,8 +53,26 @@ laws = st.one_of(
         byte_counting=st.booleans(),
         validates=st.booleans(),
     ),
-    st.just(NewReno()),
-    st.builds(Vegas, dialect=st.sampled_from(["brakmo", "ns2", "linux"])),
+    st.builds(Vegas, dialect=st.sampled_from(sorted(DIALECTS))),
+    st.sampled_from(sorted(window_laws())).map(lambda name: window_laws()[name]()),
+    st.builds(
+        Cubic,
+        C=positive,
+        beta=st.floats(0, 1, exclude_min=True, exclude_max=True),
+        fast_convergence=st.booleans(),
+        friendly=st.booleans(),
+        recovery=st.sampled_from(["reno", "newreno", "sack"]),
+    ),
+    st.builds(
+        lambda low, more, **others: VegasRerouting(low, low + more, **others),
+        positive,
+        non_negative,
+        learning=st.floats(1, 1e3),
+        group=st.floats(1, 1e3),
+        groups=st.integers(1, 10),
+        delta=st.floats(0, 1, exclude_min=True, exclude_max=True),
+        margin=positive,
+    ),
     st.builds(
         lambda low, more, **others: Vegas(low, low + more, **others),
         positive,
