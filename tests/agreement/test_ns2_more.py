@@ -18,6 +18,7 @@ from benchmarks.ns2_scenarios import network_of, reference_runs
 from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.network import Network
+from vegasfluid.packet.memory import Simulation
 from vegasfluid.packet.setup import prepare
 from vegasfluid.packet.simulate import execute, machine, record_packets
 
@@ -81,10 +82,15 @@ def test_figure_4_lies_inside_the_range_of_ns2s_seeds(way: str) -> None:
     assert inside >= 7
 
 
+def run_to(network: Network, times: list[float]) -> Simulation:
+    """A run that was looked at at the start and at some times."""
+    begin = prepare(network, 1)
+    return execute(network, begin, np.array([0.0, *times]), machine(begin))
+
+
 def counts_at(network: Network, times: list[float]) -> tuple[np.ndarray, np.ndarray]:
     """What each flow has delivered, and the queue, at some times."""
-    begin = prepare(network, 1)
-    sim = execute(network, begin, np.array([0.0, *times]), machine(begin))
+    sim = run_to(network, times)
     return sim.flow_samples["delivered"][1:], sim.link_samples["queue"][1:, 0]
 
 
@@ -135,8 +141,7 @@ def rerouted(seed: int, law: AbstractWindowLaw | None = None) -> tuple[np.ndarra
     if law:
         classes = {name: replace(of, law=law) for name, of in network.flows.items()}
         network = replace(network, flows=classes)
-    begin = prepare(network, 1)
-    sim = execute(network, begin, np.array([0.0, 34.0, 60.0, 70.0]), machine(begin))
+    sim = run_to(network, [34.0, 60.0, 70.0])
     return sim.flow_samples["delivered"][1:], sim.flow_samples["cwnd"][-1]
 
 

@@ -9,10 +9,9 @@ from vegasfluid.packet.memory import heap_of
 __all__ = ["build", "sift_down"]
 
 
-def earlier(sim: Any, a: int, b: int) -> bool:
-    """Whether the entry at place `a` comes before that at `b`; ties go to the lower flow."""
-    first, second = heap_of(sim, a), heap_of(sim, b)
-    return first.key < second.key or (first.key == second.key and first.flow < second.flow)
+def earlier(key: int, f: int, entry: Any) -> bool:
+    """Whether flow `f`, due at `key` (ps), comes before an entry; ties go to the lower flow."""
+    return key < entry.key or (key == entry.key and f < entry.flow)
 
 
 def sift_down(sim: Any, place: int) -> None:
@@ -21,10 +20,12 @@ def sift_down(sim: Any, place: int) -> None:
     key, f = moved.key, moved.flow
     child = 2 * place + 1
     while child < sim.flow_count:
-        if child + 1 < sim.flow_count and earlier(sim, child + 1, child):
-            child += 1
+        if child + 1 < sim.flow_count:
+            next_one = heap_of(sim, child + 1)
+            if earlier(next_one.key, next_one.flow, heap_of(sim, child)):
+                child += 1
         least = heap_of(sim, child)
-        if key < least.key or (key == least.key and f < least.flow):
+        if earlier(key, f, least):
             break
         hole = heap_of(sim, place)
         hole.key = least.key
