@@ -103,6 +103,7 @@ def ns2_cpu_seconds(row: NS2Row, *, two_way: bool) -> float:
     with tempfile.NamedTemporaryFile("w", suffix=".tcl") as file:
         file.write(script)
         file.flush()
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(["ns", file.name], check=True, capture_output=True)
-        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
