@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vegasfluid.dde import solve_fixed
 from vegasfluid.dde.fixed.history import Grid, History, empty_ring, hermite, record
+from vegasfluid.errors import InvalidInput
 
 jax.config.update("jax_enable_x64", True)
 
@@ -100,3 +102,46 @@ def test_rows_are_a_power_of_two_above_the_longest_lag(longest_lag, rows):
 def test_times_do_not_drift():
     grid = Grid(0.0, 0.1, 1.0, 0.0)
     assert float(grid.time(jnp.int32(10**7), 0.0, jnp.float64)) == pytest.approx(1e6, rel=1e-15)
+
+
+def test_the_slope_of_the_past_is_of_order_three() -> None:
+    """y1 = sin t, and y2 grows as y1 did 0.7 s ago: y2 = sin(t - 0.7)."""
+
+    def error(step: float) -> float:
+        def rhs(t, y, history, args):
+            return jnp.stack([jnp.cos(t), history.slope(t - 0.7)[0]])
+
+        found = solve_fixed(
+            rhs, jnp.zeros(2), save_at=np.linspace(0.0, 7.0, 3), step=step, longest_lag=0.7
+        )
+        return abs(float(found.ys[-1, 1]) - np.sin(7.0 - 0.7))
+
+    coarse, fine = error(0.07), error(0.035)
+    assert fine < coarse / 6
+    assert fine < 1e-5
+
+
+def test_only_leading_components_are_remembered_where_asked() -> None:
+    def rhs(t, y, history, args):
+        past = history(t - 1.0)
+        assert past.shape == ((1,) if args else (3,))
+        return jnp.concatenate([-past[:1], y[:1], y[1:2]])
+
+    times = np.linspace(0.0, 3.0, 4)
+    every, few = (
+        solve_fixed(
+            rhs, jnp.ones(3), few, save_at=times, step=0.1, longest_lag=1.0,
+            remember=1 if few else None,
+        ).ys
+        for few in (False, True)
+    )  # fmt: skip
+    np.testing.assert_array_equal(every, few)
+
+
+@pytest.mark.parametrize("count", [0, 4, -1])
+def test_more_than_there_is_cannot_be_remembered(count: int) -> None:
+    with pytest.raises(InvalidInput, match="remember must be from 1 to 3"):
+        solve_fixed(
+            lambda t, y, history, args: y, jnp.ones(3), save_at=[0.0, 1.0], step=0.1,
+            longest_lag=1.0, remember=count,
+        )  # fmt: skip

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-__all__ = ["Grid", "History", "Past", "empty_ring", "hermite", "record"]
+__all__ = ["Grid", "History", "Past", "empty_ring", "hermite", "hermite_slope", "record"]
 
 Past = Callable[[Float[Array, ""]], Float[Array, " n"]]
 """The state at one time before the start."""
@@ -103,8 +103,31 @@ def hermite(
     return y0 + rise + step * ((cube - 2 * square + u) * slope0 + (cube - square) * slope1)
 
 
+def hermite_slope(
+    before: Float[Array, "*lags two_n"],
+    after: Float[Array, "*lags two_n"],
+    part: Float[Array, "*lags"],
+    step: float,
+) -> Float[Array, "*lags n"]:
+    """The slope of that cubic; arguments as of `hermite`.
+
+    >>> before, after = jnp.array([0.0, 0.0]), jnp.array([8.0, 12.0])
+    >>> hermite_slope(before, after, jnp.array(0.5), 2.0).tolist()  # 3 t^2 at 1
+    [3.0]
+    """
+    y0, slope0 = jnp.split(before, 2, axis=-1)
+    y1, slope1 = jnp.split(after, 2, axis=-1)
+    u = part[..., None]
+    bow = 6 * u * (1 - u)
+    rise = bow * (y1 - y0) / step
+    return rise + (1 - u) * slope0 + u * slope1 - bow / 2 * (slope0 + slope1)
+
+
 class History:
     """The past state, as a right-hand side asks for it: `history(s)` is y at time s.
+
+    `history.slope(s)` is dy/dt there: what a counter counted at time s, as a rate. Where the
+    solver was told to remember only leading components of y, the history is of these.
 
     Call it in the right-hand side itself, not inside `jax.vmap`, `jax.jit`, `lax.cond` or
     `lax.scan` within it: each call leaves a mark by which the solver learns of lags out of
@@ -160,9 +183,24 @@ class History:
             The state, shape (n,); for an array of times, shape (..., n).
         """
         s = jnp.asarray(s, self._ring.dtype)
-        remembered = self._read(self._within(s))
+        remembered = self._read(self._within(s), hermite)
         before = (s < self._first)[..., None]
         return jnp.where(before, self._past(jnp.minimum(s, self._first)), remembered)
+
+    def slope(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+        """The slope of the state at past times; 0 before the start, whatever `past` is.
+
+        Of order 3, where the state itself is of order 4.
+
+        Args:
+            s: one time, or an array of times of any shape.
+
+        Returns:
+            dy/dt, shape (n,); for an array of times, shape (..., n).
+        """
+        s = jnp.asarray(s, self._ring.dtype)
+        remembered = self._read(self._within(s), hermite_slope)
+        return jnp.where((s < self._first)[..., None], 0.0, remembered)
 
     def _within(self, s: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
         """Steps from the last known grid point to `s` (negative), held within bounds."""
@@ -174,8 +212,10 @@ class History:
         self.too_long |= jnp.any(early)
         return jnp.where(late, 0.0, jnp.where(early, self._ahead - bound, offset))
 
-    def _read(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state `offset` steps from the last known grid point.
+    def _read(
+        self, offset: Float[Array, "*lags"], cubic: Callable[..., Array]
+    ) -> Float[Array, "*lags n"]:
+        """What `cubic` says of the interval `offset` steps from the last known grid point.
 
         A lag of whole steps falls on a grid point but for rounding, and a compiler that computes
         `offset` twice may round it twice in different ways. So the choice of the interval changes
@@ -186,7 +226,7 @@ class History:
         back = jnp.minimum(nearest, jnp.int32(-1))
         part = offset - back.astype(offset.dtype)
         number = self._last + back
-        return hermite(self._row(number), self._row(number + 1), part, self._grid.step)
+        return cubic(self._row(number), self._row(number + 1), part, self._grid.step)
 
     def _row(self, number: Int32[Array, "*lags"]) -> Float[Array, "*lags two_n"]:
         """State and slope at a grid point; the mask keeps any number inside the ring."""

@@ -40,6 +40,8 @@ class Problem(NamedTuple):
     project: Project
     past: Past
     grid: Grid
+    remember: int | None = None
+    """Leading components of y that the history keeps; None: all."""
 
 
 class _State(NamedTuple):
@@ -114,7 +116,8 @@ def rk4(
 def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
     """The state at the start, where the history is `past` and y0."""
     number = jnp.zeros((), jnp.int32)
-    ring = record(empty_ring(y0, problem.grid.rows), number, y0, jnp.zeros_like(y0))
+    kept = y0[: problem.remember]
+    ring = record(empty_ring(kept, problem.grid.rows), number, kept, jnp.zeros_like(kept))
     slope, history = _slope(problem, ring, number, 0.0, y0)
     return _State(number, y0, slope, ring, _noted(Fault.none(), [history], number))
 
@@ -122,7 +125,8 @@ def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
 def _advance(problem: Problem, state: _State) -> _State:
     """One step: write the ring, then read only what was written."""
     histories: list[History] = []
-    ring = record(state.ring, state.number, state.y, state.slope)
+    kept = slice(problem.remember)
+    ring = record(state.ring, state.number, state.y[kept], state.slope[kept])
 
     def slope(ahead: float, y: Float[Array, " n"]) -> Float[Array, " n"]:
         value, history = _slope(problem, ring, state.number, ahead, y, arriving=True)

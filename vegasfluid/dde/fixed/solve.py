@@ -30,6 +30,7 @@ def solve_fixed(
     longest_lag: float,
     project: Project | None = None,
     past: Past | None = None,
+    remember: int | None = None,
 ) -> Solution:
     """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0 with steps of one length.
 
@@ -52,6 +53,9 @@ def solve_fixed(
         project: applied to the state after each step, such as a clamp at zero.
         past: y at one time s < t0, shape () to shape (n,); None: y0. Is evaluated at
             t0 as well; if it does not meet y0 there, order 4 needs t0 plus each lag on the grid.
+        remember: number of leading components of y that are asked for in the past, 1 to n; the
+            history, and `past`, then are of these, shape (remember,). None: all of them. A wide
+            state with few delayed components is integrated the faster for it.
 
     Returns:
         The states at the save times, and how it ended. A lag beyond `longest_lag` is cut to it
@@ -71,7 +75,10 @@ def solve_fixed(
     state, times = _checked_state(y0), _checked_times(save_at)
     step, longest_lag = _positive("step", step), _positive("longest_lag", longest_lag)
     steps, grid = _grid(times, step, longest_lag, state)
-    problem = Problem(rhs, args, project or (lambda y: y), past or (lambda s: state), grid)
+    if remember is not None and not 1 <= remember <= state.size:
+        raise InvalidInput("dde.solve", "remember", f"from 1 to {state.size}", remember)
+    before = past or (lambda s: state[:remember])
+    problem = Problem(rhs, args, project or (lambda y: y), before, grid, remember)
     _check_functions(problem, state)
     ys, fault = integrate(problem, state, intervals=len(times) - 1, steps=steps)
     failed_at = grid.time(fault.step, 0.0, state.dtype)
@@ -127,5 +134,5 @@ def _checked_times(save_at: Float[ArrayLike, " m"]) -> np.ndarray:
 def _check_functions(problem: Problem, y0: Array) -> None:
     """Refuse a `past` or `project` that returns another shape than the state's."""
     some_time = jax.ShapeDtypeStruct((), y0.dtype)
-    check_shape("past", jax.eval_shape(problem.past, some_time), y0.shape)
+    check_shape("past", jax.eval_shape(problem.past, some_time), y0[: problem.remember].shape)
     check_shape("project", jax.eval_shape(problem.project, y0), y0.shape)
