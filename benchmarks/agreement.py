@@ -69,7 +69,7 @@ def measure(full: bool) -> Figures:
     fluid = {row.name: compare_fluid(row) for row in gentle}
     for name, difference in fluid.items():
         figures.add(f"fluid.{name}.ratio", difference)
-    figures.add("fluid.gentle.worst_ratio", worst(list(fluid.values())), at_most=0.15)
+    figures.add("fluid.gentle.worst_ratio", worst(list(fluid.values())), at_most=0.10)
     return figures
 
 

@@ -131,7 +131,7 @@ def test_check_json_of_a_refused_model_tells_everything_that_is_wrong(run, tmp_p
     assert all("count: must be at least 1, but is 0" in text for text in found["errors"])
 
 
-@pytest.mark.parametrize("engine", ["fluid", "packets"])
+@pytest.mark.parametrize("engine", ["fluid", "density", "packets"])
 def test_simulate_json_and_netcdf(run, small, tmp_path, engine):
     target = tmp_path / "run.nc"
     arguments = ("--engine", engine, "--seed", "3", "--out", str(target), "--json")
@@ -140,7 +140,7 @@ def test_simulate_json_and_netcdf(run, small, tmp_path, engine):
     assert (status, err) == (0, "")
     assert found["engine"] == engine
     assert found["seed"] == (3 if engine == "packets" else None)
-    assert found["warnings"] == []
+    assert ("bottleneck: 4 flows" in " ".join(found["warnings"])) == (engine != "packets")
     assert found["seconds"] > 0
     assert set(found["classes"]) == {"reno", "vegas"}
     assert set(found["links"]) == {"bottleneck"}
@@ -150,7 +150,7 @@ def test_simulate_json_and_netcdf(run, small, tmp_path, engine):
 
 
 ONLY_PACKETS = {
-    **dict.fromkeys(["ssthresh", "early", "forced", "full", "marked", "vegas_diff"], "packets"),
+    **dict.fromkeys(["ssthresh", "early", "forced", "full", "vegas_diff"], "packets"),
     **dict.fromkeys(["vegas_unchanged", "vegas_above_beta", "vegas_below_alpha"], "1"),
     "vegas_above_gamma": "1",
 }
@@ -163,7 +163,8 @@ def same_as_run(saved: xr.Dataset, path: str, engine: str) -> None:
     if engine == "packets":
         expected = vf.simulate_packets(model.network, 20.0, warmup=5.0, seed=3)
     else:
-        expected = vf.simulate_fluid(model.network, 20.0, warmup=5.0)
+        simulate = vf.simulate_fluid if engine == "fluid" else vf.simulate_density
+        expected = simulate(model.network, 20.0, warmup=5.0)
     xr.testing.assert_equal(saved, expected)
     assert saved.attrs == expected.attrs | {"model": path, "title": "Two against two"}
     units = {name: saved[name].attrs["units"] for name in saved.data_vars}
@@ -179,6 +180,7 @@ def same_as_run(saved: xr.Dataset, path: str, engine: str) -> None:
         "avg_queue": "packets",
         "admitted": "packets",
         "lost": "packets",
+        "marked": "packets",
         "waited": "packets s",
         "work": "packets",
         "backlog": "packets",
@@ -467,7 +469,7 @@ def test_recommend_needs_a_class_to_tune_and_another(run, tmp_path):
     refused(run("recommend", path), "tune must be given: one of reno, vegas")
 
 
-NOT_SERVED = {
+EVERYTHING = {
     "several links": TWO_LINKS,
     "against the stream": edited("count = 2", 'count = 2\ndirection = "reverse"'),
     "poisson": edited(
@@ -478,18 +480,37 @@ NOT_SERVED = {
 }
 
 
-@pytest.mark.parametrize("what", NOT_SERVED)
-def test_what_the_fluid_model_does_not_serve_yet_is_refused_by_it_alone(run, tmp_path, what):
-    path = written(tmp_path, NOT_SERVED[what])
-    status, out, err = run("check", path, "--json")
-    assert (status, err) == (0, "")
-    assert document(out)["ok"] is True
+@pytest.mark.parametrize("engine", ["fluid", "density", "packets"])
+@pytest.mark.parametrize("what", EVERYTHING)
+def test_every_engine_serves_what_a_model_file_can_say(run, tmp_path, what, engine):
+    path = written(tmp_path, EVERYTHING[what])
     assert run("check", path)[0] == 0
-    refused(run("simulate", path), "the fluid simulator does not serve", what)
-    refused(run("recommend", path), "simulator does not serve", what)
-    status, out, err = run("simulate", path, "--engine", "packets", "--json")
+    status, out, err = run("simulate", path, "--engine", engine, "--json")
     assert status == 0, err
     assert all(of["goodput_packets_per_s"] > 0 for of in document(out)["classes"].values())
+
+
+def test_two_engines_are_shown_and_drawn_beside_each_other(run, tmp_path):
+    path, picture = written(tmp_path, SMALL), tmp_path / "both.svg"
+    status, out, err = run(
+        "simulate", path, "--engine", "density", "--against", "packets", "--plot", picture, "--json"
+    )
+    assert status == 0, err
+    both = document(out)
+    assert (both["engine"], both["against"]["engine"]) == ("density", "packets")
+    assert both["links"].keys() == both["against"]["links"].keys()
+    assert picture.stat().st_size > 10_000
+    status, out, err = run("simulate", path, "--against", "fluid")
+    assert status == 0, err
+    assert out.count("Fluid model") == 2
+
+
+def test_a_fluid_says_where_it_does_not_hold(run, tmp_path):
+    path = written(tmp_path, SMALL)
+    _, out, _ = run("simulate", path, "--json")
+    assert any(" flows; below 10" in line for line in document(out)["warnings"])
+    _, out, _ = run("simulate", path, "--engine", "packets", "--json")
+    assert not any("below 10" in line for line in document(out)["warnings"])
 
 
 # How commands end otherwise

@@ -28,12 +28,16 @@ def labels(axes) -> list[str]:
 
 def test_one_run():
     figure = plot.trajectory(made("packets"))
-    windows, queue, rate = figure.axes
+    windows, queue, drops, rate = figure.axes
     assert figure.get_suptitle() == "A $title$: packet simulator"
     assert labels(windows) == labels(rate) == ["one", "other"]
     assert labels(queue) == ["bottleneck", "average"]
     np.testing.assert_allclose(windows.lines[1].get_ydata(), 2 * TIMES**2)
     np.testing.assert_allclose(queue.lines[0].get_ydata(), TIMES)
+    assert labels(drops) == ["bottleneck"]
+    lost = np.diff(drops.patches[0].get_data().edges)  # of three packets, two are lost or marked
+    np.testing.assert_allclose(drops.patches[0].get_data().values, 1.0)
+    assert lost.sum() == 10.0
     middles = (TIMES[1:] + TIMES[:-1]) / 2  # where the slope of t^2 is 2 t, differences included
     np.testing.assert_allclose(rate.lines[0].get_xdata(), middles)
     np.testing.assert_allclose(rate.lines[0].get_ydata(), 2 * middles)
@@ -41,7 +45,8 @@ def test_one_run():
 
 def test_two_runs_are_told_apart():
     figure = plot.compare(made("fluid"), made("packets", 3.0))
-    windows, queue, _ = figure.axes
+    windows, queue, drops, _ = figure.axes
+    assert labels(drops) == ["bottleneck (fluid)", "bottleneck (packets)"]
     assert figure.get_suptitle() == "A $title$: fluid model and packet simulator"
     assert labels(windows) == ["one (fluid)", "other (fluid)", "one (packets)", "other (packets)"]
     assert labels(queue)[2:] == ["bottleneck (packets)", "average (packets)"]

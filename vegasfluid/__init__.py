@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from vegasfluid.congestion.unresponsive import Unresponsive
     from vegasfluid.congestion.vegas import Vegas
     from vegasfluid.congestion.vegas_rerouting import VegasRerouting
-    from vegasfluid.errors import InvalidInput, NotServed, SolveFailed, VegasfluidError
-    from vegasfluid.fluid import simulate_fluid
+    from vegasfluid.errors import InvalidInput, SolveFailed, VegasfluidError
+    from vegasfluid.fluid import Closure, simulate_density, simulate_fluid
     from vegasfluid.model import Model
     from vegasfluid.network import Event, Flows, Link, Network, Spread
     from vegasfluid.packet import simulate_packets, simulate_seeds
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Bulk": "traffic.bulk",
     "Cbr": "traffic.cbr",
+    "Closure": "fluid",
     "Cubic": "congestion.cubic",
     "DropTail": "aqm.droptail",
     "Event": "network",
@@ -46,7 +47,6 @@ _HOMES = {
     "Model": "model",
     "Network": "network",
     "NewReno": "congestion.newreno",
-    "NotServed": "errors",
     "OnOff": "traffic.on_off",
     "Poisson": "traffic.poisson",
     "Red": "aqm.red",
@@ -62,6 +62,7 @@ _HOMES = {
     "mbps": "quantities",
     "ms": "quantities",
     "recommend": "tuning",
+    "simulate_density": "fluid",
     "simulate_fluid": "fluid",
     "simulate_packets": "packet",
     "simulate_seeds": "packet",
@@ -71,6 +72,7 @@ _MODULES = ("metrics", "modelfile", "plot")
 __all__ = [
     "Bulk",
     "Cbr",
+    "Closure",
     "Cubic",
     "DropTail",
     "Event",
@@ -81,7 +83,6 @@ __all__ = [
     "Model",
     "Network",
     "NewReno",
-    "NotServed",
     "OnOff",
     "Poisson",
     "Red",
@@ -100,6 +101,7 @@ __all__ = [
     "ms",
     "plot",
     "recommend",
+    "simulate_density",
     "simulate_fluid",
     "simulate_packets",
     "simulate_seeds",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["InvalidInput", "NotServed", "SolveFailed", "VegasfluidError"]
+__all__ = ["InvalidInput", "SolveFailed", "VegasfluidError"]
 
 
 class VegasfluidError(Exception):
@@ -22,14 +22,6 @@ class InvalidInput(VegasfluidError, ValueError):
     def __init__(self, whose: str, name: str, allowed: str, given: object) -> None:
         self.whose, self.name, self.allowed, self.given = whose, name, allowed, given
         super().__init__(f"{whose}: {name} must be {allowed}, but is {given!r}.")
-
-
-class NotServed(VegasfluidError):
-    """A model that is well formed, but holds something that this simulator does not serve yet."""
-
-    def __init__(self, engine: str, what: str) -> None:
-        self.engine, self.what = engine, what
-        super().__init__(f"the {engine} simulator does not serve {what} yet.")
 
 
 class SolveFailed(VegasfluidError):

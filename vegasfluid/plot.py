@@ -22,10 +22,13 @@ __all__ = ["compare", "trajectory"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9")
 LINES = ("-", "--", ":", "-.")
-SIZE = (9.0, 7.0)
+SIZE = (9.0, 9.0)
+INTERVALS = 60
+"""In so many parts of a run drops are counted: single ones are no probability."""
 TITLES = (
     "window of a flow, packets",
     "queue, packets",
+    "drop probability",
     "goodput of a flow, packets/s",
 )
 
@@ -47,15 +50,14 @@ def compare(*runs: xr.Dataset) -> Figure:
         runs: trajectories, such as the fluid's and the packets'; at least one.
     """
     figure = Figure(figsize=SIZE, layout="constrained")
-    windows, queue, rate = figure.subplots(3, 1, sharex=True)
+    panels = figure.subplots(4, 1, sharex=True)
     for run, line in zip(runs, cycle(LINES)):
         suffix = f" ({run.attrs.get('engine', 'run')})" if len(runs) > 1 else ""
-        draw_windows(windows, run, line, suffix)
-        draw_queue(queue, run, line, suffix)
-        draw_goodput(rate, run, line, suffix)
-    for axes, title in zip((windows, queue, rate), TITLES, strict=True):
+        for draw, axes in zip(DRAWN, panels, strict=True):
+            draw(axes, run, line, suffix)
+    for axes, title in zip(panels, TITLES, strict=True):
         finish(axes, title, runs)
-    rate.set_xlabel("time, s")
+    panels[-1].set_xlabel("time, s")
     figure.suptitle(title_of(runs))
     return figure
 
@@ -101,6 +103,21 @@ def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
             axes.plot(run["time"], average, line, label=label, **style(2 * i + 3, 0.8))
 
 
+def draw_drops(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
+    """The share of the packets of each link that was dropped or marked, counted in intervals."""
+    step = max(1, (run.sizes["time"] - 1) // INTERVALS)
+    at = run.isel(time=slice(None, None, step))
+    lost = at["lost"] + at.get("marked", 0)
+    gained, came = np.diff(lost, axis=0), np.diff(at["lost"] + at["admitted"], axis=0)
+    times = at["time"].values
+    share = gained / np.maximum(came, 1.0)
+    for i, link in enumerate(run["link"].values):
+        label = f"{link}{suffix}"
+        axes.stairs(
+            share[:, i], times, baseline=None, linestyle=line, label=label, **style(2 * i + 2)
+        )
+
+
 def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
     """Packets delivered a second by a flow of each class, between samples."""
     times = run["time"].values
@@ -113,3 +130,6 @@ def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 def style(number: int, width: float = 1.2) -> dict[str, Any]:
     """Colour and width of a line."""
     return {"color": COLOURS[number % len(COLOURS)], "linewidth": width}
+
+
+DRAWN = (draw_windows, draw_queue, draw_drops, draw_goodput)

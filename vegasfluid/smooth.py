@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["clip", "exp", "log1p", "maximum", "minimum", "positive_part", "step"]
+__all__ = ["clip", "cube_root", "exp", "log1p", "maximum", "minimum", "positive_part", "step"]
 
 Real = Any
 """A float, a NumPy or JAX array of any shape, or a SymPy expression."""
@@ -67,6 +67,13 @@ def log1p(value: Real) -> Real:
     if _is_symbolic(value):
         return sys.modules["sympy"].log(1 + value)
     return _arrays(value).log1p(value)
+
+
+def cube_root(value: Real) -> Real:
+    """The cube root of a value above zero."""
+    if _is_symbolic(value):
+        return sys.modules["sympy"].cbrt(value)
+    return _arrays(value).cbrt(value)
 
 
 def step(excess: Real, width: Real) -> Real:

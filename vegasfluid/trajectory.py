@@ -32,7 +32,11 @@ __all__ = [
     "package_version",
 ]
 
-ENGINES = {"fluid": "fluid model", "packets": "packet simulator"}
+ENGINES = {
+    "fluid": "fluid model",
+    "density": "density model",
+    "packets": "packet simulator",
+}
 """What the attribute `engine` stands for."""
 
 

@@ -15,7 +15,8 @@ import pytest
 import xarray as xr
 from scipy.optimize import brentq
 
-from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_fluid
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics
+from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
 
 ACK_SHARE = 40 / 1500
 
@@ -65,7 +66,7 @@ def test_reno_over_red(count, min_thresh):
 
     queue = brentq(excess, min_thresh, 2000.0)
     network = Network(setting.link(min_thresh), {"reno": setting.flows(count, Reno())})
-    run = simulate_fluid(network, until=300.0)
+    run = simulate_fluid(network, until=300.0, closure=MISRA_GONG_TOWSLEY)
     at_rest(run)
     assert float(run["queue"][-1, 0]) == pytest.approx(queue, rel=0.01)
     assert float(run["cwnd"][-1, 0]) == pytest.approx((setting.pipe + queue) / count, rel=0.01)
@@ -78,13 +79,13 @@ def test_reno_over_red(count, min_thresh):
 def test_shares_of_reno_and_vegas(ratio):
     """Section 5e: alpha = r q / (N_r + r N_v) gives a Vegas flow r times a Reno flow's goodput.
 
-    Vegas loses a quarter at a loss (ns-2's dialect), so at this ratio it must grow in a share
-    r^2 / 2 of its round trips to make good for losses: the smooth comparison stands at that value
-    (section 5c). The threshold of RED is placed so that alpha is 20.
+    Vegas loses a quarter at a loss (ns-2's dialect), so at this ratio a share g = r^2 / 2 of its
+    flows must grow to make good for losses: with 1 - exp(-s) = g the mean backlog is s eighths of
+    itself below alpha. The threshold of RED is placed so that alpha is 20.
     """
     setting, alpha, law = Setting(), 20.0, Vegas(20, 22, dialect="ns2")
-    rise = brentq(lambda u: 3 * u**2 - 2 * u**3 - ratio**2 / 2, 0, 1)
-    backlog = alpha - rise * law.softness
+    alpha_rests = alpha + law.spoken.rise
+    backlog = alpha_rests / (1 - math.log1p(-(ratio**2) / 2) / 8)
     flows = 5 + ratio * 5
     queue = backlog * flows / ratio
     window = (setting.pipe + queue) / flows
@@ -93,7 +94,7 @@ def test_shares_of_reno_and_vegas(ratio):
         setting.link(min_thresh),
         {"reno": setting.flows(5, Reno()), "vegas": setting.flows(5, law)},
     )
-    run = simulate_fluid(network, until=300.0)
+    run = simulate_fluid(network, until=300.0, closure=MISRA_GONG_TOWSLEY)
     at_rest(run)
     assert metrics.ratio(run, "vegas", warmup=290) == pytest.approx(ratio, rel=0.01)
     assert float(run["queue"][-1, 0]) == pytest.approx(queue, rel=0.01)
@@ -111,12 +112,12 @@ def test_stability_of_reno_over_red(part, stable):
     is placed below the queue at rest by so much. The average follows the queue at once.
     """
     count, window, critical = 20, 50.0, 1.184
-    drop_prob = -math.log1p(-2 / window) / window  # one halving a window at most: (1 - e^-pW) W = 2
+    drop_prob = 2 / window**2
     below = count / (part * critical)
     setting = Setting(slope=curve_for(drop_prob) / below)
     queue = count * window - setting.pipe
     network = Network(setting.link(queue - below), {"reno": setting.flows(count, Reno())})
-    run = simulate_fluid(network, until=300.0)
+    run = simulate_fluid(network, until=300.0, closure=MISRA_GONG_TOWSLEY)
     early, late = swing(run, 60, 100), swing(run, 260, 300)
     if stable:
         assert late < 1e-3 * queue

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from tests.laws.sender import FAR, RTT, Clock
 from vegasfluid.aqm.droptail import DropTail, overflow_prob
-from vegasfluid.aqm.law import ADMIT, QueueState
+from vegasfluid.aqm.law import ADMIT, Average, QueueState
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, Window
+from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
@@ -35,8 +35,13 @@ from vegasfluid.traffic.bulk import Bulk
 DIALECTS = ("brakmo", "ns2", "ns3", "linux")
 
 
-def feedback(rtt: float, base_rtt: float, ack_rate: float = 0.0, loss_rate: float = 0.0) -> Any:
-    return Feedback(rtt * 1e-12, base_rtt * 1e-12, ack_rate, loss_rate, FAR)
+def feedback(rtt: float, ack_rate: float = 0.0, loss_rate: float = 0.0) -> Any:
+    return Feedback(rtt * 1e-12, ack_rate, loss_rate, FAR)
+
+
+def flow(law: AbstractWindowLaw, cwnd: Any, base_rtt: float, slow_start: float = 0.0) -> Any:
+    """The state of a flow whose base RTT is so many ps."""
+    return law.begin(cwnd, base_rtt * 1e-12)._replace(slow_start=slow_start)
 
 
 def steady_change(law: AbstractWindowLaw, window: float, lag: float) -> tuple[float, float]:
@@ -45,8 +50,9 @@ def steady_change(law: AbstractWindowLaw, window: float, lag: float) -> tuple[fl
     before = clock.run_until(3 * RTT)
     after = clock.run_until((3 + rounds) * RTT)
     middle = (before + after) / 2
-    seen = feedback(RTT, RTT / lag, ack_rate=middle / (RTT * 1e-12))
-    return (after - before) / rounds, float(law.drift(Window(middle, 0.0), seen).cwnd) * RTT * 1e-12
+    seen = feedback(RTT, ack_rate=middle / (RTT * 1e-12))
+    growth = float(law.growth(flow(law, middle, RTT / lag), seen).cwnd)
+    return (after - before) / rounds, growth * RTT * 1e-12
 
 
 @pytest.mark.parametrize("law", [Reno(), NewReno()], ids=lambda law: law.name)
@@ -108,7 +114,7 @@ def test_one_loss_takes_the_share_of_the_window_that_the_drift_says(
         clock.take_ack()
     assert clock.flow.in_recovery == 0
     assert clock.flow.cwnd == after  # nothing is gained while the loss is repaired
-    drift = law.drift(Window(before, 0.0), feedback(RTT, RTT / 1.5, loss_rate=1.0))
+    drift = law.drift(flow(law, before, RTT / 1.5), feedback(RTT, loss_rate=1.0))
     assert -float(drift.cwnd) / before == pytest.approx(cut, abs=0.005)
     assert after - before == pytest.approx(float(drift.cwnd), rel=1e-9)
 
@@ -119,7 +125,8 @@ def test_one_loss_takes_the_share_of_the_window_that_the_drift_says(
 def test_vegas_in_congestion_avoidance_moves_by_its_drift(
     dialect: str, window: float, lag: float, place: int
 ) -> None:
-    backlog = Vegas(dialect=dialect).backlog(Window(window, 0.0), feedback(RTT, RTT / lag))
+    plain = Vegas(dialect=dialect)
+    backlog = plain.backlog(flow(plain, window, RTT / lag), feedback(RTT))
     span = math.ceil(6 * lag)  # more than the estimate moves while we look
     alpha, beta = {
         -1: (math.ceil(backlog) + span, math.ceil(backlog) + span + 2),
@@ -148,8 +155,8 @@ def test_slow_start_doubles_at_the_pace_of_the_drift(
 ) -> None:
     clock = Clock(law, window, RTT / 1.5, ssthresh=FAR)
     after = clock.run_until((1 + rounds) * RTT)
-    seen = feedback(RTT, RTT / 1.5, ack_rate=window / (RTT * 1e-12))
-    drift = law.drift(Window(float(window), 1.0), seen)
+    seen = feedback(RTT, ack_rate=window / (RTT * 1e-12))
+    drift = law.drift(flow(law, float(window), RTT / 1.5, slow_start=1.0), seen)
     assert after == 2 * window  # Brakmo and Peterson: every other round trip
     assert float(drift.cwnd) * RTT * 1e-12 * rounds == pytest.approx(window)
     assert float(drift.slow_start) == 0.0
@@ -175,7 +182,7 @@ def test_one_loss_takes_the_share_that_the_drift_says(
     while clock.flow.una <= lost:
         clock.take_ack()
     after = float(clock.flow.cwnd)
-    drift = law.drift(Window(before, 0.0), feedback(RTT, RTT / 1.5, loss_rate=1.0))
+    drift = law.drift(flow(law, before, RTT / 1.5), feedback(RTT, loss_rate=1.0))
     assert float(drift.cwnd) == pytest.approx(-cut * before)
     grown = 1.0 if isinstance(law, Reno) else 0.0  # Reno grows until the loss is seen
     assert after - before == pytest.approx(-cut * (before + grown), abs=1.0 + 2 / window)
@@ -189,7 +196,7 @@ def test_the_end_of_slow_start_gives_up_the_share_that_the_drift_says(dialect: s
         before = float(clock.flow.cwnd)
         clock.take_ack()
     after = float(clock.flow.cwnd)
-    drift = law.drift(Window(window, 1.0), feedback(RTT, RTT / 1.5))
+    drift = law.drift(flow(law, window, RTT / 1.5, slow_start=1.0), feedback(RTT))
     leaving = -float(drift.slow_start)
     assert leaving > 0
     assert -float(drift.cwnd) / leaving == pytest.approx((before - after) / before * window)
@@ -197,10 +204,10 @@ def test_the_end_of_slow_start_gives_up_the_share_that_the_drift_says(dialect: s
 
 def fluid_rest(law: Vegas, lag: float, windows: np.ndarray) -> float:
     """The backlog at the first of `windows` at which the drift stands still."""
-    seen = feedback(RTT, RTT / lag, ack_rate=1.0)
-    still = law.drift(Window(windows, 0.0), seen).cwnd == 0
+    seen = feedback(RTT, ack_rate=1.0)
+    still = law.growth(flow(law, windows, RTT / lag), seen).cwnd == 0
     assert still.any()
-    return float(law.backlog(Window(windows[np.argmax(still)], 0.0), seen))
+    return float(law.backlog(flow(law, windows[np.argmax(still)], RTT / lag), seen))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +225,7 @@ def test_vegas_comes_to_rest_where_the_drift_does(dialect: str, lag: float, dire
         assert clock.run_until(14 * RTT) == rest
         if dialect in ("ns2", "ns3"):  # they count whole packets
             rest = float(int(rest))
-        backlog = float(law.backlog(Window(rest, 0.0), feedback(RTT, RTT / lag)))
+        backlog = float(law.backlog(flow(law, rest, RTT / lag), feedback(RTT)))
         windows = np.linspace(start, rest + 2 * direction, 4001)
         beyond.append(backlog - fluid_rest(law, lag, windows))
     assert np.mean(beyond) == pytest.approx(0.0, abs=0.1)
@@ -245,7 +252,7 @@ def dropped_share(law: Red, average: float, drops: int, seed: int) -> float:
 
 
 def state(average: float) -> QueueState:
-    return QueueState(average, average, 1000.0, 1000.0, 1e6)
+    return QueueState(average, Average(average), 1000.0, 1000.0, 1e6)
 
 
 DROPS = 2500
@@ -296,7 +303,7 @@ def test_reds_average_relaxes_at_the_rate_that_averaging_says(
     queue = red_queue(law, 100.0)
     for _ in range(packets):
         law.rule.drops(queue, waiting, 0.0)
-    rate = law.averaging(QueueState(1.0, 0.0, capacity, capacity, 1e6))
+    rate = law.averaging(QueueState(1.0, Average(0.0), capacity, capacity, 1e6)).avg_queue
     expected = waiting + (100.0 - waiting) * math.exp(-float(rate) * packets / capacity)
     assert queue.avg_queue == pytest.approx(expected, rel=1e-9)
 
@@ -305,7 +312,7 @@ def test_reds_average_decays_while_the_link_is_idle_as_averaging_says() -> None:
     law = Red(1000, 2000, weight=0.01)
     queue = red_queue(law, 100.0)
     law.rule.drops(queue, 0, 50.0)  # the link could have sent 50 packets, and one arrives
-    rate = float(law.averaging(QueueState(0.0, 100.0, 1.0, 1.0, 1e6))) / 100.0
+    rate = float(law.averaging(QueueState(0.0, Average(100.0), 1.0, 1.0, 1e6)).avg_queue) / 100.0
     assert queue.avg_queue == pytest.approx(100.0 * math.exp(rate * 51))
 
 
@@ -328,7 +335,7 @@ def test_a_full_buffer_loses_what_overflow_prob_says(load: float) -> None:
     for packet in range(packets):
         take(20 + round(packet * service / load))
     share = (link.full - before) / packets
-    fluid = overflow_prob(QueueState(10.0, 0.0, load * 1000.0, 1000.0, 10.0))
+    fluid = overflow_prob(QueueState(10.0, Average(0.0), load * 1000.0, 1000.0, 10.0))
     assert share == pytest.approx(float(fluid), abs=11 / packets)  # the packets that wait
 
 
@@ -338,7 +345,7 @@ def test_drop_tail_drops_nothing_before_the_buffer_is_full() -> None:
     assert taken == [True] * 11 + [False] * 2  # one in transmission, ten wait
     assert link.early == 0
     assert float(DropTail().drop_prob(state(9.0))) == 0.0
-    assert float(DropTail().averaging(state(9.0))) == 0.0
+    assert float(DropTail().averaging(state(9.0)).avg_queue) == 0.0
 
 
 def test_the_queue_of_an_md1_system_waits_as_pollaczek_and_khinchine_say() -> None:

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from vegasfluid.congestion.cubic import Cubic
-from vegasfluid.congestion.law import RETRANSMIT, Feedback, Window
+from vegasfluid.congestion.law import RETRANSMIT
 from vegasfluid.congestion.recovery import SACK
-from vegasfluid.errors import NotServed
 
 MS = 10**9  # ps
 FIELDS = ["una", "recover", "max_seq", "duplicates", "inflation", "in_recovery", "edge"]
@@ -249,9 +248,3 @@ def test_delayed_acks_change_nothing() -> None:
             steady.rules.on_ack(steady.flow, round(steady.now), count)
         windows.append(steady.flow.cwnd)
     assert windows[1] == pytest.approx(windows[0], rel=1e-3)
-
-
-def test_the_fluid_has_no_cubic() -> None:
-    assert not Cubic.has_drift
-    with pytest.raises(NotServed, match="the fluid simulator does not serve the law cubic yet"):
-        Cubic().drift(Window(1.0, 0.0), Feedback(1.0, 1.0, 1.0, 0.0, 1.0))

@@ -7,10 +7,9 @@ import math
 import pytest
 
 from tests.laws.sender import RTT, Clock
-from vegasfluid.congestion.law import Feedback, Window
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
-from vegasfluid.errors import InvalidInput, NotServed
+from vegasfluid.errors import InvalidInput
 
 K, N, L = 100, 20, 4
 RESTING = {"alpha": 1, "beta": 500, "gamma": 1}
@@ -123,6 +122,3 @@ def test_what_makes_no_sense_is_refused() -> None:
         VegasRerouting(alpha=4)
     with pytest.raises(InvalidInput, match="delta must be below 1"):
         VegasRerouting(delta=1.0)
-    assert not VegasRerouting.has_drift
-    with pytest.raises(NotServed, match="the law vegas_rerouting"):
-        VegasRerouting().drift(Window(1.0, 0.0), Feedback(1.0, 1.0, 1.0, 0.0, 1.0))

@@ -6,19 +6,23 @@ import pytest
 import sympy as sp
 
 from vegasfluid.aqm.droptail import overflow_prob
-from vegasfluid.aqm.law import QueueState
+from vegasfluid.aqm.law import Average, QueueState
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.law import Feedback, Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
-from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.congestion.vegas import Vegas, VegasWindow
 
 cwnd, rtt, base, rate, loss, prob = sp.symbols("W R T x l p", positive=True)
 
 
 def seen(ack_rate: sp.Expr = rate, loss_rate: sp.Expr = loss) -> Feedback:
-    return Feedback(rtt, base, ack_rate, loss_rate, sp.Integer(10) ** 5)
+    return Feedback(rtt, ack_rate, loss_rate, sp.Integer(10) ** 5)
+
+
+def vegas(window: sp.Expr, base_rtt: sp.Expr = base) -> VegasWindow:
+    return VegasWindow(window, sp.Integer(0), base_rtt, sp.Integer(0))
 
 
 def in_avoidance(drift: sp.Expr) -> sp.Expr:
@@ -79,7 +83,7 @@ def test_highspeeds_drift_is_that_of_the_rfc() -> None:
 )
 def test_vegas_estimates_its_own_packets_in_the_queue(dialect: str, divisor: sp.Expr) -> None:
     """Brakmo and Peterson: (W/T - W/R) T; the kernel divides by the base RTT instead."""
-    backlog = Vegas(dialect=dialect).backlog(Window(cwnd, sp.Integer(0)), seen())
+    backlog = Vegas(dialect=dialect).backlog(vegas(cwnd), seen())
     assert sp.simplify(backlog - cwnd * (rtt - base) / divisor) == 0
     brakmo = (cwnd / base - cwnd / rtt) * base
     assert sp.simplify(backlog - brakmo * rtt / divisor) == 0
@@ -87,8 +91,8 @@ def test_vegas_estimates_its_own_packets_in_the_queue(dialect: str, divisor: sp.
 
 def test_the_kernels_alpha_is_the_textbooks_times_rtt_over_base() -> None:
     """Theory sheet, section 5g: alpha_linux = alpha R / T."""
-    state = Window(cwnd, sp.Integer(0))
-    kernel, textbook = (Vegas(dialect=name).backlog(state, seen()) for name in ("linux", "brakmo"))
+    dialects = (Vegas(dialect=name) for name in ("linux", "brakmo"))
+    kernel, textbook = (law.backlog(vegas(cwnd), seen()) for law in dialects)
     assert sp.simplify(kernel / textbook - rtt / base) == 0
 
 
@@ -98,10 +102,10 @@ def test_the_kernels_alpha_is_the_textbooks_times_rtt_over_base() -> None:
     [(2, 1), (4, 0), (5, 0), (20, -1)],
 )
 def test_vegas_moves_by_one_packet_a_round_trip(window: int, step: int) -> None:
-    state, quiet = Window(sp.Integer(window), sp.Integer(0)), sp.Integer(0)
-    feedback = Feedback(rtt, rtt / 2, window / rtt, quiet, sp.Integer(10) ** 5)
+    state, quiet = vegas(sp.Integer(window), rtt / 2), sp.Integer(0)
+    feedback = Feedback(rtt, window / rtt, quiet, sp.Integer(10) ** 5)
     law = Vegas(alpha=sp.Integer(1), beta=sp.Integer(3), softness=sp.Rational(1, 4))
-    assert sp.simplify(law.drift(state, feedback).cwnd - sp.Integer(step) / rtt) == 0
+    assert sp.simplify(law.growth(state, feedback).cwnd - sp.Integer(step) / rtt) == 0
 
 
 v, low, high, top = sp.symbols("v min max P", positive=True)
@@ -133,17 +137,17 @@ def branch(expression: sp.Expr, average: sp.Rational) -> sp.Expr:
 )
 def test_reds_curve(gentle: bool, average: int, expected: str) -> None:
     """Theory sheet, section 2."""
-    found = branch(sp.nsimplify(red(gentle).curve(v)), sp.Integer(average))
+    found = branch(sp.nsimplify(red(gentle).curve(Average(v))), sp.Integer(average))
     assert sp.simplify(found - sp.Rational(expected)) == 0
 
 
 @pytest.mark.parametrize(("wait", "spacing"), [(True, sp.Rational(2, 3)), (False, sp.Integer(2))])
 def test_reds_spacing_for_rare_drops(wait: bool, spacing: sp.Rational) -> None:
     """Theory sheet, section 2: p is k p_b for small p_b, k = 2/3 with `wait` and 2 without."""
-    queue = QueueState(v, v, sp.Integer(1), sp.Integer(1), sp.Integer(1))
+    queue = QueueState(v, Average(v), sp.Integer(1), sp.Integer(1), sp.Integer(1))
     share = red(gentle=True, wait=wait).drop_prob(queue)
     just_above = branch(share, sp.Rational(20) + sp.Rational(1, 10**9))
-    curve = branch(red(gentle=True).curve(v), sp.Rational(20) + sp.Rational(1, 10**9))
+    curve = branch(red(gentle=True).curve(Average(v)), sp.Rational(20) + sp.Rational(1, 10**9))
     assert abs(float(just_above / curve - spacing)) < 1e-9
 
 
@@ -151,11 +155,11 @@ def test_reds_average_follows_the_queue_at_minus_c_times_ln_one_minus_w() -> Non
     """Theory sheet, section 2: K = -C ln(1 - w)."""
     queue, capacity, weight = sp.symbols("q C w", positive=True)
     law = Red(low, high, max_drop=top, weight=weight)
-    drift = law.averaging(QueueState(queue, v, rate, capacity, sp.Integer(1)))
+    drift = law.averaging(QueueState(queue, Average(v), rate, capacity, sp.Integer(1))).avg_queue
     assert sp.simplify(drift + capacity * sp.log(1 - weight) * (queue - v)) == 0
 
 
 def test_a_full_buffer_loses_what_comes_above_the_capacity() -> None:
     """Theory sheet, section 10: p = (y - C) / y."""
-    state = QueueState(sp.Integer(50), 0, sp.Integer(300), sp.Integer(200), sp.Integer(50))
+    state = QueueState(sp.Integer(50), Average(0), sp.Integer(300), sp.Integer(200), sp.Integer(50))
     assert sp.nsimplify(overflow_prob(state)) == sp.Rational(1, 3)

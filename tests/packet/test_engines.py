@@ -16,9 +16,10 @@ from tests.packet.scenarios import SCENARIOS
 from tests.packet.second_engine import Simulator, sampled
 from tests.packet.second_network import Queue, ps
 from tests.packet.second_tcp import Flow
-from vegasfluid.packet.compiler import interpreted
+from vegasfluid import Cubic, Flows, Link, Network, Reno
+from vegasfluid.packet.compiler import compiled, interpreted
 from vegasfluid.packet.rules import layout
-from vegasfluid.packet.setup import prepare
+from vegasfluid.packet.setup import prepare, rules_of
 from vegasfluid.packet.simulate import execute, machine
 
 END = 12 * 10**12
@@ -123,3 +124,14 @@ def test_the_compiled_engine_gives_the_bytes_of_the_interpreted_one(name: str) -
     assert last["delivered"].sum() > 2000
     assert last["timeouts"].sum() > 0
     assert last["retransmitted"].sum() > 10
+
+
+def test_kernels_do_not_share_the_names_of_their_functions() -> None:
+    """One may come from the cache, compiled where the other was not: the linker must not mix."""
+    link, names = Link(1000.0, 20), []
+    for law in (Reno(), Cubic()):
+        rules = rules_of(Network(link, {"flow": Flows(1, law, base_rtt=0.05)}), counted=False)
+        inner = compiled(rules).py_func.__globals__.values()  # type: ignore[attr-defined]
+        names.append({f.py_func.__qualname__ for f in inner if hasattr(f, "py_func")})
+    assert all(names)
+    assert not names[0] & names[1]

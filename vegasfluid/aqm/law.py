@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from vegasfluid import smooth
 from vegasfluid.quantities import Value
@@ -21,6 +21,7 @@ __all__ = [
     "MARK",
     "AbstractQueueLaw",
     "AdmissionRule",
+    "Average",
     "QueueState",
 ]
 
@@ -31,19 +32,29 @@ ADMIT, EARLY, FORCED, MARK = 0, 1, 2, 3
 mark it."""
 
 
+class Average(NamedTuple):
+    """What a queue law keeps of the past; a law that keeps more has a tuple of its own.
+
+    Args:
+        avg_queue: the law's average of the queue, packets.
+    """
+
+    avg_queue: Real
+
+
 class QueueState(NamedTuple):
     """A queue as the fluid sees it.
 
     Args:
         queue: packets waiting.
-        avg_queue: the law's average of it, packets.
+        memory: what the law keeps of the past: an `Average`, or the law's own tuple.
         arrival_rate: packets/s.
         capacity: packets/s.
         buffer: packets.
     """
 
     queue: Real
-    avg_queue: Real
+    memory: Any
     arrival_rate: Real
     capacity: Real
     buffer: Real
@@ -77,13 +88,25 @@ class AbstractQueueLaw(Value):
     sources: ClassVar[tuple[str, ...]]
     """Where the law is defined."""
 
+    def begin(self) -> Any:
+        """What the law remembers of an empty queue."""
+        return Average(0.0)
+
     @abstractmethod
     def drop_prob(self, seen: QueueState) -> Real:
         """The probability with which an arriving packet is dropped before the buffer is full."""
 
+    def forced_prob(self, seen: QueueState) -> Real:
+        """The part of `drop_prob` that hits even packets that may be marked: here all of it."""
+        return self.drop_prob(seen)
+
+    def noticed(self, drop_prob: Real) -> Real:
+        """With which probability a sender that loses packets so often has a loss to answer."""
+        return drop_prob
+
     @abstractmethod
-    def averaging(self, seen: QueueState) -> Real:
-        """d(avg_queue)/dt, packets/s."""
+    def averaging(self, seen: QueueState) -> Any:
+        """d(memory)/dt, each field in its unit a second."""
 
     @property
     @abstractmethod

@@ -18,7 +18,7 @@ Sources:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Lt
 
@@ -30,6 +30,7 @@ from vegasfluid.aqm.law import (
     MARK,
     AbstractQueueLaw,
     AdmissionRule,
+    Average,
     QueueState,
 )
 from vegasfluid.quantities import Packets, Positive, Probability, require_ordered
@@ -42,6 +43,8 @@ TARGET_LOW, TARGET_HIGH = 0.4, 0.6
 """Where between the thresholds `adaptive` holds the average."""
 SMALLEST_MAX_DROP, LARGEST_MAX_DROP = 0.01, 0.5
 LARGEST_RISE, FALL = 0.01, 0.9
+EDGE = 0.01
+"""For the fluid: over which share of the thresholds' distance the adaptation sets in."""
 
 
 def update_average(queue: Any, load: float, idle_packets: float) -> None:
@@ -110,6 +113,18 @@ def drops(queue: Any, waiting: int, idle_packets: float) -> int:
     return ADMIT
 
 
+class AdaptedAverage(NamedTuple):
+    """What an adaptive RED keeps.
+
+    Args:
+        avg_queue: the average of the queue, packets.
+        max_drop: the drop probability at `max_thresh`, as adapted.
+    """
+
+    avg_queue: Any
+    max_drop: Any
+
+
 @dataclass(frozen=True)
 class Red(AbstractQueueLaw):
     """Random early detection.
@@ -147,24 +162,53 @@ class Red(AbstractQueueLaw):
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
 
-    def curve(self, avg_queue: Any) -> Any:
-        """The drop probability before drops are spaced, at an average queue in packets."""
-        rise = (avg_queue - self.min_thresh) / (self.max_thresh - self.min_thresh)
-        early = self.max_drop * smooth.clip(rise, 0.0, 1.0)
-        above = avg_queue - self.max_thresh
+    def begin(self) -> Average | AdaptedAverage:
+        """An empty queue; with `adaptive`, the maximum too is a state."""
+        return AdaptedAverage(0.0, self.max_drop) if self.adaptive else Average(0.0)
+
+    def top(self, memory: Average | AdaptedAverage) -> Any:
+        """The drop probability at `max_thresh`, as it is now."""
+        return memory.max_drop if isinstance(memory, AdaptedAverage) else self.max_drop
+
+    def curve(self, memory: Average | AdaptedAverage) -> Any:
+        """The drop probability before drops are spaced."""
+        average, top = memory.avg_queue, self.top(memory)
+        rise = (average - self.min_thresh) / (self.max_thresh - self.min_thresh)
+        early = top * smooth.clip(rise, 0.0, 1.0)
+        above = average - self.max_thresh
         if self.gentle:
-            return early + (1 - self.max_drop) * smooth.clip(above / self.max_thresh, 0.0, 1.0)
-        return early + (1 - self.max_drop) * smooth.step(above, 1.0)
+            return early + (1 - top) * smooth.clip(above / self.max_thresh, 0.0, 1.0)
+        return early + (1 - top) * smooth.step(above, 1.0)
 
     def drop_prob(self, seen: QueueState) -> Any:
         """The share of packets dropped at the present average: the curve, with its spacing."""
-        prob = self.curve(seen.avg_queue)
+        prob = self.curve(seen.memory)
         return 2 * prob / (3 - prob) if self.wait else smooth.minimum(2 * prob, 1.0)
 
-    def averaging(self, seen: QueueState) -> Any:
+    def forced_prob(self, seen: QueueState) -> Any:
+        """Above the range of chance everything is dropped; with `ecn` nothing is below it."""
+        if not self.ecn:
+            return self.drop_prob(seen)
+        last = (2 if self.gentle else 1) * self.max_thresh
+        return smooth.step(seen.memory.avg_queue - last, 1.0)
+
+    def averaging(self, seen: QueueState) -> Average | AdaptedAverage:
         """A sample for each packet time of the link, idle or busy: rate -C ln(1 - weight)."""
         rate = -smooth.log1p(-self.weight) * seen.capacity
-        return rate * (seen.queue - seen.avg_queue)
+        average = rate * (seen.queue - seen.memory.avg_queue)
+        if not self.adaptive:
+            return Average(average)
+        return AdaptedAverage(average, self.adapting(seen.memory))
+
+    def adapting(self, memory: AdaptedAverage) -> Any:
+        """d(max_drop)/dt: the steps of `adapt`, spread over their interval."""
+        span = self.max_thresh - self.min_thresh
+        place = (memory.avg_queue - self.min_thresh) / span
+        top = memory.max_drop
+        high = smooth.step(place - TARGET_HIGH, EDGE) * smooth.step(LARGEST_MAX_DROP - top, EDGE)
+        low = smooth.step(TARGET_LOW - place, EDGE) * smooth.step(top - SMALLEST_MAX_DROP, 1e-3)
+        rise = high * smooth.minimum(LARGEST_RISE, top / 4)
+        return (rise - low * (1 - FALL) * top) / (ADAPTATION_INTERVAL * 1e-12)
 
     @property
     def rule(self) -> AdmissionRule:

@@ -37,6 +37,9 @@ Seed = Annotated[
 ]
 
 
+Engine = Literal["fluid", "density", "packets"]
+
+
 @app.command()
 def recommend(
     model: ModelPath,
@@ -61,7 +64,10 @@ def recommend(
 @app.command()
 def simulate(
     model: ModelPath,
-    engine: Annotated[Literal["fluid", "packets"], typer.Option(help="Which simulator.")] = "fluid",
+    engine: Annotated[Engine, typer.Option(help="Which simulator.")] = "fluid",
+    against: Annotated[
+        Engine | None, typer.Option(help="Another simulator, shown and drawn beside it.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the trajectory (netCDF).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trajectory (PNG, SVG, PDF).")] = None,
     seed: Seed = 1,
@@ -69,11 +75,11 @@ def simulate(
 ) -> None:
     """Run a model once.
 
-    Example: vegasfluid simulate models/weigle_feng_network2.toml --engine packets --plot run.png
+    Example: vegasfluid simulate models/weigle_feng_network2.toml --against packets --plot run.png
     """
     from vegasfluid.cli.simulate import run
 
-    run(model, engine=engine, out=out, plot=plot, seed=seed, as_json=as_json)
+    run(model, engine=engine, against=against, out=out, plot=plot, seed=seed, as_json=as_json)
 
 
 @app.command()

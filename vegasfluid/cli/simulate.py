@@ -21,31 +21,51 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def run(
-    path: Path, *, engine: str, out: Path | None, plot: Path | None, seed: int, as_json: bool
+    path: Path,
+    *,
+    engine: str,
+    against: str | None,
+    out: Path | None,
+    plot: Path | None,
+    seed: int,
+    as_json: bool,
 ) -> None:
-    """Run a model file once; print, save and draw what came out."""
+    """Run a model file once, by one simulator or by two; print, save and draw what came out."""
     check_targets(out, plot)
     model = modelfile.load(path)
+    runs, documents = [], []
+    engines: list[str] = [engine] if against is None else [engine, against]
+    for number, one in enumerate(engines):
+        trajectory, document = timed(model, path, one, seed)
+        if number == 0 and out is not None:
+            trajectory.to_netcdf(out, engine="h5netcdf")
+        runs.append(trajectory)
+        documents.append(document)
+    if plot is not None:
+        draw(runs, plot)
+    if as_json:
+        print_json({**documents[0], **({"against": documents[1]} if against else {})})
+        return
+    console().print(model.title or "model", style="bold")
+    for document in documents:
+        show(model, document)
+
+
+def timed(model: Model, path: Path, engine: str, seed: int) -> tuple[xr.Dataset, dict[str, Any]]:
+    """The trajectory of a model by one of the simulators, and its document."""
     begin = time.perf_counter()
     with progress(f"simulate ({engine})"):
         trajectory = simulated(model, engine, seed)
     seconds = time.perf_counter() - begin
     trajectory.attrs |= {"model": str(path), "title": model.title}
-    if out is not None:
-        trajectory.to_netcdf(out, engine="h5netcdf")
-    if plot is not None:
-        draw(trajectory, plot)
-    document = {
+    doubts = trajectory.attrs.get("warnings", "").splitlines()
+    return trajectory, {
         "engine": engine,
         "seed": seed if engine == "packets" else None,
         **sum_up(trajectory, model.network),
-        "warnings": model.network.warnings(),
+        "warnings": [*model.network.warnings(), *doubts],
         "seconds": seconds,
     }
-    if as_json:
-        print_json(document)
-    else:
-        show(model, document)
 
 
 def check_targets(out: Path | None, plot: Path | None) -> None:
@@ -66,23 +86,23 @@ def simulated(model: Model, engine: str, seed: int) -> xr.Dataset:
 
         return simulate_packets(model.network, model.duration, warmup=model.warmup, seed=seed)
     from vegasfluid.caches import keep_compiled_equations
-    from vegasfluid.fluid import simulate_fluid
+    from vegasfluid.fluid import simulate_density, simulate_fluid
 
     keep_compiled_equations()
-    return simulate_fluid(model.network, model.duration, warmup=model.warmup)
+    simulate = simulate_density if engine == "density" else simulate_fluid
+    return simulate(model.network, model.duration, warmup=model.warmup)
 
 
-def draw(trajectory: xr.Dataset, target: Path) -> None:
-    """Save a picture of a trajectory."""
+def draw(runs: list[xr.Dataset], target: Path) -> None:
+    """Save a picture of one trajectory, or of two over each other."""
     from vegasfluid import plot
 
-    plot.trajectory(trajectory).savefig(target, dpi=150)
+    plot.compare(*runs).savefig(target, dpi=150)
 
 
 def show(model: Model, document: dict[str, Any]) -> None:
     """The means after the warm-up, as tables."""
     out = console()
-    out.print(model.title or "model", style="bold")
     engine = ENGINES[document["engine"]].capitalize()
     out.print(f"{engine}, means after {model.warmup:g} s of warm-up\n")
     classes = table("class", "flows", "Mbit/s a flow", "cwnd", "rtt, ms", "resent", "timeouts")
@@ -111,3 +131,4 @@ def show(model: Model, document: dict[str, Any]) -> None:
     out.print(f"\nJain index {document['jain_index']:.4f}; {document['seconds']:.1f} s.")
     for warning in document["warnings"]:
         out.print(f"Warning: {warning}")
+    out.print()

@@ -28,7 +28,8 @@ from vegasfluid.congestion.law import (
     Feedback,
     PacketRules,
     Window,
-    loss_based_drift,
+    aimd_loss_factor,
+    loss_based_growth,
 )
 from vegasfluid.congestion.recovery import (
     RECOVERIES,
@@ -133,16 +134,36 @@ class HighSpeed(AbstractWindowLaw):
         require_ordered(self, "low_window", "high_window", strict=True)
         require_ordered(self, "high_prob", "low_prob", strict=True)
 
-    def drift(self, window: Window, seen: Feedback) -> Window:
-        """a(w) packets a round trip, minus b(w) of cwnd for each loss."""
-        stretch = smooth.log1p(smooth.maximum(window.cwnd / self.low_window, 1) - 1)
-        span = smooth.log1p(self.high_window / self.low_window - 1)
-        share = 0.5 + (self.high_decrease - 0.5) * smooth.minimum(stretch / span, 1)
-        slope = smooth.log1p(self.high_prob / self.low_prob - 1) / span
-        prob = self.low_prob * smooth.exp(slope * stretch)
+    def share(self, window: Window) -> Any:
+        """b(w): the share of the window that a loss takes."""
+        place = smooth.minimum(self.stretch(window) / self.span, 1)
+        return 0.5 + (self.high_decrease - 0.5) * place
+
+    def stretch(self, window: Window) -> Any:
+        """How far the window is above the lower one, as a logarithm."""
+        return smooth.log1p(smooth.maximum(window.cwnd / self.low_window, 1) - 1)
+
+    @property
+    def span(self) -> Any:
+        """How far the upper window is above the lower one, as a logarithm."""
+        return smooth.log1p(self.high_window / self.low_window - 1)
+
+    def growth(self, window: Window, seen: Feedback) -> Window:
+        """a(w) packets a round trip."""
+        share = self.share(window)
+        slope = smooth.log1p(self.high_prob / self.low_prob - 1) / self.span
+        prob = self.low_prob * smooth.exp(slope * self.stretch(window))
         above = smooth.maximum(window.cwnd, self.low_window)
         step = smooth.maximum(above * above * prob * 2 * share / (2 - share), 1)
-        return loss_based_drift(window, seen, increase=step, cut=share * window.cwnd)
+        return loss_based_growth(window, seen, increase=step)
+
+    def after_loss(self, window: Window, seen: Feedback) -> Window:
+        """Cwnd less the share b(w)."""
+        return Window((1 - self.share(window)) * window.cwnd, 0 * window.slow_start)
+
+    def loss_factor(self, process: str, window: Window) -> Any:
+        """That of additive increase with the cut b(w); exact for periodic losses (RFC 3649)."""
+        return aimd_loss_factor(process, self.share(window))
 
     @property
     def rules(self) -> PacketRules:

@@ -19,7 +19,8 @@ from vegasfluid.congestion.law import (
     Feedback,
     PacketRules,
     Window,
-    loss_based_drift,
+    aimd_loss_factor,
+    loss_based_growth,
 )
 from vegasfluid.congestion.recovery import (
     RECOVERIES,
@@ -95,9 +96,21 @@ class Reno(AbstractWindowLaw):
         super().__post_init__()
         require_recovery(self)
 
-    def drift(self, window: Window, seen: Feedback) -> Window:
-        """One packet an ACK in slow start, 1/cwnd after it, minus half of cwnd for each loss."""
-        return loss_based_drift(window, seen, increase=1, cut=window.cwnd / 2)
+    def growth(self, window: Window, seen: Feedback) -> Window:
+        """One packet an ACK in slow start, 1/cwnd after it."""
+        counted = seen._replace(ack_every=1.0) if self.byte_counting else seen
+        grown = loss_based_growth(window, counted, increase=1)
+        if not self.validates:
+            return grown
+        return grown._replace(cwnd=grown.cwnd * seen.window_limited)
+
+    def after_loss(self, window: Window, seen: Feedback) -> Window:
+        """Half of cwnd."""
+        return Window(window.cwnd / 2, 0 * window.slow_start)
+
+    def loss_factor(self, process: str, window: Window) -> Any:
+        """For a cut of one half: 4/3 where losses are periodic, 7/6 where they are independent."""
+        return aimd_loss_factor(process, 1 / 2)
 
     @property
     def rules(self) -> PacketRules:

@@ -26,7 +26,8 @@ from vegasfluid.congestion.law import (
     Feedback,
     PacketRules,
     Window,
-    loss_based_drift,
+    aimd_loss_factor,
+    loss_based_growth,
 )
 from vegasfluid.congestion.recovery import (
     RECOVERIES,
@@ -108,12 +109,32 @@ class Scalable(AbstractWindowLaw):
         super().__post_init__()
         require_recovery(self)
 
-    def drift(self, window: Window, seen: Feedback) -> Window:
-        """A fixed step an ACK and a fixed share a loss; Reno's up to the legacy window."""
-        above = smooth.step(window.cwnd - self.legacy_window, 1.0)
-        step = (1 - above) + above * self.increase * window.cwnd
+    def above(self, window: Window) -> Any:
+        """Whether the window is above the legacy window, 0 to 1."""
+        return smooth.step(window.cwnd - self.legacy_window, 1.0)
+
+    def growth(self, window: Window, seen: Feedback) -> Window:
+        """A fixed step an ACK; Reno's up to the legacy window."""
+        above = self.above(window)
+        return loss_based_growth(window, seen, 1 - above + above * self.increase * window.cwnd)
+
+    def after_loss(self, window: Window, seen: Feedback) -> Window:
+        """A fixed share is lost; half up to the legacy window."""
+        above = self.above(window)
         share = (1 - above) / 2 + above * self.decrease
-        return loss_based_drift(window, seen, increase=step, cut=share * window.cwnd)
+        return Window((1 - share) * window.cwnd, 0 * window.slow_start)
+
+    def loss_factor(self, process: str, window: Window) -> Any:
+        """ln(1 / (1 - b)) / b, for periodic and for independent losses alike.
+
+        Growth is exponential, so that a cycle of 1/p packets goes from W to W / (1 - b) and takes
+        ln(1 / (1 - b)) / a round trips; independent losses have the same mean, as follows from
+        the limit s -> 0 of the moments s a E[W^(s-1)] = p (1 - (1 - b)^s) E[W^s].
+        """
+        if process == "meanfield":
+            return 1.0
+        above, cut = self.above(window), self.decrease
+        return (1 - above) * aimd_loss_factor(process, 1 / 2) - above * smooth.log1p(-cut) / cut
 
     @property
     def rules(self) -> PacketRules:

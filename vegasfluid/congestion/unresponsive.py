@@ -52,9 +52,13 @@ class Unresponsive(AbstractWindowLaw):
     name: ClassVar[str] = "udp"
     sources: ClassVar[tuple[str, ...]] = ("RFC 768",)
 
-    def drift(self, window: Window, seen: Feedback) -> Window:
+    def growth(self, window: Window, seen: Feedback) -> Window:
         """No window changes."""
         return Window(0.0 * window.cwnd, 0.0 * window.slow_start)
+
+    def after_loss(self, window: Window, seen: Feedback) -> Window:
+        """No loss is noticed."""
+        return window
 
     @property
     def rules(self) -> PacketRules:

@@ -11,6 +11,9 @@ The rest is Vegas as ns-2 does it, because the paper's runs were made with ns. R
 were sent again are left out, as everywhere in Vegas. A window that is much too large, as after a
 route has become short again, may take its own queue for a longer route: the paper's rule allows it.
 
+Fluid: as Vegas, with the count of high groups as a state. Where it nears L, the base RTT moves to
+the round-trip time within one of those, and the window in proportion.
+
 Sources:
     R. J. La, J. Walrand and V. Anantharam, "Issues in TCP Vegas", UC Berkeley, 1998, section 3,
     steps (1) and (2) with equation (1), in which the base RTT of the denominator is the one before
@@ -20,13 +23,14 @@ Sources:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Ge, Lt
 
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, PacketRules, Window
+from vegasfluid import smooth
+from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, PacketRules
+from vegasfluid.congestion.vegas.law import Vegas, VegasWindow
 from vegasfluid.congestion.vegas.ns2 import NS2
-from vegasfluid.errors import NotServed
 from vegasfluid.quantities import Delay, Packets, Positive, Share, require_ordered
 
 __all__ = ["VegasRerouting"]
@@ -76,9 +80,35 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
     return action
 
 
+class ReroutingWindow(NamedTuple):
+    """The state of a flow.
+
+    Args:
+        cwnd: congestion window, packets.
+        slow_start: the share of the flows that are in slow start.
+        base_rtt: what it takes for the propagation delay, s.
+        threshold: as Vegas's.
+        acked: packets acknowledged, counted up to `learning`.
+        backlog_delay: what the own packets in the queue added to the base RTT then, s.
+        groups_high: groups in a row that were high.
+    """
+
+    cwnd: Any
+    slow_start: Any
+    base_rtt: Any
+    threshold: Any
+    acked: Any
+    backlog_delay: Any
+    groups_high: Any
+
+
+def _as_vegas(window: ReroutingWindow) -> VegasWindow:
+    return VegasWindow(*window[:4])
+
+
 @dataclass(frozen=True)
 class VegasRerouting(AbstractWindowLaw):
-    """The modified Vegas of La, Walrand and Anantharam, for the packet simulator alone.
+    """The modified Vegas of La, Walrand and Anantharam.
 
     >>> VegasRerouting().learning, VegasRerouting().group, VegasRerouting().groups
     (100, 20, 4)
@@ -89,8 +119,6 @@ class VegasRerouting(AbstractWindowLaw):
         "La, Walrand and Anantharam, UC Berkeley, 1998",
         *NS2.sources,
     )
-    has_drift: ClassVar[bool] = False
-
     alpha: Annotated[Packets, Positive] = 1
     """Backlog below which the window grows."""
     beta: Annotated[Packets, Positive] = 3
@@ -107,18 +135,72 @@ class VegasRerouting(AbstractWindowLaw):
     """How far a group must be above the base RTT to be high, as a share of that."""
     margin: Annotated[Delay, Positive] = 0.1
     """How far at most (gamma)."""
+    softness: Annotated[Packets, Positive] = 0.25
+    """Width of backlog over which the fluid's comparisons are blurred."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "alpha", "beta")
 
-    def drift(self, window: Window, seen: Feedback) -> Window:
-        """There is none: the base RTT follows what was seen before.
+    @property
+    def repairs_by(self) -> str:
+        """As ns-2's Vegas does."""
+        return NS2.repairs_by
 
-        Raises:
-            NotServed: always.
-        """
-        raise NotServed("fluid", f"the law {self.name}")
+    @property
+    def plain(self) -> Vegas:
+        """The Vegas that it is but for the route."""
+        return Vegas(self.alpha, self.beta, self.gamma, dialect="ns2", softness=self.softness)
+
+    def begin(self, cwnd: Any, rtt: Any) -> ReroutingWindow:
+        """As Vegas, with nothing learned yet."""
+        zero = 0 * cwnd
+        return ReroutingWindow(*self.plain.begin(cwnd, rtt), zero, zero, zero)
+
+    def in_flight(self, window: ReroutingWindow, rtt: Any) -> Any:
+        """As Vegas."""
+        return self.plain.in_flight(_as_vegas(window), rtt)
+
+    def growth(self, window: ReroutingWindow, seen: Feedback) -> ReroutingWindow:
+        """As Vegas; and a base RTT that gives way to a delay that lasts."""
+        return self.moved(window, seen, self.plain.growth(_as_vegas(window), seen))
+
+    def drift(self, window: ReroutingWindow, seen: Feedback) -> ReroutingWindow:
+        """As Vegas's, whose losses it has."""
+        plain = self.plain
+        backlog = plain.backlog(_as_vegas(window), seen)
+        climbing = plain.moved(_as_vegas(window), seen, backlog, plain.climbing(backlog))
+        return self.with_losses(window, self.moved(window, seen, climbing), seen)
+
+    def moved(self, window: ReroutingWindow, seen: Feedback, plain: VegasWindow) -> ReroutingWindow:
+        """The rate of change between losses, with that of Vegas given."""
+        rise = seen.rtt - window.base_rtt
+        learning = smooth.step(self.learning - window.acked, 1.0)
+        margin = smooth.minimum(self.delta * window.base_rtt, self.margin)
+        high = (1 - learning) * smooth.step(rise - window.backlog_delay - margin, margin / 10)
+        rate_of_groups = seen.ack_rate / self.group
+        counted = smooth.step(window.groups_high - (self.groups - 1), 1.0)
+        behind = smooth.step(rise, margin / 10)  # until the base RTT has come to the RTT
+        believed = counted * behind / seen.rtt
+        return ReroutingWindow(
+            cwnd=plain.cwnd + believed * (window.cwnd * rise / window.base_rtt + 1),
+            slow_start=plain.slow_start,
+            base_rtt=plain.base_rtt + believed * rise,
+            threshold=plain.threshold,
+            acked=seen.ack_rate * learning,
+            backlog_delay=learning * (rise - window.backlog_delay) / seen.rtt,
+            groups_high=rate_of_groups * (high - (1 - high) * (1 - counted) * window.groups_high)
+            - counted * (1 - behind) * window.groups_high / seen.rtt,
+        )
+
+    def after_loss(self, window: ReroutingWindow, seen: Feedback) -> ReroutingWindow:
+        """As Vegas."""
+        left = self.plain.after_loss(_as_vegas(window), seen)
+        return window._replace(cwnd=left.cwnd, slow_start=left.slow_start)
+
+    def loss_factor(self, process: str, window: ReroutingWindow) -> Any:
+        """As Vegas."""
+        return self.plain.loss_factor(process, _as_vegas(window))
 
     @property
     def rules(self) -> PacketRules:

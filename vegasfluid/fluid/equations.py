@@ -1,20 +1,18 @@
-"""The equations: windows, one queue and its average, coupled by a delay that the queue makes.
+"""The equations: windows, queues and their averages, coupled by delays that the queues make.
 
-For a group of flows with window W, base RTT T and count N, behind a queue q of capacity C:
+For a group of flows with window W, base RTT T and count N, behind queues q of capacity C:
 
-    R = T + q / C                          round-trip time
-    x = W / R                              rate, at most that of the access link
+    R = T + sum q / C                      round-trip time
+    x = W / R                              rate, at most what access link and application allow
     dW/dt                                  the law's drift, with losses of one round trip ago
-    dq/dt = sum N x (1 - p) - C            held between 0 and the buffer
-    p = 1 - (1 - early) (1 - overflow)     the queue law's drops, and a full buffer's
+    dq/dt = sum N x (1 - p) - C            held between 0 and the buffer (`stations`)
 
-What a sender learns at t was decided at t - R(t).
+A flow sends while it has something to send (`transfers`) and no timer silences it (`silent`). A
+new transfer begins with a new window; before a group starts, its state is that of a beginning.
 
 Sources:
     V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (the form; not checked against the
-    original). Loss events are counted once a window, as fast recovery does (RFC 6582, section
-    3.2): a window W that meets drop probability p has one with probability 1 - exp(-p W) in a
-    round trip. That, the overflow and the counters are this project's.
+    original). What is more is derived for this project and held against the packet simulator.
 """
 
 from __future__ import annotations
@@ -27,165 +25,306 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.aqm.droptail import overflow_prob
-from vegasfluid.aqm.law import QueueState
-from vegasfluid.congestion.law import Feedback, Window
-from vegasfluid.fluid.pose import Posed, Shape
+from vegasfluid.fluid import stations
+from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.layout import Layout
+from vegasfluid.fluid.memory import Past
+from vegasfluid.fluid.pose import Posed
+from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.senders import Change, Noise, SendersNow, counted, losses_seen, silence
 
-__all__ = ["State", "initial", "project", "right_hand_side", "unpack"]
+__all__ = ["State", "System", "look", "start", "windows"]
 
-SMALLEST_WINDOW = 1.0
+NOTHING = 1e-30
+SPREAD, RARE = 0.3, 2.5
 START_WIDTH = 1e-3
-"""Seconds over which a group's start is blurred."""
+"""Seconds over which a group's start, and a change of delay, is blurred."""
 
 Groups = Float[Array, "groups"]
+Hops = Float[Array, "hops"]
 Scalar = Float[Array, ""]
 
 
 class State(NamedTuple):
-    """What the equations integrate; the last four are counters.
+    """What the equations integrate. First come the counters that the past is asked for.
 
     Args:
-        cwnd: window of a flow of each group, packets.
-        slow_start: share of its flows in slow start.
-        queue: packets waiting.
-        avg_queue: the queue law's average, packets.
-        delivered: packets of a flow that were admitted since the start.
-        dropped: packets of a flow that were dropped since the start.
-        waited: queue times time since the start, packets s.
+        arrived: packets of a flow that came to each hop since the start; (hops,).
+        noticed: of these, lost or marked ones that the sender answers; (hops,).
+        dropped: of these, lost ones; (hops,).
+        queue: packets waiting; (stations,).
+        memories: what each queue law keeps.
+        classes: the state of each class of flows: windows, or distributions of them.
+        repairing: share of flows that repair a loss; (groups,).
+        silent: share of flows that a timeout silences; (groups,).
+        transfers: of a flow, under way or waiting; (groups,).
+        timeouts: of a flow since the start; (groups,).
+        waited: queue times time since the start, packets s; (stations,).
     """
 
-    cwnd: Any
-    slow_start: Any
-    queue: Any
-    avg_queue: Any
-    delivered: Any
+    arrived: Any
+    noticed: Any
     dropped: Any
+    queue: Any
+    memories: tuple[Any, ...]
+    classes: tuple[Any, ...]
+    repairing: Any
+    silent: Any
+    transfers: Any
+    timeouts: Any
     waited: Any
 
 
-class Flow(NamedTuple):
+class System(NamedTuple):
+    """A network's equations.
+
+    Args:
+        posed: numbers.
+        populations: each class as the engine sees it, such as `MeanField`.
+        plan: structure.
+        closure: how losses are counted.
+        layout: of states.
+    """
+
+    posed: Posed
+    populations: tuple[Any, ...]
+    plan: Plan
+    closure: Closure
+    layout: Layout
+
+    def derivative(self, time: Scalar, y: Float[Array, " n"], history: Any) -> Float[Array, " n"]:
+        """dy/dt of the whole network; see `State` for y."""
+        state = self.layout.unpack(self.project(y))  # within a step it may be a little outside
+        now = look(time, state, Past(history, self.plan), self)
+        return self.layout.pack(change(state, now, self))
+
+    def project(self, y: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The state held where it makes sense: windows of a packet or more, queues in buffers."""
+        state, posed = self.layout.unpack(y), self.posed
+        parts = zip(self.populations, state.classes, self.plan.classes, strict=True)
+        largest = posed.groups.max_window
+        held = state._replace(
+            queue=smooth.clip(state.queue, 0.0, stations.room(posed)),
+            classes=tuple(kind.within(part, largest[own]) for kind, part, own in parts),
+            repairing=smooth.clip(state.repairing, 0.0, 1.0),
+            silent=smooth.clip(state.silent, 0.0, 1.0),
+            transfers=smooth.maximum(state.transfers, 0.0),
+        )
+        return self.layout.pack(held)
+
+
+def start(posed: Posed, populations: tuple[Any, ...], plan: Plan) -> State:
+    """Every flow before its first packet, and empty queues."""
+    groups, hops = posed.groups, jnp.zeros(len(plan.hops))
+    none, empty = jnp.zeros_like(groups.count), jnp.zeros(plan.stations)
+    begun = beginnings(groups.base_rtt, posed, populations, plan)
+    waiting = [
+        jnp.full(size, kind.transfers_at_start())
+        for kind, size in zip(posed.traffic, plan.groups, strict=True)
+    ]
+    memories = tuple(jax.tree.map(jnp.asarray, law.begin()) for law in posed.aqm)
+    return State(
+        *(hops, hops, hops, empty),
+        memories=memories,
+        classes=begun,
+        repairing=none,
+        silent=none,
+        transfers=jnp.concatenate(waiting),
+        timeouts=none,
+        waited=empty,
+    )
+
+
+def beginnings(
+    rtt: Groups, posed: Posed, populations: tuple[Any, ...], plan: Plan
+) -> tuple[Any, ...]:
+    """The state of each class whose flows start now."""
+    groups = posed.groups
+    first = jnp.where(groups.believed_rtt < 0, rtt, groups.believed_rtt)
+    parts = zip(populations, plan.classes, strict=True)
+    return tuple(kind.begin(groups.initial_window[own], first[own]) for kind, own in parts)
+
+
+def lengths(time: Scalar, posed: Posed) -> tuple[Groups, Hops]:
+    """Round trips with nothing in the queues, and ways between them, at a time, s."""
+    changes = posed.changes
+    if changes.at is None:
+        return posed.groups.base_rtt, posed.onward
+    done = smooth.step(time - changes.at, START_WIDTH)
+    return posed.groups.base_rtt + done @ changes.base_rtt, posed.onward + done @ changes.onward
+
+
+class Now(NamedTuple):
     """What follows from the state at one time.
 
     Args:
-        rtt: of each group, s.
-        rate: of a flow of each group, packets/s.
-        drop_prob: of a packet that arrives at the queue.
+        senders: of all groups.
+        arriving: packets/s of a flow at each hop.
+        sending: packets/s that each station sends.
+        base: round trips with nothing in the queues, s; (groups,).
+        started: 1 for a group that has started.
+        busy: the share of a flow's time in which it has something to send.
     """
 
-    rtt: Groups
-    rate: Groups
-    drop_prob: Scalar
+    senders: SendersNow
+    arriving: Any
+    sending: Any
+    base: Groups
+    started: Groups
+    busy: Groups
 
 
-def pack(state: State) -> Float[Array, " n"]:
-    """The state as one vector."""
-    scalars = [jnp.atleast_1d(value) for value in state]
-    return jnp.concatenate(scalars)
+def round_trip(base: Groups, waits: Any, plan: Plan) -> Groups:
+    """Round-trip time of each group, without jitter and its own access link, s."""
+    if plan.stations == 1:
+        return base + waits[0]
+    crossed = np.zeros((sum(plan.groups), plan.stations))
+    for hop in plan.hops:
+        crossed[hop.group, hop.station] += 1
+    return base + crossed @ waits
 
 
-def unpack(y: Any, groups: int) -> State:
-    """A vector, or vectors of shape (..., n), as states."""
-    g = groups
-    blocks = (y[..., :g], y[..., g : 2 * g], y[..., 2 * g], y[..., 2 * g + 1])
-    counters = (y[..., 2 * g + 2 : 3 * g + 2], y[..., 3 * g + 2 : 4 * g + 2], y[..., -1])
-    return State(*blocks, *counters)
+def windows(state: State, rtt: Groups, system: System) -> Groups:
+    """Mean window of a flow of each group, packets."""
+    parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
+    return jnp.concatenate([kind.cwnd(part, rtt[own]) for kind, part, own in parts])
 
 
-def initial(posed: Posed) -> Float[Array, " n"]:
-    """Every flow in slow start with its initial window, before an empty queue."""
-    window = posed.groups.initial_window
-    none, zero = jnp.zeros_like(window), jnp.zeros((), window.dtype)
-    return pack(State(window, jnp.ones_like(window), zero, zero, none, none, zero))
+def per_class(function: Any, system: System) -> Groups:
+    """What `function(law, traffic, own)` says of the groups of each class, as one array."""
+    kinds = zip(system.posed.laws, system.posed.traffic, system.plan.classes, strict=True)
+    return jnp.concatenate([function(*kind) for kind in kinds])
 
 
-def project(y: Float[Array, " n"], posed: Posed) -> Float[Array, " n"]:
-    """The state held where it makes sense: windows of a packet or more, the queue in its buffer."""
-    state = unpack(y, posed.groups.count.shape[0])
-    return pack(
-        state._replace(
-            cwnd=smooth.clip(state.cwnd, SMALLEST_WINDOW, posed.groups.max_window),
-            queue=smooth.clip(state.queue, 0.0, posed.buffer),
-        )
+def in_flight(state: State, rtt: Groups, system: System) -> Groups:
+    """Packets that the windows of a flow of each group allow."""
+    if not system.closure.whole_packets:
+        return windows(state, rtt, system)
+    parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
+    allowed = jnp.concatenate([kind.in_flight(part, rtt[own]) for kind, part, own in parts])
+    cwnd, largest = windows(state, rtt, system), system.posed.groups.max_window
+    return jnp.where(cwnd < largest, allowed, largest)
+
+
+def look(time: Scalar, state: State, past: Past, system: System) -> Now:
+    """Round-trip times, rates, arrivals and losses that belong to a state."""
+    posed, plan, groups = system.posed, system.plan, system.posed.groups
+    base, onward = lengths(time, posed)
+    crowd = stations.service(state.arrived * 0 + 1.0, posed, plan)  # first guess of the worth
+    noise = jitter(posed, plan)
+    rtt = round_trip(base, state.queue / crowd, plan) + noise.delay
+    window = in_flight(state, rtt, system)
+    rtt = smooth.maximum(rtt, window / groups.access)
+    limit = smooth.minimum(groups.offered, groups.access)
+    reliable = per_class(
+        lambda law, _, own: jnp.full_like(rtt[own], float(law.rules.reliable)), system
+    )
+    rate = jnp.where(reliable > 0, smooth.minimum(window / rtt, limit), limit)
+    started = smooth.step(time - groups.start, START_WIDTH)
+    busy = per_class(lambda _, traffic, own: traffic.busy(state.transfers[own]), system)
+    active = busy * (1 - state.silent)
+    arriving = stations.arrivals(
+        started * active * rate, onward, time, state.queue, crowd, past, plan
+    )
+    sending = stations.service(arriving, posed, plan)
+    stay = (state.queue / sending)[np.array([hop.station for hop in plan.hops])]
+    losses = losses_seen(time, rtt, stay, onward, past, plan)
+    noise = noise._replace(dips=dips(window, losses.rate, base, rtt, crowd, system))
+    of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, plan)
+    senders = SendersNow(
+        *(rtt, rate, losses._replace(rate=of_sending), noise, state.repairing, limit),
+        *(groups.initial_ssthresh, groups.min_rto, groups.ack_every),
+    )
+    return Now(senders, arriving, sending, base, started, busy)
+
+
+def jitter(posed: Posed, plan: Plan) -> Noise:
+    """What the jitter of the links on its way does to each group.
+
+    A random delay that is uniform up to J adds J/2 to a round-trip time in the mean. Where
+    packets keep their order, each waits for the slowest before it: with a packet every d seconds
+    that is a delay of J - sqrt(pi J d / 2) in the mean, and hardly random. Where they may
+    overtake, three that do look like a loss to a sender without reports.
+    """
+    there = plan.stations if any(hop.acks for hop in plan.hops) else 0
+    crossed = np.zeros((sum(plan.groups), plan.stations))
+    for hop in plan.hops:
+        crossed[hop.group, hop.station] += 1 if there else 2  # data, and ACKs the other way
+    width, spacing = posed.stations.jitter, 1 / posed.stations.capacity
+    loose = posed.stations.reorders
+    pressed = smooth.maximum(width - jnp.sqrt(jnp.pi / 2 * spacing * width + NOTHING), width / 2)
+    pressed = jnp.where(width > 0, pressed, 0.0)
+    delay = loose * width / 2 + (1 - loose) * pressed
+    overtaking = loose * smooth.step(width - 2 * spacing, spacing)
+    disorder = smooth.minimum(crossed @ overtaking, 1.0)
+    return Noise(crossed @ delay, crossed @ (loose * width), jnp.zeros_like(disorder), disorder)
+
+
+def dips(
+    window: Groups, lost: Groups, base: Groups, rtt: Groups, sending: Any, system: System
+) -> Groups:
+    """How far the smallest queueing delays that a flow meets are below the mean, s.
+
+    The windows of flows that lose packets go up and down by themselves, by SPREAD of the mean
+    (standard deviation, additive increase and independent losses; less where losses are rarer than
+    additive increase makes them), and the queue takes the sum of it. A sender that looks for long
+    meets the mean less RARE standard deviations, and no less than nothing.
+    """
+    count = system.posed.groups.count
+    moved = smooth.minimum(lost * rtt * window / 2, 1.0)
+    packets = SPREAD * jnp.sqrt(jnp.sum(count * moved * window**2) + NOTHING)
+    return smooth.minimum(RARE * packets / jnp.min(sending), smooth.maximum(rtt - base, 0.0))
+
+
+def change(state: State, now: Now, system: System) -> State:
+    """The derivative of each part of the state."""
+    posed, plan = system.posed, system.plan
+    verdict = stations.judge(state, now.arriving, now.sending, posed, plan)
+    rates = [change_of_class(number, state, now, system) for number in range(len(plan.groups))]
+    events = now.started * jnp.concatenate([rate.events for rate in rates])
+    timeouts = now.started * jnp.concatenate([rate.timeouts for rate in rates])
+    cwnd = windows(state, now.senders.rtt, system)
+    recovered = state.silent / silence(cwnd, now.senders)
+    first = now.arriving[np.array(plan.first)]
+    done = first / posed.groups.transfer
+    arriving = per_class(lambda _, traffic, own: traffic.arriving(state.transfers[own]), system)
+    laws = zip(posed.aqm, verdict.seen, strict=True)
+    return State(
+        arrived=now.arriving,
+        noticed=now.arriving * verdict.noticed,
+        dropped=now.arriving * verdict.dropped,
+        queue=stations.queue_drift(state, now.arriving, verdict, now.sending, posed, plan),
+        memories=tuple(law.averaging(queue) for law, queue in laws),
+        classes=tuple(rate.state for rate in rates),
+        repairing=float(system.closure.repairs) * (events - state.repairing / now.senders.rtt),
+        silent=(1 - state.silent) * timeouts - recovered,
+        transfers=now.started * (arriving - done),
+        timeouts=(1 - state.silent) * now.busy * timeouts,
+        waited=state.queue,
     )
 
 
-def flow_at(time: Scalar, state: State, posed: Posed) -> Flow:
-    """Round-trip times, rates and drop probability that belong to a state."""
-    groups = posed.groups
-    waiting = smooth.clip(state.queue, 0.0, posed.buffer)
-    rtt = groups.base_rtt + waiting / posed.capacity
-    active = smooth.step(time - groups.start, START_WIDTH)
-    window = smooth.minimum(state.cwnd, groups.max_window)
-    rate = active * smooth.minimum(window / rtt, groups.access)
-    seen = queue_state(state, rate, posed)
-    kept = (1 - posed.aqm.drop_prob(seen)) * (1 - overflow_prob(seen))
-    return Flow(rtt, rate, 1 - kept)
-
-
-def queue_state(state: State, rate: Groups, posed: Posed) -> QueueState:
-    """The queue with what arrives at it."""
-    arrival_rate = jnp.sum(posed.groups.count * rate)
-    return QueueState(state.queue, state.avg_queue, arrival_rate, posed.capacity, posed.buffer)
-
-
-def loss_events(now: Scalar, flow: Flow, history: Any, posed: Posed, shape: Shape) -> Groups:
-    """Loss events that each group's senders learn of now, 1/s: those of one round trip ago."""
-    first = np.array([shape.lag.index(lag) for lag in range(max(shape.lag) + 1)])
-    times = now - flow.rtt[first]
-    seen = jax.vmap(loss_events_at, (0, 0, None))(times, history(times), posed)
-    return seen[np.array(shape.lag), np.arange(len(shape.lag))]
-
-
-def loss_events_at(time: Scalar, y: Float[Array, " n"], posed: Posed) -> Groups:
-    """Loss events of a flow of each group, 1/s, at most one a window."""
-    state = unpack(y, posed.groups.count.shape[0])
-    flow = flow_at(time, state, posed)
-    window = flow.rate * flow.rtt
-    return (1 - smooth.exp(-flow.drop_prob * window)) / flow.rtt
-
-
-def window_drift(state: State, flow: Flow, losses: Groups, posed: Posed, shape: Shape) -> Window:
-    """Each class by its own law."""
-    parts, begin = [], 0
-    for law, size in zip(posed.laws, shape.groups, strict=True):
-        own = slice(begin, begin + size)
-        seen = Feedback(
-            rtt=flow.rtt[own],
-            base_rtt=posed.groups.base_rtt[own],
-            ack_rate=flow.rate[own],
-            loss_rate=losses[own],
-            initial_ssthresh=posed.groups.initial_ssthresh[own],
-        )
-        parts.append(law.drift(Window(state.cwnd[own], state.slow_start[own]), seen))
-        begin += size
-    return Window(*(jnp.concatenate(part) for part in zip(*parts, strict=True)))
-
-
-def queue_drift(state: State, flow: Flow, posed: Posed) -> Scalar:
-    """What is admitted less what is sent; at an empty queue only upwards, at a full one down."""
-    admitted = jnp.sum(posed.groups.count * flow.rate) * (1 - flow.drop_prob)
-    drift = admitted - posed.capacity
-    drift = jnp.where(state.queue <= 0, smooth.maximum(drift, 0.0), drift)
-    return jnp.where(state.queue >= posed.buffer, smooth.minimum(drift, 0.0), drift)
-
-
-def right_hand_side(
-    time: Scalar, y: Float[Array, " n"], history: Any, posed: Posed, shape: Shape
-) -> Float[Array, " n"]:
-    """dy/dt of the whole network; see `State` for y."""
-    state = unpack(y, posed.groups.count.shape[0])
-    flow = flow_at(time, state, posed)
-    losses = loss_events(time, flow, history, posed, shape)
-    window = window_drift(state, flow, losses, posed, shape)
-    return pack(
-        State(
-            cwnd=window.cwnd,
-            slow_start=window.slow_start,
-            queue=queue_drift(state, flow, posed),
-            avg_queue=posed.aqm.averaging(queue_state(state, flow.rate, posed)),
-            delivered=flow.rate * (1 - flow.drop_prob),
-            dropped=flow.rate * flow.drop_prob,
-            waited=state.queue,
-        )
+def change_of_class(number: int, state: State, now: Now, system: System) -> Change:
+    """What happens to the flows of a class, also to those that begin."""
+    own = list(system.plan.classes)[number]
+    senders, started, groups = jax.tree.map(
+        lambda leaf: leaf[own], (now.senders, now.started, system.posed.groups)
     )
+    kind, part = system.populations[number], state.classes[number]
+    found = kind.change(part, senders, system.closure)
+    seen = senders.rtt - senders.noise.delay
+    first = jnp.where(groups.believed_rtt < 0, seen, groups.believed_rtt)
+    begun = kind.begin(groups.initial_window, first)
+    renewed = started * senders.rate / groups.transfer + (1 - started) / senders.rtt
+    total = jax.tree.map(
+        lambda change, at, new: scaled(started, change) + scaled(renewed, new - at),
+        found.state,
+        part,
+        begun,
+    )
+    return found._replace(state=total)
+
+
+def scaled(factor: Groups, values: Any) -> Any:
+    """Values of each group, (groups, ...), times the group's factor."""
+    return factor.reshape(factor.shape + (1,) * (values.ndim - 1)) * values

@@ -6,6 +6,8 @@ a count, so that a class of identical flows costs as much as one flow.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -13,15 +15,22 @@ import numpy as np
 
 from vegasfluid.aqm.law import AbstractQueueLaw
 from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.pytrees import register_values
-from vegasfluid.network import Flows, Network, Spread
+from vegasfluid.fluid.routes import Plan, make_plan, two_way
+from vegasfluid.network import Event, Flows, Network, Spread
 from vegasfluid.quantities import is_concrete
-from vegasfluid.served import check_served
+from vegasfluid.traffic.kind import NO_LIMIT, AbstractTraffic
 
-__all__ = ["Groups", "Posed", "Shape", "flows_of_groups", "pose"]
+__all__ = ["Changes", "Groups", "Posed", "Stations", "flows_of_groups", "pose"]
 
-NO_LIMIT = 1e15
-"""Packets/s of an access link that does not limit."""
+PARTS = 8
+"""Shorter parts of a round trip than 1/8 are rounded up to that, or steps would be too small."""
+LONGEST_ACCESS = 4.0
+"""A round trip is not taken to be longer than so many times what the network can make of it."""
+START_PARTS = 5
+NO_BELIEF = -1.0
+"""For `believed_rtt`: the sender learns its base RTT by itself."""
 
 
 class Groups(NamedTuple):
@@ -29,12 +38,18 @@ class Groups(NamedTuple):
 
     Args:
         count: flows.
-        base_rtt: round-trip time with nothing in the queue, s.
+        base_rtt: round-trip time with nothing in the queues, s.
         start: when they send their first data, s; for random starts the mean.
         access: packets/s.
         initial_window: packets.
         initial_ssthresh: packets.
         max_window: packets.
+        min_rto: s.
+        offered: packets/s that the application hands over at most.
+        transfer: mean size of a transfer, packets; infinite where there is no end.
+        capable: 1 where packets may be marked.
+        ack_every: packets that an ACK acknowledges.
+        believed_rtt: the base RTT that the senders begin with, s; below 0: what they see.
     """
 
     count: Any
@@ -44,34 +59,79 @@ class Groups(NamedTuple):
     initial_window: Any
     initial_ssthresh: Any
     max_window: Any
+    min_rto: Any
+    offered: Any
+    transfer: Any
+    capable: Any
+    ack_every: Any
+    believed_rtt: Any
+
+
+class Stations(NamedTuple):
+    """Numbers of each station; each of shape (stations,).
+
+    Args:
+        capacity: data packets/s.
+        buffer: packets.
+        jitter: largest random delay behind it, s.
+        reorders: 1 where that may change the order of packets.
+    """
+
+    capacity: Any
+    buffer: Any
+    jitter: Any
+    reorders: Any
+
+
+class Changes(NamedTuple):
+    """Changes of delay during the run.
+
+    Args:
+        at: when, s; shape (events,).
+        base_rtt: by how much each group's round trip becomes longer, s; (events, groups).
+        onward: by how much the way to each hop from the one before does, s; (events, hops).
+    """
+
+    at: Any
+    base_rtt: Any
+    onward: Any
 
 
 class Posed(NamedTuple):
-    """All numbers of the equations; a pytree whose leaves may be traced or batched."""
-
-    laws: tuple[AbstractWindowLaw, ...]
-    groups: Groups
-    capacity: Any
-    buffer: Any
-    aqm: AbstractQueueLaw
-
-
-class Shape(NamedTuple):
-    """What of the equations is structure, and cannot be traced.
+    """All numbers of the equations; a pytree whose leaves may be traced or batched.
 
     Args:
-        groups: the number of groups of each class, in the network's order.
-        lag: for each group, which of the distinct round-trip times it has.
+        laws: of each class.
+        traffic: of each class.
+        groups: numbers of groups.
+        stations: numbers of stations.
+        aqm: the queue law of each station.
+        onward: propagation from the queue before to each hop, s; (hops,).
+        worth: capacity that a packet of each hop takes, data packets; (hops,).
+        changes: of delays.
     """
 
-    groups: tuple[int, ...]
-    lag: tuple[int, ...]
+    laws: tuple[AbstractWindowLaw, ...]
+    traffic: tuple[AbstractTraffic, ...]
+    groups: Groups
+    stations: Stations
+    aqm: tuple[AbstractQueueLaw, ...]
+    onward: Any
+    worth: Any
+    changes: Changes
 
 
 def start_of_flows(flows: Flows) -> tuple[Any, ...]:
-    """When each flow starts, s; random starts by their mean."""
+    """When each flow starts, s; random starts by their mean.
+
+    Where a flow learns something at its start (the base RTT), random starts are told by the means
+    of a few parts of the class, of which the later ones find the queue of the earlier ones.
+    """
     if isinstance(flows.start, Spread):
-        return (flows.start.spread / 2,) * flows.count
+        learns = "base_rtt" in flows.law.begin(1.0, 1.0)._fields
+        parts = min(START_PARTS, flows.count) if learns else 1
+        numbers = np.arange(flows.count) * parts // flows.count
+        return tuple(flows.start.spread * (number + 0.5) / parts for number in numbers)
     if isinstance(flows.start, tuple):
         return flows.start
     return (flows.start,) * flows.count
@@ -84,7 +144,9 @@ def alike(network: Network, name: str) -> list[tuple[Any, Any, list[int]]]:
     for number, (rtt, start) in enumerate(zip(rtts, starts, strict=True)):
         found.setdefault((_key(rtt), _key(start)), []).append(number)
     firsts = [(rtts[which[0]], starts[which[0]], which) for which in found.values()]
-    return [(rtt, start + rtt, which) for rtt, start, which in firsts]  # after the handshake
+    if not network.flows[name].law.rules.reliable:
+        return firsts  # no handshake
+    return [(rtt, start + rtt, which) for rtt, start, which in firsts]
 
 
 def _key(value: Any) -> Any:
@@ -104,29 +166,168 @@ def flows_of_groups(network: Network) -> np.ndarray:
     return np.concatenate(group_of)
 
 
-def pose(network: Network) -> tuple[Posed, Shape]:
+def pose(network: Network, base_rtt: Mapping[str, Any] | None = None) -> tuple[Posed, Plan]:
     """The numbers and the structure of a network's equations.
 
     Args:
-        network: one link, bulk data one way; laws, link and delays may hold traced values.
+        network: laws, links and delays may hold traced values.
+        base_rtt: the base RTT that the senders of a class begin with, s, by the class's name.
 
     Raises:
-        NotServed: where the network has something that is not served yet.
+        InvalidInput: for an unknown class in `base_rtt`.
     """
-    check_served("fluid", network)
     register_values()
-    rows: list[tuple[Any, ...]] = []
-    sizes = []
+    believed = dict(base_rtt or {})
+    for name in believed:
+        if name not in network.flows:
+            known = "one of " + ", ".join(network.flows)
+            raise InvalidInput("fluid", "base_rtt", f"for {known}", name)
+    rows, sizes, firsts = [], [], []
     for name, flows in network.flows.items():
         parts = alike(network, name)
         sizes.append(len(parts))
-        access = NO_LIMIT if flows.access is None else flows.access
-        windows = (flows.initial_window, flows.initial_ssthresh, flows.max_window)
-        rows += [(float(len(n)), rtt, start, access, *windows) for rtt, start, n in parts]
+        firsts += [(name, which[0]) for _, _, which in parts]
+        own = numbers_of(flows, network.packet_bytes, believed.get(name, NO_BELIEF))
+        rows += [(float(len(which)), rtt, start, *own) for rtt, start, which in parts]
     rtts = [_key(row[1]) for row in rows]
     distinct = list(dict.fromkeys(rtts))
-    columns = zip(*rows, strict=True)
-    groups = Groups(*(jnp.stack([jnp.asarray(value) for value in c]) for c in columns))
-    laws = tuple(flows.law for flows in network.flows.values())
-    posed = Posed(laws, groups, network.link.capacity, network.link.buffer, network.link.aqm)
-    return posed, Shape(tuple(sizes), tuple(distinct.index(rtt) for rtt in rtts))
+    lag = tuple(distinct.index(rtt) for rtt in rtts)
+    plan = make_plan(network, tuple(sizes), lag, (least_lag(network), longest_lag(network)))
+    groups = Groups(*(stacked(column) for column in zip(*rows, strict=True)))
+    classes = network.flows.values()
+    ways = 2 if two_way(network) else 1
+    links = [*network.links.values()] * ways
+    ack = network.ack_bytes / network.packet_bytes
+    return Posed(
+        laws=tuple(flows.law for flows in classes),
+        traffic=tuple(flows.traffic for flows in classes),
+        groups=groups,
+        stations=Stations(
+            stacked([link.capacity for link in links]),
+            stacked([link.buffer for link in links]),
+            stacked([link.jitter for link in links]),
+            stacked([float(link.jitter_reorders) for link in links]),
+        ),
+        aqm=tuple(link.aqm for link in links),
+        onward=stacked(onward(network, plan, firsts)),
+        worth=np.array([ack if hop.acks else 1.0 for hop in plan.hops]),
+        changes=changes_of(network, plan, firsts),
+    ), plan
+
+
+def least_lag(network: Network) -> float:
+    """The shortest lag that the equations keep, s: a round trip, or a part of one between links."""
+    shortest = min(rtt for at in stages(network) for name in at.flows for rtt in at.base_rtts(name))
+    several = any(len(network.path(name)) > 1 for name in network.flows)
+    if not several and not two_way(network):
+        return shortest
+    links = [link for at in stages(network) for link in at.links.values()]
+    between = min(link.delay + 1 / link.capacity for link in links)
+    return max(min(between, shortest), shortest / PARTS)
+
+
+def longest_lag(network: Network) -> float:
+    """The longest lag that the equations keep, s: more only an access link makes a round trip."""
+    at = [rtt for now in stages(network) for name in now.flows for rtt in now.base_rtts(name)]
+    links = network.links.values()
+    waits = sum(link.buffer / link.capacity + 2 * link.jitter for link in links)
+    return LONGEST_ACCESS * (max(at) + (2 if two_way(network) else 1) * waits)
+
+
+def stages(network: Network) -> Iterator[Network]:
+    """The network before and after each of its events."""
+    yield replace(network, events=())
+    now = network
+    for event in network.events:
+        now = changed(now, event)
+        yield now
+
+
+def stacked(values: Sequence[Any]) -> Any:
+    """Numbers, traced or not, as one array."""
+    return jnp.stack([jnp.asarray(value, float) for value in values])
+
+
+def numbers_of(flows: Flows, packet_bytes: int, believed: Any) -> tuple[Any, ...]:
+    """The numbers of a group that its class gives, in the order of `Groups`."""
+    traffic = flows.traffic
+    return (
+        NO_LIMIT if flows.access is None else flows.access,
+        flows.initial_window,
+        flows.initial_ssthresh,
+        flows.max_window,
+        flows.min_rto,
+        traffic.rate_limit(packet_bytes),
+        traffic.transfer(packet_bytes),
+        float(flows.ecn and flows.law.rules.reliable),
+        2.0 if flows.delayed_ack else 1.0,
+        believed,
+    )
+
+
+Firsts = Sequence[tuple[str, int]]
+"""For each group, its class and the number in it of one of its flows."""
+
+
+def onward(network: Network, plan: Plan, firsts: Firsts) -> list[Any]:
+    """The time from leaving each hop's previous queue to reaching the hop, s."""
+    links = list(network.links.values())
+    found = []
+    for hop in plan.hops:
+        name, number = firsts[hop.group]
+        path = network.path(name)
+        if hop.previous < 0:
+            found.append(0.0)
+            continue
+        before = links[plan.hops[hop.previous].station % len(links)]
+        found.append(before.delay + 1 / before.capacity)
+        if hop.acks and not plan.hops[hop.previous].acks:  # over the receiver's access, and back
+            own = network.flows[name].propagation(path)[number]
+            found[-1] += (own - 2 * sum(link.delay for link in path)) / 2
+    return found
+
+
+def changes_of(network: Network, plan: Plan, firsts: Firsts) -> Changes:
+    """What each event adds to round trips and to the ways between hops."""
+    if not network.events:
+        return Changes(None, None, None)
+    rtts, ways, now = [], [], network
+    for event in network.events:
+        after = changed(now, event)
+        rtts.append([a - b for a, b in zip(trips(after, firsts), trips(now, firsts), strict=True)])
+        new, old = onward(after, plan, firsts), onward(now, plan, firsts)
+        ways.append([a - b for a, b in zip(new, old, strict=True)])
+        now = after
+    at = np.array([float(event.at) for event in network.events])
+    return Changes(at, np.array(rtts), np.array(ways))
+
+
+def trips(network: Network, firsts: Firsts) -> Iterator[Any]:
+    """The round-trip time of each group with nothing in the queues, s."""
+    return (network.base_rtts(name)[number] for name, number in firsts)
+
+
+def changed(network: Network, event: Event) -> Network:
+    """The network after an event."""
+    if event.link == "access":
+        names = network.flows if event.flows is None else (event.flows,)
+        flows = dict(network.flows)
+        for name in names:
+            given = "access_delay" if flows[name].base_rtt is None else "base_rtt"
+            flows[name] = replace(flows[name], **{given: event.delay})
+        return replace(network, flows=flows, events=())
+    old = network.links[event.link]
+    links = {**network.links, event.link: replace(old, delay=event.delay)}
+    given = {
+        name: replace(flows, base_rtt=longer(network, name, event, old.delay))
+        for name, flows in network.flows.items()
+        if flows.base_rtt is not None and old in network.path(name)
+    }
+    return replace(network, links=links, flows={**network.flows, **given}, events=())
+
+
+def longer(network: Network, name: str, event: Event, delay: Any) -> tuple[Any, ...]:
+    """The round trips of a class that crosses a link whose delay changes, s."""
+    links = network.path(name)
+    extra = 2 * (event.delay - delay)
+    return tuple(rtt + extra for rtt in network.flows[name].propagation(links))

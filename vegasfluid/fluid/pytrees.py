@@ -14,6 +14,7 @@ import jax
 from vegasfluid.aqm import queue_laws
 from vegasfluid.congestion import window_laws
 from vegasfluid.quantities import Value, unit_of
+from vegasfluid.traffic import traffic_kinds
 
 __all__ = ["register_values"]
 
@@ -27,6 +28,6 @@ def _register(kind: type[Value]) -> None:
 
 
 def register_values() -> None:
-    """Make every window law and queue law a JAX pytree; more than once does no harm."""
-    for kind in (*window_laws().values(), *queue_laws().values()):
+    """Make every law and every kind of traffic a JAX pytree; more than once does no harm."""
+    for kind in (*window_laws().values(), *queue_laws().values(), *traffic_kinds().values()):
         _register(kind)

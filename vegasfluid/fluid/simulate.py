@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid import equations
-from vegasfluid.fluid.pose import Posed, Shape, flows_of_groups, pose
+from vegasfluid.fluid.closure import DEFAULT_CLOSURE, Closure
+from vegasfluid.fluid.density import Density
+from vegasfluid.fluid.equations import System, start
+from vegasfluid.fluid.lattice import FINEST, Lattice, make_lattice
+from vegasfluid.fluid.layout import Layout
+from vegasfluid.fluid.meanfield import MeanField
+from vegasfluid.fluid.memory import remembered
+from vegasfluid.fluid.pose import Posed, pose
+from vegasfluid.fluid.recording import record
+from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.validity import doubts
 from vegasfluid.network import Network
 from vegasfluid.times import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, make_trajectory
@@ -22,12 +31,19 @@ from vegasfluid.trajectory import Recording, make_trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Grid", "grid_for", "integrate", "record_fluid", "simulate_fluid"]
+__all__ = ["Grid", "grid_for", "integrate", "record_density", "record_fluid"]
+__all__ += ["simulate_density", "simulate_fluid", "system_of"]
 
 LARGEST_STEP = 0.02
 """Seconds; a queue's filling must be seen even where round trips are long."""
 AVERAGING_STEPS = 1.5
 """The largest step in time constants of RED's average (the method is stable up to 2.78)."""
+FILLING = 0.5
+"""The largest step in the time in which a link sends a full buffer."""
+COURANT = 0.9
+"""How far mass may move in a step, in the narrowest cells."""
+ABOVE_SHARE = 6.0
+"""The largest window of a class with many flows, in units of its mean if it had all."""
 
 
 class Grid(NamedTuple):
@@ -49,40 +65,69 @@ class Grid(NamedTuple):
 def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
     """A grid on which the network's equations are integrated well.
 
-    The step is no longer than the shortest round trip (the method's history must be known), and
-    short against the queue law's averaging.
+    The step is no longer than the shortest lag (the method's history must be known), and short
+    against the averaging of each queue law.
     """
-    rtts = [rtt for name in network.flows for rtt in network.base_rtts(name)]
-    link = network.link
-    averaging = -math.log1p(-getattr(link.aqm, "weight", 0.0)) * link.capacity
-    limits = [min(rtts), LARGEST_STEP]
-    if averaging > 0:
-        limits.append(AVERAGING_STEPS / averaging)
-    longest = max(rtts) + link.buffer / link.capacity
-    return Grid(until, samples, 0.99 * min(limits), 1.01 * longest)
+    _, plan = pose(network)
+    limits = [plan.least_lag, LARGEST_STEP]
+    for link in network.links.values():
+        limits.append(FILLING * link.buffer / link.capacity)
+        averaging = -math.log1p(-getattr(link.aqm, "weight", 0.0)) * link.capacity
+        if averaging > 0:
+            limits.append(AVERAGING_STEPS / averaging)
+    return Grid(until, samples, 0.99 * min(limits), plan.longest_lag)
 
 
-@partial(jax.jit, static_argnames=("shape", "grid"))
-def integrate(posed: Posed, shape: Shape, grid: Grid) -> dde.Solution:
+Lattices = tuple[Lattice | None, ...]
+"""For each class the lattice of its windows, or None for its mean."""
+
+
+def system_of(
+    posed: Posed,
+    plan: Plan,
+    closure: Closure = DEFAULT_CLOSURE,
+    lattices: Lattices | None = None,
+) -> System:
+    """The equations of a network, with some or all classes as distributions."""
+    each = lattices or (None,) * len(posed.laws)
+    populations = tuple(
+        MeanField(law) if lattice is None else Density(law, lattice)
+        for law, lattice in zip(posed.laws, each, strict=True)
+    )
+    layout = Layout.of(jax.eval_shape(lambda: start(posed, populations, plan)))
+    return System(posed, populations, plan, closure, layout)
+
+
+@partial(jax.jit, static_argnames=("plan", "grid", "closure"))
+def integrate(
+    posed: Posed,
+    plan: Plan,
+    grid: Grid,
+    closure: Closure = DEFAULT_CLOSURE,
+    lattices: Lattices | None = None,
+) -> dde.Solution:
     """Solve the equations; compiled, and open to `jax.vmap`, `jax.jvp` and `jax.grad`.
 
     Args:
         posed: the numbers, which may be traced.
-        shape: the structure.
+        plan: the structure.
         grid: sample times and step.
+        closure: how losses are counted.
+        lattices: of each class; None: the mean model.
 
     Returns:
-        A solution whose states `equations.unpack` reads.
+        A solution whose states `read_states` reads.
     """
     posed = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed)
+    system = system_of(posed, plan, closure, lattices)
     return dde.solve_fixed(
-        lambda t, y, history, args: equations.right_hand_side(t, y, history, args, shape),
-        equations.initial(posed),
-        posed,
+        lambda t, y, history, args: system.derivative(t, y, history),
+        system.layout.pack(start(posed, system.populations, plan)),
         save_at=np.linspace(0.0, grid.until, grid.samples),
         step=grid.step,
         longest_lag=grid.longest_lag,
-        project=lambda y: equations.project(y, posed),
+        project=system.project,
+        remember=remembered(plan),
     )
 
 
@@ -92,21 +137,26 @@ def simulate_fluid(
     *,
     warmup: float | None = None,
     samples: int = DEFAULT_SAMPLES,
+    closure: Closure = DEFAULT_CLOSURE,
+    base_rtt: Mapping[str, float] | None = None,
 ) -> xr.Dataset:
     """Integrate the fluid model of a network.
 
     Args:
-        network: one link that every flow crosses, bulk data one way.
+        network: what is connected to what.
         until: simulated time, s.
         warmup: time that the metrics leave out, s; a quarter of the run where it is None.
         samples: number of evenly spaced sample times.
+        closure: how losses are counted.
+        base_rtt: the base RTT with which the Vegas senders of a class begin, s, by the class's
+            name; one that is too small is never corrected.
 
     Returns:
-        A trajectory (see `vegasfluid.trajectory`).
+        A trajectory (see `vegasfluid.trajectory`); where the model may not hold, its attribute
+        `warnings` says why, a line for each reason with the number that triggers it.
 
     Raises:
-        InvalidInput: where the times make no sense.
-        NotServed: where the network has something that this simulator does not serve yet.
+        InvalidInput: where the times make no sense, or a class is unknown.
         SolveFailed: where the solution leaves the finite numbers.
 
     >>> from vegasfluid import Flows, Link, Red, Reno, metrics
@@ -117,46 +167,103 @@ def simulate_fluid(
     1.0
     """
     warmup = check_times(until, warmup, samples)
-    recording = record_fluid(network, until, samples)
-    return make_trajectory(*recording, {"engine": "fluid", "warmup": warmup})
+    recording = record_fluid(network, until, samples, closure=closure, base_rtt=base_rtt)
+    return labelled(recording, "fluid", warmup)
 
 
-def record_fluid(network: Network, until: float, samples: int) -> Recording:
+def record_fluid(
+    network: Network,
+    until: float,
+    samples: int,
+    *,
+    closure: Closure = DEFAULT_CLOSURE,
+    base_rtt: Mapping[str, float] | None = None,
+) -> Recording:
     """Integrate the fluid model of a network, as plain arrays at evenly spaced times."""
-    posed, shape = pose(network)
-    solution = integrate(posed, shape, grid_for(network, until, samples))
+    return recorded(network, grid_for(network, until, samples), closure, base_rtt, None)
+
+
+def simulate_density(
+    network: Network,
+    until: float,
+    *,
+    warmup: float | None = None,
+    samples: int = DEFAULT_SAMPLES,
+    closure: Closure = DEFAULT_CLOSURE,
+    base_rtt: Mapping[str, float] | None = None,
+) -> xr.Dataset:
+    """Integrate the fluid model with the windows of each class as a distribution.
+
+    A class whose law has more to tell flows apart by than the window (CUBIC) stays in its mean.
+
+    Args, Returns, Raises: as of `simulate_fluid`.
+
+    >>> from vegasfluid import Flows, Link, Red, Reno, metrics
+    >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
+    >>> network = Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})
+    >>> run = simulate_density(network, until=20)
+    >>> round(float(metrics.utilisation(run)[0]), 2)
+    1.0
+    """
+    warmup = check_times(until, warmup, samples)
+    recording = record_density(network, until, samples, closure=closure, base_rtt=base_rtt)
+    return labelled(recording, "density", warmup)
+
+
+def labelled(recording: Recording, engine: str, warmup: float) -> xr.Dataset:
+    """A trajectory, with a line in `warnings` for each reason to doubt it."""
+    attributes = {"engine": engine, "warmup": warmup}
+    if found := doubts(recording, warmup, engine):
+        attributes["warnings"] = "\n".join(found)
+    return make_trajectory(*recording, attributes)
+
+
+def record_density(
+    network: Network,
+    until: float,
+    samples: int,
+    *,
+    closure: Closure = DEFAULT_CLOSURE,
+    base_rtt: Mapping[str, float] | None = None,
+) -> Recording:
+    """Integrate the density model of a network, as plain arrays at evenly spaced times."""
+    grid = grid_for(network, until, samples)
+    shortest = pose(network)[1].least_lag
+    fine = grid._replace(step=min(grid.step, COURANT * FINEST * shortest))
+    return recorded(network, fine, closure, base_rtt, lattices_for(network))
+
+
+def lattices_for(network: Network) -> Lattices:
+    """The lattices on which the windows of each class have room."""
+    return tuple(
+        make_lattice(largest_window(network, name)) if flows.law.one_window else None
+        for name, flows in network.flows.items()
+    )
+
+
+def largest_window(network: Network, name: str) -> float:
+    """More than this no flow of a class will have, packets.
+
+    That is all that path and buffers hold, or some times its share if the class had them alone.
+    """
+    flows, links = network.flows[name], network.path(name)
+    held = min(link.capacity for link in links) * max(network.base_rtts(name))
+    held += sum(link.buffer for link in links)
+    return min(float(flows.max_window), held * min(1.0, ABOVE_SHARE / flows.count))
+
+
+def recorded(
+    network: Network,
+    grid: Grid,
+    closure: Closure,
+    base_rtt: Mapping[str, float] | None,
+    lattices: Lattices | None,
+) -> Recording:
+    """Integrate a network's equations, as plain arrays."""
+    posed, plan = pose(network, base_rtt)
+    solution = integrate(posed, plan, grid, closure, lattices)
     try:
         dde.check(solution)
     except SolveFailed as failed:
         raise SolveFailed(f"the fluid model could not be integrated: {failed}") from failed
-    return record(network, solution)
-
-
-def record(network: Network, solution: dde.Solution) -> Recording:
-    """The states of a solution as plain arrays."""
-    group_of = flows_of_groups(network)
-    groups = int(group_of.max()) + 1
-    state = equations.unpack(np.asarray(solution.ys), groups)
-    count = np.bincount(group_of)
-    flows = {name: getattr(state, name)[:, group_of] for name in ("cwnd", "delivered", "dropped")}
-    flows["rtt"] = round_trips(network, state.queue)
-    flows["retransmitted"] = flows["dropped"]
-    flows["sent"] = flows["delivered"] + flows["dropped"]
-    flows["timeouts"] = np.zeros_like(flows["cwnd"])
-    links = {
-        "queue": state.queue,
-        "avg_queue": state.avg_queue,
-        "admitted": state.delivered @ count,
-        "lost": state.dropped @ count,
-        "waited": state.waited,
-        "backlog": state.queue,
-    }
-    links["work"] = links["admitted"]
-    columns = {name: values[:, np.newaxis] for name, values in links.items()}
-    return Recording(network, np.asarray(solution.ts), flows, columns)
-
-
-def round_trips(network: Network, queue: Float[Array, " time"]) -> np.ndarray:
-    """The round-trip time of each flow, s; (time, flow)."""
-    base = np.concatenate([network.base_rtts(name) for name in network.flows])
-    return base + np.asarray(queue)[:, np.newaxis] / network.link.capacity
+    return record(network, solution, system_of(posed, plan, closure, lattices))

@@ -125,12 +125,18 @@ LOCK = threading.Lock()
 def compile_kernel(rules: Rules) -> Kernel:
     """Translate the engine: the outermost function is cached, and what most packets reach is
     inlined by LLVM (by Numba it would take three times as long to compile).
+
+    Names carry the kernel's own mark. Numba tells functions of one name apart by numbers that
+    begin anew in each process, so that a kernel that comes from the cache and one that is compiled
+    here could have the same names for different functions, and the linker would take the first.
     """
     inline, call = njit(forceinline=True, **INNER), njit(**INNER)
-    with numba_cache_in(cache_folder(rules)):
+    folder = cache_folder(rules)
+    with numba_cache_in(folder):
         outermost = njit(cache=True, **FAST)
 
         def translate(function: FunctionType) -> Any:
+            function.__qualname__ += f"_{folder.name}"
             if function.__name__ == "run":
                 return outermost(function)
             return (call if function.__name__ in engine.SELDOM else inline)(function)

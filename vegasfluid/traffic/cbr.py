@@ -31,6 +31,10 @@ class Cbr(AbstractTraffic):
     rate: Annotated[PacketsPerSecond, Positive]
     """Packets handed to TCP."""
 
+    def rate_limit(self, packet_bytes: int) -> float:
+        """The rate."""
+        return self.rate
+
     @property
     def rules(self) -> OfferRules:
         """A packet at a time."""

@@ -7,6 +7,7 @@ flow's own source of random numbers (see `vegasfluid.traffic.chance`).
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ __all__ = [
     "CONTINUED",
     "NEVER",
     "NEW_CONNECTION",
+    "NO_LIMIT",
     "AbstractTraffic",
     "OfferRules",
     "ignore",
@@ -31,6 +33,11 @@ CONTINUED, NEW_CONNECTION = 0, 1
 """Whether what is offered goes over the connection that there is, or begins with a new one."""
 
 PICOSECONDS = 1e12
+NO_LIMIT = 1e15
+"""Packets/s that limit nothing."""
+
+Real = Any
+"""A float, an array of any shape, or an expression."""
 
 
 def ps(seconds: float) -> int:
@@ -62,10 +69,35 @@ class OfferRules:
 
 @dataclass(frozen=True)
 class AbstractTraffic(Value):
-    """A kind of traffic with its parameters."""
+    """A kind of traffic with its parameters.
+
+    To the fluid a flow has some transfers under way or waiting, in the mean over its class, and
+    sends in a share of the time that follows from their number. What has no end is one transfer
+    without size, always under way.
+    """
 
     name: ClassVar[str]
     """The `kind` in model files."""
+
+    def rate_limit(self, packet_bytes: int) -> float:
+        """Packets/s that are handed to TCP at most, mean while a transfer is under way."""
+        return NO_LIMIT
+
+    def transfer(self, packet_bytes: int) -> float:
+        """The mean size of a transfer, packets."""
+        return math.inf
+
+    def transfers_at_start(self) -> float:
+        """Transfers under way when a flow starts."""
+        return 1.0
+
+    def arriving(self, transfers: Real) -> Real:
+        """New transfers of a flow, 1/s, where so many are under way or waiting."""
+        return 0.0 * transfers
+
+    def busy(self, transfers: Real) -> Real:
+        """The share of the time in which one is under way."""
+        return transfers
 
     @property
     @abstractmethod

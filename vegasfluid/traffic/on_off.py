@@ -11,6 +11,7 @@ Sources:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -28,7 +29,7 @@ from vegasfluid.traffic.kind import (
     OfferRules,
     ps,
 )
-from vegasfluid.traffic.sessions import BYTES, transfer_size
+from vegasfluid.traffic.sessions import BYTES, mean_transfer, transfer_size
 
 __all__ = ["OnOff"]
 
@@ -95,6 +96,22 @@ class OnOff(AbstractTraffic):
         if (self.mean_gap is None) != (self.mean_size is None):
             missing = "mean_gap" if self.mean_gap is None else "mean_size"
             raise InvalidInput("OnOff", missing, "given with the other one of a session", "missing")
+
+    def rate_limit(self, packet_bytes: int) -> float:
+        """The mean over on and off times."""
+        return self.rate * self.on / (self.on + self.off)
+
+    def transfer(self, packet_bytes: int) -> float:
+        """Infinite without sessions."""
+        return mean_transfer(self.mean_size, packet_bytes) if self.mean_size else math.inf
+
+    def transfers_at_start(self) -> float:
+        """A session begins with its gap."""
+        return 0.0 if self.mean_gap else 1.0
+
+    def arriving(self, transfers: Any) -> Any:
+        """After the mean gap that follows a transfer."""
+        return (1 - transfers) / self.mean_gap if self.mean_gap else 0.0 * transfers
 
     @property
     def rules(self) -> OfferRules:

@@ -32,6 +32,10 @@ class Poisson(AbstractTraffic):
     mean_interval: Annotated[Delay, Positive]
     """Mean time between two packets."""
 
+    def rate_limit(self, packet_bytes: int) -> float:
+        """The mean rate."""
+        return 1 / self.mean_interval
+
     @property
     def rules(self) -> OfferRules:
         """A packet at a time."""

@@ -24,7 +24,7 @@ from vegasfluid.traffic.kind import (
     ps,
 )
 
-__all__ = ["BYTES", "Sessions", "transfer_size"]
+__all__ = ["BYTES", "Sessions", "mean_transfer", "transfer_size"]
 
 BYTES = 1e6
 """In a MB."""
@@ -35,6 +35,11 @@ LARGEST = 1e9
 def transfer_size(flow: Any) -> int:
     """The size of a transfer, packets."""
     return int(min(pareto(flow, flow.transfer, flow.tail_index), LARGEST)) + 1
+
+
+def mean_transfer(megabytes: float, packet_bytes: int) -> float:
+    """The mean size of a transfer, packets; rounding up adds about a half."""
+    return megabytes * BYTES / packet_bytes + 0.5
 
 
 def on_application(flow: Any, now: int) -> int:
@@ -84,6 +89,22 @@ class Sessions(AbstractTraffic):
     """Shape of the sizes' Pareto distribution; above 1, so that the mean exists."""
     overlapping: bool = False
     """Sessions arrive by their own clock, and wait where one of the flow is under way."""
+
+    def transfer(self, packet_bytes: int) -> float:
+        """The mean size in whole packets."""
+        return mean_transfer(self.mean_size, packet_bytes)
+
+    def transfers_at_start(self) -> float:
+        """None: the first gap comes first."""
+        return 0.0
+
+    def arriving(self, transfers: Any) -> Any:
+        """By their own clock where sessions overlap, else after the gap that follows one."""
+        return (1.0 + 0.0 * transfers if self.overlapping else 1 - transfers) / self.mean_gap
+
+    def busy(self, transfers: Any) -> Any:
+        """Of sessions that queue up, n / (1 + n) as in an M/M/1 system in equilibrium."""
+        return transfers / (1 + transfers) if self.overlapping else transfers
 
     @property
     def rules(self) -> OfferRules:

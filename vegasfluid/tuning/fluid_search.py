@@ -24,8 +24,9 @@ from scipy.optimize import least_squares
 
 from vegasfluid import dde
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.fluid import equations
-from vegasfluid.fluid.pose import Posed, Shape, pose
+from vegasfluid.fluid.pose import Posed, pose
+from vegasfluid.fluid.recording import delivered
+from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import Grid, grid_for, integrate
 from vegasfluid.growth import place_in
 from vegasfluid.network import Network
@@ -84,7 +85,7 @@ class Point(NamedTuple):
 class Task(NamedTuple):
     """What stays the same during a search; hashable, so that it can be a static argument."""
 
-    shape: Shape
+    plan: Plan
     grid: Grid
     tuned: int
     warmup: float
@@ -94,13 +95,12 @@ def class_goodput(
     ys: Float[Array, "time n"], posed: Posed, task: Task
 ) -> tuple[Float[Array, " classes"], Float[Array, " classes"]]:
     """Packets that a flow of each class delivered after the warm-up, and the flows of each."""
-    delivered = equations.unpack(ys, sum(task.shape.groups)).delivered
+    gained = delivered(ys, task.plan)
     times = np.linspace(0.0, task.grid.until, task.grid.samples)
     after, part = place_in(times, task.warmup)
-    at_warmup = (1 - part) * delivered[after - 1] + part * delivered[after]
-    total = (delivered[-1] - at_warmup) * posed.groups.count
-    ends = np.cumsum(task.shape.groups)
-    parts = [slice(e - n, e) for e, n in zip(ends, task.shape.groups, strict=True)]
+    at_warmup = (1 - part) * gained[after - 1] + part * gained[after]
+    total = (gained[-1] - at_warmup) * posed.groups.count
+    parts = list(task.plan.classes)
     counts = jnp.stack([jnp.sum(posed.groups.count[part]) for part in parts])
     return jnp.stack([jnp.sum(total[part]) for part in parts]) / counts, counts
 
@@ -112,7 +112,7 @@ def log_ratio(log_alpha: Float[Array, ""], posed: Posed, task: Task) -> tuple[Ar
     assert isinstance(tuned_law, Vegas)
     zone = cast(Any, tuned_law.beta) - cast(Any, tuned_law.alpha)
     laws[task.tuned] = with_alpha(tuned_law, jnp.exp(log_alpha), zone)
-    solution = integrate(posed._replace(laws=tuple(laws)), task.shape, task.grid)
+    solution = integrate(posed._replace(laws=tuple(laws)), task.plan, task.grid)
     rates, counts = class_goodput(solution.ys, posed, task)
     others = jnp.where(jnp.arange(len(laws)) == task.tuned, 0.0, counts)
     other = jnp.sum(rates * others) / jnp.sum(others)
@@ -180,9 +180,9 @@ def make_task(
     network: Network, tune: str, until: float, warmup: float, samples: int = 201
 ) -> tuple[Posed, Task]:
     """The equations of a network, and what of them is searched."""
-    posed, shape = pose(network)
+    posed, plan = pose(network)
     grid = grid_for(network, until, samples)
-    return posed, Task(shape, grid, list(network.flows).index(tune), warmup)
+    return posed, Task(plan, grid, list(network.flows).index(tune), warmup)
 
 
 def approach(objective: Objective, low: float, high: float) -> tuple[float, float]:

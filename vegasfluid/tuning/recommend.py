@@ -166,7 +166,6 @@ def recommend(
 
     Raises:
         InvalidInput: where there is nothing to tune or to compare with.
-        NotServed: where the network has something that a simulator does not serve yet.
         SolveFailed: where the fluid model cannot be integrated.
     """
     job = make_job(network, tune, ratio, until, warmup, runs, seed, report)

@@ -109,7 +109,9 @@ def test_the_slope_of_the_past_is_of_order_three() -> None:
 
     def error(step: float) -> float:
         def rhs(t, y, history, args):
-            return jnp.stack([jnp.cos(t), history.slope(t - 0.7)[0]])
+            late = history.slope(jnp.array([t - 0.7, t - 0.7]))
+            alone = history.slope(t - 0.7 * jnp.ones(2), of=np.array([1, 0]))
+            return jnp.stack([jnp.cos(t), late[0, 0] + 0 * jnp.sum(alone - late[0, ::-1])])
 
         found = solve_fixed(
             rhs, jnp.zeros(2), save_at=np.linspace(0.0, 7.0, 3), step=step, longest_lag=0.7

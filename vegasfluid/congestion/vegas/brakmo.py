@@ -99,6 +99,13 @@ BRAKMO = Dialect(
     over_base=False,
     rise=0.5,
     fall=-0.5,
+    smallest_rtt=False,
+    reno_in_disorder=False,
+    per_ack=True,
+    fewest_samples=0,
+    forgets=False,
+    keeps_threshold=False,
+    repairs_by="reno",
     whole_packets=False,
     rules=PacketRules(
         on_ack,

@@ -43,6 +43,14 @@ class Dialect:
         rise: where a growing window comes to rest, as an offset to alpha, packets: the rounding
             of the estimate plus half of the whole-packet step.
         fall: where a shrinking window comes to rest, as an offset to beta, packets.
+        smallest_rtt: whether the estimate takes the smallest RTT of a round, and not the mean.
+        reno_in_disorder: whether packets that overtake each other switch it off (Linux).
+        per_ack: whether a step is made in parts, with each ACK, and not at once.
+        fewest_samples: RTT samples that a round must have; one with fewer takes a Reno step.
+        forgets: whether a timeout makes it take the present RTT for its base.
+        keeps_threshold: whether a loss leaves no less than losses before (ns-3: ssthresh rises to
+            3/4 of the largest window and does not fall while the window grows).
+        repairs_by: how losses are repaired (see `AbstractWindowLaw.repairs_by`).
         whole_packets: whether the implementation takes whole numbers only.
         rules: the packet rules.
         sources: where they were read.
@@ -58,6 +66,13 @@ class Dialect:
     over_base: bool
     rise: float
     fall: float
+    smallest_rtt: bool
+    reno_in_disorder: bool
+    per_ack: bool
+    fewest_samples: float
+    forgets: bool
+    keeps_threshold: bool
+    repairs_by: str
     whole_packets: bool
     rules: PacketRules
     sources: tuple[str, ...]

@@ -57,7 +57,7 @@ def end_round(flow: Flow, acked: int) -> None:
             flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
             flow.vegas_above_gamma += 1
         else:
-            flow.cwnd += acked
+            flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
     elif backlog > flow.beta:
         flow.cwnd -= 1.0
         flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
@@ -73,7 +73,10 @@ def end_round(flow: Flow, acked: int) -> None:
 
 def reno_step(flow: Flow, acked: int) -> None:
     """Reno's growth, where Vegas has too little to go by or is off."""
-    flow.cwnd += acked if flow.cwnd < flow.ssthresh else acked / flow.cwnd
+    if flow.cwnd < flow.ssthresh:
+        flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
+    else:
+        flow.cwnd += acked / flow.cwnd
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
@@ -102,7 +105,7 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
             end_round(flow, acked)
         begin_round(flow)
     elif flow.cwnd < flow.ssthresh:
-        flow.cwnd += acked
+        flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
     return SEND
 
 
@@ -135,6 +138,13 @@ LINUX = Dialect(
     over_base=True,
     rise=0.5,
     fall=0.5,
+    smallest_rtt=True,
+    reno_in_disorder=True,
+    per_ack=False,
+    fewest_samples=3,
+    forgets=False,
+    keeps_threshold=False,
+    repairs_by="sack",
     whole_packets=True,
     rules=PacketRules(
         on_ack,

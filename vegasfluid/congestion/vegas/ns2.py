@@ -179,6 +179,13 @@ NS2 = Dialect(
     over_base=False,
     rise=0.0,
     fall=0.0,
+    smallest_rtt=False,
+    reno_in_disorder=False,
+    per_ack=True,
+    fewest_samples=0,
+    forgets=True,
+    keeps_threshold=False,
+    repairs_by="fine",
     whole_packets=True,
     rules=PacketRules(
         on_ack,

@@ -145,6 +145,13 @@ NS3 = Dialect(
     over_base=False,
     rise=-0.5,
     fall=-0.5,
+    smallest_rtt=True,
+    reno_in_disorder=False,
+    per_ack=False,
+    fewest_samples=3,
+    forgets=False,
+    keeps_threshold=True,
+    repairs_by="newreno",
     whole_packets=True,
     rules=PacketRules(
         on_ack,

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
 __all__ = ["Grid", "History", "Past", "empty_ring", "hermite", "hermite_slope", "record"]
@@ -187,20 +188,25 @@ class History:
         before = (s < self._first)[..., None]
         return jnp.where(before, self._past(jnp.minimum(s, self._first)), remembered)
 
-    def slope(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+    def slope(
+        self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
+    ) -> Float[Array, ...]:
         """The slope of the state at past times; 0 before the start, whatever `past` is.
 
         Of order 3, where the state itself is of order 4.
 
         Args:
             s: one time, or an array of times of any shape.
+            of: for each time, the number of the one component that is asked for; None: all.
 
         Returns:
-            dy/dt, shape (n,); for an array of times, shape (..., n).
+            dy/dt, shape (n,); for an array of times, shape (..., n); for single components,
+            the shape of the times.
         """
         s = jnp.asarray(s, self._ring.dtype)
-        remembered = self._read(self._within(s), hermite_slope)
-        return jnp.where((s < self._first)[..., None], 0.0, remembered)
+        remembered = self._read(self._within(s), hermite_slope, of)
+        slopes = jnp.where((s < self._first)[..., None], 0.0, remembered)
+        return slopes if of is None else slopes[..., 0]
 
     def _within(self, s: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
         """Steps from the last known grid point to `s` (negative), held within bounds."""
@@ -213,7 +219,10 @@ class History:
         return jnp.where(late, 0.0, jnp.where(early, self._ahead - bound, offset))
 
     def _read(
-        self, offset: Float[Array, "*lags"], cubic: Callable[..., Array]
+        self,
+        offset: Float[Array, "*lags"],
+        cubic: Callable[..., Array],
+        of: Int32[np.ndarray, "*lags"] | None = None,
     ) -> Float[Array, "*lags n"]:
         """What `cubic` says of the interval `offset` steps from the last known grid point.
 
@@ -226,9 +235,14 @@ class History:
         back = jnp.minimum(nearest, jnp.int32(-1))
         part = offset - back.astype(offset.dtype)
         number = self._last + back
-        return cubic(self._row(number), self._row(number + 1), part, self._grid.step)
+        return cubic(self._row(number, of), self._row(number + 1, of), part, self._grid.step)
 
-    def _row(self, number: Int32[Array, "*lags"]) -> Float[Array, "*lags two_n"]:
+    def _row(
+        self, number: Int32[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None
+    ) -> Float[Array, "*lags two_n"]:
         """State and slope at a grid point; the mask keeps any number inside the ring."""
         place = number & jnp.int32(self._ring.shape[0] - 1)
-        return self._ring.at[place].get(mode="promise_in_bounds")
+        if of is None:
+            return self._ring.at[place].get(mode="promise_in_bounds")
+        columns = np.stack([of, of + self._ring.shape[1] // 2], axis=-1)
+        return self._ring.at[place[..., None], columns].get(mode="promise_in_bounds")

@@ -53,9 +53,7 @@ def solve_fixed(
         project: applied to the state after each step, such as a clamp at zero.
         past: y at one time s < t0, shape () to shape (n,); None: y0. Is evaluated at
             t0 as well; if it does not meet y0 there, order 4 needs t0 plus each lag on the grid.
-        remember: number of leading components of y that are asked for in the past, 1 to n; the
-            history, and `past`, then are of these, shape (remember,). None: all of them. A wide
-            state with few delayed components is integrated the faster for it.
+        remember: number of leading components of y that history and `past` have; None: all.
 
     Returns:
         The states at the save times, and how it ended. A lag beyond `longest_lag` is cut to it
@@ -73,17 +71,14 @@ def solve_fixed(
     [1.0, 0.75, 0.5, 0.25]
     """
     state, times = _checked_state(y0), _checked_times(save_at)
-    step, longest_lag = _positive("step", step), _positive("longest_lag", longest_lag)
-    steps, grid = _grid(times, step, longest_lag, state)
-    if remember is not None and not 1 <= remember <= state.size:
-        raise InvalidInput("dde.solve", "remember", f"from 1 to {state.size}", remember)
-    before = past or (lambda s: state[:remember])
-    problem = Problem(rhs, args, project or (lambda y: y), before, grid, remember)
+    lag = _positive("longest_lag", longest_lag)
+    steps, grid = _grid(times, _positive("step", step), lag, state)
+    kept, same = _checked_number(remember, state), lambda y: y
+    problem = Problem(rhs, args, project or same, past or (lambda s: state[:kept]), grid, kept)
     _check_functions(problem, state)
     ys, fault = integrate(problem, state, intervals=len(times) - 1, steps=steps)
-    failed_at = grid.time(fault.step, 0.0, state.dtype)
     fine = fault.code == jnp.int32(Outcome.SUCCESS)
-    time = jnp.where(fine, jnp.nan, failed_at)
+    time = jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, state.dtype))
     return Solution(jnp.asarray(times, state.dtype), ys, fault.code, time)
 
 
@@ -100,6 +95,12 @@ def _grid(times: np.ndarray, step: float, longest_lag: float, y0: Array) -> tupl
         allowed = f"above {2 * slack * size:.3g}, for times up to {latest:g} in {y0.dtype}"
         raise InvalidInput("dde.solve", "step", allowed, step)
     return steps, Grid(float(times[0]), size, longest_lag, slack)
+
+
+def _checked_number(remember: int | None, y0: Array) -> int | None:
+    if remember is not None and not 1 <= remember <= y0.size:
+        raise InvalidInput("dde.solve", "remember", f"from 1 to {y0.size}", remember)
+    return remember
 
 
 def _positive(name: str, value: float) -> float:

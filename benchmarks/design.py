@@ -1,0 +1,302 @@
+"""Fluid models against the packet simulator on 72 networks that fill the space of networks.
+
+    python -m benchmarks.design [--json] [--full]
+
+Prints the means of the packet simulator and of the fluid side by side, and what their differences
+come to: over all networks, and over those with RED and ten flows or more. `ratio_error` is the
+relative standard error of the packets' ratio. What a fluid does not serve or fails on is NaN,
+which `missing` counts. A third of the networks with two seeds; `--full`: all with five.
+
+The networks are a Latin hypercube of small discrepancy. Its first coordinate numbers them: each
+queue (RED, RED, drop-tail) meets each dialect and each competitor (Reno, CUBIC) three times. Sizes
+follow from one another as an operator would choose them, so that nothing has to be cut off:
+
+- up to 200 flows, but no more than the path holds packets (10 where it holds fewer);
+- thresholds and buffers are shares of the bandwidth-delay product; they hold two packets of each
+  flow at least (three in drop-tail), without which all of them would live on timeouts;
+- max_drop is at least what Reno in the fair share needs at max_thresh;
+- alpha is a multiple of a fair flow's part of the queue where Reno alone would rest;
+- slow start ends at half of a fair window;
+- with drop-tail, a sender takes up to a packet time for each packet, or the phases of equal round
+  trips would decide whom a full buffer hits (S. Floyd and V. Jacobson, "On traffic phase effects
+  in packet-switched gateways", 1992).
+
+A run lasts as many round trips as ROUNDS fair windows have packets, and a minute at least, but no
+more than ten, or MOST_PACKETS; where that cuts off some of the ROUNDS, its name ends with `short`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import root_scalar
+from scipy.stats import qmc
+
+from benchmarks.harness import Figures, run
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.law import AbstractQueueLaw, Average, QueueState
+from vegasfluid.aqm.red import Red
+from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.vegas import DIALECTS, Vegas
+from vegasfluid.errors import SolveFailed
+from vegasfluid.fluid import record_fluid
+from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.quantities import mbps, ms
+from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.trajectory import Recording
+from vegasfluid.tuning import measurement
+
+__all__ = ["Case", "Point", "designed", "differences", "from_model", "from_packets", "measure"]
+__all__ += ["points", "summary"]
+
+Means = dict[str, float]
+Engine = Callable[[Network, float, int], Recording]
+
+ENGINES: dict[str, Engine] = {"fluid": record_fluid}
+"""What is held against the packet simulator."""
+CASES, CHOICE = 72, 2001
+"""How many networks, and the seed of the design."""
+SEEDS, FULL_SEEDS = (1, 2), (1, 2, 3, 4, 5)
+TUNED, PACKET_BYTES = "vegas", 1500
+ROUNDS, SHORTEST, LONGEST, FEWEST_PACKETS, MOST_PACKETS = 9, 60.0, 600.0, 5e5, 2e7
+NAMES = {"queue": "queue_packets", "drops": "drop_share"}
+COMPARED = {name: NAMES.get(name, name) for name in ("ratio", "utilisation", "queue", "drops")}
+"""What is compared, and its name in the summary of a run."""
+LEAST = {"ratio": 0.0, "queue": 1.0, "drops": 1e-5}
+"""Differences are relative, to so much at least (the queue in packets); others are absolute."""
+MANY = 10
+"""Flows of the networks that are judged apart, too."""
+
+
+class Point(NamedTuple):
+    """A point of the design; each coordinate from 0 to 1."""
+
+    number: float
+    recovery: float
+    wait: float
+    gentle: float
+    bandwidth: float
+    propagation: float
+    flows: float
+    share: float
+    alpha: float
+    dead_zone: float
+    room: float
+    reach: float
+    max_drop: float
+    averaging: float
+    start: float
+
+
+class Case(NamedTuple):
+    """A network of the design, and how long to run it.
+
+    Args:
+        name: tells where it lies in the design.
+        network: of the classes `vegas`, and `reno` or `cubic`.
+        until: simulated time, s.
+        warmup: time that the means leave out, s.
+        red: whether the queue is RED.
+        flows: of both classes.
+    """
+
+    name: str
+    network: Network
+    until: float
+    warmup: float
+    red: bool
+    flows: int
+
+
+class Queue(NamedTuple):
+    """A queue: its law, its buffer, and about where it rests, packets."""
+
+    law: AbstractQueueLaw
+    buffer: float
+    resting: float
+
+
+@cache
+def points() -> list[Point]:
+    """The Latin hypercube."""
+    cube = qmc.LatinHypercube(len(Point._fields), optimization="random-cd", rng=CHOICE)
+    return [Point(*map(float, row)) for row in cube.random(CASES)]
+
+
+def between(part: float, low: float, high: float) -> float:
+    """From `low` to `high`, evenly on a logarithmic scale."""
+    return low * (high / low) ** part
+
+
+def rounded(value: float) -> float:
+    """Two digits, so that a name can tell it."""
+    return float(f"{value:.2g}")
+
+
+def needed_drops(window: float) -> float:
+    """The share of packets whose loss holds Reno at a window: 1.5 / window^2 where it is large."""
+    return 1 / (1 + window**2 / 1.5)
+
+
+def drop_tail(point: Point, held: float, flows: int) -> Queue:
+    """A buffer of 0.3 to 2 times what the path holds; the queue takes half of it."""
+    buffer = round(max(20.0, 3.0 * flows, between(point.room, 0.3, 2.0) * held))
+    return Queue(DropTail(), buffer, buffer / 2)
+
+
+def red(point: Point, held: float, flows: int) -> Queue:
+    """RED, and the queue at which its drops are those that Reno needs in the fair share."""
+    low = max(10.0, 2.0 * flows, between(point.room, 0.2, 1.0) * held)
+    high = between(point.reach, 2.0, 4.0) * low
+    wait, needed = point.wait < 0.5, needed_drops((held + high) / flows)
+    on_curve = 3 * needed / (2 + needed) if wait else needed / 2
+    law = Red(
+        min_thresh=round(low),
+        max_thresh=round(high),
+        max_drop=between(point.max_drop, max(0.02, on_curve), 1.0),
+        weight=1 / (between(point.averaging, 3.0, 30.0) * (held + low)),
+        gentle=point.gentle < 0.5,
+        wait=wait,
+    )
+    buffer = 3.0 * law.max_thresh
+
+    def excess(queue: float) -> float:
+        dropped = law.drop_prob(QueueState(queue, Average(queue), 1.0, 1.0, buffer))
+        return float(dropped) - needed_drops((held + queue) / flows)
+
+    bracket = (law.min_thresh, 2 * law.max_thresh)
+    return Queue(law, buffer, root_scalar(excess, bracket=bracket).root)
+
+
+def vegas(point: Point, dialect: str, fair: float, rtt_over_base: float) -> Vegas:
+    """A multiple of the fair alpha and a dead zone of 0 to 4 packets, as the dialect counts."""
+    scale = rtt_over_base if DIALECTS[dialect].over_base else 1.0
+    alpha = max(1, round(between(point.alpha, 0.2, 2.0) * fair * scale))
+    return Vegas(alpha, alpha + round(4 * point.dead_zone * scale), dialect=dialect)
+
+
+def classes(
+    point: Point, flows: int, competitor: Reno | Cubic, tuned: Vegas, common: Flows
+) -> dict[str, Flows]:
+    """The flows, shared out among the competitor and Vegas."""
+    own = min(max(round(flows * (0.2 + 0.6 * point.share)), 1), flows - 1)
+    others = replace(common, count=flows - own, law=competitor)
+    return {competitor.name: others, TUNED: replace(common, count=own, law=tuned)}
+
+
+def case_of(point: Point) -> Case:
+    """The network at a point."""
+    number = int(CASES * point.number)
+    cubic, tail, dialect = number // 36 == 1, number // 12 % 3 == 2, list(DIALECTS)[number // 3 % 4]
+    megabits = rounded(between(point.bandwidth, 2, 1000))
+    rtt = ms(rounded(between(point.propagation, 5, 200)))
+    capacity = mbps(megabits, PACKET_BYTES)
+    held = capacity * rtt
+    flows = round(between(point.flows, 2, min(200, max(10, held))))
+    queue = (drop_tail if tail else red)(point, held, flows)
+    window, trip = (held + queue.resting) / flows, (held + queue.resting) / capacity
+    recovery = "sack" if cubic or point.recovery < 0.5 else "newreno"
+    competitor = Cubic(recovery=recovery) if cubic else Reno(recovery=recovery)
+    common = Flows(
+        flows,
+        competitor,
+        base_rtt=rtt,
+        start=Spread(between(point.start, 3 * rtt, 1.0)),
+        initial_ssthresh=max(2.0, window / 2),
+        send_overhead=1 / capacity if tail else 0.0,
+    )
+    tuned = vegas(point, dialect, queue.resting / flows, trip / rtt)
+    wanted = ROUNDS * window * trip
+    until = max(wanted, SHORTEST, FEWEST_PACKETS / capacity)
+    until = min(until, LONGEST, MOST_PACKETS / capacity)
+    kind = competitor.name if cubic else f"{competitor.name}_{recovery}"
+    sizes = f"{megabits:g}Mbps_{1e3 * rtt:g}ms_{flows}flows" + "_short" * (until < wanted)
+    name = f"{number:02d}_{kind}_{queue.law.name}_{dialect}_{sizes}"
+    link = Link(capacity, queue.buffer, queue.law)
+    network = Network(link, classes(point, flows, competitor, tuned, common), PACKET_BYTES)
+    return Case(name, network, until, until / 3, not tail, flows)
+
+
+@cache
+def designed() -> list[Case]:
+    """All networks by number; of a queue, a dialect and a competitor there are three in a row."""
+    return sorted(map(case_of, points()))
+
+
+def compared(of: Mapping[str, float]) -> Means:
+    """What is compared, out of the summary of a run."""
+    return {name: of[key] for name, key in COMPARED.items()}
+
+
+def from_packets(case: Case, seeds: tuple[int, ...] = FULL_SEEDS) -> Means:
+    """Means of the packet simulator over seeds, and the relative standard error of the ratio."""
+    found = measurement.measure(case.network, TUNED, seeds, until=case.until, warmup=case.warmup)
+    logs = found.log_ratios
+    error = logs.std(ddof=1) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
+    return {**compared(found.means()), "ratio_error": float(error)}
+
+
+def from_model(case: Case, record: Engine = record_fluid) -> Means:
+    """The means of a fluid; NaN where it does not serve the network, or fails."""
+    try:
+        recording = record(case.network, case.until, DEFAULT_SAMPLES)
+    except SolveFailed:
+        return dict.fromkeys(COMPARED, math.nan)
+    return compared(measurement.summary(recording, TUNED, case.warmup))
+
+
+def differences(model: Means, packets: Means) -> Means:
+    """A model's means less the packet simulator's; relative, as LEAST says."""
+    units = {name: max(packets[name], least) for name, least in LEAST.items()}
+    return {name: (model[name] - packets[name]) / units.get(name, 1.0) for name in COMPARED}
+
+
+def summary(figures: Figures, engine: str, found: Mapping[str, Means]) -> None:
+    """Median, 90th percentile and worst of the differences, either way.
+
+    Args:
+        figures: what they are added to.
+        engine: whose differences.
+        found: differences by the names of the cases.
+    """
+    many = {case.name for case in designed() if case.red and case.flows >= MANY}
+    for group, names in (("all", set(found)), (f"red_{MANY}flows", many & set(found))):
+        for key in COMPARED:
+            sizes = {name: abs(found[name][key]) for name in sorted(names)}
+            known = {name: size for name, size in sizes.items() if not math.isnan(size)}
+            figures.add(f"{engine}.{group}.{key}.missing", len(sizes) - len(known))
+            if known:
+                values, worst = list(known.values()), max(known, key=lambda name: known[name])
+                figures.add(f"{engine}.{group}.{key}.median", float(np.median(values)))
+                figures.add(f"{engine}.{group}.{key}.p90", float(np.quantile(values, 0.9)))
+                figures.add(f"{engine}.{group}.{key}.worst.{worst}", known[worst])
+
+
+def measure(full: bool) -> Figures:
+    """All networks, or one of each queue, dialect and competitor."""
+    keep_compiled_equations()
+    figures = Figures()
+    found: dict[str, dict[str, Means]] = {engine: {} for engine in ENGINES}
+    for case in designed()[:: 1 if full else 3]:
+        means = {"packets": from_packets(case, FULL_SEEDS if full else SEEDS)}
+        means |= {engine: from_model(case, record) for engine, record in ENGINES.items()}
+        for key in (*COMPARED, "ratio_error"):
+            for engine, of in means.items():
+                if key in of:
+                    figures.add(f"{case.name}.{key}.{engine}", of[key])
+        for engine in ENGINES:
+            found[engine][case.name] = differences(means[engine], means["packets"])
+    for engine, of in found.items():
+        summary(figures, engine, of)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")

@@ -1,0 +1,236 @@
+"""Several links, both ways, applications, changes of delay and jitter: against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vegasfluid import (
+    Cbr,
+    DropTail,
+    Event,
+    Flows,
+    Link,
+    Network,
+    OnOff,
+    Poisson,
+    Red,
+    Reno,
+    Sessions,
+    Unresponsive,
+    Vegas,
+    VegasRerouting,
+    metrics,
+    simulate_fluid,
+)
+
+FAST = Link(4000.0, 400, delay=0.005)
+SLOW = Link(1000.0, 200, Red(min_thresh=30, max_thresh=120), delay=0.01)
+
+
+def udp(rate: float, **others) -> Flows:
+    return Flows(1, Unresponsive(), base_rtt=0.05, traffic=Cbr(rate), **others)
+
+
+@pytest.mark.parametrize("order", [("fast", "slow"), ("slow", "fast")])
+def test_the_slower_of_two_links_decides(order: tuple[str, ...]) -> None:
+    links = {"fast": FAST, "slow": SLOW}
+    flows = Flows(12, Reno(), base_rtt=0.06, path=order, initial_ssthresh=5.0)
+    run = simulate_fluid(Network(links, {"reno": flows}), until=60.0)
+    used = dict(zip(links, metrics.utilisation(run).values, strict=True))
+    assert used["slow"] == pytest.approx(1.0, abs=0.01)
+    assert used["fast"] == pytest.approx(0.25, abs=0.01)
+    assert float(run["queue"].sel(link="fast").max()) < 1.0
+    delivered = float(metrics.goodput(run)[0]) * 12
+    assert delivered == pytest.approx(1000.0, rel=0.01)
+
+
+def test_packets_are_kept_from_link_to_link() -> None:
+    """What two classes bring to the second link is what the first admitted, less what waits."""
+    links = {"first": Link(1000.0, 100, delay=0.005), "second": Link(900.0, 5000, delay=0.005)}
+    flows = {
+        "a": udp(800.0, path=("first", "second")),
+        "b": udp(700.0, path=("first", "second"), start=1.0),
+    }
+    run = simulate_fluid(Network(links, flows), until=20.0, samples=201)
+    first, second = (run.sel(link=name) for name in links)
+    on_the_way = (first["admitted"] - first["queue"] - second["admitted"] - second["lost"]).values
+    assert np.all(on_the_way > -1.0)
+    assert on_the_way[-1] < 1000.0 * 0.005 + 30.0
+    # The first sends 1000/s of 1500 offered, in proportion 8 : 7.
+    late = {name: run["delivered"].sel(flow_class=name) for name in flows}
+    rates = [float(late[n][-1] - late[n].sel(time=10.0)) / 10.0 for n in flows]
+    assert rates[0] / rates[1] == pytest.approx(8 / 7, rel=0.01)
+    assert sum(rates) == pytest.approx(1000.0, rel=0.01)  # admitted: the second's buffer fills
+
+
+def test_three_classes_over_two_links_share_as_theory_says() -> None:
+    """Vegas alone holds alpha packets in all queues of its way: a rate times delays (LPW 2002).
+
+    Two links of one capacity, a long flow over both, a short one over each, all with alpha a:
+    x (q1 + q2) = a on the long way and y q = a on each short one, x + y = C: x = y / 2.
+    """
+    link = Link(600.0, 500, delay=0.01)
+    law = Vegas(alpha=12, beta=12, gamma=6)
+    flows = {
+        "long": Flows(1, law, base_rtt=0.08, path=("one", "two")),
+        "left": Flows(1, law, base_rtt=0.08, path=("one",)),
+        "right": Flows(1, law, base_rtt=0.08, path=("two",)),
+    }
+    run = simulate_fluid(Network({"one": link, "two": link}, flows), until=120.0, warmup=90.0)
+    rates = dict(zip(flows, metrics.goodput(run).values, strict=True))
+    assert rates["long"] == pytest.approx(200.0, rel=0.05)
+    assert rates["left"] == pytest.approx(400.0, rel=0.05)
+
+
+def test_both_ways_the_capacity_is_shared_with_acks() -> None:
+    """C S / (S + S_ack) of data each way (theory sheet, section 12)."""
+    flows = {
+        name: Flows(10, Reno(), base_rtt=0.06, direction=name, initial_ssthresh=5.0)
+        for name in ("forward", "reverse")
+    }
+    run = simulate_fluid(Network(SLOW, flows), until=60.0)
+    expected = 1000.0 * 1500 / 1540
+    for rate in metrics.goodput(run).values:
+        assert 10 * rate == pytest.approx(expected, rel=0.015)
+    assert list(run["link"].values) == ["bottleneck", "bottleneck_reverse"]
+    np.testing.assert_allclose(metrics.utilisation(run), 1.0, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "rate"),
+    [
+        (Cbr(40.0), 40.0),
+        (Poisson(0.02), 50.0),
+        (OnOff(on=0.03, off=0.07, rate=200.0), 60.0),
+    ],
+)
+@pytest.mark.parametrize("law", [Reno(validates=True), Unresponsive()])
+def test_applications_limit_what_is_sent(traffic, rate: float, law) -> None:
+    flows = Flows(2, law, base_rtt=0.06, traffic=traffic)
+    run = simulate_fluid(Network(SLOW, {"flows": flows}), until=30.0)
+    np.testing.assert_allclose(metrics.goodput(run), rate, rtol=0.01)
+
+
+def test_sessions_come_and_go_in_the_mean() -> None:
+    """Of a transfer of S packets at rate x and a gap g, a share (S/x) / (S/x + g) is under way.
+
+    The rate is held by the advertised window: 10 packets each round trip.
+    """
+    traffic = Sessions(mean_gap=2.0, mean_size=3.0)
+    flows = Flows(4, Reno(), base_rtt=0.1, max_window=10, traffic=traffic, initial_window=10)
+    network = Network(Link(5000.0, 500), {"web": flows})
+    run = simulate_fluid(network, until=300.0)
+    size, rate = 2000.5, 10 / network.base_rtts("web")[0]
+    share = (size / rate) / (size / rate + 2.0)
+    np.testing.assert_allclose(metrics.goodput(run), share * rate, rtol=0.01)
+
+
+@pytest.mark.parametrize("overlapping", [True, False])
+def test_sessions_that_overlap_offer_their_load(overlapping: bool) -> None:
+    traffic = Sessions(mean_gap=50.0, mean_size=3.0, overlapping=overlapping)
+    flows = Flows(4, Reno(), base_rtt=0.1, max_window=10, traffic=traffic, initial_window=10)
+    run = simulate_fluid(Network(Link(5000.0, 500), {"web": flows}), until=2000.0)
+    rate = 2000.5 / (50.0 if overlapping else 50.0 + 2000.5 / 97.4)
+    np.testing.assert_allclose(metrics.goodput(run), rate, rtol=0.02)
+
+
+@pytest.mark.parametrize("law", [Vegas(dialect="ns2"), VegasRerouting()])
+def test_a_longer_way_starves_vegas_unless_it_notices(law) -> None:
+    """La, Walrand and Anantharam, section 3: 22 ms become 242 ms at 20 s."""
+    flows = Flows(1, law, access_delay=0.005, initial_ssthresh=20.0)
+    network = Network(
+        Link(1000.0, 200, delay=0.001),
+        {"vegas": flows},
+        events=(Event(20.0, "access", 0.06),),
+    )
+    run = simulate_fluid(network, until=80.0, warmup=60.0)
+    window = 1 + 1000 * 0.022  # with which the short way was full
+    rate = float(metrics.goodput(run)[0])
+    rtt = float(run["rtt"][-1, 0])
+    assert rtt == pytest.approx(0.242, rel=0.1)
+    if law.name == "vegas":
+        assert rate < 1.2 * window / 0.242
+    else:
+        assert rate > 2 * window / 0.242
+
+
+def test_a_change_of_a_links_delay_moves_every_round_trip() -> None:
+    flows = Flows(2, Reno(), base_rtt=0.06, max_window=3)
+    network = Network(SLOW, {"reno": flows}, events=(Event(10.0, "bottleneck", 0.03),))
+    run = simulate_fluid(network, until=20.0)
+    early, late = (float(run["rtt"].sel(time=t, method="nearest")[0]) for t in (9.0, 19.0))
+    assert late - early == pytest.approx(2 * (0.03 - 0.01), abs=1e-6)
+
+
+@pytest.mark.parametrize(("reorders", "starved"), [(False, True), (True, False)])
+def test_jitter_that_keeps_order_starves_vegas(reorders: bool, starved: bool) -> None:
+    """As on Linux (simulator-notes, section 3): jitter in order 43 of 100 Mbit/s, else all."""
+    link = Link(8333.0, 500, jitter=0.001, jitter_reorders=reorders)
+    flows = Flows(1, Vegas(2, 4, dialect="linux"), base_rtt=0.02, initial_ssthresh=20.0)
+    run = simulate_fluid(Network(link, {"vegas": flows}), until=60.0)
+    assert (float(metrics.utilisation(run)[0]) < 0.7) == starved
+
+
+def test_a_late_starter_takes_the_queue_for_propagation() -> None:
+    """Persistent congestion (theory sheet, 5h): two flows, the second started into the queue.
+
+    The first holds alpha, the second takes base T + alpha / C: u2 = 2.618 alpha in the queue, and
+    the second has 1.62 times the rate of the first.
+    """
+    law = Vegas(alpha=50.5, beta=50.5, gamma=20)
+    flows = Flows(2, law, base_rtt=0.1, start=(0.0, 60.0), initial_ssthresh=50.0)
+    run = simulate_fluid(Network(Link(1000.0, 1000), {"vegas": flows}), until=200.0, warmup=180.0)
+    rates = np.diff(run["flow_delivered"].values[[-40, -1]], axis=0)[0]
+    assert rates[1] / rates[0] == pytest.approx(1.618, rel=0.05)
+    alpha = law.rests[0]
+    assert float(run["queue"][-1, 0]) == pytest.approx(2.618 * alpha, rel=0.05)
+
+
+def test_a_false_base_rtt_is_a_parameter() -> None:
+    """With a base RTT of B a flow rests at a backlog W (R - B) / R of alpha, not W (R - T) / R."""
+    law = Vegas(alpha=30.0, beta=33.0)
+    network = Network(
+        Link(1000.0, 1000), {"vegas": Flows(1, law, base_rtt=0.1, initial_ssthresh=40.0)}
+    )
+    run = simulate_fluid(network, until=120.0, base_rtt={"vegas": 0.09})
+    cwnd, rtt = float(run["cwnd"][-1, 0]), float(run["rtt"][-1, 0])
+    assert cwnd * (rtt - 0.09) / rtt == pytest.approx(law.rests[0], rel=0.02)
+    honest = simulate_fluid(network, until=120.0)
+    assert float(run["queue"][-1, 0]) < float(honest["queue"][-1, 0]) - 5.0
+
+
+@pytest.mark.parametrize("losses", ["overflow", "synchronised", "smooth"])
+def test_reno_over_drop_tail_fills_the_link(losses: str) -> None:
+    link = Link(1000.0, 100, DropTail(losses=losses))
+    network = Network(link, {"reno": Flows(10, Reno(), base_rtt=0.1, initial_ssthresh=8.0)})
+    run = simulate_fluid(network, until=60.0)
+    assert float(metrics.utilisation(run)[0]) > 0.9
+    assert 0 < float(metrics.drop_share(run)[0]) < 0.1
+
+
+def test_marks_are_answered_and_nothing_is_sent_again() -> None:
+    aqm = Red(min_thresh=30, max_thresh=120, ecn=True)
+    flows = Flows(10, Reno(), base_rtt=0.06, initial_ssthresh=5.0)
+    run = simulate_fluid(Network(Link(1000.0, 400, aqm), {"reno": flows}), until=60.0, warmup=30.0)
+    late = run.sel(time=slice(30, 60))
+    assert float(late["marked"][-1, 0] - late["marked"][0, 0]) > 50
+    assert float(metrics.drop_share(run)[0]) == 0.0
+    assert float(metrics.utilisation(run)[0]) == pytest.approx(1.0, abs=0.01)
+
+
+def test_adaptive_red_brings_the_average_into_its_band() -> None:
+    """Between 0.4 and 0.6 of the way from min to max (Floyd, Gummadi and Shenker, 2001)."""
+    flows = Flows(20, Reno(), base_rtt=0.06, initial_ssthresh=3.0)
+    plain, adapted = (
+        simulate_fluid(
+            Network(
+                Link(1000.0, 400, Red(30, 130, max_drop=0.02, adaptive=adaptive, gentle=True)),
+                {"reno": flows},
+            ),
+            until=120.0,
+        )
+        for adaptive in (False, True)
+    )
+    assert float(plain["avg_queue"][-1, 0]) > 90.5
+    assert 69.5 < float(adapted["avg_queue"][-1, 0]) < 90.5

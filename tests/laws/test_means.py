@@ -1,0 +1,155 @@
+"""Mean windows under independent losses: the closures against the processes drawn, flow by flow.
+
+Between losses a window grows as its law says; after a number of packets that is exponentially
+distributed, mean 1/p, it is cut. Times are in round trips.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from vegasfluid.congestion.cubic import Cubic, CubicWindow
+from vegasfluid.congestion.law import Feedback, Window, aimd_loss_factor
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.vegas import Vegas, VegasWindow
+
+PROB = 1e-4
+LOSSES = 200_000
+
+
+def packets_between_losses() -> np.ndarray:
+    return np.random.default_rng(11).exponential(1 / PROB, LOSSES)
+
+
+def capped_aimd(cut: float, cap: float) -> float:
+    """The mean window that grows by one a round trip up to a cap, and loses a share."""
+    window, time, area = cap, 0.0, 0.0
+    for packets in packets_between_losses():
+        to_cap = (cap**2 - window**2) / 2
+        if packets < to_cap:
+            after = math.sqrt(window**2 + 2 * packets)
+            time += after - window
+        else:
+            after = cap
+            time += cap - window + (packets - to_cap) / cap
+        area += packets
+        window = after * (1 - cut)
+    return area / time
+
+
+@pytest.mark.parametrize("cut", [0.5, 0.25, 0.125])
+def test_independent_losses_weigh_as_told(cut: float) -> None:
+    """W = sqrt(1 / (b k p)) with the factor k; 1.3098 / sqrt(p) for a cut of one half."""
+    drawn = capped_aimd(cut, cap=1e9)
+    told = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
+    assert told == pytest.approx(drawn, rel=0.005)
+    if cut == 0.5:
+        assert told == pytest.approx(1.3098 / math.sqrt(PROB), rel=0.001)
+
+
+@pytest.mark.parametrize("cut", [0.5, 0.25])
+def test_periodic_losses_weigh_as_told(cut: float) -> None:
+    """A saw-tooth from (1 - b) W to W holds W^2 (1 - (1 - b)^2) / 2 packets: 1/p of them."""
+    top = math.sqrt(2 / PROB / (1 - (1 - cut) ** 2))
+    told = math.sqrt(1 / (cut * aimd_loss_factor("periodic", cut) * PROB))
+    assert told == pytest.approx(top * (2 - cut) / 2, rel=1e-12)
+
+
+def rest(law: Reno, process: str) -> float:
+    def drift(window: float) -> float:
+        seen = Feedback(1.0, window, PROB * window, 1e9, loss_process=process)
+        return float(law.drift(Window(window, 0.0), seen).cwnd)
+
+    return brentq(drift, 1.0, 1e4)
+
+
+@pytest.mark.parametrize(
+    ("process", "constant"), [("meanfield", math.sqrt(2)), ("periodic", math.sqrt(1.5))]
+)
+def test_renos_constants(process: str, constant: float) -> None:
+    """Theory sheet, section 1: sqrt(2), and sqrt(3/2) of Mathis et al."""
+    assert rest(Reno(), process) == pytest.approx(constant / math.sqrt(PROB), rel=1e-9)
+
+
+@pytest.mark.parametrize("part", [0.5, 0.8, 1.0, 1.2, 1.6])
+@pytest.mark.parametrize(("dialect", "cut"), [("ns2", 0.25), ("brakmo", 0.5)])
+def test_vegas_climbs_back_as_told(dialect: str, cut: float, part: float) -> None:
+    """The mean window of Vegas whose place of rest is a part of what losses would leave it."""
+    free = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
+    cap, base = part * free, 0.5
+    law = Vegas(alpha=round(cap * base), beta=1e6, dialect=dialect)
+    cap = law.rests[0] / base  # at base/rtt = 1/2 a backlog is half of a window
+
+    def drift(window: float) -> float:
+        seen = Feedback(1.0, window, PROB * window, 1e9, loss_process="iid")
+        return float(law.drift(VegasWindow(window, 0.0, base, 0.0), seen).cwnd)
+
+    assert brentq(drift, cap / 10, 1.5 * cap) == pytest.approx(capped_aimd(cut, cap), rel=0.03)
+
+
+def cubic_alone(law: Cubic, rtt: float) -> float:
+    """The mean window of one CUBIC flow, without its Reno-friendly region."""
+    cut, c = 1 - law.beta, law.C
+    plateau = (c / cut) ** 0.25 * (rtt / PROB) ** 0.75
+    window, time, area = law.beta * plateau, 0.0, 0.0
+    for packets in packets_between_losses():
+        k = math.cbrt((plateau - window) / c)
+
+        def sent(t: float, plateau: float = plateau, k: float = k) -> float:
+            return (plateau * t + c / 4 * ((t - k) ** 4 - k**4)) / rtt
+
+        high = 1.0
+        while sent(high) < packets:
+            high *= 2
+        low = 0.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (middle, high) if sent(middle) < packets else (low, middle)
+        after = c * (low - k) ** 3 + plateau
+        time, area = time + low, area + packets
+        plateau = after * (1 + law.beta) / 2 if law.fast_convergence and after < plateau else after
+        window = law.beta * after
+    return area * rtt / time
+
+
+def cubic_at_rest(law: Cubic, process: str, rtt: float, prob: float = PROB) -> CubicWindow:
+    """Where the drift stands still: found by following it."""
+    window = CubicWindow(law.beta * 100.0, 1.0, 0.0, 0.0, 0.0)
+    step = rtt / 2
+    for _ in range(60_000):
+        rate = prob * float(window.cwnd) / rtt
+        seen = Feedback(rtt, window.cwnd / rtt, rate, 1e9, loss_process=process)
+        drift = law.drift(window, seen)
+        window = CubicWindow(*(at + step * by for at, by in zip(window, drift, strict=True)))
+    return window
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("beta", [0.7, 0.8])
+def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
+    law = Cubic(beta=beta, fast_convergence=fast, friendly=False)
+    drawn = cubic_alone(law, rtt=0.1)
+    assert float(cubic_at_rest(law, "iid", 0.1).cwnd) == pytest.approx(drawn, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("process", "constant"),
+    [("meanfield", (0.4 / 0.3) ** 0.25), ("periodic", (0.4 * 3.7 / (4 * 0.3)) ** 0.25)],
+)
+def test_cubics_constants(process: str, constant: float) -> None:
+    """1.0746 of Vardoyan, Hollot and Towsley; RFC 9438, section 5.1: 1.0538 (R / p)^(3/4)."""
+    law = Cubic(fast_convergence=False, friendly=False)
+    window = cubic_at_rest(law, process, 0.1)
+    assert float(window.cwnd) == pytest.approx(constant * (0.1 / PROB) ** 0.75, rel=0.005)
+    if process == "meanfield":
+        assert float(window.elapsed) == pytest.approx(float(window.k), rel=0.01)
+
+
+def test_cubic_where_it_is_friendly() -> None:
+    """Short round trips: as an AIMD with the same mean window (RFC 9438, section 4.3)."""
+    window = cubic_at_rest(Cubic(), "meanfield", 0.005, prob=1e-3)
+    assert float(window.cwnd) == pytest.approx(math.sqrt(3 * 0.3 / (1.7 * 0.3 * 1e-3)), rel=0.01)

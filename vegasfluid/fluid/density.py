@@ -1,0 +1,170 @@
+"""A class of flows by the distribution of their windows: the mean-field limit of many flows.
+
+Of a group of flows with windows w, f(w, t) is the density of those that may grow, and m(w, t) of
+those that repair a loss:
+
+    df/dt = -d(v f)/dw - h f + m / R        v(w): the law's growth, h = p w / R: its losses
+    dm/dt = J(h f) - m / R                  J: each window to what a loss leaves of it
+
+Flows in slow start are a share with a window of their own. Everything that a law keeps besides the
+window (a base RTT) is the group's. The mean model is what remains where every flow has the mean
+window; here the spread of windows, the unfairness inside a class and the climb back after a loss
+follow from the law, and no constant of a loss process is needed: losses are independent.
+
+Sources:
+    F. Baccelli, D. McDonald and J. Reynier, "A mean-field model for multiple TCP connections
+    through a buffer implementing RED", Performance Evaluation 49, 2002 (abstract read; the
+    equations derived anew, repair and slow start added).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from vegasfluid import smooth
+from vegasfluid.congestion.law import SMALLEST_SSTHRESH, AbstractWindowLaw, Feedback
+from vegasfluid.congestion.recovery import timeout_share
+from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.lattice import Lattice, deposit, transport
+from vegasfluid.fluid.senders import Change, SendersNow, feedback
+
+__all__ = ["Density", "Distribution"]
+
+Groups = Float[Array, "groups"]
+Masses = Float[Array, "groups cells"]
+
+
+class Distribution(NamedTuple):
+    """Where the flows of each group are; the masses and the share in slow start add up to 1.
+
+    Args:
+        free: share in each cell of flows that may grow; (groups, cells).
+        mending: share in each cell of flows that repair a loss; (groups, cells).
+        common: the law's state: window and share of those in slow start, and what all flows of
+            the group have in common; each (groups,).
+    """
+
+    free: Any
+    mending: Any
+    common: Any
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Density:
+    """A law's flows as a distribution of windows.
+
+    Args:
+        law: of the class.
+        lattice: of windows.
+    """
+
+    law: AbstractWindowLaw
+    lattice: Lattice
+
+    def begin(self, cwnd: Groups, rtt: Groups) -> Distribution:
+        """All flows in slow start."""
+        none = jnp.zeros((cwnd.shape[0], len(self.lattice.edges) - 1), cwnd.dtype)
+        return Distribution(none, none, self.law.begin(cwnd, rtt))
+
+    def cwnd(self, state: Distribution, rtt: Groups) -> Groups:
+        """The mean window, packets; (groups,)."""
+        settled = ((state.free + state.mending) * self.lattice.centres).sum(axis=-1)
+        return settled + state.common.slow_start * state.common.cwnd
+
+    def in_flight(self, state: Distribution, rtt: Groups) -> Groups:
+        """The mean number of packets that the windows allow; (groups,)."""
+        centres = self.lattice.centres + jnp.zeros_like(state.free)
+        allowed = self.law.in_flight(self.alone(state, centres), rtt[:, None])
+        settled = jnp.sum((state.free + state.mending) * allowed, axis=-1)
+        return settled + state.common.slow_start * state.common.cwnd
+
+    def within(self, state: Distribution, largest: Groups) -> Distribution:
+        """The window of slow start held where it makes sense."""
+        return state._replace(common=self.law.within(state.common, largest))
+
+    def alone(self, state: Distribution, windows: Masses) -> Any:
+        """The law's state of flows with these windows, out of slow start."""
+        spread = jax.tree.map(lambda leaf: leaf[:, None] + jnp.zeros_like(windows), state.common)
+        return spread._replace(cwnd=windows, slow_start=jnp.zeros_like(windows))
+
+    def change(self, state: Distribution, now: SendersNow, closure: Closure) -> Change:
+        """What happens to the flows."""
+        cells = jax.tree.map(lambda leaf: leaf[:, None], now)
+        centres = self.lattice.centres + jnp.zeros_like(state.free)
+        at_cells = self.alone(state, centres)
+        seen = self.seen(at_cells, cells, closure)
+        hazard = self.hazard(at_cells, cells)
+        hit = hazard * state.free
+        left = smooth.maximum(self.law.after_loss(at_cells, seen).cwnd, SMALLEST_SSTHRESH)
+        left = smooth.minimum(left, centres)
+        leaving, starters = self.slow_start(state, now, closure)
+        mended = state.mending / cells.rtt
+        risen = transport(state.free, self.speed(state, cells, closure), self.lattice)
+        ended = deposit(leaving.ended[:, None], state.common.cwnd[:, None], self.lattice)
+        cut = deposit(leaving.hit[:, None], leaving.left[:, None], self.lattice)
+        share = self.timeout_share(centres, cells.losses.prob, closure)
+        masses = Distribution(
+            free=risen - hit + mended + ended,
+            mending=deposit(hit, left, self.lattice) - mended + cut,
+            common=starters,
+        )
+        return Change(masses, jnp.sum(hit, axis=1) + leaving.hit, jnp.sum(hit * share, axis=1))
+
+    def seen(self, window: Any, now: SendersNow, closure: Closure) -> Feedback:
+        """What flows with these windows see, besides losses."""
+        rate = smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
+        return feedback(window, self.law, now._replace(rate=rate), closure)._replace(
+            loss_rate=0.0, growing=1.0
+        )
+
+    def hazard(self, window: Any, now: SendersNow) -> Any:
+        """Loss events of flows with these windows that may have one, 1/s; a few a round trip."""
+        rate = smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
+        return smooth.minimum(now.losses.prob * rate, 2.0 / now.rtt)
+
+    def speed(self, state: Distribution, now: SendersNow, closure: Closure) -> Any:
+        """The law's growth at the edges between cells, packets/s; (groups, cells - 1)."""
+        edges = self.lattice.edges[1:-1] + jnp.zeros_like(state.free[:, 1:])
+        window = self.alone(state, edges)
+        return self.law.growth(window, self.seen(window, now, closure)).cwnd
+
+    def timeout_share(self, cwnd: Masses, prob: Any, closure: Closure) -> Any:
+        """The share of loss events that end in a timeout."""
+        if not closure.timeouts or not self.law.rules.reliable:
+            return jnp.zeros_like(cwnd)
+        return timeout_share(self.law.repairs_by, cwnd, prob)
+
+    def slow_start(
+        self, state: Distribution, now: SendersNow, closure: Closure
+    ) -> tuple[Leaving, Any]:
+        """Who leaves slow start, and the change of those in it and of what is in common."""
+        share = state.common.slow_start
+        starting = state.common._replace(slow_start=jnp.ones_like(share))
+        seen = self.seen(starting, now, closure)
+        grown = self.law.growth(starting, seen)
+        hit = self.hazard(starting, now) * share
+        ended = -grown.slow_start * share
+        mean = state.common._replace(cwnd=self.cwnd(state, now.rtt))
+        common = self.law.growth(mean, self.seen(mean, now, closure))
+        leaving = Leaving(ended, hit, self.law.after_loss(starting, seen).cwnd)
+        return leaving, common._replace(cwnd=grown.cwnd, slow_start=-(ended + hit))
+
+
+class Leaving(NamedTuple):
+    """Flows that leave slow start; each (groups,).
+
+    Args:
+        ended: those that have come to its end, 1/s.
+        hit: those that lost a packet, 1/s.
+        left: what that leaves of their window, packets.
+    """
+
+    ended: Any
+    hit: Any
+    left: Any

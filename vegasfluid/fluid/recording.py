@@ -1,0 +1,120 @@
+"""From the solution of the equations to the plain arrays of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vegasfluid import dde
+from vegasfluid.fluid.equations import State, System
+from vegasfluid.fluid.pose import flows_of_groups
+from vegasfluid.fluid.routes import Plan
+from vegasfluid.network import Network
+from vegasfluid.trajectory import Recording
+
+__all__ = ["delivered", "record"]
+
+
+def delivered(ys: Any, plan: Plan) -> Any:
+    """Packets of a flow of each group that came through since the start.
+
+    Args:
+        ys: states of the solution, (..., n).
+        plan: structure.
+
+    Returns:
+        Shape (..., groups).
+    """
+    last, hops = np.array(plan.last_data), len(plan.hops)
+    return ys[..., last] - ys[..., last + 2 * hops]
+
+
+def record(network: Network, solution: dde.Solution, system: System) -> Recording:
+    """The states of a solution as plain arrays.
+
+    Args:
+        network: what was integrated.
+        solution: of its equations.
+        system: the equations, with concrete numbers.
+    """
+    state: State = system.layout.unpack(np.asarray(solution.ys))
+    times = np.asarray(solution.ts)
+    links = of_links(state, system)
+    rtt = round_trips(times, links, system)
+    group_of = flows_of_groups(network)
+    flows = {name: values[:, group_of] for name, values in of_groups(state, rtt, system).items()}
+    return Recording(network, times, flows, links)
+
+
+def of_links(state: State, system: System) -> dict[str, np.ndarray]:
+    """Arrays (time, link) by names of `vegasfluid.trajectory.LINK_VARIABLES`."""
+    plan, posed = system.plan, system.posed
+    at = np.array([hop.station for hop in plan.hops]) == np.arange(plan.stations)[:, np.newaxis]
+    count = np.asarray(posed.groups.count)[[hop.group for hop in plan.hops]]
+    sums = (at * count).T
+    admitted, worth = state.arrived - state.dropped, np.asarray(posed.worth)
+    found = {
+        "queue": state.queue,
+        "avg_queue": np.stack([memory.avg_queue for memory in state.memories], axis=-1),
+        "admitted": admitted @ sums,
+        "lost": state.dropped @ sums,
+        "marked": marked(state, system) @ sums,
+        "waited": state.waited,
+        "work": (admitted * worth) @ sums,
+    }
+    found["backlog"] = state.queue * mean_worth(found["work"], found["admitted"])
+    return found
+
+
+def marked(state: State, system: System) -> np.ndarray:
+    """Packets of a flow that each hop marked; (time, hops)."""
+    marks = [getattr(system.posed.aqm[hop.station], "ecn", False) for hop in system.plan.hops]
+    return np.where(marks, state.noticed - state.dropped, 0.0)
+
+
+def mean_worth(work: np.ndarray, admitted: np.ndarray) -> np.ndarray:
+    """The worth of what was admitted since the sample before; (time, link)."""
+    gained = np.diff(work, axis=0, prepend=0.0), np.diff(admitted, axis=0, prepend=0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gained[1] > 0, gained[0] / gained[1], 1.0)
+
+
+def round_trips(times: np.ndarray, links: dict[str, np.ndarray], system: System) -> np.ndarray:
+    """The round-trip time of each group, without its own access link, s; (time, groups)."""
+    posed, plan = system.posed, system.plan
+    base = np.asarray(posed.groups.base_rtt) + np.zeros((times.size, 1))
+    if posed.changes.at is not None:
+        base = base + (times[:, np.newaxis] >= posed.changes.at) @ posed.changes.base_rtt
+    crossed = np.zeros((plan.stations, base.shape[1]))
+    for hop in plan.hops:
+        crossed[hop.station, hop.group] += 1
+    return base + (links["backlog"] / np.asarray(posed.stations.capacity)) @ crossed
+
+
+def of_groups(state: State, rtt: np.ndarray, system: System) -> dict[str, np.ndarray]:
+    """Arrays (time, group) by names of `vegasfluid.trajectory.CLASS_VARIABLES`."""
+    plan = system.plan
+    parts = zip(system.populations, state.classes, plan.classes, strict=True)
+    windows = [np.asarray(kind.cwnd(part, rtt[:, own])) for kind, part, own in parts]
+    cwnd = np.concatenate(windows, axis=1)
+    last = np.array(plan.last_data)
+    lost = np.zeros_like(cwnd)
+    for number, hop in enumerate(plan.hops):
+        if not hop.acks:
+            lost[:, hop.group] += state.dropped[:, number]
+    return {
+        "cwnd": cwnd,
+        "rtt": np.maximum(rtt, cwnd / np.asarray(system.posed.groups.access)),
+        "delivered": state.arrived[:, last] - state.dropped[:, last],
+        "dropped": lost,
+        "retransmitted": lost * reliable(system),
+        "sent": state.arrived[:, np.array(plan.first)],
+        "timeouts": state.timeouts,
+    }
+
+
+def reliable(system: System) -> np.ndarray:
+    """1 for each group whose lost packets are sent again."""
+    laws: Any = zip(system.posed.laws, system.plan.groups, strict=True)
+    return np.concatenate([np.full(size, float(law.rules.reliable)) for law, size in laws])

@@ -1,0 +1,116 @@
+"""Where packets queue on their way: the stations and hops of a network, as plain structure.
+
+A station is a link in one direction, with the queue in front of it. A hop is a station on the way
+of a group of flows: first those of its data, in order, and then, where data go both ways so that
+ACKs wait too, those of its ACKs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vegasfluid.network import Flows, Network
+
+__all__ = ["Hop", "Plan", "make_plan", "two_way"]
+
+
+class Hop(NamedTuple):
+    """A station on the way of a group.
+
+    Args:
+        group: its number.
+        station: the station's number: of the links in order, then of their other directions.
+        previous: the number of the hop before; -1 at the sender.
+        acks: whether it is the group's ACKs that wait here.
+    """
+
+    group: int
+    station: int
+    previous: int
+    acks: bool
+
+
+class Plan(NamedTuple):
+    """What of the equations is structure, and cannot be traced; hashable.
+
+    Args:
+        groups: the number of groups of each class, in the network's order.
+        lag: for each group, which of the distinct round-trip times it has.
+        hops: of all groups, group by group.
+        stations: their number.
+        least_lag: no time between two events that the equations tie is taken to be shorter, s.
+        longest_lag: nor longer, s.
+    """
+
+    groups: tuple[int, ...]
+    lag: tuple[int, ...]
+    hops: tuple[Hop, ...]
+    stations: int
+    least_lag: float
+    longest_lag: float
+
+    @property
+    def classes(self) -> Iterator[slice]:
+        """The groups of each class."""
+        begin = 0
+        for size in self.groups:
+            yield slice(begin, begin + size)
+            begin += size
+
+    @property
+    def first(self) -> list[int]:
+        """The number of each group's first hop."""
+        return [number for number, hop in enumerate(self.hops) if hop.previous < 0]
+
+    @property
+    def last_data(self) -> list[int]:
+        """The number of each group's last hop of data."""
+        found = {hop.group: number for number, hop in enumerate(self.hops) if not hop.acks}
+        return [found[group] for group in range(sum(self.groups))]
+
+    def way_to(self, number: int) -> list[int]:
+        """The hops that come before a hop on the same way, in order."""
+        way = []
+        while (number := self.hops[number].previous) >= 0:
+            way.insert(0, number)
+        return way
+
+
+def two_way(network: Network) -> bool:
+    """Whether data go both ways, so that ACKs wait in queues."""
+    return any(flows.direction == "reverse" for flows in network.flows.values())
+
+
+def stations_of(network: Network, flows: Flows) -> tuple[list[int], list[int]]:
+    """The stations that the data of a class cross, and those of its ACKs."""
+    names = list(network.links)
+    there = [names.index(name) for name in (names if flows.path is None else flows.path)]
+    back = [number + len(names) for number in reversed(there)]
+    return (there, back) if flows.direction == "forward" else (back, there)
+
+
+def make_plan(
+    network: Network, groups: tuple[int, ...], lag: tuple[int, ...], lags: tuple[float, float]
+) -> Plan:
+    """The structure of a network's equations.
+
+    Args:
+        network: what is connected to what.
+        groups: the number of groups of each class.
+        lag: for each group, which of the distinct round-trip times it has.
+        lags: the least and the longest, s (see `Plan`).
+    """
+    both = two_way(network)
+    hops: list[Hop] = []
+    group = 0
+    for size, flows in zip(groups, network.flows.values(), strict=True):
+        data, acks = stations_of(network, flows)
+        for _ in range(size):
+            previous = -1
+            for number, station in enumerate(data + (acks if both else [])):
+                hops.append(Hop(group, station, previous, number >= len(data)))
+                previous = len(hops) - 1
+            group += 1
+    stations = len(network.links) * (2 if both else 1)
+    return Plan(groups, lag, tuple(hops), stations, *lags)

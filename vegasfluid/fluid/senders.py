@@ -1,0 +1,224 @@
+"""The senders: what each class learns of its losses, and what its law makes of it.
+
+What a sender learns at t was decided in a queue when the packet came there: at the first queue of
+the way that is taken as t - R(t), R the round-trip time of now (Misra, Gong and Towsley), and at
+later ones the part of R later.
+
+A loss event takes a round trip, in which the window is not grown and no other loss counts (RFC
+6582, section 3.2). The share r of flows that repair grows by the loss events of the others, and
+falls by r / R.
+
+Sources:
+    The equations above and timeouts as silence: derived for this project. The timer's length
+    after several losses: J. Padhye, V. Firoiu, D. Towsley and J. Kurose, SIGCOMM 1998, f(p) (as
+    the theory of later papers quotes it; not checked against the original).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from vegasfluid import smooth
+from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
+from vegasfluid.congestion.recovery import timeout_share
+from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.memory import Past
+from vegasfluid.fluid.routes import Plan
+
+__all__ = [
+    "Change",
+    "Losses",
+    "Noise",
+    "SendersNow",
+    "counted",
+    "losses_seen",
+    "mean_change",
+    "silence",
+]
+
+Groups = Float[Array, "groups"]
+
+NOTHING = 1e-12
+MOST_EVENTS, STIFF = 5.0, 2.0
+"""Losses of a flow that count, in a round trip and in the shortest lag: so many make nearly all
+flows answer, and more would be stiff."""
+BELOW = 0.999
+TIMER = 1.5
+"""A retransmission timer is at least so many round trips (RFC 6298 with a variance)."""
+
+
+class Losses(NamedTuple):
+    """What senders learn of their losses now; each of shape (groups,).
+
+    Args:
+        rate: packets lost or marked, 1/s for a flow that is sending.
+        prob: of a packet to be lost or marked.
+    """
+
+    rate: Groups
+    prob: Groups
+
+
+class Noise(NamedTuple):
+    """How single round-trip times differ from the mean of the equations; each (groups,).
+
+    Args:
+        delay: what jitter adds in the mean, s.
+        width: of the uniform noise that jitter is, s.
+        dips: how far the smallest queues that a flow meets are below the mean, s.
+        disorder: the share of the time in which packets overtake each other.
+    """
+
+    delay: Groups
+    width: Groups
+    dips: Groups
+    disorder: Groups
+
+
+class SendersNow(NamedTuple):
+    """The senders of some groups at one time; each of shape (groups,).
+
+    Args:
+        rtt: s.
+        rate: packets/s of a flow that is sending.
+        losses: what they learn.
+        noise: of jitter.
+        repairing: the share of a group's flows that repair a loss.
+        limit: packets/s that application and access link allow.
+        ssthresh: of the first slow start, packets.
+        min_rto: s.
+        ack_every: packets that an ACK acknowledges.
+    """
+
+    rtt: Groups
+    rate: Groups
+    losses: Losses
+    noise: Noise
+    repairing: Groups
+    limit: Groups
+    ssthresh: Groups
+    min_rto: Groups
+    ack_every: Groups
+
+
+def losses_seen(now: Any, rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> Losses:
+    """What the senders of each group learn of losses at any hop of their data.
+
+    Args:
+        now: s.
+        rtt: of each group, s.
+        stay: what a packet waits at each hop now, s; (hops,).
+        onward: propagation from the queue before, s; (hops,).
+        past: rates of the past.
+        plan: structure.
+    """
+    hops = np.array([number for number, hop in enumerate(plan.hops) if not hop.acks])
+    group = np.array([plan.hops[number].group for number in hops])
+    lags = [lag_of(number, rtt[plan.hops[number].group], stay, onward, plan) for number in hops]
+    together = len(hops) == len(set(group)) and len(set(plan.lag)) == 1
+    times = now - smooth.clip(jnp.stack(lags), plan.least_lag, BELOW * plan.longest_lag)
+    arrived, noticed = past.arrived_and_noticed(hops, times, together)
+    if len(hops) == len(set(group)):
+        rate, came = noticed, arrived
+    else:
+        rate = jnp.zeros_like(rtt).at[group].add(noticed)
+        first = np.array([place for place, n in enumerate(hops) if plan.hops[n].previous < 0])
+        came = arrived[first]
+    rate = smooth.maximum(rate, 0.0)
+    return Losses(rate, smooth.clip(rate / smooth.maximum(came, NOTHING), 0.0, 1.0))
+
+
+def lag_of(number: int, rtt: Any, stay: Any, onward: Any, plan: Plan) -> Any:
+    """How long ago what the sender learns of now happened at a hop, s."""
+    way = [*plan.way_to(number), number]
+    return rtt - sum(stay[a] + onward[b] for a, b in pairwise(way))
+
+
+def feedback(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Closure) -> Feedback:
+    """What the senders of a class see, with their losses counted as loss events.
+
+    Where a share r repairs, with windows smaller by the share b, the windows of the others are
+    W / (1 - r b): they are hit that much more often than the mean, and lose that much more.
+    """
+    cwnd = law.cwnd_of(window, now.rtt)
+    excess = law.in_flight(window, now.rtt) / (now.limit * now.rtt) - 1
+    used = smooth.clip(EDGE - excess, 0.0, EDGE) / EDGE
+    seen = Feedback(
+        rtt=now.rtt,
+        ack_rate=now.rate,
+        loss_rate=now.losses.rate,
+        initial_ssthresh=now.ssthresh,
+        ack_every=now.ack_every,
+        window_limited=used,
+        dips=now.noise.dips,
+        jitter=now.noise.width,
+        disorder=now.noise.disorder,
+        loss_process=closure.loss_process,
+    )
+    if not closure.repairs:
+        return seen
+    free = 1 - now.repairing
+    left = law.cwnd_of(law.after_loss(window, seen), now.rtt)
+    spread = 1 - now.repairing * (1 - left / cwnd)
+    return seen._replace(loss_rate=free * seen.loss_rate / spread**2, growing=free)
+
+
+EDGE = 0.05
+"""Over so much of the window a sender passes from limited by the window to limited otherwise."""
+
+
+class Change(NamedTuple):
+    """What happens to the flows of a class.
+
+    Args:
+        state: d(state)/dt.
+        events: loss events of a flow that is not silent, 1/s; (groups,).
+        timeouts: timeouts of such a flow, 1/s; (groups,).
+    """
+
+    state: Any
+    events: Groups
+    timeouts: Groups
+
+
+def mean_change(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Closure) -> Change:
+    """The drift of a class in the mean, and its timeouts.
+
+    Args:
+        window: the state of the class.
+        law: its law.
+        now: its senders.
+        closure: how losses are counted.
+    """
+    events = (1 - now.repairing) * now.losses.rate
+    timeouts = jnp.zeros_like(now.rtt)
+    if closure.timeouts and law.rules.reliable:
+        cwnd = law.cwnd_of(window, now.rtt)
+        timeouts = events * timeout_share(law.repairs_by, cwnd, now.losses.prob)
+    seen = feedback(window, law, now, closure)._replace(timeout_rate=timeouts)
+    # Who repairs a loss is not in slow start: of the others a larger share is.
+    starting = window.slow_start / smooth.maximum(1 - now.repairing, NOTHING)
+    free = window._replace(slow_start=smooth.minimum(starting, 1.0))
+    return Change(law.drift(free, seen), events, timeouts)
+
+
+def counted(losses: Any, rtt: Any, plan: Plan) -> Any:
+    """Losses of a flow that count, 1/s."""
+    return smooth.minimum(losses, smooth.minimum(MOST_EVENTS / rtt, STIFF / plan.least_lag))
+
+
+def silence(cwnd: Groups, now: SendersNow) -> Groups:
+    """How long a timeout silences a flow, s: its timer, backed off, and half of the slow start."""
+    p = smooth.minimum(now.losses.prob, LARGEST_PROB)
+    backoff = (1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6) / (1 - p)
+    timer = smooth.maximum(now.min_rto, TIMER * now.rtt) * backoff
+    doublings = smooth.log1p(smooth.maximum(cwnd / 2, 1.0) - 1) / np.log(2)
+    return timer + now.rtt * doublings / 2
+
+
+LARGEST_PROB = 0.5

@@ -1,0 +1,185 @@
+"""The queues: what arrives at each station, what it admits, and how long it takes.
+
+    dq/dt = arrivals (1 - p) - C       held between 0 and the buffer, in packets
+    p = 1 - (1 - early) (1 - overflow) the queue law's drops, and a full buffer's
+
+Behind a queue, the flows leave in the proportion in which they came: what a group of flows sends
+to its next hop is what it brought to this one when the packet that leaves now came, times C over
+all arrivals of that time while the queue was busy. Where ACKs wait among data, packets are of the
+mean worth of those that arrive.
+
+Sources:
+    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (one queue). The hand-over from queue to
+    queue, worth and the counters: derived for this project from first in, first out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from vegasfluid import smooth
+from vegasfluid.aqm.droptail import overflow_prob
+from vegasfluid.aqm.law import QueueState
+from vegasfluid.fluid.pose import Posed
+from vegasfluid.fluid.routes import Plan
+
+__all__ = ["Verdict", "arrivals", "judge", "queue_drift", "room", "service"]
+
+Hops = Float[Array, "hops"]
+PerStation = Float[Array, "stations"]
+
+
+class Verdict(NamedTuple):
+    """What the queues make of what arrives.
+
+    Args:
+        dropped: share of the packets of each hop that is dropped; (hops,).
+        noticed: share whose loss or mark their sender answers; (hops,).
+        arriving: packets/s at each station; (stations,).
+        seen: the queue of each station, as its law sees it.
+    """
+
+    dropped: Hops
+    noticed: Hops
+    arriving: PerStation
+    seen: tuple[QueueState, ...]
+
+
+def incidence(plan: Plan) -> np.ndarray:
+    """Which hop is at which station: (stations, hops), ones and zeros."""
+    at = np.array([hop.station for hop in plan.hops])
+    return (at == np.arange(plan.stations)[:, np.newaxis]).astype(float)
+
+
+def totals(per_hop: Hops, plan: Plan) -> PerStation:
+    """Sums over the hops of each station."""
+    if plan.stations == 1:
+        return jnp.sum(per_hop, keepdims=True)
+    return jnp.asarray(incidence(plan)) @ per_hop
+
+
+def counts(posed: Posed, plan: Plan) -> Hops:
+    """Flows of the group of each hop."""
+    return posed.groups.count[np.array([hop.group for hop in plan.hops])]
+
+
+def service(arriving: Hops, posed: Posed, plan: Plan) -> PerStation:
+    """Packets/s that each station sends, of the mean worth of what arrives.
+
+    Args:
+        arriving: packets/s of a flow at each hop.
+        posed: numbers.
+        plan: structure.
+    """
+    if not any(hop.acks for hop in plan.hops):
+        return posed.stations.capacity
+    packets = counts(posed, plan) * (arriving + LEAST_RATE)
+    return posed.stations.capacity * totals(packets, plan) / totals(packets * posed.worth, plan)
+
+
+LEAST_RATE = 1e-9
+"""Packets/s: tells the worth of packets where none arrive."""
+
+
+def arrivals(
+    sent: Any, onward: Hops, now: Any, queue: PerStation, sending: PerStation, past: Any, plan: Plan
+) -> Hops:
+    """Packets/s of a flow that arrive at each hop.
+
+    Args:
+        sent: packets/s of a flow of each group.
+        onward: propagation from the queue before, s; (hops,).
+        now: s.
+        queue: packets that wait at each station now; (stations,).
+        sending: packets/s that each station sends; (stations,).
+        past: rates at past times.
+        plan: structure.
+    """
+    group = np.array([hop.group for hop in plan.hops])
+    later = np.array([number for number, hop in enumerate(plan.hops) if hop.previous >= 0], int)
+    arriving = sent[group]
+    if not later.size:
+        return arriving
+    before = np.array([plan.hops[number].previous for number in later])
+    at = np.array([plan.hops[number].station for number in before])
+    then = now - smooth.maximum(onward[later] + queue[at] / sending[at], plan.least_lag)
+    admitted = smooth.maximum(past.admitted(before, then), 0.0)
+    stretched = smooth.maximum(1 + past.waiting(at, then) / sending[at], SHORTEST)
+    return arriving.at[later].set(admitted / stretched)
+
+
+SHORTEST = 1e-3
+"""Keeps a rate finite while a queue empties faster than time passes, by interpolation only."""
+
+
+def in_bytes(law: Any) -> bool:
+    """Whether a queue law measures the queue in bytes, told in data packets' worth."""
+    return getattr(law, "in_bytes", False)
+
+
+def queue_measure(sending: PerStation, posed: Posed) -> Any:
+    """What a waiting packet counts for the law of each station; (stations,)."""
+    switches = np.array([in_bytes(law) for law in posed.aqm])
+    if not switches.any():
+        return np.ones(len(posed.aqm))
+    return jnp.where(switches, posed.stations.capacity / sending, 1.0)
+
+
+def room(posed: Posed) -> Any:
+    """Packets that fit into each buffer; more small ones where it holds bytes; (stations,)."""
+    switches = np.array([in_bytes(law) for law in posed.aqm])
+    smallest = jnp.min(posed.worth)
+    return posed.stations.buffer / jnp.where(switches, smallest, 1.0)
+
+
+def lightness(posed: Posed, plan: Plan) -> Any:
+    """By how much less a small packet is dropped by a law that counts bytes; (hops,)."""
+    switches = np.array([in_bytes(posed.aqm[hop.station]) for hop in plan.hops])
+    return np.where(switches, 1.0, 0.0) * (posed.worth - 1) + 1
+
+
+def judge(state: Any, arriving: Hops, sending: PerStation, posed: Posed, plan: Plan) -> Verdict:
+    """What each queue makes of what arrives.
+
+    Args:
+        state: the state of the equations.
+        arriving: packets/s of a flow at each hop.
+        sending: packets/s that each station sends.
+        posed: numbers.
+        plan: structure.
+    """
+    total = totals(counts(posed, plan) * arriving, plan)
+    measure = queue_measure(sending, posed)
+    seen = tuple(
+        QueueState(
+            state.queue[s] * measure[s], memory, total[s], sending[s], posed.stations.buffer[s]
+        )
+        for s, memory in enumerate(state.memories)
+    )
+    pairs = list(zip(posed.aqm, seen, strict=True))
+    overflow = jnp.stack([overflow_prob(queue) for queue in seen])
+    early = jnp.stack([law.drop_prob(queue) for law, queue in pairs])
+    forced = jnp.stack([law.forced_prob(queue) for law, queue in pairs])
+    at = np.array([hop.station for hop in plan.hops])
+    capable = posed.groups.capable[np.array([hop.group for hop in plan.hops])]
+    light = lightness(posed, plan)
+    lost = 1 - (1 - early[at] * light) * (1 - overflow[at])
+    kept = 1 - (1 - forced[at] * light) * (1 - overflow[at])  # of packets that are marked instead
+    dropped = capable * kept + (1 - capable) * lost
+    answered = [posed.aqm[s].noticed(lost[number]) for number, s in enumerate(at)]
+    return Verdict(dropped, jnp.stack(answered), total, seen)
+
+
+def queue_drift(
+    state: Any, arriving: Hops, verdict: Verdict, sending: PerStation, posed: Posed, plan: Plan
+) -> PerStation:
+    """What is admitted less what is sent; at an empty queue only upwards, at a full one down."""
+    admitted = totals(counts(posed, plan) * arriving * (1 - verdict.dropped), plan)
+    drift = admitted - sending
+    drift = jnp.where(state.queue <= 0, smooth.maximum(drift, 0.0), drift)
+    full = jnp.stack([queue.queue >= queue.buffer for queue in verdict.seen])
+    return jnp.where(full, smooth.minimum(drift, 0.0), drift)

@@ -1,0 +1,114 @@
+"""Where the fluid models do not hold: what a run shows of it, with the number that says so.
+
+The bounds are where the differences to the packet simulator begin to grow in
+`python -m benchmarks.design`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from vegasfluid.growth import place_in
+from vegasfluid.network import Flows, Link
+from vegasfluid.trajectory import Recording, class_means
+
+__all__ = ["doubts"]
+
+FEW_PACKETS = 5.0
+"""Packets of window, below which whole packets and timeouts decide."""
+MANY_TIMEOUTS = 0.05
+"""Timeouts for each lost packet, above which silence decides."""
+FEW_FLOWS = 10
+"""Flows at a link, below which each loss is felt by all of them, and a mean is nobody's."""
+SWING = 0.25
+"""Standard deviation of a queue over its mean, above which the flows are in step: more in the
+model than in fact."""
+NOTICEABLE = 1e-6
+"""Share of packets dropped at a full buffer that counts."""
+
+
+def doubts(run: Recording, warmup: float, engine: str) -> list[str]:
+    """Why a run of a fluid model may be far from packets.
+
+    Args:
+        run: of a fluid model.
+        warmup: time that is left out, s.
+        engine: fluid or density.
+
+    Returns:
+        One line for each reason, with the number that triggers it; none where all is well.
+    """
+    first, _ = place_in(run.times, warmup)
+    late = slice(first, None)
+    found = [*of_classes(run, late), *of_links(run, late)]
+    if engine == "density":
+        found += [
+            f"{name}: its law ({flows.law.name}) stays in its mean, for flows of it differ by more "
+            "than their windows."
+            for name, flows in run.network.flows.items()
+            if not flows.law.one_window
+        ]
+    return found
+
+
+def of_classes(run: Recording, late: slice) -> Iterator[str]:
+    """Small windows, and timeouts."""
+    counts = run.network.counts
+    cwnd = class_means(counts, run.flows["cwnd"][late]).mean(axis=0)
+    gained = {
+        name: class_means(counts, run.flows[name][[late.start, -1]])[1]
+        - class_means(counts, run.flows[name][[late.start, -1]])[0]
+        for name in ("timeouts", "dropped")
+    }
+    for number, (name, flows) in enumerate(run.network.flows.items()):
+        if not flows.law.rules.reliable:
+            continue
+        if cwnd[number] < FEW_PACKETS:
+            yield (
+                f"{name}: the mean window is {cwnd[number]:.1f} packets; below {FEW_PACKETS:g}, "
+                "whole packets and timeouts decide."
+            )
+        share = gained["timeouts"][number] / max(gained["dropped"][number], 1e-12)
+        if gained["dropped"][number] > 0 and share > MANY_TIMEOUTS:
+            yield (
+                f"{name}: {share:.0%} of its losses end in a timeout; above {MANY_TIMEOUTS:.0%}, "
+                "silence decides."
+            )
+        if any(link.jitter and link.jitter_reorders for link in run.network.path(name)):
+            yield f"{name}: packets overtake each other; losses that are none are not modelled."
+
+
+def of_links(run: Recording, late: slice) -> Iterator[str]:
+    """A handful of flows, drops at a full buffer, and flows in step."""
+    lost = run.links["lost"][-1] - run.links["lost"][late.start]
+    came = run.links["admitted"][-1] - run.links["admitted"][late.start]
+    for number, (name, link) in enumerate(run.network.links.items()):
+        flows = sum(of.count for of in crossing(run, name))
+        if flows < FEW_FLOWS:
+            yield f"{name}: {flows} flows; below {FEW_FLOWS}, each loss is felt by all of them."
+        if is_full(link) and lost[number] > NOTICEABLE * came[number]:
+            yield (
+                f"{name}: {lost[number]:.0f} packets are dropped at a full buffer, which flows may "
+                "meet in step."
+            )
+        queue = run.links["queue"][late, number]
+        swing = float(np.std(queue) / max(float(np.mean(queue)), 1.0))
+        if swing > SWING:
+            yield (
+                f"{name}: the queue swings by {swing:.0%} of its mean; above {SWING:.0%}, the "
+                "flows are in step more than they would be."
+            )
+
+
+def crossing(run: Recording, link: str) -> Iterator[Flows]:
+    """The classes of flows that cross a link."""
+    for flows in run.network.flows.values():
+        if flows.path is None or link in flows.path:
+            yield flows
+
+
+def is_full(link: Link) -> bool:
+    """Whether only a full buffer drops."""
+    return link.aqm.name == "droptail"
