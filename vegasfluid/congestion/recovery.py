@@ -48,6 +48,9 @@ Fitted to the packet simulator's timeouts for each drop, windows 1.8 to 26 packe
 form min(1, 3 / W) of Misra, Gong and Towsley and of Padhye et al. (losses in bursts) gives two to
 five times as many there."""
 
+PATIENCE, MOST_HURRIED = 1.2, 1.6
+"""How the last term grows with the round-trip time over the smallest timer, and how far."""
+
 DUPLICATE_ACK_THRESHOLD = 3
 LARGEST_BACKOFF = 64
 
@@ -66,7 +69,7 @@ def require_recovery(law: Any) -> None:
         raise InvalidInput(type(law).__name__, "recovery", allowed, law.recovery)
 
 
-def timeout_share(recovery: str, cwnd: Any, drop_prob: Any) -> Any:
+def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, hurry: Any) -> Any:
     """The share of loss events that end in a timeout, for the fluid.
 
     A small window cannot bring three duplicate ACKs; the packet sent again may be lost, too; and
@@ -76,9 +79,12 @@ def timeout_share(recovery: str, cwnd: Any, drop_prob: Any) -> Any:
         recovery: a name in `RECOVERIES`, or `fine` for Vegas's fine-grained timer.
         cwnd: window before the loss, packets.
         drop_prob: of a packet.
+        hurry: round-trip time over the smallest timer: a timer of several round trips leaves
+            time for more packets, and for the duplicate ACKs that they bring.
     """
     constant, small = TIMEOUTS[recovery]
-    return smooth.minimum(constant + drop_prob + (small / cwnd) ** 2, 1.0)
+    by_window = smooth.minimum(PATIENCE * hurry, MOST_HURRIED) * (small / cwnd) ** 2
+    return smooth.minimum(constant + drop_prob + by_window, 1.0)
 
 
 def sample_round_trip(flow: Flow, rtt: int) -> None:

@@ -108,7 +108,7 @@ class Density:
         risen = transport(state.free, self.speed(state, cells, closure), self.lattice)
         ended = deposit(leaving.ended[:, None], state.common.cwnd[:, None], self.lattice)
         cut = deposit(leaving.hit[:, None], leaving.left[:, None], self.lattice)
-        share = self.timeout_share(centres, cells.losses.prob, closure)
+        share = self.timeout_share(centres, cells, closure)
         masses = Distribution(
             free=risen - hit + mended + ended,
             mending=deposit(hit, left, self.lattice) - mended + cut,
@@ -134,11 +134,12 @@ class Density:
         window = self.alone(state, edges)
         return self.law.growth(window, self.seen(window, now, closure)).cwnd
 
-    def timeout_share(self, cwnd: Masses, prob: Any, closure: Closure) -> Any:
+    def timeout_share(self, cwnd: Masses, now: SendersNow, closure: Closure) -> Any:
         """The share of loss events that end in a timeout."""
         if not closure.timeouts or not self.law.rules.reliable:
             return jnp.zeros_like(cwnd)
-        return timeout_share(self.law.repairs_by, cwnd, prob)
+        hurry = now.rtt / now.min_rto
+        return timeout_share(self.law.repairs_by, cwnd, now.losses.prob, hurry)
 
     def slow_start(
         self, state: Distribution, now: SendersNow, closure: Closure

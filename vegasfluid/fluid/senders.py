@@ -199,7 +199,8 @@ def mean_change(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: C
     timeouts = jnp.zeros_like(now.rtt)
     if closure.timeouts and law.rules.reliable:
         cwnd = law.cwnd_of(window, now.rtt)
-        timeouts = events * timeout_share(law.repairs_by, cwnd, now.losses.prob)
+        hurry = now.rtt / now.min_rto
+        timeouts = events * timeout_share(law.repairs_by, cwnd, now.losses.prob, hurry)
     seen = feedback(window, law, now, closure)._replace(timeout_rate=timeouts)
     # Who repairs a loss is not in slow start: of the others a larger share is.
     starting = window.slow_start / smooth.maximum(1 - now.repairing, NOTHING)

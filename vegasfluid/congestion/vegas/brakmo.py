@@ -101,6 +101,7 @@ BRAKMO = Dialect(
     fall=-0.5,
     smallest_rtt=False,
     reno_in_disorder=False,
+    unsent=0.0,
     per_ack=True,
     fewest_samples=0,
     forgets=False,

@@ -45,6 +45,8 @@ class Dialect:
         fall: where a shrinking window comes to rest, as an offset to beta, packets.
         smallest_rtt: whether the estimate takes the smallest RTT of a round, and not the mean.
         reno_in_disorder: whether packets that overtake each other switch it off (Linux).
+        unsent: the mean part of a packet by which a window at rest is above what is in flight:
+            a half where losses leave parts of packets and steps are whole, so that parts stay.
         per_ack: whether a step is made in parts, with each ACK, and not at once.
         fewest_samples: RTT samples that a round must have; one with fewer takes a Reno step.
         forgets: whether a timeout makes it take the present RTT for its base.
@@ -68,6 +70,7 @@ class Dialect:
     fall: float
     smallest_rtt: bool
     reno_in_disorder: bool
+    unsent: float
     per_ack: bool
     fewest_samples: float
     forgets: bool

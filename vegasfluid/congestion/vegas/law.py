@@ -121,10 +121,11 @@ class Vegas(AbstractWindowLaw):
         return VegasWindow(cwnd, cwnd / cwnd, rtt + 0 * cwnd, 0 * cwnd)
 
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
-        """At rest the window is whole; where it climbs, the part of a packet is not sent."""
+        """Where the window climbs, half a packet is not sent; at rest as the dialect has it."""
         divisor = window.base_rtt if self.spoken.over_base else rtt
         backlog = window.cwnd * (rtt - window.base_rtt) / divisor
-        return whole_part(window.cwnd, self.climbing(backlog))
+        climbing = self.climbing(backlog)
+        return whole_part(window.cwnd, climbing + (1 - climbing) * 2 * self.spoken.unsent)
 
     def sample(self, window: VegasWindow, seen: Feedback) -> Any:
         """The round-trip time by which the dialect judges a round, s.

@@ -140,6 +140,7 @@ LINUX = Dialect(
     fall=0.5,
     smallest_rtt=True,
     reno_in_disorder=True,
+    unsent=0.5,
     per_ack=False,
     fewest_samples=3,
     forgets=False,

@@ -181,6 +181,7 @@ NS2 = Dialect(
     fall=0.0,
     smallest_rtt=False,
     reno_in_disorder=False,
+    unsent=0.0,
     per_ack=True,
     fewest_samples=0,
     forgets=True,

@@ -147,6 +147,7 @@ NS3 = Dialect(
     fall=-0.5,
     smallest_rtt=True,
     reno_in_disorder=False,
+    unsent=0.5,
     per_ack=False,
     fewest_samples=3,
     forgets=False,
