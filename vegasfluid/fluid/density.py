@@ -28,12 +28,14 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.congestion.law import SMALLEST_SSTHRESH, AbstractWindowLaw, Feedback
-from vegasfluid.congestion.recovery import timeout_share
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.lattice import Lattice, deposit, transport
-from vegasfluid.fluid.senders import Change, SendersNow, feedback
+from vegasfluid.fluid.senders import Change, SendersNow, ending_in_timeout, feedback
 
 __all__ = ["Density", "Distribution"]
+
+MOST_EVENTS = 2.0
+"""Loss events of a flow in a round trip: more would be stiff."""
 
 Groups = Float[Array, "groups"]
 Masses = Float[Array, "groups cells"]
@@ -108,7 +110,7 @@ class Density:
         risen = transport(state.free, self.speed(state, cells, closure), self.lattice)
         ended = deposit(leaving.ended[:, None], state.common.cwnd[:, None], self.lattice)
         cut = deposit(leaving.hit[:, None], leaving.left[:, None], self.lattice)
-        share = self.timeout_share(centres, cells, closure)
+        share = ending_in_timeout(self.law, centres, cells, closure)
         masses = Distribution(
             free=risen - hit + mended + ended,
             mending=deposit(hit, left, self.lattice) - mended + cut,
@@ -116,30 +118,25 @@ class Density:
         )
         return Change(masses, jnp.sum(hit, axis=1) + leaving.hit, jnp.sum(hit * share, axis=1))
 
+    def rate(self, window: Any, now: SendersNow) -> Any:
+        """What flows with these windows send, packets/s."""
+        return smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
+
     def seen(self, window: Any, now: SendersNow, closure: Closure) -> Feedback:
         """What flows with these windows see, besides losses."""
-        rate = smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
-        return feedback(window, self.law, now._replace(rate=rate), closure)._replace(
-            loss_rate=0.0, growing=1.0
-        )
+        seen = feedback(window, self.law, now._replace(rate=self.rate(window, now)), closure)
+        return seen._replace(loss_rate=0.0, growing=1.0)
 
     def hazard(self, window: Any, now: SendersNow) -> Any:
         """Loss events of flows with these windows that may have one, 1/s; a few a round trip."""
-        rate = smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
-        return smooth.minimum(now.losses.prob * rate, 2.0 / now.rtt)
+        prob = now.losses.prob
+        return smooth.minimum(prob * self.rate(window, now), MOST_EVENTS / now.rtt)
 
     def speed(self, state: Distribution, now: SendersNow, closure: Closure) -> Any:
         """The law's growth at the edges between cells, packets/s; (groups, cells - 1)."""
         edges = self.lattice.edges[1:-1] + jnp.zeros_like(state.free[:, 1:])
         window = self.alone(state, edges)
         return self.law.growth(window, self.seen(window, now, closure)).cwnd
-
-    def timeout_share(self, cwnd: Masses, now: SendersNow, closure: Closure) -> Any:
-        """The share of loss events that end in a timeout."""
-        if not closure.timeouts or not self.law.rules.reliable:
-            return jnp.zeros_like(cwnd)
-        hurry = now.rtt / now.min_rto
-        return timeout_share(self.law.repairs_by, cwnd, now.losses.prob, hurry)
 
     def slow_start(
         self, state: Distribution, now: SendersNow, closure: Closure

@@ -140,9 +140,14 @@ def beginnings(
 ) -> tuple[Any, ...]:
     """The state of each class whose flows start now."""
     groups = posed.groups
-    first = jnp.where(groups.believed_rtt < 0, rtt, groups.believed_rtt)
+    first = first_rtt(rtt, groups)
     parts = zip(populations, plan.classes, strict=True)
     return tuple(kind.begin(groups.initial_window[own], first[own]) for kind, own in parts)
+
+
+def first_rtt(rtt: Groups, groups: Any) -> Groups:
+    """What senders that start now take for their base RTT, s: what they see, or what is given."""
+    return jnp.where(groups.believed_rtt < 0, rtt, groups.believed_rtt)
 
 
 def lengths(time: Scalar, posed: Posed) -> tuple[Groups, Hops]:
@@ -178,10 +183,7 @@ def round_trip(base: Groups, waits: Any, plan: Plan) -> Groups:
     """Round-trip time of each group, without jitter and its own access link, s."""
     if plan.stations == 1:
         return base + waits[0]
-    crossed = np.zeros((sum(plan.groups), plan.stations))
-    for hop in plan.hops:
-        crossed[hop.group, hop.station] += 1
-    return base + crossed @ waits
+    return base + plan.crossings @ waits
 
 
 def windows(state: State, rtt: Groups, system: System) -> Groups:
@@ -313,8 +315,7 @@ def change_of_class(number: int, state: State, now: Now, system: System) -> Chan
     kind, part = system.populations[number], state.classes[number]
     found = kind.change(part, senders, system.closure)
     seen = senders.rtt - senders.noise.delay
-    first = jnp.where(groups.believed_rtt < 0, seen, groups.believed_rtt)
-    begun = kind.begin(groups.initial_window, first)
+    begun = kind.begin(groups.initial_window, first_rtt(seen, groups))
     renewed = started * senders.rate / groups.transfer + (1 - started) / senders.rtt
     total = jax.tree.map(
         lambda change, at, new: scaled(started, change) + scaled(renewed, new - at),

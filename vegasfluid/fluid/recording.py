@@ -86,10 +86,8 @@ def round_trips(times: np.ndarray, links: dict[str, np.ndarray], system: System)
     base = np.asarray(posed.groups.base_rtt) + np.zeros((times.size, 1))
     if posed.changes.at is not None:
         base = base + (times[:, np.newaxis] >= posed.changes.at) @ posed.changes.base_rtt
-    crossed = np.zeros((plan.stations, base.shape[1]))
-    for hop in plan.hops:
-        crossed[hop.station, hop.group] += 1
-    return base + (links["backlog"] / np.asarray(posed.stations.capacity)) @ crossed
+    waits = links["backlog"] / np.asarray(posed.stations.capacity)
+    return base + waits @ plan.crossings.T
 
 
 def of_groups(state: State, rtt: np.ndarray, system: System) -> dict[str, np.ndarray]:

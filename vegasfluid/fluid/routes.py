@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from vegasfluid.network import Flows, Network
 
 __all__ = ["Hop", "Plan", "make_plan", "two_way"]
@@ -68,6 +70,14 @@ class Plan(NamedTuple):
         """The number of each group's last hop of data."""
         found = {hop.group: number for number, hop in enumerate(self.hops) if not hop.acks}
         return [found[group] for group in range(sum(self.groups))]
+
+    @property
+    def crossings(self) -> np.ndarray:
+        """How often data or waiting ACKs of each group cross each station; (groups, stations)."""
+        crossed = np.zeros((sum(self.groups), self.stations))
+        for hop in self.hops:
+            crossed[hop.group, hop.station] += 1
+        return crossed
 
     def way_to(self, number: int) -> list[int]:
         """The hops that come before a hop on the same way, in order."""

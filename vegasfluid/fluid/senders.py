@@ -36,6 +36,7 @@ __all__ = [
     "Noise",
     "SendersNow",
     "counted",
+    "ending_in_timeout",
     "losses_seen",
     "mean_change",
     "silence",
@@ -196,16 +197,19 @@ def mean_change(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: C
         closure: how losses are counted.
     """
     events = (1 - now.repairing) * now.losses.rate
-    timeouts = jnp.zeros_like(now.rtt)
-    if closure.timeouts and law.rules.reliable:
-        cwnd = law.cwnd_of(window, now.rtt)
-        hurry = now.rtt / now.min_rto
-        timeouts = events * timeout_share(law.repairs_by, cwnd, now.losses.prob, hurry)
+    timeouts = events * ending_in_timeout(law, law.cwnd_of(window, now.rtt), now, closure)
     seen = feedback(window, law, now, closure)._replace(timeout_rate=timeouts)
     # Who repairs a loss is not in slow start: of the others a larger share is.
     starting = window.slow_start / smooth.maximum(1 - now.repairing, NOTHING)
     free = window._replace(slow_start=smooth.minimum(starting, 1.0))
     return Change(law.drift(free, seen), events, timeouts)
+
+
+def ending_in_timeout(law: AbstractWindowLaw, cwnd: Any, now: SendersNow, closure: Closure) -> Any:
+    """The share of the loss events of windows of `cwnd` packets that end in a timeout."""
+    if not closure.timeouts or not law.rules.reliable:
+        return jnp.zeros_like(cwnd)
+    return timeout_share(law.repairs_by, cwnd, now.losses.prob, now.rtt / now.min_rto)
 
 
 def counted(losses: Any, rtt: Any, plan: Plan) -> Any:

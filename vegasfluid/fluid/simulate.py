@@ -116,7 +116,7 @@ def integrate(
         lattices: of each class; None: the mean model.
 
     Returns:
-        A solution whose states `read_states` reads.
+        A solution whose states `system_of(...).layout.unpack` reads.
     """
     posed = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed)
     system = system_of(posed, plan, closure, lattices)

@@ -58,8 +58,7 @@ def of_classes(run: Recording, late: slice) -> Iterator[str]:
     counts = run.network.counts
     cwnd = class_means(counts, run.flows["cwnd"][late]).mean(axis=0)
     gained = {
-        name: class_means(counts, run.flows[name][[late.start, -1]])[1]
-        - class_means(counts, run.flows[name][[late.start, -1]])[0]
+        name: np.diff(class_means(counts, run.flows[name][[late.start, -1]]), axis=0)[0]
         for name in ("timeouts", "dropped")
     }
     for number, (name, flows) in enumerate(run.network.flows.items()):

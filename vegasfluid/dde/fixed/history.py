@@ -190,7 +190,7 @@ class History:
 
     def slope(
         self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
-    ) -> Float[Array, ...]:
+    ) -> Array:
         """The slope of the state at past times; 0 before the start, whatever `past` is.
 
         Of order 3, where the state itself is of order 4.
