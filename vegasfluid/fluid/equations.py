@@ -166,7 +166,6 @@ class Now(NamedTuple):
         senders: of all groups.
         arriving: packets/s of a flow at each hop.
         sending: packets/s that each station sends.
-        base: round trips with nothing in the queues, s; (groups,).
         started: 1 for a group that has started.
         busy: the share of a flow's time in which it has something to send.
     """
@@ -174,7 +173,6 @@ class Now(NamedTuple):
     senders: SendersNow
     arriving: Any
     sending: Any
-    base: Groups
     started: Groups
     busy: Groups
 
@@ -237,7 +235,7 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
         *(rtt, rate, losses._replace(rate=of_sending), noise, state.repairing, limit),
         *(groups.initial_ssthresh, groups.min_rto, groups.ack_every),
     )
-    return Now(senders, arriving, sending, base, started, busy)
+    return Now(senders, arriving, sending, started, busy)
 
 
 def jitter(posed: Posed, plan: Plan) -> Noise:
@@ -248,10 +246,8 @@ def jitter(posed: Posed, plan: Plan) -> Noise:
     that is a delay of J - sqrt(pi J d / 2) in the mean, and hardly random. Where they may
     overtake, three that do look like a loss to a sender without reports.
     """
-    there = plan.stations if any(hop.acks for hop in plan.hops) else 0
-    crossed = np.zeros((sum(plan.groups), plan.stations))
-    for hop in plan.hops:
-        crossed[hop.group, hop.station] += 1 if there else 2  # data, and ACKs the other way
+    waiting = any(hop.acks for hop in plan.hops)  # else ACKs, too, cross each link, without a hop
+    crossed = plan.crossings * (1 if waiting else 2)
     width, spacing = posed.stations.jitter, 1 / posed.stations.capacity
     loose = posed.stations.reorders
     pressed = smooth.maximum(width - jnp.sqrt(jnp.pi / 2 * spacing * width + NOTHING), width / 2)

@@ -39,13 +39,11 @@ class Verdict(NamedTuple):
     Args:
         dropped: share of the packets of each hop that is dropped; (hops,).
         noticed: share whose loss or mark their sender answers; (hops,).
-        arriving: packets/s at each station; (stations,).
         seen: the queue of each station, as its law sees it.
     """
 
     dropped: Hops
     noticed: Hops
-    arriving: PerStation
     seen: tuple[QueueState, ...]
 
 
@@ -171,7 +169,7 @@ def judge(state: Any, arriving: Hops, sending: PerStation, posed: Posed, plan: P
     kept = 1 - (1 - forced[at] * light) * (1 - overflow[at])  # of packets that are marked instead
     dropped = capable * kept + (1 - capable) * lost
     answered = [posed.aqm[s].noticed(lost[number]) for number, s in enumerate(at)]
-    return Verdict(dropped, jnp.stack(answered), total, seen)
+    return Verdict(dropped, jnp.stack(answered), seen)
 
 
 def queue_drift(
