@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +50,7 @@ class Grid(NamedTuple):
         """Rows of a ring that holds `longest_lag`."""
         return 2 ** math.ceil(math.log2(math.ceil(self.longest_lag / self.step) + 3))
 
-    def time(self, number: Int32[Array, ""], ahead: float, dtype: jnp.dtype) -> Float[Array, ""]:
+    def time(self, number: Int32[Array, ""], ahead: Any, dtype: jnp.dtype) -> Float[Array, ""]:
         """The time `ahead` steps after grid point `number`."""
         return self.start + self.step * (number.astype(dtype) + ahead)
 
@@ -159,14 +159,14 @@ class History:
         self,
         ring: Ring,
         last: Int32[Array, ""],
-        ahead: float,
+        ahead: Any,
         grid: Grid,
         past: Past,
-        arriving: bool = False,
+        arriving: Any = False,
     ) -> None:
         self._ring, self._last, self._ahead, self._grid = ring, last, ahead, grid
         rounding = grid.slack * grid.step
-        self._first = grid.start + (rounding if arriving else -rounding)
+        self._first = grid.start + jnp.where(arriving, rounding, -rounding)
         self._past = jnp.vectorize(past, signature="()->(n)")
         self._origin = grid.time(last, 0.0, ring.dtype)
         self.too_long: Bool[Array, ""] = jnp.zeros((), bool)

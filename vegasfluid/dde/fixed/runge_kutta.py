@@ -11,7 +11,7 @@ edition 1993, sections II.1 (the classical method) and II.17 (delay equations).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from vegasfluid.dde.fixed.history import Grid, History, Past, Ring, empty_ring, 
 from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shapes import check_shape
 
-__all__ = ["Problem", "Project", "RightHandSide", "integrate", "rk4"]
+__all__ = ["Problem", "Project", "RightHandSide", "integrate"]
 
 RightHandSide = Callable[
     [Float[Array, ""], Float[Array, " n"], History, PyTree], Float[Array, " n"]
@@ -89,68 +89,94 @@ def integrate(
     return jnp.concatenate([y0[None], ys]), fault
 
 
-def rk4(
-    slope: Callable[[float, Float[Array, " n"]], Float[Array, " n"]],
-    y: Float[Array, " n"],
-    first: Float[Array, " n"],
-    step: float,
-) -> Float[Array, " n"]:
-    """The state one step later, by the classical method of order 4.
-
-    Args:
-        slope: dy/dt, shape (n,), for how much of the step has passed (0.5 or 1.0) and a state.
-        y: the state, shape (n,).
-        first: the slope there, shape (n,).
-        step: length of the step.
-
-    >>> y = jnp.ones(1)
-    >>> round(float(rk4(lambda passed, y: y, y, y, 0.1)[0]), 5)  # exp(0.1) = 1.10517
-    1.10517
-    """
-    second = slope(0.5, y + step / 2 * first)
-    third = slope(0.5, y + step / 2 * second)
-    fourth = slope(1.0, y + step * third)
-    return y + step / 6 * (first + 2 * (second + third) + fourth)
-
-
 def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
     """The state at the start, where the history is `past` and y0."""
     number = jnp.zeros((), jnp.int32)
     kept = y0[: problem.remember]
     ring = record(empty_ring(kept, problem.grid.rows), number, kept, jnp.zeros_like(kept))
     slope, history = _slope(problem, ring, number, 0.0, y0)
-    return _State(number, y0, slope, ring, _noted(Fault.none(), [history], number))
+    fault = _noted(Fault.none(), history.too_long, history.too_short, number)
+    return _State(number, y0, slope, ring, fault)
 
 
 def _advance(problem: Problem, state: _State) -> _State:
-    """One step: write the ring, then read only what was written."""
-    histories: list[History] = []
-    kept = slice(problem.remember)
+    """One step: write the ring, then read only what was written.
+
+    The right-hand side stands in a loop over the stages, so that it is compiled once and not four
+    times, which costs nothing in the run.
+    """
+    kept, step = slice(problem.remember), problem.grid.step
     ring = record(state.ring, state.number, state.y[kept], state.slope[kept])
 
-    def slope(ahead: float, y: Float[Array, " n"]) -> Float[Array, " n"]:
-        value, history = _slope(problem, ring, state.number, ahead, y, arriving=True)
-        histories.append(history)
-        return value
+    def stage(carry: _Stage, of: _Tableau) -> tuple[_Stage, tuple[Bool[Array, ""], ...]]:
+        slope, history = _slope(problem, ring, state.number, of.ahead, carry.point, ~of.looks_on)
+        total = carry.total + of.weight * slope
+        free = state.y + step * jnp.where(of.ends, total / 6, of.reach * slope)
+        # A projection must not hide a nan.
+        held = jnp.where(of.ends & jnp.isfinite(free), problem.project(free), free)
+        point = jnp.where(of.looks_on, carry.point, held)
+        return _Stage(point, total, slope), (history.too_long, history.too_short)
 
-    free = rk4(slope, state.y, state.slope, problem.grid.step)
-    # A projection must not hide a nan. And finiteness is looked at one step late, in the state
-    # that was handed over: looking at the new one makes XLA compute it twice.
-    y = jnp.where(jnp.isfinite(free), problem.project(free), free)
-    next_slope, history = _slope(problem, ring, state.number, 1.0, y)
-    histories.append(history)
+    first = _Stage(state.y + step / 2 * state.slope, state.slope, state.slope)
+    last, (too_long, too_short) = jax.lax.scan(stage, first, _classical(state.y.dtype))
+    # Finiteness is looked at one step late, in the state that was handed over: looking at the new
+    # one makes XLA compute it twice.
     fault = state.fault.note(Outcome.NOT_FINITE, _not_finite(state.y), state.number)
     number = state.number + 1
-    return _State(number, y, next_slope, ring, _noted(fault, histories, number))
+    fault = _noted(fault, jnp.any(too_long), jnp.any(too_short), number)
+    return _State(number, last.point, last.slope, ring, fault)
+
+
+class _Stage(NamedTuple):
+    """Between two evaluations of the right-hand side in a step.
+
+    Args:
+        point: where it is evaluated next.
+        total: the weighted sum of slopes so far.
+        slope: the last one.
+    """
+
+    point: Float[Array, " n"]
+    total: Float[Array, " n"]
+    slope: Float[Array, " n"]
+
+
+class _Tableau(NamedTuple):
+    """The evaluations of a step after that at its start, which the step before has made.
+
+    Args:
+        ahead: steps from its start to where the slope is taken.
+        weight: of the slope, in sixths.
+        reach: steps along it to the next point.
+        ends: whether the next point is the end of the step.
+        looks_on: whether the slope is that of the next step's start.
+    """
+
+    ahead: Any
+    weight: Any
+    reach: Any
+    ends: Any
+    looks_on: Any
+
+
+def _classical(dtype: jnp.dtype) -> _Tableau:
+    """The classical method of order 4; the first evaluation has weight 1."""
+    return _Tableau(
+        ahead=jnp.array([0.5, 0.5, 1.0, 1.0], dtype),
+        weight=jnp.array([2.0, 2.0, 1.0, 0.0], dtype),
+        reach=jnp.array([0.5, 1.0, 0.0, 0.0], dtype),
+        ends=jnp.array([False, False, True, False]),
+        looks_on=jnp.array([False, False, False, True]),
+    )
 
 
 def _slope(
     problem: Problem,
     ring: Ring,
     last: Int32[Array, ""],
-    ahead: float,
+    ahead: Any,
     y: Float[Array, " n"],
-    arriving: bool = False,
+    arriving: Any = False,
 ) -> tuple[Float[Array, " n"], History]:
     """The right-hand side `ahead` steps after grid point `last`, and the history it asked."""
     history = History(ring, last, ahead, problem.grid, problem.past, arriving)
@@ -160,10 +186,10 @@ def _slope(
     return slope.astype(y.dtype), history
 
 
-def _noted(fault: Fault, histories: list[History], number: Int32[Array, ""]) -> Fault:
-    """The fault so far, or the one that these histories met on the way to grid point `number`."""
-    too_long = jnp.any(jnp.stack([history.too_long for history in histories]))
-    too_short = jnp.any(jnp.stack([history.too_short for history in histories]))
+def _noted(
+    fault: Fault, too_long: Bool[Array, ""], too_short: Bool[Array, ""], number: Int32[Array, ""]
+) -> Fault:
+    """The fault so far, or a lag out of bounds on the way to grid point `number`."""
     fault = fault.note(Outcome.LAG_TOO_LONG, too_long, number)
     return fault.note(Outcome.LAG_TOO_SHORT, too_short, number)
 
