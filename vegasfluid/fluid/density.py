@@ -105,18 +105,21 @@ class Density:
         hit = hazard * state.free
         left = smooth.maximum(self.law.after_loss(at_cells, seen).cwnd, SMALLEST_SSTHRESH)
         left = smooth.minimum(left, centres)
-        leaving, starters = self.slow_start(state, now, closure)
+        leaving, starting = self.slow_start(state, now, closure)
         mended = state.mending / cells.rtt
         risen = transport(state.free, self.speed(state, cells, closure), self.lattice)
         ended = deposit(leaving.ended[:, None], state.common.cwnd[:, None], self.lattice)
         cut = deposit(leaving.hit[:, None], leaving.left[:, None], self.lattice)
         share = ending_in_timeout(self.law, centres, cells, closure)
+        events = jnp.sum(hit, axis=1) + leaving.hit
+        timeouts = jnp.sum(hit * share, axis=1)
+        common = self.in_common(state, now, closure, events, timeouts)
         masses = Distribution(
             free=risen - hit + mended + ended,
             mending=deposit(hit, left, self.lattice) - mended + cut,
-            common=starters,
+            common=common._replace(cwnd=starting.cwnd, slow_start=starting.slow_start),
         )
-        return Change(masses, jnp.sum(hit, axis=1) + leaving.hit, jnp.sum(hit * share, axis=1))
+        return Change(masses, events, timeouts)
 
     def rate(self, window: Any, now: SendersNow) -> Any:
         """What flows with these windows send, packets/s."""
@@ -141,17 +144,23 @@ class Density:
     def slow_start(
         self, state: Distribution, now: SendersNow, closure: Closure
     ) -> tuple[Leaving, Any]:
-        """Who leaves slow start, and the change of those in it and of what is in common."""
+        """Who leaves slow start, and how the window and the share of those in it change."""
         share = state.common.slow_start
         starting = state.common._replace(slow_start=jnp.ones_like(share))
         seen = self.seen(starting, now, closure)
         grown = self.law.growth(starting, seen)
         hit = self.hazard(starting, now) * share
         ended = -grown.slow_start * share
-        mean = state.common._replace(cwnd=self.cwnd(state, now.rtt))
-        common = self.law.growth(mean, self.seen(mean, now, closure))
         leaving = Leaving(ended, hit, self.law.after_loss(starting, seen).cwnd)
-        return leaving, common._replace(cwnd=grown.cwnd, slow_start=-(ended + hit))
+        return leaving, grown._replace(slow_start=-(ended + hit))
+
+    def in_common(
+        self, state: Distribution, now: SendersNow, closure: Closure, events: Any, timeouts: Any
+    ) -> Any:
+        """The change of what the group's flows have in common, at their mean window."""
+        mean = state.common._replace(cwnd=self.cwnd(state, now.rtt))
+        seen = self.seen(mean, now, closure)._replace(loss_rate=events, timeout_rate=timeouts)
+        return self.law.growth(mean, seen)
 
 
 class Leaving(NamedTuple):
