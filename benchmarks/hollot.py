@@ -1,0 +1,288 @@
+"""Reno over RED as Misra, Gong and Towsley model it: fixed point, stability boundary, limit cycle.
+
+    python -m benchmarks.hollot [--json] [--full]
+
+The network is that of Hollot, Misra, Towsley and Gong: 60 Reno flows, 3750 packets/s, 0.2 s. The
+queue marks, each packet for itself, so that nothing is lost. What the fluid model does is held
+against the roots of the characteristic equation of the linearised model, found here without the
+fluid model, and against a few lines of Euler's method. `--full` brackets the boundaries more
+closely and walks in finer steps.
+
+With z = s R, R the round-trip time, W the window, K the rate of averaging, all at rest:
+
+    (z + (1 + e^-z) / W) (z + 1) + (1 - e^-z) / W + A K R / (z + K R) e^-z = 0,
+    A = N / (q - min_thresh)
+
+Sources:
+    C. Hollot, V. Misra, D. Towsley and W.-B. Gong, "A control theoretic analysis of RED", INFOCOM
+    2001 (abstract read; its example as later papers quote it; the linearisation derived anew).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import brentq
+
+from benchmarks.harness import Figures, run
+from vegasfluid import metrics
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
+from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.simulate import Grid, grid_for, integrate, system_of
+from vegasfluid.network import Flows, Link, Network
+
+__all__ = [
+    "Cycle",
+    "Rest",
+    "critical_gain",
+    "critical_rate",
+    "cycle_by_hand",
+    "cycles",
+    "measure",
+    "network_of",
+    "phase_margin",
+    "rest",
+]
+
+FLOWS, CAPACITY, PROPAGATION = 60, 3750.0, 0.2
+"""Flows, packets/s and seconds."""
+SLOPE, SPAN = 0.1 / 550, 550.0
+"""Of the marking curve, 1/packets, and how far it reaches, packets."""
+MIN_THRESH = 150.0
+"""Packets; that of the runs without a slow average."""
+LOW = 172.5 - 2 / 15.375**2 / SLOPE
+"""Packets; with it the example rests at W = 15.375 and q = 172.5."""
+QUICK = 100.0
+"""A rate of averaging that is quick against a round trip, 1/s."""
+UNTIL, SAMPLE, BUFFER = 400.0, 0.02, 20_000.0
+DYING = 0.95
+"""A queue is coming to rest whose swing falls to less than this within a quarter of the run."""
+
+
+class Rest(NamedTuple):
+    """The fixed point.
+
+    Args:
+        queue: packets.
+        cwnd: packets.
+        prob: of a mark.
+        rtt: s.
+    """
+
+    queue: float
+    cwnd: float
+    prob: float
+    rtt: float
+
+
+class Cycle(NamedTuple):
+    """How the queue ends.
+
+    Args:
+        mean: packets.
+        swing: from its lowest to its highest, packets.
+        period: from one rise through the mean to the next, s; NaN at rest.
+        before: the swing a quarter of the run earlier, packets.
+    """
+
+    mean: float
+    swing: float
+    period: float
+    before: float
+
+
+def rest(low: float, slope: float) -> Rest:
+    """Where window 2 / W^2 = p meets the curve, W = (C T + q) / N (the mean-field closure)."""
+
+    def excess(queue: float) -> float:
+        cwnd = (CAPACITY * PROPAGATION + queue) / FLOWS
+        return slope * (queue - low) - 2 / cwnd**2
+
+    queue = brentq(excess, low, low + SPAN)
+    rtt = PROPAGATION + queue / CAPACITY
+    return Rest(queue, rtt * CAPACITY / FLOWS, slope * (queue - low), rtt)
+
+
+def gain_on_axis(omega: float, cwnd: float, averaging: float) -> complex:
+    """The A with which z = i omega solves the characteristic equation; `averaging` is K R."""
+    z = 1j * omega
+    back = np.exp(-z)
+    loop = (z + (1 + back) / cwnd) * (z + 1) + (1 - back) / cwnd
+    return -loop * (z + averaging) / (averaging * back)
+
+
+def critical_gain(cwnd: float, averaging: float = math.inf) -> float:
+    """The largest stable A = N / (q - min_thresh).
+
+    Args:
+        cwnd: at rest, packets.
+        averaging: K R, the rate of averaging times the round-trip time.
+
+    >>> round(critical_gain(15.4), 3), round(critical_gain(1e9), 4)
+    (1.292, 1.1349)
+    """
+    rate = min(averaging, 1e12)
+    omega = brentq(lambda omega: gain_on_axis(omega, cwnd, rate).imag, 1e-3, 1.2)
+    return gain_on_axis(omega, cwnd, rate).real
+
+
+def critical_rate(low: float) -> float:
+    """The rate of averaging K up to which the network of slope SLOPE is stable, 1/s."""
+    at = rest(low, SLOPE)
+    gain = FLOWS / (at.queue - low)
+    return brentq(lambda rate: critical_gain(at.cwnd, rate * at.rtt) - gain, 0.01, 3.0)
+
+
+def phase_margin(rate: float, low: float) -> float:
+    """Of the loop as its authors simplify it, with averaging at `rate` (1/s), degrees."""
+    at = rest(low, SLOPE)
+
+    def loop(omega: float) -> complex:
+        s = 1j * omega
+        plant = (CAPACITY**2 / (2 * FLOWS)) * np.exp(-s * at.rtt)
+        plant /= (s + 2 * FLOWS / (at.rtt**2 * CAPACITY)) * (s + 1 / at.rtt)
+        return SLOPE * rate / (s + rate) * plant
+
+    crossing = brentq(lambda omega: abs(loop(omega)) - 1, 1e-4, 100.0)
+    way = np.linspace(1e-6, crossing, 2000)
+    phase = np.unwrap(np.angle([loop(omega) for omega in way]))
+    return 180 + math.degrees(phase[-1])
+
+
+def network_of(low: float, slope: float, rate: float) -> Network:
+    """The network, with averaging at `rate`, 1/s; without spacing marks come twice as often."""
+    weight = -math.expm1(-rate / CAPACITY)
+    law = Red(low, low + SPAN, slope * SPAN / 2, weight=weight, wait=False, ecn=True)
+    at = rest(low, slope)
+    flows = Flows(FLOWS, Reno(), base_rtt=PROPAGATION, initial_ssthresh=0.9 * at.cwnd)
+    return Network(Link(CAPACITY, BUFFER, law), {"reno": flows})
+
+
+def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
+    """How the queues of the fluid end for some slopes and rates of averaging, in one batch."""
+    slope, rate = np.broadcast_arrays(slopes, rates)
+    models = [network_of(low, *of) for of in zip(slope.tolist(), rate.tolist(), strict=True)]
+    posed, plan = pose(models[0])
+    samples = int(UNTIL / SAMPLE) + 1
+    grid = Grid(UNTIL, samples, min(grid_for(of, UNTIL).step for of in models), plan.longest_lag)
+    layout = system_of(posed, plan, MISRA_GONG_TOWSLEY).layout
+
+    def queue(max_drop: jax.Array, weight: jax.Array) -> jax.Array:
+        law = replace(models[0].link.aqm, max_drop=max_drop, weight=weight)
+        ys = integrate(posed._replace(aqm=(law,)), plan, grid, MISRA_GONG_TOWSLEY).ys
+        return layout.unpack(ys).queue[:, 0]
+
+    laws = [cast(Red, of.link.aqm) for of in models]
+    drops, weights = jnp.array([(of.max_drop, of.weight) for of in laws]).T
+    queues = np.asarray(jax.jit(jax.vmap(queue))(drops, weights))
+    return [ending(np.arange(samples) * SAMPLE, queue) for queue in queues]
+
+
+def ending(times: np.ndarray, queue: np.ndarray) -> Cycle:
+    """Mean, swing and period in the last quarter of a run."""
+    quarter = len(queue) // 4
+    before, last, time = queue[-2 * quarter : -quarter], queue[-quarter:], times[-quarter:]
+    mean, above = float(last.mean()), last > last.mean()
+    rises = time[1:][above[1:] & ~above[:-1]]
+    period = float(np.diff(rises).mean()) if len(rises) > 2 else math.nan
+    return Cycle(mean, float(np.ptp(last)), period, float(np.ptp(before)))
+
+
+def cycle_by_hand(low: float, slope: float, rate: float, step: float) -> Cycle:
+    """The same from the paper's equations, by Euler's method in steps of `step` seconds."""
+    count, samples = int(UNTIL / step), round(SAMPLE / step)
+    rates, probs = np.zeros(count + 1), np.zeros(count + 1)
+    at = rest(low, slope)
+    cwnd, queue, average = 0.9 * at.cwnd, 0.0, 0.0
+    queues = []
+    for n in range(count):
+        rtt = PROPAGATION + queue / CAPACITY
+        rates[n] = cwnd / rtt
+        probs[n] = slope * max(average - low, 0.0)
+        back = n - round(rtt / step)
+        lost = rates[back] * probs[back] if back >= 0 else 0.0
+        cwnd, queue, average = (
+            max(cwnd + step * (1 / rtt - cwnd / 2 * lost), 1.0),
+            max(queue + step * (FLOWS * rates[n] - CAPACITY), 0.0),
+            average + step * rate * (queue - average),
+        )
+        if n % samples == 0:
+            queues.append(queue)
+    return ending(np.arange(len(queues)) * SAMPLE, np.array(queues))
+
+
+def boundary(values: np.ndarray, found: list[Cycle]) -> float:
+    """Half-way between the last of rising values at which the queue comes to rest and the next.
+
+    NaN where it never does, or always.
+    """
+    settles = [cycle.swing < max(DYING * cycle.before, 1e-3) for cycle in found]
+    if all(settles) or not settles[0]:
+        return math.nan
+    return float(values[settles.index(False) - 1 :][:2].mean())
+
+
+def slope_of(gain: float, low: float) -> float:
+    """The slope of the curve with which N / (q - min_thresh) is `gain`, 1/packets."""
+    above = FLOWS / gain
+    cwnd = (CAPACITY * PROPAGATION + low + above) / FLOWS
+    return 2 / cwnd**2 / above
+
+
+def add_fixed_point(figures: Figures) -> None:
+    """The example: windows of 15.375 packets, 172.5 in the queue."""
+    at, network = rest(LOW, SLOPE), network_of(LOW, SLOPE, 0.05)
+    found = simulate_fluid(network, UNTIL, warmup=0.9 * UNTIL, closure=MISRA_GONG_TOWSLEY)
+    cwnd = float(metrics.time_mean(found, "cwnd").mean())
+    queue = float(metrics.mean_queue(found)[0])
+    figures.add("hollot.fixed_point.queue", abs(queue / at.queue - 1), at_most=0.005)
+    figures.add("hollot.fixed_point.cwnd", abs(cwnd / at.cwnd - 1), at_most=0.005)
+
+
+def add_boundaries(figures: Figures, parts: np.ndarray) -> None:
+    """How far the fluid's boundaries are from those of the characteristic equation, relative.
+
+    Args:
+        figures: what they are added to.
+        parts: values to try, in units of the critical one; rising.
+    """
+    slopes = slope_of(critical_gain(15.9), MIN_THRESH) * parts
+    found = cycles(MIN_THRESH, slopes, np.array(QUICK))
+    at = [rest(MIN_THRESH, slope) for slope in slopes]
+    gains = np.array([FLOWS / (of.queue - MIN_THRESH) for of in at])
+    critical = np.array([critical_gain(of.cwnd, QUICK * of.rtt) for of in at])
+    figures.add("hollot.gain_boundary", abs(boundary(gains / critical, found) - 1), at_most=0.02)
+    rates = critical_rate(LOW) * parts
+    found = cycles(LOW, np.array(SLOPE), rates)
+    figures.add("hollot.averaging_boundary", abs(boundary(parts, found) - 1), at_most=0.02)
+
+
+def add_limit_cycle(figures: Figures, step: float) -> None:
+    """Beyond the boundary, against Euler's method in steps of `step` seconds."""
+    slope = slope_of(1.4, MIN_THRESH)
+    [found] = cycles(MIN_THRESH, np.array([slope]), np.array(QUICK))
+    wanted = cycle_by_hand(MIN_THRESH, slope, QUICK, step)
+    for key in Cycle._fields[:3]:
+        difference = abs(getattr(found, key) / getattr(wanted, key) - 1)
+        figures.add(f"hollot.limit_cycle.{key}", difference, at_most=0.02)
+
+
+def measure(full: bool) -> Figures:
+    """Everything."""
+    figures = Figures()
+    add_fixed_point(figures)
+    width, step = (0.01, 0.001) if full else (0.02, 0.002)
+    add_boundaries(figures, np.arange(1 - 5 * width, 1 + 5.5 * width, width))
+    add_limit_cycle(figures, step)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")
