@@ -106,6 +106,11 @@ class DropTail(AbstractQueueLaw):
         if self.losses not in LOSSES:
             raise InvalidInput("DropTail", "losses", "one of " + ", ".join(LOSSES), self.losses)
 
+    @property
+    def hits_growth(self) -> bool:
+        """Where only the full buffer loses."""
+        return LOSSES[self.losses] is no_early_drops
+
     def drop_prob(self, seen: QueueState) -> Any:
         """Drops before the buffer is full, where the fluid's losses are smooth ones."""
         return LOSSES[self.losses](seen)

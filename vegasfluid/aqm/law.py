@@ -88,6 +88,11 @@ class AbstractQueueLaw(Value):
     sources: ClassVar[tuple[str, ...]]
     """Where the law is defined."""
 
+    @property
+    def hits_growth(self) -> bool:
+        """Whether the queue loses the packets by which windows grow, more than others."""
+        return False
+
     def begin(self) -> Any:
         """What the law remembers of an empty queue."""
         return Average(0.0)

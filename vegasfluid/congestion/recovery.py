@@ -42,11 +42,11 @@ the last loss of the window (RFC 6582), or by reports of what came out of order 
 RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
 """Their names in model files."""
 
-TIMEOUTS = {"reno": (0.15, 1.5), "newreno": (0.0, 1.5), "sack": (0.0, 1.9), "fine": (0.0, 1.1)}
-"""Of `timeout_share`: a constant share, and the window (packets) at which every loss is one.
-Fitted to the packet simulator's timeouts for each drop, windows 1.8 to 26 packets under RED; the
-form min(1, 3 / W) of Misra, Gong and Towsley and of Padhye et al. (losses in bursts) gives two to
-five times as many there."""
+TIMEOUTS = {"reno": (1.0, 1.5), "newreno": (0.0, 1.5), "sack": (0.0, 1.9), "fine": (0.0, 1.1)}
+"""Of `timeout_share`: the share of windows with several losses that end in one, and the window
+(packets) at which every loss is one. Fitted to the packet simulator's timeouts for each drop,
+windows 1.8 to 40 packets under RED; the form min(1, 3 / W) of Misra, Gong and Towsley and of Padhye
+et al. (losses in bursts) gives two to five times as many there."""
 
 PATIENCE, MOST_HURRIED = 1.2, 1.6
 """How the last term grows with the round-trip time over the smallest timer, and how far."""
@@ -82,9 +82,10 @@ def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, hurry: Any) -> Any:
         hurry: round-trip time over the smallest timer: a timer of several round trips leaves
             time for more packets, and for the duplicate ACKs that they bring.
     """
-    constant, small = TIMEOUTS[recovery]
+    several, small = TIMEOUTS[recovery]
     by_window = smooth.minimum(PATIENCE * hurry, MOST_HURRIED) * (small / cwnd) ** 2
-    return smooth.minimum(constant + drop_prob + by_window, 1.0)
+    others = drop_prob * cwnd / (1 + drop_prob * cwnd)
+    return smooth.minimum(several * others + drop_prob + by_window, 1.0)
 
 
 def sample_round_trip(flow: Flow, rtt: int) -> None:

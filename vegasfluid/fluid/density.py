@@ -6,6 +6,8 @@ those that repair a loss:
     df/dt = -d(v f)/dw - h f + m / R        v(w): the law's growth, h = p w / R: its losses
     dm/dt = J(h f) - m / R                  J: each window to what a loss leaves of it
 
+(in place of m / R those leave that were hit a round trip ago).
+
 Flows in slow start are a share with a window of their own. Everything that a law keeps besides the
 window (a base RTT) is the group's. The mean model is what remains where every flow has the mean
 window; here the spread of windows, the unfairness inside a class and the climb back after a loss
@@ -24,6 +26,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
@@ -34,8 +37,9 @@ from vegasfluid.fluid.senders import Change, SendersNow, ending_in_timeout, feed
 
 __all__ = ["Density", "Distribution"]
 
-MOST_EVENTS = 2.0
-"""Loss events of a flow in a round trip: more would be stiff."""
+MOST_EVENTS, MOST_IN_TURN = 2.0, 5.0
+"""Loss events of a flow in a round trip, by chance and in turn: more would be stiff."""
+NOTHING = 1e-12
 
 Groups = Float[Array, "groups"]
 Masses = Float[Array, "groups cells"]
@@ -101,12 +105,12 @@ class Density:
         centres = self.lattice.centres + jnp.zeros_like(state.free)
         at_cells = self.alone(state, centres)
         seen = self.seen(at_cells, cells, closure)
-        hazard = self.hazard(at_cells, cells)
-        hit = hazard * state.free
+        grown = self.growing(state, now, closure)
+        hit = self.hazard(at_cells, cells, closure, grown[:, None]) * state.free
         left = smooth.maximum(self.law.after_loss(at_cells, seen).cwnd, SMALLEST_SSTHRESH)
         left = smooth.minimum(left, centres)
-        leaving, starting = self.slow_start(state, now, closure)
-        mended = state.mending / cells.rtt
+        leaving, starting = self.slow_start(state, now, closure, grown)
+        mended = self.mended(state, now)
         risen = transport(state.free, self.speed(state, cells, closure), self.lattice)
         ended = deposit(leaving.ended[:, None], state.common.cwnd[:, None], self.lattice)
         cut = deposit(leaving.hit[:, None], leaving.left[:, None], self.lattice)
@@ -121,19 +125,58 @@ class Density:
         )
         return Change(masses, events, timeouts)
 
+    def growing(self, state: Distribution, now: SendersNow, closure: Closure) -> Groups:
+        """Packets/s by which the mean window grows, losses left aside; (groups,)."""
+        cells = jax.tree.map(lambda leaf: leaf[:, None], now)
+        centres = self.lattice.centres + jnp.zeros_like(state.free)
+        settled = self.growth(self.alone(state, centres), cells, closure) * state.free
+        starting = self.growth(self.starting(state), now, closure) * state.common.slow_start
+        return jnp.sum(settled, axis=1) + starting
+
+    def growth(self, window: Any, now: SendersNow, closure: Closure) -> Any:
+        """Packets/s by which flows with these windows grow."""
+        return smooth.maximum(self.law.growth(window, self.seen(window, now, closure)).cwnd, 0.0)
+
+    def starting(self, state: Distribution) -> Any:
+        """The law's state of flows in slow start."""
+        return state.common._replace(slow_start=jnp.ones_like(state.common.slow_start))
+
+    def mended(self, state: Distribution, now: SendersNow) -> Masses:
+        """Flows that end the repair of a loss a round trip after it, 1/s.
+
+        So many as had their loss then; which of them, nobody remembers.
+        """
+        repairing = jnp.sum(state.mending, axis=1)
+        ending = now.mended + (repairing - now.repairing) / now.rtt
+        ending = smooth.clip(ending, 0.0, MOST_IN_TURN * repairing / now.rtt)
+        return state.mending * (ending / smooth.maximum(repairing, NOTHING))[:, None]
+
     def rate(self, window: Any, now: SendersNow) -> Any:
         """What flows with these windows send, packets/s."""
         return smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
 
     def seen(self, window: Any, now: SendersNow, closure: Closure) -> Feedback:
         """What flows with these windows see, besides losses."""
-        seen = feedback(window, self.law, now._replace(rate=self.rate(window, now)), closure)
-        return seen._replace(loss_rate=0.0, growing=1.0)
+        return feedback(window, self.law, now._replace(rate=self.rate(window, now)), closure)
 
-    def hazard(self, window: Any, now: SendersNow) -> Any:
-        """Loss events of flows with these windows that may have one, 1/s; a few a round trip."""
-        prob = now.losses.prob
-        return smooth.minimum(prob * self.rate(window, now), MOST_EVENTS / now.rtt)
+    def hazard(self, window: Any, now: SendersNow, closure: Closure, grown: Any) -> Any:
+        """Loss events of flows with these windows that may have one, 1/s; a few a round trip.
+
+        By chance each packet may be lost; in turn whoever grows is hit (see `loss_events`).
+
+        Args:
+            window: the law's state.
+            now: the senders.
+            closure: how losses are counted.
+            grown: packets/s by which the mean window grows.
+        """
+        rate = self.rate(window, now)
+        chance = smooth.minimum(now.losses.prob * rate, MOST_EVENTS / now.rtt)
+        if not np.any(now.in_turn):
+            return chance
+        turn = now.losses.rate * self.growth(window, now, closure) / smooth.maximum(grown, NOTHING)
+        part = now.in_turn * smooth.maximum(1 - 1 / window.cwnd, 0.0)
+        return (1 - part) * chance + part * smooth.minimum(turn, MOST_IN_TURN / now.rtt)
 
     def speed(self, state: Distribution, now: SendersNow, closure: Closure) -> Any:
         """The law's growth at the edges between cells, packets/s; (groups, cells - 1)."""
@@ -142,17 +185,17 @@ class Density:
         return self.law.growth(window, self.seen(window, now, closure)).cwnd
 
     def slow_start(
-        self, state: Distribution, now: SendersNow, closure: Closure
+        self, state: Distribution, now: SendersNow, closure: Closure, grown: Groups
     ) -> tuple[Leaving, Any]:
         """Who leaves slow start, and how the window and the share of those in it change."""
         share = state.common.slow_start
-        starting = state.common._replace(slow_start=jnp.ones_like(share))
+        starting = self.starting(state)
         seen = self.seen(starting, now, closure)
-        grown = self.law.growth(starting, seen)
-        hit = self.hazard(starting, now) * share
-        ended = -grown.slow_start * share
+        change = self.law.growth(starting, seen)
+        hit = self.hazard(starting, now, closure, grown) * share
+        ended = -change.slow_start * share
         leaving = Leaving(ended, hit, self.law.after_loss(starting, seen).cwnd)
-        return leaving, grown._replace(slow_start=-(ended + hit))
+        return leaving, change._replace(slow_start=-(ended + hit))
 
     def in_common(
         self, state: Distribution, now: SendersNow, closure: Closure, events: Any, timeouts: Any

@@ -49,26 +49,26 @@ class State(NamedTuple):
     """What the equations integrate. First come the counters that the past is asked for.
 
     Args:
+        answered: loss events of a flow since the start; (groups,).
         arrived: packets of a flow that came to each hop since the start; (hops,).
         noticed: of these, lost or marked ones that the sender answers; (hops,).
         dropped: of these, lost ones; (hops,).
         queue: packets waiting; (stations,).
         memories: what each queue law keeps.
         classes: the state of each class of flows: windows, or distributions of them.
-        repairing: share of flows that repair a loss; (groups,).
         silent: share of flows that a timeout silences; (groups,).
         transfers: of a flow, under way or waiting; (groups,).
         timeouts: of a flow since the start; (groups,).
         waited: queue times time since the start, packets s; (stations,).
     """
 
+    answered: Any
     arrived: Any
     noticed: Any
     dropped: Any
     queue: Any
     memories: tuple[Any, ...]
     classes: tuple[Any, ...]
-    repairing: Any
     silent: Any
     transfers: Any
     timeouts: Any
@@ -95,7 +95,7 @@ class System(NamedTuple):
     def derivative(self, time: Scalar, y: Float[Array, " n"], history: Any) -> Float[Array, " n"]:
         """dy/dt of the whole network; see `State` for y."""
         state = self.layout.unpack(self.project(y))  # within a step it may be a little outside
-        now = look(time, state, Past(history, self.plan), self)
+        now = look(time, state, Past(history, self.plan, time), self)
         return self.layout.pack(change(state, now, self))
 
     def project(self, y: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -106,7 +106,6 @@ class System(NamedTuple):
         held = state._replace(
             queue=smooth.clip(state.queue, 0.0, stations.room(posed)),
             classes=tuple(kind.within(part, largest[own]) for kind, part, own in parts),
-            repairing=smooth.clip(state.repairing, 0.0, 1.0),
             silent=smooth.clip(state.silent, 0.0, 1.0),
             transfers=smooth.maximum(state.transfers, 0.0),
         )
@@ -124,10 +123,9 @@ def start(posed: Posed, populations: tuple[Any, ...], plan: Plan) -> State:
     ]
     memories = tuple(jax.tree.map(jnp.asarray, law.begin()) for law in posed.aqm)
     return State(
-        *(hops, hops, hops, empty),
+        *(none, hops, hops, hops, empty),
         memories=memories,
         classes=begun,
-        repairing=none,
         silent=none,
         transfers=jnp.concatenate(waiting),
         timeouts=none,
@@ -216,10 +214,8 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     window = in_flight(state, rtt, system)
     rtt = smooth.maximum(rtt, window / groups.access)
     limit = smooth.minimum(groups.offered, groups.access)
-    reliable = per_class(
-        lambda law, _, own: jnp.full_like(rtt[own], float(law.rules.reliable)), system
-    )
-    rate = jnp.where(reliable > 0, smooth.minimum(window / rtt, limit), limit)
+    clocked = stations.reliable(posed, plan) > 0
+    rate = jnp.where(clocked, smooth.minimum(window / rtt, limit), limit)
     started = smooth.step(time - groups.start, START_WIDTH)
     busy = per_class(lambda _, traffic, own: traffic.busy(state.transfers[own]), system)
     active = busy * (1 - state.silent)
@@ -228,14 +224,26 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     )
     sending = stations.service(arriving, posed, plan)
     stay = (state.queue / sending)[np.array([hop.station for hop in plan.hops])]
-    losses = losses_seen(time, rtt, stay, onward, past, plan)
+    losses = losses_seen(rtt, stay, onward, past, plan)
     noise = noise._replace(dips=dips(window, losses.rate, base, rtt, crowd, system))
+    repairing = smooth.clip(state.answered - past.answered(rtt), 0.0, 1.0)
     of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, plan)
     senders = SendersNow(
-        *(rtt, rate, losses._replace(rate=of_sending), noise, state.repairing, limit),
+        *(rtt, rate, losses._replace(rate=of_sending), noise, repairing, limit),
         *(groups.initial_ssthresh, groups.min_rto, groups.ack_every),
+        in_turn=in_turn(posed, plan),
+        mended=past.answering(rtt),
     )
     return Now(senders, arriving, sending, started, busy)
+
+
+def in_turn(posed: Posed, plan: Plan) -> np.ndarray:
+    """The share of the queues on the way of each group that hit those who grow; (groups,)."""
+    ways: list[list[bool]] = [[] for _ in range(sum(plan.groups))]
+    for hop in plan.hops:
+        if not hop.acks:
+            ways[hop.group].append(posed.aqm[hop.station].hits_growth)
+    return np.array([np.mean(way) for way in ways])
 
 
 def jitter(posed: Posed, plan: Plan) -> Noise:
@@ -277,7 +285,8 @@ def dips(
 def change(state: State, now: Now, system: System) -> State:
     """The derivative of each part of the state."""
     posed, plan = system.posed, system.plan
-    verdict = stations.judge(state, now.arriving, now.sending, posed, plan)
+    exposed = stations.exposure(now.arriving, growing(state, now, system), posed, plan)
+    verdict = stations.judge(state, now.arriving, now.sending, exposed, posed, plan)
     rates = [change_of_class(number, state, now, system) for number in range(len(plan.groups))]
     events = now.started * jnp.concatenate([rate.events for rate in rates])
     timeouts = now.started * jnp.concatenate([rate.timeouts for rate in rates])
@@ -288,18 +297,32 @@ def change(state: State, now: Now, system: System) -> State:
     arriving = per_class(lambda _, traffic, own: traffic.arriving(state.transfers[own]), system)
     laws = zip(posed.aqm, verdict.seen, strict=True)
     return State(
+        answered=float(system.closure.repairs) * events,
         arrived=now.arriving,
         noticed=now.arriving * verdict.noticed,
         dropped=now.arriving * verdict.dropped,
         queue=stations.queue_drift(state, now.arriving, verdict, now.sending, posed, plan),
         memories=tuple(law.averaging(queue) for law, queue in laws),
         classes=tuple(rate.state for rate in rates),
-        repairing=float(system.closure.repairs) * (events - state.repairing / now.senders.rtt),
         silent=(1 - state.silent) * timeouts - recovered,
         transfers=now.started * (arriving - done),
         timeouts=(1 - state.silent) * now.busy * timeouts,
         waited=state.queue,
     )
+
+
+def growing(state: State, now: Now, system: System) -> Groups | None:
+    """Packets/s by which a window of each group grows; None where no queue wants to know."""
+    if not any(law.hits_growth for law in system.posed.aqm):
+        return None
+    parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
+    rates = [
+        kind.growing(
+            part, jax.tree.map(lambda leaf, own=own: leaf[own], now.senders), system.closure
+        )
+        for kind, part, own in parts
+    ]
+    return now.started * now.busy * jnp.concatenate(rates)
 
 
 def change_of_class(number: int, state: State, now: Now, system: System) -> Change:

@@ -9,7 +9,7 @@ import jax
 
 from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.senders import Change, SendersNow, mean_change
+from vegasfluid.fluid.senders import Change, SendersNow, mean_change, mean_growing
 
 __all__ = ["MeanField"]
 
@@ -40,6 +40,10 @@ class MeanField:
     def change(self, state: Any, now: SendersNow, closure: Closure) -> Change:
         """What happens to the flows."""
         return mean_change(state, self.law, now, closure)
+
+    def growing(self, state: Any, now: SendersNow, closure: Closure) -> Any:
+        """Packets/s by which a window grows, losses left aside; (groups,)."""
+        return mean_growing(state, self.law, now, closure)
 
     def within(self, state: Any, largest: Any) -> Any:
         """The state held where it makes sense."""

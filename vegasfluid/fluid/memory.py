@@ -1,7 +1,8 @@
 """What the equations ask of the past: rates, as slopes of counters.
 
-The state begins with the counters that are asked for (arrived, noticed, and, where packets cross
-several queues, dropped and the queues), so that the solver keeps these and nothing else.
+The state begins with the counters that are asked for (answered, arrived, noticed, and, where
+packets cross several queues, dropped and the queues), so that the solver keeps these and nothing
+else.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float
 
+from vegasfluid import smooth
 from vegasfluid.fluid.routes import Plan
 
 __all__ = ["Past", "remembered"]
 
 Rates = Float[Array, " n"]
 
+BELOW = 0.999
+"""Lags are held below the longest one by this."""
+
 
 def remembered(plan: Plan) -> int:
     """How many leading components of the state the history keeps."""
     hops = len(plan.hops)
     several = any(hop.previous >= 0 for hop in plan.hops)
-    return 3 * hops + plan.stations if several else 2 * hops
+    return sum(plan.groups) + (3 * hops + plan.stations if several else 2 * hops)
 
 
 class Past:
@@ -31,31 +36,48 @@ class Past:
     Args:
         history: the solver's.
         plan: structure.
+        now: s.
     """
 
-    def __init__(self, history: Any, plan: Plan) -> None:
-        self._history, self._hops = history, len(plan.hops)
+    def __init__(self, history: Any, plan: Plan, now: Any) -> None:
+        self._history, self._plan, self._now = history, plan, now
+        self._hops = len(plan.hops)
+        self._first = sum(plan.groups)
+
+    def ago(self, lags: Rates) -> Rates:
+        """The times so long ago, s; lags are held to what the history can tell."""
+        return self._now - smooth.clip(lags, self._plan.least_lag, BELOW * self._plan.longest_lag)
+
+    def answered(self, lags: Rates) -> Rates:
+        """Loss events of a flow of each group up to some time ago; (groups,)."""
+        return self._history(self.ago(lags), of=np.arange(self._first))
+
+    def answering(self, lags: Rates) -> Rates:
+        """Loss events of a flow of each group some time ago, 1/s; (groups,)."""
+        return self._history.slope(self.ago(lags), of=np.arange(self._first))
 
     def admitted(self, hops: np.ndarray, times: Rates) -> Rates:
         """Packets/s of a flow that these hops admitted, each at its time."""
-        arrived = self._history.slope(times, of=hops)
-        return arrived - self._history.slope(times, of=hops + 2 * self._hops)
+        arrived = self._history.slope(times, of=self._first + hops)
+        return arrived - self._history.slope(times, of=self._first + hops + 2 * self._hops)
 
     def waiting(self, stations: np.ndarray, times: Rates) -> Rates:
         """Packets/s by which these queues grew, each at its time."""
-        return self._history.slope(times, of=stations + 3 * self._hops)
+        return self._history.slope(times, of=self._first + stations + 3 * self._hops)
 
     def arrived_and_noticed(
-        self, hops: np.ndarray, times: Rates, together: bool
+        self, hops: np.ndarray, lags: Rates, together: bool
     ) -> tuple[Rates, Rates]:
         """Packets/s of a flow that came to these hops, and those lost or marked there.
 
         Args:
             hops: their numbers.
-            times: for each of them.
-            together: whether all times are the same; one look then serves all.
+            lags: how long ago, for each of them.
+            together: whether all lags are the same; one look then serves all.
         """
+        times = self.ago(lags)
+        arrived, noticed = self._first + hops, self._first + hops + self._hops
         if together:
             slopes = self._history.slope(times[0])
-            return slopes[hops], slopes[hops + self._hops]
-        return self._history.slope(times, of=hops), self._history.slope(times, of=hops + self._hops)
+            return slopes[arrived], slopes[noticed]
+        return self._history.slope(times, of=arrived), self._history.slope(times, of=noticed)

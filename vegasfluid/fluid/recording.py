@@ -10,6 +10,7 @@ from vegasfluid import dde
 from vegasfluid.fluid.equations import State, System
 from vegasfluid.fluid.pose import flows_of_groups
 from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.stations import reliable
 from vegasfluid.network import Network
 from vegasfluid.trajectory import Recording
 
@@ -106,13 +107,7 @@ def of_groups(state: State, rtt: np.ndarray, system: System) -> dict[str, np.nda
         "rtt": np.maximum(rtt, cwnd / np.asarray(system.posed.groups.access)),
         "delivered": state.arrived[:, last] - state.dropped[:, last],
         "dropped": lost,
-        "retransmitted": lost * reliable(system),
+        "retransmitted": lost * reliable(system.posed, plan),
         "sent": state.arrived[:, np.array(plan.first)],
         "timeouts": state.timeouts,
     }
-
-
-def reliable(system: System) -> np.ndarray:
-    """1 for each group whose lost packets are sent again."""
-    laws: Any = zip(system.posed.laws, system.plan.groups, strict=True)
-    return np.concatenate([np.full(size, float(law.rules.reliable)) for law, size in laws])

@@ -5,8 +5,7 @@ the way that is taken as t - R(t), R the round-trip time of now (Misra, Gong and
 later ones the part of R later.
 
 A loss event takes a round trip, in which the window is not grown and no other loss counts (RFC
-6582, section 3.2). The share r of flows that repair grows by the loss events of the others, and
-falls by r / R.
+6582, section 3.2): the share r of flows that repair is the loss events of the last round trip.
 
 Sources:
     The equations above and timeouts as silence: derived for this project. The timer's length
@@ -39,6 +38,7 @@ __all__ = [
     "ending_in_timeout",
     "losses_seen",
     "mean_change",
+    "mean_growing",
     "silence",
 ]
 
@@ -48,7 +48,6 @@ NOTHING = 1e-12
 MOST_EVENTS, STIFF = 5.0, 2.0
 """Losses of a flow that count, in a round trip and in the shortest lag: so many make nearly all
 flows answer, and more would be stiff."""
-BELOW = 0.999
 TIMER = 1.5
 """A retransmission timer is at least so many round trips (RFC 6298 with a variance)."""
 
@@ -89,11 +88,15 @@ class SendersNow(NamedTuple):
         rate: packets/s of a flow that is sending.
         losses: what they learn.
         noise: of jitter.
-        repairing: the share of a group's flows that repair a loss.
+        repairing: the share of a group's flows that repair a loss: those that found one in the
+            last round trip.
         limit: packets/s that application and access link allow.
         ssthresh: of the first slow start, packets.
         min_rto: s.
         ack_every: packets that an ACK acknowledges.
+        in_turn: the part of the losses that come to whoever grows, see `stations.exposure`;
+            concrete.
+        mended: loss events of a flow a round trip ago, whose repair ends now, 1/s.
     """
 
     rtt: Groups
@@ -105,13 +108,14 @@ class SendersNow(NamedTuple):
     ssthresh: Groups
     min_rto: Groups
     ack_every: Groups
+    in_turn: Any
+    mended: Groups
 
 
-def losses_seen(now: Any, rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> Losses:
+def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> Losses:
     """What the senders of each group learn of losses at any hop of their data.
 
     Args:
-        now: s.
         rtt: of each group, s.
         stay: what a packet waits at each hop now, s; (hops,).
         onward: propagation from the queue before, s; (hops,).
@@ -122,8 +126,7 @@ def losses_seen(now: Any, rtt: Groups, stay: Any, onward: Any, past: Past, plan:
     group = np.array([plan.hops[number].group for number in hops])
     lags = [lag_of(number, rtt[plan.hops[number].group], stay, onward, plan) for number in hops]
     together = len(hops) == len(set(group)) and len(set(plan.lag)) == 1
-    times = now - smooth.clip(jnp.stack(lags), plan.least_lag, BELOW * plan.longest_lag)
-    arrived, noticed = past.arrived_and_noticed(hops, times, together)
+    arrived, noticed = past.arrived_and_noticed(hops, jnp.stack(lags), together)
     if len(hops) == len(set(group)):
         rate, came = noticed, arrived
     else:
@@ -141,18 +144,13 @@ def lag_of(number: int, rtt: Any, stay: Any, onward: Any, plan: Plan) -> Any:
 
 
 def feedback(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Closure) -> Feedback:
-    """What the senders of a class see, with their losses counted as loss events.
-
-    Where a share r repairs, with windows smaller by the share b, the windows of the others are
-    W / (1 - r b): they are hit that much more often than the mean, and lose that much more.
-    """
-    cwnd = law.cwnd_of(window, now.rtt)
+    """What the senders of a class see, their losses left aside."""
     excess = law.in_flight(window, now.rtt) / (now.limit * now.rtt) - 1
     used = smooth.clip(EDGE - excess, 0.0, EDGE) / EDGE
-    seen = Feedback(
+    return Feedback(
         rtt=now.rtt,
         ack_rate=now.rate,
-        loss_rate=now.losses.rate,
+        loss_rate=0.0,
         initial_ssthresh=now.ssthresh,
         ack_every=now.ack_every,
         window_limited=used,
@@ -161,12 +159,6 @@ def feedback(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Clos
         disorder=now.noise.disorder,
         loss_process=closure.loss_process,
     )
-    if not closure.repairs:
-        return seen
-    free = 1 - now.repairing
-    left = law.cwnd_of(law.after_loss(window, seen), now.rtt)
-    spread = 1 - now.repairing * (1 - left / cwnd)
-    return seen._replace(loss_rate=free * seen.loss_rate / spread**2, growing=free)
 
 
 EDGE = 0.05
@@ -196,13 +188,60 @@ def mean_change(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: C
         now: its senders.
         closure: how losses are counted.
     """
-    events = (1 - now.repairing) * now.losses.rate
-    timeouts = events * ending_in_timeout(law, law.cwnd_of(window, now.rtt), now, closure)
-    seen = feedback(window, law, now, closure)._replace(timeout_rate=timeouts)
-    # Who repairs a loss is not in slow start: of the others a larger share is.
+    seen = feedback(window, law, now, closure)._replace(growing=1 - now.repairing)
+    events = loss_events(window, law, now, seen)
+    timeouts = events.rate * ending_in_timeout(law, law.cwnd_of(window, now.rtt), now, closure)
+    seen = seen._replace(loss_rate=events.weight, timeout_rate=timeouts)
+    return Change(law.drift(free(window, now), seen), events.rate, timeouts)
+
+
+class Events(NamedTuple):
+    """Loss events of a flow; each (groups,).
+
+    Args:
+        rate: 1/s.
+        weight: the rate at which mean windows would have to be hit to lose as much, 1/s.
+    """
+
+    rate: Groups
+    weight: Groups
+
+
+def loss_events(window: Any, law: AbstractWindowLaw, now: SendersNow, seen: Feedback) -> Events:
+    """How often the flows of a class have a loss event.
+
+    Where a share r repairs, with windows smaller by the share b, the windows of the others are
+    W / (1 - r b), and they lose that much more. They are not hit more often for it: what is
+    learned now was lost a round trip ago, when those who repair now had not been hit yet. In turn,
+    each flow is hit once while the queue is full: of the packets of a round trip all but one are
+    clocked.
+    """
+    cwnd, process = law.cwnd_of(window, now.rtt), seen.loss_process
+    left = law.cwnd_of(law.after_loss(window, seen), now.rtt)
+    others = 1 - now.repairing
+    above = 1 / (1 - now.repairing * (1 - left / cwnd))
+    part = now.in_turn * smooth.maximum(1 - 1 / cwnd, 0.0)
+    chance = (1 - part) * others
+    turn = part * smooth.minimum(others / LAST, 1.0)
+    found = now.losses.rate
+    weight = (chance + turn / law.loss_factor(process, window)) * above
+    return Events((chance + turn) * found, weight * found)
+
+
+LAST = 0.2
+"""Where less than this share of the flows is left, they are not found so soon."""
+
+
+def mean_growing(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Closure) -> Any:
+    """Packets/s by which the mean window of a class grows, losses left aside; (groups,)."""
+    seen = feedback(window, law, now, closure)._replace(growing=1 - now.repairing)
+    return smooth.maximum(law.drift(free(window, now), seen).cwnd, 0.0)
+
+
+def free(window: Any, now: SendersNow) -> Any:
+    """The state of flows that repair no loss: as these are not in slow start, more of them are."""
     starting = window.slow_start / smooth.maximum(1 - now.repairing, NOTHING)
-    free = window._replace(slow_start=smooth.minimum(starting, 1.0))
-    return Change(law.drift(free, seen), events, timeouts)
+    return window._replace(slow_start=smooth.minimum(starting, 1.0))
 
 
 def ending_in_timeout(law: AbstractWindowLaw, cwnd: Any, now: SendersNow, closure: Closure) -> Any:

@@ -27,7 +27,7 @@ from vegasfluid.aqm.law import QueueState
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 
-__all__ = ["Verdict", "arrivals", "judge", "queue_drift", "room", "service"]
+__all__ = ["Verdict", "arrivals", "exposure", "judge", "queue_drift", "reliable", "room", "service"]
 
 Hops = Float[Array, "hops"]
 PerStation = Float[Array, "stations"]
@@ -79,8 +79,8 @@ def service(arriving: Hops, posed: Posed, plan: Plan) -> PerStation:
     return posed.stations.capacity * totals(packets, plan) / totals(packets * posed.worth, plan)
 
 
-LEAST_RATE = 1e-9
-"""Packets/s: tells the worth of packets where none arrive."""
+LEAST_RATE, LEAST_GROWTH = 1e-9, 1e-12
+"""Packets/s: tell the worth of packets where none arrive, and whom to hit where none grow."""
 
 
 def arrivals(
@@ -134,19 +134,54 @@ def room(posed: Posed) -> Any:
     return posed.stations.buffer / jnp.where(switches, smallest, 1.0)
 
 
+def reliable(posed: Posed, plan: Plan) -> np.ndarray:
+    """1 for each group that sends by the clock of its ACKs, else 0; (groups,)."""
+    laws = zip(posed.laws, plan.groups, strict=True)
+    return np.concatenate([np.full(size, float(law.rules.reliable)) for law, size in laws])
+
+
 def lightness(posed: Posed, plan: Plan) -> Any:
     """By how much less a small packet is dropped by a law that counts bytes; (hops,)."""
     switches = np.array([in_bytes(posed.aqm[hop.station]) for hop in plan.hops])
     return np.where(switches, 1.0, 0.0) * (posed.worth - 1) + 1
 
 
-def judge(state: Any, arriving: Hops, sending: PerStation, posed: Posed, plan: Plan) -> Verdict:
+def exposure(arriving: Hops, growing: Any, posed: Posed, plan: Plan) -> Any:
+    """How much more often a full buffer hits the packets of a hop than others; (hops,).
+
+    A packet that an ACK lets go comes to a full buffer when one has left it, and finds room: it is
+    the packet by which a window grows that does not. So the losses fall on flows in proportion to
+    what they grow. Where a share of what arrives is such packets, so often another one comes in
+    between, and chance decides.
+
+    Args:
+        arriving: packets/s of a flow at each hop.
+        growing: packets/s by which a window of each group grows; None where no law asks.
+        posed: numbers.
+        plan: structure.
+    """
+    if growing is None:
+        return 1.0
+    at, group = (np.array([getattr(hop, of) for hop in plan.hops]) for of in ("station", "group"))
+    concerned = np.array([posed.aqm[hop.station].hits_growth and not hop.acks for hop in plan.hops])
+    clocked = concerned * reliable(posed, plan)[group]
+    rates = arriving + LEAST_RATE, growing[group] + LEAST_GROWTH
+    sent, grown = (totals(counts(posed, plan) * clocked * of, plan)[at] for of in rates)
+    mean = jnp.where(clocked > 0, grown, 1.0) / jnp.where(clocked > 0, sent, 1.0)
+    crowd = smooth.minimum(mean, 1.0)
+    return 1 + clocked * (1 - crowd) * (rates[1] / rates[0] / mean - 1)
+
+
+def judge(
+    state: Any, arriving: Hops, sending: PerStation, exposed: Any, posed: Posed, plan: Plan
+) -> Verdict:
     """What each queue makes of what arrives.
 
     Args:
         state: the state of the equations.
         arriving: packets/s of a flow at each hop.
         sending: packets/s that each station sends.
+        exposed: what `exposure` says.
         posed: numbers.
         plan: structure.
     """
@@ -165,8 +200,9 @@ def judge(state: Any, arriving: Hops, sending: PerStation, posed: Posed, plan: P
     at = np.array([hop.station for hop in plan.hops])
     capable = posed.groups.capable[np.array([hop.group for hop in plan.hops])]
     light = lightness(posed, plan)
-    lost = 1 - (1 - early[at] * light) * (1 - overflow[at])
-    kept = 1 - (1 - forced[at] * light) * (1 - overflow[at])  # of packets that are marked instead
+    refused = smooth.minimum(overflow[at] * exposed, 1.0)
+    lost = 1 - (1 - early[at] * light) * (1 - refused)
+    kept = 1 - (1 - forced[at] * light) * (1 - refused)  # of packets that are marked instead
     dropped = capable * kept + (1 - capable) * lost
     answered = [posed.aqm[s].noticed(lost[number]) for number, s in enumerate(at)]
     return Verdict(dropped, jnp.stack(answered), seen)

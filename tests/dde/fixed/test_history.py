@@ -123,6 +123,27 @@ def test_the_slope_of_the_past_is_of_order_three() -> None:
     assert fine < 1e-5
 
 
+def test_single_components_of_the_past() -> None:
+    """Each at its own time, before the start too: as out of the whole state at that time."""
+
+    def rhs(t, y, history, args):
+        times, of = jnp.array([t - 0.3, t - 0.9]), np.array([1, 0])
+        whole = history(times)
+        alone = history(times, of=of)
+        return jnp.stack([jnp.cos(t), -y[1], jnp.sum((alone - whole[np.arange(2), of]) ** 2)])
+
+    found = solve_fixed(
+        rhs,
+        jnp.array([0.0, 1.0, 0.0]),
+        save_at=np.linspace(0.0, 3.0, 4),
+        step=0.05,
+        longest_lag=1.0,
+        past=lambda s: jnp.stack([5 + s, 7 - s, 0.0 * s]),
+    )
+    assert float(found.ys[-1, 2]) == 0.0
+    assert float(found.ys[-1, 1]) == pytest.approx(np.exp(-3.0), rel=1e-5)
+
+
 def test_only_leading_components_are_remembered_where_asked() -> None:
     def rhs(t, y, history, args):
         past = history(t - 1.0)

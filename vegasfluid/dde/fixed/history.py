@@ -174,19 +174,26 @@ class History:
         self.too_short: Bool[Array, ""] = jnp.zeros((), bool)
         """Whether any time so far was after the last known one; that was then taken."""
 
-    def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
+    def __call__(
+        self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
+    ) -> Array:
         """The state at past times.
 
         Args:
             s: one time, or an array of times of any shape.
+            of: for each time, the number of the one component that is asked for; None: all.
 
         Returns:
-            The state, shape (n,); for an array of times, shape (..., n).
+            The state, shape (n,); for an array of times, shape (..., n); for single components,
+            the shape of the times.
         """
         s = jnp.asarray(s, self._ring.dtype)
-        remembered = self._read(self._within(s), hermite)
-        before = (s < self._first)[..., None]
-        return jnp.where(before, self._past(jnp.minimum(s, self._first)), remembered)
+        remembered = self._read(self._within(s), hermite, of)
+        past = self._past(jnp.minimum(s, self._first))
+        if of is not None:
+            past = jnp.take_along_axis(past, of[..., None], axis=-1)
+        states = jnp.where((s < self._first)[..., None], past, remembered)
+        return states if of is None else states[..., 0]
 
     def slope(
         self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
