@@ -147,9 +147,9 @@ class Density:
         So many as had their loss then; which of them, nobody remembers.
         """
         repairing = jnp.sum(state.mending, axis=1)
-        ending = now.mended + (repairing - now.repairing) / now.rtt
-        ending = smooth.clip(ending, 0.0, MOST_IN_TURN * repairing / now.rtt)
-        return state.mending * (ending / smooth.maximum(repairing, NOTHING))[:, None]
+        ending = smooth.positive_part(now.mended + (repairing - now.repairing) / now.rtt)
+        share = smooth.minimum(ending / smooth.maximum(repairing, NOTHING), MOST_IN_TURN / now.rtt)
+        return state.mending * share[:, None]
 
     def rate(self, window: Any, now: SendersNow) -> Any:
         """What flows with these windows send, packets/s."""

@@ -27,7 +27,7 @@ def delivered(ys: Any, plan: Plan) -> Any:
     Returns:
         Shape (..., groups).
     """
-    last, hops = np.array(plan.last_data), len(plan.hops)
+    last, hops = sum(plan.groups) + np.array(plan.last_data), len(plan.hops)
     return ys[..., last] - ys[..., last + 2 * hops]
 
 

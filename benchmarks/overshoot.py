@@ -1,0 +1,98 @@
+"""What ns-2's overshoot of slow start leaves behind, told by one false base RTT a network.
+
+    python -m benchmarks.overshoot [--json] [--full]
+
+Where slow start runs into the full buffer (initial ssthresh 1e5), ns-2's Vegas takes rounds without
+a clean sample for round trips, and its base RTT follows them down; from then on it keeps alpha
+packets of a backlog that is partly propagation. Here the fluid starts gently, and its Vegas
+senders begin with a false base RTT, one for all alpha of a network, fitted to ns-2's ratios by
+least squares of their logarithms. Printed are that base RTT over the true one, and how far the
+fluid is from ns-2's ratios with the true and the false one: at worst where ns-2's are from 0.2 to
+2, and in the mean; `--full` each row by name.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from benchmarks.harness import Figures, run
+from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
+from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.fluid import record_fluid
+from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.tuning.measurement import summary
+
+__all__ = ["TUNED", "fitted", "measure", "overshoots", "ratio", "true_base_rtt"]
+
+TUNED = "vegas"
+GENTLE = 64.0
+"""Initial ssthresh of a start that overshoots nothing, packets (ns-2's `gentle_start` rows)."""
+WANTED = 0.1
+SMALLEST = 0.05
+"""The smallest base RTT that is tried, in units of the true one."""
+
+
+def overshoots() -> dict[int, list[NS2Row]]:
+    """ns-2's runs with an overshoot, by network; one seed of each, waiting between drops."""
+    found: dict[int, list[NS2Row]] = {}
+    for row in ns2_rows():
+        if not row.gentle_start and row.wait and not row.name.endswith(("_s2", "_s3")):
+            found.setdefault(row.network, []).append(row)
+    return found
+
+
+def true_base_rtt(row: NS2Row) -> float:
+    """Of the row's Vegas flows, s."""
+    return model_of(row).network.base_rtts(TUNED)[0]
+
+
+def ratio(row: NS2Row, part: float) -> float:
+    """The fluid's ratio, started gently, with a base RTT of `part` times the true one."""
+    model = model_of(row._replace(initial_ssthresh=GENTLE))
+    believed = {TUNED: part * true_base_rtt(row)} if part < 1 else None
+    recording = record_fluid(model.network, model.duration, DEFAULT_SAMPLES, base_rtt=believed)
+    return summary(recording, TUNED, model.warmup)["ratio"]
+
+
+def differences(rows: list[NS2Row], part: float) -> dict[str, float]:
+    """ln(fluid's ratio / ns-2's), row by row."""
+    return {row.name: math.log(ratio(row, part) / row.ratio) for row in rows}
+
+
+def fitted(rows: list[NS2Row], tolerance: float) -> float:
+    """The false base RTT that tells these rows best, in units of the true one."""
+
+    def loss(part: float) -> float:
+        return float(np.sum(np.square(list(differences(rows, part).values()))))
+
+    found = minimize_scalar(
+        loss, bounds=(SMALLEST, 0.999), method="bounded", options={"xatol": tolerance}
+    )
+    return float(found.x)
+
+
+def measure(full: bool) -> Figures:
+    """Each network."""
+    keep_compiled_equations()
+    figures = Figures()
+    for network, rows in overshoots().items():
+        name, part = f"overshoot.network{network}", fitted(rows, 0.002 if full else 0.01)
+        figures.add(f"{name}.base_rtt_over_true", part)
+        for told, by in (("true", 1.0), ("false", part)):
+            found = {of: math.expm1(value) for of, value in differences(rows, by).items()}
+            sizes = [abs(value) for value in found.values()]
+            judged = [abs(found[row.name]) for row in rows if 0.2 <= row.ratio <= 2]
+            target = WANTED if told == "false" else None
+            figures.add(f"{name}.with_{told}.worst_ratio", max(judged), at_most=target)
+            figures.add(f"{name}.with_{told}.mean_ratio", float(np.mean(sizes)))
+            if full:
+                for of, value in found.items():
+                    figures.add(f"{name}.with_{told}.{of}", value)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")

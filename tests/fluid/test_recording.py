@@ -1,0 +1,27 @@
+"""What is read out of the states by their places is what the states say by their names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vegasfluid import Cubic, DropTail, Flows, Link, Network, Reno, Vegas
+from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.recording import delivered
+from vegasfluid.fluid.simulate import grid_for, integrate, system_of
+
+
+def test_packets_that_came_through() -> None:
+    links = {"near": Link(1000.0, 60, DropTail()), "far": Link(900.0, 60, DropTail(), delay=0.01)}
+    flows = {
+        "reno": Flows(3, Reno(), base_rtt=0.06, path=("near", "far")),
+        "vegas": Flows(2, Vegas(3, 5), base_rtt=0.05, path=("far",)),
+        "cubic": Flows(1, Cubic(), base_rtt=0.05, direction="reverse", path=("near",)),
+    }
+    network = Network(links, flows)
+    posed, plan = pose(network)
+    ys = np.asarray(integrate(posed, plan, grid_for(network, 10.0, 11)).ys)
+    state = system_of(posed, plan).layout.unpack(ys)
+    last = np.array(plan.last_data)
+    expected = state.arrived[:, last] - state.dropped[:, last]
+    assert expected[-1].min() > 100
+    np.testing.assert_array_equal(delivered(ys, plan), expected)
