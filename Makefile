@@ -27,6 +27,7 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.agreement
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.packets
+	$(BIN)/python -m benchmarks.sweep
 	$(BIN)/python -m benchmarks.dde
 
 # The environment: exactly what requirements.lock says, then this package, editable.

@@ -104,12 +104,17 @@ def tooth(data: xr.Dataset, warmup: float) -> Tooth:
     time, cwnd = data["time"].values, data["cwnd"].values[:, 0]
     late = time > warmup
     time, cwnd = time[late], cwnd[late]
-    ahead = max(int(5 * RTT / (time[1] - time[0])), 1)
-    falling = cwnd[ahead:] < FALL * cwnd[:-ahead]
-    begins = time[:-ahead][1:][falling[1:] & ~falling[:-1]]
+    begins = begins_of(time, cwnd)
     period = float(np.diff(begins).mean()) if len(begins) > 2 else math.nan
     utilisation = float(metrics.utilisation(data, warmup)[0])
     return Tooth(utilisation, float(cwnd.mean()), period)
+
+
+def begins_of(time: np.ndarray, cwnd: np.ndarray) -> np.ndarray:
+    """When a window begins to fall, s."""
+    ahead = max(int(5 * RTT / (time[1] - time[0])), 1)
+    falling = cwnd[ahead:] < FALL * cwnd[:-ahead]
+    return time[:-ahead][1:][falling[1:] & ~falling[:-1]]
 
 
 def reno_over_red(network: Network) -> tuple[float, float]:

@@ -10,10 +10,11 @@ import pytest
 from scipy.stats import qmc
 
 from benchmarks import design
-from benchmarks.design import Case, designed, differences, from_model, points
+from benchmarks.design import Case, designed, differences, from_model, from_packets, points
 from benchmarks.harness import Figures
 from vegasfluid.congestion.vegas import DIALECTS, Vegas
 from vegasfluid.errors import SolveFailed
+from vegasfluid.fluid import record_density, record_fluid
 from vegasfluid.network import Network
 from vegasfluid.trajectory import Recording
 
@@ -145,3 +146,27 @@ def test_the_summary_names_the_worst_and_counts_the_missing() -> None:
     assert figures.values["fluid.red_10flows.ratio.missing"] == 0
     assert figures.values[f"fluid.red_10flows.drops.worst.{chosen[0]}"] == 0.2
     assert figures.values["fluid.red_10flows.ratio.p90"] == pytest.approx(0.19)
+
+
+@pytest.fixture(scope="module")
+def some() -> dict[str, dict[str, float]]:
+    """Packet means of one in four of the networks with RED and ten flows or more, by name."""
+    chosen = [case for case in designed() if case.red and case.flows >= 10][::4]
+    assert len(chosen) == 6
+    return {case.name: from_packets(case, (1, 2)) for case in chosen}
+
+
+@pytest.mark.parametrize(
+    ("record", "cases"), [(record_fluid, 6), (record_density, 3)], ids=["mean", "density"]
+)
+def test_many_flows_under_red(record, cases: int, some: dict[str, dict[str, float]]) -> None:
+    """The goals of the whole design, held on a part of it: 5 percent in V/R, 3 in the queue."""
+    by_name = {case.name: case for case in designed()}
+    found = [
+        differences(from_model(by_name[name], record), packets)
+        for name, packets in list(some.items())[:: 6 // cases]
+    ]
+    assert len(found) == cases
+    assert np.median([abs(of["ratio"]) for of in found]) <= 0.05
+    assert np.median([abs(of["queue"]) for of in found]) <= 0.03
+    assert max(abs(of["utilisation"]) for of in found) <= 0.03

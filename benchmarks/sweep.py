@@ -1,0 +1,161 @@
+"""10 000 points of alpha, beta and networks like network 2, 200 s each: how long the fluid takes.
+
+    python -m benchmarks.sweep [--json] [--full]
+
+The points are 25 alphas, 20 widths of the dead zone and 20 networks (flows of each class and
+thresholds of RED); each is a run of 200 simulated seconds of the mean model, in one compiled batch
+after another. Without `--full` every fortieth point is run. Given are CPU seconds a point on the
+device that JAX uses, without compiling, what ns-2 takes for one run of network 2 over that (the
+mean over the rows of `tests/agreement/ns2_one_way.csv`, measured on a machine of its own, and where
+`ns` is installed one run here and now), and the largest difference to a run on its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import replace
+from itertools import product
+from typing import Any, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.harness import Figures, run
+from benchmarks.ns2_rows import model_of, ns2_cpu_seconds, ns2_rows
+from vegasfluid.aqm.red import Red
+from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.fluid import record_fluid
+from vegasfluid.fluid.pose import Posed, pose
+from vegasfluid.fluid.simulate import grid_for, integrate
+from vegasfluid.model import Model
+from vegasfluid.network import Network
+from vegasfluid.tuning.fluid_search import Task, class_goodput
+from vegasfluid.tuning.measurement import summary
+
+__all__ = ["Point", "alone", "base", "measure", "network_at", "points", "ratios", "task_for"]
+__all__ += ["together"]
+
+ROW = "net2_oneway_a134_b139_gentle_start"
+BATCH = 125
+"""Points of a batch."""
+COUNTS, THRESHOLDS = (10, 20, 30, 40, 50), (0.5, 0.75, 1.0, 1.25)
+"""Flows of a class, and RED's thresholds in units of network 2's."""
+SAMPLES = 5
+CHECKED = 3
+"""Points that are run alone, too."""
+
+
+class Point(NamedTuple):
+    """A point of the sweep.
+
+    Args:
+        alpha: packets.
+        zone: beta - alpha, packets.
+        count: flows of each class.
+        threshold: RED's thresholds, in units of network 2's.
+    """
+
+    alpha: float
+    zone: float
+    count: int
+    threshold: float
+
+
+def points() -> list[Point]:
+    """All of them."""
+    alphas, zones = np.round(np.geomspace(5, 500, 25)), np.arange(20.0)
+    return [Point(*of) for of in product(alphas.tolist(), zones.tolist(), COUNTS, THRESHOLDS)]
+
+
+def base() -> Model:
+    """Network 2, with a gentle start."""
+    return model_of(next(row for row in ns2_rows() if row.name == ROW))
+
+
+def network_at(point: Point, model: Model) -> Network:
+    """The network of a point."""
+    network = model.network
+    law = cast(Vegas, network.flows["vegas"].law)
+    law = replace(law, alpha=point.alpha, beta=point.alpha + point.zone)
+    flows = {name: replace(of, count=point.count) for name, of in network.flows.items()}
+    flows["vegas"] = replace(flows["vegas"], law=law)
+    red = cast(Red, network.link.aqm)
+    low, high = (round(of * point.threshold) for of in (red.min_thresh, red.max_thresh))
+    link = replace(network.link, aqm=replace(red, min_thresh=low, max_thresh=high))
+    return replace(network, links={"bottleneck": link}, flows=flows)
+
+
+def together(batch: list[Point], model: Model) -> Posed:
+    """The numbers of some points, each leaf with a leading axis."""
+    posed = [
+        jax.tree.map(lambda leaf: np.asarray(leaf, float), pose(network_at(of, model))[0])
+        for of in batch
+    ]
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *posed)
+
+
+def task_for(model: Model) -> Task:
+    """What all points have in common."""
+    _, plan = pose(model.network)
+    return Task(plan, grid_for(model.network, model.duration, SAMPLES), 1, model.warmup)
+
+
+def ratios(posed: Posed, task: Task) -> Any:
+    """Goodput of a Vegas flow over that of a Reno flow, for each point; compiled."""
+
+    def ratio(one: Posed) -> jax.Array:
+        solution = integrate(one, task.plan, task.grid)
+        rates, _ = class_goodput(solution.ys, one, task)
+        return rates[1] / rates[0]
+
+    return jax.vmap(ratio)(posed)
+
+
+def measure(full: bool) -> Figures:
+    """The sweep."""
+    keep_compiled_equations()
+    figures, model = Figures(), base()
+    task = task_for(model)
+    chosen = points() if full else points()[::40]
+    batches = [chosen[n : n + BATCH] for n in range(0, len(chosen), BATCH)]
+    compiled = jax.jit(lambda posed: ratios(posed, task))
+    jax.block_until_ready(compiled(together(batches[0], model)))
+    found, cpu, wall = [], 0.0, 0.0
+    for batch in batches:
+        posed = together(batch, model)
+        begin = time.process_time(), time.perf_counter()
+        found.append(np.asarray(compiled(posed)))
+        cpu, wall = cpu + time.process_time() - begin[0], wall + time.perf_counter() - begin[1]
+    values = np.concatenate(found)
+    figures.add("sweep.points", len(values))
+    figures.add("sweep.cpu_s_a_point", cpu / len(values))
+    figures.add("sweep.wall_s_a_point", wall / len(values))
+    add_ns2(figures, cpu / len(values))
+    places = np.linspace(0, len(values) - 1, CHECKED).astype(int)
+    gaps = [abs(alone(chosen[n], model) / values[n] - 1) for n in places]
+    figures.add("sweep.worst_difference_to_single_runs", max(gaps), at_most=1e-3)
+    figures.add("sweep.failed", float(np.sum(~np.isfinite(values))), at_most=0)
+    return figures
+
+
+def add_ns2(figures: Figures, cpu: float) -> None:
+    """ns-2's CPU seconds for a run, over the fluid's."""
+    rows = [row for row in ns2_rows() if row.network == 2]
+    recorded = float(np.mean([row.cpu_s for row in rows]))
+    figures.add("sweep.ns2_recorded_over_fluid", recorded / cpu)
+    if shutil.which("ns"):
+        here = ns2_cpu_seconds(next(row for row in rows if row.name == ROW), two_way=False)
+        figures.add("sweep.ns2_here_over_fluid", here / cpu)
+
+
+def alone(point: Point, model: Model) -> float:
+    """The ratio of a point, run by itself."""
+    recording = record_fluid(network_at(point, model), model.duration, SAMPLES)
+    return summary(recording, "vegas", model.warmup)["ratio"]
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")

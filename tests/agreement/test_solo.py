@@ -1,0 +1,51 @@
+"""Each law alone: what the benchmark holds it to is met, but for what is known to be missed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import solo
+from vegasfluid import Cubic
+
+KNOWN = {"solo.cubic.tooth_0.2.utilisation", "solo.cubic.tooth_0.2.cwnd"}
+KNOWN |= {"solo.cubic.tooth_0.2.period", "solo.cubic.tooth_0.5.cwnd"}
+KNOWN |= {"solo.cubic.tooth_0.5.period", "solo.cubic.tooth_1.cwnd", "solo.cubic.tooth_1.period"}
+"""Of one CUBIC flow the mean forgets the clock only in part: its period is up to 16 percent too
+short against packets, and its window up to 8 percent off."""
+
+
+def test_laws_alone() -> None:
+    figures = solo.measure(full=False)
+    missed = {name.rsplit(".", 1)[0] for name in figures.missed()}
+    assert missed <= KNOWN
+    assert all(figures.values[name] < 0.17 for name in figures.missed())
+    assert sum(name.startswith("solo.reno") for name in figures.targets) >= 20
+
+
+@pytest.mark.parametrize(("part", "utilisation"), [(0.0, 0.75), (1.0, 1.0)])
+def test_renos_tooth_fills_three_quarters_or_all(part: float, utilisation: float) -> None:
+    found = solo.reno_tooth(part * solo.CAPACITY * solo.RTT)
+    assert found.utilisation == pytest.approx(utilisation, rel=1e-9)
+
+
+def test_a_tooth_without_buffer_lasts_half_its_window_in_round_trips() -> None:
+    found = solo.reno_tooth(0.0)
+    rounds = solo.CAPACITY * solo.RTT / 2 + 2  # and a round to find the loss, one to repair it
+    assert found.period == pytest.approx(rounds * solo.RTT, rel=1e-9)
+    assert found.cwnd == pytest.approx(0.75 * solo.CAPACITY * solo.RTT, rel=1e-6)
+
+
+def test_cubics_tooth_begins_at_beta_and_lasts_k() -> None:
+    found = solo.cubic_tooth(50.0, Cubic())
+    top = solo.CAPACITY * solo.RTT + 50
+    assert found.period == pytest.approx((0.3 * top / 0.4) ** (1 / 3), rel=1e-9)
+    assert found.cwnd == pytest.approx(top * (1 - 0.3 / 4), rel=1e-5)  # mean of a cubic
+
+
+def test_the_period_of_a_known_saw_tooth() -> None:
+    time = np.linspace(0.0, 100.0, 2001)
+    cwnd = 50 + 50 * np.mod(time, 7.0) / 7.0
+    begins = solo.begins_of(time, cwnd)
+    assert len(begins) == 14
+    assert np.diff(begins).mean() == pytest.approx(7.0, abs=0.05)
