@@ -77,7 +77,7 @@ class Feedback(NamedTuple):
         ack_every: packets that an ACK acknowledges.
         growing: the share of the flows that may grow: those that repair no loss.
         window_limited: the share of them that the window limits, and not the application.
-        timeout_rate: timeouts, 1/s.
+        timeout_rate: timeouts after which a sender begins again now, 1/s.
         dips: how far the smallest round-trip times are below the mean, s, but for jitter.
         jitter: width of a uniform noise in single round-trip times, s.
         disorder: the share of the time in which packets overtake each other.

@@ -117,7 +117,7 @@ class Density:
         share = ending_in_timeout(self.law, centres, cells, closure)
         events = jnp.sum(hit, axis=1) + leaving.hit
         timeouts = jnp.sum(hit * share, axis=1)
-        common = self.in_common(state, now, closure, events, timeouts)
+        common = self.in_common(state, now, closure, events)
         masses = Distribution(
             free=risen - hit + mended + ended,
             mending=deposit(hit, left, self.lattice) - mended + cut,
@@ -197,12 +197,10 @@ class Density:
         leaving = Leaving(ended, hit, self.law.after_loss(starting, seen).cwnd)
         return leaving, change._replace(slow_start=-(ended + hit))
 
-    def in_common(
-        self, state: Distribution, now: SendersNow, closure: Closure, events: Any, timeouts: Any
-    ) -> Any:
+    def in_common(self, state: Distribution, now: SendersNow, closure: Closure, events: Any) -> Any:
         """The change of what the group's flows have in common, at their mean window."""
         mean = state.common._replace(cwnd=self.cwnd(state, now.rtt))
-        seen = self.seen(mean, now, closure)._replace(loss_rate=events, timeout_rate=timeouts)
+        seen = self.seen(mean, now, closure)._replace(loss_rate=events)
         return self.law.growth(mean, seen)
 
 

@@ -233,7 +233,10 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
         *(groups.initial_ssthresh, groups.min_rto, groups.ack_every),
         in_turn=in_turn(posed, plan),
         mended=past.answering(rtt),
+        returning=jnp.zeros_like(rtt),
     )
+    ended = state.silent / silence(windows(state, rtt, system), senders)
+    senders = senders._replace(returning=ended / smooth.maximum(1 - state.silent, NOTHING))
     return Now(senders, arriving, sending, started, busy)
 
 
@@ -290,8 +293,6 @@ def change(state: State, now: Now, system: System) -> State:
     rates = [change_of_class(number, state, now, system) for number in range(len(plan.groups))]
     events = now.started * jnp.concatenate([rate.events for rate in rates])
     timeouts = now.started * jnp.concatenate([rate.timeouts for rate in rates])
-    cwnd = windows(state, now.senders.rtt, system)
-    recovered = state.silent / silence(cwnd, now.senders)
     first = now.arriving[np.array(plan.first)]
     done = first / posed.groups.transfer
     arriving = per_class(lambda _, traffic, own: traffic.arriving(state.transfers[own]), system)
@@ -304,7 +305,7 @@ def change(state: State, now: Now, system: System) -> State:
         queue=stations.queue_drift(state, now.arriving, verdict, now.sending, posed, plan),
         memories=tuple(law.averaging(queue) for law, queue in laws),
         classes=tuple(rate.state for rate in rates),
-        silent=(1 - state.silent) * timeouts - recovered,
+        silent=(1 - state.silent) * (timeouts - now.senders.returning),
         transfers=now.started * (arriving - done),
         timeouts=(1 - state.silent) * now.busy * timeouts,
         waited=state.queue,

@@ -97,6 +97,7 @@ class SendersNow(NamedTuple):
         in_turn: the part of the losses that come to whoever grows, see `stations.exposure`;
             concrete.
         mended: loss events of a flow a round trip ago, whose repair ends now, 1/s.
+        returning: timeouts whose silence ends now, of a flow that is sending, 1/s.
     """
 
     rtt: Groups
@@ -110,6 +111,7 @@ class SendersNow(NamedTuple):
     ack_every: Groups
     in_turn: Any
     mended: Groups
+    returning: Groups
 
 
 def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> Losses:
@@ -157,6 +159,7 @@ def feedback(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Clos
         dips=now.noise.dips,
         jitter=now.noise.width,
         disorder=now.noise.disorder,
+        timeout_rate=now.returning,
         loss_process=closure.loss_process,
     )
 
@@ -191,7 +194,7 @@ def mean_change(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: C
     seen = feedback(window, law, now, closure)._replace(growing=1 - now.repairing)
     events = loss_events(window, law, now, seen)
     timeouts = events.rate * ending_in_timeout(law, law.cwnd_of(window, now.rtt), now, closure)
-    seen = seen._replace(loss_rate=events.weight, timeout_rate=timeouts)
+    seen = seen._replace(loss_rate=events.weight)
     return Change(law.drift(free(window, now), seen), events.rate, timeouts)
 
 
