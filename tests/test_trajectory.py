@@ -10,6 +10,7 @@ from vegasfluid import Flows, Link, Network, Reno
 from vegasfluid.trajectory import (
     CLASS_VARIABLES,
     LINK_VARIABLES,
+    WITHIN,
     class_means,
     make_trajectory,
     package_version,
@@ -39,11 +40,23 @@ def test_class_means_by_hand():
 
 
 def test_means_of_classes_and_sums_of_timeouts(run):
-    for name in CLASS_VARIABLES:
+    for name in set(CLASS_VARIABLES) - {"cwnd_spread"}:
         assert run[name].dims == ("time", "flow_class")
         mean = 10 * TIMES[:, None] + [0.5, 3.0]
         expected = mean * [2, 3] if name == "timeouts" else mean
         np.testing.assert_allclose(run[name], expected)
+
+
+def test_the_spread_of_windows_is_that_between_flows_and_within(run):
+    """Windows of f, f + 1, ... apart: 1/4 and 2/3; a variance of 2 in each adds to that."""
+    between = np.sqrt([1 / 4, 2 / 3])
+    np.testing.assert_allclose(run["cwnd_spread"], np.tile(between, (3, 1)), rtol=1e-9)
+    values = 10 * TIMES[:, None] + np.arange(5)
+    flows = {name: values.copy() for name in CLASS_VARIABLES} | {WITHIN: 0 * values + 2.0}
+    links = {name: 100 * TIMES[:, None] for name in LINK_VARIABLES if name != "capacity"}
+    told = make_trajectory(NETWORK, TIMES, flows, links, {})
+    np.testing.assert_allclose(told["cwnd_spread"], np.tile(np.sqrt(between**2 + 2), (3, 1)))
+    assert WITHIN not in told
 
 
 def test_labels(run):

@@ -87,10 +87,14 @@ def finish(axes: Axes, title: str, runs: Sequence[xr.Dataset]) -> None:
 
 
 def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """The mean window of each class."""
+    """The mean window of each class; where windows are a distribution, its width, too."""
     for i, flow_class in enumerate(run["flow_class"].values):
         cwnd = run["cwnd"].isel(flow_class=i)
         axes.plot(run["time"], cwnd, line, label=f"{flow_class}{suffix}", **style(i))
+        if run.attrs.get("engine") == "density":
+            wide = run["cwnd_spread"].isel(flow_class=i)
+            edges = np.maximum(cwnd - wide, 0), cwnd + wide
+            axes.fill_between(run["time"], *edges, color=style(i)["color"], alpha=0.15, linewidth=0)
 
 
 def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "CLASS_VARIABLES",
     "ENGINES",
     "LINK_VARIABLES",
+    "WITHIN",
     "Recording",
     "Variable",
     "class_means",
@@ -49,6 +50,7 @@ class Variable(NamedTuple):
 
 CLASS_VARIABLES = {
     "cwnd": Variable("congestion window, mean of the class", "packets"),
+    "cwnd_spread": Variable("standard deviation of the windows of the class's flows", "packets"),
     "ssthresh": Variable("slow-start threshold, mean of the class", "packets"),
     "rtt": Variable("round-trip time, mean of the class", "s"),
     "delivered": Variable("packets delivered once since the start, mean of the class", "packets"),
@@ -80,6 +82,9 @@ LINK_VARIABLES = {
     "capacity": Variable("packets that the link sends", "packets/s"),
 }
 """Variables over (time, link); the capacity over (link). A simulator gives those that it knows."""
+
+WITHIN = "cwnd_variance"
+"""The name of what a distribution of windows adds to `flows`: the variance of a flow's window."""
 
 REVERSE = "_reverse"
 """What the name of a link's other direction ends with, where packets wait there, too."""
@@ -171,8 +176,9 @@ def make_trajectory(
 
     names = list(network.flows)
     counts, columns = network.counts, links["queue"].shape[1]
-    classes = {name: class_means(counts, data) for name, data in flows.items()}
+    classes = {name: class_means(counts, data) for name, data in flows.items() if name != WITHIN}
     classes["timeouts"] *= counts
+    classes["cwnd_spread"] = spread(counts, flows)
     variables = {
         **{name: (("time", "flow_class"), data) for name, data in classes.items()},
         **{name: (("time", "link"), data) for name, data in links.items()},
@@ -194,6 +200,13 @@ def make_trajectory(
         data["arrivals"] = (("bin", "link"), bins)
         data = data.assign_coords(bin=np.arange(len(bins)) * bin_width)
     return describe(data)
+
+
+def spread(counts: Sequence[int], flows: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The standard deviation of the windows of each class; (time, flow_class)."""
+    cwnd = flows["cwnd"].astype(float)
+    squares = class_means(counts, cwnd**2 + flows.get(WITHIN, 0.0))
+    return np.sqrt(np.maximum(squares - class_means(counts, cwnd) ** 2, 0.0))
 
 
 def class_means(counts: Sequence[int], values: np.ndarray) -> np.ndarray:

@@ -83,6 +83,12 @@ class Density:
         settled = ((state.free + state.mending) * self.lattice.centres).sum(axis=-1)
         return settled + state.common.slow_start * state.common.cwnd
 
+    def variance(self, state: Distribution, rtt: Groups) -> Groups:
+        """The variance of the windows, packets^2; (groups,)."""
+        settled = ((state.free + state.mending) * self.lattice.centres**2).sum(axis=-1)
+        squares = settled + state.common.slow_start * state.common.cwnd**2
+        return squares - self.cwnd(state, rtt) ** 2
+
     def in_flight(self, state: Distribution, rtt: Groups) -> Groups:
         """The mean number of packets that the windows allow; (groups,)."""
         centres = self.lattice.centres + jnp.zeros_like(state.free)

@@ -33,6 +33,10 @@ class MeanField:
         """The mean window, packets; (groups,)."""
         return self.law.cwnd_of(state, rtt)
 
+    def variance(self, state: Any, rtt: Any) -> Any:
+        """The variance of the windows: none is known; (groups,)."""
+        return 0 * self.cwnd(state, rtt)
+
     def in_flight(self, state: Any, rtt: Any) -> Any:
         """The mean number of packets that the windows allow; (groups,)."""
         return self.law.in_flight(state, rtt)

@@ -12,7 +12,7 @@ from vegasfluid.fluid.pose import flows_of_groups
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.stations import reliable
 from vegasfluid.network import Network
-from vegasfluid.trajectory import Recording
+from vegasfluid.trajectory import WITHIN, Recording
 
 __all__ = ["delivered", "record"]
 
@@ -95,8 +95,11 @@ def of_groups(state: State, rtt: np.ndarray, system: System) -> dict[str, np.nda
     """Arrays (time, group) by names of `vegasfluid.trajectory.CLASS_VARIABLES`."""
     plan = system.plan
     parts = zip(system.populations, state.classes, plan.classes, strict=True)
-    windows = [np.asarray(kind.cwnd(part, rtt[:, own])) for kind, part, own in parts]
-    cwnd = np.concatenate(windows, axis=1)
+    known = [
+        (kind.cwnd(part, rtt[:, own]), kind.variance(part, rtt[:, own]))
+        for kind, part, own in parts
+    ]
+    cwnd, variance = (np.concatenate(of, axis=1) for of in zip(*known, strict=True))
     last = np.array(plan.last_data)
     lost = np.zeros_like(cwnd)
     for number, hop in enumerate(plan.hops):
@@ -104,6 +107,7 @@ def of_groups(state: State, rtt: np.ndarray, system: System) -> dict[str, np.nda
             lost[:, hop.group] += state.dropped[:, number]
     return {
         "cwnd": cwnd,
+        WITHIN: variance,
         "rtt": np.maximum(rtt, cwnd / np.asarray(system.posed.groups.access)),
         "delivered": state.arrived[:, last] - state.dropped[:, last],
         "dropped": lost,
