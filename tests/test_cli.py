@@ -170,6 +170,7 @@ def same_as_run(saved: xr.Dataset, path: str, engine: str) -> None:
     units = {name: saved[name].attrs["units"] for name in saved.data_vars}
     assert units == {
         "cwnd": "packets",
+        "cwnd_spread": "packets",
         "rtt": "s",
         "delivered": "packets",
         "sent": "packets",
