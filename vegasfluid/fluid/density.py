@@ -33,7 +33,7 @@ from vegasfluid import smooth
 from vegasfluid.congestion.law import SMALLEST_SSTHRESH, AbstractWindowLaw, Feedback
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.lattice import Lattice, deposit, transport
-from vegasfluid.fluid.senders import Change, SendersNow, ending_in_timeout, feedback
+from vegasfluid.fluid.senders import Change, SendersNow, ending_in_timeout, feedback, part_in_turn
 
 __all__ = ["Density", "Distribution"]
 
@@ -181,7 +181,7 @@ class Density:
         if not np.any(now.in_turn):
             return chance
         turn = now.losses.rate * self.growth(window, now, closure) / smooth.maximum(grown, NOTHING)
-        part = now.in_turn * smooth.maximum(1 - 1 / window.cwnd, 0.0)
+        part = part_in_turn(window.cwnd, now)
         return (1 - part) * chance + part * smooth.minimum(turn, MOST_IN_TURN / now.rtt)
 
     def speed(self, state: Distribution, now: SendersNow, closure: Closure) -> Any:

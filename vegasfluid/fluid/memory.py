@@ -7,7 +7,7 @@ else.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from vegasfluid import smooth
 from vegasfluid.fluid.routes import Plan
 
-__all__ = ["Past", "remembered"]
+__all__ = ["Past", "Places", "places", "remembered"]
 
 Rates = Float[Array, " n"]
 
@@ -23,11 +23,33 @@ BELOW = 0.999
 """Lags are held below the longest one by this."""
 
 
+class Places(NamedTuple):
+    """Where in the state each of the counters begins; see `equations.State`.
+
+    Args:
+        arrived: of the hops; before it stand the loss events of the groups.
+        noticed: of the hops.
+        dropped: of the hops.
+        queue: of the stations.
+    """
+
+    arrived: int
+    noticed: int
+    dropped: int
+    queue: int
+
+
+def places(plan: Plan) -> Places:
+    """Where the counters of a network begin."""
+    groups, hops = sum(plan.groups), len(plan.hops)
+    return Places(*(groups + number * hops for number in range(4)))
+
+
 def remembered(plan: Plan) -> int:
     """How many leading components of the state the history keeps."""
-    hops = len(plan.hops)
+    at = places(plan)
     several = any(hop.previous >= 0 for hop in plan.hops)
-    return sum(plan.groups) + (3 * hops + plan.stations if several else 2 * hops)
+    return at.queue + plan.stations if several else at.dropped
 
 
 class Past:
@@ -41,8 +63,7 @@ class Past:
 
     def __init__(self, history: Any, plan: Plan, now: Any) -> None:
         self._history, self._plan, self._now = history, plan, now
-        self._hops = len(plan.hops)
-        self._first = sum(plan.groups)
+        self._at = places(plan)
 
     def ago(self, lags: Rates) -> Rates:
         """The times so long ago, s; lags are held to what the history can tell."""
@@ -50,20 +71,20 @@ class Past:
 
     def answered(self, lags: Rates) -> Rates:
         """Loss events of a flow of each group up to some time ago; (groups,)."""
-        return self._history(self.ago(lags), of=np.arange(self._first))
+        return self._history(self.ago(lags), of=np.arange(self._at.arrived))
 
     def answering(self, lags: Rates) -> Rates:
         """Loss events of a flow of each group some time ago, 1/s; (groups,)."""
-        return self._history.slope(self.ago(lags), of=np.arange(self._first))
+        return self._history.slope(self.ago(lags), of=np.arange(self._at.arrived))
 
     def admitted(self, hops: np.ndarray, times: Rates) -> Rates:
         """Packets/s of a flow that these hops admitted, each at its time."""
-        arrived = self._history.slope(times, of=self._first + hops)
-        return arrived - self._history.slope(times, of=self._first + hops + 2 * self._hops)
+        arrived = self._history.slope(times, of=self._at.arrived + hops)
+        return arrived - self._history.slope(times, of=self._at.dropped + hops)
 
     def waiting(self, stations: np.ndarray, times: Rates) -> Rates:
         """Packets/s by which these queues grew, each at its time."""
-        return self._history.slope(times, of=self._first + stations + 3 * self._hops)
+        return self._history.slope(times, of=self._at.queue + stations)
 
     def arrived_and_noticed(
         self, hops: np.ndarray, lags: Rates, together: bool
@@ -76,7 +97,7 @@ class Past:
             together: whether all lags are the same; one look then serves all.
         """
         times = self.ago(lags)
-        arrived, noticed = self._first + hops, self._first + hops + self._hops
+        arrived, noticed = self._at.arrived + hops, self._at.noticed + hops
         if together:
             slopes = self._history.slope(times[0])
             return slopes[arrived], slopes[noticed]

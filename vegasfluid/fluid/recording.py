@@ -8,6 +8,7 @@ import numpy as np
 
 from vegasfluid import dde
 from vegasfluid.fluid.equations import State, System
+from vegasfluid.fluid.memory import places
 from vegasfluid.fluid.pose import flows_of_groups
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.stations import reliable
@@ -27,8 +28,8 @@ def delivered(ys: Any, plan: Plan) -> Any:
     Returns:
         Shape (..., groups).
     """
-    last, hops = sum(plan.groups) + np.array(plan.last_data), len(plan.hops)
-    return ys[..., last] - ys[..., last + 2 * hops]
+    at, last = places(plan), np.array(plan.last_data)
+    return ys[..., at.arrived + last] - ys[..., at.dropped + last]
 
 
 def record(network: Network, solution: dde.Solution, system: System) -> Recording:

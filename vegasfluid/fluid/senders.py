@@ -39,6 +39,7 @@ __all__ = [
     "losses_seen",
     "mean_change",
     "mean_growing",
+    "part_in_turn",
     "silence",
 ]
 
@@ -216,19 +217,23 @@ def loss_events(window: Any, law: AbstractWindowLaw, now: SendersNow, seen: Feed
     Where a share r repairs, with windows smaller by the share b, the windows of the others are
     W / (1 - r b), and they lose that much more. They are not hit more often for it: what is
     learned now was lost a round trip ago, when those who repair now had not been hit yet. In turn,
-    each flow is hit once while the queue is full: of the packets of a round trip all but one are
-    clocked.
+    each flow is hit once while the queue is full.
     """
     cwnd, process = law.cwnd_of(window, now.rtt), seen.loss_process
     left = law.cwnd_of(law.after_loss(window, seen), now.rtt)
     others = 1 - now.repairing
     above = 1 / (1 - now.repairing * (1 - left / cwnd))
-    part = now.in_turn * smooth.maximum(1 - 1 / cwnd, 0.0)
+    part = part_in_turn(cwnd, now)
     chance = (1 - part) * others
     turn = part * smooth.minimum(others / LAST, 1.0)
     found = now.losses.rate
     weight = (chance + turn / law.loss_factor(process, window)) * above
     return Events((chance + turn) * found, weight * found)
+
+
+def part_in_turn(cwnd: Any, now: SendersNow) -> Any:
+    """The part of the losses that come in turn: of a window's packets all but one are clocked."""
+    return now.in_turn * smooth.maximum(1 - 1 / cwnd, 0.0)
 
 
 LAST = 0.2
