@@ -21,7 +21,7 @@ from vegasfluid.dde.fixed.history import Grid, History, Past, Ring, empty_ring, 
 from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shapes import check_shape
 
-__all__ = ["Problem", "Project", "RightHandSide", "integrate"]
+__all__ = ["Problem", "Project", "RightHandSide", "Save", "integrate"]
 
 RightHandSide = Callable[
     [Float[Array, ""], Float[Array, " n"], History, PyTree], Float[Array, " n"]
@@ -30,6 +30,9 @@ RightHandSide = Callable[
 
 Project = Callable[[Float[Array, " n"]], Float[Array, " n"]]
 """The allowed state that stands for a state, shape (n,) to shape (n,)."""
+
+Save = Callable[[Float[Array, ""], Float[Array, " n"]], Float[Array, " k"]]
+"""What is kept of a time and a state, shape (n,) to shape (k,)."""
 
 
 class Problem(NamedTuple):
@@ -42,6 +45,8 @@ class Problem(NamedTuple):
     grid: Grid
     remember: int | None = None
     """Leading components of y that the history keeps; None: all."""
+    save: Save = lambda t, y: y
+    """What of the states is returned."""
 
 
 class _State(NamedTuple):
@@ -56,7 +61,7 @@ class _State(NamedTuple):
 
 def integrate(
     problem: Problem, y0: Float[Array, " n"], intervals: int, steps: int
-) -> tuple[Float[Array, "m n"], Fault]:
+) -> tuple[Float[Array, "m k"], Fault]:
     """Integrate over `intervals` intervals of `steps` steps each.
 
     Args:
@@ -66,8 +71,8 @@ def integrate(
         steps: number of steps in each.
 
     Returns:
-        The states at the ends of the intervals with y0 in front, shape (intervals + 1, n), and
-        the first fault.
+        What is saved of the states at the ends of the intervals, with that of y0 in front, shape
+        (intervals + 1, k), and the first fault.
 
     >>> grid = Grid(start=0.0, step=0.1, longest_lag=0.1, slack=0.0)
     >>> rhs, same = (lambda t, y, history, rate: rate * y), (lambda y: y)
@@ -80,13 +85,17 @@ def integrate(
     def one_step(state: _State, _: None) -> tuple[_State, None]:
         return _advance(problem, state), None
 
-    def one_interval(state: _State, _: None) -> tuple[_State, Float[Array, " n"]]:
-        state, _ = jax.lax.scan(one_step, state, None, length=steps)
-        return state, state.y
+    def saved(state: _State) -> Float[Array, " k"]:
+        return problem.save(problem.grid.time(state.number, 0.0, y0.dtype), state.y)
 
-    end, ys = jax.lax.scan(one_interval, _begin(problem, y0), None, length=intervals)
+    def one_interval(state: _State, _: None) -> tuple[_State, Float[Array, " k"]]:
+        state, _ = jax.lax.scan(one_step, state, None, length=steps)
+        return state, saved(state)
+
+    begun = _begin(problem, y0)
+    end, ys = jax.lax.scan(one_interval, begun, None, length=intervals)
     fault = end.fault.note(Outcome.NOT_FINITE, _not_finite(end.y), end.number)
-    return jnp.concatenate([y0[None], ys]), fault
+    return jnp.concatenate([saved(begun)[None], ys]), fault
 
 
 def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:

@@ -11,8 +11,8 @@ from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 
 from vegasfluid.dde.fixed.history import Grid, Past
-from vegasfluid.dde.fixed.runge_kutta import Problem, Project, RightHandSide, integrate
-from vegasfluid.dde.outcome import Outcome
+from vegasfluid.dde.fixed.runge_kutta import Problem, Project, RightHandSide, Save, integrate
+from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shapes import check_shape
 from vegasfluid.dde.solution import Solution
 from vegasfluid.errors import InvalidInput
@@ -31,6 +31,7 @@ def solve_fixed(
     project: Project | None = None,
     past: Past | None = None,
     remember: int | None = None,
+    save: Save | None = None,
 ) -> Solution:
     """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0 with steps of one length.
 
@@ -50,15 +51,15 @@ def solve_fixed(
         step: largest step; each interval of `save_at` is cut into equal steps no longer. It must
             not exceed the shortest lag, and divides a constant lag best.
         longest_lag: bound on t - s; memory is about `longest_lag / step` states and slopes.
-        project: applied to the state after each step, such as a clamp at zero.
+        project: applied to the state after each step, such as a clamp at zero; None: nothing.
         past: y at one time s < t0, shape () to shape (n,); None: y0. Is evaluated at
             t0 as well; if it does not meet y0 there, order 4 needs t0 plus each lag on the grid.
         remember: number of leading components of y that history and `past` have; None: all.
+        save: what is saved of (t, y), shape (k,); None: y.
 
     Returns:
-        The states at the save times, and how it ended. A lag beyond `longest_lag` is cut to it
-        (before t0 `past` answers all the same); a time after the last known grid point to that
-        point; either shows in the outcome.
+        What is saved, and how it ended. The outcome shows whether a lag was beyond `longest_lag`
+        and was cut to it (not before t0), or a time after the last known grid point, and to that.
 
     Raises:
         InvalidInput: an argument makes no sense.
@@ -71,15 +72,20 @@ def solve_fixed(
     [1.0, 0.75, 0.5, 0.25]
     """
     state, times = _checked_state(y0), _checked_times(save_at)
-    lag = _positive("longest_lag", longest_lag)
-    steps, grid = _grid(times, _positive("step", step), lag, state)
+    lengths = _positive("step", step), _positive("longest_lag", longest_lag)
+    steps, grid = _grid(times, *lengths, state)
     kept, same = _checked_number(remember, state), lambda y: y
-    problem = Problem(rhs, args, project or same, past or (lambda s: state[:kept]), grid, kept)
+    before, keep = past or (lambda s: state[:kept]), save or (lambda t, y: y)
+    problem = Problem(rhs, args, project or same, before, grid, kept, keep)
     _check_functions(problem, state)
     ys, fault = integrate(problem, state, intervals=len(times) - 1, steps=steps)
+    return Solution(jnp.asarray(times, state.dtype), ys, fault.code, _time(fault, grid, state))
+
+
+def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
+    """When it went wrong; NaN where it did not."""
     fine = fault.code == jnp.int32(Outcome.SUCCESS)
-    time = jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, state.dtype))
-    return Solution(jnp.asarray(times, state.dtype), ys, fault.code, time)
+    return jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, y0.dtype))
 
 
 def _grid(times: np.ndarray, step: float, longest_lag: float, y0: Array) -> tuple[int, Grid]:
