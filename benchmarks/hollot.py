@@ -172,7 +172,7 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
     posed, plan = pose(models[0])
     samples = int(UNTIL / SAMPLE) + 1
     grid = Grid(UNTIL, samples, min(grid_for(of, UNTIL).step for of in models), plan.longest_lag)
-    layout = system_of(posed, plan, MISRA_GONG_TOWSLEY).layout
+    layout = system_of(posed, plan, MISRA_GONG_TOWSLEY).saved
 
     def queue(max_drop: jax.Array, weight: jax.Array) -> jax.Array:
         law = replace(models[0].link.aqm, max_drop=max_drop, weight=weight)

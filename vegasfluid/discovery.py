@@ -25,7 +25,7 @@ def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dic
     Args:
         package: the package's name.
         path: where its modules lie (`__path__`).
-        base: the abstract class; classes derived from it in the package count, others do not.
+        base: the abstract class; those derived from it in the package count, if they have a name.
 
     >>> from vegasfluid import aqm
     >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.AbstractQueueLaw))
@@ -34,7 +34,7 @@ def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dic
     for module in pkgutil.iter_modules(path):
         importlib.import_module(f"{package}.{module.name}")
     inside = (kind for kind in derived(base) if kind.__module__.startswith(f"{package}."))
-    found = {kind.name: kind for kind in inside}
+    found = {kind.name: kind for kind in inside if hasattr(kind, "name")}
     return {name: found[name] for name in sorted(found)}
 
 

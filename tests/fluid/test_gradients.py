@@ -53,7 +53,7 @@ def traced(parameters):
 
 
 def test_losses_matter_in_this_run():
-    state = system_of(POSED, PLAN).layout.unpack(integrate(POSED, PLAN, GRID).ys)
+    state = system_of(POSED, PLAN).saved.unpack(integrate(POSED, PLAN, GRID).ys)
     dropped = np.asarray(state.dropped[-1] - state.dropped[20])
     assert dropped.min() > 2
 

@@ -20,7 +20,7 @@ def test_packets_that_came_through() -> None:
     network = Network(links, flows)
     posed, plan = pose(network)
     ys = np.asarray(integrate(posed, plan, grid_for(network, 10.0, 11)).ys)
-    state = system_of(posed, plan).layout.unpack(ys)
+    state = system_of(posed, plan).saved.unpack(ys)
     last = np.array(plan.last_data)
     expected = state.arrived[:, last] - state.dropped[:, last]
     assert expected[-1].min() > 100

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from vegasfluid.congestion.cubic import Cubic
-from vegasfluid.congestion.law import RETRANSMIT
+from vegasfluid.congestion.law import RETRANSMIT, Feedback
 from vegasfluid.congestion.recovery import SACK
 
 MS = 10**9  # ps
@@ -248,3 +248,57 @@ def test_delayed_acks_change_nothing() -> None:
             steady.rules.on_ack(steady.flow, round(steady.now), count)
         windows.append(steady.flow.cwnd)
     assert windows[1] == pytest.approx(windows[0], rel=1e-3)
+
+
+AGES = (0.0, 0.3, 0.7, 1.0, 1.4, 2.0)
+"""In units of K."""
+
+
+@pytest.mark.parametrize(
+    ("lost", "rtt_ms"), [(1000.0, 50), (200.0, 100), (30.0, 100), (60.0, 10), (12.0, 40)]
+)
+@pytest.mark.parametrize("kind", [0, 1])
+def test_the_fluid_s_epochs_are_those_of_the_rules(kind: int, lost: float, rtt_ms: float) -> None:
+    """From a loss on, also one below the plateau, and where standard TCP has more."""
+    law, rtt = Cubic(), rtt_ms * 1e-3
+    steady = after_loss(law, lost * (1.2 if kind else 1.0), rtt_ms)
+    if kind:  # lose again on the way up
+        lost = steady.flow.cwnd
+        assert float(law.gives_way(law.epoch(0, 1.2 * lost / law.beta, 0.01, rtt))) == 1.0
+        steady.lose()
+        steady.ack()
+    begin, k = steady.seconds, float(law.epoch(kind, lost, 0.0, rtt).k)
+    assert steady.flow.k == pytest.approx(k, rel=1e-6)
+    for part in AGES:
+        cwnd = steady.run_until(begin + part * k)
+        told = float(law.epoch(kind, lost, steady.seconds - begin, rtt).cwnd)
+        assert told == pytest.approx(cwnd, rel=0.01, abs=0.6)
+
+
+@pytest.mark.parametrize(("age", "gives_way"), [(0.8, True), (1.3, False)])
+def test_whether_a_loss_gives_way(age: float, gives_way: bool) -> None:
+    """In units of K: below the plateau the next one is lowered, and told so to the fluid."""
+    law, lost = Cubic(friendly=False), 400.0
+    steady = after_loss(law, lost, 20)
+    k = steady.flow.k
+    cwnd = steady.run_until(steady.seconds + age * k)
+    assert float(law.gives_way(law.epoch(0, lost, age * k, 0.02))) == float(gives_way)
+    steady.lose()
+    lowered = (1 + law.beta) / 2 if gives_way else 1.0
+    assert steady.flow.w_max == pytest.approx(lowered * cwnd)
+
+
+@pytest.mark.parametrize("part", [0.2, 0.6, 1.5, 1.9])
+@pytest.mark.parametrize("lost", [150.0, 1000.0])
+def test_the_slope_of_the_fluid_is_that_of_the_rules(part: float, lost: float) -> None:
+    """Between losses, over a tenth of K, beyond the Reno-friendly region."""
+    law, rtt = Cubic(), 0.2
+    steady = after_loss(law, lost, 200)
+    begin, k = steady.seconds, steady.flow.k
+    before = steady.run_until(begin + (part - 0.05) * k)
+    from_, middle = steady.seconds, law.epoch(0, lost, part * k, rtt)
+    after = steady.run_until(begin + (part + 0.05) * k)
+    slope = (after - before) / (steady.seconds - from_)
+    seen = Feedback(rtt, float(middle.cwnd) / rtt, 0.0, 1e9)
+    assert float(law.growth(middle, seen).cwnd) == pytest.approx(slope, rel=0.1)
+    assert float(law.growth(middle, seen).elapsed) == 1.0

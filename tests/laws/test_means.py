@@ -1,50 +1,25 @@
-"""Mean windows under independent losses: the closures against the processes drawn, flow by flow.
-
-Between losses a window grows as its law says; after a number of packets that is exponentially
-distributed, mean 1/p, it is cut. Times are in round trips.
-"""
+"""Mean windows under independent losses: the closures against the processes drawn, flow by flow."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from tests.laws.drawn import capped_aimd, cubic_alone
 from vegasfluid.congestion.cubic import Cubic, CubicWindow
 from vegasfluid.congestion.law import Feedback, Window, aimd_loss_factor
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
 
 PROB = 1e-4
-LOSSES = 200_000
-
-
-def packets_between_losses() -> np.ndarray:
-    return np.random.default_rng(11).exponential(1 / PROB, LOSSES)
-
-
-def capped_aimd(cut: float, cap: float) -> float:
-    """The mean window that grows by one a round trip up to a cap, and loses a share."""
-    window, time, area = cap, 0.0, 0.0
-    for packets in packets_between_losses():
-        to_cap = (cap**2 - window**2) / 2
-        if packets < to_cap:
-            after = math.sqrt(window**2 + 2 * packets)
-            time += after - window
-        else:
-            after = cap
-            time += cap - window + (packets - to_cap) / cap
-        area += packets
-        window = after * (1 - cut)
-    return area / time
 
 
 @pytest.mark.parametrize("cut", [0.5, 0.25, 0.125])
 def test_independent_losses_weigh_as_told(cut: float) -> None:
     """W = sqrt(1 / (b k p)) with the factor k; 1.3098 / sqrt(p) for a cut of one half."""
-    drawn = capped_aimd(cut, cap=1e9)
+    drawn = capped_aimd(cut, 1e9, PROB)
     told = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
     assert told == pytest.approx(drawn, rel=0.005)
     if cut == 0.5:
@@ -88,32 +63,9 @@ def test_vegas_climbs_back_as_told(dialect: str, cut: float, part: float) -> Non
         seen = Feedback(1.0, window, PROB * window, 1e9, loss_process="iid")
         return float(law.drift(VegasWindow(window, 0.0, base, 0.0), seen).cwnd)
 
-    assert brentq(drift, cap / 10, 1.5 * cap) == pytest.approx(capped_aimd(cut, cap), rel=0.03)
-
-
-def cubic_alone(law: Cubic, rtt: float) -> float:
-    """The mean window of one CUBIC flow, without its Reno-friendly region."""
-    cut, c = 1 - law.beta, law.C
-    plateau = (c / cut) ** 0.25 * (rtt / PROB) ** 0.75
-    window, time, area = law.beta * plateau, 0.0, 0.0
-    for packets in packets_between_losses():
-        k = math.cbrt((plateau - window) / c)
-
-        def sent(t: float, plateau: float = plateau, k: float = k) -> float:
-            return (plateau * t + c / 4 * ((t - k) ** 4 - k**4)) / rtt
-
-        high = 1.0
-        while sent(high) < packets:
-            high *= 2
-        low = 0.0
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (middle, high) if sent(middle) < packets else (low, middle)
-        after = c * (low - k) ** 3 + plateau
-        time, area = time + low, area + packets
-        plateau = after * (1 + law.beta) / 2 if law.fast_convergence and after < plateau else after
-        window = law.beta * after
-    return area * rtt / time
+    assert brentq(drift, cap / 10, 1.5 * cap) == pytest.approx(
+        capped_aimd(cut, cap, PROB), rel=0.03
+    )
 
 
 def cubic_at_rest(law: Cubic, process: str, rtt: float, prob: float = PROB) -> CubicWindow:
@@ -132,7 +84,7 @@ def cubic_at_rest(law: Cubic, process: str, rtt: float, prob: float = PROB) -> C
 @pytest.mark.parametrize("beta", [0.7, 0.8])
 def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     law = Cubic(beta=beta, fast_convergence=fast, friendly=False)
-    drawn = cubic_alone(law, rtt=0.1)
+    drawn = cubic_alone(law, 0.1, PROB)
     assert float(cubic_at_rest(law, "iid", 0.1).cwnd) == pytest.approx(drawn, rel=0.02)
 
 

@@ -33,11 +33,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Lt
 
 from vegasfluid import smooth
+from vegasfluid.congestion.epochs import AbstractEpochLaw
 from vegasfluid.congestion.law import (
     NOTHING,
     SEND,
     SMALLEST_SSTHRESH,
-    AbstractWindowLaw,
     Feedback,
     PacketRules,
     leaves_slow_start,
@@ -63,6 +63,8 @@ SECONDS = 1e-12
 """In a picosecond."""
 STEEPEST = 1.5
 """A round trip makes of a window at most so many of it (section 4.2)."""
+BLUR = 0.05
+"""Around the plateau, in units of K: a loss so near to it lowers it in part."""
 GIVING_WAY, KEEPING = (0.868, -1.48, 1.02), (0.92, -1.3, 1.04)
 """Parabolas in the cut, with and without fast convergence: the part of the variance of
 times since a loss that counts."""
@@ -174,7 +176,7 @@ class CubicWindow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cubic(AbstractWindowLaw):
+class Cubic(AbstractEpochLaw):
     """TCP CUBIC.
 
     >>> Cubic().C, Cubic().beta
@@ -183,7 +185,6 @@ class Cubic(AbstractWindowLaw):
 
     name: ClassVar[str] = "cubic"
     sources: ClassVar[tuple[str, ...]] = ("RFC 9438", "Vardoyan, Hollot and Towsley, 2018")
-    one_window: ClassVar[bool] = False
 
     C: Annotated[Share, Positive] = 0.4
     """How steep the cubic is, packets/s^3."""
@@ -209,6 +210,33 @@ class Cubic(AbstractWindowLaw):
         """The slope of the cubic, or of the Reno-friendly window where that is steeper."""
         rise = 3 * (1 - self.beta) / (1 + self.beta)
         return self.moved(window, seen, (window.elapsed - window.k) ** 2, rise)
+
+    def epoch(self, kind: Any, lost: Any, age: Any, rtt: Any) -> CubicWindow:
+        """The cubic, or the Reno-friendly window (sections 4.2, 4.3, 4.6 and 4.7)."""
+        gained = (1 - self.beta) * lost * (1 - kind / 2)
+        k = self.plateau_age(lost * (1 - kind / 2))
+        left = self.beta * lost
+        cwnd = left + gained + self.C * (age - k) ** 3
+        if self.friendly:
+            step, rounds = 3 * (1 - self.beta) / (1 + self.beta), age / rtt
+            until = (lost - left) / step
+            est = left + step * smooth.minimum(rounds, until)
+            cwnd = smooth.maximum(cwnd, est + smooth.positive_part(rounds - until))
+        return CubicWindow(cwnd, k, age, age**2, 0.0)
+
+    def plateau_age(self, lost: Any) -> Any:
+        """K: a cubic that begins where slow start ends is convex at once (section 4.10)."""
+        return smooth.cube_root((1 - self.beta) * lost / self.C)
+
+    def oldest(self, largest: float) -> float:
+        """K, and the time from the plateau to `largest`."""
+        return (((1 - self.beta) * largest) ** (1 / 3) + largest ** (1 / 3)) / self.C ** (1 / 3)
+
+    def gives_way(self, window: CubicWindow) -> Any:
+        """Where a loss comes below the plateau, the next is lower (section 4.7)."""
+        if not self.fast_convergence:
+            return 0 * window.k
+        return smooth.step((1 + BLUR) * window.k - window.elapsed, 2 * BLUR * window.k + SECONDS)
 
     def drift(self, window: CubicWindow, seen: Feedback) -> CubicWindow:
         """The mean of flows that had their last losses at different times.

@@ -149,8 +149,6 @@ class AbstractWindowLaw(Value):
     """The name in model files."""
     sources: ClassVar[tuple[str, ...]]
     """Where the law is defined."""
-    one_window: ClassVar[bool] = True
-    """Whether the window is all by which the flows of a class differ between losses."""
 
     def begin(self, cwnd: Real, rtt: Real) -> Any:
         """The state of a flow that starts.

@@ -21,6 +21,7 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,12 +31,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import SMALLEST_SSTHRESH, AbstractWindowLaw, Feedback
+from vegasfluid.congestion.law import Feedback
 from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.lattice import Lattice, deposit, transport
+from vegasfluid.fluid.epoch_cells import EpochCells
 from vegasfluid.fluid.senders import Change, SendersNow, ending_in_timeout, feedback, part_in_turn
+from vegasfluid.fluid.window_cells import WindowCells
 
-__all__ = ["Density", "Distribution"]
+__all__ = ["Cells", "Density", "Distribution"]
+
+Cells = WindowCells | EpochCells
 
 MOST_EVENTS, MOST_IN_TURN = 2.0, 5.0
 """Loss events of a flow in a round trip, by chance and in turn: more would be stiff."""
@@ -63,85 +67,99 @@ class Distribution(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Density:
-    """A law's flows as a distribution of windows.
+    """A law's flows as a distribution.
 
     Args:
         law: of the class.
-        lattice: of windows.
+        cells: what the flows differ by.
     """
 
-    law: AbstractWindowLaw
-    lattice: Lattice
+    law: Any
+    cells: Cells
 
     def begin(self, cwnd: Groups, rtt: Groups) -> Distribution:
         """All flows in slow start."""
-        none = jnp.zeros((cwnd.shape[0], len(self.lattice.edges) - 1), cwnd.dtype)
-        return Distribution(none, none, self.law.begin(cwnd, rtt))
+        free, mending = (
+            jnp.zeros((cwnd.shape[0], cells), cwnd.dtype)
+            for cells in (self.cells.free, self.cells.mending)
+        )
+        return Distribution(free, mending, self.law.begin(cwnd, rtt))
 
     def cwnd(self, state: Distribution, rtt: Groups) -> Groups:
         """The mean window, packets; (groups,)."""
-        settled = ((state.free + state.mending) * self.lattice.centres).sum(axis=-1)
-        return settled + state.common.slow_start * state.common.cwnd
+        return self.mean(lambda windows: windows, state, rtt)
 
     def variance(self, state: Distribution, rtt: Groups) -> Groups:
         """The variance of the windows, packets^2; (groups,)."""
-        settled = ((state.free + state.mending) * self.lattice.centres**2).sum(axis=-1)
-        squares = settled + state.common.slow_start * state.common.cwnd**2
-        return squares - self.cwnd(state, rtt) ** 2
+        return self.mean(jnp.square, state, rtt) - self.cwnd(state, rtt) ** 2
+
+    def mean(self, of: Callable[[Any], Any], state: Distribution, rtt: Groups) -> Groups:
+        """The mean over the flows of something that their windows tell; (groups,)."""
+        free = of(self.cells.states(self.law, state.common, rtt).cwnd)
+        mending = of(self.cells.mending_states(self.law, state.common, rtt).cwnd)
+        settled = jnp.sum(state.free * free, axis=-1) + jnp.sum(state.mending * mending, axis=-1)
+        return settled + state.common.slow_start * of(state.common.cwnd)
 
     def in_flight(self, state: Distribution, rtt: Groups) -> Groups:
         """The mean number of packets that the windows allow; (groups,)."""
-        centres = self.lattice.centres + jnp.zeros_like(state.free)
-        allowed = self.law.in_flight(self.alone(state, centres), rtt[:, None])
-        settled = jnp.sum((state.free + state.mending) * allowed, axis=-1)
+        free = self.cells.states(self.law, state.common, rtt)
+        mending = self.cells.mending_states(self.law, state.common, rtt)
+        settled = jnp.sum(state.free * self.law.in_flight(free, rtt[:, None]), axis=-1)
+        settled += jnp.sum(state.mending * self.law.in_flight(mending, rtt[:, None]), axis=-1)
         return settled + state.common.slow_start * state.common.cwnd
 
     def within(self, state: Distribution, largest: Groups) -> Distribution:
         """The window of slow start held where it makes sense."""
         return state._replace(common=self.law.within(state.common, largest))
 
-    def alone(self, state: Distribution, windows: Masses) -> Any:
-        """The law's state of flows with these windows, out of slow start."""
-        spread = jax.tree.map(lambda leaf: leaf[:, None] + jnp.zeros_like(windows), state.common)
-        return spread._replace(cwnd=windows, slow_start=jnp.zeros_like(windows))
-
     def change(self, state: Distribution, now: SendersNow, closure: Closure) -> Change:
         """What happens to the flows."""
-        cells = jax.tree.map(lambda leaf: leaf[:, None], now)
-        centres = self.lattice.centres + jnp.zeros_like(state.free)
-        at_cells = self.alone(state, centres)
-        seen = self.seen(at_cells, cells, closure)
-        grown = self.growing(state, now, closure)
-        hit = self.hazard(at_cells, cells, closure, grown[:, None]) * state.free
-        left = smooth.maximum(self.law.after_loss(at_cells, seen).cwnd, SMALLEST_SSTHRESH)
-        left = smooth.minimum(left, centres)
-        leaving, starting = self.slow_start(state, now, closure, grown)
-        mended = self.mended(state, now)
-        risen = transport(state.free, self.speed(state, cells, closure), self.lattice)
-        ended = deposit(leaving.ended[:, None], state.common.cwnd[:, None], self.lattice)
-        cut = deposit(leaving.hit[:, None], leaving.left[:, None], self.lattice)
-        share = ending_in_timeout(self.law, centres, cells, closure)
+        at = self.settled(state, now, closure)
+        grown, seen = self.grown(state, at, now, closure), at.sees(at.states)
+        hit = state.free * self.hazard(
+            at.states.cwnd, at.rising, at.now, seen.ack_rate, grown[:, None]
+        )
+        leaving, starting = self.slow_start(state, at, now, closure, grown)
+        share = ending_in_timeout(self.law, at.states.cwnd, at.now, closure)
         events = jnp.sum(hit, axis=1) + leaving.hit
         timeouts = jnp.sum(hit * share, axis=1)
+        mended = self.mended(state, now)
+        come = self.cells.mended(mended) + self.cells.grown_up(
+            leaving.ended, state.common.cwnd, self.law
+        )
+        carried = self.cells.carried(state.free, state.common, at.change, at.growth)
         common = self.in_common(state, now, closure, events)
         masses = Distribution(
-            free=risen - hit + mended + ended,
-            mending=deposit(hit, left, self.lattice) - mended + cut,
+            free=carried - hit + come,
+            mending=self.cells.hit(hit, at.states, self.law, seen) - mended + leaving.cut,
             common=common._replace(cwnd=starting.cwnd, slow_start=starting.slow_start),
         )
         return Change(masses, events, timeouts)
 
     def growing(self, state: Distribution, now: SendersNow, closure: Closure) -> Groups:
         """Packets/s by which the mean window grows, losses left aside; (groups,)."""
-        cells = jax.tree.map(lambda leaf: leaf[:, None], now)
-        centres = self.lattice.centres + jnp.zeros_like(state.free)
-        settled = self.growth(self.alone(state, centres), cells, closure) * state.free
-        starting = self.growth(self.starting(state), now, closure) * state.common.slow_start
-        return jnp.sum(settled, axis=1) + starting
+        return self.grown(state, self.settled(state, now, closure), now, closure)
 
-    def growth(self, window: Any, now: SendersNow, closure: Closure) -> Any:
-        """Packets/s by which flows with these windows grow."""
-        return smooth.maximum(self.law.growth(window, self.seen(window, now, closure)).cwnd, 0.0)
+    def grown(self, state: Distribution, at: Settled, now: SendersNow, closure: Closure) -> Groups:
+        """The same, where what the cells see is known."""
+        starting = self.starting(state)
+        rate = self.law.growth(starting, self.seen(starting, now, closure)).cwnd
+        return jnp.sum(at.rising * state.free, axis=1) + rate * state.common.slow_start
+
+    def settled(self, state: Distribution, now: SendersNow, closure: Closure) -> Settled:
+        """What the flows in the cells see, and how they grow."""
+        wide = jax.tree.map(lambda leaf: leaf[:, None], now)
+
+        def sees(states: Any) -> Feedback:
+            return self.seen(states, wide, closure)
+
+        def growth(states: Any) -> Any:
+            return self.law.growth(states, sees(states))
+
+        states = self.cells.states(self.law, state.common, now.rtt)
+        change = growth(states)
+        rising = self.cells.rising(self.law, now.rtt, change)
+        return Settled(wide, states, change, rising, sees, growth)
 
     def starting(self, state: Distribution) -> Any:
         """The law's state of flows in slow start."""
@@ -157,51 +175,42 @@ class Density:
         share = smooth.minimum(ending / smooth.maximum(repairing, NOTHING), MOST_IN_TURN / now.rtt)
         return state.mending * share[:, None]
 
-    def rate(self, window: Any, now: SendersNow) -> Any:
-        """What flows with these windows send, packets/s."""
-        return smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
-
     def seen(self, window: Any, now: SendersNow, closure: Closure) -> Feedback:
         """What flows with these windows see, besides losses."""
-        return feedback(window, self.law, now._replace(rate=self.rate(window, now)), closure)
+        rate = smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
+        return feedback(window, self.law, now._replace(rate=rate), closure)
 
-    def hazard(self, window: Any, now: SendersNow, closure: Closure, grown: Any) -> Any:
-        """Loss events of flows with these windows that may have one, 1/s; a few a round trip.
+    def hazard(self, cwnd: Any, rising: Any, now: SendersNow, rate: Any, grown: Any) -> Any:
+        """Loss events of flows that may have one, 1/s; a few a round trip.
 
         By chance each packet may be lost; in turn whoever grows is hit (see `loss_events`).
 
         Args:
-            window: the law's state.
+            cwnd: packets.
+            rising: packets/s by which the windows grow.
             now: the senders.
-            closure: how losses are counted.
+            rate: what they send, packets/s.
             grown: packets/s by which the mean window grows.
         """
-        rate = self.rate(window, now)
         chance = smooth.minimum(now.losses.prob * rate, MOST_EVENTS / now.rtt)
         if not np.any(now.in_turn):
             return chance
-        turn = now.losses.rate * self.growth(window, now, closure) / smooth.maximum(grown, NOTHING)
-        part = part_in_turn(window.cwnd, now)
+        turn = now.losses.rate * rising / smooth.maximum(grown, NOTHING)
+        part = part_in_turn(cwnd, now)
         return (1 - part) * chance + part * smooth.minimum(turn, MOST_IN_TURN / now.rtt)
 
-    def speed(self, state: Distribution, now: SendersNow, closure: Closure) -> Any:
-        """The law's growth at the edges between cells, packets/s; (groups, cells - 1)."""
-        edges = self.lattice.edges[1:-1] + jnp.zeros_like(state.free[:, 1:])
-        window = self.alone(state, edges)
-        return self.law.growth(window, self.seen(window, now, closure)).cwnd
-
     def slow_start(
-        self, state: Distribution, now: SendersNow, closure: Closure, grown: Groups
+        self, state: Distribution, at: Settled, now: SendersNow, closure: Closure, grown: Groups
     ) -> tuple[Leaving, Any]:
         """Who leaves slow start, and how the window and the share of those in it change."""
-        share = state.common.slow_start
         starting = self.starting(state)
-        seen = self.seen(starting, now, closure)
-        change = self.law.growth(starting, seen)
-        hit = self.hazard(starting, now, closure, grown) * share
-        ended = -change.slow_start * share
-        leaving = Leaving(ended, hit, self.law.after_loss(starting, seen).cwnd)
-        return leaving, change._replace(slow_start=-(ended + hit))
+        wide = jax.tree.map(lambda leaf: leaf[:, None], starting)
+        change, seen = self.law.growth(starting, self.seen(starting, now, closure)), at.sees(wide)
+        chance = self.hazard(wide.cwnd, change.cwnd[:, None], at.now, seen.ack_rate, grown[:, None])
+        hit = chance * state.common.slow_start[:, None]
+        cut = self.cells.hit(hit, wide, self.law, seen)
+        leaving = Leaving(-change.slow_start * state.common.slow_start, hit[:, 0], cut)
+        return leaving, change._replace(slow_start=-(leaving.ended + leaving.hit))
 
     def in_common(self, state: Distribution, now: SendersNow, closure: Closure, events: Any) -> Any:
         """The change of what the group's flows have in common, at their mean window."""
@@ -210,15 +219,35 @@ class Density:
         return self.law.growth(mean, seen)
 
 
-class Leaving(NamedTuple):
-    """Flows that leave slow start; each (groups,).
+class Settled(NamedTuple):
+    """The flows of all cells; each (groups, cells).
 
     Args:
-        ended: those that have come to its end, 1/s.
-        hit: those that lost a packet, 1/s.
-        left: what that leaves of their window, packets.
+        now: the senders.
+        states: of the law.
+        change: of the states, as the law has it.
+        rising: packets/s by which the windows grow.
+        sees: what flows in any states see.
+        growth: the change of these.
+    """
+
+    now: SendersNow
+    states: Any
+    change: Any
+    rising: Any
+    sees: Callable[[Any], Feedback]
+    growth: Callable[[Any], Any]
+
+
+class Leaving(NamedTuple):
+    """Flows that leave slow start.
+
+    Args:
+        ended: those that have come to its end, 1/s; (groups,).
+        hit: those that lost a packet, 1/s; (groups,).
+        cut: the latter by the cells that they mend in, 1/s; (groups, mending).
     """
 
     ended: Any
     hit: Any
-    left: Any
+    cut: Any

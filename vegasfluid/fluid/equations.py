@@ -33,7 +33,7 @@ from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.senders import Change, Noise, SendersNow, counted, losses_seen, silence
 
-__all__ = ["State", "System", "look", "start", "windows"]
+__all__ = ["Moments", "State", "System", "look", "start", "windows"]
 
 NOTHING = 1e-30
 SPREAD, RARE = 0.3, 2.5
@@ -55,7 +55,8 @@ class State(NamedTuple):
         dropped: of these, lost ones; (hops,).
         queue: packets waiting; (stations,).
         memories: what each queue law keeps.
-        classes: the state of each class of flows: windows, or distributions of them.
+        classes: the state of each class of flows: windows, or distributions of them; where it is
+            saved their moments.
         silent: share of flows that a timeout silences; (groups,).
         transfers: of a flow, under way or waiting; (groups,).
         timeouts: of a flow since the start; (groups,).
@@ -75,6 +76,18 @@ class State(NamedTuple):
     waited: Any
 
 
+class Moments(NamedTuple):
+    """What is saved of the windows of a class; each (groups,).
+
+    Args:
+        cwnd: their mean, packets.
+        variance: packets^2.
+    """
+
+    cwnd: Any
+    variance: Any
+
+
 class System(NamedTuple):
     """A network's equations.
 
@@ -84,6 +97,7 @@ class System(NamedTuple):
         plan: structure.
         closure: how losses are counted.
         layout: of states.
+        saved: of what is saved of them.
     """
 
     posed: Posed
@@ -91,6 +105,30 @@ class System(NamedTuple):
     plan: Plan
     closure: Closure
     layout: Layout
+    saved: Layout
+
+    @classmethod
+    def of(cls, posed: Posed, populations: tuple[Any, ...], plan: Plan, closure: Closure) -> System:
+        """The equations of a network whose flows are told by `populations`."""
+        begun = jax.eval_shape(lambda: start(posed, populations, plan))
+        moments = tuple(
+            Moments(*2 * (jax.ShapeDtypeStruct((size,), begun.queue.dtype),))
+            for size in plan.groups
+        )
+        saved = begun._replace(classes=moments)
+        return cls(posed, populations, plan, closure, Layout.of(begun), Layout.of(saved))
+
+    def save(self, time: Scalar, y: Float[Array, " n"]) -> Float[Array, " k"]:
+        """What a run records of a state: instead of distributions their moments."""
+        state = self.layout.unpack(y)
+        base, _ = lengths(time, self.posed)
+        rtt = round_trip(base, state.queue / self.posed.stations.capacity, self.plan)
+        parts = zip(self.populations, state.classes, self.plan.classes, strict=True)
+        moments = tuple(
+            Moments(kind.cwnd(part, rtt[own]), kind.variance(part, rtt[own]))
+            for kind, part, own in parts
+        )
+        return self.saved.pack(state._replace(classes=moments))
 
     def derivative(self, time: Scalar, y: Float[Array, " n"], history: Any) -> Float[Array, " n"]:
         """dy/dt of the whole network; see `State` for y."""

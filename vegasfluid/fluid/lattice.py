@@ -1,6 +1,6 @@
-"""A lattice of windows, on which a distribution moves and jumps without losing a flow.
+"""A lattice of windows or times, on which a distribution moves and jumps without losing a flow.
 
-Cells are of one width up to some window and in geometric progression above, so that a window of a
+Cells are of one width up to some place and in geometric progression above, so that a window of a
 few packets and one of thousands are told equally well. Growth carries mass over the edges between
 cells: the flux is that of the density at the edge, extrapolated from upwind with van Leer's
 limiter, so that an edge in the distribution stays one. A jump puts mass between two cells so that
@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 
-__all__ = ["FINEST", "Lattice", "deposit", "make_lattice", "transport"]
+__all__ = ["FINEST", "Lattice", "deposit", "make_lattice", "places", "put", "transport"]
 
 FINEST = 0.5
 """Packets: the narrowest cell."""
@@ -54,17 +54,25 @@ class Lattice(NamedTuple):
         return self.edges[1:] - self.edges[:-1]
 
 
-def make_lattice(largest: float) -> Lattice:
-    """A lattice for windows from one packet to `largest`.
+def make_lattice(
+    largest: float, *, lowest: float = LOWEST, finest: float = FINEST, ratio: float = RATIO
+) -> Lattice:
+    """A lattice of places from `lowest` to `largest`; by default of windows from one packet.
+
+    Args:
+        largest: no edge but the last is above it.
+        lowest: the first edge.
+        finest: width of the narrowest cells.
+        ratio: of a cell's width to that of the one below, where they grow; above 1.
 
     >>> lattice = make_lattice(1000.0)
     >>> lattice.centres.size, float(lattice.centres[0]), bool(lattice.edges[-1] >= 1000.0)
     (171, 1.0, True)
     """
-    turn = FINEST / (RATIO - 1)
-    even = np.arange(LOWEST, turn + FINEST, FINEST)
-    cells = max(math.ceil(math.log(max(largest / even[-1], 1.0)) / math.log(RATIO)), 0)
-    return Lattice(np.concatenate([even, even[-1] * RATIO ** np.arange(1, cells + 1)]))
+    turn = finest / (ratio - 1)
+    even = np.arange(lowest, turn + finest, finest)
+    cells = max(math.ceil(math.log(max(largest / even[-1], 1.0)) / math.log(ratio)), 0)
+    return Lattice(np.concatenate([even, even[-1] * ratio ** np.arange(1, cells + 1)]))
 
 
 def transport(masses: Masses, speed: Float[Array, "groups inner"], lattice: Lattice) -> Masses:
@@ -89,6 +97,46 @@ def transport(masses: Masses, speed: Float[Array, "groups inner"], lattice: Latt
     return jnp.concatenate([-flux, nothing], axis=1) + jnp.concatenate([nothing, flux], axis=1)
 
 
+class Places(NamedTuple):
+    """Where between the middles of two cells something belongs.
+
+    Args:
+        lower: number of the lower cell; of any shape.
+        part: of it that goes to the upper cell.
+    """
+
+    lower: Any
+    part: Any
+
+
+def places(of: Masses, lattice: Lattice) -> Places:
+    """Where windows (or times) belong.
+
+    Args:
+        of: in the unit of the edges; (groups, any).
+        lattice: the cells.
+    """
+    centres = jnp.asarray(lattice.centres)
+    last = centres.shape[0] - 2
+    lower = jnp.clip(jnp.searchsorted(centres, of, side="right") - 1, 0, last)
+    part = (of - centres[lower]) / (centres[lower + 1] - centres[lower])
+    return Places(lower, smooth.clip(part, 0.0, 1.0))
+
+
+def put(masses: Masses, at: Places, lattice: Lattice) -> Masses:
+    """Masses put into two neighbouring cells each, so that their mean is where they belong.
+
+    Args:
+        masses: what is put down; (groups, any).
+        at: where.
+        lattice: the cells.
+    """
+    groups = np.arange(masses.shape[0])[:, np.newaxis]
+    found = jnp.zeros((masses.shape[0], len(lattice.edges) - 1), masses.dtype)
+    found = found.at[groups, at.lower].add(masses * (1 - at.part))
+    return found.at[groups, at.lower + 1].add(masses * at.part)
+
+
 def deposit(masses: Masses, windows: Masses, lattice: Lattice) -> Masses:
     """Masses put where they belong, half-way windows into two neighbouring cells.
 
@@ -97,12 +145,4 @@ def deposit(masses: Masses, windows: Masses, lattice: Lattice) -> Masses:
         windows: where, packets; of the same shape.
         lattice: the cells.
     """
-    centres = jnp.asarray(lattice.centres)
-    last = centres.shape[0] - 2
-    lower = jnp.clip(jnp.searchsorted(centres, windows, side="right") - 1, 0, last)
-    part = (windows - centres[lower]) / (centres[lower + 1] - centres[lower])
-    part = smooth.clip(part, 0.0, 1.0)
-    groups = np.arange(masses.shape[0])[:, np.newaxis]
-    found = jnp.zeros((masses.shape[0], centres.shape[0]), masses.dtype)
-    found = found.at[groups, lower].add(masses * (1 - part))
-    return found.at[groups, lower + 1].add(masses * part)
+    return put(masses, places(windows, lattice), lattice)

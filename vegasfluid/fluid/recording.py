@@ -40,7 +40,7 @@ def record(network: Network, solution: dde.Solution, system: System) -> Recordin
         solution: of its equations.
         system: the equations, with concrete numbers.
     """
-    state: State = system.layout.unpack(np.asarray(solution.ys))
+    state: State = system.saved.unpack(np.asarray(solution.ys))
     times = np.asarray(solution.ts)
     links = of_links(state, system)
     rtt = round_trips(times, links, system)
@@ -95,12 +95,7 @@ def round_trips(times: np.ndarray, links: dict[str, np.ndarray], system: System)
 def of_groups(state: State, rtt: np.ndarray, system: System) -> dict[str, np.ndarray]:
     """Arrays (time, group) by names of `vegasfluid.trajectory.CLASS_VARIABLES`."""
     plan = system.plan
-    parts = zip(system.populations, state.classes, plan.classes, strict=True)
-    known = [
-        (kind.cwnd(part, rtt[:, own]), kind.variance(part, rtt[:, own]))
-        for kind, part, own in parts
-    ]
-    cwnd, variance = (np.concatenate(of, axis=1) for of in zip(*known, strict=True))
+    cwnd, variance = (np.concatenate(of, axis=1) for of in zip(*state.classes, strict=True))
     last = np.array(plan.last_data)
     lost = np.zeros_like(cwnd)
     for number, hop in enumerate(plan.hops):

@@ -12,18 +12,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid import dde
+from vegasfluid.congestion.epochs import AbstractEpochLaw
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.closure import DEFAULT_CLOSURE, Closure
-from vegasfluid.fluid.density import Density
+from vegasfluid.fluid.density import Cells, Density
+from vegasfluid.fluid.epoch_cells import make_epochs
 from vegasfluid.fluid.equations import System, start
-from vegasfluid.fluid.lattice import FINEST, Lattice, make_lattice
-from vegasfluid.fluid.layout import Layout
+from vegasfluid.fluid.lattice import FINEST, make_lattice
 from vegasfluid.fluid.meanfield import MeanField
 from vegasfluid.fluid.memory import remembered
 from vegasfluid.fluid.pose import Posed, pose
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.validity import doubts
+from vegasfluid.fluid.window_cells import WindowCells
 from vegasfluid.network import Network
 from vegasfluid.times import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, make_trajectory
@@ -78,33 +80,33 @@ def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> 
     return Grid(until, samples, 0.99 * min(limits), plan.longest_lag)
 
 
-Lattices = tuple[Lattice | None, ...]
-"""For each class the lattice of its windows, or None for its mean."""
+Resolution = tuple[Cells | None, ...]
+"""For each class what its flows differ by, or None for its mean."""
 
 
 def system_of(
     posed: Posed,
     plan: Plan,
     closure: Closure = DEFAULT_CLOSURE,
-    lattices: Lattices | None = None,
+    cells: Resolution | None = None,
 ) -> System:
     """The equations of a network, with some or all classes as distributions."""
-    each = lattices or (None,) * len(posed.laws)
+    each = cells or (None,) * len(posed.laws)
     populations = tuple(
-        MeanField(law) if lattice is None else Density(law, lattice)
-        for law, lattice in zip(posed.laws, each, strict=True)
+        MeanField(law) if own is None else Density(law, own)
+        for law, own in zip(posed.laws, each, strict=True)
     )
-    layout = Layout.of(jax.eval_shape(lambda: start(posed, populations, plan)))
-    return System(posed, populations, plan, closure, layout)
+    return System.of(posed, populations, plan, closure)
 
 
-@partial(jax.jit, static_argnames=("plan", "grid", "closure"))
+@partial(jax.jit, static_argnames=("plan", "grid", "closure", "whole"))
 def integrate(
     posed: Posed,
     plan: Plan,
     grid: Grid,
     closure: Closure = DEFAULT_CLOSURE,
-    lattices: Lattices | None = None,
+    cells: Resolution | None = None,
+    whole: bool = False,
 ) -> dde.Solution:
     """Solve the equations; compiled, and open to `jax.vmap`, `jax.jvp` and `jax.grad`.
 
@@ -113,13 +115,14 @@ def integrate(
         plan: the structure.
         grid: sample times and step.
         closure: how losses are counted.
-        lattices: of each class; None: the mean model.
+        cells: of each class; None: the mean model.
+        whole: whether to save all of the states, and not only what a run records.
 
     Returns:
-        A solution whose states `system_of(...).layout.unpack` reads.
+        A solution whose states `system_of(...).saved.unpack` reads; of whole ones `layout.unpack`.
     """
     posed = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed)
-    system = system_of(posed, plan, closure, lattices)
+    system = system_of(posed, plan, closure, cells)
     return dde.solve_fixed(
         lambda t, y, history, args: system.derivative(t, y, history),
         system.layout.pack(start(posed, system.populations, plan)),
@@ -128,6 +131,7 @@ def integrate(
         longest_lag=grid.longest_lag,
         project=system.project,
         remember=remembered(plan),
+        save=None if whole else system.save,
     )
 
 
@@ -194,7 +198,7 @@ def simulate_density(
 ) -> xr.Dataset:
     """Integrate the fluid model with the windows of each class as a distribution.
 
-    A class whose law has more to tell flows apart by than the window (CUBIC) stays in its mean.
+    Of CUBIC that is one of last losses and times since, from which the windows follow.
 
     Args, Returns, Raises: as of `simulate_fluid`.
 
@@ -213,7 +217,7 @@ def simulate_density(
 def labelled(recording: Recording, engine: str, warmup: float) -> xr.Dataset:
     """A trajectory, with a line in `warnings` for each reason to doubt it."""
     attributes = {"engine": engine, "warmup": warmup}
-    if found := doubts(recording, warmup, engine):
+    if found := doubts(recording, warmup):
         attributes["warnings"] = "\n".join(found)
     return make_trajectory(*recording, attributes)
 
@@ -230,13 +234,16 @@ def record_density(
     grid = grid_for(network, until, samples)
     shortest = pose(network)[1].least_lag
     fine = grid._replace(step=min(grid.step, COURANT * FINEST * shortest))
-    return recorded(network, fine, closure, base_rtt, lattices_for(network))
+    return recorded(network, fine, closure, base_rtt, cells_for(network))
 
 
-def lattices_for(network: Network) -> Lattices:
-    """The lattices on which the windows of each class have room."""
+def cells_for(network: Network) -> Resolution:
+    """Cells in which the flows of each class have room."""
+    youngest = FINEST * pose(network)[1].least_lag  # so that ages are carried as far as windows
     return tuple(
-        make_lattice(largest_window(network, name)) if flows.law.one_window else None
+        make_epochs(flows.law, largest_window(network, name), youngest)
+        if isinstance(flows.law, AbstractEpochLaw)
+        else WindowCells(make_lattice(largest_window(network, name)))
         for name, flows in network.flows.items()
     )
 
@@ -257,13 +264,13 @@ def recorded(
     grid: Grid,
     closure: Closure,
     base_rtt: Mapping[str, float] | None,
-    lattices: Lattices | None,
+    cells: Resolution | None,
 ) -> Recording:
     """Integrate a network's equations, as plain arrays."""
     posed, plan = pose(network, base_rtt)
-    solution = integrate(posed, plan, grid, closure, lattices)
+    solution = integrate(posed, plan, grid, closure, cells)
     try:
         dde.check(solution)
     except SolveFailed as failed:
         raise SolveFailed(f"the fluid model could not be integrated: {failed}") from failed
-    return record(network, solution, system_of(posed, plan, closure, lattices))
+    return record(network, solution, system_of(posed, plan, closure, cells))

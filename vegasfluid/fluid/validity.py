@@ -29,28 +29,19 @@ NOTICEABLE = 1e-6
 """Share of packets dropped at a full buffer that counts."""
 
 
-def doubts(run: Recording, warmup: float, engine: str) -> list[str]:
+def doubts(run: Recording, warmup: float) -> list[str]:
     """Why a run of a fluid model may be far from packets.
 
     Args:
         run: of a fluid model.
         warmup: time that is left out, s.
-        engine: fluid or density.
 
     Returns:
         One line for each reason, with the number that triggers it; none where all is well.
     """
     first, _ = place_in(run.times, warmup)
     late = slice(first, None)
-    found = [*of_classes(run, late), *of_links(run, late)]
-    if engine == "density":
-        found += [
-            f"{name}: its law ({flows.law.name}) stays in its mean, for flows of it differ by more "
-            "than their windows."
-            for name, flows in run.network.flows.items()
-            if not flows.law.one_window
-        ]
-    return found
+    return [*of_classes(run, late), *of_links(run, late)]
 
 
 def of_classes(run: Recording, late: slice) -> Iterator[str]:

@@ -1,0 +1,158 @@
+"""Flows told apart by their last loss: the window at which it came, and the time since.
+
+For laws whose window follows from these two (CUBIC). All flows grow older at one speed, so that
+the distribution of ages is carried exactly that far; a loss at window w puts a flow at age 0 of an
+epoch that began at w, of one kind or another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from vegasfluid import smooth
+from vegasfluid.congestion.epochs import AbstractEpochLaw
+from vegasfluid.congestion.law import Feedback
+from vegasfluid.fluid.lattice import Lattice, deposit, make_lattice, places, put, transport
+
+__all__ = ["EpochCells", "make_epochs"]
+
+KINDS = 2
+"""Of epochs: those after a loss above the plateau of the one before, and those below."""
+WIDEST, COARSER = 1.0, 1.15
+"""Packets: the narrowest cell of windows at a loss; and how much wider each is than the last."""
+OLDER = 1.1
+"""How much longer each cell of ages is than the one before."""
+
+Groups = Float[Array, "groups"]
+Masses = Float[Array, "groups cells"]
+
+
+class EpochCells(NamedTuple):
+    """The last loss, and the time since, tell all that flows of a group differ by.
+
+    Cells are numbered by kind, window at the loss, and age, the last fastest.
+
+    Args:
+        lost: windows at the last loss, packets.
+        ages: times since the last loss was repaired, s.
+    """
+
+    lost: Lattice
+    ages: Lattice
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Kinds, windows, ages."""
+        return KINDS, len(self.lost.edges) - 1, len(self.ages.edges) - 1
+
+    @property
+    def free(self) -> int:
+        """How many cells there are for flows that may grow."""
+        return int(np.prod(self.shape))
+
+    @property
+    def mending(self) -> int:
+        """How many there are for flows that repair a loss."""
+        return KINDS * self.shape[1]
+
+    def states(self, law: AbstractEpochLaw, common: Any, rtt: Groups) -> Any:
+        """The law's state in each cell of flows that may grow; (groups, free).
+
+        Args:
+            law: of the flows.
+            common: not asked for.
+            rtt: s.
+        """
+        states = self.flat(self.epochs(law, self.ages.centres, rtt), rtt)
+        return states._replace(cwnd=smooth.minimum(states.cwnd, self.lost.centres[-1]))
+
+    def mending_states(self, law: AbstractEpochLaw, common: Any, rtt: Groups) -> Any:
+        """The same of flows that repair a loss, for which no time runs; (groups, mending)."""
+        return self.flat(self.epochs(law, np.zeros(1), rtt), rtt)
+
+    def flat(self, states: Any, rtt: Groups) -> Any:
+        """States by kinds, windows and ages as cells."""
+        whole = states.cwnd.shape
+        return jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, whole).reshape(*rtt.shape, -1), states
+        )
+
+    def epochs(self, law: AbstractEpochLaw, ages: Any, rtt: Groups) -> Any:
+        """The law's state at some ages of each epoch; (groups, kinds, windows, ages)."""
+        kind = jnp.arange(float(KINDS))[:, None, None]
+        lost = self.lost.centres[:, None]
+        return law.epoch(kind, lost, ages, rtt[..., None, None, None])
+
+    def rising(self, law: AbstractEpochLaw, rtt: Groups, change: Any) -> Masses:
+        """Packets/s by which the windows of the cells grow.
+
+        Args:
+            law: of the flows.
+            rtt: s.
+            change: of the states of the cells, as the law has it.
+        """
+        ages = jnp.asarray(self.ages.centres)
+        _, slope = jax.jvp(
+            lambda at: self.epochs(law, at, rtt).cwnd, (ages,), (jnp.ones_like(ages),)
+        )
+        return slope.reshape(change.elapsed.shape) * change.elapsed
+
+    def carried(
+        self, masses: Masses, common: Any, change: Any, growth: Callable[[Any], Any]
+    ) -> Masses:
+        """The rate at which time carries flows from cell to cell, 1/s; the last holds them.
+
+        Args:
+            masses: share of the flows in each cell.
+            common: not asked for.
+            change: of the states of the cells; the clock runs while the window is used.
+            growth: not asked for.
+        """
+        rows = (-1, self.shape[2])
+        speed = change.elapsed.reshape(rows)[:, :-1]
+        return transport(masses.reshape(rows), speed, self.ages).reshape(masses.shape)
+
+    def hit(self, masses: Masses, states: Any, law: AbstractEpochLaw, seen: Feedback) -> Masses:
+        """Flows that a loss hits, by the epoch that begins for them; (groups, mending).
+
+        Args:
+            masses: flows a second in the states.
+            states: of the law, before.
+            law: of the flows.
+            seen: not asked for.
+        """
+        giving, at = law.gives_way(states) * masses, places(states.cwnd, self.lost)
+        return jnp.concatenate(
+            [put(part, at, self.lost) for part in (masses - giving, giving)], axis=1
+        )
+
+    def mended(self, masses: Masses) -> Masses:
+        """Flows whose repair ends, at age 0; (groups, free)."""
+        young = jnp.pad(masses[:, :, None], ((0, 0), (0, 0), (0, self.shape[2] - 1)))
+        return young.reshape(masses.shape[0], self.free)
+
+    def grown_up(self, masses: Groups, windows: Groups, law: AbstractEpochLaw) -> Masses:
+        """Flows whose slow start ends without a loss, on the plateau; (groups, free)."""
+        age = law.plateau_age(windows)
+        lost = deposit(masses[:, None], windows[:, None], self.lost)
+        aged = deposit(jnp.ones_like(lost[:, :1]), age[:, None], self.ages)
+        found = (lost[:, :, None] * aged[:, None, :]).reshape(masses.shape[0], -1)
+        return jnp.pad(found, ((0, 0), (0, self.free - found.shape[1])))
+
+
+def make_epochs(law: AbstractEpochLaw, largest: float, youngest: float) -> EpochCells:
+    """Cells for windows up to `largest`, whose narrowest ages are `youngest`.
+
+    Args:
+        law: with concrete numbers.
+        largest: packets.
+        youngest: s.
+    """
+    ages = make_lattice(law.oldest(largest), lowest=0.0, finest=youngest, ratio=OLDER)
+    return EpochCells(make_lattice(largest, finest=WIDEST, ratio=COARSER), ages)
