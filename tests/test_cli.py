@@ -345,6 +345,24 @@ def test_progress_goes_to_a_terminal_only(run, small, monkeypatch):
     assert "simulate (fluid)" in err
 
 
+def test_what_the_fluid_takes_for_granted(run, small):
+    """Periodic losses are told from independent ones, and a false base RTT starves Vegas."""
+
+    def goodput(*options: str) -> dict[str, float]:
+        classes = document(run("simulate", small, "--json", *options)[1])["classes"]
+        return {name: of["goodput_mbps"] for name, of in classes.items()}
+
+    usual, periodic = goodput(), goodput("--loss-process", "periodic")
+    network = modelfile.load(small).network
+    closure = vf.Closure(loss_process="periodic")
+    expected = vf.simulate_fluid(network, 20.0, warmup=5.0, closure=closure)
+    ratio = periodic["vegas"] / periodic["reno"]
+    assert ratio == pytest.approx(float(vf.metrics.ratio(expected, "vegas")))
+    assert abs(ratio / (usual["vegas"] / usual["reno"]) - 1) > 0.01
+    starved = goodput("--base-rtt-ms", "vegas=5", "--against", "packets")
+    assert starved["vegas"] < 0.9 * usual["vegas"]
+
+
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_plot_is_a_picture(run, small, tmp_path, suffix):
     target = tmp_path / f"run.{suffix}"
@@ -432,6 +450,14 @@ def test_bad_file(run, tmp_path, command):
         (["simulate", "--out", "."], "--out must be a file"),
         (["simulate", "--plot", "x.txt"], "--plot must be named *.png, *.svg, *.pdf"),
         (["simulate", "--plot", "no/such/folder/x.png"], "--plot must be in a folder that exists"),
+        (["simulate", "--loss-process", "some"], "--loss-process"),
+        (["simulate", "--base-rtt-ms", "vegas"], "--base-rtt-ms must be CLASS=MS"),
+        (["simulate", "--base-rtt-ms", "vegas=-1"], "--base-rtt-ms must be CLASS=MS"),
+        (["simulate", "--base-rtt-ms", "cubic=10"], "must be for one of reno, vegas"),
+        (
+            ["simulate", "--engine", "packets", "--loss-process", "iid"],
+            "--loss-process must be used with fluid or density only",
+        ),
         (["recommend", "--ratio", "-1"], "ratio must be above 0 and finite, but is -1.0"),
         (["recommend", "--ratio", "0"], "ratio must be above 0 and finite, but is 0.0"),
         (["recommend", "--ratio", "nan"], "ratio must be above 0 and finite, but is nan"),

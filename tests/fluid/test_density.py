@@ -172,7 +172,7 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     """The stationary distribution has the mean window of the process drawn, flow by flow."""
     law, rtt, prob, width = Cubic(beta=beta, fast_convergence=fast, friendly=False), 0.1, 1e-4, 0.05
     register_values()
-    kind = Density(law, make_epochs(law, 1500.0, width))
+    kind = Density.of(law, make_epochs(law, 1500.0, width))
     one, none = jnp.ones(1), jnp.zeros(1)
     now = SendersNow(
         *(rtt * one, none, Losses(none, prob * one), Noise(none, none, none, none), none),

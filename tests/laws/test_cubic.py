@@ -264,14 +264,13 @@ def test_the_fluid_s_epochs_are_those_of_the_rules(kind: int, lost: float, rtt_m
     steady = after_loss(law, lost * (1.2 if kind else 1.0), rtt_ms)
     if kind:  # lose again on the way up
         lost = steady.flow.cwnd
-        assert float(law.gives_way(law.epoch(0, 1.2 * lost / law.beta, 0.01, rtt))) == 1.0
         steady.lose()
         steady.ack()
-    begin, k = steady.seconds, float(law.epoch(kind, lost, 0.0, rtt).k)
+    begin, k = steady.seconds, float(law.plateau_age(kind, lost))
     assert steady.flow.k == pytest.approx(k, rel=1e-6)
     for part in AGES:
         cwnd = steady.run_until(begin + part * k)
-        told = float(law.epoch(kind, lost, steady.seconds - begin, rtt).cwnd)
+        told = float(law.epoch(k, lost, steady.seconds - begin, rtt).cwnd)
         assert told == pytest.approx(cwnd, rel=0.01, abs=0.6)
 
 
@@ -282,7 +281,7 @@ def test_whether_a_loss_gives_way(age: float, gives_way: bool) -> None:
     steady = after_loss(law, lost, 20)
     k = steady.flow.k
     cwnd = steady.run_until(steady.seconds + age * k)
-    assert float(law.gives_way(law.epoch(0, lost, age * k, 0.02))) == float(gives_way)
+    assert float(law.gives_way(law.epoch(k, lost, age * k, 0.02))) == float(gives_way)
     steady.lose()
     lowered = (1 + law.beta) / 2 if gives_way else 1.0
     assert steady.flow.w_max == pytest.approx(lowered * cwnd)
@@ -296,7 +295,7 @@ def test_the_slope_of_the_fluid_is_that_of_the_rules(part: float, lost: float) -
     steady = after_loss(law, lost, 200)
     begin, k = steady.seconds, steady.flow.k
     before = steady.run_until(begin + (part - 0.05) * k)
-    from_, middle = steady.seconds, law.epoch(0, lost, part * k, rtt)
+    from_, middle = steady.seconds, law.epoch(k, lost, part * k, rtt)
     after = steady.run_until(begin + (part + 0.05) * k)
     slope = (after - before) / (steady.seconds - from_)
     seen = Feedback(rtt, float(middle.cwnd) / rtt, 0.0, 1e9)

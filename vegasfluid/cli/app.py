@@ -38,6 +38,7 @@ Seed = Annotated[
 
 
 Engine = Literal["fluid", "density", "packets"]
+LossProcess = Literal["iid", "periodic", "meanfield"]
 
 
 @app.command()
@@ -70,6 +71,15 @@ def simulate(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the trajectory (netCDF).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the trajectory (PNG, SVG, PDF).")] = None,
+    loss_process: Annotated[
+        LossProcess | None, typer.Option(help="How losses come, to the fluid engines.")
+    ] = None,
+    base_rtt_ms: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=MS", help="The base RTT that senders begin with, to the fluid engines."
+        ),
+    ] = None,
     seed: Seed = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -77,9 +87,12 @@ def simulate(
 
     Example: vegasfluid simulate models/weigle_feng_network2.toml --against packets --plot run.png
     """
+    from vegasfluid.cli.assumptions import assumed
     from vegasfluid.cli.simulate import run
 
-    run(model, engine=engine, against=against, out=out, plot=plot, seed=seed, as_json=as_json)
+    engines = (engine,) if against is None else (engine, against)
+    taken = assumed(engines, loss_process, base_rtt_ms or [])
+    run(model, engines=engines, taken=taken, out=out, plot=plot, seed=seed, as_json=as_json)
 
 
 @app.command()

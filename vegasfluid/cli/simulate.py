@@ -9,6 +9,7 @@ from typing import Any
 import xarray as xr
 
 from vegasfluid import modelfile
+from vegasfluid.cli.assumptions import Assumptions
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
@@ -23,8 +24,8 @@ PICTURES = (".png", ".svg", ".pdf")
 def run(
     path: Path,
     *,
-    engine: str,
-    against: str | None,
+    engines: tuple[str, ...],
+    taken: Assumptions,
     out: Path | None,
     plot: Path | None,
     seed: int,
@@ -34,9 +35,8 @@ def run(
     check_targets(out, plot)
     model = modelfile.load(path)
     runs, documents = [], []
-    engines: list[str] = [engine] if against is None else [engine, against]
-    for number, one in enumerate(engines):
-        trajectory, document = timed(model, path, one, seed)
+    for number, engine in enumerate(engines):
+        trajectory, document = timed(model, path, engine, taken, seed)
         if number == 0 and out is not None:
             trajectory.to_netcdf(out, engine="h5netcdf")
         runs.append(trajectory)
@@ -44,18 +44,20 @@ def run(
     if plot is not None:
         draw(runs, plot)
     if as_json:
-        print_json({**documents[0], **({"against": documents[1]} if against else {})})
+        print_json(documents[0] | dict(zip(("against",), documents[1:], strict=False)))
         return
     console().print(model.title or "model", style="bold")
     for document in documents:
         show(model, document)
 
 
-def timed(model: Model, path: Path, engine: str, seed: int) -> tuple[xr.Dataset, dict[str, Any]]:
+def timed(
+    model: Model, path: Path, engine: str, taken: Assumptions, seed: int
+) -> tuple[xr.Dataset, dict[str, Any]]:
     """The trajectory of a model by one of the simulators, and its document."""
     begin = time.perf_counter()
     with progress(f"simulate ({engine})"):
-        trajectory = simulated(model, engine, seed)
+        trajectory = simulated(model, engine, taken, seed)
     seconds = time.perf_counter() - begin
     trajectory.attrs |= {"model": str(path), "title": model.title}
     doubts = trajectory.attrs.get("warnings", "").splitlines()
@@ -79,18 +81,25 @@ def check_targets(out: Path | None, plot: Path | None) -> None:
         raise InvalidInput("simulate", "--plot", "named *" + ", *".join(PICTURES), str(plot))
 
 
-def simulated(model: Model, engine: str, seed: int) -> xr.Dataset:
+def simulated(model: Model, engine: str, taken: Assumptions, seed: int) -> xr.Dataset:
     """The trajectory of a model by one of the simulators."""
     if engine == "packets":
         from vegasfluid.packet import simulate_packets
 
         return simulate_packets(model.network, model.duration, warmup=model.warmup, seed=seed)
     from vegasfluid.caches import keep_compiled_equations
-    from vegasfluid.fluid import simulate_density, simulate_fluid
+    from vegasfluid.fluid import Closure, simulate_density, simulate_fluid
 
     keep_compiled_equations()
     simulate = simulate_density if engine == "density" else simulate_fluid
-    return simulate(model.network, model.duration, warmup=model.warmup)
+    closure = Closure(loss_process=taken.loss_process)
+    return simulate(
+        model.network,
+        model.duration,
+        warmup=model.warmup,
+        closure=closure,
+        base_rtt=taken.base_rtt,
+    )
 
 
 def draw(runs: list[xr.Dataset], target: Path) -> None:

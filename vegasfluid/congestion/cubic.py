@@ -211,22 +211,20 @@ class Cubic(AbstractEpochLaw):
         rise = 3 * (1 - self.beta) / (1 + self.beta)
         return self.moved(window, seen, (window.elapsed - window.k) ** 2, rise)
 
-    def epoch(self, kind: Any, lost: Any, age: Any, rtt: Any) -> CubicWindow:
-        """The cubic, or the Reno-friendly window (sections 4.2, 4.3, 4.6 and 4.7)."""
-        gained = (1 - self.beta) * lost * (1 - kind / 2)
-        k = self.plateau_age(lost * (1 - kind / 2))
+    def plateau_age(self, kind: Any, lost: Any) -> Any:
+        """K; after a loss that gave way the cubic is half as high (sections 4.2, 4.6 and 4.7)."""
+        return smooth.cube_root((1 - self.beta) * lost * (1 - kind / 2) / self.C)
+
+    def epoch(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> CubicWindow:
+        """The cubic, or the Reno-friendly window (sections 4.2 and 4.3)."""
         left = self.beta * lost
-        cwnd = left + gained + self.C * (age - k) ** 3
+        cwnd = left + self.C * (plateau**3 + (age - plateau) ** 3)
         if self.friendly:
             step, rounds = 3 * (1 - self.beta) / (1 + self.beta), age / rtt
             until = (lost - left) / step
             est = left + step * smooth.minimum(rounds, until)
             cwnd = smooth.maximum(cwnd, est + smooth.positive_part(rounds - until))
-        return CubicWindow(cwnd, k, age, age**2, 0.0)
-
-    def plateau_age(self, lost: Any) -> Any:
-        """K: a cubic that begins where slow start ends is convex at once (section 4.10)."""
-        return smooth.cube_root((1 - self.beta) * lost / self.C)
+        return CubicWindow(cwnd, plateau, age, age**2, 0.0)
 
     def oldest(self, largest: float) -> float:
         """K, and the time from the plateau to `largest`."""

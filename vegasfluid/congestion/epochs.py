@@ -19,19 +19,24 @@ class AbstractEpochLaw(AbstractWindowLaw):
     """
 
     @abstractmethod
-    def epoch(self, kind: Any, lost: Any, age: Any, rtt: Any) -> Any:
-        """The state of a flow some time after a loss.
+    def plateau_age(self, kind: Any, lost: Any) -> Any:
+        """The age of an epoch at which it would begin had slow start ended there, s.
 
         Args:
             kind: of the epoch: 1 where the loss before gave way (see `gives_way`), or 0.
             lost: the window at the loss, packets.
-            age: time since its repair, s.
-            rtt: s.
         """
 
     @abstractmethod
-    def plateau_age(self, lost: Any) -> Any:
-        """The age at which an epoch of kind 0 is where a slow start without loss would end, s."""
+    def epoch(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> Any:
+        """The state of a flow some time after a loss.
+
+        Args:
+            plateau: the epoch's `plateau_age`, s.
+            lost: the window at the loss, packets.
+            age: time since its repair, s.
+            rtt: s.
+        """
 
     @abstractmethod
     def oldest(self, largest: float) -> float:

@@ -71,11 +71,16 @@ class Density:
 
     Args:
         law: of the class.
-        cells: what the flows differ by.
+        cells: what the flows differ by; those of the law.
     """
 
     law: Any
     cells: Cells
+
+    @classmethod
+    def of(cls, law: Any, cells: Cells) -> Density:
+        """The flows of a law in some cells."""
+        return cls(law, cells.of_law(law))
 
     def begin(self, cwnd: Groups, rtt: Groups) -> Distribution:
         """All flows in slow start."""
@@ -144,7 +149,8 @@ class Density:
         """The same, where what the cells see is known."""
         starting = self.starting(state)
         rate = self.law.growth(starting, self.seen(starting, now, closure)).cwnd
-        return jnp.sum(at.rising * state.free, axis=1) + rate * state.common.slow_start
+        rising = smooth.maximum(rate, 0.0) * state.common.slow_start
+        return jnp.sum(at.rising * state.free, axis=1) + rising
 
     def settled(self, state: Distribution, now: SendersNow, closure: Closure) -> Settled:
         """What the flows in the cells see, and how they grow."""
@@ -206,8 +212,9 @@ class Density:
         starting = self.starting(state)
         wide = jax.tree.map(lambda leaf: leaf[:, None], starting)
         change, seen = self.law.growth(starting, self.seen(starting, now, closure)), at.sees(wide)
-        chance = self.hazard(wide.cwnd, change.cwnd[:, None], at.now, seen.ack_rate, grown[:, None])
-        hit = chance * state.common.slow_start[:, None]
+        rising = smooth.maximum(change.cwnd, 0.0)[:, None]
+        hazard = self.hazard(wide.cwnd, rising, at.now, seen.ack_rate, grown[:, None])
+        hit = hazard * state.common.slow_start[:, None]
         cut = self.cells.hit(hit, wide, self.law, seen)
         leaving = Leaving(-change.slow_start * state.common.slow_start, hit[:, 0], cut)
         return leaving, change._replace(slow_start=-(leaving.ended + leaving.hit))

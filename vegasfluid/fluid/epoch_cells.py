@@ -41,10 +41,17 @@ class EpochCells(NamedTuple):
     Args:
         lost: windows at the last loss, packets.
         ages: times since the last loss was repaired, s.
+        plateaus: of the epochs, s; (kinds, windows, 1). Told once, not at each time anew.
     """
 
     lost: Lattice
     ages: Lattice
+    plateaus: Any = None
+
+    def of_law(self, law: AbstractEpochLaw) -> EpochCells:
+        """The cells of a law."""
+        kinds = jnp.arange(float(KINDS))[:, None, None]
+        return self._replace(plateaus=law.plateau_age(kinds, self.lost.centres[:, None]))
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -85,9 +92,8 @@ class EpochCells(NamedTuple):
 
     def epochs(self, law: AbstractEpochLaw, ages: Any, rtt: Groups) -> Any:
         """The law's state at some ages of each epoch; (groups, kinds, windows, ages)."""
-        kind = jnp.arange(float(KINDS))[:, None, None]
         lost = self.lost.centres[:, None]
-        return law.epoch(kind, lost, ages, rtt[..., None, None, None])
+        return law.epoch(self.plateaus, lost, ages, rtt[..., None, None, None])
 
     def rising(self, law: AbstractEpochLaw, rtt: Groups, change: Any) -> Masses:
         """Packets/s by which the windows of the cells grow.
@@ -139,7 +145,7 @@ class EpochCells(NamedTuple):
 
     def grown_up(self, masses: Groups, windows: Groups, law: AbstractEpochLaw) -> Masses:
         """Flows whose slow start ends without a loss, on the plateau; (groups, free)."""
-        age = law.plateau_age(windows)
+        age = law.plateau_age(0.0, windows)
         lost = deposit(masses[:, None], windows[:, None], self.lost)
         aged = deposit(jnp.ones_like(lost[:, :1]), age[:, None], self.ages)
         found = (lost[:, :, None] * aged[:, None, :]).reshape(masses.shape[0], -1)

@@ -132,22 +132,24 @@ class System(NamedTuple):
 
     def derivative(self, time: Scalar, y: Float[Array, " n"], history: Any) -> Float[Array, " n"]:
         """dy/dt of the whole network; see `State` for y."""
-        state = self.layout.unpack(self.project(y))  # within a step it may be a little outside
+        state = self.held(self.layout.unpack(y))  # within a step it may be a little outside
         now = look(time, state, Past(history, self.plan, time), self)
         return self.layout.pack(change(state, now, self))
 
     def project(self, y: Float[Array, " n"]) -> Float[Array, " n"]:
-        """The state held where it makes sense: windows of a packet or more, queues in buffers."""
-        state, posed = self.layout.unpack(y), self.posed
+        """The state held where it makes sense."""
+        return self.layout.pack(self.held(self.layout.unpack(y)))
+
+    def held(self, state: State) -> State:
+        """Windows of a packet or more, queues in buffers."""
         parts = zip(self.populations, state.classes, self.plan.classes, strict=True)
-        largest = posed.groups.max_window
-        held = state._replace(
-            queue=smooth.clip(state.queue, 0.0, stations.room(posed)),
+        largest = self.posed.groups.max_window
+        return state._replace(
+            queue=smooth.clip(state.queue, 0.0, stations.room(self.posed)),
             classes=tuple(kind.within(part, largest[own]) for kind, part, own in parts),
             silent=smooth.clip(state.silent, 0.0, 1.0),
             transfers=smooth.maximum(state.transfers, 0.0),
         )
-        return self.layout.pack(held)
 
 
 def start(posed: Posed, populations: tuple[Any, ...], plan: Plan) -> State:

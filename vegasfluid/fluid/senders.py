@@ -253,10 +253,14 @@ def free(window: Any, now: SendersNow) -> Any:
 
 
 def ending_in_timeout(law: AbstractWindowLaw, cwnd: Any, now: SendersNow, closure: Closure) -> Any:
-    """The share of the loss events of windows of `cwnd` packets that end in a timeout."""
+    """The share of the loss events of windows of `cwnd` packets that end in a timeout.
+
+    Losses in turn come one at a time, and the packet that is sent again finds room.
+    """
     if not closure.timeouts or not law.rules.reliable:
         return jnp.zeros_like(cwnd)
-    return timeout_share(law.repairs_by, cwnd, now.losses.prob, now.rtt / now.min_rto)
+    again = (1 - part_in_turn(cwnd, now)) * now.losses.prob
+    return timeout_share(law.repairs_by, cwnd, again, now.rtt / now.min_rto)
 
 
 def counted(losses: Any, rtt: Any, plan: Plan) -> Any:

@@ -93,7 +93,7 @@ def system_of(
     """The equations of a network, with some or all classes as distributions."""
     each = cells or (None,) * len(posed.laws)
     populations = tuple(
-        MeanField(law) if own is None else Density(law, own)
+        MeanField(law) if own is None else Density.of(law, own)
         for law, own in zip(posed.laws, each, strict=True)
     )
     return System.of(posed, populations, plan, closure)

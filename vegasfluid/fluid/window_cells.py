@@ -28,6 +28,10 @@ class WindowCells(NamedTuple):
 
     windows: Lattice
 
+    def of_law(self, law: AbstractWindowLaw) -> WindowCells:
+        """The cells of a law."""
+        return self
+
     @property
     def free(self) -> int:
         """How many cells there are for flows that may grow."""
