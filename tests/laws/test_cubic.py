@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.epochs import FRESH
 from vegasfluid.congestion.law import RETRANSMIT, Feedback
 from vegasfluid.congestion.recovery import SACK
 
@@ -272,6 +273,17 @@ def test_the_fluid_s_epochs_are_those_of_the_rules(kind: int, lost: float, rtt_m
         cwnd = steady.run_until(begin + part * k)
         told = float(law.epoch(k, lost, steady.seconds - begin, rtt).cwnd)
         assert told == pytest.approx(cwnd, rel=0.01, abs=0.6)
+
+
+@pytest.mark.parametrize(("cwnd", "rtt_ms"), [(100.0, 100), (10.0, 20)])
+def test_a_fresh_epoch_is_that_after_slow_start(cwnd: float, rtt_ms: float) -> None:
+    """Without a loss before it the cubic is convex at once (section 4.10)."""
+    law, steady = Cubic(), Steady(Cubic(), cwnd, rtt_ms, ssthresh=cwnd)
+    assert float(law.plateau_age(FRESH, law.before_loss(cwnd))) == 0.0
+    for seconds in (1.0, 3.0, 6.0):
+        window = steady.run_until(seconds)
+        told = law.epoch(0.0, law.before_loss(cwnd), steady.seconds, rtt_ms * 1e-3).cwnd
+        assert float(told) == pytest.approx(window, rel=0.03, abs=0.6)
 
 
 @pytest.mark.parametrize(("age", "gives_way"), [(0.8, True), (1.3, False)])

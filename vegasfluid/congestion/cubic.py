@@ -212,8 +212,13 @@ class Cubic(AbstractEpochLaw):
         return self.moved(window, seen, (window.elapsed - window.k) ** 2, rise)
 
     def plateau_age(self, kind: Any, lost: Any) -> Any:
-        """K; after a loss that gave way the cubic is half as high (sections 4.2, 4.6 and 4.7)."""
-        return smooth.cube_root((1 - self.beta) * lost * (1 - kind / 2) / self.C)
+        """K; of a lowered cubic, half as high; 0 after slow start (sections 4.2, 4.7 and 4.10)."""
+        part = smooth.cube_root(1 - kind / 2)
+        return part * smooth.cube_root((1 - self.beta) * lost / self.C)
+
+    def before_loss(self, window: Any) -> Any:
+        """A loss leaves `beta` of the window (section 4.6)."""
+        return window / self.beta
 
     def epoch(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> CubicWindow:
         """The cubic, or the Reno-friendly window (sections 4.2 and 4.3)."""
@@ -221,7 +226,7 @@ class Cubic(AbstractEpochLaw):
         cwnd = left + self.C * (plateau**3 + (age - plateau) ** 3)
         if self.friendly:
             step, rounds = 3 * (1 - self.beta) / (1 + self.beta), age / rtt
-            until = (lost - left) / step
+            until = smooth.step(plateau, SECONDS) * (lost - left) / step  # no loss, none to regain
             est = left + step * smooth.minimum(rounds, until)
             cwnd = smooth.maximum(cwnd, est + smooth.positive_part(rounds - until))
         return CubicWindow(cwnd, plateau, age, age**2, 0.0)

@@ -8,7 +8,11 @@ from typing import Any
 
 from vegasfluid.congestion.law import AbstractWindowLaw
 
-__all__ = ["AbstractEpochLaw"]
+__all__ = ["FRESH", "LOWERED", "USUAL", "AbstractEpochLaw"]
+
+USUAL, LOWERED, FRESH = 0, 1, 2
+"""Kinds of epochs: after a loss; after one that gave way to newcomers (see `gives_way`); and after
+a slow start that ended without a loss, as if at the window that would leave as much."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +24,16 @@ class AbstractEpochLaw(AbstractWindowLaw):
 
     @abstractmethod
     def plateau_age(self, kind: Any, lost: Any) -> Any:
-        """The age of an epoch at which it would begin had slow start ended there, s.
+        """The age at which the window of an epoch is flat, s.
 
         Args:
-            kind: of the epoch: 1 where the loss before gave way (see `gives_way`), or 0.
+            kind: of the epoch: USUAL, LOWERED or FRESH.
             lost: the window at the loss, packets.
         """
+
+    @abstractmethod
+    def before_loss(self, window: Any) -> Any:
+        """The window at a loss that would leave so much, packets."""
 
     @abstractmethod
     def epoch(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> Any:
@@ -44,4 +52,4 @@ class AbstractEpochLaw(AbstractWindowLaw):
 
     @abstractmethod
     def gives_way(self, state: Any) -> Any:
-        """Whether a loss in a state begins an epoch of kind 1; from 0 to 1."""
+        """Whether a loss in a state begins a LOWERED epoch; from 0 to 1."""

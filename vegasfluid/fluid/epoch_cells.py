@@ -1,8 +1,7 @@
 """Flows told apart by their last loss: the window at which it came, and the time since.
 
-For laws whose window follows from these two (CUBIC). All flows grow older at one speed, so that
-the distribution of ages is carried exactly that far; a loss at window w puts a flow at age 0 of an
-epoch that began at w, of one kind or another.
+For laws whose window follows from these two (CUBIC). All flows grow older at one speed; a loss at
+window w puts a flow at age 0 of an epoch that began at w, of one kind or another.
 """
 
 from __future__ import annotations
@@ -16,14 +15,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.congestion.epochs import AbstractEpochLaw
+from vegasfluid.congestion.epochs import FRESH, LOWERED, USUAL, AbstractEpochLaw
 from vegasfluid.congestion.law import Feedback
 from vegasfluid.fluid.lattice import Lattice, deposit, make_lattice, places, put, transport
 
 __all__ = ["EpochCells", "make_epochs"]
 
-KINDS = 2
-"""Of epochs: those after a loss above the plateau of the one before, and those below."""
+KINDS = (USUAL, LOWERED, FRESH)
 WIDEST, COARSER = 1.0, 1.15
 """Packets: the narrowest cell of windows at a loss; and how much wider each is than the last."""
 OLDER = 1.1
@@ -50,13 +48,13 @@ class EpochCells(NamedTuple):
 
     def of_law(self, law: AbstractEpochLaw) -> EpochCells:
         """The cells of a law."""
-        kinds = jnp.arange(float(KINDS))[:, None, None]
+        kinds = np.array(KINDS)[:, np.newaxis, np.newaxis]
         return self._replace(plateaus=law.plateau_age(kinds, self.lost.centres[:, None]))
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Kinds, windows, ages."""
-        return KINDS, len(self.lost.edges) - 1, len(self.ages.edges) - 1
+        return len(KINDS), len(self.lost.edges) - 1, len(self.ages.edges) - 1
 
     @property
     def free(self) -> int:
@@ -66,7 +64,7 @@ class EpochCells(NamedTuple):
     @property
     def mending(self) -> int:
         """How many there are for flows that repair a loss."""
-        return KINDS * self.shape[1]
+        return len(KINDS) * self.shape[1]
 
     def states(self, law: AbstractEpochLaw, common: Any, rtt: Groups) -> Any:
         """The law's state in each cell of flows that may grow; (groups, free).
@@ -133,10 +131,9 @@ class EpochCells(NamedTuple):
             law: of the flows.
             seen: not asked for.
         """
-        giving, at = law.gives_way(states) * masses, places(states.cwnd, self.lost)
-        return jnp.concatenate(
-            [put(part, at, self.lost) for part in (masses - giving, giving)], axis=1
-        )
+        lowered, at = law.gives_way(states) * masses, places(states.cwnd, self.lost)
+        found = [put(part, at, self.lost) for part in (masses - lowered, lowered)]
+        return jnp.concatenate([*found, jnp.zeros_like(found[0])], axis=1)
 
     def mended(self, masses: Masses) -> Masses:
         """Flows whose repair ends, at age 0; (groups, free)."""
@@ -144,12 +141,9 @@ class EpochCells(NamedTuple):
         return young.reshape(masses.shape[0], self.free)
 
     def grown_up(self, masses: Groups, windows: Groups, law: AbstractEpochLaw) -> Masses:
-        """Flows whose slow start ends without a loss, on the plateau; (groups, free)."""
-        age = law.plateau_age(0.0, windows)
-        lost = deposit(masses[:, None], windows[:, None], self.lost)
-        aged = deposit(jnp.ones_like(lost[:, :1]), age[:, None], self.ages)
-        found = (lost[:, :, None] * aged[:, None, :]).reshape(masses.shape[0], -1)
-        return jnp.pad(found, ((0, 0), (0, self.free - found.shape[1])))
+        """Flows whose slow start ends without a loss, at age 0 of a fresh epoch; (groups, free)."""
+        fresh = deposit(masses[:, None], law.before_loss(windows)[:, None], self.lost)
+        return self.mended(jnp.pad(fresh, ((0, 0), (self.mending - fresh.shape[1], 0))))
 
 
 def make_epochs(law: AbstractEpochLaw, largest: float, youngest: float) -> EpochCells:
