@@ -1,12 +1,15 @@
 """A class of flows by the distribution of their windows: the mean-field limit of many flows.
 
 Of a group of flows with windows w, f(w, t) is the density of those that may grow, and m(w, t) of
-those that repair a loss:
+those that repair a loss (`window_cells`):
 
     df/dt = -d(v f)/dw - h f + m / R        v(w): the law's growth, h = p w / R: its losses
     dm/dt = J(h f) - m / R                  J: each window to what a loss leaves of it
 
-(in place of m / R those leave that were hit a round trip ago).
+(in place of m / R those leave that were hit a round trip ago). Of laws whose window follows from
+the last loss and the time a since (CUBIC), they are densities of these (`epoch_cells`):
+
+    df/dt = -df/da - h f,  f(w', 0, t) = m(w', t) / R        w': the window at the last loss
 
 Flows in slow start are a share with a window of their own. Everything that a law keeps besides the
 window (a base RTT) is the group's. The mean model is what remains where every flow has the mean

@@ -168,3 +168,19 @@ def test_more_than_there_is_cannot_be_remembered(count: int) -> None:
             lambda t, y, history, args: y, jnp.ones(3), save_at=[0.0, 1.0], step=0.1,
             longest_lag=1.0, remember=count,
         )  # fmt: skip
+
+
+def test_what_is_saved_is_what_was_asked_for() -> None:
+    """Of each time and state, also of the first; the solution itself is the same."""
+
+    def solved(save):
+        return solve_fixed(
+            lambda t, y, history, args: -history(t - 1.0) * jnp.arange(1.0, 4.0),
+            jnp.arange(3.0),
+            save_at=np.linspace(0.0, 3.0, 7), step=0.1, longest_lag=1.0, save=save,
+        )  # fmt: skip
+
+    whole, some = solved(None), solved(lambda t, y: jnp.array([t, y[1] * y[2]]))
+    assert some.ys.shape == (7, 2)
+    np.testing.assert_allclose(some.ys[:, 0], np.linspace(0.0, 3.0, 7), atol=1e-12)
+    np.testing.assert_array_equal(some.ys[:, 1], whole.ys[:, 1] * whole.ys[:, 2])
