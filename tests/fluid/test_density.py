@@ -27,7 +27,8 @@ from vegasfluid.fluid.epoch_cells import make_epochs
 from vegasfluid.fluid.lattice import deposit, make_lattice, transport
 from vegasfluid.fluid.pose import pose
 from vegasfluid.fluid.pytrees import register_values
-from vegasfluid.fluid.senders import Losses, Noise, SendersNow
+from vegasfluid.fluid.noise import Noise
+from vegasfluid.fluid.senders import Losses, SendersNow
 from vegasfluid.fluid.simulate import Grid, cells_for, grid_for, integrate, system_of
 
 LATTICE = make_lattice(500.0)

@@ -29,14 +29,14 @@ from vegasfluid.fluid import stations
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.layout import Layout
 from vegasfluid.fluid.memory import Past
+from vegasfluid.fluid.noise import dips, jitter
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.senders import Change, Noise, SendersNow, counted, losses_seen, silence
+from vegasfluid.fluid.senders import Change, SendersNow, counted, losses_seen, silence
 
 __all__ = ["Moments", "State", "System", "look", "start", "windows"]
 
 NOTHING = 1e-30
-SPREAD, RARE = 0.3, 2.5
 START_WIDTH = 1e-3
 """Seconds over which a group's start, and a change of delay, is blurred."""
 
@@ -265,7 +265,7 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     sending = stations.service(arriving, posed, plan)
     stay = (state.queue / sending)[np.array([hop.station for hop in plan.hops])]
     losses = losses_seen(rtt, stay, onward, past, plan)
-    noise = noise._replace(dips=dips(window, losses.rate, base, rtt, crowd, system))
+    noise = noise._replace(dips=dips(window, losses.rate, base, rtt, crowd, groups.count))
     repairing = smooth.clip(state.answered - past.answered(rtt), 0.0, 1.0)
     of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, plan)
     senders = SendersNow(
@@ -287,42 +287,6 @@ def in_turn(posed: Posed, plan: Plan) -> np.ndarray:
         if not hop.acks:
             ways[hop.group].append(posed.aqm[hop.station].hits_growth)
     return np.array([np.mean(way) for way in ways])
-
-
-def jitter(posed: Posed, plan: Plan) -> Noise:
-    """What the jitter of the links on its way does to each group.
-
-    A random delay that is uniform up to J adds J/2 to a round-trip time in the mean. Where
-    packets keep their order, each waits for the slowest before it: with a packet every d seconds
-    that is a delay of J - sqrt(pi J d / 2) in the mean, and hardly random. Where they may
-    overtake, three that do look like a loss to a sender without reports.
-    """
-    waiting = any(hop.acks for hop in plan.hops)  # else ACKs, too, cross each link, without a hop
-    crossed = plan.crossings * (1 if waiting else 2)
-    width, spacing = posed.stations.jitter, 1 / posed.stations.capacity
-    loose = posed.stations.reorders
-    pressed = smooth.maximum(width - jnp.sqrt(jnp.pi / 2 * spacing * width + NOTHING), width / 2)
-    pressed = jnp.where(width > 0, pressed, 0.0)
-    delay = loose * width / 2 + (1 - loose) * pressed
-    overtaking = loose * smooth.step(width - 2 * spacing, spacing)
-    disorder = smooth.minimum(crossed @ overtaking, 1.0)
-    return Noise(crossed @ delay, crossed @ (loose * width), jnp.zeros_like(disorder), disorder)
-
-
-def dips(
-    window: Groups, lost: Groups, base: Groups, rtt: Groups, sending: Any, system: System
-) -> Groups:
-    """How far the smallest queueing delays that a flow meets are below the mean, s.
-
-    The windows of flows that lose packets go up and down by themselves, by SPREAD of the mean
-    (standard deviation, additive increase and independent losses; less where losses are rarer than
-    additive increase makes them), and the queue takes the sum of it. A sender that looks for long
-    meets the mean less RARE standard deviations, and no less than nothing.
-    """
-    count = system.posed.groups.count
-    moved = smooth.minimum(lost * rtt * window / 2, 1.0)
-    packets = SPREAD * jnp.sqrt(jnp.sum(count * moved * window**2) + NOTHING)
-    return smooth.minimum(RARE * packets / jnp.min(sending), smooth.maximum(rtt - base, 0.0))
 
 
 def change(state: State, now: Now, system: System) -> State:

@@ -27,12 +27,12 @@ from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
 from vegasfluid.congestion.recovery import timeout_share
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.memory import Past
+from vegasfluid.fluid.noise import Noise
 from vegasfluid.fluid.routes import Plan
 
 __all__ = [
     "Change",
     "Losses",
-    "Noise",
     "SendersNow",
     "counted",
     "ending_in_timeout",
@@ -63,22 +63,6 @@ class Losses(NamedTuple):
 
     rate: Groups
     prob: Groups
-
-
-class Noise(NamedTuple):
-    """How single round-trip times differ from the mean of the equations; each (groups,).
-
-    Args:
-        delay: what jitter adds in the mean, s.
-        width: of the uniform noise that jitter is, s.
-        dips: how far the smallest queues that a flow meets are below the mean, s.
-        disorder: the share of the time in which packets overtake each other.
-    """
-
-    delay: Groups
-    width: Groups
-    dips: Groups
-    disorder: Groups
 
 
 class SendersNow(NamedTuple):
