@@ -264,7 +264,9 @@ class Network(Value):
         bits = 1 + self.ack_bytes / self.packet_bytes
         sending = sum(bits / link.capacity for link in links)
         sending += 0.0 if of.access is None else 2 * bits / of.access
-        return tuple(propagation + sending for propagation in of.propagation(links))
+        ways = of.propagation(links)
+        trips = {id(way): way + sending for way in ways}  # flows that are alike share the value
+        return tuple(trips[id(way)] for way in ways)
 
     def mean_base_rtt(self, flows: str) -> float:
         """The mean of `base_rtts` over the flows of a class, s."""

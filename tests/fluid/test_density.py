@@ -25,9 +25,9 @@ from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.density import Density
 from vegasfluid.fluid.epoch_cells import make_epochs
 from vegasfluid.fluid.lattice import deposit, make_lattice, transport
+from vegasfluid.fluid.noise import Noise
 from vegasfluid.fluid.pose import pose
 from vegasfluid.fluid.pytrees import register_values
-from vegasfluid.fluid.noise import Noise
 from vegasfluid.fluid.senders import Losses, SendersNow
 from vegasfluid.fluid.simulate import Grid, cells_for, grid_for, integrate, system_of
 
@@ -176,7 +176,14 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     kind = Density.of(law, make_epochs(law, 1500.0, width))
     one, none = jnp.ones(1), jnp.zeros(1)
     now = SendersNow(
-        *(rtt * one, none, Losses(none, prob * one), Noise(none, none, none, none), none),
+        *(
+            rtt * one,
+            rtt * one,
+            none,
+            Losses(none, prob * one),
+            Noise(none, none, none, none),
+            none,
+        ),
         *(1e9 * one, 1e9 * one, 0.2 * one, one, np.zeros(1), none, none),
     )
     begun = kind.begin(150 * one, rtt * one)

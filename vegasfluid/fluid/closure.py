@@ -27,6 +27,9 @@ class Closure:
     """Whether some losses end in a timeout, which silences a flow for a while."""
     whole_packets: bool = True
     """Whether the part of a packet by which a window is not whole is not sent."""
+    late_rtt: bool = False
+    """Whether senders judge by the round-trip time of the packet that is acknowledged now, which
+    met the queues of up to a round trip ago, and not by what a packet would meet now."""
 
     def __post_init__(self) -> None:
         if self.loss_process not in LOSS_PROCESSES:

@@ -32,7 +32,7 @@ from vegasfluid.fluid.memory import Past
 from vegasfluid.fluid.noise import dips, jitter
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.senders import Change, SendersNow, counted, losses_seen, silence
+from vegasfluid.fluid.senders import Change, SendersNow, counted, late_rtt, losses_seen, silence
 
 __all__ = ["Moments", "State", "System", "look", "start", "windows"]
 
@@ -268,8 +268,11 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     noise = noise._replace(dips=dips(window, losses.rate, base, rtt, crowd, groups.count))
     repairing = smooth.clip(state.answered - past.answered(rtt), 0.0, 1.0)
     of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, plan)
+    sampled = rtt
+    if system.closure.late_rtt:
+        sampled = late_rtt(rtt, stay, onward, sending, past, plan)
     senders = SendersNow(
-        *(rtt, rate, losses._replace(rate=of_sending), noise, repairing, limit),
+        *(rtt, sampled, rate, losses._replace(rate=of_sending), noise, repairing, limit),
         *(groups.initial_ssthresh, groups.min_rto, groups.ack_every),
         in_turn=in_turn(posed, plan),
         mended=past.answering(rtt),

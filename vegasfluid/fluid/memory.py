@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
+from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.routes import Plan
 
 __all__ = ["Past", "Places", "places", "remembered"]
@@ -45,11 +46,11 @@ def places(plan: Plan) -> Places:
     return Places(*(groups + number * hops for number in range(4)))
 
 
-def remembered(plan: Plan) -> int:
+def remembered(plan: Plan, closure: Closure) -> int:
     """How many leading components of the state the history keeps."""
     at = places(plan)
     several = any(hop.previous >= 0 for hop in plan.hops)
-    return at.queue + plan.stations if several else at.dropped
+    return at.queue + plan.stations if several or closure.late_rtt else at.dropped
 
 
 class Past:
@@ -81,6 +82,10 @@ class Past:
         """Packets/s of a flow that these hops admitted, each at its time."""
         arrived = self._history.slope(times, of=self._at.arrived + hops)
         return arrived - self._history.slope(times, of=self._at.dropped + hops)
+
+    def queue(self, stations: np.ndarray, lags: Rates) -> Rates:
+        """Packets that waited at these stations, each some time ago."""
+        return self._history(self.ago(lags), of=self._at.queue + stations)
 
     def waiting(self, stations: np.ndarray, times: Rates) -> Rates:
         """Packets/s by which these queues grew, each at its time."""

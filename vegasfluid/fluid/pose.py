@@ -166,12 +166,17 @@ def flows_of_groups(network: Network) -> np.ndarray:
     return np.concatenate(group_of)
 
 
-def pose(network: Network, base_rtt: Mapping[str, Any] | None = None) -> tuple[Posed, Plan]:
+def pose(
+    network: Network,
+    base_rtt: Mapping[str, Any] | None = None,
+    lags: tuple[float, float] | None = None,
+) -> tuple[Posed, Plan]:
     """The numbers and the structure of a network's equations.
 
     Args:
         network: laws, links and delays may hold traced values.
         base_rtt: the base RTT that the senders of a class begin with, s, by the class's name.
+        lags: the least and the longest, s, where delays are traced.
 
     Raises:
         InvalidInput: for an unknown class in `base_rtt`.
@@ -192,7 +197,8 @@ def pose(network: Network, base_rtt: Mapping[str, Any] | None = None) -> tuple[P
     rtts = [_key(row[1]) for row in rows]
     distinct = list(dict.fromkeys(rtts))
     lag = tuple(distinct.index(rtt) for rtt in rtts)
-    plan = make_plan(network, tuple(sizes), lag, (least_lag(network), longest_lag(network)))
+    lags = lags or (least_lag(network), longest_lag(network))
+    plan = make_plan(network, tuple(sizes), lag, lags)
     groups = Groups(*(stacked(column) for column in zip(*rows, strict=True)))
     classes = network.flows.values()
     ways = 2 if two_way(network) else 1

@@ -36,6 +36,7 @@ __all__ = [
     "SendersNow",
     "counted",
     "ending_in_timeout",
+    "late_rtt",
     "losses_seen",
     "mean_change",
     "mean_growing",
@@ -70,6 +71,7 @@ class SendersNow(NamedTuple):
 
     Args:
         rtt: s.
+        sampled: the round-trip time that they judge by, s (see `Closure.late_rtt`).
         rate: packets/s of a flow that is sending.
         losses: what they learn.
         noise: of jitter.
@@ -86,6 +88,7 @@ class SendersNow(NamedTuple):
     """
 
     rtt: Groups
+    sampled: Groups
     rate: Groups
     losses: Losses
     noise: Noise
@@ -124,6 +127,23 @@ def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> 
     return Losses(rate, smooth.clip(rate / smooth.maximum(came, NOTHING), 0.0, 1.0))
 
 
+def late_rtt(rtt: Groups, stay: Any, onward: Any, sending: Any, past: Past, plan: Plan) -> Groups:
+    """The round-trip time of the packets that are acknowledged now, s: of queues that they met.
+
+    Args:
+        rtt: of packets that would meet the queues of now, s.
+        stay: what a packet waits at each hop now, s; (hops,).
+        onward: propagation from the queue before, s; (hops,).
+        sending: packets/s that each station sends; (stations,).
+        past: queues of the past.
+        plan: structure.
+    """
+    at, group = (np.array([getattr(hop, of) for hop in plan.hops]) for of in ("station", "group"))
+    lags = [lag_of(number, rtt[of], stay, onward, plan) for number, of in enumerate(group)]
+    met = past.queue(at, jnp.stack(lags)) / sending[at]
+    return rtt.at[group].add(met - stay)
+
+
 def lag_of(number: int, rtt: Any, stay: Any, onward: Any, plan: Plan) -> Any:
     """How long ago what the sender learns of now happened at a hop, s."""
     way = [*plan.way_to(number), number]
@@ -135,7 +155,7 @@ def feedback(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Clos
     excess = law.in_flight(window, now.rtt) / (now.limit * now.rtt) - 1
     used = smooth.clip(EDGE - excess, 0.0, EDGE) / EDGE
     return Feedback(
-        rtt=now.rtt,
+        rtt=now.sampled,
         ack_rate=now.rate,
         loss_rate=0.0,
         initial_ssthresh=now.ssthresh,

@@ -130,7 +130,7 @@ def integrate(
         step=grid.step,
         longest_lag=grid.longest_lag,
         project=system.project,
-        remember=remembered(plan),
+        remember=remembered(plan, closure),
         save=None if whole else system.save,
     )
 
