@@ -174,6 +174,20 @@ class AbstractWindowLaw(Value):
         """The state held to windows from two packets to `largest`."""
         return window._replace(cwnd=smooth.clip(window.cwnd, SMALLEST_SSTHRESH, largest))
 
+    def settled(self, window: Any, rtt: Real, base_rtt: Real) -> dict[str, Real]:
+        """Fields that nothing moves any more where a flow rests, and what a run leaves in them.
+
+        Args:
+            window: the state.
+            rtt: the round-trip time at rest, s.
+            base_rtt: what the flow takes for its round-trip time without queues, s.
+        """
+        return {"slow_start": 0 * window.cwnd}
+
+    def highest(self) -> AbstractWindowLaw:
+        """The law that comes to rest from below where this one does from above."""
+        return self
+
     @abstractmethod
     def growth(self, window: Any, seen: Feedback) -> Any:
         """The rate at which the state changes between losses.

@@ -60,6 +60,10 @@ class Unresponsive(AbstractWindowLaw):
         """No loss is noticed."""
         return window
 
+    def settled(self, window: Window, rtt: Any, base_rtt: Any) -> dict[str, Any]:
+        """Nothing moves its window."""
+        return window._asdict()
+
     @property
     def rules(self) -> PacketRules:
         """Rules that do nothing."""

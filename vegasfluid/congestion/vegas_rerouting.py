@@ -22,7 +22,7 @@ Sources:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from annotated_types import Ge, Lt
@@ -156,6 +156,17 @@ class VegasRerouting(AbstractWindowLaw):
         """As Vegas, with nothing learned yet."""
         zero = 0 * cwnd
         return ReroutingWindow(*self.plain.begin(cwnd, rtt), zero, zero, zero)
+
+    def settled(self, window: ReroutingWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
+        """As Vegas, with the own backlog learned, and no group high."""
+        learned = {"acked": self.learning + 0 * window.cwnd, "backlog_delay": rtt - base_rtt}
+        plain = self.plain.settled(_as_vegas(window), rtt, base_rtt)
+        return plain | learned | {"groups_high": 0 * window.cwnd}
+
+    def highest(self) -> VegasRerouting:
+        """As Vegas."""
+        plain = self.plain.highest()
+        return replace(self, alpha=plain.alpha, beta=plain.beta)
 
     def in_flight(self, window: ReroutingWindow, rtt: Any) -> Any:
         """As Vegas."""

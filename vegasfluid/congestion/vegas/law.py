@@ -13,7 +13,7 @@ Sources:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 from vegasfluid import smooth
@@ -119,6 +119,17 @@ class Vegas(AbstractWindowLaw):
     def begin(self, cwnd: Any, rtt: Any) -> VegasWindow:
         """Slow start, with the first packet's round-trip time for the base."""
         return VegasWindow(cwnd, cwnd / cwnd, rtt + 0 * cwnd, 0 * cwnd)
+
+    def settled(self, window: VegasWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
+        """Out of slow start, with the base RTT that was found."""
+        nothing = 0 * window.cwnd
+        found = {"slow_start": nothing, "base_rtt": base_rtt + nothing}
+        return found if self.spoken.keeps_threshold else found | {"threshold": nothing}
+
+    def highest(self) -> Vegas:
+        """With alpha where a shrinking window rests."""
+        place = self.rests[1] - self.spoken.rise
+        return replace(self, alpha=place, beta=place + self.softness)
 
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
         """Where the window climbs, half a packet is not sent; at rest as the dialect has it."""

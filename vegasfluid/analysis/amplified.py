@@ -1,0 +1,66 @@
+"""A queue law whose signal is louder or softer around its value at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from vegasfluid.aqm.law import AbstractQueueLaw, AdmissionRule, QueueState
+
+__all__ = ["Amplified"]
+
+
+@dataclass(frozen=True)
+class Amplified(AbstractQueueLaw):
+    """A law whose drop probability has the same value, and a slope that is `gain` times its own.
+
+    Only slopes see a difference: it is for Jacobians at rest, and not for runs.
+
+    Args:
+        law: the law.
+        gain: by how much more its drop probability moves.
+    """
+
+    law: AbstractQueueLaw
+    gain: Any
+
+    @property
+    def hits_growth(self) -> bool:
+        """As the law."""
+        return self.law.hits_growth
+
+    @property
+    def in_bytes(self) -> bool:
+        """As the law."""
+        return getattr(self.law, "in_bytes", False)
+
+    def begin(self) -> Any:
+        """As the law."""
+        return self.law.begin()
+
+    def drop_prob(self, seen: QueueState) -> Any:
+        """The law's, with another slope."""
+        return self._amplified(self.law.drop_prob(seen))
+
+    def forced_prob(self, seen: QueueState) -> Any:
+        """The law's, with another slope."""
+        return self._amplified(self.law.forced_prob(seen))
+
+    def noticed(self, drop_prob: Any) -> Any:
+        """As the law."""
+        return self.law.noticed(drop_prob)
+
+    def averaging(self, seen: QueueState) -> Any:
+        """As the law."""
+        return self.law.averaging(seen)
+
+    @property
+    def rule(self) -> AdmissionRule:
+        """As the law."""
+        return self.law.rule
+
+    def _amplified(self, prob: Any) -> Any:
+        at_rest = jax.lax.stop_gradient(prob)
+        return at_rest + self.gain * (prob - at_rest)

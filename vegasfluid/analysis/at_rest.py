@@ -1,0 +1,167 @@
+"""The fluid's own equations where nothing moves any more: what has to be zero, and of what.
+
+The past of a network at rest is a straight line: its counters rise at a constant rate, its queues
+stay. Handed such a past, the very equations that a run integrates (`fluid.equations`) say how far
+a state is from rest. Unknown are the queues, what the queue laws keep, the windows, the share of
+silent flows and the rates of the counters; fields that nothing moves at rest (slow start, a base
+RTT that was found) are what `AbstractWindowLaw.settled` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from vegasfluid.fluid.equations import Now, State, System, change, lengths, look, round_trip, start
+from vegasfluid.fluid.memory import Past, places
+
+__all__ = ["LATE", "Steady", "StraightPast", "Unknowns", "first_guess", "rates_of", "unmoved"]
+
+LATE = 1024.0
+"""Seconds: a time at which every flow has started; small enough for lags to keep their digits."""
+
+Vector = Float[Array, " n"]
+
+
+class Unknowns(NamedTuple):
+    """What is to be found.
+
+    Args:
+        queue: packets; (stations,).
+        memories: what each queue law keeps.
+        classes: of each class the fields of its state that move; each (groups,).
+        silent: share of flows that a timeout silences; (groups,).
+        rates: of the counters that the past is asked for, 1/s; (counters,).
+    """
+
+    queue: Any
+    memories: tuple[Any, ...]
+    classes: tuple[dict[str, Any], ...]
+    silent: Any
+    rates: Any
+
+
+class StraightPast:
+    """A history in which counters rise evenly and queues stay: the solver's, for `memory.Past`.
+
+    Args:
+        values: of the remembered components now; (remembered,).
+        rates: at which they rise, 1/s; (remembered,).
+        now: s.
+    """
+
+    def __init__(self, values: Vector, rates: Vector, now: float) -> None:
+        self._values, self._rates, self._now = values, rates, now
+
+    def __call__(self, times: Any, of: Any = slice(None)) -> Vector:
+        """The components at past times."""
+        return self._values[of] + self._rates[of] * (times - self._now)
+
+    def slope(self, times: Any, of: Any = slice(None)) -> Vector:
+        """Their rates."""
+        return self._rates[of] + 0 * times
+
+
+class Steady(NamedTuple):
+    """A network's equations, and what its senders take for their base RTT at rest.
+
+    Args:
+        system: the equations.
+        base_rtt: s; (groups,).
+    """
+
+    system: System
+    base_rtt: Any
+
+    @classmethod
+    def of(cls, system: System) -> Steady:
+        """With the true base RTTs, or with what the senders were given."""
+        groups = system.posed.groups
+        true, _ = lengths(jnp.asarray(LATE), system.posed)
+        return cls(system, jnp.where(groups.believed_rtt < 0, true, groups.believed_rtt))
+
+    @property
+    def counters(self) -> int:
+        """How many counters stand at the beginning of the state."""
+        return places(self.system.plan).queue
+
+    def state(self, unknowns: Unknowns) -> State:
+        """The whole state, with counters at zero."""
+        system, plan = self.system, self.system.plan
+        base, _ = lengths(jnp.asarray(LATE), system.posed)
+        rtt = round_trip(base, unknowns.queue / system.posed.stations.capacity, plan)
+        begun = start(system.posed, system.populations, plan)
+        classes = tuple(
+            settle(law, of._replace(**moving), rtt[own], self.base_rtt[own])
+            for law, of, moving, own in zip(
+                system.posed.laws, begun.classes, unknowns.classes, plan.classes, strict=True
+            )
+        )
+        return begun._replace(
+            queue=unknowns.queue,
+            memories=unknowns.memories,
+            classes=classes,
+            silent=unknowns.silent,
+        )
+
+    def past(self, unknowns: Unknowns) -> Past:
+        """The past of a network that has been like this for long."""
+        still = jnp.zeros_like(unknowns.queue)
+        values = jnp.concatenate([jnp.zeros(self.counters), unknowns.queue])
+        rates = jnp.concatenate([unknowns.rates, still])
+        return Past(StraightPast(values, rates, LATE), self.system.plan, LATE)
+
+    def look(self, unknowns: Unknowns) -> tuple[Now, State]:
+        """What goes on, and how fast each part of the state changes."""
+        state = self.state(unknowns)
+        now = look(jnp.asarray(LATE), state, self.past(unknowns), self.system)
+        return now, change(state, now, self.system)
+
+    def residual(self, unknowns: Unknowns) -> Unknowns:
+        """How fast the unknowns move; of rates, how far they are from those of the counters."""
+        _, moved = self.look(unknowns)
+        return self.moving(moved, unknowns)._replace(rates=rates_of(moved) - unknowns.rates)
+
+    def moving(self, state: State, unknowns: Unknowns) -> Unknowns:
+        """What of a state is unknown, with the rates as they are."""
+        classes = tuple(
+            {name: getattr(of, name) for name in moving}
+            for of, moving in zip(state.classes, unknowns.classes, strict=True)
+        )
+        return Unknowns(state.queue, state.memories, classes, state.silent, unknowns.rates)
+
+    def held(self, unknowns: Unknowns) -> Unknowns:
+        """The unknowns held where they make sense."""
+        return self.moving(self.system.held(self.state(unknowns)), unknowns)
+
+
+def settle(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:
+    """A class's state with what a run leaves in the fields that nothing moves."""
+    return state._replace(**law.settled(state, rtt, base_rtt))
+
+
+def rates_of(moved: State) -> Vector:
+    """The rates of the counters that the past is asked for."""
+    return jnp.concatenate([moved.answered, moved.arrived, moved.noticed, moved.dropped])
+
+
+def unmoved(law: Any) -> frozenset[str]:
+    """The names of a law's fields that nothing moves at rest."""
+    return frozenset(law.settled(law.begin(np.ones(1), np.ones(1)), np.ones(1), np.ones(1)))
+
+
+def first_guess(steady: Steady) -> Unknowns:
+    """Small windows and empty queues: from there rest is come to from below."""
+    system = steady.system
+    begun = start(system.posed, system.populations, system.plan)
+    classes = tuple(
+        {name: part for name, part in of._asdict().items() if name not in unmoved(law)}
+        for law, of in zip(system.posed.laws, begun.classes, strict=True)
+    )
+    none = jnp.zeros_like(rates_of(begun))
+    guess = Unknowns(begun.queue, begun.memories, classes, begun.silent, none)
+    return jax.tree.map(lambda part: jnp.asarray(part, float), guess)

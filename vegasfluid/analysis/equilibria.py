@@ -1,0 +1,313 @@
+"""Where a network comes to rest: queues, windows, rates, and how they follow its parameters.
+
+The rest of the fluid's own equations, for any closure. A first estimate (`relaxation`) is polished
+by Newton's method; what stands at a limit (an empty or a full queue, the smallest or the largest
+window) is held there. By the implicit function theorem the result can be differentiated in every
+number of the network. Where Vegas loses nothing, its windows rest anywhere between alpha and beta:
+then rest is a set, and its two ends are found, from below and from above.
+
+Sources:
+    Derived for this project. Several equilibria of several protocols: A. Tang, J. Wang, S. Low and
+    M. Chiang, IEEE/ACM ToN 15(4), 2007 (abstract read).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optimistix
+from jax.flatten_util import ravel_pytree
+
+from vegasfluid.analysis.at_rest import Steady, Unknowns, first_guess
+from vegasfluid.analysis.relaxation import relax, settling
+from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
+from vegasfluid.fluid.pose import Posed, pose, stages
+from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.simulate import system_of
+from vegasfluid.network import Network
+
+__all__ = ["THEORY", "Equilibrium", "Quantities", "equilibrium", "steady_of"]
+
+THEORY = replace(MISRA_GONG_TOWSLEY, late_rtt=True)
+"""What theory writes down: windows in the mean, no repairs, no timeouts, all delays told."""
+AT_LIMIT = 1e-6
+"""What is so far beyond a limit, relative, stands at it."""
+LITTLE = 0.01
+"""Packets: a window that may be larger by so many and rest has room to."""
+RELATIVE, ABSOLUTE = 1e-13, 1e-13
+STEPS = 100
+
+
+class Quantities(NamedTuple):
+    """What is at rest; JAX arrays.
+
+    Args:
+        queue: packets; (stations,).
+        drop_prob: probability that a packet is dropped or marked; (stations,).
+        cwnd: packets; (groups,).
+        rtt: s; (groups,).
+        goodput: packets/s of a flow delivered; (groups,).
+        backlog: own packets of a flow in all queues; (groups,).
+    """
+
+    queue: Any
+    drop_prob: Any
+    cwnd: Any
+    rtt: Any
+    goodput: Any
+    backlog: Any
+
+
+class Solved(NamedTuple):
+    """A solution as the solver left it; concrete.
+
+    Args:
+        unknowns: at rest.
+        limited: which of them stand at a limit, as a flat vector of booleans.
+    """
+
+    unknowns: Unknowns
+    limited: np.ndarray
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A network at rest; or one end of the set in which it may rest.
+
+    Args:
+        network: as it rests: all flows started, all events past.
+        closure: how losses were counted.
+        values: what is at rest.
+        solved: the solver's solution.
+        upper: the other end, where rest is a set; else None.
+    """
+
+    network: Network
+    closure: Closure
+    values: Quantities
+    solved: Solved
+    upper: Equilibrium | None = None
+
+    def mean(self, name: str, of: str) -> float:
+        """The mean of a quantity over the flows of a class.
+
+        Args:
+            name: of the class.
+            of: a field of `Quantities` that groups have, such as `cwnd`.
+        """
+        posed, plan = pose(self.network)
+        own = dict(zip(self.network.flows, plan.classes, strict=True))[name]
+        count = np.asarray(posed.groups.count)[own]
+        return float(np.sum(count * np.asarray(getattr(self.values, of))[own]) / np.sum(count))
+
+    def ratio(self, tuned: str) -> float:
+        """Goodput of a flow of class `tuned` over that of a flow of the other classes."""
+        others = [name for name in self.network.flows if name != tuned]
+        counts = [self.network.flows[name].count for name in others]
+        rates = [self.mean(name, "goodput") for name in others]
+        return self.mean(tuned, "goodput") / float(np.average(rates, weights=counts))
+
+    def follow(self, network: Network) -> Quantities:
+        """Rest of a network near this one, with other numbers, which may be traced.
+
+        Args:
+            network: of the same structure.
+
+        Returns:
+            JAX arrays that can be differentiated in the network's numbers.
+
+        Raises:
+            InvalidInput: for a network of another structure.
+
+        >>> import jax
+        >>> from vegasfluid import Flows, Link, Network, Red, Reno
+        >>> def network(capacity):
+        ...     link = Link(capacity, 200, Red(min_thresh=50, max_thresh=150))
+        ...     return Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})
+        >>> rest = equilibrium(network(1000.0))
+        >>> queue = lambda capacity: rest.follow(network(capacity)).queue[0]
+        >>> f"{jax.grad(queue)(1000.0):.5f}"
+        '-0.01206'
+        """
+        plan = pose(self.network)[1]
+        posed, other = arrays(network, (plan.least_lag, plan.longest_lag))
+        if other.groups != plan.groups or other.hops != plan.hops:
+            allowed = "of the same structure as the one that was solved"
+            raise InvalidInput("follow", "network", allowed, f"{other.groups} groups of flows")
+        return polished(posed, plan, self.closure, self.solved)
+
+
+def at_last(network: Network, closure: Closure) -> Network:
+    """The network after its events, with all flows begun.
+
+    Raises:
+        InvalidInput: where something in it never rests, or a thing is not told by its mean.
+    """
+    for name, flows in network.flows.items():
+        if np.isfinite(flows.traffic.transfer(network.packet_bytes)):
+            allowed = "one without end, or the flows never rest"
+            raise InvalidInput(f"flows.{name}", "traffic", allowed, flows.traffic.name)
+    for name, link in network.links.items():
+        if getattr(link.aqm, "adaptive", False):
+            allowed = "false, or RED itself never rests"
+            raise InvalidInput(name, "aqm.adaptive", allowed, True)
+    *_, last = stages(network)
+    flows = {name: replace(of, start=0.0) for name, of in last.flows.items()}
+    return replace(last, flows=flows, events=())
+
+
+def arrays(network: Network, lags: tuple[float, float] | None = None) -> tuple[Posed, Plan]:
+    """The numbers and the structure of a network, all numbers as JAX arrays."""
+    posed, plan = pose(network, lags=lags)
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed), plan
+
+
+def steady_of(posed: Posed, plan: Plan, closure: Closure) -> Steady:
+    """The equations of a network at rest."""
+    return Steady.of(system_of(posed, plan, closure))
+
+
+@partial(jax.jit, static_argnames=("plan", "closure"))
+def polished(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Quantities:
+    """Rest near a solution; differentiable in the numbers."""
+    steady = steady_of(posed, plan, closure)
+    return measured(steady, newton(steady, near))
+
+
+def newton(steady: Steady, near: Solved) -> Unknowns:
+    """The zero of the equations near a solution, with what stands at a limit held there."""
+    flat, unravel = ravel_pytree(near.unknowns)
+    scale = jnp.maximum(jnp.abs(flat), 1e-3)
+    limited = jnp.asarray(near.limited)
+
+    def residual(z: Any, steady: Steady) -> Any:
+        unknowns = unravel(flat + scale * z)
+        moved = ravel_pytree(steady.residual(unknowns))[0]
+        beyond = ravel_pytree(unknowns)[0] - limits(steady, near)
+        return jnp.where(limited, beyond, moved) / scale
+
+    found = optimistix.root_find(
+        residual,
+        optimistix.Newton(RELATIVE, ABSOLUTE),
+        jnp.zeros_like(flat),
+        args=steady,
+        max_steps=STEPS,
+        throw=False,
+    )
+    return unravel(flat + scale * found.value)
+
+
+def limits(steady: Steady, near: Solved) -> Any:
+    """Where the unknowns are held that stand at a limit."""
+    return ravel_pytree(steady.held(near.unknowns))[0]
+
+
+def measured(steady: Steady, unknowns: Unknowns) -> Quantities:
+    """What a user asks of rest."""
+    now, moved = steady.look(unknowns)
+    system, plan = steady.system, steady.system.plan
+    state = steady.state(unknowns)
+    waits = unknowns.queue / now.sending
+    group = np.array([hop.group for hop in plan.hops])
+    data = np.array([not hop.acks for hop in plan.hops], float)
+    at = np.array([hop.station for hop in plan.hops])[:, None] == np.arange(plan.stations)
+    packets = (data * system.posed.groups.count[group])[:, None] * at
+    came, hit = moved.arrived @ packets, moved.noticed @ packets
+    last = np.array(plan.last_data)
+    parts = zip(system.populations, state.classes, plan.classes, strict=True)
+    cwnd = jnp.concatenate([kind.cwnd(of, now.senders.rtt[own]) for kind, of, own in parts])
+    own = jnp.zeros_like(cwnd).at[group].add(data * moved.arrived * (waits[at.argmax(axis=1)]))
+    return Quantities(
+        unknowns.queue,
+        jnp.where(came > 0, hit / jnp.where(came > 0, came, 1.0), 0.0),
+        cwnd,
+        now.senders.rtt,
+        moved.arrived[last] - moved.dropped[last],
+        own,
+    )
+
+
+def equilibrium(network: Network, closure: Closure = THEORY) -> Equilibrium:
+    """Where a network comes to rest, stable or not.
+
+    Args:
+        network: of one link or several, any mix of laws; flows that send without end.
+        closure: how losses are counted.
+
+    Returns:
+        The rest; where it is a set, its lower end, with the upper one as `upper`.
+
+    Raises:
+        InvalidInput: where something in the network never rests.
+        SolveFailed: where no rest is found.
+
+    >>> from vegasfluid import Flows, Link, Red, Reno
+    >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
+    >>> rest = equilibrium(Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)}))
+    >>> f"{rest.mean('reno', 'cwnd'):.2f}"
+    '12.25'
+    """
+    network = at_last(network, closure)
+    posed, plan = arrays(network)
+    low = estimate(posed, plan, closure)
+    if not idling(posed, plan, closure, low.unknowns):
+        return Equilibrium(network, closure, concrete(polished(posed, plan, closure, low)), low)
+    above = posed._replace(laws=tuple(law.highest() for law in posed.laws))
+    high = estimate(above, plan, closure)
+    ends = (concrete(read_off(posed, plan, closure, of.unknowns)) for of in (low, high))
+    lower, upper = (
+        Equilibrium(network, closure, *of) for of in zip(ends, (low, high), strict=True)
+    )
+    return replace(lower, upper=upper)
+
+
+def concrete(values: Quantities) -> Quantities:
+    """Plain arrays, checked.
+
+    Raises:
+        SolveFailed: where something is not finite.
+    """
+    found = Quantities(*(np.asarray(value) for value in values))
+    if not all(np.all(np.isfinite(value)) for value in found):
+        raise SolveFailed("the equations of rest have no finite solution near the estimate")
+    return found
+
+
+@partial(jax.jit, static_argnames=("plan", "closure"))
+def read_off(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> Quantities:
+    """What a user asks of rest, at a solution."""
+    return measured(steady_of(posed, plan, closure), unknowns)
+
+
+@partial(jax.jit, static_argnames=("plan", "closure"))
+def lifted(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> tuple[Any, ...]:
+    """How fast the windows of each class would move if they were larger by a little."""
+    classes = tuple(
+        of | {"cwnd": of["cwnd"] + LITTLE} if "cwnd" in of else of for of in unknowns.classes
+    )
+    moved = steady_of(posed, plan, closure).residual(unknowns._replace(classes=classes))
+    return tuple(of["cwnd"] for of in moved.classes if "cwnd" in of)
+
+
+def idling(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> bool:
+    """Whether windows rest where they are larger by a little, too."""
+    return any(np.any(np.asarray(of) == 0) for of in lifted(posed, plan, closure, unknowns))
+
+
+def estimate(posed: Posed, plan: Plan, closure: Closure) -> Solved:
+    """A first estimate, and what in it stands at a limit."""
+    steady = steady_of(posed, plan, closure)
+    windows = settling(steady)
+    found = relax(windows, first_guess(steady))
+    held = steady.held(found)
+    at, inside = (np.asarray(ravel_pytree(of)[0]) for of in (found, held))
+    limited = np.abs(at - inside) > AT_LIMIT * (1e-3 + np.abs(inside))
+    queue = np.asarray(found.queue)
+    limited[: queue.size] |= (queue <= 0) | (queue >= windows.room)
+    return Solved(held, limited)

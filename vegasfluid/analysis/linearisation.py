@@ -1,0 +1,342 @@
+"""The equations near rest: their Jacobians, as a linear system that sees its own past.
+
+The Jacobians are of the very equations that a run integrates (`jax.jacfwd`). Lags are those at
+rest: that a lag moves with its queue changes nothing to first order, for what is looked up does
+not move at rest (of a counter, which does, the shift is in the Jacobian of now). A counter that is
+asked how much it gained since some time enters by the integral of its rate.
+
+Sources:
+    K. Cooke and W. Huang, Proc. AMS 124, 1996 (delays frozen at rest; as later papers quote it,
+    not checked against the original).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from vegasfluid.analysis.amplified import Amplified
+from vegasfluid.analysis.at_rest import LATE, Steady, StraightPast, Unknowns, rates_of
+from vegasfluid.analysis.equilibria import Equilibrium, arrays, newton, steady_of
+from vegasfluid.analysis.linear import Delayed, Linear
+from vegasfluid.errors import InvalidInput
+from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.equations import change, look
+from vegasfluid.fluid.memory import Past
+from vegasfluid.fluid.pose import Posed
+from vegasfluid.fluid.routes import Plan
+
+__all__ = ["Loop", "linearise"]
+
+LEAST = 1e-3
+"""The smallest unit in which a deviation is told, of its own."""
+
+
+class Read(NamedTuple):
+    """A look-up of the past, as the equations made it.
+
+    Args:
+        rates: whether of rates, and not of values.
+        of: the components; (k,).
+        lags: s; (k,).
+    """
+
+    rates: bool
+    of: np.ndarray
+    lags: Any
+
+
+class Watched(StraightPast):
+    """A straight past that notes what it is asked, and adds given deviations to its answers.
+
+    Args:
+        values, rates, now: as of `StraightPast`.
+        added: what to add to each answer, in order; None: nothing.
+    """
+
+    def __init__(self, values: Any, rates: Any, now: float, added: Any = None) -> None:
+        super().__init__(values, rates, now)
+        self._added, self.reads = added, []
+
+    def __call__(self, times: Any, of: Any = slice(None)) -> Any:
+        """The components at past times."""
+        return super().__call__(times, of) + self._note(False, times, of)
+
+    def slope(self, times: Any, of: Any = slice(None)) -> Any:
+        """Their rates."""
+        return super().slope(times, of) + self._note(True, times, of)
+
+    def _note(self, rates: bool, times: Any, of: Any) -> Any:
+        components = np.arange(self._values.size)[of]
+        lags = (self._now - times) * jnp.ones(components.shape)
+        self.reads.append(Read(rates, components, lags))
+        return 0.0 if self._added is None else self._added[len(self.reads) - 1]
+
+
+class Moves(NamedTuple):
+    """How everything moves.
+
+    Args:
+        x: the unknowns but the rates; (n,).
+        remembered: the components that the past is asked for; (counters + stations,).
+        reads: what was looked up.
+    """
+
+    x: Any
+    remembered: Any
+    reads: list[Read]
+
+
+def moves(steady: Steady, unknowns: Unknowns, rest: Unknowns, counted: Any, added: Any) -> Moves:
+    """How everything moves in a state near rest.
+
+    Args:
+        steady: the equations.
+        unknowns: the state.
+        rest: what the past is like.
+        counted: the counters now; (counters,).
+        added: to the past's answers; None: nothing.
+    """
+    values = jnp.concatenate([jnp.zeros(steady.counters), rest.queue])
+    rates = jnp.concatenate([rest.rates, jnp.zeros_like(rest.queue)])
+    watched = Watched(values, rates, LATE, added)
+    state = steady.state(unknowns)
+    state = state._replace(answered=counted[: state.answered.size])
+    past = Past(watched, steady.system.plan, LATE)
+    moved = change(state, look(jnp.asarray(LATE), state, past, steady.system), steady.system)
+    x = steady.moving(moved, unknowns)._replace(rates=jnp.zeros(0))
+    remembered = jnp.concatenate([rates_of(moved), moved.queue])
+    return Moves(ravel_pytree(x)[0], remembered, watched.reads)
+
+
+class Jacobians(NamedTuple):
+    """Of `moves`: of x and of what is remembered, to what they depend on; and the lags.
+
+    Args:
+        x: of x, to x, the counters, and each answer of the past.
+        remembered: of what is remembered, to the same.
+        lags: of each answer, s.
+    """
+
+    x: tuple[Any, Any, Any]
+    remembered: tuple[Any, Any, Any]
+    lags: Any
+
+
+def reads_of(steady: Steady, rest: Unknowns) -> list[Read]:
+    """What the equations look up; of the lags only the shapes."""
+    found: list[Read] = []
+    jax.eval_shape(
+        lambda: found.extend(moves(steady, rest, rest, jnp.zeros(steady.counters), None).reads)
+    )
+    return found
+
+
+@partial(jax.jit, static_argnames=("plan", "closure"))
+def jacobians(posed: Posed, plan: Plan, closure: Closure, rest: Unknowns, gain: Any) -> Jacobians:
+    """The Jacobians of the equations at rest.
+
+    Args:
+        posed: numbers.
+        plan: structure.
+        closure: how losses are counted.
+        rest: where.
+        gain: by how much more the queues' signals move.
+    """
+    louder = posed._replace(aqm=tuple(Amplified(law, gain) for law in posed.aqm))
+    steady = steady_of(louder, plan, closure)
+    flat, unravel = ravel_pytree(rest._replace(rates=jnp.zeros(0)))
+    reads = reads_of(steady, rest)
+    ends = np.cumsum([read.of.size for read in reads])
+    gains = [jnp.where(told_by_queue(read, steady), gain, 1.0) for read in reads]
+
+    def moved(x: Any, counted: Any, added: Any) -> tuple[Any, Any]:
+        answers = [of * part for of, part in zip(gains, jnp.split(added, ends[:-1]), strict=True)]
+        unknowns = unravel(x)._replace(rates=rest.rates)
+        found = moves(steady, unknowns, rest, counted, answers)
+        return found.x, found.remembered
+
+    none = jnp.zeros(int(ends[-1]))
+    zero = jnp.zeros(steady.counters)
+    x, remembered = jax.jacfwd(moved, argnums=(0, 1, 2))(flat, zero, none)
+    lags = [read.lags for read in moves(steady, rest, rest, zero, None).reads]
+    return Jacobians(x, remembered, jnp.concatenate(lags))
+
+
+def told_by_queue(read: Read, steady: Steady) -> np.ndarray:
+    """Which answers are queues of the past, by which senders judge: signals; (k,)."""
+    return (read.of >= steady.counters) & (not read.rates)
+
+
+class Loop(NamedTuple):
+    """A network near rest: as it is, and with the queues' signals cut.
+
+    What a queue tells senders is its drop probability, and the round-trip time that its packets
+    met (`Closure.late_rtt`). Cut, they stay as they are at rest; that packets in the queue delay
+    the ACKs which let others go is no signal, and stays.
+
+    Args:
+        closed: as it is.
+        cut: without signals; with the same deviations and the same looks at the past.
+    """
+
+    closed: Linear
+    cut: Linear
+
+    @property
+    def signals(self) -> np.ndarray:
+        """Which columns of the characteristic matrix hold what queues tell; (k,)."""
+        differ = np.any(self.closed.now != self.cut.now, axis=0)
+        differ |= np.any(self.closed.read != self.cut.read, axis=0)
+        carried = np.zeros(self.closed.read.shape[0], bool)
+        for one, other in zip(self.closed.looks, self.cut.looks, strict=True):
+            same = np.array_equal(one.state, other.state)
+            carried[one.channel] |= not (same and np.array_equal(one.output, other.output))
+        return np.flatnonzero(np.concatenate([differ, carried]))
+
+    def transfer(self, s: complex) -> np.ndarray:
+        """What comes back of each signal once around the loop; (k, k).
+
+        1 is an eigenvalue of it where s is a root of the characteristic function.
+        """
+        cut, told = self.cut.characteristic(s), self.signals
+        difference = self.closed.characteristic(s) - cut
+        return -np.linalg.solve(cut, difference[:, told])[told]
+
+
+def linearise(rest: Equilibrium) -> Loop:
+    """The linear system near an equilibrium.
+
+    Raises:
+        InvalidInput: where the equations have a corner there: a set of equilibria, or a buffer
+            that is full.
+    """
+    refuse_corners(rest)
+    posed, plan = arrays(rest.network)
+    steady = steady_of(posed, plan, rest.closure)
+    unknowns = newton(steady, rest.solved)
+    reads = reads_of(steady, unknowns)
+    closed, cut = (
+        jax.tree.map(np.asarray, jacobians(posed, plan, rest.closure, unknowns, gain))
+        for gain in (1.0, 0.0)
+    )
+    flat = np.asarray(ravel_pytree(unknowns._replace(rates=jnp.zeros(0)))[0])
+    frame = Frame(steady.counters, flat, ~rest.solved.limited[: flat.size], tuple(reads))
+    told = frame.told(closed)
+    whole = frame.fill(closed, told)
+    kept = connected(whole)
+    return Loop(reduced(whole, kept), reduced(frame.fill(cut, told), kept))
+
+
+def refuse_corners(rest: Equilibrium) -> None:
+    """Refuse rest where the equations have no Jacobian."""
+    if rest.upper is not None:
+        raise InvalidInput("stability", "rest", "one point, and no set of them", "a set")
+    queue, names = rest.values.queue, rest.network.links
+    for number, (name, link) in enumerate(names.items()):
+        if queue[number] >= link.buffer and link.aqm.hits_growth:
+            allowed = "below the buffer, for an overflow comes and goes at once"
+            raise InvalidInput(f"stability: {name}", "queue", allowed, float(queue[number]))
+
+
+class Look(NamedTuple):
+    """A look at the past, as the equations make it.
+
+    Args:
+        component: of what is remembered.
+        rate: whether its rate is carried through time, and not its value.
+        lag: s.
+        summed: whether the rate is asked for as what was gained over the lag.
+    """
+
+    component: int
+    rate: bool
+    lag: float
+    summed: bool
+
+    @property
+    def channel(self) -> tuple[int, bool]:
+        """What is carried."""
+        return self.component, self.rate
+
+
+class Frame(NamedTuple):
+    """What the Jacobians are made into.
+
+    Args:
+        counters: of the components that are remembered, the first are so many counters.
+        flat: the values at rest; (n,).
+        free: which of them stand at no limit; (n,).
+        reads: what is looked up.
+    """
+
+    counters: int
+    flat: np.ndarray
+    free: np.ndarray
+    reads: tuple[Read, ...]
+
+    def row(self, found: Jacobians, channel: tuple[int, bool]) -> np.ndarray:
+        """What is carried in a channel, of x; (n,). Of x, the first are the queues."""
+        of, rate = channel
+        if rate:
+            return found.remembered[0][of] * self.free
+        return (np.arange(self.flat.size) == of - self.counters) * self.free.astype(float)
+
+    def looks(self, found: Jacobians) -> dict[Look, np.ndarray]:
+        """What each look at the past does, to x and to the remembered components together."""
+        into = np.concatenate([found.x[2], found.remembered[2]])
+        components = [(read.rates, int(of)) for read in self.reads for of in read.of]
+        looks: dict[Look, np.ndarray] = {}
+        for (rates, of), lag, column in zip(components, found.lags, into.T, strict=True):
+            gained = not rates and of < self.counters  # enters as what there is now, less this
+            look = Look(of, rates or gained, float(lag), gained)
+            looks[look] = looks.get(look, 0) + (-column if gained else column)
+        return looks
+
+    def told(self, found: Jacobians) -> list[tuple[int, bool]]:
+        """The channels in which anything is carried that anyone looks at."""
+        seen = {look.channel for look, column in self.looks(found).items() if np.any(column != 0)}
+        return [channel for channel in sorted(seen) if np.any(self.row(found, channel) != 0)]
+
+    def fill(self, found: Jacobians, told: list[tuple[int, bool]]) -> Linear:
+        """The linear system, in units of the values at rest."""
+        size, free = self.flat.size, self.free
+        unit = np.maximum(np.abs(self.flat), LEAST)
+        carried = [size + of if rate else -1 for of, rate in told]
+        delayed = tuple(
+            Delayed(
+                look.lag,
+                told.index(look.channel),
+                look.summed,
+                (column[:size] / unit)[free],
+                np.array([column[place] if place >= 0 else 0.0 for place in carried]),
+            )
+            for look, column in self.looks(found).items()
+            if look.channel in told
+        )
+        now = (found.x[0] * unit / unit[:, None])[free][:, free]
+        read = np.array([self.row(found, channel) * unit for channel in told])
+        return Linear(now, read.reshape(-1, size)[:, free], delayed)
+
+
+def connected(linear: Linear) -> np.ndarray:
+    """Which deviations something causes and something hears of; (n,).
+
+    Others, such as silent flows where no timeout is told, die by themselves, at the rate on the
+    diagonal, and say nothing of the network.
+    """
+    others = np.abs(linear.now - np.diag(np.diag(linear.now)))
+    caused = others.sum(axis=1) + sum(np.abs(look.state) for look in linear.looks)
+    heard = others.sum(axis=0) + np.abs(linear.read).sum(axis=0)
+    return ((caused > 0) & (heard > 0)) | (np.diag(linear.now) >= 0)
+
+
+def reduced(linear: Linear, kept: np.ndarray) -> Linear:
+    """The system of some of its deviations."""
+    looks = tuple(look._replace(state=look.state[kept]) for look in linear.looks)
+    return Linear(linear.now[kept][:, kept], linear.read[:, kept], looks)
