@@ -1,0 +1,226 @@
+"""The alpha at which Vegas gets its share beside flows of window c / sqrt(p), over RED.
+
+Windows fill the link, sum N W / R = C; RED drops p = L (q - q_min); the windows of the others want
+p = c^2 / W^2 (`red_at_rest` has the queue that follows). Vegas rests where its backlog is alpha, so
+that of N equal flows each has alpha = q / N in the queue. A Vegas flow that shall have r times the
+rate of another counts for r flows: alpha = r q / (N_r + r N_v). Where Vegas answers the same
+losses, alpha has to be larger, and r has a ceiling: phi b c^2 r^2 must be below 1.
+
+Without a law, b and phi are symbols and alpha is the place of rest; with one it is the law's own
+parameter, in its dialect.
+
+Sources:
+    E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 4.3 (q_min / N, a rule of thumb). The rest
+    is derived for this project, from the drifts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import sympy as sp
+
+from vegasfluid.analysis.closed_forms.formula import Formula, symbol
+from vegasfluid.analysis.closed_forms.red_at_rest import (
+    RARE,
+    red_queue,
+    red_queue_expanded,
+    shared,
+)
+from vegasfluid.analysis.closed_forms.windows_vegas import (
+    ANY,
+    named,
+    rise_of,
+    vegas_alpha,
+    vegas_lossless_window,
+    vegas_saturated_window,
+)
+from vegasfluid.congestion.vegas import Vegas
+
+__all__ = [
+    "fair_alpha_expanded",
+    "fair_alpha_heuristic",
+    "fair_alpha_lossless",
+    "fair_alpha_of_loss",
+    "fair_alpha_of_rate",
+    "fair_alpha_with_losses",
+    "largest_ratio",
+    "over_red",
+]
+
+W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
+C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
+c, r, ALPHA = (symbol(name) for name in ("loss_constant", "ratio", "alpha"))
+EFFECTIVE = symbol("competitors") + r * symbol("tuned")
+DERIVED = "derived here from the drifts"
+BESIDE = "one round-trip time, a queue that stays"
+
+
+@cache
+def fair_alpha_lossless(law: Vegas = ANY) -> Formula:
+    """The alpha for r times the rate of a competitor, where Vegas loses nothing.
+
+    Args:
+        law: whose dialect counts.
+
+    >>> fair_alpha_lossless().text()
+    'alpha = q*r/(N_r + N_v*r)'
+    """
+    window = vegas_lossless_window(law).expression
+    wanted = r * shared(EFFECTIVE).window
+    (alpha,) = sp.solve(window.subs(R, T + Q / C) - wanted, ALPHA)
+    return Formula(
+        named("fair_alpha_lossless", law),
+        "alpha of Vegas for r times the rate of a competitor, without losses of its own",
+        "alpha",
+        sp.factor(alpha + rise_of(law)) - rise_of(law),
+        f"{BESIDE}; r = 1 is fair",
+        DERIVED,
+    )
+
+
+@cache
+def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
+    """The alpha for r times the rate of a competitor, where Vegas answers the same losses.
+
+    Args:
+        law: whose dialect counts.
+        loss_process: a name in `LOSS_PROCESSES`, where a law is given.
+
+    Raises:
+        InvalidInput: for a dialect whose losses leave what they left before (ns-3).
+
+    >>> fair_alpha_with_losses().text()
+    'alpha = -q*r*(b*log(-b*c**2*phi*r**2 + 1) - 2)/(2*(N_r + N_v*r))'
+    """
+    rest, rise = shared(EFFECTIVE), rise_of(law)
+    alpha = vegas_alpha(law, loss_process).expression.subs(W, r * W).subs(p, rest.prob)
+    alpha = alpha.subs(W, rest.window).subs(R, T + Q / C)
+    return Formula(
+        named("fair_alpha_with_losses", law),
+        "alpha of Vegas for r times the rate of a competitor that loses as many packets",
+        "alpha",
+        sp.factor(sp.simplify(alpha + rise)) - rise,
+        f"{BESIDE}, r below its ceiling, b d / 2 above the law's softness",
+        DERIVED,
+    )
+
+
+@cache
+def largest_ratio() -> Formula:
+    """The ceiling of the ratio, which no alpha reaches.
+
+    >>> largest_ratio().text()
+    'r = 1/(sqrt(b)*c*sqrt(phi))'
+    """
+    prob = shared(EFFECTIVE).prob.subs(Q, C * (R - T))
+    saturated = vegas_saturated_window().expression.subs(p, prob)
+    ratio = sp.simplify(saturated / shared(EFFECTIVE).window.subs(Q, C * (R - T)))
+    return Formula(
+        "largest_ratio",
+        "ceiling of the rate of Vegas over that of a competitor that loses as many packets",
+        "ratio",
+        ratio,
+        "one round-trip time; phi is Vegas's",
+        DERIVED,
+    )
+
+
+@cache
+def fair_alpha_of_rate() -> Formula:
+    """The alpha for a rate, whatever the round-trip time is.
+
+    >>> fair_alpha_of_rate().text()
+    'alpha = q*x/C'
+    """
+    window = vegas_lossless_window().expression.subs(R, T + Q / C)
+    (alpha,) = sp.solve(window - symbol("rate") * (T + Q / C), ALPHA)
+    return Formula(
+        "fair_alpha_of_rate",
+        "alpha of Vegas for a rate",
+        "alpha",
+        sp.factor(alpha),
+        "no losses of its own, one queue",
+        DERIVED,
+    )
+
+
+@cache
+def fair_alpha_of_loss() -> Formula:
+    """The alpha for the rate of a competitor of the same round-trip time, of that time.
+
+    Reno's rate goes as 1/R and Vegas's does not: one alpha is not fair to all.
+
+    >>> fair_alpha_of_loss().text()
+    'alpha = c*q/(C*R*sqrt(p))'
+    """
+    rate = (c / sp.sqrt(p)) / R
+    return Formula(
+        "fair_alpha_of_loss",
+        "alpha of Vegas for the rate of a competitor of the same round-trip time",
+        "alpha",
+        fair_alpha_of_rate().expression.subs(symbol("rate"), rate),
+        "no losses of its own, one queue, windows of c / sqrt(p)",
+        DERIVED,
+    )
+
+
+@cache
+def fair_alpha_expanded(order: int = 1) -> Formula:
+    """The fair alpha of N flows where few packets have to be lost.
+
+    Args:
+        order: of the last term in c^2 N^2 / L.
+
+    >>> fair_alpha_expanded().text()
+    'alpha = q_min/N + N*c**2/(L*(C*T + q_min)**2)'
+    """
+    equal = fair_alpha_lossless().expression.subs(r, 1).subs(EFFECTIVE.subs(r, 1), N)
+    terms = red_queue_expanded(order).expression.as_ordered_terms()
+    return Formula(
+        f"fair_alpha_expanded_{order}",
+        f"fair alpha of N flows, to order {order} in c^2 N^2 / L",
+        "alpha",
+        sp.Add(*(equal.subs(Q, term) for term in terms)),
+        f"{RARE}; (q - q_min) / (C T + q_min) well below 1",
+        DERIVED,
+    )
+
+
+@cache
+def fair_alpha_heuristic() -> Formula:
+    """The leading term: a rule of thumb.
+
+    >>> fair_alpha_heuristic().text()
+    'alpha = q_min/N'
+    """
+    return replace(
+        fair_alpha_expanded(0),
+        name="fair_alpha_heuristic",
+        says="RED's lower threshold over the number of flows",
+        source="Weigle and Feng, LA-UR-01-3420, section 4.3; derived here as the leading term",
+    )
+
+
+def over_red(formula: Formula) -> Formula:
+    """A formula of the queue, with RED's queue at rest put in.
+
+    Args:
+        formula: of q, and of N_r and N_v or of N.
+
+    >>> ours = over_red(fair_alpha_lossless())
+    >>> network = {"capacity": 155e6 / 12000, "base_rtt": 0.007, "min_thresh": 6711.0}
+    >>> flows = {"competitors": 25, "tuned": 25, "ratio": 1.0, "loss_constant": 2**0.5}
+    >>> f"{ours(**network, **flows, slope=1 / (26843 - 6711)):.3f}"
+    '134.263'
+    """
+    count = N if formula.expression.has(N) else EFFECTIVE
+    queue = red_queue().expression.subs(N, count)
+    return replace(
+        formula,
+        name=f"{formula.name}_over_red",
+        says=f"{formula.says}, over RED",
+        expression=formula.expression.subs(Q, queue),
+        holds=f"{RARE}; {formula.holds}",
+    )

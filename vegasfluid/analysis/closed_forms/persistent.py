@@ -1,0 +1,179 @@
+"""Persistent congestion: Vegas flows that join one by one, each taking the queue for its path.
+
+The n-th flow never sees an empty queue: its base RTT has the queue in it that the n - 1 before it
+keep, so that it feels only what is above that, and rests at x (q_n - q_{n-1}) / C = alpha. With
+q = alpha u, and the rates of all n flows filling the link,
+
+    sum over i = 1..n of 1 / (u_n - u_{i-1}) = 1        u_0 = 0
+
+so that queues grow faster than the n alpha of true base RTTs, and who comes last has most.
+
+Sources:
+    R. J. La, J. Walrand and V. Anantharam, "Issues in TCP Vegas", UC Berkeley, 1998, section 4 (the
+    effect: a queue of almost 60 packets for ten flows). The recursion: derived for this project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy.optimize import brentq
+
+from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
+from vegasfluid.analysis.closed_forms.windows_vegas import vegas_lossless_window
+from vegasfluid.errors import InvalidInput
+
+__all__ = [
+    "EXACT_TERMS",
+    "PERSISTENT",
+    "exact_term",
+    "last_over_first",
+    "persistent_queue",
+    "queue_per_alpha",
+    "rate_with_false_base",
+]
+
+PERSISTENT = quantities(
+    ("false_queue", "q_0", "packets", "queue that a flow takes for a part of its path"),
+    ("queue_per_alpha", "u", "", "queue over alpha"),
+)
+"""What only persistent congestion has."""
+
+R, T = symbol("rtt"), symbol("base_rtt")
+C, Q, ALPHA = (symbol(name) for name in ("capacity", "queue", "alpha"))
+FALSE, U = (of.symbol for of in PERSISTENT.values())
+EXACT_TERMS = 3
+"""So many terms are told exactly: 1, a root of degree 2 and one of degree 6."""
+
+
+@cache
+def rate_with_false_base() -> Formula:
+    """The rate of a Vegas flow that takes a part of the queue for its path.
+
+    >>> rate_with_false_base().text()
+    'x = C*alpha/(q - q_0)'
+    """
+    window = vegas_lossless_window().expression
+    rate = (window / R).subs({R: T + Q / C, T: T + FALSE / C}, simultaneous=True)
+    return Formula(
+        "rate_with_false_base",
+        "rate of Vegas whose base RTT has a queue in it",
+        "rate",
+        sp.factor(rate),
+        "no losses, one queue",
+        "Low, Peterson and Wang 2001 (abstract read); derived here from the drift",
+        tuple(PERSISTENT.items()),
+    )
+
+
+def excess(queues: Sequence[Expression]) -> Expression:
+    """By how much the flows that joined at these queues fill more than the link; of alpha and u.
+
+    Args:
+        queues: over alpha, which each flow found when it came.
+    """
+    rate = rate_with_false_base().expression.subs(Q, ALPHA * U)
+    rates = [sp.cancel(rate.subs(FALSE, ALPHA * found)) for found in queues]
+    return sp.cancel(sp.Add(*rates) / C - 1)
+
+
+@cache
+def exact_term(number: int) -> Expression:
+    """The queue over alpha after so many flows have joined, as an algebraic number.
+
+    Args:
+        number: of flows, from 1 to `EXACT_TERMS`.
+
+    Raises:
+        InvalidInput: for another number.
+
+    >>> exact_term(2)
+    sqrt(5)/2 + 3/2
+    """
+    if number not in range(1, EXACT_TERMS + 1):
+        raise InvalidInput("exact_term", "number", f"from 1 to {EXACT_TERMS}", number)
+    if number < EXACT_TERMS:
+        found = [sp.Integer(0), *(exact_term(before) for before in range(1, number))]
+        return max(sp.solve(sp.numer(sp.together(excess(found))), U))
+    second = sp.Dummy(positive=True)
+    left = sp.numer(sp.together(excess([sp.Integer(0), sp.Integer(1), second])))
+    tied = sp.resultant(left, sp.minimal_polynomial(exact_term(2), second), second)
+    return max(sp.real_roots(sp.Poly(tied, U)))
+
+
+@cache
+def queues_of(number: int) -> tuple[float, ...]:
+    """Queues over alpha: before the first flow, and after each of so many."""
+    found = [0.0]
+    for flows in range(1, number + 1):
+        before = np.array(found)
+
+        def too_full(queue: float, before: np.ndarray = before) -> float:
+            return float(np.sum(1 / (queue - before))) - 1
+
+        low, high = found[-1] + 1, found[-1] + flows
+        queue: Any = low if flows == 1 else brentq(too_full, low, high, xtol=1e-14)
+        found.append(float(queue))
+    return tuple(found)
+
+
+def queue_per_alpha(number: int) -> float:
+    """The queue over alpha after so many flows have joined one by one.
+
+    Args:
+        number: of flows, 1 or more.
+
+    Raises:
+        InvalidInput: for less.
+
+    >>> round(queue_per_alpha(10), 3)
+    23.637
+    """
+    return queues_of(whole(number))[-1]
+
+
+def last_over_first(number: int) -> float:
+    """The rate of the flow that came last over that of the first one.
+
+    Args:
+        number: of flows, 1 or more.
+
+    Raises:
+        InvalidInput: for less.
+
+    >>> round(last_over_first(10), 2)
+    7.64
+    """
+    *_, before, now = queues_of(whole(number))
+    return now / (now - before)
+
+
+def whole(number: int) -> int:
+    """A number of flows, held to be one."""
+    if not (isinstance(number, int) and number >= 1):
+        raise InvalidInput("persistent congestion", "number", "a whole number from 1 on", number)
+    return number
+
+
+@cache
+def persistent_queue() -> Formula:
+    """The queue that flows keep which joined one by one, of alpha and u (`queue_per_alpha`).
+
+    >>> persistent_queue()(alpha=2.0, queue_per_alpha=queue_per_alpha(2))
+    5.23606797749979
+    """
+    rate = rate_with_false_base().expression
+    (queue,) = sp.solve(rate.subs(FALSE, 0) - C / U, Q)
+    return Formula(
+        "persistent_queue",
+        "queue of Vegas flows that join one by one",
+        "queue",
+        queue,
+        "no losses, each flow at rest before the next comes; u solves the recursion",
+        "derived here from the drift",
+        tuple(PERSISTENT.items()),
+    )

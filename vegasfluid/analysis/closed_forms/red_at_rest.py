@@ -1,0 +1,208 @@
+"""The queue at which N flows of window c / sqrt(p) come to rest over RED.
+
+Windows fill the link, N W / R = C, so that N W = y = C T + q packets are in flight; RED drops
+p = L (q - q_min); the windows want p = c^2 / W^2. So
+
+    L (q - q_min) (C T + q)^2 = c^2 N^2
+
+whose left side rises from 0 at q_min: there is one root above it, and none below. RED's L is k
+times the slope of its curve where drops are spaced: k = 2/3 with `wait`, 2 without (independent
+drops: 1). With `wait` the exact share 2 p_b / (3 - p_b) leaves a cubic too.
+
+What is lost does not use the link; the balance leaves this out, as 1 - p near 1.
+
+Sources:
+    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (the balance; not checked against the
+    original). Roots and expansions: derived for this project.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import sympy as sp
+
+from vegasfluid.analysis.closed_forms.branches import branch_at
+from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
+from vegasfluid.analysis.closed_forms.roots import only_real_root, root_for_small
+from vegasfluid.analysis.closed_forms.windows_loss_based import reno_loss_constant, reno_window
+from vegasfluid.aqm.law import Average, QueueState
+from vegasfluid.aqm.red import Red
+
+__all__ = [
+    "RARE",
+    "RED",
+    "Rest",
+    "red_balance",
+    "red_queue",
+    "red_queue_expanded",
+    "red_queue_per_min_thresh",
+    "red_queue_spaced",
+    "red_slope",
+    "shared",
+]
+
+RED = quantities(("queue_per_min_thresh", "g", "", "rise of the queue over that of q_min"))
+"""What only RED's queue has."""
+
+W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
+C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
+LOW, HIGH, TOP, L = (symbol(name) for name in ("min_thresh", "max_thresh", "max_drop", "slope"))
+c, PHI = symbol("loss_constant"), symbol("loss_factor")
+RARE = "a queue between the thresholds, windows of c / sqrt(p), 1 - p near 1"
+SOURCE = "Misra, Gong and Towsley 2000 (not checked against the original); derived here"
+
+
+class Rest(NamedTuple):
+    """What flows of window c / sqrt(p) have at rest, of the queue.
+
+    Args:
+        window: packets.
+        prob: of a packet to be lost, as the window wants it.
+    """
+
+    window: Expression
+    prob: Expression
+
+
+@cache
+def shared(count: Expression) -> Rest:
+    """Windows that fill the link together, and the losses that go with them.
+
+    Args:
+        count: of the flows.
+
+    >>> shared(N)
+    Rest(window=(C*T + q)/N, prob=N**2*c**2/(C*T + q)**2)
+    """
+    (phi,) = sp.solve(reno_loss_constant().expression - c, PHI)
+    (window,) = sp.solve(count * W / (T + Q / C) - C, W)
+    (prob,) = sp.solve(reno_window().expression.subs(PHI, phi) - W, p)
+    return Rest(sp.factor(window), prob.subs(W, sp.factor(window)))
+
+
+def drop_prob(wait: bool) -> Expression:
+    """RED's share of packets dropped between its thresholds, of a queue that stays."""
+    law = Red(LOW, HIGH, max_drop=TOP, wait=wait)  # type: ignore[arg-type]
+    share = law.drop_prob(QueueState(Q, Average(Q), C, C, 10 * HIGH))
+    return branch_at(share, {Q: 30, LOW: 20, HIGH: 80, TOP: 0.1}).expression
+
+
+def root_in_flight(balance: Expression) -> Expression:
+    """The queue for which a balance is 0, by way of packets in flight, there and at q_min."""
+    flying, least, curve = (sp.Dummy(positive=True) for _ in range(3))
+    told = {Q: flying - C * T, LOW: least - C * T, TOP: curve * (HIGH - least + C * T)}
+    cubic = sp.numer(sp.together(balance.subs(told, simultaneous=True)))
+    root = only_real_root(cubic, flying) - C * T
+    return root.subs(curve, TOP / (HIGH - LOW)).subs(least, C * T + LOW)
+
+
+@cache
+def red_balance() -> Expression:
+    """What is 0 at rest: a cubic in the queue.
+
+    >>> red_balance()
+    L*(q - q_min)*(C*T + q)**2 - N**2*c**2
+    """
+    balance = sp.together(L * (Q - LOW) - shared(N).prob)
+    return sp.numer(balance)
+
+
+@cache
+def red_slope(wait: bool = True) -> Formula:
+    """How steeply RED's share of dropped packets sets in at its lower threshold.
+
+    Args:
+        wait: RED's switch.
+
+    >>> red_slope().text(), red_slope(wait=False).text()
+    ('L = 2*p_max/(3*(q_max - q_min))', 'L = 2*p_max/(q_max - q_min)')
+    """
+    slope = sp.diff(drop_prob(wait), Q).subs(Q, LOW)
+    return Formula(
+        "red_slope" if wait else "red_slope_no_wait",
+        f"slope of RED's share of dropped packets, {'with' if wait else 'without'} wait",
+        "slope",
+        sp.factor(slope),
+        "at the lower threshold" if wait else "while p is below 1",
+        "derived here from RED's drop probability",
+    )
+
+
+@cache
+def red_queue() -> Formula:
+    """The queue at rest.
+
+    >>> hollot = {"capacity": 3750.0, "base_rtt": 0.2, "count": 60, "loss_constant": 2**0.5}
+    >>> f"{red_queue()(**hollot, min_thresh=150.0, slope=0.1 / 550):.1f}"
+    '194.4'
+    """
+    return Formula(
+        "red_queue",
+        "queue of N flows over RED",
+        "queue",
+        root_in_flight(red_balance()),
+        RARE,
+        SOURCE,
+    )
+
+
+@cache
+def red_queue_spaced() -> Formula:
+    """The queue at rest with `wait`, without taking the drop probability for a straight line.
+
+    >>> hollot = {"capacity": 3750.0, "base_rtt": 0.2, "count": 60, "loss_constant": 2**0.5}
+    >>> f"{red_queue_spaced()(**hollot, min_thresh=150.0, max_thresh=700.0, max_drop=0.1):.1f}"
+    '213.7'
+    """
+    return Formula(
+        "red_queue_spaced",
+        "queue of N flows over RED with wait",
+        "queue",
+        root_in_flight(drop_prob(wait=True) - shared(N).prob),
+        RARE,
+        SOURCE,
+    )
+
+
+@cache
+def red_queue_expanded(order: int = 1) -> Formula:
+    """The queue at rest where few packets have to be lost.
+
+    Args:
+        order: of the last term in c^2 N^2 / L.
+
+    >>> red_queue_expanded().text()
+    'q = q_min + N**2*c**2/(L*(C*T + q_min)**2)'
+    """
+    small = sp.Dummy(positive=True)
+    balance = red_balance().subs(c, c * sp.sqrt(small))
+    queue = root_for_small(balance, Q, small, LOW, order).subs(small, 1)
+    return Formula(
+        f"red_queue_expanded_{order}",
+        f"queue of N flows over RED, to order {order} in c^2 N^2 / L",
+        "queue",
+        queue,
+        f"{RARE}; (q - q_min) / (C T + q_min) well below 1",
+        SOURCE,
+    )
+
+
+@cache
+def red_queue_per_min_thresh() -> Formula:
+    """How much of a rise of the lower threshold the queue follows, the slope kept.
+
+    >>> red_queue_per_min_thresh().text()
+    'g = (C*T + q)/(C*T + 3*q - 2*q_min)'
+    """
+    balance = red_balance()
+    return Formula(
+        "red_queue_per_min_thresh",
+        "rise of the queue over that of RED's lower threshold",
+        "queue_per_min_thresh",
+        sp.factor(-sp.diff(balance, LOW) / sp.diff(balance, Q)),
+        f"{RARE}, L kept",
+        "derived here",
+        tuple(RED.items()),
+    )

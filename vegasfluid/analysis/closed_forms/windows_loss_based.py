@@ -1,0 +1,166 @@
+"""Windows at rest of the laws that know losses only: Reno, Scalable TCP, HighSpeed TCP.
+
+Each is the root of the law's own drift, with ACKs at W/R and p of the packets lost.
+
+Sources:
+    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (Reno's window). M. Mathis et al., ACM CCR
+    27(3), 1997 (Reno's with periodic losses). T. Kelly, ACM SIGCOMM CCR 33(2), 2003 (Scalable
+    TCP's). RFC 3649, section 5 (HighSpeed TCP's). None but the last was checked against its
+    original; derived here from the drifts.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sympy as sp
+
+from vegasfluid.analysis.closed_forms.branches import above_zero, at_rest, drift_at_rest, exact
+from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.law import Window, aimd_loss_factor
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
+
+__all__ = [
+    "HIGHSPEED",
+    "OUT_OF_SLOW_START",
+    "SCALABLE",
+    "aimd_factor",
+    "highspeed_window",
+    "reno_loss_constant",
+    "reno_window",
+    "scalable_window",
+]
+
+SCALABLE = quantities(("increase", "a", "packets", "what an ACK adds to Scalable TCP's window"))
+"""What only Scalable TCP has."""
+
+HIGHSPEED = quantities(
+    ("low_window", "W_low", "packets", "window up to which HighSpeed TCP is standard TCP"),
+    ("high_window", "W_high", "packets", "window at the upper end of its line"),
+    ("low_prob", "p_low", "", "drop probability at the lower window"),
+    ("high_prob", "p_high", "", "drop probability at the upper window"),
+)
+"""What only HighSpeed TCP has."""
+
+W, R, p = (symbol(name) for name in ("cwnd", "rtt", "drop_prob"))
+PHI = symbol("loss_factor")
+OUT_OF_SLOW_START = Window(W, sp.Integer(0))
+"""The state of these laws, in symbols."""
+
+
+@cache
+def reno_window() -> Formula:
+    """Reno's window, and NewReno's, whose drift is the same.
+
+    >>> reno_window().text(), f"{reno_window()(loss_factor=1, drop_prob=0.02):.1f}"
+    ('W = sqrt(2)/(sqrt(p)*sqrt(phi))', '10.0')
+    """
+    seen = at_rest()._replace(loss_rate=PHI * p * W / R)
+    drift = drift_at_rest(Reno(), OUT_OF_SLOW_START, seen, {W: 10, R: 1, p: 1e-2, PHI: 1})["cwnd"]
+    (rest,) = sp.solve(drift.expression, W)
+    return Formula(
+        "reno_window",
+        "window of Reno and NewReno",
+        "cwnd",
+        rest,
+        "congestion avoidance; phi = 1 in the one-point closure, 4/3 for periodic losses",
+        "Misra, Gong and Towsley 2000; Mathis et al. 1997 for phi = 4/3 (neither checked against "
+        "the original); derived here from the drift",
+    )
+
+
+@cache
+def reno_loss_constant() -> Formula:
+    """C in W = c / sqrt(p) of Reno.
+
+    >>> reno_loss_constant().text()
+    'c = sqrt(2)/sqrt(phi)'
+    """
+    return Formula(
+        "reno_loss_constant",
+        "W sqrt(p) of Reno",
+        "loss_constant",
+        sp.simplify(reno_window().expression * sp.sqrt(p)),
+        "as Reno's window",
+        "derived here from the drift",
+    )
+
+
+@cache
+def aimd_factor(loss_process: str) -> Formula:
+    """By how much losses weigh more than in the one-point closure, for a law that takes a share b.
+
+    Args:
+        loss_process: periodic or iid, as in `LOSS_PROCESSES`.
+
+    >>> aimd_factor("periodic").text(), aimd_factor("iid").text()
+    ('phi = 2/(2 - b)', 'phi = (4 - b)/(4 - 2*b)')
+    """
+    cut = symbol("cut")
+    by_ = "independent" if loss_process == "iid" else loss_process
+    return Formula(
+        f"aimd_factor_{loss_process}",
+        f"weight of {by_} losses, additive increase and a cut of b",
+        "loss_factor",
+        above_zero(exact(aimd_loss_factor(loss_process, cut)), {cut: 0.3}),
+        "additive increase" + (", right to 0.2 %" if loss_process == "iid" else ""),
+        "Mathis et al. 1997 and Ott, Kemperman and Mathis 1996 for b = 1/2 (neither checked "
+        "against the original); as the laws have it",
+    )
+
+
+@cache
+def scalable_window(loss_process: str = "meanfield") -> Formula:
+    """Scalable TCP's window above the legacy window.
+
+    Args:
+        loss_process: a name in `LOSS_PROCESSES`; periodic and iid are alike here.
+
+    >>> scalable_window().text(), scalable_window("iid").text()
+    ('W = a/(b*p)', 'W = -a/(p*log(1 - b))')
+    """
+    step, cut = SCALABLE["increase"].symbol, symbol("cut")
+    legacy: Expression = sp.Dummy()
+    law = Scalable(step, cut, legacy)
+    there = {W: 100, R: 1, p: 1e-3, step: 1e-2, cut: 1 / 8, legacy: 16}
+    drift = drift_at_rest(law, OUT_OF_SLOW_START, at_rest(loss_process), there)["cwnd"]
+    (rest,) = sp.solve(drift.expression, W)
+    return Formula(
+        "scalable_window" if loss_process == "meanfield" else "scalable_window_periodic",
+        "window of Scalable TCP",
+        "cwnd",
+        rest,
+        "a packet or more above its legacy window; losses as in the one-point closure"
+        if loss_process == "meanfield"
+        else "a packet or more above its legacy window; periodic or independent losses",
+        "Kelly 2003 (not checked against the original); derived here from the drift",
+        tuple(SCALABLE.items()),
+    )
+
+
+@cache
+def highspeed_window() -> Formula:
+    """HighSpeed TCP's window where losses are periodic: the response function of the RFC.
+
+    >>> defaults = {"low_window": 38, "high_window": 83000, "low_prob": 1e-3, "high_prob": 1e-7}
+    >>> f"{highspeed_window()(drop_prob=1e-5, **defaults):.0f}"
+    '1776'
+    """
+    low, high, p_low, p_high = (of.symbol for of in HIGHSPEED.values())
+    cut, stretch = sp.symbols("b_high t", positive=True)
+    there = {low: 38, high: 83000, p_low: 1e-3, p_high: 1e-7, cut: 0.1, W: 1000, R: 1, p: 1e-5}
+    law = HighSpeed(low, high, p_low, p_high, cut)
+    drift = drift_at_rest(law, OUT_OF_SLOW_START, at_rest("periodic"), there)["cwnd"]
+    (prob,) = sp.solve(drift.expression.subs(W, low * sp.exp(stretch)), p)
+    (rest,) = sp.solve(sp.expand_log(sp.log(sp.simplify(prob) / p), force=True), stretch)
+    return Formula(
+        "highspeed_window",
+        "window of HighSpeed TCP",
+        "cwnd",
+        low * sp.exp(sp.factor(rest)),
+        "between its two windows, periodic losses",
+        "RFC 3649, section 5 (the response function); derived here from the drift",
+        tuple(HIGHSPEED.items()),
+    )
