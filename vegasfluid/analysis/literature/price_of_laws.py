@@ -1,0 +1,195 @@
+"""Prices of the laws, derived from their drifts: each kind of law in its own way.
+
+A law whose window is its only state needs nothing of its own: its drift is linear in p.
+
+Sources:
+    Derived for this project, from the drifts. For periodic losses they are the response functions
+    of RFC 3649, section 5, and RFC 9438, section 5.1 (both read; their tables are in the tests).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, singledispatch
+from typing import Any, cast
+
+import sympy as sp
+
+from vegasfluid.analysis.closed_forms.branches import Witness, at_rest, drift_at_rest, exact
+from vegasfluid.analysis.closed_forms.formula import Formula, quantities, symbol
+from vegasfluid.congestion.cubic import Cubic, CubicWindow
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.law import AbstractWindowLaw, Window
+from vegasfluid.congestion.scalable import Scalable
+from vegasfluid.congestion.vegas import Vegas, VegasWindow
+from vegasfluid.congestion.vegas_rerouting import VegasRerouting
+from vegasfluid.errors import InvalidInput
+
+__all__ = ["DELAY", "formula_of"]
+
+DELAY = quantities(("queueing_delay", "D", "s", "time that a packet waits in queues"))
+"""The price of a law that knows delays."""
+
+W, R, T, p, x = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob", "rate"))
+WAIT = DELAY["queueing_delay"].symbol
+RARE = 1e-6
+"""A drop probability: which one does not matter for the branch."""
+NOW = sp.Integer(0)
+"""The share of the flows in slow start, and what is lost where nothing is."""
+
+
+@singledispatch
+def formula_of(law: AbstractWindowLaw, loss_process: str, there: Witness) -> Formula:
+    """The price of a law on the branch of a point.
+
+    Args:
+        law: with numbers for its parameters.
+        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+        there: a number for W, packets, and one for R, s.
+
+    Raises:
+        InvalidInput: for a law that answers no signal, or that has states which are not known.
+
+    >>> from vegasfluid.congestion.reno import Reno
+    >>> formula_of(Reno(), "meanfield", {W: 10.0, R: 0.1}).text()
+    'p = 2/(R**2*x**2)'
+    """
+    if not isinstance(law.begin(1.0, 1.0), Window):
+        raise InvalidInput("price_of", "law", "one whose states are known here", law.name)
+    return of_losses(law, loss_process, sp.simplify(one_state(law, loss_process, there)))
+
+
+def one_state(law: AbstractWindowLaw, loss_process: str, there: Witness) -> sp.Expr:
+    """The price where the window is all that there is."""
+    state, seen = Window(W, NOW), at_rest(loss_process)
+    drift = drift_at_rest(law, state, seen, {**there, p: RARE})["cwnd"].expression
+    loss = sp.diff(drift, p)
+    if loss == 0:
+        raise InvalidInput("price_of", "law", "one that answers losses or delays", law.name)
+    return -drift.subs(p, 0) / loss
+
+
+@formula_of.register(Scalable)
+def of_share(law: Scalable, loss_process: str, there: Witness) -> Formula:
+    """With ratios for its numbers, so that the logarithm of one stays a logarithm."""
+    names = ("increase", "decrease", "legacy_window")
+    exactly = replace(law, **{name: exact(getattr(law, name)) for name in names})
+    return of_losses(law, loss_process, sp.simplify(one_state(exactly, loss_process, there)))
+
+
+@formula_of.register(HighSpeed)
+def of_logarithm(law: HighSpeed, loss_process: str, there: Witness) -> Formula:
+    """With t for the logarithm of W / Low_Window, over which it is short; numbers come last."""
+    names = ("low_window", "high_window", "low_prob", "high_prob", "high_decrease")
+    numbers: dict[Any, Any] = {
+        sp.Symbol(name, positive=True): sp.Float(getattr(law, name), 17) for name in names
+    }
+    low, t = next(iter(numbers)), sp.Symbol("t", real=True)
+    price = one_state(HighSpeed(*numbers), loss_process, {**there, **numbers})
+    short = sp.expand_log(sp.simplify(price.subs(W, low * sp.exp(t))), force=True)
+    over_window = short.replace(sp.exp, lambda power: (W / low) ** sp.diff(power, t))
+    return of_losses(law, loss_process, over_window.subs(t, sp.log(W / low)).subs(numbers))
+
+
+def of_losses(law: AbstractWindowLaw, loss_process: str, price: sp.Expr) -> Formula:
+    """A drop probability that was found over W and R, as a formula over x and R."""
+    return Formula(
+        f"price_{law.name}",
+        f"drop probability at which {law.name} rests at a rate, {loss_process} losses",
+        "drop_prob",
+        price.subs(W, x * R),
+        "congestion avoidance, few timeouts",
+        "derived here from the drift",
+    )
+
+
+def solved(expression: sp.Expr, unknown: sp.Symbol) -> sp.Expr:
+    """The one value for which an expression is zero."""
+    (found,) = sp.solve(expression, unknown)
+    return found
+
+
+@formula_of.register(Cubic)
+def curve_or_reno(law: Cubic, loss_process: str, there: Witness) -> Formula:
+    """The larger of two prices.
+
+    What losses take grows with p and what the law adds does not, so that the larger of two growths
+    rests at the larger of the two prices.
+    """
+    prices = [on_the_curve(replace(law, friendly=False), loss_process)]
+    if law.friendly:
+        prices.append(as_reno(law, loss_process))
+    return of_losses(law, loss_process, max(prices, key=lambda price: price.subs(dict(there))))
+
+
+K, ELAPSED, SQUARED = sp.symbols("K s m", positive=True)
+CUBIC_STATE = CubicWindow(W, K, ELAPSED, SQUARED, NOW)
+
+
+def cubic_drift(law: Cubic, loss_process: str) -> dict[str, sp.Expr]:
+    """CUBIC's drift where standard TCP, if it counts at all, is steeper than the cubic."""
+    there = {W: 10**6, R: 1e-3, p: RARE, K: 1e-2, ELAPSED: 1e-2, SQUARED: 2e-4}
+    branches = drift_at_rest(law, CUBIC_STATE, at_rest(loss_process), there)
+    return {name: branch.expression for name, branch in branches.items()}
+
+
+@cache
+def as_reno(law: Cubic, loss_process: str) -> sp.Expr:
+    """The price where the window grows as standard TCP's."""
+    return solved(cubic_drift(law, loss_process)["cwnd"], p)
+
+
+@cache
+def on_the_curve(law: Cubic, loss_process: str) -> sp.Expr:
+    """The price where the window follows the cubic.
+
+    Times follow from the rate of losses and K from the window. What is left over u, K over the
+    mean time between losses, is a cubic with numbers for its coefficients: it is the same for all
+    windows, and taken where K is 1 s.
+    """
+    drift = cubic_drift(law, loss_process)
+    times = {ELAPSED: solved(drift["elapsed"], ELAPSED)}
+    times[SQUARED] = solved(drift["squared"].subs(times), SQUARED)
+    plateau, u = solved(drift["k"], K), sp.Symbol("u", positive=True)
+    left = drift["cwnd"].subs(times).subs(p, u * R / (K * W)).subs({W: W / plateau**3, K: 1})
+    roots: Any = sp.real_roots(sp.Poly(sp.numer(sp.together(left)), u))
+    (root,) = (of for of in roots if of > 0)
+    number = root if root.is_rational else sp.Float(root.evalf(17))
+    return cast(sp.Expr, sp.powdenest(number * R / (plateau * W), force=True))
+
+
+@formula_of.register(VegasRerouting)
+def as_plain_vegas(law: VegasRerouting, loss_process: str, there: Witness) -> Formula:
+    """Where the route stays it is ns-2's Vegas."""
+    return formula_of(law.plain, loss_process, there)
+
+
+@formula_of.register(Vegas)
+def of_delay(law: Vegas, loss_process: str, there: Witness) -> Formula:
+    """The delay at which a window that climbs has come to rest, with nothing lost."""
+    fewest = law.spoken.fewest_samples
+    if there[W] < fewest:
+        raise InvalidInput("price_of", "cwnd", f"at least {fewest:g}, to mind delays", there[W])
+    return Formula(
+        f"price_{law.name}",
+        f"queueing delay at which {law.name} ({law.dialect}) rests at a rate",
+        "queueing_delay",
+        resting_delay(law),
+        "the base RTT is the true one, losses are rare, alpha and beta are one or it climbed",
+        "derived here from the drift",
+        tuple(DELAY.items()),
+    )
+
+
+@cache
+def resting_delay(law: Vegas) -> sp.Expr:
+    """The delay over x and T; of the flows the share 1 - exp(power) climbs, and none at rest."""
+    rtt, window = T + WAIT, 1000
+    backlog = min(law.rests[0], law.softness) / 1000  # climbing, by the softness
+    near = {W: window, T: 0.1, WAIT: backlog * 0.1 / window}
+    seen = at_rest()._replace(rtt=rtt, ack_rate=W / rtt, loss_rate=NOW)
+    drift = drift_at_rest(law, VegasWindow(W, NOW, T, NOW), seen, near)["cwnd"].expression
+    (climbing,) = drift.atoms(sp.exp)
+    delays = sp.solve(climbing.args[0].subs(W, x * rtt), WAIT)
+    (delay,) = (found for found in delays if found.subs({x: 1, T: 1}) > 0)
+    return sp.simplify(delay)

@@ -1,0 +1,238 @@
+"""TCP Reno's throughput over its losses and round-trip time, as the literature has it.
+
+`mathis` knows congestion avoidance only, `pftk` timeouts and the receiver's window too; `tfrc` is
+the form of it that TFRC uses. They give the rate at which packets are *sent*. Each has a `Range`.
+
+The response functions of HighSpeed TCP (RFC 3649, section 5) and CUBIC (RFC 9438, section 5.1) are
+in `vegasfluid.analysis.closed_forms`, and over rates in `price`: they follow from the laws.
+
+Sources:
+    M. Mathis, J. Semke, J. Mahdavi and T. Ott, "The macroscopic behavior of the TCP congestion
+    avoidance algorithm", ACM CCR 27(3), 1997: c / (R sqrt(b p)); not checked against the original,
+    but the 0.93 that RFC 3819, section 8.5.1, prints is its constant for independent losses and
+    delayed ACKs. RFC 3649, section 5, prints 1.2 for sqrt(3/2).
+    J. Padhye, V. Firoiu, D. Towsley and J. Kurose, "Modeling TCP throughput: a simple model and
+    its empirical validation", SIGCOMM 1998, the approximate model: not checked against the
+    original, but as RFC 3819, section 8.5.1, prints it (b = 2, with the min). RFC 5348, section
+    3.1: without the min, b = 1 RECOMMENDED, t_RTO SHOULD be 4 R and MAY be max(4 R, 1 s); so, too,
+    RFC 3155, section 1.1. The texts of these RFCs were read.
+    RFC 3819, section 8.5.3, computes 402.9 kbit/s for p = 0.01 by "the more complex formula"; as
+    that is printed (and with an RTO of 5 R) it gives 519, and 402.9 only where the min is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from vegasfluid.analysis.literature.assumptions import (
+    TIMEOUT_IN_ROUND_TRIPS,
+    Assumption,
+    Path,
+    Range,
+)
+from vegasfluid.congestion.law import LOSS_PROCESSES, aimd_loss_factor
+from vegasfluid.errors import InvalidInput
+
+__all__ = [
+    "MATHIS_RANGE",
+    "PFTK_RANGE",
+    "TFRC_RANGE",
+    "mathis",
+    "mathis_constant",
+    "pftk",
+    "tfrc",
+]
+
+Number = Any
+"""A float, or a NumPy array of any shape."""
+
+
+def require(whose: str, drop_prob: Number, **above_zero: Number) -> None:
+    """Refuse a probability that is none, and what is not above 0."""
+    prob = np.asarray(drop_prob, dtype=float)
+    if not np.all((prob > 0) & (prob < 1)):
+        raise InvalidInput(whose, "drop_prob", "above 0 and below 1", drop_prob)
+    for name, value in above_zero.items():
+        if not np.all(np.asarray(value, dtype=float) > 0):
+            raise InvalidInput(whose, name, "above 0", value)
+
+
+def plain(value: Number) -> Number:
+    """A number without dimensions as a float."""
+    return value if np.ndim(value) else float(value)
+
+
+def mathis_constant(loss_process: str = "periodic") -> float:
+    """C in W = c / sqrt(p): mean window of Reno in congestion avoidance.
+
+    Args:
+        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+
+    Raises:
+        InvalidInput: for another name.
+
+    >>> round(mathis_constant(), 3), round(mathis_constant("iid"), 2)
+    (1.225, 1.31)
+    """
+    if loss_process not in LOSS_PROCESSES:
+        allowed = "one of " + ", ".join(LOSS_PROCESSES)
+        raise InvalidInput("mathis", "loss_process", allowed, loss_process)
+    return math.sqrt(2 / aimd_loss_factor(loss_process, 1 / 2))
+
+
+def mathis(
+    drop_prob: Number, rtt: Number, ack_every: Number = 1.0, loss_process: str = "periodic"
+) -> Number:
+    """Throughput of Reno in congestion avoidance, packets/s: c / (R sqrt(b p)).
+
+    Args:
+        drop_prob: share p of the packets with which a loss event begins.
+        rtt: round-trip time R, queues included, s.
+        ack_every: packets b that an ACK acknowledges.
+        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+
+    Raises:
+        InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
+            not above 0.
+
+    >>> f"{mathis(0.01, 0.1):.1f}", MATHIS_RANGE.holds(0.01, 0.1)
+    ('122.5', True)
+    """
+    require("mathis", drop_prob, rtt=rtt, ack_every=ack_every)
+    return plain(mathis_constant(loss_process) / (rtt * np.sqrt(ack_every * drop_prob)))
+
+
+def seconds_a_packet(
+    drop_prob: Number, rtt: Number, rto: Number, ack_every: Number, end_in_timeouts: Number
+) -> Number:
+    """What a packet takes of the sender's time, s: its part of round trips and of timeouts."""
+    silence = rto * end_in_timeouts * drop_prob * (1 + 32 * drop_prob**2)
+    return rtt * np.sqrt(2 * ack_every * drop_prob / 3) + silence
+
+
+def share_of_timeouts(drop_prob: Number, ack_every: Number) -> Number:
+    """The share of loss events that end in a timeout, where it is small."""
+    return 3 * np.sqrt(3 * ack_every * drop_prob / 8)
+
+
+def pftk(
+    drop_prob: Number,
+    rtt: Number,
+    rto: Number | None = None,
+    ack_every: Number = 1.0,
+    max_window: Number = math.inf,
+) -> Number:
+    """Throughput of Reno with timeouts and the receiver's window, packets/s.
+
+    min(W_max / R, 1 / (R sqrt(2 b p / 3) + T_0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))): the
+    approximation to the full model of Padhye et al.
+
+    Args:
+        drop_prob: share p of the packets with which a loss event begins.
+        rtt: round-trip time R, queues included, s.
+        rto: retransmission timeout T_0, s; None: four round trips (RFC 5348, section 3.1).
+        ack_every: packets b that an ACK acknowledges.
+        max_window: packets W_max that the receiver takes.
+
+    Raises:
+        InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
+            not above 0.
+
+    >>> f"{pftk(0.01, 0.1):.1f}", f"{pftk(0.01, 0.1, max_window=8):.1f}"
+    ('112.3', '80.0')
+    """
+    timeout = TIMEOUT_IN_ROUND_TRIPS * rtt if rto is None else rto
+    require("pftk", drop_prob, rtt=rtt, rto=timeout, ack_every=ack_every, max_window=max_window)
+    ending = np.minimum(1.0, share_of_timeouts(drop_prob, ack_every))
+    free = 1 / seconds_a_packet(drop_prob, rtt, timeout, ack_every, ending)
+    return plain(np.minimum(max_window / rtt, free))
+
+
+def tfrc(
+    drop_prob: Number, rtt: Number, rto: Number | None = None, ack_every: Number = 1.0
+) -> Number:
+    """The throughput equation of TFRC, packets/s: `pftk` without its two minima.
+
+    Args:
+        drop_prob: share p of the packets with which a loss event begins.
+        rtt: round-trip time R, queues included, s.
+        rto: retransmission timeout T_0, s; None: four round trips (RFC 5348, section 3.1).
+        ack_every: packets b that an ACK acknowledges.
+
+    Raises:
+        InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
+            not above 0.
+
+    >>> f"{tfrc(0.01, 0.1):.1f}", f"{tfrc(0.5, 0.1):.3f}", f"{pftk(0.5, 0.1):.3f}"
+    ('112.3', '0.417', '0.538')
+    """
+    timeout = TIMEOUT_IN_ROUND_TRIPS * rtt if rto is None else rto
+    require("tfrc", drop_prob, rtt=rtt, rto=timeout, ack_every=ack_every)
+    ending = share_of_timeouts(drop_prob, ack_every)
+    return plain(1 / seconds_a_packet(drop_prob, rtt, timeout, ack_every, ending))
+
+
+def prob_of(path: Path) -> float:
+    """The share of the packets that is lost."""
+    return path.drop_prob
+
+
+LONG = "a flow so long that many losses come"
+ONE_FLOW = "losses and round-trip times that the flow itself saw, its queue included"
+TIMEOUT_AFTER_RTT = Assumption(
+    "rtt / rto", lambda path: path.rtt / path.rto, lambda _: 1.0, "timeouts before any loss"
+)
+
+MATHIS_RANGE = Range(
+    "mathis",
+    (
+        Assumption("drop_prob", prob_of, lambda _: 0.01, "losses end in timeouts"),
+        Assumption(
+            "window at a loss, 4/3 of the mean,",
+            lambda path: 4 / 3 * mathis_constant() / math.sqrt(path.ack_every * path.drop_prob),
+            lambda path: path.max_window,
+            "the receiver limits the window",
+        ),
+    ),
+    (LONG, ONE_FLOW),
+)
+"""Where `mathis` is meant to hold (1 %: RFC 3819, section 8.5.2)."""
+
+PFTK_RANGE = Range(
+    "pftk",
+    (
+        Assumption(
+            "drop_prob", prob_of, lambda _: 0.5, "1 + 32 p^2 is far less than timeouts take"
+        ),
+        TIMEOUT_AFTER_RTT,
+    ),
+    (LONG, ONE_FLOW, "Reno's recovery, and losses that come together within a round trip"),
+)
+"""Where `pftk` is meant to hold. RFC 3819, section 8.5.2, says only that it breaks down as p comes
+near to 1. Here: up to 1/2. There 1 + 32 p^2 is 0.97 to 1.59 times (1 + p + 2 p^2 + 4 p^3 + 8 p^4 +
+16 p^5 + 32 p^6) / (1 - p), the mean time of timeouts that double up to 64 T_0, over T_0; at 0.6 it
+is 0.72 times that, and at 0.9 it is 0.07 (derived here)."""
+
+TFRC_RANGE = Range(
+    "tfrc",
+    (
+        Assumption(
+            "drop_prob",
+            prob_of,
+            lambda path: 8 / (27 * path.ack_every),
+            "more loss events end in timeouts than there are",
+        ),
+        Assumption(
+            "window",
+            lambda path: path.rtt * tfrc(path.drop_prob, path.rtt, path.rto, path.ack_every),
+            lambda path: path.max_window,
+            "the receiver limits the window",
+        ),
+        TIMEOUT_AFTER_RTT,
+    ),
+    (LONG, ONE_FLOW, "Reno's recovery, and losses that come together within a round trip"),
+)
+"""Where `tfrc` is what `pftk` is (the limit of p is that of the min, derived here)."""
