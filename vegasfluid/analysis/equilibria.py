@@ -23,16 +23,15 @@ import numpy as np
 import optimistix
 from jax.flatten_util import ravel_pytree
 
-from vegasfluid.analysis.at_rest import Steady, Unknowns, first_guess
-from vegasfluid.analysis.relaxation import relax, settling
+from vegasfluid.analysis.at_rest import Steady, Unknowns
+from vegasfluid.analysis.relaxation import Case, relax
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
 from vegasfluid.fluid.pose import Posed, pose, stages
 from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.simulate import system_of
 from vegasfluid.network import Network
 
-__all__ = ["THEORY", "Equilibrium", "Quantities", "equilibrium", "steady_of"]
+__all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "solution"]
 
 THEORY = replace(MISRA_GONG_TOWSLEY, late_rtt=True)
 """What theory writes down: windows in the mean, no repairs, no timeouts, all delays told."""
@@ -42,6 +41,8 @@ LITTLE = 0.01
 """Packets: a window that may be larger by so many and rest has room to."""
 RELATIVE, ABSOLUTE = 1e-13, 1e-13
 STEPS = 100
+UNBOUNDED = (1e-9, 1e9)
+"""Seconds."""
 
 
 class Quantities(NamedTuple):
@@ -135,9 +136,8 @@ class Equilibrium:
         >>> f"{jax.grad(queue)(1000.0):.5f}"
         '-0.01206'
         """
-        plan = pose(self.network)[1]
-        posed, other = arrays(network, (plan.least_lag, plan.longest_lag))
-        if other.groups != plan.groups or other.hops != plan.hops:
+        (_, plan), (posed, other) = arrays(self.network), arrays(network)
+        if other != plan:
             allowed = "of the same structure as the one that was solved"
             raise InvalidInput("follow", "network", allowed, f"{other.groups} groups of flows")
         return polished(posed, plan, self.closure, self.solved)
@@ -162,22 +162,26 @@ def at_last(network: Network, closure: Closure) -> Network:
     return replace(last, flows=flows, events=())
 
 
-def arrays(network: Network, lags: tuple[float, float] | None = None) -> tuple[Posed, Plan]:
-    """The numbers and the structure of a network, all numbers as JAX arrays."""
-    posed, plan = pose(network, lags=lags)
+def arrays(network: Network) -> tuple[Posed, Plan]:
+    """The numbers of a network as JAX arrays, and its structure, which holds no number.
+
+    A run bounds its lags, for its steps; rest need not.
+    """
+    posed, plan = pose(network, lags=UNBOUNDED)
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed), plan
-
-
-def steady_of(posed: Posed, plan: Plan, closure: Closure) -> Steady:
-    """The equations of a network at rest."""
-    return Steady.of(system_of(posed, plan, closure))
 
 
 @partial(jax.jit, static_argnames=("plan", "closure"))
 def polished(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Quantities:
     """Rest near a solution; differentiable in the numbers."""
-    steady = steady_of(posed, plan, closure)
+    steady = Case(posed, plan, closure).steady
     return measured(steady, newton(steady, near))
+
+
+@partial(jax.jit, static_argnames=("plan", "closure"))
+def solution(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Unknowns:
+    """The zero of the equations near an estimate, to all digits."""
+    return newton(Case(posed, plan, closure).steady, near)
 
 
 def newton(steady: Steady, near: Solved) -> Unknowns:
@@ -282,7 +286,7 @@ def concrete(values: Quantities) -> Quantities:
 @partial(jax.jit, static_argnames=("plan", "closure"))
 def read_off(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> Quantities:
     """What a user asks of rest, at a solution."""
-    return measured(steady_of(posed, plan, closure), unknowns)
+    return measured(Case(posed, plan, closure).steady, unknowns)
 
 
 @partial(jax.jit, static_argnames=("plan", "closure"))
@@ -291,7 +295,7 @@ def lifted(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> tu
     classes = tuple(
         of | {"cwnd": of["cwnd"] + LITTLE} if "cwnd" in of else of for of in unknowns.classes
     )
-    moved = steady_of(posed, plan, closure).residual(unknowns._replace(classes=classes))
+    moved = Case(posed, plan, closure).steady.residual(unknowns._replace(classes=classes))
     return tuple(of["cwnd"] for of in moved.classes if "cwnd" in of)
 
 
@@ -302,12 +306,11 @@ def idling(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> bo
 
 def estimate(posed: Posed, plan: Plan, closure: Closure) -> Solved:
     """A first estimate, and what in it stands at a limit."""
-    steady = steady_of(posed, plan, closure)
-    windows = settling(steady)
-    found = relax(windows, first_guess(steady))
-    held = steady.held(found)
+    case = Case(posed, plan, closure)
+    found, fixed = relax(case)
+    held = case.steady.held(found)
     at, inside = (np.asarray(ravel_pytree(of)[0]) for of in (found, held))
-    limited = np.abs(at - inside) > AT_LIMIT * (1e-3 + np.abs(inside))
+    limited = fixed | (np.abs(at - inside) > AT_LIMIT * (1e-3 + np.abs(inside)))
     queue = np.asarray(found.queue)
-    limited[: queue.size] |= (queue <= 0) | (queue >= windows.room)
+    limited[: queue.size] |= (queue <= 0) | (queue >= case.room)
     return Solved(held, limited)

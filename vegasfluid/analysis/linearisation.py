@@ -22,8 +22,9 @@ from jax.flatten_util import ravel_pytree
 
 from vegasfluid.analysis.amplified import Amplified
 from vegasfluid.analysis.at_rest import LATE, Steady, StraightPast, Unknowns, rates_of
-from vegasfluid.analysis.equilibria import Equilibrium, arrays, newton, steady_of
+from vegasfluid.analysis.equilibria import Equilibrium, arrays, solution
 from vegasfluid.analysis.linear import Delayed, Linear
+from vegasfluid.analysis.relaxation import Case
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.equations import change, look
@@ -149,7 +150,7 @@ def jacobians(posed: Posed, plan: Plan, closure: Closure, rest: Unknowns, gain: 
         gain: by how much more the queues' signals move.
     """
     louder = posed._replace(aqm=tuple(Amplified(law, gain) for law in posed.aqm))
-    steady = steady_of(louder, plan, closure)
+    steady = Case(louder, plan, closure).steady
     flat, unravel = ravel_pytree(rest._replace(rates=jnp.zeros(0)))
     reads = reads_of(steady, rest)
     ends = np.cumsum([read.of.size for read in reads])
@@ -183,21 +184,22 @@ class Loop(NamedTuple):
     Args:
         closed: as it is.
         cut: without signals; with the same deviations and the same looks at the past.
+        signals: which columns of the characteristic matrix hold what queues tell; (k,).
     """
 
     closed: Linear
     cut: Linear
+    signals: np.ndarray
 
-    @property
-    def signals(self) -> np.ndarray:
-        """Which columns of the characteristic matrix hold what queues tell; (k,)."""
-        differ = np.any(self.closed.now != self.cut.now, axis=0)
-        differ |= np.any(self.closed.read != self.cut.read, axis=0)
-        carried = np.zeros(self.closed.read.shape[0], bool)
-        for one, other in zip(self.closed.looks, self.cut.looks, strict=True):
+    @classmethod
+    def of(cls, closed: Linear, cut: Linear) -> Loop:
+        """The loop of a network as it is, and without signals."""
+        differ = np.any(closed.now != cut.now, axis=0) | np.any(closed.read != cut.read, axis=0)
+        carried = np.zeros(closed.read.shape[0], bool)
+        for one, other in zip(closed.looks, cut.looks, strict=True):
             same = np.array_equal(one.state, other.state)
             carried[one.channel] |= not (same and np.array_equal(one.output, other.output))
-        return np.flatnonzero(np.concatenate([differ, carried]))
+        return cls(closed, cut, np.flatnonzero(np.concatenate([differ, carried])))
 
     def transfer(self, s: complex) -> np.ndarray:
         """What comes back of each signal once around the loop; (k, k).
@@ -205,8 +207,8 @@ class Loop(NamedTuple):
         1 is an eigenvalue of it where s is a root of the characteristic function.
         """
         cut, told = self.cut.characteristic(s), self.signals
-        difference = self.closed.characteristic(s) - cut
-        return -np.linalg.solve(cut, difference[:, told])[told]
+        difference = (self.closed.characteristic(s) - cut)[:, told]
+        return -np.linalg.solve(cut, difference)[told]
 
 
 def linearise(rest: Equilibrium) -> Loop:
@@ -218,8 +220,8 @@ def linearise(rest: Equilibrium) -> Loop:
     """
     refuse_corners(rest)
     posed, plan = arrays(rest.network)
-    steady = steady_of(posed, plan, rest.closure)
-    unknowns = newton(steady, rest.solved)
+    steady = Case(posed, plan, rest.closure).steady
+    unknowns = solution(posed, plan, rest.closure, rest.solved)
     reads = reads_of(steady, unknowns)
     closed, cut = (
         jax.tree.map(np.asarray, jacobians(posed, plan, rest.closure, unknowns, gain))
@@ -230,7 +232,7 @@ def linearise(rest: Equilibrium) -> Loop:
     told = frame.told(closed)
     whole = frame.fill(closed, told)
     kept = connected(whole)
-    return Loop(reduced(whole, kept), reduced(frame.fill(cut, told), kept))
+    return Loop.of(reduced(whole, kept), reduced(frame.fill(cut, told), kept))
 
 
 def refuse_corners(rest: Equilibrium) -> None:
@@ -239,7 +241,7 @@ def refuse_corners(rest: Equilibrium) -> None:
         raise InvalidInput("stability", "rest", "one point, and no set of them", "a set")
     queue, names = rest.values.queue, rest.network.links
     for number, (name, link) in enumerate(names.items()):
-        if queue[number] >= link.buffer and link.aqm.hits_growth:
+        if queue[number] >= link.buffer:
             allowed = "below the buffer, for an overflow comes and goes at once"
             raise InvalidInput(f"stability: {name}", "queue", allowed, float(queue[number]))
 

@@ -25,8 +25,8 @@ __all__ = ["Crossing", "delay_margin", "gain_margin"]
 SLOWEST, QUICKEST = 1e-4, 1e3
 """Frequencies that are looked at, in units of one over the longest lag."""
 POINTS = 3000
-FAINT = 1e-9
-"""What comes back so weak is nothing."""
+FAINT, STRONGEST = 1e-9, 12
+"""What comes back so weak is nothing; and so many crossings are looked at closely."""
 
 
 class Crossing(NamedTuple):
@@ -60,7 +60,7 @@ def gain_margin(loop: Loop) -> Crossing | None:
     Returns:
         None where no gain makes it.
     """
-    found = crossings(loop, np.imag, lambda value: value.real > FAINT)
+    found = crossings(loop, np.imag, lambda value: value.real)
     return min((Crossing(1 / value.real, omega) for omega, value in found), default=None)
 
 
@@ -72,30 +72,33 @@ def delay_margin(loop: Loop) -> Crossing | None:
     Returns:
         None where no delay makes it.
     """
-    found = crossings(loop, lambda value: np.abs(value) - 1, lambda value: True)
+    found = crossings(loop, lambda value: np.abs(value) - 1, np.abs)
     turns = ((np.angle(value) % (2 * np.pi), omega) for omega, value in found)
     return min((Crossing(float(turn / omega), omega) for turn, omega in turns), default=None)
 
 
 def crossings(
-    loop: Loop, part: Callable[[Any], Any], counts: Callable[[complex], bool]
+    loop: Loop, part: Callable[[Any], Any], strength: Callable[[Any], Any]
 ) -> list[tuple[float, complex]]:
     """Where a part of an eigenvalue of the transfer is zero: the frequency (rad/s), and its value.
 
     Args:
         loop: the network.
         part: a real part of a complex number, or of many.
-        counts: whether such a value counts.
+        strength: of such a value; the strongest are wanted, and none below zero.
     """
     frequencies = np.geomspace(SLOWEST, QUICKEST, POINTS) / (loop.closed.longest or 1.0)
-    found = []
+    places = []
     for curve in loci(loop, frequencies).T:
         values = part(curve)
         for at in np.flatnonzero(values[:-1] * values[1:] < 0):
-            omega = refined(loop, frequencies[at : at + 2], curve[at : at + 2], part)
-            value = nearest(loop, omega, complex(curve[at]))
-            if counts(value):
-                found.append((omega, value))
+            places.append((float(np.max(strength(curve[at : at + 2]))), int(at), curve))
+    found = []
+    for _, at, curve in sorted(places, key=lambda place: -place[0])[:STRONGEST]:
+        omega = refined(loop, frequencies[at : at + 2], curve[at : at + 2], part)
+        value = nearest(loop, omega, complex(curve[at]))
+        if strength(value) > FAINT:
+            found.append((omega, value))
     return found
 
 

@@ -8,7 +8,7 @@ found between nothing and its room by bisection (Brent), link after link until n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -19,9 +19,13 @@ from scipy.optimize import root_scalar
 
 from vegasfluid.analysis.at_rest import Steady, Unknowns, first_guess
 from vegasfluid.errors import SolveFailed
+from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.pose import Posed
+from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.simulate import system_of
 from vegasfluid.fluid.stations import room
 
-__all__ = ["Windows", "relax", "settling"]
+__all__ = ["Case", "relax"]
 
 QUICK = 100.0
 """How fast memories and rates follow, in units of windows."""
@@ -54,43 +58,58 @@ class Pace(NamedTuple):
     excess: Vector
 
 
-class Windows(NamedTuple):
-    """Everything but the queues: how it moves for given queues.
+class Case(NamedTuple):
+    """A network's equations, to be compiled once for all of the same structure.
 
     Args:
-        unravel: such a vector and queues as unknowns.
-        pace: (vector, queues) to how it moves, compiled.
-        room: of the queues, packets.
+        posed: numbers.
+        plan: structure.
+        closure: how losses are counted.
     """
 
-    unravel: Callable[[Vector, Vector], Unknowns]
-    pace: Callable[[Vector, Vector], Pace]
-    room: np.ndarray
+    posed: Posed
+    plan: Plan
+    closure: Closure
+
+    @property
+    def steady(self) -> Steady:
+        """The equations at rest."""
+        return Steady.of(system_of(*self))
+
+    @property
+    def room(self) -> np.ndarray:
+        """Of the queues, packets."""
+        return np.asarray(room(self.posed)) * np.ones(self.plan.stations)
 
 
-def settling(steady: Steady) -> Windows:
-    """The way to rest of all but the queues."""
-    example = first_guess(steady)
-    _, unravel_rest = ravel_pytree(example[1:])
+@partial(jax.jit, static_argnames=("plan", "closure"))
+def pace(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vector) -> Pace:
+    """How everything but the queues moves for given queues.
 
-    def unravel(vector: Vector, queue: Vector) -> Unknowns:
-        return Unknowns(queue, *unravel_rest(vector))
+    Args:
+        posed: numbers.
+        plan: structure.
+        closure: how losses are counted.
+        vector: everything but the queues; (n,).
+        queue: packets; (stations,).
+    """
+    steady = Case(posed, plan, closure).steady
 
-    def speed(vector: Vector, queue: Vector) -> tuple[Vector, tuple[Vector, Vector]]:
-        held = steady.held(unravel(vector, queue))
+    def speed(vector: Vector) -> tuple[Vector, tuple[Vector, Vector]]:
+        held = steady.held(unraveled(steady, vector, queue))
         moved = steady.residual(held)
         quick = jax.tree.map(lambda part: QUICK * part, (moved.memories, moved.rates))
         scaled = (quick[0], moved.classes, moved.silent, quick[1])
         found = ravel_pytree(scaled)[0] - PULL * (vector - ravel_pytree(held[1:])[0])
         return found, (found, moved.queue)
 
-    @jax.jit
-    def pace(vector: Vector, queue: Vector) -> Pace:
-        slope, (found, excess) = jax.jacfwd(speed, has_aux=True)(vector, queue)
-        return Pace(found, slope, excess)
+    slope, (found, excess) = jax.jacfwd(speed, has_aux=True)(vector)
+    return Pace(found, slope, excess)
 
-    most = np.asarray(room(steady.system.posed)) * np.ones(len(example.queue))
-    return Windows(unravel, pace, most)
+
+def unraveled(steady: Steady, vector: Vector, queue: Vector) -> Unknowns:
+    """Everything but the queues as one vector, and queues, as unknowns."""
+    return Unknowns(queue, *ravel_pytree(first_guess(steady)[1:])[1](vector))
 
 
 class Settled(NamedTuple):
@@ -99,20 +118,22 @@ class Settled(NamedTuple):
     Args:
         at: the place; (n,).
         excess: packets/s by which the queues grow then; (stations,).
+        slope: how what moves changes with the place; (n, n).
         rests: whether it came to rest there, or was only followed so far: without losses CUBIC's
             clock never stops.
     """
 
     at: np.ndarray
     excess: np.ndarray
+    slope: np.ndarray
     rests: bool
 
 
-def settle(windows: Windows, begin: np.ndarray, queue: np.ndarray) -> Settled:
+def settle(case: Case, begin: np.ndarray, queue: np.ndarray) -> Settled:
     """Follow everything but the queues to rest, for given queues.
 
     Args:
-        windows: how it moves.
+        case: the equations.
         begin: where it begins; (n,).
         queue: packets; (stations,).
 
@@ -120,28 +141,28 @@ def settle(windows: Windows, begin: np.ndarray, queue: np.ndarray) -> Settled:
         SolveFailed: where it leaves the finite numbers.
     """
     at, step, one = begin, FIRST_STEP, np.eye(begin.size)
-    pace = as_arrays(windows.pace(at, queue))
+    here = as_arrays(pace(*case, at, queue))
     for _ in range(STEPS):
-        move = np.linalg.solve(one / step - pace.slope, pace.speed)
+        move = np.linalg.solve(one / step - here.slope, here.speed)
         leap = np.max(np.abs(move) / (np.abs(at) + 1))
-        then = as_arrays(windows.pace(at + move, queue)) if leap < LEAP else pace
+        then = as_arrays(pace(*case, at + move, queue)) if leap < LEAP else here
         if leap < SETTLED and step > 1:
-            return Settled(at + move, then.excess, True)
-        if leap >= LEAP or turned(pace.speed, then.speed):
+            return Settled(at + move, then.excess, then.slope, True)
+        if leap >= LEAP or turned(here.speed, then.speed):
             step /= 4
             continue
-        at, pace = at + move, then
+        at, here = at + move, then
         step = min(step * (2.0 if leap < STRIDE else 1.2), LONGEST_STEP)
-    return Settled(at, pace.excess, False)
+    return Settled(at, here.excess, here.slope, False)
 
 
-def as_arrays(pace: Pace) -> Pace:
+def as_arrays(found: Pace) -> Pace:
     """The same as NumPy arrays.
 
     Raises:
         SolveFailed: where they are not finite.
     """
-    found = Pace(*(np.asarray(part) for part in pace))
+    found = Pace(*(np.asarray(part) for part in found))
     if not np.all(np.isfinite(found.speed)):
         raise SolveFailed("the way to rest leaves the finite numbers")
     return found
@@ -152,39 +173,53 @@ def turned(before: np.ndarray, after: np.ndarray) -> bool:
     return bool(np.any((before * after < 0) & (np.abs(after) > BACK * np.abs(before) + STILL)))
 
 
-def relax(windows: Windows, begin: Unknowns) -> Unknowns:
+class Relaxed(NamedTuple):
+    """An estimate of rest.
+
+    Args:
+        unknowns: some ten digits of them.
+        fixed: which of them nothing moves at all, as a flat vector of booleans.
+    """
+
+    unknowns: Unknowns
+    fixed: np.ndarray
+
+
+def relax(case: Case) -> Relaxed:
     """Rest, to some ten digits; what stands at a limit may stand beyond it.
 
     Args:
-        windows: how they move.
-        begin: where everything but the queues begins, for any queues.
+        case: the equations.
 
     Raises:
         SolveFailed: where nothing comes to rest.
     """
-    first = np.asarray(ravel_pytree(begin[1:])[0])
-    queue = np.zeros(windows.room.size)
+    first = np.asarray(ravel_pytree(first_guess(case.steady)[1:])[0])
+    queue = np.zeros(case.room.size)
     for _ in range(ROUNDS):
         before = queue.copy()
         for number in range(queue.size):
-            queue[number] = rest_of_queue(windows, first, queue, number)
+            queue[number] = rest_of_queue(case, first, queue, number)
         if queue.size == 1 or np.all(np.abs(queue - before) <= STILL * (1 + queue)):
-            found = settle(windows, first, queue)
+            found = settle(case, first, queue)
             if not found.rests:
                 break
-            return windows.unravel(jnp.asarray(found.at), jnp.asarray(queue))
+            return Relaxed(
+                unraveled(case.steady, jnp.asarray(found.at), jnp.asarray(queue)),
+                np.concatenate([queue < 0, ~np.any(found.slope, axis=1)]),
+            )
     raise SolveFailed(f"windows and queues come to no rest; the queues were {queue} packets")
 
 
-def rest_of_queue(windows: Windows, begin: np.ndarray, queue: np.ndarray, number: int) -> float:
+def rest_of_queue(case: Case, begin: np.ndarray, queue: np.ndarray, number: int) -> float:
     """Where one queue rests while the others stay, packets."""
 
     def excess(packets: float) -> float:
         there = queue.copy()
         there[number] = packets
-        return float(settle(windows, begin, there).excess[number])
+        return float(settle(case, begin, there).excess[number])
 
-    most = float(windows.room[number])
+    most = float(case.room[number])
     if excess(0.0) <= 0:
         return 0.0
     if excess(most) > 0 or excess(most * (1 - 1e-12)) >= 0:

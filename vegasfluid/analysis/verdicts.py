@@ -34,7 +34,7 @@ class Stability:
         stable: whether they die out.
         roots: the rightmost roots of the characteristic function, 1/s, from the right.
         gain_margin: by how much stronger the queues' signals may be before the network
-            oscillates; below 1 it does; None where nothing makes it.
+            oscillates; below 1 it does; None where they do not make it.
         delay_margin: by how much later they may come, s; None where it oscillates already, or
             nothing makes it.
         hopf_frequency: of the oscillation that begins at the gain margin, rad/s.
@@ -73,6 +73,8 @@ def stability(network: Network | Equilibrium, closure: Closure = THEORY) -> Stab
     found = roots(loop.closed)
     stable = bool(found[0].real < 0)
     gain = gain_margin(loop)
+    if gain is not None and (gain.size > 1) != stable:
+        gain = None  # it oscillates, or would, with other reasons than the queues' signals
     delay = delay_margin(loop) if stable else None
     return Stability(
         stable,

@@ -1,0 +1,201 @@
+"""Verdicts of the linear system against the nonlinear delay equations, near the boundary.
+
+    python -m benchmarks.stability [--json] [--full]
+
+Each family is a network with one parameter. The value at which stability is lost is found
+(`critical_value`), and 2 and 5 % on either side of it the verdict of the rightmost root is held
+against a run of the nonlinear equations from a small disturbance of rest: whether it dies, and at
+which rate. No verdict may be wrong. A stability map is timed, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+
+from benchmarks.harness import Figures, run
+from vegasfluid.analysis import THEORY, critical_value, equilibrium, stability
+from vegasfluid.analysis.disturbances import disturbed, growth_rate
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.fluid import Closure
+from vegasfluid.network import Flows, Link, Network
+
+__all__ = ["FAMILIES", "Case", "Family", "cases", "measure"]
+
+SIDES = (0.95, 0.98, 1.02, 1.05)
+"""Values of the parameter, in units of the critical one."""
+FOLDS = 8.0
+"""A run takes so many times in which the predicted disturbance changes by a factor e."""
+LONGEST, SHORTEST = 1500.0, 40.0
+"""Seconds of a run."""
+SMALL = 1e-7
+"""The disturbance, of windows and queues, as a part of themselves."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A network with a parameter.
+
+    Args:
+        name: of it.
+        network_of: the network with a value of the parameter.
+        low: a value on one side of the boundary.
+        high: one on the other.
+        closure: how losses are counted.
+    """
+
+    name: str
+    network_of: Callable[[float], Network]
+    low: float
+    high: float
+    closure: Closure = THEORY
+
+
+@dataclass(frozen=True)
+class Case:
+    """One network beside the boundary.
+
+    Args:
+        family: its name.
+        part: the parameter, in units of the critical one.
+        predicted: the real part of the rightmost root, 1/s.
+        measured: the rate at which a disturbance grew in the nonlinear equations, 1/s.
+    """
+
+    family: str
+    part: float
+    predicted: float
+    measured: float
+
+    @property
+    def right(self) -> bool:
+        """Whether both say the same."""
+        return (self.predicted < 0) == (self.measured < 0)
+
+
+def red(max_drop: float, *, weight: float = 0.002, **more: object) -> Red:
+    """A queue that drops from 100 packets on, with a slope over 400 packets."""
+    return Red(100.0, 500.0, max_drop, weight=weight, **more)  # type: ignore[arg-type]
+
+
+def over_red(flows: dict[str, Flows], capacity: float = 2000.0, **of_red: object) -> Callable:
+    """Networks over RED by the curve's maximum."""
+
+    def network_of(max_drop: float) -> Network:
+        return Network(Link(capacity, 2000, red(max_drop, **of_red)), flows)  # type: ignore[arg-type]
+
+    return network_of
+
+
+def farther(flows: dict[str, Flows], max_drop: float, **of_red: object) -> Callable:
+    """Networks by a factor on all base RTTs: a critical delay."""
+
+    def network_of(factor: float) -> Network:
+        far = {k: replace(of, base_rtt=factor * of.base_rtt) for k, of in flows.items()}  # type: ignore[operator]
+        return over_red(far, **of_red)(max_drop)
+
+    return network_of
+
+
+def slower_average(flows: dict[str, Flows], max_drop: float) -> Callable:
+    """Networks by the weight of RED's average."""
+    return lambda weight: over_red(flows, weight=weight)(max_drop)
+
+
+def parking_lot(max_drop: float) -> Network:
+    """A long class over two links, and a short one over each."""
+    links = {
+        name: Link(capacity, 2000, red(max_drop, weight=0.02), delay=0.01)
+        for name, capacity in (("first", 2000.0), ("second", 1500.0))
+    }
+    flows = {
+        "long": Flows(10, Reno(), base_rtt=0.12, path=("first", "second")),
+        "one": Flows(10, Reno(), base_rtt=0.08, path=("first",)),
+        "two": Flows(10, Reno(), base_rtt=0.08, path=("second",)),
+    }
+    return Network(links, flows)
+
+
+def buffered(buffer: float) -> Network:
+    """Reno over a drop-tail queue with the losses of an M/M/1/K system, by its buffer."""
+    link = Link(2000.0, buffer, DropTail(losses="mm1k"))
+    return Network(link, {"reno": Flows(20, Reno(), base_rtt=0.1)})
+
+
+def mixed(vegas: Vegas) -> dict[str, Flows]:
+    """Ten Reno and ten Vegas flows."""
+    return {"reno": Flows(10, Reno(), base_rtt=0.1), "vegas": Flows(10, vegas, base_rtt=0.1)}
+
+
+RENO = {"reno": Flows(20, Reno(), base_rtt=0.1)}
+TWO_TRIPS = {"near": Flows(10, Reno(), base_rtt=0.06), "far": Flows(10, Reno(), base_rtt=0.15)}
+DEFAULT = Closure()
+FAMILIES = (
+    Family("reno, curve", over_red(RENO, weight=0.05), 0.05, 1.0),
+    Family("reno, slow average", slower_average(RENO, 0.3), 2e-6, 2e-3),
+    Family("reno, critical delay", farther(RENO, 0.2, weight=0.05), 0.5, 4.0),
+    Family("reno, marks", over_red(RENO, weight=0.05, ecn=True, wait=False), 0.01, 0.5),
+    Family("reno, two round trips", over_red(TWO_TRIPS, weight=0.05), 0.05, 1.0),
+    Family("reno, as packets count", over_red(RENO, weight=0.05), 0.02, 1.0, DEFAULT),
+    Family("cubic", over_red({"cubic": Flows(5, Cubic(), base_rtt=0.1)}, weight=0.05), 0.005, 1.0),
+    Family(
+        "highspeed", over_red({"hs": Flows(8, HighSpeed(), base_rtt=0.1)}, weight=0.05), 0.002, 1.0
+    ),
+    Family(
+        "scalable", over_red({"sc": Flows(8, Scalable(), base_rtt=0.1)}, weight=0.05), 0.002, 1.0
+    ),
+    Family(
+        "reno and vegas (ns2)", over_red(mixed(Vegas(8, 10, dialect="ns2")), weight=0.05), 0.05, 1.0
+    ),
+    Family(
+        "reno and vegas (linux)",
+        over_red(mixed(Vegas(12, 14, dialect="linux")), weight=0.05),
+        0.05,
+        1.0,
+    ),
+    Family("reno and vegas (brakmo)", farther(mixed(Vegas(6, 8)), 0.2, weight=0.05), 0.5, 6.0),
+    Family("reno, two links", parking_lot, 0.02, 1.0),
+    Family("reno, M/M/1/K losses", buffered, 12.0, 40.0),
+)
+
+
+def cases(family: Family, sides: tuple[float, ...] = SIDES) -> list[Case]:
+    """A family beside its boundary."""
+    critical = critical_value(family.network_of, family.low, family.high, family.closure)
+    rests = [equilibrium(family.network_of(part * critical), family.closure) for part in sides]
+    predicted = [stability(rest).rightmost_root.real for rest in rests]
+    slowest = FOLDS / min(abs(rate) for rate in predicted)
+    times, windows = disturbed(rests, float(np.clip(slowest, SHORTEST, LONGEST)), by=SMALL)
+    measured = growth_rate(times, windows)
+    rows = zip(sides, predicted, measured, strict=True)
+    return [Case(family.name, part, of, float(found)) for part, of, found in rows]
+
+
+def measure(full: bool) -> Figures:
+    """All families; the full version with more places beside each boundary."""
+    figures = Figures()
+    sides = (0.95, 0.97, 0.98, 0.99, 1.01, 1.02, 1.03, 1.05) if full else SIDES
+    found = []
+    for family in FAMILIES:
+        found += cases(family, sides)
+        jax.clear_caches()
+    figures.add("stability.cases", len(found), at_least=40)
+    figures.add("stability.wrong", sum(not case.right for case in found), at_most=0)
+    for family in FAMILIES:
+        own = [case for case in found if case.family == family.name]
+        worst = max(abs(case.measured / case.predicted - 1) for case in own)
+        figures.add(f"stability.growth_rate.{family.name}", worst)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")
