@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vegasfluid import metrics, modelfile, plot
+    from vegasfluid import analysis, metrics, modelfile, plot
+    from vegasfluid.analysis import analyse, equilibrium, stability
     from vegasfluid.aqm.droptail import DropTail
     from vegasfluid.aqm.red import Red
     from vegasfluid.congestion.cubic import Cubic
@@ -59,6 +60,8 @@ _HOMES = {
     "Vegas": "congestion.vegas",
     "VegasRerouting": "congestion.vegas_rerouting",
     "VegasfluidError": "errors",
+    "analyse": "analysis",
+    "equilibrium": "analysis",
     "mbps": "quantities",
     "ms": "quantities",
     "recommend": "tuning",
@@ -66,8 +69,9 @@ _HOMES = {
     "simulate_fluid": "fluid",
     "simulate_packets": "packet",
     "simulate_seeds": "packet",
+    "stability": "analysis",
 }
-_MODULES = ("metrics", "modelfile", "plot")
+_MODULES = ("analysis", "metrics", "modelfile", "plot")
 
 __all__ = [
     "Bulk",
@@ -95,6 +99,9 @@ __all__ = [
     "Vegas",
     "VegasRerouting",
     "VegasfluidError",
+    "analyse",
+    "analysis",
+    "equilibrium",
     "mbps",
     "metrics",
     "modelfile",
@@ -105,6 +112,7 @@ __all__ = [
     "simulate_fluid",
     "simulate_packets",
     "simulate_seeds",
+    "stability",
 ]
 
 

@@ -9,31 +9,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vegasfluid.analysis import closed_forms
+    from vegasfluid.analysis import certificate, closed_forms, literature
+    from vegasfluid.analysis.certificate import certify_alpha, verify
     from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
+    from vegasfluid.analysis.fair import fair_alpha
     from vegasfluid.analysis.linearisation import linearise
+    from vegasfluid.analysis.report import Analysis, analyse
     from vegasfluid.analysis.verdicts import Stability, critical_value, stability
 
 _HOMES = {
     "THEORY": "equilibria",
+    "Analysis": "report",
     "Equilibrium": "equilibria",
     "Stability": "verdicts",
+    "analyse": "report",
+    "certify_alpha": "certificate",
     "critical_value": "verdicts",
     "equilibrium": "equilibria",
+    "fair_alpha": "fair",
     "linearise": "linearisation",
     "stability": "verdicts",
+    "verify": "certificate",
 }
-_MODULES = ("closed_forms",)
+_MODULES = ("certificate", "closed_forms", "literature")
 
 __all__ = [
     "THEORY",
+    "Analysis",
     "Equilibrium",
     "Stability",
+    "analyse",
+    "certificate",
+    "certify_alpha",
     "closed_forms",
     "critical_value",
     "equilibrium",
+    "fair_alpha",
     "linearise",
+    "literature",
     "stability",
+    "verify",
 ]
 
 

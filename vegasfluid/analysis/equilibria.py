@@ -41,6 +41,8 @@ LITTLE = 0.01
 """Packets: a window that may be larger by so many and rest has room to."""
 RELATIVE, ABSOLUTE = 1e-13, 1e-13
 STEPS = 100
+SMALLEST = 1e-3
+"""The smallest unit in which an unknown is told, of its own."""
 UNBOUNDED = (1e-9, 1e9)
 """Seconds."""
 
@@ -136,14 +138,14 @@ class Equilibrium:
         >>> f"{jax.grad(queue)(1000.0):.5f}"
         '-0.01206'
         """
-        (_, plan), (posed, other) = arrays(self.network), arrays(network)
-        if other != plan:
+        (_, plan), (posed, other) = arrays(self.network), arrays(at_last(network))
+        if (other.groups, other.hops) != (plan.groups, plan.hops):
             allowed = "of the same structure as the one that was solved"
             raise InvalidInput("follow", "network", allowed, f"{other.groups} groups of flows")
         return polished(posed, plan, self.closure, self.solved)
 
 
-def at_last(network: Network, closure: Closure) -> Network:
+def at_last(network: Network) -> Network:
     """The network after its events, with all flows begun.
 
     Raises:
@@ -174,42 +176,45 @@ def arrays(network: Network) -> tuple[Posed, Plan]:
 @partial(jax.jit, static_argnames=("plan", "closure"))
 def polished(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Quantities:
     """Rest near a solution; differentiable in the numbers."""
-    steady = Case(posed, plan, closure).steady
-    return measured(steady, newton(steady, near))
+    case = Case(posed, plan, closure)
+    return measured(case.steady, newton(case, near))
 
 
 @partial(jax.jit, static_argnames=("plan", "closure"))
 def solution(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Unknowns:
     """The zero of the equations near an estimate, to all digits."""
-    return newton(Case(posed, plan, closure).steady, near)
+    return newton(Case(posed, plan, closure), near)
 
 
-def newton(steady: Steady, near: Solved) -> Unknowns:
-    """The zero of the equations near a solution, with what stands at a limit held there."""
+def newton(case: Case, near: Solved) -> Unknowns:
+    """The zero of the equations near a solution, with what stands at a limit held there.
+
+    The last step of Newton's method is taken with the numbers as they are given, so that the
+    result changes with them as the implicit function theorem says.
+    """
     flat, unravel = ravel_pytree(near.unknowns)
-    scale = jnp.maximum(jnp.abs(flat), 1e-3)
+    scale = jnp.maximum(jnp.abs(flat), SMALLEST)
     limited = jnp.asarray(near.limited)
 
-    def residual(z: Any, steady: Steady) -> Any:
+    def residual(z: Any, posed: Posed) -> Any:
+        steady = case._replace(posed=posed).steady
         unknowns = unravel(flat + scale * z)
         moved = ravel_pytree(steady.residual(unknowns))[0]
-        beyond = ravel_pytree(unknowns)[0] - limits(steady, near)
+        beyond = ravel_pytree(unknowns)[0] - ravel_pytree(steady.held(near.unknowns))[0]
         return jnp.where(limited, beyond, moved) / scale
 
     found = optimistix.root_find(
         residual,
         optimistix.Newton(RELATIVE, ABSOLUTE),
         jnp.zeros_like(flat),
-        args=steady,
+        args=jax.lax.stop_gradient(case.posed),
         max_steps=STEPS,
         throw=False,
     )
-    return unravel(flat + scale * found.value)
-
-
-def limits(steady: Steady, near: Solved) -> Any:
-    """Where the unknowns are held that stand at a limit."""
-    return ravel_pytree(steady.held(near.unknowns))[0]
+    root = jax.lax.stop_gradient(found.value)
+    slope = jax.lax.stop_gradient(jax.jacfwd(residual)(root, case.posed))
+    last = root - jnp.linalg.solve(slope, residual(root, case.posed))
+    return unravel(flat + scale * last)
 
 
 def measured(steady: Steady, unknowns: Unknowns) -> Quantities:
@@ -220,13 +225,14 @@ def measured(steady: Steady, unknowns: Unknowns) -> Quantities:
     waits = unknowns.queue / now.sending
     group = np.array([hop.group for hop in plan.hops])
     data = np.array([not hop.acks for hop in plan.hops], float)
-    at = np.array([hop.station for hop in plan.hops])[:, None] == np.arange(plan.stations)
+    station = np.array([hop.station for hop in plan.hops])
+    at = (station[:, None] == np.arange(plan.stations)).astype(float)
     packets = (data * system.posed.groups.count[group])[:, None] * at
     came, hit = moved.arrived @ packets, moved.noticed @ packets
     last = np.array(plan.last_data)
     parts = zip(system.populations, state.classes, plan.classes, strict=True)
     cwnd = jnp.concatenate([kind.cwnd(of, now.senders.rtt[own]) for kind, of, own in parts])
-    own = jnp.zeros_like(cwnd).at[group].add(data * moved.arrived * (waits[at.argmax(axis=1)]))
+    own = jnp.zeros_like(cwnd).at[group].add(data * moved.arrived * waits[station])
     return Quantities(
         unknowns.queue,
         jnp.where(came > 0, hit / jnp.where(came > 0, came, 1.0), 0.0),
@@ -257,7 +263,7 @@ def equilibrium(network: Network, closure: Closure = THEORY) -> Equilibrium:
     >>> f"{rest.mean('reno', 'cwnd'):.2f}"
     '12.25'
     """
-    network = at_last(network, closure)
+    network = at_last(network)
     posed, plan = arrays(network)
     low = estimate(posed, plan, closure)
     if not idling(posed, plan, closure, low.unknowns):

@@ -96,6 +96,57 @@ def simulate(
 
 
 @app.command()
+def analyse(
+    model: ModelPath,
+    tune: Annotated[str | None, typer.Option(help="The class of Vegas flows to tune.")] = None,
+    ratio: Annotated[
+        float, typer.Option(help="Goodput of a tuned flow over that of another flow.")
+    ] = 1.0,
+    latex: Annotated[bool, typer.Option("--latex", help="Print the formulas as LaTeX.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the stability charts (PNG, SVG, PDF).")
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the proof of the fair alpha (JSON).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what can be said without a run: rest, fair alpha, stability, closed forms, a proof.
+
+    Example: vegasfluid analyse models/weigle_feng_network2.toml --certificate alpha.json
+    """
+    from vegasfluid.cli.analyse import run
+
+    reached = run(
+        model,
+        tune=tune,
+        ratio=ratio,
+        latex=latex,
+        plot=plot,
+        certificate=certificate,
+        as_json=as_json,
+    )
+    raise typer.Exit(DONE if reached else OUT_OF_REACH)
+
+
+@app.command()
+def certify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate (JSON).")],
+    model: Annotated[
+        Path | None, typer.Option(help="A model file that the certificate has to speak of.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove a certificate of a fair alpha from scratch.
+
+    Example: vegasfluid certify alpha.json --model models/weigle_feng_network2.toml
+    """
+    from vegasfluid.cli.certify import run
+
+    raise typer.Exit(DONE if run(file, model=model, as_json=as_json) else BAD_INPUT)
+
+
+@app.command()
 def check(model: ModelPath, as_json: AsJson = False) -> None:
     """Read and explain a model file; run nothing.
 

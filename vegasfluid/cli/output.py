@@ -7,12 +7,15 @@ import math
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Report", "console", "plain", "print_json", "progress", "table"]
+from vegasfluid.errors import InvalidInput
+
+__all__ = ["Report", "check_target", "console", "plain", "print_json", "progress", "table"]
 
 
 class Report(Protocol):
@@ -62,6 +65,30 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+
+
+def check_target(
+    command: str, option: str, target: Path | None, endings: tuple[str, ...] = ()
+) -> None:
+    """Refuse a file that could not be written, before the work.
+
+    Args:
+        command: whose option it is.
+        option: its name.
+        target: the file; None: none is wanted.
+        endings: one of which its name must have; none: any.
+
+    Raises:
+        InvalidInput: for a folder that is missing, a folder in place of a file, another ending.
+    """
+    if target is None:
+        return
+    if not target.resolve().parent.is_dir():
+        raise InvalidInput(command, option, "in a folder that exists", str(target))
+    if target.is_dir():
+        raise InvalidInput(command, option, "a file", str(target))
+    if endings and target.suffix.lower() not in endings:
+        raise InvalidInput(command, option, "named *" + ", *".join(endings), str(target))
 
 
 @contextmanager

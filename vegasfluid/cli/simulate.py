@@ -10,8 +10,7 @@ import xarray as xr
 
 from vegasfluid import modelfile
 from vegasfluid.cli.assumptions import Assumptions
-from vegasfluid.cli.output import console, print_json, progress, table
-from vegasfluid.errors import InvalidInput
+from vegasfluid.cli.output import check_target, console, print_json, progress, table
 from vegasfluid.model import Model
 from vegasfluid.results import sum_up
 from vegasfluid.trajectory import ENGINES
@@ -32,7 +31,8 @@ def run(
     as_json: bool,
 ) -> None:
     """Run a model file once, by one simulator or by two; print, save and draw what came out."""
-    check_targets(out, plot)
+    check_target("simulate", "--out", out)
+    check_target("simulate", "--plot", plot, PICTURES)
     model = modelfile.load(path)
     runs, documents = [], []
     for number, engine in enumerate(engines):
@@ -68,17 +68,6 @@ def timed(
         "warnings": [*model.network.warnings(), *doubts],
         "seconds": seconds,
     }
-
-
-def check_targets(out: Path | None, plot: Path | None) -> None:
-    """Refuse what could not be written, before the run."""
-    for option, target in (("--out", out), ("--plot", plot)):
-        if target is not None and not target.resolve().parent.is_dir():
-            raise InvalidInput("simulate", option, "in a folder that exists", str(target))
-        if target is not None and target.is_dir():
-            raise InvalidInput("simulate", option, "a file", str(target))
-    if plot is not None and plot.suffix.lower() not in PICTURES:
-        raise InvalidInput("simulate", "--plot", "named *" + ", *".join(PICTURES), str(plot))
 
 
 def simulated(model: Model, engine: str, taken: Assumptions, seed: int) -> xr.Dataset:

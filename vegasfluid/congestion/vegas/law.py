@@ -129,7 +129,7 @@ class Vegas(AbstractWindowLaw):
     def highest(self) -> Vegas:
         """With alpha where a shrinking window rests."""
         place = self.rests[1] - self.spoken.rise
-        return replace(self, alpha=place, beta=place + self.softness)
+        return replace(self, alpha=place, beta=cast(Any, self.beta) + self.softness)
 
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
         """Where the window climbs, half a packet is not sent; at rest as the dialect has it."""

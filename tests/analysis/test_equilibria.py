@@ -1,0 +1,212 @@
+"""Rest: against closed forms, against runs of the equations, and how it moves with numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from vegasfluid import (
+    Cubic,
+    DropTail,
+    Event,
+    Flows,
+    HighSpeed,
+    InvalidInput,
+    Link,
+    Network,
+    Red,
+    Reno,
+    Sessions,
+    Vegas,
+    VegasRerouting,
+    metrics,
+    simulate_fluid,
+)
+from vegasfluid.analysis import THEORY, closed_forms, equilibrium
+from vegasfluid.analysis.disturbances import disturbed
+from vegasfluid.fluid import Closure
+
+MARKS = Red(min_thresh=50, max_thresh=450, max_drop=0.1, wait=False, ecn=True)
+
+
+def network(flows, aqm=MARKS, capacity=1000.0, buffer=2000) -> Network:
+    return Network(Link(capacity, buffer, aqm), flows)
+
+
+def reno(count: int = 10, base_rtt: float = 0.1) -> dict[str, Flows]:
+    return {"reno": Flows(count, Reno(), base_rtt=base_rtt)}
+
+
+@pytest.mark.parametrize(("count", "base_rtt"), [(5, 0.05), (10, 0.1), (20, 0.2)])
+def test_reno_under_marks_rests_at_the_root_of_the_closed_form(count, base_rtt):
+    """Marks lose nothing and `wait=False` doubles the curve: section 3 of the theory sheet."""
+    made = network(reno(count, base_rtt))
+    rest = equilibrium(made)
+    queue = closed_forms.red_queue()(
+        capacity=1000.0,
+        base_rtt=made.base_rtts("reno")[0],
+        count=count,
+        loss_constant=2**0.5,
+        min_thresh=50.0,
+        slope=2 * 0.1 / 400,
+    )
+    assert rest.values.queue[0] == pytest.approx(queue, rel=1e-10)
+    assert rest.mean("reno", "cwnd") == pytest.approx((2 / rest.values.drop_prob[0]) ** 0.5)
+    assert rest.mean("reno", "goodput") * count == pytest.approx(1000.0, rel=1e-12)
+
+
+def test_vegas_alone_rests_in_a_set_from_alpha_to_beta():
+    """La, Walrand and Anantharam: a queue of N alpha to N beta, whatever the round trips are."""
+    law = Vegas(3, 5)
+    flows = {f"v{n}": Flows(2, law, base_rtt=0.05 * n) for n in (1, 2, 3)}
+    rest = equilibrium(network(flows, DropTail()))
+    assert rest.upper is not None
+
+    for end, backlog in zip((rest, rest.upper), law.rests, strict=True):
+        assert end.values.queue[0] == pytest.approx(6 * backlog, rel=1e-6)
+        assert end.values.backlog == pytest.approx(backlog, rel=1e-6)
+        assert end.values.goodput == pytest.approx(1000.0 / 6, rel=1e-6)
+
+
+@pytest.mark.parametrize("dialect", ["brakmo", "ns2", "linux"])
+def test_vegas_beside_reno_has_the_alpha_of_the_closed_form(dialect):
+    """With losses, alpha is an explicit function of the window at rest."""
+    law = Vegas(12, 14, dialect=dialect)
+    made = network(reno(5) | {"vegas": Flows(5, law, base_rtt=0.1)})
+    rest = equilibrium(made)
+    assert rest.upper is None
+    form = closed_forms.vegas_alpha(Vegas(dialect=dialect))
+    known = {
+        "cwnd": rest.mean("vegas", "cwnd"),
+        "rtt": rest.mean("vegas", "rtt"),
+        "base_rtt": made.base_rtts("vegas")[0],
+        "drop_prob": float(rest.values.drop_prob[0]),
+        "cut": law.spoken.loss_cut,
+        "loss_factor": 1.0,
+    }
+    assert form(**{name: known[name] for name in form.takes}) == pytest.approx(12.0, rel=1e-9)
+
+
+NETWORKS = {
+    "reno, two round trips": network(reno() | {"far": Flows(5, Reno(), base_rtt=0.23)}),
+    "vegas (ns3)": network(reno() | {"v": Flows(5, Vegas(9, 11, dialect="ns3"), base_rtt=0.1)}),
+    "cubic": network({"cubic": Flows(5, Cubic(), base_rtt=0.1)}),
+    "highspeed": network({"hs": Flows(5, HighSpeed(), base_rtt=0.1)}),
+    "rerouting": network(reno() | {"v": Flows(5, VegasRerouting(9, 11), base_rtt=0.1)}),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "closure"),
+    [(name, THEORY) for name in NETWORKS] + [("reno, two round trips", Closure())],
+    ids=lambda of: of if isinstance(of, str) else ("packets" if of.timeouts else "theory"),
+)
+def test_nothing_moves_at_rest(name, closure):
+    """A run of the delay equations that begins at rest stays there."""
+    rest = equilibrium(NETWORKS[name], closure)
+    _, windows = disturbed([rest], 2.0, by=0.0)
+    assert np.ptp(windows[0], axis=0) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_several_links_share_out_what_each_has():
+    """Both links are full, and the long flows, which lose on both, have less."""
+    red = Red(50, 450, max_drop=0.05)
+    links = {name: Link(1000.0, 2000, red, delay=0.01) for name in ("a", "b")}
+    flows = {
+        "long": Flows(5, Reno(), base_rtt=0.1, path=("a", "b")),
+        "one": Flows(5, Reno(), base_rtt=0.1, path=("a",)),
+        "two": Flows(5, Reno(), base_rtt=0.1, path=("b",)),
+    }
+    rest = equilibrium(Network(links, flows))
+    rates = {name: rest.mean(name, "goodput") for name in flows}
+    assert 5 * (rates["long"] + rates["two"]) == pytest.approx(1000.0, rel=1e-9)
+    assert rates["long"] < rates["one"]
+    assert rest.values.queue == pytest.approx(rest.values.queue[0], rel=0.05)
+
+
+def test_a_long_run_comes_to_rest_there():
+    """With the closure that follows packets best."""
+    made = network(reno(), Red(50, 450, max_drop=0.1, weight=0.05))
+    run = simulate_fluid(made, until=200.0)
+    rest = equilibrium(made, Closure())
+    assert float(run["queue"][-1, 0]) == pytest.approx(rest.values.queue[0], rel=1e-3)
+    assert float(metrics.time_mean(run, "cwnd", warmup=190).mean()) == pytest.approx(
+        rest.mean("reno", "cwnd"), rel=1e-3
+    )
+
+
+def test_where_nothing_is_lost_windows_stand_at_their_limit():
+    flows = {"reno": Flows(2, Reno(), base_rtt=0.1, max_window=20)}
+    rest = equilibrium(network(flows))
+    assert rest.values.queue[0] == 0
+    assert rest.mean("reno", "cwnd") == pytest.approx(20.0)
+
+
+def test_a_full_drop_tail_buffer():
+    """What comes above the capacity is lost: p = 1 - C / y, with W = sqrt(2 / p)."""
+    rest = equilibrium(network(reno(), DropTail(), buffer=100))
+    prob = float(rest.values.drop_prob[0])
+    cwnd, rtt = rest.mean("reno", "cwnd"), rest.mean("reno", "rtt")
+    assert rest.values.queue[0] == 100
+    assert cwnd == pytest.approx((2 / prob) ** 0.5, rel=1e-9)
+    assert prob == pytest.approx(1 - 1000.0 / (10 * cwnd / rtt), rel=1e-9)
+
+
+def with_numbers(capacity=1000.0, base_rtt=0.1, alpha=12.0, low=50.0) -> Network:
+    flows = {
+        "reno": Flows(5, Reno(), base_rtt=base_rtt),
+        "vegas": Flows(5, replace(Vegas(12, 99), alpha=alpha), base_rtt=base_rtt),
+    }
+    return network(flows, Red(low, 450, max_drop=0.1), capacity)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("capacity", 1000.0), ("base_rtt", 0.1), ("alpha", 12.0), ("low", 50.0)]
+)
+def test_implicit_gradients_are_the_differences(name, value):
+    rest = equilibrium(with_numbers())
+
+    def queue(number):
+        return rest.follow(with_numbers(**{name: number})).queue[0]
+
+    step = 1e-4 * value
+    ends = [
+        equilibrium(with_numbers(**{name: value + sign * step})).values.queue[0] for sign in (-1, 1)
+    ]
+    slope = float(jax.grad(queue)(value))
+    assert slope == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (
+            network({"web": Flows(5, Reno(), base_rtt=0.1, traffic=Sessions(5.0, 0.1))}),
+            "flows.web: traffic must be one without end",
+        ),
+        (network(reno(), replace(MARKS, adaptive=True)), "aqm.adaptive must be false"),
+    ],
+    ids=["sessions", "adaptive"],
+)
+def test_what_never_rests_is_refused_in_one_line(made, words):
+    with pytest.raises(InvalidInput, match=words) as refused:
+        equilibrium(made)
+    assert "\n" not in str(refused.value)
+
+
+def test_events_are_past():
+    """After rerouting the base RTT is the new one."""
+    flows = {"reno": Flows(10, Reno(), access_delay=0.01)}
+    made = Network(Link(1000.0, 2000, MARKS), flows, events=(Event(5.0, "access", 0.03),))
+    later = Network(Link(1000.0, 2000, MARKS), {"reno": Flows(10, Reno(), access_delay=0.03)})
+    found, wanted = equilibrium(made), equilibrium(later)
+    assert found.values.queue[0] == pytest.approx(wanted.values.queue[0], rel=1e-12)
+
+
+def test_another_structure_cannot_be_followed():
+    rest = equilibrium(network(reno()))
+    with pytest.raises(InvalidInput, match="of the same structure"):
+        rest.follow(network(reno() | {"far": Flows(5, Reno(), base_rtt=0.2)}))

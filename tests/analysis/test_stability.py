@@ -1,0 +1,131 @@
+"""Roots, margins and verdicts: against known equations, textbook forms and nonlinear runs."""
+
+from __future__ import annotations
+
+import cmath
+import math
+
+import numpy as np
+import pytest
+from scipy.special import lambertw
+
+from benchmarks.hollot import MIN_THRESH, critical_gain, network_of, slope_of
+from benchmarks.stability import FAMILIES, cases
+from vegasfluid import DropTail, Flows, InvalidInput, Link, Network, Reno, Vegas
+from vegasfluid.analysis import critical_value, equilibrium, linearise, stability
+from vegasfluid.analysis.linear import Delayed, Linear
+from vegasfluid.analysis.linearisation import Loop
+from vegasfluid.analysis.margins import delay_margin, gain_margin
+from vegasfluid.analysis.spectrum import generator, roots, unstable_count
+
+QUICK = 100.0
+
+
+def delayed(gain: float, lag: float, summed: bool = False) -> Linear:
+    """x'(t) = -gain x(t - lag), or minus gain times the integral of x over the lag."""
+    look = Delayed(lag, 0, summed, np.array([-gain]), np.zeros(1))
+    return Linear(np.zeros((1, 1)), np.ones((1, 1)), (look,))
+
+
+@pytest.mark.parametrize(("gain", "lag"), [(0.3, 1.0), (1.0, 1.0), (2.5, 0.7), (9.0, 0.1)])
+def test_roots_of_the_scalar_equation_are_those_of_lambert(gain, lag):
+    """The roots of s = -gain exp(-s lag) are W_k(-gain lag) / lag."""
+    wanted = sorted(
+        (complex(lambertw(-gain * lag, k)) / lag for k in range(-4, 4)), key=lambda s: -s.real
+    )
+    found = roots(delayed(gain, lag))
+    assert abs(found[0] - wanted[0]) < 1e-10 or abs(found[0] - wanted[1]) < 1e-10
+    assert sorted(found[:4].real) == pytest.approx(sorted(s.real for s in wanted[:4]), abs=1e-9)
+
+
+def test_the_scalar_equation_oscillates_from_half_pi_on():
+    """Gain times lag pi / 2; the delay margin of a slower one is pi / (2 gain) less its lag."""
+    open_loop = delayed(0.0, 0.7)
+    loop = Loop.of(delayed(1.0, 0.7), open_loop)
+    gain, delay = gain_margin(loop), delay_margin(loop)
+    assert gain is not None
+    assert gain.size == pytest.approx(math.pi / 2 / 0.7, rel=1e-9)
+    assert gain.frequency == pytest.approx(math.pi / 2 / 0.7, rel=1e-9)
+    assert delay is not None
+    assert delay.size == pytest.approx(math.pi / 2 - 0.7, rel=1e-9)
+
+
+def test_an_integral_over_the_past():
+    """With x' = -g (integral over the lag), s^2 = -g (1 - exp(-s lag))."""
+    lag = 1.0
+    critical = (math.pi / lag) ** 2 / 2  # s = i pi: -pi^2 = -g (1 + 1)
+    assert abs(roots(delayed(critical, lag, summed=True))[0] - 1j * math.pi) < 1e-9
+    assert roots(delayed(0.9 * critical, lag, summed=True))[0].real < 0
+    assert roots(delayed(1.1 * critical, lag, summed=True))[0].real > 0
+
+
+@pytest.mark.parametrize("part", [1.05, 1.3])
+def test_collocation_converges_to_zeros_of_the_characteristic_function(part):
+    made = network_of(MIN_THRESH, part * slope_of(critical_gain(15.9), MIN_THRESH), QUICK)
+    linear = linearise(equilibrium(made)).closed
+    root = roots(linear)[0]
+    exact = np.linalg.det(linear.characteristic(root))
+    near = np.linalg.det(linear.characteristic(root * 1.001))
+    assert abs(exact) < 1e-8 * abs(near)
+    errors = [
+        np.min(np.abs(np.linalg.eigvals(generator(linear, count)) - root)) for count in (5, 10, 20)
+    ]
+    assert errors[1] < 1e-2 * errors[0]
+    assert errors[2] < 1e-9
+    assert unstable_count(linear, 50.0) == 2 == sum(roots(linear).real > 0)
+
+
+@pytest.mark.parametrize("gain", [1.05, 1.2, 1.4])
+def test_the_gain_margin_of_reno_over_red_is_that_of_the_textbook_form(gain):
+    """Theory sheet, section 4b: found from its own equation, without the fluid model."""
+    rest = equilibrium(network_of(MIN_THRESH, slope_of(gain, MIN_THRESH), QUICK))
+    at = rest.values
+    critical = critical_gain(float(at.cwnd[0]), QUICK * float(at.rtt[0]))
+    found = stability(rest)
+    actual = 60 / (float(at.queue[0]) - MIN_THRESH)
+    assert found.gain_margin == pytest.approx(critical / actual, rel=1e-9)
+    assert found.stable == (actual < critical)
+
+
+def test_the_delay_margin_is_the_delay_that_the_signal_may_have():
+    """With e^(-s t) on the loop's transfer a root stands on the axis."""
+    rest = equilibrium(network_of(MIN_THRESH, slope_of(1.1, MIN_THRESH), QUICK))
+    loop = linearise(rest)
+    margin = delay_margin(loop)
+    assert margin is not None
+    late = cmath.exp(-1j * margin.frequency * margin.size)
+    assert np.min(np.abs(late * np.linalg.eigvals(loop.transfer(1j * margin.frequency)) - 1)) < 1e-9
+    assert stability(rest).delay_margin == margin.size
+
+
+def test_the_critical_value_is_where_the_gain_margin_is_one():
+    slope = critical_value(
+        lambda slope: network_of(MIN_THRESH, slope, QUICK),
+        slope_of(1.1, MIN_THRESH),
+        slope_of(1.5, MIN_THRESH),
+    )
+    assert stability(network_of(MIN_THRESH, slope, QUICK)).gain_margin == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["reno, as packets count", "reno and vegas (ns2)"])
+def test_verdicts_are_those_of_the_nonlinear_equations(name):
+    """Two families of `benchmarks.stability`, and the rates at which disturbances grow."""
+    (family,) = (of for of in FAMILIES if of.name == name)
+    for case in cases(family, (0.98, 1.02)):
+        assert case.right
+        assert case.measured == pytest.approx(case.predicted, rel=0.05)
+
+
+def test_what_has_no_verdict_says_why():
+    vegas = {"vegas": Flows(2, Vegas(3, 5), base_rtt=0.05)}
+    with pytest.raises(InvalidInput, match="one point, and no set"):
+        stability(Network(Link(1000.0, 100), vegas))
+    reno = {"reno": Flows(10, Reno(), base_rtt=0.05)}
+    with pytest.raises(InvalidInput, match="bottleneck: queue must be below the buffer"):
+        stability(Network(Link(1000.0, 100, DropTail()), reno))
+    with pytest.raises(InvalidInput, match="stable at both"):
+        critical_value(
+            lambda slope: network_of(MIN_THRESH, slope, QUICK),
+            slope_of(1.1, MIN_THRESH),
+            slope_of(1.15, MIN_THRESH),
+        )

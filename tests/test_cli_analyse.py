@@ -1,0 +1,139 @@
+"""`analyse` and `certify`: what they print, what they refuse, how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vegasfluid.cli.app import run_app
+
+MODELS = Path(__file__).parents[1] / "models"
+NETWORK_2 = str(MODELS / "weigle_feng_network2.toml")
+
+VEGAS_ALONE = """
+duration_s = 20
+
+[bottleneck]
+capacity_mbps = 10
+buffer_packets = 100
+
+[flows.vegas]
+count = 3
+base_rtt_ms = 20
+law = { name = "vegas", alpha_packets = 2, beta_packets = 4 }
+"""
+TEXTBOOK = (
+    VEGAS_ALONE
+    + """
+[flows.reno]
+count = 3
+base_rtt_ms = 20
+law = { name = "reno" }
+"""
+)
+
+
+def write(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "model.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_the_papers_network_on_one_screen(capsys):
+    assert run_app(["analyse", NETWORK_2]) == 0
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) < 50
+    assert max(map(len, shown.splitlines())) <= 80
+    for words in ("alpha = 145.936 packets", "RED_min / N", "134.22", "unstable", "Proven: "):
+        assert words in " ".join(shown.split())
+
+
+def test_one_document_with_the_keys_that_are_promised(capsys, tmp_path):
+    proof = tmp_path / "alpha.json"
+    assert run_app(["analyse", NETWORK_2, "--json", "--certificate", str(proof)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (rest,) = document["equilibria"]
+    assert set(rest) >= {
+        "queue_packets",
+        "drop_prob",
+        "classes",
+        "stable",
+        "rightmost_root",
+        "delay_margin_s",
+        "gain_margin",
+    }
+    assert set(rest["classes"]["reno"]) >= {"cwnd_packets", "rtt_s", "goodput_packets_per_s"}
+    assert document["red_min_over_n_packets"] == pytest.approx(134.22)
+    assert document["fair_alpha_packets"] == pytest.approx(145.935773957531904)
+    assert document["saturation_alpha_packets"] > document["fair_alpha_packets"]
+    assert set(document["closed_forms"]["fair alpha, with losses"]) >= {"latex", "value"}
+    there = document["at_fair_alpha"]["classes"]
+    rates = [there[name]["goodput_packets_per_s"] for name in ("reno", "vegas")]
+    assert rates[0] == pytest.approx(rates[1], rel=1e-9)
+    assert document["certificate"] == json.loads(proof.read_text())
+
+
+def test_a_certificate_is_proven_and_a_falsified_one_refused(capsys, tmp_path):
+    proof = tmp_path / "alpha.json"
+    assert run_app(["analyse", NETWORK_2, "--json", "--certificate", str(proof)]) == 0
+    capsys.readouterr()
+    assert run_app(["certify", str(proof), "--model", NETWORK_2]) == 0
+    assert "everything in it is proven" in capsys.readouterr().out
+    document = json.loads(proof.read_text())
+    claim = document["claims"]["alpha_packets"]
+    claim["low"], claim["high"] = "146.0", "146.1"
+    proof.write_text(json.dumps(document))
+    assert run_app(["certify", str(proof), "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert not told["valid"]
+    assert told["refused"]
+
+
+def test_latex(capsys):
+    assert run_app(["analyse", NETWORK_2, "--latex"]) == 0
+    shown = capsys.readouterr().out
+    assert r"\[ W = \frac{\sqrt{2}}{\sqrt{p}} = 136.19" in shown
+    assert shown.count(r"\[") == shown.count(r"\]") == shown.count("%")
+
+
+def test_vegas_alone_is_told_as_a_set(capsys, tmp_path):
+    assert run_app(["analyse", write(tmp_path, VEGAS_ALONE), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["set_valued"]
+    low, high = (place["queue_packets"] for place in document["equilibria"])
+    assert low < high
+    assert document["equilibria"][0]["stable"] is None
+    assert document["fair_alpha_packets"] is None
+
+
+def test_a_picture(tmp_path):
+    picture = tmp_path / "charts.png"
+    assert run_app(["analyse", NETWORK_2, "--plot", str(picture)]) == 0
+    assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["analyse", NETWORK_2, "--tune", "reno"], "must be a class of Vegas flows"),
+        (["analyse", NETWORK_2, "--ratio", "-1"], "must be above 0"),
+        (["analyse", NETWORK_2, "--plot", "charts.txt"], "--plot must be named"),
+        (["analyse", "none.toml"], "none.toml"),
+        (["certify", "none.json"], "must be a file that exists"),
+    ],
+)
+def test_refusals_are_one_line(given, words, capsys):
+    assert run_app(given) == 2
+    caught = capsys.readouterr()
+    assert caught.out == ""
+    assert words in caught.err
+    assert len(caught.err.strip().splitlines()) == 1
+
+
+def test_a_ratio_that_no_alpha_reaches(capsys):
+    """Vegas answers losses itself: the plateau is sqrt 2 here."""
+    assert run_app(["analyse", NETWORK_2, "--ratio", "1.5"]) == 3
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "No alpha of vegas gives a ratio of 1.5" in shown

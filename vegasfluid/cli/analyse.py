@@ -1,0 +1,241 @@
+"""`vegasfluid analyse`: rest, fair alpha, stability, closed forms and a proof, on one screen."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from vegasfluid import modelfile
+from vegasfluid.analysis.applied import Applied
+from vegasfluid.analysis.equilibria import Equilibrium
+from vegasfluid.analysis.report import Analysis, Place, analyse
+from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.output import check_target, console, print_json, progress, table
+from vegasfluid.errors import InvalidInput
+from vegasfluid.quantities import mbps
+from vegasfluid.trajectory import package_version
+
+__all__ = ["run"]
+
+PICTURES = (".png", ".svg", ".pdf")
+LONGEST = 36
+"""Characters of a formula on the screen; `--latex` shows all of it."""
+
+
+def run(
+    path: Path,
+    *,
+    tune: str | None,
+    ratio: float,
+    latex: bool,
+    plot: Path | None,
+    certificate: Path | None,
+    as_json: bool,
+) -> bool:
+    """Analyse a model file and show what was found; whether the fair alpha exists, if wanted."""
+    check_target("analyse", "--plot", plot, PICTURES)
+    check_target("analyse", "--certificate", certificate, (".json",))
+    model = modelfile.load(path)
+    keep_compiled_equations()
+    with progress("analyse") as tell:
+        found = analyse(model.network, tune, ratio, tell=tell)
+    if certificate is not None:
+        if found.certificate is None:
+            raise InvalidInput("analyse", "--certificate", "left out here", found.unproven)
+        found.certificate.save(certificate)
+    if plot is not None:
+        draw(found, plot)
+    if as_json:
+        print_json({"model": str(path), "version": package_version(), **document(found)})
+    elif latex:
+        show_latex(found)
+    else:
+        console().print(model.title or "model", style="bold")
+        show(found)
+    return found.tuned is None or found.fair_alpha is not None
+
+
+def draw(found: Analysis, target: Path) -> None:
+    """Save the charts, with the network as a point on them where it has a place there."""
+    from vegasfluid.analysis.charts import reno_point, vegas_point
+    from vegasfluid.analysis_plot import draw_charts
+
+    points = {}
+    for label, rest in states_of(found):
+        for whose, place_of in (("reno", reno_point), ("vegas", vegas_point)):
+            with suppress(InvalidInput):  # a mixed network has no place on these charts
+                points[f"{label}{whose}"] = place_of(rest)
+    draw_charts(points).savefig(target, dpi=150)
+
+
+def document(found: Analysis) -> dict[str, Any]:
+    """Everything as one document."""
+    value = {form.name: form.value for form in found.formulas}
+    upper = found.here.rest.upper
+    places = [told(found.here)] + ([] if upper is None else [told(Place(upper, None))])
+    return {
+        "closure": "theory: mean windows, independent of packets",
+        "equilibria": places,
+        "set_valued": upper is not None,
+        "tuned": found.tuned,
+        "goal": {"ratio": found.ratio},
+        "fair_alpha_packets": found.fair_alpha,
+        "at_fair_alpha": None if found.there is None else told(found.there),
+        "saturation_alpha_packets": value.get("alpha at saturation"),
+        "red_min_over_n_packets": value.get("fair alpha, RED_min / N"),
+        "largest_ratio": value.get("largest ratio"),
+        "closed_forms": {
+            form.name: {
+                "latex": form.formula.latex(),
+                "value": form.value,
+                "unit": form.formula.unit,
+                "takes": form.values,
+                "source": form.formula.source,
+            }
+            for form in found.formulas
+        },
+        "certificate": None if found.certificate is None else found.certificate.document(),
+        "certificate_missing": found.unproven or None,
+    }
+
+
+def told(place: Place) -> dict[str, Any]:
+    """An equilibrium as a document."""
+    rest, verdict = place.rest, place.stability
+    root = None if verdict is None else verdict.rightmost_root
+    network = rest.network
+    return {
+        "queue_packets": float(rest.values.queue[0]),
+        "drop_prob": float(rest.values.drop_prob[0]),
+        "links": {
+            name: {
+                "queue_packets": float(rest.values.queue[number]),
+                "drop_prob": float(rest.values.drop_prob[number]),
+            }
+            for number, name in enumerate(network.links)
+        },
+        "classes": {
+            name: {
+                "count": flows.count,
+                "cwnd_packets": rest.mean(name, "cwnd"),
+                "rtt_s": rest.mean(name, "rtt"),
+                "goodput_packets_per_s": rest.mean(name, "goodput"),
+                "backlog_packets": rest.mean(name, "backlog"),
+            }
+            for name, flows in network.flows.items()
+        },
+        "stable": None if verdict is None else verdict.stable,
+        "rightmost_root": None if root is None else [root.real, root.imag],
+        "delay_margin_s": None if verdict is None else verdict.delay_margin,
+        "gain_margin": None if verdict is None else verdict.gain_margin,
+        "hopf_frequency_rad_per_s": None if verdict is None else verdict.hopf_frequency,
+        "stability_missing": place.untold or None,
+    }
+
+
+def show(found: Analysis) -> None:
+    """Everything in words and tables."""
+    out = console()
+    out.print("At rest, by the theory's mean-field equations\n")
+    out.print(rest_table(found))
+    out.print()
+    out.print(queue_table(found))
+    out.print(f"\n{stability_line(found.here)}")
+    if found.there is not None:
+        out.print(f"{fair_line(found)}\n{stability_line(found.there, 'With it: ')}")
+    elif found.tuned is not None:
+        out.print(f"No alpha of {found.tuned} gives a ratio of {found.ratio:g}: it saturates.")
+    if found.formulas:
+        out.print()
+        out.print(formula_table(found.formulas))
+    if found.certificate is not None:
+        out.print(f"\nProven: {found.certificate.statement}")
+    elif found.tuned is not None:
+        out.print(f"\nNot proven: {found.unproven}")
+
+
+def rest_table(found: Analysis) -> Any:
+    """Each class, as it is and with the fair alpha."""
+    rows = table("class", "flows", "cwnd", "rtt, ms", "Mbit/s a flow", "own in queue")
+    for label, rest in states_of(found):
+        for name, flows in rest.network.flows.items():
+            rows.add_row(f"{label}{name}", str(flows.count), *numbers_of_class(rest, name))
+    return rows
+
+
+def queue_table(found: Analysis) -> Any:
+    """Each queue, as it is and with the fair alpha."""
+    rows = table("link", "queue, packets", "delay, ms", "drop probability")
+    for label, rest in states_of(found):
+        for number, (name, link) in enumerate(rest.network.links.items()):
+            queue, prob = rest.values.queue[number], rest.values.drop_prob[number]
+            delay = queue / float(link.capacity) * 1e3
+            rows.add_row(f"{label}{name}", f"{queue:.6g}", f"{delay:.4g}", f"{prob:.3g}")
+    return rows
+
+
+def states_of(found: Analysis) -> list[tuple[str, Equilibrium]]:
+    """What is shown of rest, with a label each."""
+    here = found.here.rest
+    states = [("", here)]
+    if here.upper is not None:
+        states = [("from below: ", here), ("from above: ", here.upper)]
+    return states if found.there is None else [*states, ("fair: ", found.there.rest)]
+
+
+def numbers_of_class(rest: Equilibrium, name: str) -> tuple[str, str, str, str]:
+    """Window, round trip, goodput and backlog of a class, as text."""
+    per_packet = 1 / mbps(1.0, rest.network.packet_bytes)
+    goodput = rest.mean(name, "goodput") * per_packet
+    cwnd, rtt, own = (rest.mean(name, of) for of in ("cwnd", "rtt", "backlog"))
+    return f"{cwnd:.5g}", f"{rtt * 1e3:.4g}", f"{goodput:.4g}", f"{own:.5g}"
+
+
+def fair_line(found: Analysis) -> str:
+    """The fair alpha in words."""
+    assert found.tuned is not None
+    goal = "its fair share" if found.ratio == 1 else f"{found.ratio:g} times a competitor's rate"
+    present = found.here.rest.ratio(found.tuned)
+    return (
+        f"A flow of {found.tuned} gets {goal} with alpha = {found.fair_alpha:.6g} packets "
+        f"(ratio as it is: {present:.3g})."
+    )
+
+
+def stability_line(place: Place, label: str = "") -> str:
+    """A verdict in words."""
+    verdict = place.stability
+    if place.rest.upper is not None:
+        return f"{label}windows rest anywhere between alpha and beta: a set, neither lost nor left."
+    if verdict is None:
+        return f"{label}no verdict: {place.untold}"
+    root = verdict.rightmost_root
+    words = [f"rightmost root {root.real:.3g} {root.imag:+.3g}i /s"]
+    if verdict.gain_margin is not None:
+        words.append(f"gain margin {verdict.gain_margin:.3g}")
+    if verdict.delay_margin is not None:
+        words.append(f"delay margin {verdict.delay_margin * 1e3:.3g} ms")
+    if verdict.hopf_frequency is not None:
+        period = 2 * math.pi / verdict.hopf_frequency
+        words.append(f"oscillation at the boundary every {period:.3g} s")
+    return f"{label}{'stable' if verdict.stable else 'unstable'}: {', '.join(words)}."
+
+
+def formula_table(formulas: tuple[Applied, ...]) -> Any:
+    """The closed forms with their values."""
+    rows = table("closed form", "value", "formula", texts=("formula",))
+    for form in formulas:
+        text = form.formula.text()
+        shown = text if len(text) <= LONGEST else text[: LONGEST - 4] + " ..."
+        rows.add_row(form.name, f"{form.value:.7g}", shown)
+    return rows
+
+
+def show_latex(found: Analysis) -> None:
+    """The closed forms as LaTeX, each with what it is, and with its value."""
+    out = console()
+    for form in found.formulas:
+        out.print(f"% {form.name}: {form.formula.says}", soft_wrap=True)
+        out.print(f"\\[ {form.formula.latex()} = {form.value:.10g} \\]", soft_wrap=True)
