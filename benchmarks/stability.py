@@ -10,6 +10,7 @@ which rate. No verdict may be wrong. A stability map is timed, too.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ import jax
 import numpy as np
 
 from benchmarks.harness import Figures, run
-from vegasfluid.analysis import THEORY, critical_value, equilibrium, stability
+from vegasfluid.analysis import THEORY, critical_value, equilibrium, stability, stability_map
 from vegasfluid.analysis.disturbances import disturbed, growth_rate
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
@@ -139,6 +140,7 @@ def mixed(vegas: Vegas) -> dict[str, Flows]:
 
 
 RENO = {"reno": Flows(20, Reno(), base_rtt=0.1)}
+NS2 = mixed(Vegas(8, 10, dialect="ns2"))
 TWO_TRIPS = {"near": Flows(10, Reno(), base_rtt=0.06), "far": Flows(10, Reno(), base_rtt=0.15)}
 DEFAULT = Closure()
 FAMILIES = (
@@ -155,9 +157,7 @@ FAMILIES = (
     Family(
         "scalable", over_red({"sc": Flows(8, Scalable(), base_rtt=0.1)}, weight=0.05), 0.002, 1.0
     ),
-    Family(
-        "reno and vegas (ns2)", over_red(mixed(Vegas(8, 10, dialect="ns2")), weight=0.05), 0.05, 1.0
-    ),
+    Family("reno and vegas (ns2)", over_red(NS2, weight=0.05), 0.05, 1.0),
     Family(
         "reno and vegas (linux)",
         over_red(mixed(Vegas(12, 14, dialect="linux")), weight=0.05),
@@ -183,6 +183,21 @@ def cases(family: Family, sides: tuple[float, ...] = SIDES) -> list[Case]:
     return [Case(family.name, part, of, float(found)) for part, of, found in rows]
 
 
+def seconds_of_map() -> float:
+    """CPU seconds of a map of 100 x 100 points, its compilation and all: on one core that is time.
+
+    Reno and Vegas over RED, by the curve's maximum and the base RTT.
+    """
+
+    def network_of(max_drop: float, base_rtt: float) -> Network:
+        flows = {k: replace(of, base_rtt=base_rtt) for k, of in NS2.items()}
+        return over_red(flows, weight=0.05)(max_drop)
+
+    begin = time.process_time()
+    stability_map(network_of, np.geomspace(0.02, 1.0, 100), np.linspace(0.02, 0.4, 100))
+    return time.process_time() - begin
+
+
 def measure(full: bool) -> Figures:
     """All families; the full version with more places beside each boundary."""
     figures = Figures()
@@ -193,6 +208,7 @@ def measure(full: bool) -> Figures:
         jax.clear_caches()
     figures.add("stability.cases", len(found), at_least=40)
     figures.add("stability.wrong", sum(not case.right for case in found), at_most=0)
+    figures.add("stability.map.cpu_seconds", seconds_of_map(), at_most=20)
     for family in FAMILIES:
         own = [case for case in found if case.family == family.name]
         worst = max(abs(case.measured / case.predicted - 1) for case in own)

@@ -213,7 +213,7 @@ class Network(Value):
         self, whose: str, given_as: str, flows: Flows, links: Sequence[Link]
     ) -> None:
         least, given = 2 * sum(link.delay for link in links), flows.propagation(links)
-        if is_concrete(least) and is_concrete(min(given)) and min(given) < least - ROUNDING:
+        if all(map(is_concrete, (least, *given))) and min(given) < least - ROUNDING:
             allowed = f"at least twice the delay of its links ({least:g} s)"
             raise InvalidInput(whose, given_as, allowed, min(given))
 

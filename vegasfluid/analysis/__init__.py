@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
     from vegasfluid.analysis.fair import fair_alpha
     from vegasfluid.analysis.linearisation import linearise
+    from vegasfluid.analysis.maps import StabilityMap, stability_map
     from vegasfluid.analysis.report import Analysis, analyse
     from vegasfluid.analysis.verdicts import Stability, critical_value, stability
 
@@ -22,6 +23,7 @@ _HOMES = {
     "Analysis": "report",
     "Equilibrium": "equilibria",
     "Stability": "verdicts",
+    "StabilityMap": "maps",
     "analyse": "report",
     "certify_alpha": "certificate",
     "critical_value": "verdicts",
@@ -29,6 +31,7 @@ _HOMES = {
     "fair_alpha": "fair",
     "linearise": "linearisation",
     "stability": "verdicts",
+    "stability_map": "maps",
     "verify": "certificate",
 }
 _MODULES = ("certificate", "closed_forms", "literature")
@@ -38,6 +41,7 @@ __all__ = [
     "Analysis",
     "Equilibrium",
     "Stability",
+    "StabilityMap",
     "analyse",
     "certificate",
     "certify_alpha",
@@ -48,6 +52,7 @@ __all__ = [
     "linearise",
     "literature",
     "stability",
+    "stability_map",
     "verify",
 ]
 

@@ -32,7 +32,7 @@ from vegasfluid.fluid.memory import Past
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 
-__all__ = ["Loop", "linearise"]
+__all__ = ["Frame", "Jacobians", "Loop", "jacobians", "linear_of", "linearise", "reads_of"]
 
 LEAST = 1e-3
 """The smallest unit in which a deviation is told, of its own."""
@@ -324,6 +324,12 @@ class Frame(NamedTuple):
         now = (found.x[0] * unit / unit[:, None])[free][:, free]
         read = np.array([self.row(found, channel) * unit for channel in told])
         return Linear(now, read.reshape(-1, size)[:, free], delayed)
+
+
+def linear_of(frame: Frame, found: Jacobians) -> Linear:
+    """The linear system of some Jacobians, without what says nothing of the network."""
+    whole = frame.fill(found, frame.told(found))
+    return reduced(whole, connected(whole))
 
 
 def connected(linear: Linear) -> np.ndarray:
