@@ -24,6 +24,9 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 from tests.packet.conservation import Watch  # noqa: E402
 from vegasfluid.packet import simulate  # noqa: E402
 
+MAPPINGS = Path("/proc/self/maps")
+MANY_MAPPINGS = 20000
+"""Linux allows a process 65530 by default; each compiled function takes several."""
 REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "ns2" / "runs.jsonl"
 
 
@@ -31,6 +34,14 @@ def pytest_unconfigure() -> None:
     """The first process removes the folder when the run is over."""
     if not WORKER:
         shutil.rmtree(os.environ["VEGASFLUID_CACHE_DIR"], ignore_errors=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_code_is_let_go() -> Iterator[None]:
+    """After a file of tests, before a process has too many mappings: then LLVM crashes."""
+    yield
+    if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MANY_MAPPINGS:
+        jax.clear_caches()
 
 
 @pytest.fixture(scope="session")
