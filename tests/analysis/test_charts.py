@@ -34,7 +34,6 @@ from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, PacketRules, 
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.pytrees import _register
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.quantities import Packets, Seconds, Share
 
@@ -186,9 +185,6 @@ class Sloped(AbstractWindowLaw):
     @property
     def rules(self) -> PacketRules:
         return Reno().rules
-
-
-_register(Sloped)
 
 
 def alone(rtt_ratio: float, gain: float) -> Network:

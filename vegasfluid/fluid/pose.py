@@ -181,7 +181,7 @@ def pose(
     Raises:
         InvalidInput: for an unknown class in `base_rtt`.
     """
-    register_values()
+    register_values(network)
     believed = dict(base_rtt or {})
     for name in believed:
         if name not in network.flows:

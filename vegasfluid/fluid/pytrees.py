@@ -13,6 +13,7 @@ import jax
 
 from vegasfluid.aqm import queue_laws
 from vegasfluid.congestion import window_laws
+from vegasfluid.network import Network
 from vegasfluid.quantities import Value, unit_of
 from vegasfluid.traffic import traffic_kinds
 
@@ -27,7 +28,16 @@ def _register(kind: type[Value]) -> None:
     jax.tree_util.register_dataclass(kind, data_fields=leaves, meta_fields=structure)
 
 
-def register_values() -> None:
-    """Make every law and every kind of traffic a JAX pytree; more than once does no harm."""
-    for kind in (*window_laws().values(), *queue_laws().values(), *traffic_kinds().values()):
+def register_values(network: Network | None = None) -> None:
+    """Make every law and every kind of traffic a JAX pytree; more than once does no harm.
+
+    Args:
+        network: may have laws and traffic of kinds that are not part of this package.
+    """
+    kinds = [*window_laws().values(), *queue_laws().values(), *traffic_kinds().values()]
+    if network is not None:
+        kinds += [type(link.aqm) for link in network.links.values()]
+        for flows in network.flows.values():
+            kinds += [type(flows.law), type(flows.traffic)]
+    for kind in kinds:
         _register(kind)
