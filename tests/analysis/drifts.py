@@ -51,7 +51,12 @@ def window(
 
 
 def vegas_window(
-    law: Vegas, rtt: float, base_rtt: float, prob: float, process: str = "meanfield"
+    law: Vegas,
+    rtt: float,
+    base_rtt: float,
+    prob: float,
+    process: str = "meanfield",
+    low: float = 3.0,
 ) -> float:
     """The window at rest of a Vegas whose base RTT is true."""
 
@@ -59,7 +64,7 @@ def vegas_window(
         state = VegasWindow(np.float64(cwnd), np.float64(0), np.float64(base_rtt), np.float64(0))
         return float(law.drift(state, seen(cwnd, rtt, prob, process)).cwnd)
 
-    return zero_of(drift, 3.0)
+    return zero_of(drift, low)
 
 
 def cubic_window(law: Cubic, rtt: float, prob: float, process: str) -> float:

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count
 from typing import NamedTuple
 
 from flint import arb, ctx
@@ -107,12 +109,14 @@ class Search:
         self.tried = 0
 
     def run(self, budget: int) -> Exclusion:
-        """Look at boxes until none is left, or at so many."""
-        todo, looked = [self.box], 0
+        """Look at boxes until none is left, or at so many; at the largest first."""
+        todo, number = [(-volume(self.box), 0, self.box)], count(1)
+        looked = 0
         while todo and looked < budget:
             looked += 1
-            todo += self.parts(todo.pop())
-        left = todo + self.stuck
+            for part in self.parts(heappop(todo)[2]):
+                heappush(todo, (-volume(part), next(number), part))
+        left = [box for *_, box in todo] + self.stuck
         share = sum(volume(box) for box in left) / volume(self.box)
         return Exclusion(tuple(self.zeros), looked, len(left), share)
 
