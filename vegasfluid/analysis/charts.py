@@ -33,7 +33,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar, root_scalar
 
-from vegasfluid.analysis.characteristic import Group, groups_at, numbers_at, put, signal_at, slopes
+from vegasfluid.analysis.characteristic import Group, groups_at, signal_at
+from vegasfluid.analysis.responses import numbers_at, put, slopes
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.errors import InvalidInput
 

@@ -1,0 +1,327 @@
+"""The characteristic function by SymPy: against JAX's Jacobians, and against the theory's forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import sympy as sp
+
+from vegasfluid.analysis import THEORY, equilibrium, linearise
+from vegasfluid.analysis.characteristic import characteristic, groups_at, signal_at
+from vegasfluid.analysis.closed_forms.branches import branch_at, exact
+from vegasfluid.analysis.closed_forms.formula import symbol
+from vegasfluid.analysis.responses import response, signal
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.law import Average, QueueState
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.law import Feedback
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
+from vegasfluid.congestion.unresponsive import Unresponsive
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.errors import InvalidInput
+from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
+from vegasfluid.network import Flows, Link, Network
+from vegasfluid.traffic.cbr import Cbr
+
+W, R, T, p, C = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob", "capacity"))
+s, P, b = sp.Symbol("s"), sp.Symbol("P"), sp.Symbol("b")
+LATE = sp.exp(-s * R)
+
+MARKS = Red(min_thresh=50, max_thresh=150, wait=False, ecn=True)
+DROPS = Red(min_thresh=50, max_thresh=150, weight=0.001)
+
+
+@cache
+def reno(marked: bool) -> Any:
+    """Reno over a queue that marks, or drops without spacing."""
+    flows = Flows(10, Reno(), base_rtt=0.05, ecn=marked)
+    return equilibrium(Network(Link(1000.0, 200, MARKS), {"reno": flows}))
+
+
+@cache
+def mixed(capacity: float, far: float = 0.2) -> Any:
+    """Reno at two distances, Vegas and CUBIC (far away) over a queue that spaces its drops."""
+    flows = {
+        "reno": Flows(3, Reno(), base_rtt=(0.05, 0.08, 0.05)),
+        "vegas": Flows(5, Vegas(alpha=4, beta=6), base_rtt=0.06),
+        "cubic": Flows(3, Cubic(), base_rtt=far),
+    }
+    return equilibrium(Network(Link(capacity, 2000, DROPS), flows))
+
+
+@dataclass(frozen=True)
+class Loaded(Red):
+    """A queue law that looks at its average and at what arrives."""
+
+    def drop_prob(self, seen: QueueState) -> Any:
+        """RED's, times the square of the load."""
+        return super().drop_prob(seen) * (seen.arrival_rate / seen.capacity) ** 2
+
+
+@cache
+def unresponsive() -> Any:
+    """Vegas as in Linux and a constant stream, over a queue that looks at what arrives."""
+    flows = {
+        "linux": Flows(5, Vegas(alpha=30, beta=40, dialect="linux"), base_rtt=0.06),
+        "udp": Flows(1, Unresponsive(), base_rtt=0.1, traffic=Cbr(rate=100.0)),
+    }
+    closure = replace(MISRA_GONG_TOWSLEY, loss_process="iid")
+    law = Loaded(min_thresh=20, max_thresh=120, weight=0.001)
+    return equilibrium(Network(Link(1000.0, 200, law), flows), closure)
+
+
+def points() -> np.ndarray:
+    """Complex s on both sides of the axis, 1/s."""
+    random = np.random.default_rng(11)
+    return random.uniform(-3, 5, 15) + 1j * random.uniform(-20, 20, 15)
+
+
+def ratios(rest: Any) -> np.ndarray:
+    """The determinant of the equations' own Jacobians over SymPy's function."""
+    function = sp.lambdify(s, characteristic(rest))
+    closed = linearise(rest).closed
+    return np.array([np.linalg.det(closed.characteristic(at)) / function(at) for at in points()])
+
+
+# ---- networks: JAX's Jacobians of the equations that are integrated
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_jax_and_sympy_agree_on_reno(marked):
+    assert ratios(reno(marked)) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_jax_and_sympy_agree_on_reno_at_two_distances_vegas_and_cubic():
+    """CUBIC with all four of its states."""
+    assert mixed(6000.0).mean("cubic", "cwnd") > 1.05 * np.sqrt(2 / mixed(6000.0).values.drop_prob)
+    assert linearise(mixed(6000.0)).closed.now.shape == (9, 9)
+    assert ratios(mixed(6000.0)) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_friendly_cubic_has_two_states_that_nothing_hears_of():
+    """K and the mean square of ages then follow the losses, and die at the rate of these."""
+    rest = mixed(2000.0, far=0.02)
+    assert linearise(rest).closed.now.shape == (7, 7)
+    cwnd, rtt = rest.mean("cubic", "cwnd"), rest.mean("cubic", "rtt")
+    losses = rest.values.drop_prob[0] * cwnd / rtt
+    assert ratios(rest) * (points() + losses) ** 2 == pytest.approx(1.0, rel=1e-9)
+
+
+def test_jax_and_sympy_agree_where_the_queue_looks_at_what_arrives():
+    assert unresponsive().values.drop_prob > 1e-3
+    assert ratios(unresponsive()) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_groups_are_those_of_the_equations():
+    found = list(groups_at(mixed(6000.0)))
+    assert [(of.name, of.count) for of in found] == [
+        ("reno", 2),
+        ("reno", 1),
+        ("vegas", 5),
+        ("cubic", 3),
+    ]
+    values = mixed(6000.0).values
+    assert [of.place["cwnd"] for of in found] == values.cwnd.tolist()
+    assert [of.place["rtt"] for of in found] == pytest.approx(values.rtt.tolist(), rel=1e-12)
+
+
+# ---- laws: JAX's Jacobians of their drifts, and a linear system solved by numbers
+
+HERE = {"cwnd": 60.0, "rtt": 0.11, "base_rtt": 0.1, "drop_prob": 1e-4}
+LAWS = {
+    "reno": (Reno(), {}),
+    "brakmo": (Vegas(alpha=7, beta=9), {}),
+    "ns2": (Vegas(alpha=7, beta=9, dialect="ns2"), {}),
+    "linux": (Vegas(alpha=7, beta=9, dialect="linux"), {}),
+    "ns3": (Vegas(alpha=7, beta=9, dialect="ns3"), {"threshold": 40.0}),
+    "saturated": (Vegas(alpha=30, beta=40), {}),
+    "cubic": (Cubic(), {"k": 2.0, "elapsed": 5.0, "squared": 26.0}),
+    "friendly": (Cubic(), {"k": 0.5, "elapsed": 0.6, "squared": 0.37}),
+    "unfriendly": (Cubic(friendly=False), {"k": 0.5, "elapsed": 0.6, "squared": 0.37}),
+    "scalable": (Scalable(), {}),
+    "legacy scalable": (Scalable(legacy_window=70), {}),
+    "scalable at its step": (Scalable(legacy_window=59.4), {}),
+    "highspeed": (HighSpeed(), {}),
+    "highspeed as reno": (HighSpeed(low_window=70), {}),
+}
+
+
+def by_numbers(law: Any, place: dict[str, float], process: str, late: bool, at: complex) -> Any:
+    """H(s) with P = 0 and with P = 1, from `jax.jacfwd` of the law's drift."""
+    cwnd, rtt, prob, capacity = place["cwnd"], place["rtt"], place["drop_prob"], 1000.0
+    begun = law.begin(jnp.ones(()), jnp.ones(()))._replace(cwnd=jnp.asarray(cwnd))
+    window = begun._replace(**law.settled(begun, rtt, jnp.asarray(place["base_rtt"])))
+    fields = [name for name in window._fields if name == "cwnd" or name in place]
+    fields = [name for name in fields if name != "base_rtt"]
+
+    def drift(states: Any, sampled: Any, acks: Any, losses: Any) -> Any:
+        moved = window._replace(**dict(zip(fields, states, strict=True)))
+        seen = Feedback(sampled, acks, losses, 1e9, loss_process=process)
+        found = law.drift(moved, seen)
+        return jnp.stack([jnp.asarray(getattr(found, name), float) for name in fields])
+
+    states = jnp.array([place[name] for name in fields])
+    seen = rtt, cwnd / rtt, prob * cwnd / rtt
+    inside, sampled, acks, losses = (
+        np.asarray(of) for of in jax.jacfwd(drift, argnums=(0, 1, 2, 3))(states, *map(float, seen))
+    )
+    ago = np.exp(-at * rtt)
+    reads = np.array([float(name == "cwnd") for name in fields])
+    felt = acks + ago * prob * losses
+    matrix = at * np.eye(len(fields)) - inside - np.outer(felt, reads) / rtt
+    delay = sampled * (ago if late else 1) / capacity - felt * cwnd / (rtt**2 * capacity)
+    both = delay, delay + ago * losses * cwnd / rtt
+    return [-(reads @ np.linalg.solve(matrix, of)) for of in both]
+
+
+@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize("process", ["meanfield", "periodic", "iid"])
+@pytest.mark.parametrize("name", LAWS)
+def test_a_window_answers_as_jax_says(name, process, late):
+    law, states = LAWS[name]
+    place = HERE | states
+    transfer = response(law, place, process, late).transfer
+    numbers = {sp.Symbol(of, positive=True): sp.Rational(value) for of, value in states.items()}
+    numbers |= {symbol(of): sp.Rational(value) for of, value in HERE.items()} | {C: 1000}
+    transfer = transfer.subs(numbers)
+    for at in (0.7 + 3.1j, -1.2 + 11.0j):
+        found = [complex(transfer.subs({s: exact(at), P: of}).evalf(30)) for of in (0, 1)]
+        assert found == pytest.approx(by_numbers(law, place, process, late, at), rel=1e-9)
+
+
+# ---- the theory's forms
+
+
+def test_renos_response_is_that_of_the_theory():
+    """At rest p W^2 = 2."""
+    wanted = (1 - LATE) / (C * R**2) + W**2 / (2 * R) * P * LATE
+    wanted /= s + (1 + LATE) / (R * W)
+    found = response(Reno()).transfer.subs(p, 2 / W**2)
+    assert sp.simplify(found - wanted) == 0
+
+
+@pytest.mark.parametrize(("dialect", "cut"), [("brakmo", "1/2"), ("ns2", "1/4")])
+@pytest.mark.parametrize("late", [True, False])
+def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
+    """For the law's share of climbing flows f(d), with slope -G at rest, where f = b p W^2."""
+    law, cut = Vegas(alpha=20, beta=30, dialect=dialect), sp.Rational(cut)
+    d = sp.Symbol("d", positive=True)
+    climbing = branch_at(law.climbing(d), {d: 18}).expression
+    backlog = W * (R - T) / R
+    f, gain = (of.subs(d, backlog) for of in (climbing, -climbing.diff(d)))
+    seen = LATE if late else 1
+    wanted = f * (1 - LATE) / (C * R**2) + gain / R * W * T / (R**2 * C) * seen
+    wanted += cut * W**2 / R * P * LATE
+    wanted /= s + gain / R * (1 - T / R) + cut * W * p / R * (1 + LATE)
+    place = {"cwnd": 180, "rtt": 0.1, "base_rtt": 0.09, "drop_prob": 1e-5}
+    found = response(law, place, late_rtt=late).transfer
+    for cwnd, trip, at in ((180, "0.1", "1/3 + 7*I"), (155, "0.102", "-2 + 40*I")):
+        numbers = {W: cwnd, R: sp.Rational(trip), T: sp.Rational("0.09"), s: sp.sympify(at)}
+        numbers |= {P: sp.Rational("0.003"), C: 1000}
+        numbers[p] = (f / (cut * W**2)).subs(numbers)
+        values = (complex(of.subs(numbers).evalf(30)) for of in (found, wanted))
+        assert next(values) == pytest.approx(next(values), rel=1e-13)
+
+
+def test_the_form_for_one_class_of_reno_is_that_of_the_theory():
+    """The sheet's sum, by hand from the network's numbers, times what stands before it."""
+    rest = reno(True)
+    (group,) = groups_at(rest)
+    cwnd, rtt, prob = (group.place[name] for name in ("cwnd", "rtt", "drop_prob"))
+    rate, slope = -np.log1p(-MARKS.weight) * 1000, 2 * MARKS.max_drop / 100
+    function = sp.lambdify(s, characteristic(rest))
+    for at in points():
+        late, own = np.exp(-at * rtt), at + (1 + np.exp(-at * rtt)) / (rtt * cwnd)
+        answer = (1 - late) / (1000 * rtt**2)
+        answer += cwnd**2 / (2 * rtt) * slope * rate / (at + rate) * late
+        wanted = at + 10 * cwnd / (rtt**2 * 1000) + 10 / rtt * answer / own
+        assert function(at) == pytest.approx((at + rate) * own * wanted, rel=1e-9)
+    assert prob * cwnd**2 == pytest.approx(2, rel=1e-9)
+
+
+# ---- queue laws
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        DROPS,
+        MARKS,
+        Red(min_thresh=20, max_thresh=60, gentle=True),
+        Red(min_thresh=20, max_thresh=79.5),
+    ],
+)
+def test_a_red_queue_signals_its_slope_through_its_average(law):
+    place = {"queue": 80.0, "avg_queue": 80.0, "arrivals": 1e3, "capacity": 1e3, "buffer": 200.0}
+    found = signal(law, "noticed", place)
+    ends = [
+        float(law.drop_prob(QueueState(80.0, Average(np.float64(of)), 1e3, 1e3, 200.0)))
+        for of in (80 - 1e-5, 80 + 1e-5)
+    ]
+    rate = -np.log1p(-law.weight) * 1e3
+    for at in (0.0, 2.0j):
+        wanted = (ends[1] - ends[0]) / 2e-5 * rate / (at + rate)
+        assert complex((found.queue / found.own).subs(s, at)) == pytest.approx(wanted, rel=1e-7)
+    assert float(found.value) == pytest.approx(sum(ends) / 2, rel=1e-9)
+    assert found.arrivals == 0
+
+
+def test_marked_packets_are_not_lost():
+    assert float(signal_at(reno(True), "forced_prob").value) == 0
+    marked = reno(True).values.drop_prob[0]
+    assert float(signal_at(reno(True)).value) == pytest.approx(marked, rel=1e-12)
+    assert marked > 0.01
+
+
+def test_a_queue_law_that_looks_at_arrivals_answers_them():
+    """(1 - C/y) (q/B)^20, and its two slopes."""
+    place = {"queue": 90.0, "arrivals": 1100.0, "capacity": 1000.0, "buffer": 100.0}
+    found = signal(DropTail(losses="smooth"), "drop_prob", place)
+    filled = 0.9**20
+    assert float(found.own) == 1
+    assert float(found.value) == pytest.approx((1 - 1 / 1.1) * filled)
+    assert float(found.queue) == pytest.approx((1 - 1 / 1.1) * 20 * filled / 90)
+    assert float(found.arrivals) == pytest.approx(1000 / 1100**2 * filled)
+
+
+# ---- refusals
+
+
+def test_what_is_not_told_is_refused():
+    rest = reno(True)
+    link = rest.network.link
+    two = {"first": link, "second": link}
+    flows = replace(rest.network.flows["reno"], path=("first", "second"))
+    limited = replace(rest.network.flows["reno"], access=50.0)
+    back = replace(rest.network.flows["reno"], direction="reverse")
+    full = rest.values._replace(queue=np.array([200.0]))
+    for changed, of in (
+        ({"upper": rest}, "no set"),
+        ({"closure": Closure()}, "closure must be"),
+        ({"network": Network(two, {"reno": flows})}, "one link"),
+        ({"network": Network(link, {"reno": limited})}, "below what limits it"),
+        ({"network": Network(link, {"reno": back})}, "direction must be forward"),
+        ({"network": Network(replace(link, jitter=0.001), rest.network.flows)}, "jitter must be"),
+        ({"values": full}, "queue must be"),
+        ({"values": rest.values._replace(cwnd=rest.values.cwnd / 2)}, "where its law rests"),
+    ):
+        with pytest.raises(InvalidInput, match=of):
+            characteristic(replace(rest, **changed))
+
+
+def test_a_law_that_compares_needs_a_place():
+    with pytest.raises(InvalidInput, match="witness must be a number"):
+        response(Vegas())
+
+
+def test_theory_is_late():
+    assert THEORY.late_rtt
