@@ -24,13 +24,15 @@ from vegasfluid import (
     Vegas,
     modelfile,
 )
+from vegasfluid.analysis.disturbances import disturbed, growth_rate
 from vegasfluid.analysis.equilibria import THEORY, Equilibrium
 from vegasfluid.analysis.exclusion import exclude
 from vegasfluid.analysis.krawczyk import Box, zero_near
 from vegasfluid.analysis.reduced import Reduced
 from vegasfluid.analysis.reduced_network import reduced_network
 from vegasfluid.analysis.reduced_queues import ReducedRed, ReducedTail
-from vegasfluid.analysis.several import Equilibria, equilibria
+from vegasfluid.analysis.several import Equilibria, all_equilibria
+from vegasfluid.analysis.verdicts import stability
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.aqm.law import Average, QueueState
 from vegasfluid.congestion.law import AbstractWindowLaw
@@ -290,7 +292,7 @@ def test_a_drop_tail_buffer_is_full_before_it_loses() -> None:
 def test_there_is_one_rest_and_it_is_proven_to_be_the_only_one(
     network: Network, starts: int | list[list[float]]
 ) -> None:
-    found = equilibria(network, starts=starts)
+    found = all_equilibria(network, starts=starts)
     assert found.says == "1 found, proven to be all"
     assert (found.count, found.odd, found.complete, found.indices) == (1, True, True, (1,))
     assert np.allclose(excess_at(found.found[0]), 0, atol=1e-8)
@@ -300,7 +302,7 @@ def test_there_is_one_rest_and_it_is_proven_to_be_the_only_one(
 def three() -> Equilibria:
     """Of the model, begun with links one and three full, and with link two full."""
     network = modelfile.load(MODEL).network
-    return equilibria(network, starts=[[150.0, 0.0, 150.0], [0.0, 60.0, 0.0]])
+    return all_equilibria(network, starts=[[150.0, 0.0, 150.0], [0.0, 60.0, 0.0]])
 
 
 def test_the_example_has_three_rests_and_no_other(three: Equilibria) -> None:
@@ -321,8 +323,23 @@ def test_in_two_of_them_reno_or_vegas_has_the_better_part(three: Equilibria) -> 
         assert np.allclose(excess_at(rest), 0, atol=1e-8)
 
 
+def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:
+    """By the linear delay system, to which the sign of det(-F') is unknown."""
+    roots = [stability(rest).rightmost_root.real for rest in three.found]
+    assert roots[0] < 0
+    assert roots[1] < 0
+    assert roots[2] > 0.5
+
+
+def test_the_delay_equations_leave_it_as_fast_as_its_root_says(three: Equilibria) -> None:
+    """Packets go over two full links to a third: what comes there is told by two looks back."""
+    rest = three.found[2]
+    (rate,) = growth_rate(*disturbed([rest], 8.0, 1e-7))
+    assert rate == pytest.approx(stability(rest).rightmost_root.real, rel=0.02)
+
+
 def test_a_list_that_is_not_complete_is_shown_not_to_be(three: Equilibria) -> None:
-    found = equilibria(three.found[0].network, starts=[[0.0, 60.0, 0.0]])
+    found = all_equilibria(three.found[0].network, starts=[[0.0, 60.0, 0.0]])
     assert found.says == "1 found, 2 more are proven"
     assert not found.complete
     for box in found.unlisted:
@@ -336,8 +353,8 @@ def test_a_list_that_is_not_complete_is_shown_not_to_be(three: Equilibria) -> No
 
 def test_without_a_budget_nothing_is_claimed(three: Equilibria) -> None:
     network, starts = three.found[0].network, [[0.0, 60.0, 0.0]]
-    assert equilibria(network, starts=starts, budget=0).says == "1 found, nothing is proven"
-    few = equilibria(network, starts=starts, budget=3)
+    assert all_equilibria(network, starts=starts, budget=0).says == "1 found, nothing is proven"
+    few = all_equilibria(network, starts=starts, budget=3)
     assert not few.complete
     assert "undecided" in few.says
 
@@ -374,14 +391,14 @@ def test_no_rest_is_proven_where_there_is_none() -> None:
     ids=["full", "full before RED", "drop-tail", "vegas", "access", "limits", "marks"],
 )
 def test_rest_at_limits_is_proven_alone_and_is_that_of_the_very_equations(network: Network) -> None:
-    found = equilibria(network, starts=1)
+    found = all_equilibria(network, starts=1)
     assert found.says == "1 found, proven to be all"
     assert np.allclose(excess_at(found.found[0]), 0, atol=1e-6)
 
 
 def test_a_set_of_rests_is_told_and_not_counted() -> None:
     idle = Network(LINK, {"vegas": Flows(10, Vegas(alpha=2, beta=4, dialect="ns2"), base_rtt=0.05)})
-    found = equilibria(idle, starts=1)
+    found = all_equilibria(idle, starts=1)
     assert found.idle is not None
     assert (found.count, found.complete, found.proof) == (0, False, None)
     assert "not counted" in found.says
@@ -428,13 +445,13 @@ def test_what_the_proof_does_not_cover_is_refused(
     network: Network, closure: Closure, says: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        equilibria(network, closure)
+        all_equilibria(network, closure)
     assert str(refused.value).startswith(says)
 
 
 def test_beginnings_that_make_no_sense_are_refused() -> None:
     for starts in (0, [], [[1.0, 2.0]], [[-1.0]], [[300.0]]):
         with pytest.raises(InvalidInput, match="starts"):
-            equilibria(RENO, starts=starts)
+            all_equilibria(RENO, starts=starts)
     with pytest.raises(InvalidInput, match="budget"):
-        equilibria(RENO, budget=-1)
+        all_equilibria(RENO, budget=-1)

@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from vegasfluid.analysis.linearisation import linearise
     from vegasfluid.analysis.maps import StabilityMap, stability_map
     from vegasfluid.analysis.report import Analysis, analyse
+    from vegasfluid.analysis.several import Equilibria, all_equilibria
     from vegasfluid.analysis.verdicts import Stability, critical_value, stability
 
 _HOMES = {
     "THEORY": "equilibria",
     "Analysis": "report",
+    "Equilibria": "several",
     "Equilibrium": "equilibria",
     "Stability": "verdicts",
     "StabilityMap": "maps",
+    "all_equilibria": "several",
     "analyse": "report",
     "certify_alpha": "certificate",
     "critical_value": "verdicts",
@@ -39,9 +42,11 @@ _MODULES = ("certificate", "closed_forms", "literature")
 __all__ = [
     "THEORY",
     "Analysis",
+    "Equilibria",
     "Equilibrium",
     "Stability",
     "StabilityMap",
+    "all_equilibria",
     "analyse",
     "certificate",
     "certify_alpha",

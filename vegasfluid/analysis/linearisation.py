@@ -303,7 +303,13 @@ class Frame(NamedTuple):
     def told(self, found: Jacobians) -> list[tuple[int, bool]]:
         """The channels in which anything is carried that anyone looks at."""
         seen = {look.channel for look, column in self.looks(found).items() if np.any(column != 0)}
-        return [channel for channel in sorted(seen) if np.any(self.row(found, channel) != 0)]
+        return [channel for channel in sorted(seen) if self.moves(found, channel)]
+
+    def moves(self, found: Jacobians, channel: tuple[int, bool]) -> bool:
+        """Whether anything moves what is carried: x, or the past, as from link to link."""
+        of, rate = channel
+        by_past = rate and np.any(found.remembered[2][of] != 0)
+        return bool(by_past or np.any(self.row(found, channel) != 0))
 
     def fill(self, found: Jacobians, told: list[tuple[int, bool]]) -> Linear:
         """The linear system, in units of the values at rest."""

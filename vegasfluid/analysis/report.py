@@ -13,6 +13,7 @@ from vegasfluid.analysis.applied import Applied, applied
 from vegasfluid.analysis.certificate import Certificate, certify_alpha
 from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.fair import Fair, fair_alpha, tuned_class, with_alpha
+from vegasfluid.analysis.several import STARTS, Equilibria, all_equilibria
 from vegasfluid.analysis.verdicts import Stability, stability
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.closure import Closure
@@ -44,6 +45,9 @@ class Analysis:
 
     Args:
         here: where it rests as it is.
+        others: where else it may rest as it is.
+        equilibria: how many there are, and whether these are proven to be all; None where untold.
+        uncounted: why it is not; empty where it is.
         tuned: the Vegas class whose share is looked at; None: there is none.
         ratio: that its flows are to have.
         fair_alpha: packets, in the measure of the dialect; None where no alpha gives the ratio.
@@ -54,6 +58,9 @@ class Analysis:
     """
 
     here: Place
+    others: tuple[Place, ...]
+    equilibria: Equilibria | None
+    uncounted: str
     tuned: str | None
     ratio: float
     fair_alpha: float | None
@@ -88,6 +95,8 @@ def analyse(
     tuned = tuned_class(network, tune)
     tell("rest")
     here = equilibrium(network, closure)
+    tell("all equilibria")
+    several, uncounted = attempt(lambda: counted(here))
     tell("the fair alpha")
     certificate, unproven = attempt(lambda: certified(network, tuned, ratio, closure))
     fair = None
@@ -101,6 +110,9 @@ def analyse(
     at = here if fair is None else fair.rest
     return Analysis(
         here=place(here),
+        others=tuple(map(place, [] if several is None else several.beside(here))),
+        equilibria=several,
+        uncounted=uncounted,
         tuned=tuned,
         ratio=ratio,
         fair_alpha=None if fair is None else fair.alpha,
@@ -109,6 +121,12 @@ def analyse(
         certificate=certificate,
         unproven=unproven,
     )
+
+
+def counted(here: Equilibrium) -> Equilibria:
+    """All equilibria of a network. On one link each queue has one load, so that one is all."""
+    starts = STARTS if len(here.network.links) > 1 else 1
+    return all_equilibria(here.network, here.closure, starts)
 
 
 def certified(

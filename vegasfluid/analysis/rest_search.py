@@ -27,7 +27,7 @@ from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.network import Network
 
-__all__ = ["SAME", "Search", "searched"]
+__all__ = ["SAME", "Search", "same", "searched"]
 
 SAME = 1e-6
 """Relative, and packets: queues that differ by less are the same."""
@@ -121,11 +121,11 @@ def beginnings(room: np.ndarray, starts: int | Sequence[Sequence[float]]) -> lis
     """
     if isinstance(starts, int):
         if starts < 1:
-            raise InvalidInput("equilibria", "starts", "1 or above", starts)
+            raise InvalidInput("all_equilibria", "starts", "1 or above", starts)
         return list(begin_at(room, starts))
     begin = [np.asarray(queue, float) for queue in starts]
     fitting = [of.shape == room.shape and np.all((of >= 0) & (of <= room)) for of in begin]
     if not begin or not all(fitting):
         allowed = f"lists of {room.size} queues, each from 0 to what fits in"
-        raise InvalidInput("equilibria", "starts", allowed, [list(of) for of in starts])
+        raise InvalidInput("all_equilibria", "starts", allowed, [list(of) for of in starts])
     return begin

@@ -26,12 +26,12 @@ from vegasfluid.analysis.exclusion import Exclusion, exclude
 from vegasfluid.analysis.krawczyk import Box, Zero, inside, zero_near
 from vegasfluid.analysis.reduced import Reduced
 from vegasfluid.analysis.reduced_network import reduced_network
-from vegasfluid.analysis.rest_search import SAME, searched
+from vegasfluid.analysis.rest_search import SAME, same, searched
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.network import Network
 
-__all__ = ["Equilibria", "equilibria"]
+__all__ = ["STARTS", "Equilibria", "all_equilibria"]
 
 STARTS, BUDGET = 12, 10000
 
@@ -65,6 +65,10 @@ class Equilibria:
         """Whether their number is odd, as that of all is where none is degenerate."""
         return self.count % 2 == 1
 
+    def beside(self, rest: Equilibrium) -> tuple[Equilibrium, ...]:
+        """Those that were found, but for one."""
+        return tuple(other for other in self.found if not same(other, rest))
+
     @property
     def complete(self) -> bool:
         """Whether those that were found are proven to be all."""
@@ -90,7 +94,7 @@ class Equilibria:
         return ", ".join(told)
 
 
-def equilibria(
+def all_equilibria(
     network: Network,
     closure: Closure = THEORY,
     starts: int | Sequence[Sequence[float]] = STARTS,
@@ -112,11 +116,11 @@ def equilibria(
     >>> from vegasfluid import Flows, Link, Network, Red, Reno
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
     >>> flows = {"reno": Flows(10, Reno(), base_rtt=0.05)}
-    >>> equilibria(Network(link, flows), starts=1).says
+    >>> all_equilibria(Network(link, flows), starts=1).says
     '1 found, proven to be all'
     """
     if isinstance(budget, bool) or budget < 0:
-        raise InvalidInput("equilibria", "budget", "0 or above", budget)
+        raise InvalidInput("all_equilibria", "budget", "0 or above", budget)
     network = at_last(network)
     system = reduced_network(network, closure) if budget else None
     search = searched(network, closure, starts)

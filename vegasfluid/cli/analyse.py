@@ -75,10 +75,14 @@ def document(found: Analysis) -> dict[str, Any]:
     value = {form.name: form.value for form in found.formulas}
     upper = found.here.rest.upper
     places = [told(found.here)] + ([] if upper is None else [told(Place(upper, None))])
+    places += map(told, found.others)
+    several = found.equilibria
     return {
         "closure": "theory: mean windows, independent of packets",
         "equilibria": places,
         "set_valued": upper is not None,
+        "equilibria_proven_to_be_all": None if several is None else several.complete,
+        "equilibria_missing": found.uncounted or None,
         "tuned": found.tuned,
         "goal": {"ratio": found.ratio},
         "fair_alpha_packets": found.fair_alpha,
@@ -142,7 +146,9 @@ def show(found: Analysis) -> None:
     out.print(rest_table(found))
     out.print()
     out.print(queue_table(found))
-    out.print(f"\n{stability_line(found.here)}")
+    out.print(f"\n{count_line(found)}")
+    for number, place in enumerate((found.here, *found.others), 1):
+        out.print(stability_line(place, f"{number}: " if found.others else ""))
     if found.there is not None:
         out.print(f"{fair_line(found)}\n{stability_line(found.there, 'With it: ')}")
     elif found.tuned is not None:
@@ -179,7 +185,8 @@ def queue_table(found: Analysis) -> Any:
 def states_of(found: Analysis) -> list[tuple[str, Equilibrium]]:
     """What is shown of rest, with a label each."""
     here = found.here.rest
-    states = [("", here)]
+    beside = [(f"{number}: ", place.rest) for number, place in enumerate(found.others, 2)]
+    states = [("1: " if beside else "", here), *beside]
     if here.upper is not None:
         states = [("from below: ", here), ("from above: ", here.upper)]
     return states if found.there is None else [*states, ("fair: ", found.there.rest)]
@@ -191,6 +198,13 @@ def numbers_of_class(rest: Equilibrium, name: str) -> tuple[str, str, str, str]:
     goodput = rest.mean(name, "goodput") * per_packet
     cwnd, rtt, own = (rest.mean(name, of) for of in ("cwnd", "rtt", "backlog"))
     return f"{cwnd:.5g}", f"{rtt * 1e3:.4g}", f"{goodput:.4g}", f"{own:.5g}"
+
+
+def count_line(found: Analysis) -> str:
+    """How many equilibria there are, in words."""
+    if found.equilibria is None:
+        return f"Equilibria: one found; not counted: {found.uncounted}"
+    return f"Equilibria: {found.equilibria.says}."
 
 
 def fair_line(found: Analysis) -> str:
