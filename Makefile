@@ -29,6 +29,8 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.packets
 	$(BIN)/python -m benchmarks.sweep
 	$(BIN)/python -m benchmarks.dde
+	$(BIN)/python -m benchmarks.stability
+	$(BIN)/python -m benchmarks.formulas
 
 # The environment: exactly what requirements.lock says, then this package, editable.
 $(READY): requirements.lock pyproject.toml

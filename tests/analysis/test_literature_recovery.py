@@ -93,6 +93,12 @@ def test_cubic_that_is_friendly_recovers_as_aimd_over_short_round_trips() -> Non
     assert found.round_trips == pytest.approx(30 / (0.9 / 1.7), rel=1e-3)
 
 
+def test_cubic_takes_the_larger_of_two_windows_and_not_the_steeper_of_two_slopes() -> None:
+    """Over long round trips the cubic is above W_est all the while: then it is as if alone."""
+    alone = recovery_time(Cubic(friendly=False), 210.0, 0.1)
+    assert recovery_time(Cubic(), 210.0, 0.1).seconds == pytest.approx(alone.seconds, rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("law", "cut"),
     [

@@ -7,8 +7,9 @@ not counted. What comes out, in round trips of R seconds, from a window W of whi
     Reno            W / 2
     Scalable TCP    ln(1 / (1 - b)) / a, whatever W is (Kelly counts log(1 / (1 - b)) / log(1 + a):
                     the window then grows once a round trip, and here with each ACK)
-    CUBIC           cbrt(b W / C) / R on the cubic, sooner where it grows as standard TCP does,
-                    later with fast convergence, which counts in the mean of many losses
+    CUBIC           cbrt(b W / C) / R on the cubic, sooner where standard TCP would be: told by the
+                    rules after one loss (`epoch`), for growth is that of the mean of many flows;
+                    of a loss at no less than the window before (no fast convergence)
     HighSpeed TCP   the integral of dw / a(w), from (1 - b) W to W
     Vegas           b W, a packet a round trip, with an empty queue
 
@@ -25,7 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.optimize import root_scalar
 
+from vegasfluid.congestion.epochs import USUAL, AbstractEpochLaw
 from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
 from vegasfluid.errors import InvalidInput
 
@@ -127,4 +130,18 @@ def recovery_time(
     left = law.after_loss(before, seen_at(float(cwnd), rtt))
     if not left.cwnd < cwnd:
         raise InvalidInput("recovery_time", "law", "one that a loss makes smaller", law.name)
+    if isinstance(law, AbstractEpochLaw):
+        return epoch_time(law, float(cwnd), rtt)
     return growth_time(law, left, cwnd, rtt)
+
+
+def epoch_time(law: AbstractEpochLaw, cwnd: float, rtt: float) -> Recovery:
+    """How long a law of epochs takes to come back to the window at which its last one began."""
+    plateau = law.plateau_age(USUAL, cwnd)
+
+    def above(age: float) -> float:
+        return float(law.epoch(plateau, cwnd, age, rtt).cwnd) / cwnd - 1
+
+    latest = 2 * float(plateau) + rtt
+    seconds = root_scalar(above, bracket=(0.0, latest), xtol=1e-14 * rtt).root
+    return Recovery(float(seconds), float(seconds) / rtt)

@@ -1,0 +1,1 @@
+"""Closed forms against the solver of rest, the fluid and packets."""

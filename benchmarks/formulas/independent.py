@@ -1,0 +1,19 @@
+"""How losses come in the formulas, and how much they weigh for Reno."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vegasfluid.analysis import THEORY
+from vegasfluid.congestion.reno import Reno
+
+__all__ = ["IID", "SACK", "renos_factor"]
+
+IID = replace(THEORY, loss_process="iid")
+"""Theory's closure with losses that come each for itself, as packets of many flows meet them."""
+SACK = Reno(recovery="sack")
+
+
+def renos_factor(process: str) -> float:
+    """How much losses weigh for Reno."""
+    return SACK.loss_factor(process, SACK.begin(1.0, 1.0))

@@ -1,0 +1,381 @@
+"""Formulas of what does not rest: saw-teeth behind drop-tail, and flows that join one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from scipy.signal import find_peaks
+
+from benchmarks.formulas.cases import (
+    MODELS,
+    MOVES,
+    Block,
+    Relation,
+    View,
+    Views,
+    at,
+    flowed,
+    view_of,
+)
+from vegasfluid import modelfile
+from vegasfluid.analysis import Equilibrium
+from vegasfluid.analysis.closed_forms import (
+    Formula,
+    fair_backlog,
+    fair_backlog_of_large_buffer,
+    fair_backlog_of_small_buffer,
+    last_over_first,
+    persistent_queue,
+    queue_after_halving,
+    queue_per_alpha,
+    rate_with_false_base,
+    reno_utilisation,
+    vegas_share,
+    vegas_share_of_large_buffer,
+    vegas_share_of_small_buffer,
+)
+from vegasfluid.analysis.equilibria import arrays, at_last, concrete, estimate, read_off
+from vegasfluid.analysis.literature import recovery_time
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.fluid import Closure
+from vegasfluid.network import Flows, Link, Network
+from vegasfluid.trajectory import Recording
+
+__all__ = ["teeth_blocks"]
+
+SAMPLES = 4001
+PROMINENT = 0.3
+"""A peak stands out by so much of the whole range."""
+
+
+def toothed(run: Recording, warmup: float) -> View:
+    """A view with periods and troughs."""
+    view, late = view_of(run, warmup), run.times >= warmup
+    names = list(run.network.links)
+    for number, (name, group) in enumerate(view.items()):
+        cwnd = run.flows["cwnd"][late][:, number].astype(float)
+        peaks = peaks_of(cwnd)
+        law = name.partition(".")[0]
+        link = (run.network.flows[law].path or names)[0]
+        queue = run.links["queue"][late][:, names.index(link)].astype(float)
+        view[name] = group._replace(
+            period=float(np.diff(run.times[late][peaks]).mean()) if len(peaks) > 2 else math.nan,
+            lowest=float(queue[peaks_of(-queue)].mean()) if queue.any() else 0.0,
+        )
+    return view
+
+
+def peaks_of(values: np.ndarray) -> np.ndarray:
+    """Where the large peaks are."""
+    return find_peaks(values, prominence=PROMINENT * np.ptp(values))[0]
+
+
+# ---- one flow at each buffer ---------------------------------------------------------------------
+
+CAPACITY, RTT = 2000.0, 0.1
+"""Packets/s and seconds."""
+FILLINGS = (0.2, 0.5, 1.0)
+"""Buffers over what the path holds."""
+SMALL = 10
+"""Packets; a buffer that hardly changes the round-trip time."""
+
+
+def single_flows(losses: str) -> Network:
+    """One flow at each of several links."""
+    laws: dict[str, AbstractWindowLaw] = {
+        "back_reno": Reno(recovery="sack"),
+        "back_cubic": Cubic(friendly=False, fast_convergence=False),
+        "back_cubic_friendly": Cubic(fast_convergence=False),
+        "back_scalable": Scalable(),
+        "back_highspeed": HighSpeed(),
+    }
+    buffers = dict.fromkeys(laws, float(SMALL))
+    held = CAPACITY * (RTT + sending())
+    for number, filling in enumerate(FILLINGS):
+        laws[f"reno_{number}"] = Reno(recovery="sack")
+        buffers[f"reno_{number}"] = round(filling * held)
+    links = {
+        name: Link(CAPACITY, buffer, DropTail(losses=losses)) for name, buffer in buffers.items()
+    }
+    flows = {
+        name: Flows(1, law, base_rtt=RTT, path=(name,), initial_ssthresh=held / 2)
+        for name, law in laws.items()
+    }
+    return Network(links, flows)
+
+
+def sending() -> float:
+    """The time to put a packet and its ACK on the link, s."""
+    return (1 + 40 / 1500) / CAPACITY
+
+
+def single_block() -> Block:
+    """How much of a link one Reno flow uses, and how long windows take to come back."""
+    packets = single_flows("overflow")
+    held = CAPACITY * packets.base_rtts("back_reno")[0]
+    found = []
+    for number, filling in enumerate(FILLINGS):
+        name = f"reno_{number}"
+        part = packets.links[name].buffer / held
+        found.append(
+            Relation(
+                f"reno_utilisation.{filling:g}",
+                reno_utilisation(),
+                f"one Reno flow, a buffer of {filling:g} C T",
+                lambda _, b=part: reno_utilisation()(filling=min(b, 1.0)),
+                at("one", name, lambda of: of.utilisation),
+                MOVES,
+            )
+        )
+    for name in ("reno", "cubic", "cubic_friendly", "scalable", "highspeed"):
+        law = packets.flows[f"back_{name}"].law
+        there = recovery_time(law, held + SMALL, held / CAPACITY)
+        found.append(
+            Relation(
+                f"recovery_time.{name}",
+                None,
+                f"one {name} flow of {held + SMALL:.0f} packets at a small buffer: from peak to "
+                "peak, less two round trips (a loss is found, and repaired), s",
+                lambda _, s=there.seconds: s,
+                at("one", f"back_{name}", lambda of: of.period - 2 * of.rtt),
+                MOVES,
+                plain="W / 2 round trips" if name == "reno" else "the time of its own growth",
+            )
+        )
+    return Block(
+        "single",
+        {"one": single_flows("synchronised")},
+        found,
+        until=400.0,
+        closure=Closure(),
+        packets={"one": packets},
+        packets_until=400.0,
+        flow=partial(flowed, samples=SAMPLES),
+        look=toothed,
+    )
+
+
+# ---- Vegas beside Reno behind drop-tail ----------------------------------------------------------
+
+
+def beside_reno(capacity: float, base_rtt: float, buffer: int, backlog: float) -> Network:
+    """One Reno and one Vegas flow, which keeps a backlog."""
+    tuned = Vegas(backlog - 0.5, backlog + 0.5)
+    laws: dict[str, AbstractWindowLaw] = {"reno": Reno(recovery="sack"), "vegas": tuned}
+    flows = {
+        name: Flows(1, law, base_rtt=base_rtt, initial_ssthresh=20) for name, law in laws.items()
+    }
+    return Network(Link(capacity, buffer), flows)
+
+
+def share_block() -> Block:
+    """Vegas's share of a link behind a full buffer."""
+    sizes = {"even": (1000.0, 0.1, 100), "large": (1000.0, 0.005, 400), "small": (4000.0, 0.1, 40)}
+    given = {}
+    for name, (capacity, base_rtt, buffer) in sizes.items():
+        network = beside_reno(capacity, base_rtt, buffer, buffer / 3)
+        given[name] = {
+            "capacity": capacity,
+            "base_rtt": network.base_rtts("reno")[0],
+            "buffer": float(buffer),
+        }
+    third, sevenths = fair_backlog_of_small_buffer(), fair_backlog_of_large_buffer()
+    backlogs = {
+        "even": fair_backlog(**given["even"]),
+        "even.third": 100 / 3,
+        "large": sevenths(buffer=400.0),
+        "large.third": 400 / 3,
+        "small": third(buffer=40.0),
+        "small.half": 20.0,
+    }
+    networks = {
+        key: beside_reno(*sizes[key.partition(".")[0]], backlog)
+        for key, backlog in backlogs.items()
+    }
+    halving, share = queue_after_halving(), vegas_share()
+    even = given["even"] | {"backlog": backlogs["even.third"]}
+    lowest = halving(**even)
+
+    def row(
+        key: str, formula: Formula | None, network: str, says: float, has: Any, **more: Any
+    ) -> Relation:
+        size = sizes[network.partition(".")[0]]
+        words = f"one Reno and one Vegas flow, C T = {size[0] * size[1]:.0f}, B = {size[2]}"
+        words += f", d = {backlogs[network]:.1f}"
+        return Relation(key, formula, words, lambda _: says, has, MOVES, **more)
+
+    still, small = {"free": ("fluid",)}, {"free": MOVES}
+    return Block(
+        "share",
+        networks,
+        [
+            row(
+                "queue_after_halving",
+                halving,
+                "even.third",
+                lowest,
+                at("even.third", "reno", lambda of: of.lowest),
+                **still,
+            ),
+            row(
+                "vegas_share",
+                share,
+                "even.third",
+                share(**even, lowest=lowest),
+                share_of("even.third"),
+                **still,
+            ),
+            row(
+                "fair_backlog",
+                None,
+                "even",
+                0.5,
+                share_of("even"),
+                plain="s_v(d, q_low(d)) = 1/2",
+                **still,
+            ),
+            row(
+                "vegas_share_of_large_buffer",
+                vegas_share_of_large_buffer(),
+                "large.third",
+                0.4,
+                share_of("large.third"),
+                **still,
+            ),
+            row("fair_backlog_of_large_buffer", sevenths, "large", 0.5, share_of("large"), **still),
+            row(
+                "vegas_share_of_small_buffer",
+                vegas_share_of_small_buffer(),
+                "small.half",
+                0.625,
+                share_of("small.half"),
+                **small,
+            ),
+            row("fair_backlog_of_small_buffer", third, "small", 0.5, share_of("small"), **small),
+        ],
+        until=100.0,
+        packets_until=800.0,
+        flow=partial(flowed, samples=SAMPLES),
+        look=toothed,
+    )
+
+
+def share_of(network: str) -> Callable[[Views], float]:
+    """Vegas's share of what is delivered."""
+
+    def share(views: Views) -> float:
+        reno, vegas = (views[network][name].rate for name in ("reno", "vegas"))
+        return vegas / (reno + vegas)
+
+    return share
+
+
+# ---- persistent congestion -----------------------------------------------------------------------
+
+JOINING, APART = 6, 150.0
+"""Flows, and seconds from one to the next."""
+BACKLOG = 20.5
+"""Packets at which alpha = 20 rests in the textbook's dialect."""
+PIPE = 4000.0
+"""Packets/s."""
+
+
+def joining() -> Network:
+    """Vegas flows that join one by one, each when the others are at rest."""
+    law = Vegas(BACKLOG - 0.5, BACKLOG + 0.5)
+    trips = tuple(0.1 + 0.002 * number for number in range(JOINING))
+    starts = tuple(APART * number for number in range(JOINING))
+    flows = Flows(JOINING, law, base_rtt=trips, start=starts, initial_ssthresh=2)
+    return Network(Link(PIPE, 2000), {"vegas": flows})
+
+
+def with_false_bases(network: Network, closure: Closure) -> Equilibrium:
+    """Rest where each flow takes the queue that the recursion says it found for its path."""
+    network = at_last(network)
+    posed, plan = arrays(network)
+    found = [0.0, *(BACKLOG * queue_per_alpha(number) for number in range(1, JOINING))]
+    false = posed.groups.base_rtt + jnp.array(found) / network.link.capacity
+    posed = posed._replace(groups=posed.groups._replace(believed_rtt=false))
+    low = estimate(posed, plan, closure)
+    return Equilibrium(
+        network, closure, concrete(read_off(posed, plan, closure, low.unknowns)), low
+    )
+
+
+def persistent_block() -> Block:
+    """What flows with false base RTTs have."""
+    first, last = "vegas", f"vegas.{JOINING - 1}"
+    queue, rate = persistent_queue(), rate_with_false_base()
+    before, now = (
+        queue(alpha=BACKLOG, queue_per_alpha=queue_per_alpha(number))
+        for number in (JOINING - 1, JOINING)
+    )
+    where = f"{JOINING} Vegas flows (brakmo) that join {APART:g} s apart"
+    found = [
+        Relation(
+            "persistent_queue", queue, where, lambda _: now, at("one", first, lambda of: of.queue)
+        ),
+        Relation(
+            "rate_with_false_base",
+            rate,
+            f"{where}: the last one",
+            lambda _: rate(capacity=PIPE, queue=now, alpha=BACKLOG, false_queue=before),
+            at("one", last, lambda of: of.rate),
+        ),
+        Relation(
+            "last_over_first",
+            None,
+            f"{where}: x over x",
+            lambda _: last_over_first(JOINING),
+            lambda views: views["one"][last].rate / views["one"][first].rate,
+            plain="x_n / x_1 = u_n / (u_n - u_(n-1))",
+        ),
+    ]
+    return Block(
+        "persistent",
+        {"one": joining()},
+        found,
+        until=1200.0,
+        packets_until=1200.0,
+        packets_after=0.75,
+        solve=with_false_bases,
+    )
+
+
+def papers_joining() -> Block:
+    """La, Walrand and Anantharam's ten connections, which do not wait for each other's rest."""
+    network = modelfile.load(MODELS / "la_walrand_anantharam_persistent.toml").network
+    queue = persistent_queue()
+    middle = queue(alpha=2.0, queue_per_alpha=queue_per_alpha(10))
+    words = "La, Walrand and Anantharam's ten connections (ns2, alpha = 1, beta = 3), 60 to 140 s; "
+    words += "the formula with 2"
+    found = [
+        Relation(
+            "persistent_queue.paper",
+            queue,
+            words,
+            lambda _: middle,
+            at("one", "vegas", lambda of: of.queue),
+            MOVES,
+            MOVES,
+        )
+    ]
+    return Block(
+        "joining", {"one": network}, found, until=140.0, packets_until=140.0, packets_after=60 / 140
+    )
+
+
+def teeth_blocks() -> list[Block]:
+    """All blocks of this file."""
+    return [single_block(), share_block(), persistent_block(), papers_joining()]

@@ -1,0 +1,58 @@
+"""Each closed form against the solver of rest; samples of them against long runs and packets."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.formulas.cases import Block, Row
+from benchmarks.formulas.page import markdown
+from benchmarks.formulas.table import blocks, figures_of
+from vegasfluid.analysis import closed_forms
+
+BLOCKS = {block.name: block for block in blocks()}
+
+
+def misses(rows: list[Row]) -> list[str]:
+    """The differences that are larger than theory allows."""
+    assert rows
+    return figures_of(rows).missed()
+
+
+def told(block: Block) -> set[str]:
+    return {of.formula.name for of in block.relations if of.formula is not None}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name, block in BLOCKS.items() if block.rests and not block.long],
+)
+def test_solver_rests_where_the_formulas_say(name: str) -> None:
+    """To 1e-6, on networks of many kinds."""
+    assert misses(BLOCKS[name].rows(False, ("solver",))) == []
+
+
+@pytest.mark.parametrize("name", ["windows.periodic", "lossless", "linux"])
+def test_long_runs_of_the_fluid_end_where_the_formulas_say(name: str) -> None:
+    """To 1 %."""
+    assert misses(BLOCKS[name].rows(False, ("fluid",))) == []
+
+
+@pytest.mark.parametrize("name", ["lossless", "lossy", "persistent"])
+def test_packets_have_what_the_formulas_say(name: str) -> None:
+    """To 10 %, where theory claims to hold."""
+    assert misses(BLOCKS[name].rows(False, ("packets",))) == []
+
+
+def test_no_closed_form_is_left_out() -> None:
+    """Every formula of the catalogue stands in the table."""
+    listed = set().union(*map(told, BLOCKS.values()))
+    assert set(closed_forms.catalogue()) - listed == set()
+
+
+def test_the_page_tells_a_miss() -> None:
+    """A formula that is wrong by 2 % is told in bold."""
+    (row, *_) = BLOCKS["linux"].rows(False, ("solver",))
+    found = row.found["solver"]
+    wrong = Row(row.relation, {"solver": found._replace(formula=1.02 * found.formula)})
+    assert "**-2 %**" in markdown([wrong], False)
+    assert "**" not in markdown([row], False).partition("| formula |")[2]
