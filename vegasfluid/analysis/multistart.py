@@ -69,7 +69,7 @@ def begin_at(room: np.ndarray, number: int) -> Iterator[np.ndarray]:
         number: how many.
 
     >>> [start.round(1).tolist() for start in begin_at(np.array([100.0, 100.0]), 3)]
-    [[0.0, 0.0], [1.2, 0.0], [0.0, 11.8]]
+    [[0.0, 0.0], [1.2, 0.0], [0.0, 11.6]]
     """
     for point in qmc.Halton(room.size, scramble=False).random(number):
         filled = np.maximum((point - EMPTY) / (1 - EMPTY), 0.0)
