@@ -186,35 +186,53 @@ def solution(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Unknow
     return newton(Case(posed, plan, closure), near)
 
 
+class Nearby:
+    """Rest near a solution, with what stands at a limit held there; in units of its values.
+
+    Args:
+        case: the equations.
+        near: the solution.
+    """
+
+    def __init__(self, case: Case, near: Solved) -> None:
+        self.case, self.near = case, near
+        self.flat, self.unravel = ravel_pytree(near.unknowns)
+        self.scale = jnp.maximum(jnp.abs(self.flat), SMALLEST)
+
+    def unknowns(self, z: Any) -> Unknowns:
+        """The unknowns, of the distance from the solution."""
+        return self.unravel(self.flat + self.scale * z)
+
+    def residual(self, z: Any, posed: Posed) -> Any:
+        """What is to be zero."""
+        steady, unknowns = self.case._replace(posed=posed).steady, self.unknowns(z)
+        moved = ravel_pytree(steady.residual(unknowns))[0]
+        beyond = ravel_pytree(unknowns)[0] - ravel_pytree(steady.held(self.near.unknowns))[0]
+        return jnp.where(jnp.asarray(self.near.limited), beyond, moved) / self.scale
+
+    def root(self) -> Any:
+        """The zero; nothing is told of how it changes."""
+        found = optimistix.root_find(
+            self.residual,
+            optimistix.Newton(RELATIVE, ABSOLUTE),
+            jnp.zeros_like(self.flat),
+            args=jax.lax.stop_gradient(self.case.posed),
+            max_steps=STEPS,
+            throw=False,
+        )
+        return jax.lax.stop_gradient(found.value)
+
+
 def newton(case: Case, near: Solved) -> Unknowns:
     """The zero of the equations near a solution, with what stands at a limit held there.
 
     The last step of Newton's method is taken with the numbers as they are given, so that the
     result changes with them as the implicit function theorem says.
     """
-    flat, unravel = ravel_pytree(near.unknowns)
-    scale = jnp.maximum(jnp.abs(flat), SMALLEST)
-    limited = jnp.asarray(near.limited)
-
-    def residual(z: Any, posed: Posed) -> Any:
-        steady = case._replace(posed=posed).steady
-        unknowns = unravel(flat + scale * z)
-        moved = ravel_pytree(steady.residual(unknowns))[0]
-        beyond = ravel_pytree(unknowns)[0] - ravel_pytree(steady.held(near.unknowns))[0]
-        return jnp.where(limited, beyond, moved) / scale
-
-    found = optimistix.root_find(
-        residual,
-        optimistix.Newton(RELATIVE, ABSOLUTE),
-        jnp.zeros_like(flat),
-        args=jax.lax.stop_gradient(case.posed),
-        max_steps=STEPS,
-        throw=False,
-    )
-    root = jax.lax.stop_gradient(found.value)
-    slope = jax.lax.stop_gradient(jax.jacfwd(residual)(root, case.posed))
-    last = root - jnp.linalg.solve(slope, residual(root, case.posed))
-    return unravel(flat + scale * last)
+    nearby = Nearby(case, near)
+    root = nearby.root()
+    slope = jax.lax.stop_gradient(jax.jacfwd(nearby.residual)(root, case.posed))
+    return nearby.unknowns(root - jnp.linalg.solve(slope, nearby.residual(root, case.posed)))
 
 
 def measured(steady: Steady, unknowns: Unknowns) -> Quantities:

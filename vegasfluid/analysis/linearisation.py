@@ -156,17 +156,17 @@ def jacobians(posed: Posed, plan: Plan, closure: Closure, rest: Unknowns, gain: 
     ends = np.cumsum([read.of.size for read in reads])
     gains = [jnp.where(told_by_queue(read, steady), gain, 1.0) for read in reads]
 
-    def moved(x: Any, counted: Any, added: Any) -> tuple[Any, Any]:
+    def moved(x: Any, counted: Any, added: Any) -> tuple[tuple[Any, Any], Any]:
         answers = [of * part for of, part in zip(gains, jnp.split(added, ends[:-1]), strict=True)]
         unknowns = unravel(x)._replace(rates=rest.rates)
         found = moves(steady, unknowns, rest, counted, answers)
-        return found.x, found.remembered
+        lags = jnp.concatenate([read.lags for read in found.reads])
+        return (found.x, found.remembered), jax.lax.stop_gradient(lags)
 
     none = jnp.zeros(int(ends[-1]))
     zero = jnp.zeros(steady.counters)
-    x, remembered = jax.jacfwd(moved, argnums=(0, 1, 2))(flat, zero, none)
-    lags = [read.lags for read in moves(steady, rest, rest, zero, None).reads]
-    return Jacobians(x, remembered, jnp.concatenate(lags))
+    told, lags = jax.jacfwd(moved, argnums=(0, 1, 2), has_aux=True)(flat, zero, none)
+    return Jacobians(*told, lags)
 
 
 def told_by_queue(read: Read, steady: Steady) -> np.ndarray:
@@ -229,10 +229,11 @@ def linearise(rest: Equilibrium) -> Loop:
     )
     flat = np.asarray(ravel_pytree(unknowns._replace(rates=jnp.zeros(0)))[0])
     frame = Frame(steady.counters, flat, ~rest.solved.limited[: flat.size], tuple(reads))
-    told = frame.told(closed)
-    whole = frame.fill(closed, told)
+    looks = frame.looks(closed)
+    told = frame.told(closed, looks)
+    whole = frame.fill(closed, looks, told)
     kept = connected(whole)
-    return Loop.of(reduced(whole, kept), reduced(frame.fill(cut, told), kept))
+    return Loop.of(reduced(whole, kept), reduced(frame.fill(cut, frame.looks(cut), told), kept))
 
 
 def refuse_corners(rest: Equilibrium) -> None:
@@ -267,6 +268,10 @@ class Look(NamedTuple):
         return self.component, self.rate
 
 
+Looks = dict[Look, np.ndarray]
+"""What each look at the past does, to x and to the remembered components together."""
+
+
 class Frame(NamedTuple):
     """What the Jacobians are made into.
 
@@ -289,29 +294,28 @@ class Frame(NamedTuple):
             return found.remembered[0][of] * self.free
         return (np.arange(self.flat.size) == of - self.counters) * self.free.astype(float)
 
-    def looks(self, found: Jacobians) -> dict[Look, np.ndarray]:
+    def looks(self, found: Jacobians) -> Looks:
         """What each look at the past does, to x and to the remembered components together."""
         into = np.concatenate([found.x[2], found.remembered[2]])
         components = [(read.rates, int(of)) for read in self.reads for of in read.of]
-        looks: dict[Look, np.ndarray] = {}
+        looks: Looks = {}
         for (rates, of), lag, column in zip(components, found.lags, into.T, strict=True):
             gained = not rates and of < self.counters  # enters as what there is now, less this
             look = Look(of, rates or gained, float(lag), gained)
             looks[look] = looks.get(look, 0) + (-column if gained else column)
         return looks
 
-    def told(self, found: Jacobians) -> list[tuple[int, bool]]:
+    def told(self, found: Jacobians, looks: Looks) -> list[tuple[int, bool]]:
         """The channels in which anything is carried that anyone looks at."""
-        seen = {look.channel for look, column in self.looks(found).items() if np.any(column != 0)}
+        seen = {look.channel for look, column in looks.items() if column.any()}
         return [channel for channel in sorted(seen) if self.moves(found, channel)]
 
     def moves(self, found: Jacobians, channel: tuple[int, bool]) -> bool:
         """Whether anything moves what is carried: x, or the past, as from link to link."""
         of, rate = channel
-        by_past = rate and np.any(found.remembered[2][of] != 0)
-        return bool(by_past or np.any(self.row(found, channel) != 0))
+        return bool(self.row(found, channel).any() or (rate and found.remembered[2][of].any()))
 
-    def fill(self, found: Jacobians, told: list[tuple[int, bool]]) -> Linear:
+    def fill(self, found: Jacobians, looks: Looks, told: list[tuple[int, bool]]) -> Linear:
         """The linear system, in units of the values at rest."""
         size, free = self.flat.size, self.free
         unit = np.maximum(np.abs(self.flat), LEAST)
@@ -324,7 +328,7 @@ class Frame(NamedTuple):
                 (column[:size] / unit)[free],
                 np.array([column[place] if place >= 0 else 0.0 for place in carried]),
             )
-            for look, column in self.looks(found).items()
+            for look, column in looks.items()
             if look.channel in told
         )
         now = (found.x[0] * unit / unit[:, None])[free][:, free]
@@ -334,7 +338,8 @@ class Frame(NamedTuple):
 
 def linear_of(frame: Frame, found: Jacobians) -> Linear:
     """The linear system of some Jacobians, without what says nothing of the network."""
-    whole = frame.fill(found, frame.told(found))
+    looks = frame.looks(found)
+    whole = frame.fill(found, looks, frame.told(found, looks))
     return reduced(whole, connected(whole))
 
 

@@ -20,12 +20,12 @@ from jax.flatten_util import ravel_pytree
 from vegasfluid.analysis.at_rest import first_guess
 from vegasfluid.analysis.equilibria import (
     THEORY,
+    Nearby,
     Solved,
     arrays,
     at_last,
     estimate,
     idling,
-    newton,
 )
 from vegasfluid.analysis.linearisation import Frame, Jacobians, jacobians, linear_of, reads_of
 from vegasfluid.analysis.relaxation import Case
@@ -38,7 +38,7 @@ from vegasfluid.network import Network
 
 __all__ = ["StabilityMap", "stability_map"]
 
-TOGETHER = 128
+TOGETHER = 64
 """Points that are followed at a time: one number, so that one program serves all."""
 NODES = 12
 """Intervals between the generator's nodes: the rightmost root has some six digits."""
@@ -99,7 +99,8 @@ def follow_one(posed: Posed, plan: Plan, closure: Closure, near: Any, limited: A
     """The same at one point."""
     case = Case(posed, plan, closure)
     unravel = ravel_pytree(first_guess(case.steady))[1]
-    found = newton(case, Solved(unravel(near), limited))
+    nearby = Nearby(case, Solved(unravel(near), limited))
+    found = nearby.unknowns(nearby.root())
     flat, moved = ravel_pytree(found)[0], ravel_pytree(case.steady.residual(found))[0]
     unit = jnp.maximum(jnp.abs(flat), 1e-3)
     pushed = unravel(flat + jnp.where(limited, INSIDE * unit * jnp.sign(moved), 0.0))

@@ -51,6 +51,12 @@ def nodes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return at, slope, weights
 
 
+@cache
+def slopes(count: int, size: int) -> np.ndarray:
+    """d/dtheta of so many functions on the nodes; both axes (node, function)."""
+    return np.kron(nodes(count)[1], np.eye(size))
+
+
 def value_at(theta: float, count: int) -> np.ndarray:
     """The weights by which values on the nodes give the value at theta; (count + 1,)."""
     at, _, weights = nodes(count)
@@ -86,7 +92,7 @@ def generator(linear: Linear, count: int = NODES) -> np.ndarray:
         seen = longest * integral_from(theta, count) if look.summed else value_at(theta, count)
         onto_x[:, :, look.channel] += look.state[:, None] * seen
         onto_y[:, :, look.channel] += look.output[:, None] * seen
-    slope = np.kron(nodes(count)[1] / longest, np.eye(m))
+    slope = slopes(count, m) / longest
     # what is carried now: y0 = C x + E0 y0 + E1 (the other nodes)
     now = np.linalg.inv(np.eye(m) - onto_y[:, 0])
     of_x, of_past = now @ linear.read, now @ onto_y[:, 1:].reshape(m, -1)
