@@ -165,8 +165,9 @@ def jacobians(posed: Posed, plan: Plan, closure: Closure, rest: Unknowns, gain: 
 
     none = jnp.zeros(int(ends[-1]))
     zero = jnp.zeros(steady.counters)
-    told, lags = jax.jacfwd(moved, argnums=(0, 1, 2), has_aux=True)(flat, zero, none)
-    return Jacobians(*told, lags)
+    slopes, lags = jax.jacfwd(moved, argnums=(0, 1, 2), has_aux=True)(flat, zero, none)
+    x, remembered = slopes
+    return Jacobians(x, remembered, lags)
 
 
 def told_by_queue(read: Read, steady: Steady) -> np.ndarray:
