@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.formulas.cases import Group, Relation, Views
-from benchmarks.formulas.independent import renos_factor
+from benchmarks.formulas.independent import C_RENO
 from vegasfluid.analysis.closed_forms import (
     Formula,
     red_slope,
@@ -24,7 +23,6 @@ __all__ = [
     "CAPACITY",
     "COUNT",
     "CURVE",
-    "C_RENO",
     "ENDLESS",
     "HALF",
     "LINUX",
@@ -44,7 +42,6 @@ __all__ = [
 ]
 
 
-C_RENO = math.sqrt(2 / renos_factor("iid"))
 LINUX = Vegas(dialect="linux")
 PARTS = {name: Vegas(dialect=name) for name in ("brakmo", "ns2", "linux")}
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from vegasfluid.analysis import THEORY
 from vegasfluid.congestion.reno import Reno
 
-__all__ = ["IID", "SACK", "renos_factor"]
+__all__ = ["C_RENO", "IID", "SACK", "renos_factor"]
 
 IID = replace(THEORY, loss_process="iid")
 """Theory's closure with losses that come each for itself, as packets of many flows meet them."""
@@ -17,3 +18,7 @@ SACK = Reno(recovery="sack")
 def renos_factor(process: str) -> float:
     """How much losses weigh for Reno."""
     return SACK.loss_factor(process, SACK.begin(1.0, 1.0))
+
+
+C_RENO = math.sqrt(2 / renos_factor("iid"))
+"""Reno's c in W = c / sqrt(p)."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from benchmarks.formulas.cases import ENGINES, Block, Relation, Views, at
+from benchmarks.formulas.cases import ENGINES, RESTS, Block, Relation, Views, at
 from benchmarks.formulas.independent import SACK, renos_factor
 from vegasfluid.analysis import THEORY
 from vegasfluid.analysis.closed_forms import (
@@ -93,7 +93,7 @@ def alone() -> Network:
 
 def windows(process: str) -> list[Relation]:
     """The windows of all kinds of senders for one loss process."""
-    phi, engines = renos_factor(process), ENGINES if process != "meanfield" else ENGINES[:2]
+    phi, engines = renos_factor(process), ENGINES if process != "meanfield" else RESTS
     where = f"{ONE_QUEUE}, {process} losses"
     if process == "periodic":
         where += " (packets: one flow alone at RED with wait, W the mean over round trips)"
@@ -206,7 +206,7 @@ def crossover(process: str) -> Relation:
         f"{ONE_QUEUE}, {process} losses: of both windows at one p, which go as p^(-3/4), p^(-1/2)",
         at("one", "curve", lambda of: edge(rtt=of.rtt, cut=0.3, cubic_c=0.4)),
         meets,
-        ENGINES if process == "iid" else ENGINES[:2],
+        ENGINES if process == "iid" else RESTS,
     )
 
 
@@ -273,7 +273,7 @@ def timeout_block() -> Block:
                 at(name, "reno", lambda of: pftk(of.drop_prob, of.rtt, rto=RTO)),
                 at(name, "reno", lambda of: of.sent),
                 plain="x = 1 / (R sqrt(2 p / 3) + T_0 min(1, 3 sqrt(3 p / 8)) p (1 + 32 p^2))",
-                free=ENGINES[:2],
+                free=RESTS,
             )
         )
     found.append(
@@ -284,7 +284,7 @@ def timeout_block() -> Block:
             at("rare", "reno", lambda of: mathis(of.drop_prob, of.rtt, loss_process="iid")),
             at("rare", "reno", lambda of: of.sent),
             plain="x = c / (R sqrt(p))",
-            free=ENGINES[:2],
+            free=RESTS,
         )
     )
     return Block("timeouts", blocks, found, until=400.0, closure=Closure(), packets_until=400.0)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from scipy.optimize import brentq
 
 from benchmarks.formulas.beside import (
-    C_RENO,
     CAPACITY,
     COUNT,
     HALF,
@@ -32,7 +31,7 @@ from benchmarks.formulas.cases import (
     Relation,
     at,
 )
-from benchmarks.formulas.independent import IID
+from benchmarks.formulas.independent import C_RENO, IID
 from vegasfluid import modelfile
 from vegasfluid.analysis.closed_forms import (
     fair_alpha_lossless,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
-from benchmarks.formulas.cases import ENGINES, Block, Group, Relation, Views, at
-from benchmarks.formulas.independent import IID, SACK, renos_factor
+from benchmarks.formulas.cases import RESTS, Block, Group, Relation, Views, at
+from benchmarks.formulas.independent import C_RENO, IID, SACK, renos_factor
 from vegasfluid.analysis.closed_forms import (
     fair_alpha_expanded,
     fair_alpha_heuristic,
@@ -65,7 +64,7 @@ def numbers(network: Network) -> dict[str, float]:
         "capacity": float(link.capacity),
         "base_rtt": network.base_rtts("reno")[0],
         "count": network.flows["reno"].count,
-        "loss_constant": math.sqrt(2 / renos_factor("iid")),
+        "loss_constant": C_RENO,
     }
 
 
@@ -76,7 +75,7 @@ def queue(of: Group) -> float:
 
 def red_relations() -> list[Relation]:
     """RED's queue, and what follows for a fair alpha."""
-    networks, rest = red_networks(), ENGINES[:2]
+    networks, rest = red_networks(), RESTS
     large = "4 Reno flows of 4000 packets over RED that marks"
     oc3 = "50 Reno flows over the link and RED of Weigle and Feng's network 2, with marks"
     modest = "20 Reno flows of 30 packets over RED that marks"
@@ -139,7 +138,7 @@ def follows(network: Network) -> Relation:
         f"one Reno flow of 1400 packets: thresholds moved by {STEP:g} packet each way",
         at("at", "reno", lambda of: formula(queue=of.queue, **kept)),
         has,
-        ENGINES[:2],
+        RESTS,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.formulas.beside import (
-    C_RENO,
     COUNT,
     ENDLESS,
     HALF,
@@ -30,7 +29,7 @@ from benchmarks.formulas.cases import (
     Views,
     at,
 )
-from benchmarks.formulas.independent import IID
+from benchmarks.formulas.independent import C_RENO, IID
 from vegasfluid.analysis.closed_forms import (
     Formula,
     fair_alpha_lossless,

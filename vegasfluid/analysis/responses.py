@@ -233,16 +233,16 @@ def signal(law: AbstractQueueLaw, of: str, place: Place) -> Signal:
     moves = {named(name): branch_at(rate, numbers).expression for name, rate in rates}
     moves = {name: rate for name, rate in moves.items() if rate != 0}  # else nothing moves it
 
-    def determinant(driven: Any) -> Any:
+    def of_memory(driven: Any) -> Any:
         rows = [
             [rate.diff(b) - driven(rate) * prob.diff(b) for b in moves] for rate in moves.values()
         ]
         return sp.expand((s * sp.eye(len(moves)) - put(sp.Matrix(rows), numbers)).det())
 
-    own = determinant(lambda rate: 0)
+    own = of_memory(lambda rate: 0)
 
     def total(to: Any) -> Any:
         direct = put(prob.diff(to), numbers)
-        return sp.expand((direct - 1) * own + determinant(lambda rate: rate.diff(to)))
+        return sp.expand((direct - 1) * own + of_memory(lambda rate: rate.diff(to)))
 
     return Signal(put(prob, numbers), own, total(QUEUE), total(arrivals))
