@@ -124,12 +124,12 @@ def draw_vegas(axes: Axes, points: Mapping[str, VegasPoint]) -> None:
     axes.plot(*np.transpose(edge), color=colour, label="edge")
     for number, (name, of) in enumerate(points.items()):
         mark(axes, name, (of.rtt_ratio, of.gain), number, colour)
-    axes.set_xlim(min([0.5, *(of.rtt_ratio - 0.05 for of in points.values())]), 1.0)
+    axes.set_xlim(max(min([0.5, *(of.rtt_ratio - 0.05 for of in points.values())]), 0.0), 1.0)
     axes.set_ylim(least, most)
     axes.set_title("Vegas by itself, no losses", loc="left", fontsize="medium")
     axes.set_xlabel("T / R, base RTT over RTT")
     axes.set_ylabel("gain G, packets a round trip for each of backlog")
-    say(axes, 0.03, 0.04, f"stable for any gain\nbelow {ALWAYS_STABLE:.4f}", ha="left", va="bottom")
+    say(axes, 0.03, 0.5, f"stable for any gain\nbelow {ALWAYS_STABLE:.4f}", ha="left", va="bottom")
     say(axes, 0.97, 0.96, "oscillates", ha="right", va="top")
     say(axes, 0.97, 0.04, "stable below the edge", ha="right", va="bottom")
 

@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 from scipy.optimize import brentq
 
-from vegasfluid.analysis import critical_value, equilibrium, stability
+from vegasfluid.analysis import critical_value, equilibrium, fair_alpha, stability
 from vegasfluid.analysis.characteristic import characteristic
 from vegasfluid.analysis.charts import (
     ALWAYS_STABLE,
@@ -21,6 +21,7 @@ from vegasfluid.analysis.charts import (
     VegasPoint,
     hollot_phase_margin,
     hollot_sufficient,
+    points_at,
     reno_critical_gain,
     reno_point,
     vegas_critical_gain,
@@ -30,6 +31,7 @@ from vegasfluid.analysis.charts import (
 from vegasfluid.analysis_plot import draw_charts
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, PacketRules, Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
@@ -314,6 +316,48 @@ def test_other_laws_and_queues_have_no_place_in_renos_chart():
         reno_point(rest)
     with pytest.raises(InvalidInput, match="aqm must be"):
         reno_point(replace(rest, network=rest.network.with_law("vegas", Reno())))
+
+
+# ---- networks of several classes
+
+
+def shared(**classes: Flows) -> Any:
+    """Rest of classes at the RED queue of 1000 packets/s that they share."""
+    law = Red(min_thresh=50, max_thresh=150, weight=0.01, wait=False)
+    return equilibrium(Network(Link(1000.0, 400, law), classes))
+
+
+def test_flows_beside_others_stand_where_they_would_if_flows_like_them_filled_the_link():
+    """Vegas flows with the fair alpha leave to Reno what as many Reno flows would."""
+    vegas = Flows(3, Vegas(alpha=4, beta=6, dialect="ns2"), base_rtt=0.05)
+    mixed = shared(reno=Flows(3, Reno(), base_rtt=0.05), vegas=vegas)
+    fair = fair_alpha(mixed.network, "vegas").rest
+    alone = reno_point(shared(reno=Flows(6, Reno(), base_rtt=0.05)))
+    found = points_at(fair)
+    assert set(found) == {"reno", "vegas"}
+    assert found["reno"] == pytest.approx(alone, rel=1e-6)
+    base_rtt = 0.05 + (1 + 40 / 1500) / 1000
+    rtt = base_rtt + float(fair.values.queue[0]) / 1000
+    assert found["vegas"].rtt_ratio == pytest.approx(base_rtt / rtt, rel=1e-3)
+
+
+def test_a_class_of_several_base_rtts_has_several_places():
+    rest = shared(reno=Flows(4, Reno(), base_rtt=(0.04, 0.04, 0.08, 0.08)))
+    found = points_at(rest)
+    names = [f"reno, {1e3 * rtt:.4g} ms" for rtt in sorted(set(rest.network.base_rtts("reno")))]
+    assert list(found) == names
+    near, far = found.values()
+    assert near.cwnd == pytest.approx(far.cwnd, rel=1e-9)  # both see the same losses
+    assert near.averaging < far.averaging
+
+
+def test_what_is_in_neither_chart_has_no_place():
+    rest = shared(cubic=Flows(4, Cubic(), base_rtt=0.05))
+    assert points_at(rest) == {}
+    red = Red(min_thresh=50, max_thresh=150, weight=0.01)
+    links = {name: Link(1000.0, 400, red, delay=0.01) for name in ("one", "two")}
+    both = Flows(4, Reno(), base_rtt=0.1, path=("one", "two"))
+    assert points_at(equilibrium(Network(links, {"reno": both}))) == {}
 
 
 @pytest.mark.parametrize("rtt_ratio", [0.0, 1.1])

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vegasfluid.analysis import certificate, closed_forms, literature
+    from vegasfluid.analysis import certificate, charts, closed_forms, literature
     from vegasfluid.analysis.certificate import certify_alpha, verify
     from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
     from vegasfluid.analysis.fair import fair_alpha
@@ -37,7 +37,7 @@ _HOMES = {
     "stability_map": "maps",
     "verify": "certificate",
 }
-_MODULES = ("certificate", "closed_forms", "literature")
+_MODULES = ("certificate", "charts", "closed_forms", "literature")
 
 __all__ = [
     "THEORY",
@@ -50,6 +50,7 @@ __all__ = [
     "analyse",
     "certificate",
     "certify_alpha",
+    "charts",
     "closed_forms",
     "critical_value",
     "equilibrium",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +57,15 @@ def run(
 
 
 def draw(found: Analysis, target: Path) -> None:
-    """Save the charts, with the network as a point on them where it has a place there."""
-    from vegasfluid.analysis.charts import reno_point, vegas_point
+    """Save the charts, with the flows as points on them where they have a place there."""
+    from vegasfluid.analysis.charts import points_at
     from vegasfluid.analysis_plot import draw_charts
 
-    points = {}
-    for label, rest in states_of(found):
-        for whose, place_of in (("reno", reno_point), ("vegas", vegas_point)):
-            with suppress(InvalidInput):  # a mixed network has no place on these charts
-                points[f"{label}{whose}"] = place_of(rest)
+    points = {
+        f"{label}{name}": place
+        for label, rest in states_of(found)
+        for name, place in points_at(rest).items()
+    }
     draw_charts(points).savefig(target, dpi=150)
 
 

@@ -1,4 +1,4 @@
-"""Stability in two dimensionless charts: Reno over RED, and Vegas by itself.
+"""The edges of two dimensionless charts of stability: Reno over RED, and Vegas by itself.
 
 Reno over a queue that marks, and averages at a rate K: with z = s R its characteristic function is
 
@@ -18,33 +18,24 @@ t = 0.6934, G infinite, and on its way bulges to t = 0.6813. So Vegas is stable 
 0.6813 for any G (where q / C is above 0.468 T); and between the two for small G and for large.
 (Roots of higher frequencies come later: their edges have t above 0.88 and gains above 40.)
 
-Sources:
-    C. Hollot, V. Misra, D. Towsley and W.-B. Gong, "A control theoretic analysis of RED", INFOCOM
-    2001 (abstract read; their sufficient condition as later papers quote it: the wording of the
-    theorem was not checked against the original). Both charts: derived for this project.
+Source:
+    Both charts: derived for this project.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar, root_scalar
 
-from vegasfluid.analysis.characteristic import Group, groups_at, signal_at
-from vegasfluid.analysis.responses import numbers_at, put, slopes
-from vegasfluid.congestion.reno import Reno
 from vegasfluid.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from vegasfluid.analysis.equilibria import Equilibrium
-
 __all__ = ["ALWAYS_STABLE", "EDGE_BEGINS", "EDGE_ENDS", "STEEP_STABLE", "Edge", "RenoPoint"]
-__all__ += ["Sufficient", "VegasPoint", "hollot_phase_margin", "hollot_sufficient"]
-__all__ += ["reno_critical_gain", "reno_point", "vegas_critical_gain", "vegas_edge", "vegas_point"]
-__all__ += ["vegas_unstable_gains"]
+__all__ += ["VegasPoint", "reno_critical_gain", "vegas_critical_gain", "vegas_edge"]
+__all__ += ["vegas_unstable_gains", "zero"]
 
 
 def zero(function: Callable[[float], float], low: float, high: float) -> float:
@@ -92,8 +83,6 @@ ALWAYS_STABLE = vegas_edge(BULGE).rtt_ratio
 """T/R up to which a Vegas is stable whatever its gain: 0.68131."""
 STEEP_STABLE = vegas_edge(EDGE_ENDS).rtt_ratio
 """T/R up to which it is where its gain is large enough: 0.69342."""
-SAME = 1e-6
-"""Of itself: a gain that is read off the window, and off the round-trip time."""
 
 
 def reno_critical_gain(
@@ -227,166 +216,3 @@ class VegasPoint(NamedTuple):
         """Whether it is."""
         low, high = vegas_unstable_gains(self.rtt_ratio)
         return self.gain < low or self.gain > high
-
-
-def only_group(rest: Equilibrium, whose: str) -> Group:
-    """The flows of a network that are all alike."""
-    first, *others = groups_at(rest)
-    if others:
-        raise InvalidInput(whose, "flows", "of one class and one base RTT", len(others) + 1)
-    return first
-
-
-class Marking(NamedTuple):
-    """Reno flows at rest, and how their queue marks.
-
-    Args:
-        group: the flows.
-        slope: of the probability over the average queue, 1/packets.
-        rate: of averaging, 1/s; infinite without it.
-        poles: of Hollot's loop, 2 N / (R^2 C) and 1 / R; 1/s.
-        loop: its steady gain, p' (R C)^3 / (2 N)^2.
-    """
-
-    group: Group
-    slope: float
-    rate: float
-    poles: tuple[float, float]
-    loop: float
-
-
-def marking(rest: Equilibrium, whose: str) -> Marking:
-    """The Reno flows of a network that has no others, and its one queue."""
-    group, found = only_group(rest, whose), signal_at(rest)
-    if not isinstance(group.flows.law, Reno):
-        raise InvalidInput(whose, "law", "Reno", group.flows.law.name)
-    own, slope = (float(of.subs("s", 0)) for of in (found.own, found.queue))
-    if found.arrivals != 0 or not slope > 0:
-        allowed = "one that drops by its queue alone, and there"
-        raise InvalidInput(whose, "aqm", allowed, rest.network.link.aqm.name)
-    rtt, capacity = group.place["rtt"], rest.network.link.capacity
-    poles = 2 * group.count / (rtt**2 * capacity), 1 / rtt
-    loop = slope / own * (rtt * capacity) ** 3 / (2 * group.count) ** 2
-    return Marking(group, slope / own, own if found.own.free_symbols else math.inf, poles, loop)
-
-
-def reno_point(rest: Equilibrium) -> RenoPoint:
-    """Where a network of Reno flows at one RED queue stands in the chart.
-
-    Args:
-        rest: of Reno flows with one base RTT.
-
-    Raises:
-        InvalidInput: for other networks.
-
-    >>> from vegasfluid import Flows, Link, Network, Red, Reno
-    >>> from vegasfluid.analysis import equilibrium
-    >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
-    >>> network = Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})
-    >>> point = reno_point(equilibrium(network))
-    >>> f"{point.cwnd:.3f}, {point.gain:.3f}, {point.averaging:.3f}", point.stable
-    ('12.251, 0.507, 0.242', True)
-    """
-    group, slope, rate, *_ = marking(rest, "reno_point")
-    gain = group.count * slope / group.place["drop_prob"]
-    dropped = float(signal_at(rest, group.drops).value)
-    return RenoPoint(group.place["cwnd"], gain, rate * group.place["rtt"], dropped)
-
-
-def vegas_point(rest: Equilibrium) -> VegasPoint:
-    """Where a network of flows that hold their backlog stands in the chart of Vegas.
-
-    The gain is the slope of the law's drift over W (R - T) / R, its own packets in the queue.
-
-    Args:
-        rest: of flows of one law and one base RTT; one point, and no set.
-
-    Raises:
-        InvalidInput: for other networks, and laws that do not judge by that backlog.
-    """
-    if rest.upper is not None:
-        raise InvalidInput("vegas_point", "rest", "one point, and no set of them", "a set")
-    group = only_group(rest, "vegas_point")
-    found = slopes(group.flows.law, group.place, rest.closure.loss_process)
-    if found.states != ("cwnd",):
-        raise InvalidInput("vegas_point", "law", "one with a window alone", group.flows.law.name)
-    numbers = numbers_at({**group.place, "drop_prob": 0})
-    growth, window, rtt, acks = (
-        float(put(of, numbers)[0]) for of in (found.drift, found.inside, found.rtt, found.acks)
-    )
-    cwnd, now, base = (group.place[name] for name in ("cwnd", "rtt", "base_rtt"))
-    by_window = -(window + acks / now) * now / (1 - base / now)
-    by_rtt = -rtt * now**3 / (cwnd * base)
-    if not by_rtt > 0 or abs(by_window - by_rtt) > SAME * by_rtt:
-        allowed = "one that judges by W (R - T) / R"
-        raise InvalidInput("vegas_point", "law", allowed, group.flows.law.name)
-    return VegasPoint(base / now, by_rtt, growth * now)
-
-
-class Sufficient(NamedTuple):
-    """The sufficient condition of Hollot and others, and the verdict of the chart.
-
-    Args:
-        lhs: the side that grows with the gain.
-        rhs: the side that grows as the average becomes slower.
-        holds: whether the first is at most the second: then the network is stable.
-        stable: whether it is, by the chart: also where the condition does not hold.
-    """
-
-    lhs: float
-    rhs: float
-    holds: bool
-    stable: bool
-
-
-def hollot_sufficient(rest: Equilibrium) -> Sufficient:
-    """The sufficient condition for the stability of Reno over RED, as later papers quote it.
-
-        L (R C)^3 / (2 N)^2 <= sqrt((w / K)^2 + 1),   w = 0.1 min(2 N / (R^2 C), 1 / R)
-
-    with L for p'. It is far from necessary.
-
-    Args:
-        rest: of Reno flows with one base RTT.
-
-    Raises:
-        InvalidInput: for other networks.
-
-    >>> from vegasfluid import Flows, Link, Network, Red, Reno
-    >>> from vegasfluid.analysis import equilibrium
-    >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
-    >>> network = Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})
-    >>> found = hollot_sufficient(equilibrium(network))
-    >>> f"{found.lhs:.2f}, {found.rhs:.2f}", found.holds, found.stable
-    ('2.98, 1.00', False, True)
-    """
-    *_, rate, poles, loop = marking(rest, "hollot_sufficient")
-    rhs = math.hypot(0.1 * min(poles) / rate, 1)
-    return Sufficient(loop, rhs, loop <= rhs, reno_point(rest).stable)
-
-
-def hollot_phase_margin(rest: Equilibrium) -> float:
-    """The phase margin of the loop as Hollot and others simplify it, degrees.
-
-        L K / (s + K) C^2 / (2 N) e^(-s R) / ((s + 2 N / (R^2 C)) (s + 1 / R))
-
-    Args:
-        rest: of Reno flows with one base RTT.
-
-    Returns:
-        Infinite where its gain is below 1 at all frequencies.
-
-    Raises:
-        InvalidInput: for other networks.
-    """
-    group, _, rate, poles, loop = marking(rest, "hollot_phase_margin")
-    all_poles = np.array([rate, *poles])
-    if loop <= 1:
-        return math.inf
-
-    def excess(omega: float) -> float:
-        return math.log(loop) - float(np.sum(np.log(np.hypot(1, omega / all_poles))))
-
-    crossing = zero(excess, 0.0, loop * max(poles))
-    turned = crossing * group.place["rtt"] + float(np.sum(np.arctan(crossing / all_poles)))
-    return 180 - math.degrees(turned)
