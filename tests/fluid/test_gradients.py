@@ -31,7 +31,7 @@ PARAMETERS = {"alpha": 1.5, "max_drop": 0.1, "capacity": 500.0, "base_rtt": 0.1}
 def posed_with(parameters):
     reno, vegas = POSED.laws
     aqm = Red(20, 100, max_drop=parameters["max_drop"])
-    rtts = POSED.groups.base_rtt.at[1].set(parameters["base_rtt"])
+    rtts = jnp.asarray(POSED.groups.base_rtt).at[1].set(parameters["base_rtt"])
     return POSED._replace(
         laws=(reno, with_alpha(vegas, parameters["alpha"])),
         aqm=(aqm,),

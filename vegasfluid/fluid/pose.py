@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -250,7 +251,9 @@ def stages(network: Network) -> Iterator[Network]:
 
 
 def stacked(values: Sequence[Any]) -> Any:
-    """Numbers, traced or not, as one array."""
+    """Numbers, traced or not, as one array; of plain ones on the host, without a device's work."""
+    if not any(isinstance(value, jax.Array) for value in values):
+        return np.array(values, float)
     return jnp.stack([jnp.asarray(value, float) for value in values])
 
 
