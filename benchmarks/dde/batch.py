@@ -64,7 +64,7 @@ def solver(
     count: int,
     *,
     method: str = METHOD,
-    chunk: int = CHUNK,
+    chunk: int | None = CHUNK,
     rows: int = ROWS,
     saves: int = 101,
 ) -> Any:

@@ -110,7 +110,7 @@ def given(network: Network, ratio: float, wait: bool = False) -> dict[str, float
 def of(formula: Formula, values: dict[str, float], **more: float) -> float:
     """A formula's value, of more than it takes."""
     values = values | more
-    return float(formula(**{name: values[name] for name in formula.takes}))
+    return float(formula.of(values))
 
 
 def ratio_of(network: str) -> Callable[[Views], float]:

@@ -83,7 +83,7 @@ def red_relations() -> list[Relation]:
 
     def fixed(formula, words, network, has, key="", **more):  # type: ignore[no-untyped-def]
         given = numbers(networks[network])
-        says = formula(**{name: given[name] for name in formula.takes})
+        says = formula.of(given)
         name = f"{formula.name}{key}"
         return Relation(name, formula, words, lambda _: says, at(network, "reno", has), **more)
 

@@ -74,7 +74,7 @@ def cubic_formula(law: Cubic, process: str, rtt: float, prob: float) -> float:
     point = {"cubic_c": law.C, "cut": 1 - law.beta, "rtt": rtt, "drop_prob": prob}
     curve = forms.cubic_window(process, law.fast_convergence)(**point)
     reno = forms.reno_friendly_window(process)
-    as_reno = reno(**{name: point[name] for name in reno.takes})
+    as_reno = reno.of(point)
     return max(curve, as_reno) if law.friendly else curve
 
 

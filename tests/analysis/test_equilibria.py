@@ -87,7 +87,7 @@ def test_vegas_beside_reno_has_the_alpha_of_the_closed_form(dialect):
         "cut": law.spoken.loss_cut,
         "loss_factor": 1.0,
     }
-    assert form(**{name: known[name] for name in form.takes}) == pytest.approx(12.0, rel=1e-9)
+    assert form.of(known) == pytest.approx(12.0, rel=1e-9)
 
 
 NETWORKS = {

@@ -62,7 +62,7 @@ def test_at_its_delay_vegas_rests(dialect: str, alpha: int, cwnd: float, base_rt
     delay = float(brentq(excess, 1e-3 * base_rtt, 0.3 * base_rtt, xtol=1e-15))
     price = price_of(law)
     values = {"rate": cwnd / (base_rtt + delay), "base_rtt": base_rtt}
-    found = price(**{name: values[name] for name in price.takes})
+    found = price.of(values)
     assert found == pytest.approx(delay, rel=1e-7)
     there = place_of(price, cwnd, base_rtt + delay)
     assert there["base_rtt"] == pytest.approx(base_rtt, rel=1e-7)

@@ -6,7 +6,7 @@ symbol means the same on every page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -166,6 +166,10 @@ class Formula:
             if isinstance(value, int | float) and not value > 0:
                 raise InvalidInput(self.name, name, "above 0", value)
         return self._on_numbers(*(values[name] for name in self.takes))
+
+    def of(self, known: Mapping[str, Any]) -> Any:
+        """Its value where more may be known than it takes; errors as those of a call."""
+        return self(**{name: known[name] for name in self.takes if name in known})
 
 
 def require_names(formula: Formula, given: Iterable[str]) -> None:

@@ -90,7 +90,7 @@ def place_of(price: Formula, cwnd: float, rtt: float) -> dict[str, float]:
 
     def excess(base_rtt: float) -> float:
         values = {"rate": rate, "base_rtt": base_rtt}
-        return float(base_rtt + price(**{name: values[name] for name in price.takes}) - rtt)
+        return float(base_rtt + price.of(values) - rtt)
 
     shortest = 1e-9 * rtt
     if excess(shortest) > 0:

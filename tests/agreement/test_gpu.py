@@ -1,0 +1,33 @@
+"""The same numbers on a GPU as on the CPU; what has no GPU says so."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from benchmarks.gpu import JOBS, measure, spent_on
+
+FEW = 4
+needs_gpu = pytest.mark.skipif(
+    jax.default_backend() != "gpu", reason="JAX sees no GPU (python -m benchmarks.gpu times it)"
+)
+
+
+@needs_gpu
+@pytest.mark.parametrize("name", JOBS)
+def test_a_gpu_finds_what_the_cpu_does(name):
+    cpu, gpu = (spent_on(name, FEW, device)["found"] for device in ("cpu", "gpu"))
+    assert np.max(np.abs(gpu - cpu)) <= JOBS[name].at_most * np.max(np.abs(cpu))
+
+
+@pytest.mark.skipif(jax.default_backend() == "gpu", reason="JAX sees a GPU")
+def test_the_benchmark_says_in_a_line_that_it_needs_a_gpu():
+    with pytest.raises(SystemExit, match=r"^benchmarks\.gpu needs a GPU, but JAX has .*Cpu"):
+        measure(False)
+
+
+def test_every_job_differs_between_its_instances():
+    """So that a batch that did one instance over and over would not be called the same."""
+    found = np.asarray(JOBS["dde_smooth"].prepare(FEW)())
+    assert len(np.unique(found[:, -1])) == FEW
