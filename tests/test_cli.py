@@ -272,13 +272,13 @@ def test_recommend_json(run, small):
     assert (found["model"], found["tuned"], found["goal"]) == (small, "vegas", {"ratio": 1.0})
     assert found["version"] == vf.trajectory.package_version()
     assert found["reached"] is True
-    assert found["packets"]["runs"] == 3
+    assert found["packets"]["runs"] in (3, 6, 12, 24, 48, 96)  # doubled where they tell too little
 
 
 def test_recommend_out_of_reach_ends_with_3_and_says_why(run, small):
     status, out, err = run("recommend", small, "--runs", "2", "--ratio", "50")
     assert (status, err) == (3, "")
-    assert "Goal not reached: even with the largest alpha" in " ".join(out.split())
+    assert "Goal not reached: even with the largest setting" in " ".join(out.split())
 
 
 # Text for people

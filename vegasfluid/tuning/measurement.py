@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,12 +62,18 @@ class Measurement:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the ratio (Student's t on its logarithm)."""
+        middle, half = self.log_ratios.mean(), self.half_width
+        low, high = np.exp([middle - half, middle + half])
+        return float(low), float(high)
+
+    @property
+    def half_width(self) -> float:
+        """Half of that interval, in log(ratio); infinite for a single run."""
         logs = self.log_ratios
         if len(logs) < 2:
-            return 0.0, float("inf")
-        error = logs.std(ddof=1) / np.sqrt(len(logs))
-        half = float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)) * error
-        return float(np.exp(logs.mean() - half)), float(np.exp(logs.mean() + half))
+            return math.inf
+        error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
+        return float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)) * error
 
     def holds(self, goal: float) -> bool:
         """Whether the confidence interval holds a ratio."""

@@ -1,6 +1,9 @@
 """The main job: which alpha and beta give Vegas flows their fair share, and no more?
 
-Found on the fluid model by gradient search, measured on the packet simulator, corrected there.
+Found on the fluid model by gradient search, measured on the packet simulator, corrected there: with
+a few runs first, and with twice as many from the setting found, until the interval is narrow
+(retrospective approximation, H. Chen and B. Schmeiser, "Stochastic root finding via retrospective
+approximation", IIE Transactions 33(3), 2001; title page read).
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -36,6 +39,10 @@ from vegasfluid.tuning.thresholds import (
 __all__ = ["recommend", "tunable_class"]
 
 DEFAULT_RUNS = 10
+MOST_RUNS, MOST_PACKETS = 160, 4e7
+"""Of one setting. (A core sends some millions of packets a second.)"""
+PRECISION = 0.05
+"""Runs are added until half of the confidence interval is at most this, in log(ratio)."""
 PROPORTIONAL = 1.0
 """The slope d log(ratio) / d log(alpha) below saturation, where a share follows its backlog."""
 Report = Callable[[str], None]
@@ -73,6 +80,7 @@ class Job:
     seeds: tuple[int, ...]
     report: Report
     zone: float = DEAD_ZONE
+    measured: dict[Vegas, Measurement] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=lambda: {"fluid": 0.0, "packets": 0.0})
 
     @property
@@ -88,9 +96,9 @@ class Job:
         """The nearest alpha that the dialect can hold."""
         return whole_if_needed(self.law, alpha)
 
-    def with_alpha(self, alpha: float) -> Vegas:
-        """The tuned class's law with another alpha."""
-        return with_alpha(self.law, alpha, self.zone)
+    def with_alpha(self, alpha: float, zone: float | None = None) -> Vegas:
+        """The tuned class's law with another alpha, and the usual dead zone or another."""
+        return with_alpha(self.law, alpha, self.zone if zone is None else zone)
 
     def judge_fluid(self, law: Vegas) -> dict[str, float]:
         """The fluid model's numbers for a law."""
@@ -109,13 +117,17 @@ class Job:
         return 1 + queueing_delay / self.network.mean_base_rtt(self.tuned)
 
     def judge_packets(self, law: Vegas) -> Measurement:
-        """The packet simulator's numbers for a law."""
+        """The packet simulator's numbers for a law, with the seeds of now."""
         begin = time.perf_counter()
-        network = self.with_law(law)
-        found = measure(network, self.tuned, self.seeds, until=self.until, warmup=self.warmup)
+        known = self.measured.get(law, Measurement(()))
+        if missing := self.seeds[len(known.runs) :]:
+            network = self.with_law(law)
+            more = measure(network, self.tuned, missing, until=self.until, warmup=self.warmup)
+            self.measured[law] = known = Measurement(known.runs + more.runs)
         self.seconds["packets"] += time.perf_counter() - begin
-        self.report(f"packets: alpha {law.alpha:.4g}, ratio {found.ratio:.3g}")
-        return found
+        told = f"alpha {law.alpha:.4g}, beta {law.beta:.4g}, ratio {known.ratio:.3g}"
+        self.report(f"packets: {told} ({len(known.runs)} runs)")
+        return known
 
     def search_fluid(self) -> FluidOptimum:
         """The alpha of the fluid model."""
@@ -127,15 +139,32 @@ class Job:
         return optimum
 
     def correct_on_packets(self, optimum: FluidOptimum) -> Correction:
-        """The alpha that the packet simulator confirms."""
-        return correct(
-            lambda alpha: self.judge_packets(self.with_alpha(alpha)),
-            self.settle,
-            goal=self.goal,
-            start=optimum.alpha,
-            slope=optimum.slope if optimum.reached else PROPORTIONAL,
-            limits=(smallest_alpha(self.law), largest_alpha(self.network)),
-        )
+        """The setting that the packet simulator confirms, with as many runs as that takes."""
+        start, slope = optimum.alpha, optimum.slope if optimum.reached else PROPORTIONAL
+        while True:
+            found = correct(
+                lambda of: self.judge_packets(self.with_alpha(*of)),
+                self.settle,
+                goal=self.goal,
+                start=start,
+                slope=slope,
+                limits=(smallest_alpha(self.law), largest_alpha(self.network)),
+                zone=self.zone,
+                whole=self.law.spoken.whole_packets,
+            )
+            precise = found.measurements[found.best].half_width <= PRECISION
+            if precise or found.certain or not self.run_more():
+                return found
+            start = found.best.alpha
+
+    def run_more(self) -> bool:
+        """Twice as many runs from here on, if these are not too many."""
+        runs = 2 * len(self.seeds)
+        packets = runs * self.until * sum(link.capacity for link in self.network.links.values())
+        if runs > MOST_RUNS or packets > MOST_PACKETS:
+            return False
+        self.seeds = tuple(range(self.seeds[0], self.seeds[0] + runs))
+        return True
 
 
 def recommend(
@@ -157,7 +186,8 @@ def recommend(
         ratio: goodput of a tuned flow over that of a flow of the other classes.
         until: simulated time of each run, s.
         warmup: time that the ratio leaves out, s; a quarter of the run where it is None.
-        runs: packet runs with seeds of their own at each alpha; at least 2.
+        runs: packet runs with seeds of their own at each setting, at least 2; more are made where
+            they tell too little.
         seed: the first of these seeds.
         report: called with a line about each step.
 
@@ -177,8 +207,9 @@ def recommend(
         optimum = job.search_fluid()
         before = Judged(job.law, fluid_before, packets_before.result())
     correction = job.correct_on_packets(optimum)
-    law = job.with_alpha(correction.best)
-    after = Judged(law, job.judge_fluid(law), correction.measurements[correction.best])
+    law = job.with_alpha(*correction.best)
+    after = Judged(law, job.judge_fluid(law), job.judge_packets(law))
+    before = replace(before, packets=job.judge_packets(job.law))  # of the same seeds
     settings, missing = translate(law, operating_point(job, after))
     job.seconds["total"] = time.perf_counter() - begin
     return Recommendation(
