@@ -3,7 +3,9 @@
 Sources:
     ns-2.35: tcl/lib/ns-default.tcl (variables and their defaults), tcp/tcp-linux.cc and
     tcp/linux/src/tcp_cubic.c (the kernel's CUBIC of 2.6.22, whose beta is a part of 1024 and whose
-    bic_scale is 1024 C / 10), tcp_scalable.c and tcp_highspeed.c.
+    bic_scale is 1024 C / 10), tcp_highspeed.c. (Its Scalable TCP
+    grows by the larger of 1 % and Reno's step and cuts by 1/8 always: shares differ by a third from
+    those of the model's law, which is Reno up to 16 packets; it is refused.)
     Variables were read from and set in Debian's ns2 2.35+dfsg.
 """
 
@@ -29,10 +31,6 @@ RENO = {
 LINUX = ("Agent/TCP/Linux", "Agent/TCPSink/Sack1")
 KERNEL_ONE = 1024
 """What the kernel's CUBIC writes for 1."""
-LEGACY_WINDOW_NOTE = (
-    "Scalable TCP of ns-2 (that of Linux) has no legacy window: it grows by the larger of 1 % of "
-    "an ACK and Reno's step, and every loss takes 1/8."
-)
 
 
 class Agent(NamedTuple):
@@ -44,7 +42,6 @@ class Agent(NamedTuple):
         variables: of the sender, with their values.
         control: the kernel's name of the law, for `Agent/TCP/Linux`.
         parameters: of that law, as the kernel writes them.
-        notes: what differs.
     """
 
     sender: str
@@ -52,7 +49,6 @@ class Agent(NamedTuple):
     variables: Mapping[str, str] = {}
     control: str = ""
     parameters: Mapping[str, int] = {}
-    notes: tuple[str, ...] = ()
 
 
 def agent_of(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> Agent:
@@ -138,13 +134,6 @@ def highspeed(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
     return linux("highspeed")
 
 
-def scalable(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
-    """The kernel's Scalable TCP."""
-    require_plain(name, law, recovery="sack", increase=0.01, decrease=1 / 8)
-    notes = (LEGACY_WINDOW_NOTE,) if law.legacy_window else ()
-    return linux("scalable")._replace(notes=notes)
-
-
 def udp(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
     """No congestion control."""
     return Agent("Agent/UDP", "Agent/LossMonitor")
@@ -161,6 +150,5 @@ SENDERS: dict[str, Callable[[str, AbstractWindowLaw, Mapping[str, Spoken]], Agen
     "vegas": vegas,
     "cubic": cubic,
     "highspeed": highspeed,
-    "scalable": scalable,
     "udp": udp,
 }

@@ -41,12 +41,11 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
     network = model.network
     spoken = in_words_of(SYSTEMS["ns2"], network, points)
     agents = {name: agent_of(name, flows, spoken) for name, flows in network.flows.items()}
-    notes = tuple(dict.fromkeys(note for agent in agents.values() for note in agent.notes))
     topology = lay_out(network, "ns-2")
     traffic = {
         name: traffic_of(name, flows, network.packet_bytes) for name, flows in network.flows.items()
     }
-    lines = [HEAD, *about(model, notes, spoken), *beginning(model, topology, seed)]
+    lines = [HEAD, *about(model, (), spoken), *beginning(model, topology, seed)]
     lines += link_lines(network, topology)
     for number, (name, flows) in enumerate(network.flows.items()):
         lines += ["", *class_lines(network, number, name, topology, agents[name])]
@@ -55,7 +54,7 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
     lines += ["", "set events {", *event_lines(network, topology), "}"]
     sessions = SESSIONS if any(kind[0] == "sessions" for kind in traffic.values()) else ""
     text = "\n".join(lines) + "\n" + BODY + sessions + COUNTING
-    return Exported("ns2", {"scenario.tcl": text}, spoken, notes)
+    return Exported("ns2", {"scenario.tcl": text}, spoken)
 
 
 def tcl_list(words: list[str] | tuple[str, ...]) -> str:
