@@ -10,7 +10,6 @@ from vegasfluid.cli.output import console, print_json, progress
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import Exported, OperatingPoint, export_model, needs_points
 from vegasfluid.model import Model
-from vegasfluid.trajectory import package_version
 
 __all__ = ["run"]
 
@@ -25,6 +24,8 @@ def run(path: Path, *, system: str, out: Path | None, seed: int, as_json: bool) 
         target.parent.mkdir(exist_ok=True)
         target.write_text(text, encoding="utf-8")
     if as_json:
+        from vegasfluid.trajectory import package_version
+
         head = {"model": str(path), "version": package_version(), "seed": seed}
         print_json(head | exported.as_json() | {"written": [str(target) for target in targets]})
     elif targets:
