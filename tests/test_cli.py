@@ -16,6 +16,7 @@ import vegasfluid as vf
 from vegasfluid import modelfile
 from vegasfluid.cli.app import run_app
 from vegasfluid.errors import SolveFailed
+from vegasfluid.tuning import operating_points
 
 MODELS = Path(__file__).parents[1] / "models"
 
@@ -281,6 +282,63 @@ def test_recommend_out_of_reach_ends_with_3_and_says_why(run, small):
     assert "Goal not reached: even with the largest setting" in " ".join(out.split())
 
 
+def test_export_shows_a_single_file_as_it_is(run, small):
+    status, out, err = run("export", small, "--format", "ns2", "--seed", "7")
+    assert (status, err) == (0, "")
+    model = modelfile.load(small)
+    assert out == vf.export.export_model(model, "ns2", seed=7).files["scenario.tcl"]
+    assert "\nset seed 7\n" in out
+
+
+def test_export_json(run, small, tmp_path):
+    """Linux speaks another dialect than the model: the fluid says where its flows are."""
+    status, out, err = run("export", small, "--format", "linux", "--json")
+    found = document(out)
+    assert (status, err) == (0, "")
+    keys = {"model", "version", "seed", "format", "vegas", "notes", "files", "written"}
+    assert set(found) == keys
+    assert (found["model"], found["format"], found["written"]) == (small, "linux", [])
+    assert list(found["files"]) == ["tune.sh", "tcp_vegas.conf"]
+    vegas = found["vegas"]["vegas"]
+    assert (vegas["from_dialect"], vegas["translated"]) == ("ns2", True)
+    settings, _ = vf.export.translate(
+        vf.Vegas(2, 4, dialect="ns2"),
+        operating_points(modelfile.load(small))["vegas"],
+    )
+    assert {key: vegas[key] for key in ("alpha", "beta", "gamma")} == settings["linux"]
+    assert vegas["alpha"] > 2
+    (line,) = [x for x in found["files"]["tcp_vegas.conf"].splitlines() if x[0] != "#"]
+    assert line == "options tcp_vegas alpha={alpha} beta={beta} gamma={gamma}".format(**vegas)
+
+
+def test_export_writes_into_folders_and_files(run, small, tmp_path):
+    folder, file = tmp_path / "made", tmp_path / "my.py"
+    for _ in range(2):  # also where the folder is there
+        status, out, err = run("export", small, "--format", "linux", "--out", str(folder))
+        assert (status, err) == (0, "")
+    assert {path.name for path in folder.iterdir()} == {"tune.sh", "tcp_vegas.conf"}
+    status, out, err = run("export", small, "--format", "ns3", "--out", str(file))
+    assert (status, err) == (0, "")
+    assert f"Written: {file}\n" in out
+    compile(file.read_text(), str(file), "exec")
+    assert "ns3::TcpVegas::Alpha" in (tmp_path / "my-attributes.txt").read_text()
+
+
+def test_export_refuses_in_one_line_what_a_system_cannot_do(run, tmp_path):
+    jitter = edited("buffer_packets = 100", "buffer_packets = 100\njitter_ms = 1")
+    path = written(tmp_path, jitter)
+    refused(run("export", path, "--format", "ns2"), "links.bottleneck: jitter must be 0 for ns-2")
+    rerouting = SMALL[: SMALL.rindex("law =")] + 'law = { name = "vegas_rerouting" }'
+    path = written(tmp_path, rerouting)
+    for system in ("linux", "freebsd", "ns2", "ns3"):
+        target = tmp_path / system
+        refused(
+            run("export", path, "--format", system, "--out", str(target)),
+            "flows.vegas: law must be one that",
+        )
+        assert not target.exists()
+
+
 # Text for people
 
 
@@ -291,11 +349,15 @@ def test_recommend_out_of_reach_ends_with_3_and_says_why(run, small):
         ("simulate",),
         ("simulate", "--engine", "packets"),
         ("recommend", "--runs", "3"),
+        ("export", "--format", "linux", "--out", "made"),
         ("laws",),
     ],
     ids=" ".join,
 )
-def test_text_fits_80_columns_and_nothing_goes_to_standard_error(run, small, arguments):
+def test_text_fits_80_columns_and_nothing_goes_to_standard_error(
+    run, small, tmp_path, monkeypatch, arguments
+):
+    monkeypatch.chdir(tmp_path)
     command, *options = arguments
     status, out, err = run(command, *([] if command == "laws" else [small]), *options)
     assert (status, err) == (0, "")
@@ -331,7 +393,7 @@ def test_names_are_shown_as_they_are(run, tmp_path):
 def test_help_is_shown_without_arguments(run):
     status, out, err = run()
     assert (status, err) == (0, "")
-    assert all(command in out for command in ("recommend", "simulate", "check", "laws"))
+    assert all(command in out for command in ("recommend", "simulate", "check", "laws", "export"))
     assert run("--help")[1] == out
 
 
@@ -420,22 +482,27 @@ BAD_MODELS = {
 }
 
 
-@pytest.mark.parametrize("command", ["check", "simulate", "recommend"])
+OPTIONS = {"check": (), "simulate": (), "recommend": (), "export": ("--format", "ns2")}
+"""What commands that read a model file need besides it."""
+
+
+@pytest.mark.parametrize("command", OPTIONS)
 @pytest.mark.parametrize("case", BAD_MODELS)
 def test_bad_model(run, tmp_path, command, case):
     text, part = BAD_MODELS[case]
     path = written(tmp_path, text)
-    refused(run(command, path), path, part)
+    refused(run(command, path, *OPTIONS[command]), path, part)
 
 
-@pytest.mark.parametrize("command", ["check", "simulate", "recommend"])
+@pytest.mark.parametrize("command", OPTIONS)
 def test_bad_file(run, tmp_path, command):
-    refused(run(command, str(tmp_path / "none.toml")), "none.toml: must be a model file")
-    refused(run(command, str(tmp_path)), "must be a model file, but is a folder")
+    options = OPTIONS[command]
+    refused(run(command, str(tmp_path / "none.toml"), *options), "none.toml: must be a model file")
+    refused(run(command, str(tmp_path), *options), "must be a model file, but is a folder")
     large = tmp_path / "large.toml"
     with large.open("wb") as file:
         file.truncate(100 * 2**20)
-    refused(run(command, str(large)), "large.toml: must be at most")
+    refused(run(command, str(large), *options), "large.toml: must be at most")
 
 
 @pytest.mark.parametrize(
@@ -467,6 +534,17 @@ def test_bad_file(run, tmp_path, command):
         (["recommend", "--tune", "reno"], "tune must be a class of Vegas flows (vegas)"),
         (["recommend", "--tune", "none"], "tune must be a class of Vegas flows (vegas)"),
         (["check", "--engine", "fluid"], "--engine"),
+        (["export"], "--format"),
+        (["export", "--format", "ns4"], "--format"),
+        (["export", "--format", "ns2", "--seed", "-1"], "--seed"),
+        (
+            ["export", "--format", "ns2", "--out", "no/such/folder/x.tcl"],
+            "--out must be in a folder that exists",
+        ),
+        (
+            ["export", "--format", "ns2", "--out", __file__],
+            "--out must be a folder, or a file named *.tcl",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -548,8 +626,8 @@ def test_interrupted(run, small, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(modelfile, "load", interrupt)
-    for command in ("check", "simulate", "recommend"):
-        status, out, err = run(command, small)
+    for command, options in OPTIONS.items():
+        status, out, err = run(command, small, *options)
         assert (status, out) == (130, "")
         assert err.strip() == "vegasfluid: interrupted."
 
@@ -564,7 +642,10 @@ def test_failed_computation(run, small, monkeypatch):
     assert err == "vegasfluid: the state was not finite at t = 3.\n"
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("check", "MODEL"), ("laws", "--json")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("check", "MODEL"), ("laws", "--json"), ("export", "MODEL", "--format", "ns2")],
+)
 def test_quick_commands_import_neither_jax_nor_numba(arguments):
     """In a process of their own, by the entry point; the status is that of the command."""
     model = str(MODELS / "weigle_feng_network1.toml")

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vegasfluid import analysis, metrics, modelfile, plot
+    from vegasfluid import analysis, export, metrics, modelfile, plot
     from vegasfluid.analysis import analyse, equilibrium, stability
     from vegasfluid.aqm.droptail import DropTail
     from vegasfluid.aqm.red import Red
@@ -71,7 +71,7 @@ _HOMES = {
     "simulate_seeds": "packet",
     "stability": "analysis",
 }
-_MODULES = ("analysis", "metrics", "modelfile", "plot")
+_MODULES = ("analysis", "export", "metrics", "modelfile", "plot")
 
 __all__ = [
     "Bulk",
@@ -102,6 +102,7 @@ __all__ = [
     "analyse",
     "analysis",
     "equilibrium",
+    "export",
     "mbps",
     "metrics",
     "modelfile",

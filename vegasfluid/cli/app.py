@@ -39,6 +39,7 @@ Seed = Annotated[
 
 Engine = Literal["fluid", "density", "packets"]
 LossProcess = Literal["iid", "periodic", "meanfield"]
+System = Literal["linux", "freebsd", "ns2", "ns3"]
 
 
 @app.command()
@@ -144,6 +145,25 @@ def certify(
     from vegasfluid.cli.certify import run
 
     raise typer.Exit(DONE if run(file, model=model, as_json=as_json) else BAD_INPUT)
+
+
+@app.command()
+def export(
+    model: ModelPath,
+    system: Annotated[System, typer.Option("--format", help="For which system.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the files: a folder, or a file for the first one.")
+    ] = None,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model for Linux, FreeBSD, ns-2 or ns-3: its settings, or a scenario that runs.
+
+    Example: vegasfluid export models/weigle_feng_network2.toml --format ns2 --out scenario.tcl
+    """
+    from vegasfluid.cli.export import run
+
+    run(model, system=system, out=out, seed=seed, as_json=as_json)
 
 
 @app.command()

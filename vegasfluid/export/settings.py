@@ -8,8 +8,9 @@ A system cannot follow where it takes more of the window at a loss: then its win
 the ones asked for, however large alpha is (the "law of the minimum", W <= 1 / sqrt(cut p)).
 
 Sources:
-    The dialects' files under `vegasfluid.congestion.vegas`; for ns-3.44, tcp-vegas.cc: the
-    estimate is cwnd minus the whole part of cwnd base / rtt, so it is rounded up.
+    The dialects' files under `vegasfluid.congestion.vegas`; FreeBSD's cc_vegas.c; for
+    ns-3.44, tcp-vegas.cc: the estimate is cwnd minus the whole part of cwnd base / rtt, so it is
+    rounded up.
     W <= 1 / sqrt(cut p) is the fluid's rest under losses alone (derived for this project).
 """
 
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 
 from vegasfluid.congestion.vegas import DIALECTS, Vegas
 
-__all__ = ["OperatingPoint", "translate"]
+__all__ = ["FREEBSD", "SYSTEMS", "OperatingPoint", "System", "settings_for", "translate"]
 
 SHORTFALL = 0.9
 """A system that reaches less than this part of the window cannot follow."""
@@ -49,6 +50,7 @@ class System:
     """How a system turns a backlog into its parameters.
 
     Args:
+        name: the dialect, or what else it is called.
         rise: the estimate at which windows stop growing, as an offset to alpha.
         fall: the estimate at which windows stop shrinking, as an offset to beta.
         over_base: whether its estimate divides by the base RTT.
@@ -56,6 +58,7 @@ class System:
         loss_cut: the share of the window that a loss takes.
     """
 
+    name: str
     rise: float
     fall: float
     over_base: bool
@@ -65,6 +68,7 @@ class System:
 
 SYSTEMS = {
     dialect.name: System(
+        dialect.name,
         dialect.rise - HALF_STEP,
         dialect.fall + HALF_STEP,
         dialect.over_base,
@@ -73,6 +77,11 @@ SYSTEMS = {
     )
     for dialect in DIALECTS.values()
 }
+"""Every dialect."""
+
+FREEBSD = System("freebsd", rise=0.0, fall=1.0, over_base=False, whole=True, loss_cut=1 / 2)
+"""The estimate of sys/netinet/cc/cc_vegas.c is cwnd (rtt - base) / rtt, rounded down; a loss is
+NewReno's. There is no gamma: slow start ends above beta."""
 
 
 def rounded(value: float, whole: bool) -> float | int:
@@ -104,6 +113,36 @@ def cannot_follow(system: System, spoken_cut: float, point: OperatingPoint) -> s
     )
 
 
+def settings_for(
+    system: System, law: Vegas, point: OperatingPoint
+) -> tuple[dict[str, float], str | None]:
+    """Settings that make a system's flows behave as `law` does, or why it cannot.
+
+    Args:
+        system: where they shall be written.
+        law: the law, in its dialect.
+        point: where its flows are.
+
+    Returns:
+        alpha, beta and gamma, and None; or nothing, and the reason.
+
+    >>> point = OperatingPoint(rtt_over_base=2.0, cwnd=50.0, drop_prob=0.0)
+    >>> settings_for(FREEBSD, Vegas(10, 12, 1, dialect="linux"), point)
+    ({'alpha': 5, 'beta': 6, 'gamma': 1}, None)
+    """
+    if system.name == law.dialect:
+        given = {"alpha": law.alpha, "beta": law.beta, "gamma": law.gamma}
+        return {key: rounded(float(value or 0), system.whole) for key, value in given.items()}, None
+    spoken = SYSTEMS[law.dialect]
+    reason = cannot_follow(system, spoken.loss_cut, point)
+    if reason:
+        return {}, reason
+    scale = point.rtt_over_base if spoken.over_base else 1.0
+    rests = law.rests
+    low, high = (rests[0] - HALF_STEP) / scale, (rests[1] + HALF_STEP) / scale
+    return parameters_of(system, low, high, float(law.gamma or 1), point), None
+
+
 def translate(
     law: Vegas, point: OperatingPoint
 ) -> tuple[dict[str, dict[str, float]], dict[str, str]]:
@@ -121,20 +160,11 @@ def translate(
     >>> settings["linux"], missing
     ({'alpha': 19, 'beta': 24, 'gamma': 1}, {})
     """
-    spoken = SYSTEMS[law.dialect]
-    scale = point.rtt_over_base if spoken.over_base else 1.0
-    rests = law.rests
-    low, high = (rests[0] - HALF_STEP) / scale, (rests[1] + HALF_STEP) / scale
     settings, missing = {}, {}
     for name, system in SYSTEMS.items():
-        reason = None if name == law.dialect else cannot_follow(system, spoken.loss_cut, point)
+        found, reason = settings_for(system, law, point)
         if reason:
             missing[name] = reason
-        elif name == law.dialect:
-            given = {"alpha": law.alpha, "beta": law.beta, "gamma": law.gamma}
-            settings[name] = {
-                key: rounded(float(value or 0), system.whole) for key, value in given.items()
-            }
         else:
-            settings[name] = parameters_of(system, low, high, float(law.gamma or 1), point)
+            settings[name] = found
     return settings, missing

@@ -1,0 +1,254 @@
+"""The scenario for ns-2: what it says, what it refuses, and that ns-2 gives the same shares."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vegasfluid as vf
+from vegasfluid import modelfile
+from vegasfluid.errors import InvalidInput
+from vegasfluid.export import OperatingPoint, export_model
+from vegasfluid.model import Model
+from vegasfluid.packet import record_packets
+
+MODELS = Path(__file__).parents[2] / "models"
+NS = shutil.which("ns")
+needs_ns = pytest.mark.skipif(NS is None, reason="ns-2 is not installed (Debian: ns2)")
+LINE = re.compile(r"^class (.*) count (\d+) goodput_packets_per_s (\S+)$", re.MULTILINE)
+TOLERANCE = 0.15
+
+SHORTER = {
+    "weigle_feng_network2": (60, 20),
+    "weigle_feng_network2_two_way": (60, 20),
+    "weigle_feng_network3": (60, 20),
+    "weigle_feng_network4": (60, 20),
+    "three_equilibria": (160, 100),
+}
+"""Duration and warm-up of the models whose own take ns-2 more than some seconds, s."""
+SEEDS = {"weigle_feng_network1": 10, "weigle_feng_network2_two_way": 2, "three_equilibria": 4}
+"""Runs of ns-2, where one is not enough; of ours there are twelve."""
+OURS = 12
+LEADS = 0.5
+
+
+def scenario(model: Model, **options) -> str:
+    return export_model(model, "ns2", **options).files["scenario.tcl"]
+
+
+def run_ns2(text: str, folder: Path, *arguments: object) -> dict[str, float]:
+    """What all flows of each class got together, packets/s."""
+    path = folder / "scenario.tcl"
+    path.write_text(text)
+    command = [str(NS), str(path), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return {name: int(count) * float(rate) for name, count, rate in LINE.findall(done.stdout)}
+
+
+def shares(rates: np.ndarray) -> np.ndarray:
+    """The part of each class in what all got; (run, class)."""
+    return rates / rates.sum(axis=-1, keepdims=True)
+
+
+def ours(model: Model, seeds: int) -> np.ndarray:
+    """What the packet simulator gives to each class, packets/s; (seed, class)."""
+    times = np.unique([0.0, model.warmup, model.duration])
+    grown = [record_packets(model.network, times, s).growth(model.warmup) for s in range(seeds)]
+    return np.array([np.asarray(of.goodput) * model.network.counts for of in grown])
+
+
+SMALL = """
+duration_s = 100
+warmup_s = 20
+[bottleneck]
+capacity_mbps = 10
+delay_ms = 5
+buffer_packets = 60
+QUEUE
+[flows.reno]
+count = 3
+access_mbps = 100
+base_rtt_ms = [30, 40, 55]
+start_s = { spread_s = 2 }
+RENO
+[flows.vegas]
+count = 3
+base_rtt_ms = 40
+start_s = [0.5, 1, 1.5]
+law = { name = "vegas", alpha_packets = 6, beta_packets = 8, dialect = "ns2" }
+VEGAS
+"""
+PLAIN = {
+    "QUEUE": 'aqm = { law = "red", min_thresh_packets = 10, max_thresh_packets = 50 }',
+    "RENO": 'law = { name = "reno" }',
+    "VEGAS": "",
+}
+
+
+def small(**parts: str) -> Model:
+    """The small model with some parts of its own."""
+    text = SMALL
+    for key, value in {**PLAIN, **parts}.items():
+        text = text.replace(key, value)
+    return modelfile.parse(text)
+
+
+def red(switches: str) -> dict[str, str]:
+    return {"QUEUE": PLAIN["QUEUE"].replace(" }", f", {switches} }}")}
+
+
+FEATURES = {
+    "red": {},
+    "gentle, no wait, in bytes": red("gentle = true, wait = false, in_bytes = true"),
+    "adaptive, ecn": red("adaptive = true, ecn = true"),
+    "drop-tail, newreno": {"QUEUE": "", "RENO": 'law = { name = "newreno" }'},
+    "sack, delayed ACKs": {
+        "RENO": 'law = { name = "reno", recovery = "sack" }\ndelayed_ack_ms = 100'
+    },
+    "cubic": {"RENO": 'law = { name = "cubic" }'},
+    "highspeed": {"RENO": 'law = { name = "highspeed" }'},
+    "windows, overhead": {
+        "RENO": 'law = { name = "reno" }\nmax_window_packets = 12\nsend_overhead_ms = 1',
+        "VEGAS": "initial_window_packets = 8\ninitial_ssthresh_packets = 20\nmin_rto_s = 1",
+    },
+    "poisson": {"VEGAS": 'traffic = { kind = "poisson", mean_interval_ms = 15 }'},
+    "on and off": {
+        "VEGAS": 'traffic = { kind = "on_off", on_ms = 300, off_ms = 300, rate_mbps = 2 }'
+    },
+    "sessions": {"VEGAS": 'traffic = { kind = "sessions", mean_gap_s = 0.5, mean_size_mb = 0.3 }'},
+    "sessions that queue up": {
+        "VEGAS": 'traffic = { kind = "sessions", mean_gap_s = 3, mean_size_mb = 0.2, '
+        "overlapping = true }"
+    },
+    "reverse": {"VEGAS": 'direction = "reverse"'},
+    "udp": {"RENO": 'law = { name = "udp" }\ntraffic = { kind = "cbr", rate_mbps = 1.5 }'},
+    "a longer way": {
+        "VEGAS": '[[events]]\nat_s = 20\nlink = "access"\nflows = "vegas"\ndelay_ms = 90\n'
+        '[[events]]\nat_s = 30\nlink = "bottleneck"\ndelay_ms = 15'
+    },
+}
+
+
+@needs_ns
+@pytest.mark.parametrize("feature", FEATURES)
+def test_shares_are_the_packet_simulators_feature_by_feature(feature, tmp_path):
+    model = small(**FEATURES[feature])
+    text = scenario(model)
+    runs = np.array([list(run_ns2(text, tmp_path, s).values()) for s in range(1, 7)])
+    expected, found = (shares(rates).mean(axis=0) for rates in (runs, ours(model, OURS)))
+    np.testing.assert_allclose(found, expected, rtol=TOLERANCE)
+
+
+@needs_ns
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*.toml")), ids=lambda path: path.stem)
+def test_shares_are_the_packet_simulators(path, tmp_path):
+    model = modelfile.load(path)
+    duration, warmup = SHORTER.get(path.stem, (model.duration, model.warmup))
+    model = replace(model, duration=duration, warmup=warmup)
+    text = scenario(model)
+    seeds = range(1, SEEDS.get(path.stem, 1) + 1)
+    runs = np.array([list(run_ns2(text, tmp_path, seed).values()) for seed in seeds])
+    expected, found = shares(runs).mean(axis=0), shares(ours(model, OURS))
+    if path.stem == "three_equilibria":
+        # Which rest a run comes to hangs on the order of the first packets: by chance, and not as
+        # often in ns-2 as in ours. Those where Reno leads are compared with each other.
+        found = found[found[:, 0] > LEADS]
+        expected = shares(runs[shares(runs)[:, 0] > LEADS]).mean(axis=0)
+        assert len(found) > 2
+    np.testing.assert_allclose(found.mean(axis=0), expected, rtol=TOLERANCE)
+
+
+def refused(model: Model, *parts: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        scenario(model, points={"vegas": OperatingPoint(3.0, 20.0, 1e-3)})
+    assert "\n" not in str(caught.value)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_what_ns2_does_not_have_is_refused():
+    law = 'law = { name = "reno", %s }'
+    refused(small(RENO='law = { name = "scalable" }'), "flows.reno: law must be one that ns-2 has")
+    refused(small(RENO=law % "byte_counting = true"), "law.byte_counting must be False for ns-2")
+    refused(small(RENO=law % "validates = true"), "law.validates must be False for ns-2")
+    refused(small(RENO='law = { name = "highspeed", low_window_packets = 50 }'), "low_window")
+    refused(small(RENO='law = { name = "cubic", recovery = "reno" }'), "law.recovery must be sack")
+    refused(small(QUEUE="jitter_ms = 1"), "links.bottleneck: jitter must be 0 for ns-2")
+    quick = f"{PLAIN['RENO']}\ndelayed_ack_ms = 40\nquick_acks = 16"
+    refused(small(RENO=quick), "quick_acks must be 0 for ns-2")
+    sessions = 'traffic = { kind = "on_off", on_ms = 9, off_ms = 9, rate_mbps = 1, '
+    refused(
+        small(VEGAS=sessions + "mean_gap_s = 1, mean_size_mb = 1 }"),
+        "flows.vegas: traffic must be bulk, cbr, poisson, on_off without sessions",
+    )
+
+
+def links(*paths: str) -> Model:
+    """Four links, and a class for each path."""
+    text = "duration_s = 10\n"
+    for name in "abcd":
+        text += f"[links.{name}]\ncapacity_mbps = 10\nbuffer_packets = 50\n"
+    for number, path in enumerate(paths):
+        names = ", ".join(f'"{name}"' for name in path)
+        text += f"[flows.f{number}]\ncount = 1\nbase_rtt_ms = 20\npath = [{names}]\n"
+        text += 'law = { name = "reno" }\n'
+    return modelfile.parse(text)
+
+
+@needs_ns
+def test_every_class_takes_its_own_path(tmp_path):
+    """A parking lot: the long way gets less than the short ones, and each link is filled."""
+    rates = run_ns2(scenario(links("abc", "a", "b", "c", "d")), tmp_path)
+    full = 10e6 / 12000
+    assert rates["f4"] > 0.9 * full
+    for short in ("f1", "f2", "f3"):
+        assert rates["f0"] < rates[short]
+        assert 0.85 * full < rates["f0"] + rates[short] < full
+
+
+def test_paths_that_ns2_would_not_find_are_refused():
+    refused(links("abd", "acd"), "such that no two links join the same nodes")
+    refused(links("ab", "ba"), "in a ring")
+    refused(links("abc", "a", "dc", "d", "bd"), "for ns-2")
+
+
+def test_other_dialects_are_translated():
+    model = small()
+    law = vf.Vegas(alpha=18, beta=24, dialect="linux")
+    spoken = replace(model, network=model.network.with_law("vegas", law))
+    with pytest.raises(InvalidInput, match="points must be given for vegas, which speaks linux"):
+        scenario(spoken)
+    text = scenario(spoken, points={"vegas": OperatingPoint(3.0, 20.0, 1e-3)})
+    assert "{window_ 100000 windowInit_ 1 minrto_ 0.2 overhead_ 0 ecn_ 1 v_alpha_ 6" in text
+    assert "translated from linux (alpha 18, beta 24, gamma 1)" in " ".join(text.split("\n# "))
+
+
+@needs_ns
+@pytest.mark.parametrize(
+    "name",
+    ['a"; exit 3; "', "[exit 3]", "$argv", "{", "a\\", "x y\tz", "}\n]", "\u202e\U0001f600;"],
+)
+def test_nothing_in_a_name_is_acted_on(name, tmp_path):
+    model = small()
+    flows = {name: model.network.flows["reno"], "vegas": model.network.flows["vegas"]}
+    network = vf.Network(dict(model.network.links), flows)
+    model = Model(network, duration=2, title=f"{name}\\", source=f"{name}\nexit 3")
+    rates = run_ns2(scenario(model), tmp_path)
+    assert len(rates) == 2
+    if name.isascii():
+        assert list(rates) == [" ".join(name.split()), "vegas"]
+
+
+@needs_ns
+def test_the_seed_is_in_the_file_or_an_argument(tmp_path):
+    model = replace(small(), duration=25)
+    first, second = (run_ns2(scenario(model, seed=seed), tmp_path) for seed in (1, 2))
+    assert first != second
+    assert run_ns2(scenario(model, seed=1), tmp_path, 2) == second

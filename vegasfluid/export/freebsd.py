@@ -1,0 +1,201 @@
+"""A model as settings for FreeBSD hosts and dummynet routers: a shell script and two config files.
+
+Vegas's parameters are sysctls, whole packets ("buffers") of cwnd (rtt - base) / rtt; a loss is
+NewReno's. alpha may never be above beta, so the script takes alpha down to 1 first.
+
+Sources:
+    FreeBSD, sys/netinet/cc/cc_vegas.c and cc_vegas(4) (alpha, beta, their handlers; no gamma: slow
+    start ends above beta); mod_cc(4) (net.inet.tcp.cc.algorithm); sbin/ipfw/dummynet.c and ipfw(8)
+    (w_q and max_p as whole parts of 2^16, delays of whole milliseconds up to 10000, thresholds in
+    packets where the queue is, red, gred, ecn, pipe_slot_limit of 100).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.red import Red
+from vegasfluid.errors import InvalidInput
+from vegasfluid.export.document import Exported, about
+from vegasfluid.export.quoting import comment
+from vegasfluid.export.settings import FREEBSD
+from vegasfluid.export.spoken import Points, Spoken, in_words_of, one_setting
+from vegasfluid.model import Model
+from vegasfluid.network import Flows, Link
+
+__all__ = ["export_freebsd"]
+
+CONTROLS = {
+    "reno": ("newreno", ""),
+    "newreno": ("newreno", ""),
+    "cubic": ("cubic", "cc_cubic"),
+    "vegas": ("vegas", "cc_vegas"),
+}
+"""FreeBSD's name of a law, and its module."""
+WITHOUT_CONTROL = "udp"
+BITS = 8
+ONE = 2**16
+"""What dummynet writes for a weight or a probability of 1."""
+LONGEST_DELAY = 10_000
+"""Milliseconds."""
+SLOTS = 100
+"""Packets of a queue, where the limit is not raised."""
+WAIT_NOTE = (
+    "dummynet's RED drops at 1 to 1/p packets from the last drop, p from the curve, the model's at "
+    "1/p to 2/p (wait): at the same average it drops up to three times as many. For the same share "
+    "of drops write a third of max_p."
+)
+GAMMA_NOTE = "FreeBSD's Vegas has no gamma: its slow start ends above beta."
+ADAPTIVE_NOTE = "dummynet's RED does not adapt: max_p stays."
+BYTES_NOTE = "The queue is told in packets, where the model counts bytes."
+HEAD = """\
+#!/bin/sh
+# Settings for FreeBSD, written by vegasfluid. Each host and each router needs its own part:
+#   sh tune.sh PART [INTERFACE]        (as root; without PART the parts are listed)"""
+PROCEDURES = """
+need_interface() {
+    [ -n "$INTERFACE" ] || { echo "usage: sh tune.sh $1 INTERFACE" >&2; exit 2; }
+}
+at_least() {
+    [ "$(sysctl -n "$1")" -ge "$2" ] || sysctl "$1=$2"
+}
+vegas() {
+    kldload -n cc_vegas
+    sysctl net.inet.tcp.cc.vegas.alpha=1
+    sysctl net.inet.tcp.cc.vegas.beta="$2"
+    sysctl net.inet.tcp.cc.vegas.alpha="$1"
+}"""
+
+
+def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
+    """A model as settings for FreeBSD.
+
+    Args:
+        model: what to export.
+        points: where the flows of Vegas classes are.
+        seed: not used, for nothing is random.
+
+    Raises:
+        InvalidInput: for laws that FreeBSD does not have, or cannot follow.
+    """
+    network = model.network
+    spoken = in_words_of(FREEBSD, network, points)
+    notes = [GAMMA_NOTE] if spoken else []
+    parts: dict[str, list[str]] = {}
+    for number, (name, flows) in enumerate(network.flows.items(), start=1):
+        parts[f"host-{number}"] = host_part(name, flows, spoken)
+    for number, (name, link) in enumerate(network.links.items(), start=1):
+        lines, of_link = queue_part(number, name, link, network.packet_bytes)
+        parts[f"queue-{number}"] = lines
+        notes += of_link
+    kept = tuple(dict.fromkeys(notes))
+    head = [HEAD, *about(model, kept, spoken), "set -eu", 'INTERFACE="${2:-}"']
+    lines = [*head, PROCEDURES, "", 'case "${1:-}" in']
+    for part, body in parts.items():
+        lines += [f"{part})", *(f"    {line}" for line in body), "    ;;"]
+    listed = f'    echo "parts: {" ".join(parts)}" >&2'
+    script = "\n".join([*lines, "*)", listed, "    exit 2", "    ;;", "esac"]) + "\n"
+    return Exported("freebsd", {"tune.sh": script, **config_files(spoken)}, spoken, kept)
+
+
+def host_part(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> list[str]:
+    """Commands for a host that sends the flows of a class."""
+    lines = comment(f"A host that sends {name} (flows in the model: {flows.count}).")
+    law = flows.law.name
+    if law == WITHOUT_CONTROL:
+        return [*lines, *comment("It sends without congestion control: nothing to set."), ":"]
+    if law not in CONTROLS:
+        known = "one that freebsd has (" + ", ".join(CONTROLS) + ")"
+        raise InvalidInput(f"flows.{name}", "law", known, law)
+    control, module = CONTROLS[law]
+    if law == "vegas":
+        of = spoken[name]
+        lines += comment(f"Vegas {of.told}.")
+        lines.append(f"vegas {of.values['alpha']} {of.values['beta']}")
+    elif module:
+        lines.append(f"kldload -n {module}")
+    return [*lines, f"sysctl net.inet.tcp.cc.algorithm={control}"]
+
+
+def queue_part(
+    number: int, name: str, link: Link, packet_bytes: int
+) -> tuple[list[str], list[str]]:
+    """Commands for a router with dummynet before a link, and notes about what differs."""
+    rate, delay = round(link.capacity * packet_bytes * BITS), round(link.delay * 1e3)
+    if delay > LONGEST_DELAY:
+        given = f"{delay} ms"
+        raise InvalidInput(f"links.{name}", "delay", f"at most {LONGEST_DELAY} ms", given)
+    slots = int(link.buffer)
+    lines = comment(
+        f"The interface that sends into {name}; the same in the other direction. "
+        f"delay: asked {link.delay * 1e3:g} ms, dummynet gives {delay} ms (whole ones)."
+    )
+    queue, notes = f"queue {slots}", []
+    if isinstance(link.aqm, Red):
+        told, words, notes = red_words(link.aqm)
+        lines += comment(told)
+        queue += f" {words}"
+    elif not isinstance(link.aqm, DropTail):
+        raise InvalidInput(f"links.{name}", "aqm", "droptail or red for freebsd", link.aqm.name)
+    lines += [
+        'need_interface "$1"',
+        "# A fresh ipfw lets nothing through, this session included, unless it is told to:",
+        "kldstat -q -m ipfw || kenv net.inet.ip.fw.default_to_accept=1",
+        "kldload -n ipfw dummynet",
+    ]
+    if slots > SLOTS:
+        lines.append(f"at_least net.inet.ip.dummynet.pipe_slot_limit {slots}")
+    lines += [
+        f"ipfw pipe {number} config bw {rate}bit/s delay {delay} {queue}",
+        f'ipfw add pipe {number} ip from any to any out via "$INTERFACE"',
+    ]
+    return lines, notes
+
+
+def red_words(law: Red) -> tuple[str, str, list[str]]:
+    """What becomes of weight and probability, the words of ipfw, and notes."""
+    weight, probability = (max(int(value * ONE), 1) / ONE for value in (law.weight, law.max_drop))
+    low = round(law.min_thresh)
+    high = max(round(law.max_thresh), low + 1)
+    told = (
+        f"w_q: asked {law.weight:g}, dummynet gives {weight:.5g}; max_p: asked {law.max_drop:g}, "
+        f"dummynet gives {probability:.5g} (whole parts of 2^16)."
+    )
+    kind = "gred" if law.gentle else "red"
+    marks = " ecn" if law.ecn else ""
+    words = f"{kind} {as_decimal(weight)}/{low}/{high}/{as_decimal(probability)}{marks}"
+    kinds = {WAIT_NOTE: law.wait, ADAPTIVE_NOTE: law.adaptive, BYTES_NOTE: law.in_bytes}
+    return told, words, [note for note, holds in kinds.items() if holds]
+
+
+def as_decimal(value: float) -> str:
+    """A part of 2^16 with all its digits, and none of an exponent."""
+    return f"{value:.16f}".rstrip("0").rstrip(".")
+
+
+def config_files(spoken: Mapping[str, Spoken]) -> dict[str, str]:
+    """Lines for loader.conf and sysctl.conf, which last over a restart; one set for a host."""
+    files = {}
+    single = one_setting(spoken)
+    for number, (name, of) in enumerate(spoken.items(), start=1):
+        of_host = spoken if single else {name: of}
+        whose = [
+            line
+            for each, its in of_host.items()
+            for line in comment(
+                f"For /etc/sysctl.conf of hosts that send {each}: Vegas {its.told}."
+            )
+        ]
+        lines = [
+            *whose,
+            '# /boot/loader.conf needs the line: cc_vegas_load="YES"',
+            "# beta first: alpha may not be above it, and begins at 1.",
+            f"net.inet.tcp.cc.vegas.beta={of.values['beta']}",
+            f"net.inet.tcp.cc.vegas.alpha={of.values['alpha']}",
+            "net.inet.tcp.cc.algorithm=vegas",
+        ]
+        files["sysctl.conf" if single else f"sysctl-{number}.conf"] = "\n".join(lines) + "\n"
+        if single:
+            break
+    return files

@@ -1,0 +1,59 @@
+"""Which queues of ns-2.35 stand for a queue law, and with which variables.
+
+Sources:
+    ns-2.35: queue/red.cc and tcl/lib/ns-default.tcl. `limit_` counts packets that wait; with
+    `queue_in_bytes_` they are packets of the mean size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.red import Red
+from vegasfluid.errors import InvalidInput
+from vegasfluid.export.quoting import tcl_number
+from vegasfluid.network import Link
+
+__all__ = ["queue_of"]
+
+
+def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, str]]:
+    """The OTcl class of a link's queue, and its variables.
+
+    Args:
+        name: the link's.
+        link: what it is.
+        packet_bytes: the size of a data packet.
+
+    Raises:
+        InvalidInput: for a queue law or jitter that ns-2 does not have.
+    """
+    if link.jitter:
+        raise InvalidInput(f"links.{name}", "jitter", "0 for ns-2", link.jitter)
+    if isinstance(link.aqm, DropTail):
+        return "DropTail", {}
+    if not isinstance(link.aqm, Red):
+        raise InvalidInput(f"links.{name}", "aqm", "droptail or red for ns-2", link.aqm.name)
+    return "RED", red(link.aqm, packet_bytes)
+
+
+def red(law: Red, packet_bytes: int) -> dict[str, str]:
+    """The variables of RED; those that ns-2 would choose by itself are given, too."""
+    numbers: dict[str, Any] = {
+        "thresh_": law.min_thresh,
+        "maxthresh_": law.max_thresh,
+        "linterm_": 1 / law.max_drop,
+        "q_weight_": law.weight,
+        "mean_pktsize_": packet_bytes,
+        "idle_pktsize_": packet_bytes,
+        "gentle_": law.gentle,
+        "wait_": law.wait,
+        "setbit_": law.ecn,
+        "adaptive_": law.adaptive,
+        "bytes_": law.in_bytes,
+        "queue_in_bytes_": law.in_bytes,
+        "bottom_": 0.01,
+        "cautious_": 0,
+    }
+    return {key: tcl_number(value) for key, value in numbers.items()}

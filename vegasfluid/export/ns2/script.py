@@ -1,0 +1,183 @@
+"""The OTcl script: the model's numbers as lists, then what every script has."""
+
+from __future__ import annotations
+
+from vegasfluid.errors import InvalidInput
+from vegasfluid.export.document import Exported, about
+from vegasfluid.export.ns2.agents import Agent, agent_of, receiver_of
+from vegasfluid.export.ns2.body import BODY, COUNTING, SESSIONS
+from vegasfluid.export.ns2.queues import queue_of
+from vegasfluid.export.ns2.traffic import traffic_of
+from vegasfluid.export.quoting import tcl_number, tcl_word
+from vegasfluid.export.settings import SYSTEMS
+from vegasfluid.export.spoken import Points, in_words_of
+from vegasfluid.export.topology import Topology, access_hops, lay_out
+from vegasfluid.model import Model
+from vegasfluid.network import Event, Flows, Network, Spread
+
+__all__ = ["export_ns2"]
+
+FAST = 1e12
+"""Bit/s of an access link without a limit."""
+UNLIMITED = 1_000_000
+"""Packets."""
+HEAD = """\
+# A scenario for ns-2.35, written by vegasfluid. Run it with: ns scenario.tcl [SEED]
+# It prints for each class the packets a second that came in order to a flow's receiver, in the
+# mean, after the warm-up."""
+
+
+def export_ns2(model: Model, points: Points, seed: int) -> Exported:
+    """A model as a scenario for ns-2.35.
+
+    Args:
+        model: what to export.
+        points: where the flows of Vegas classes are that speak another dialect.
+        seed: of the random numbers, where the script is given none.
+
+    Raises:
+        InvalidInput: for what ns-2 cannot express.
+    """
+    network = model.network
+    spoken = in_words_of(SYSTEMS["ns2"], network, points)
+    agents = {name: agent_of(name, flows, spoken) for name, flows in network.flows.items()}
+    topology = lay_out(network, "ns-2")
+    traffic = {
+        name: traffic_of(name, flows, network.packet_bytes) for name, flows in network.flows.items()
+    }
+    lines = [HEAD, *about(model, (), spoken), *beginning(model, topology, seed)]
+    lines += link_lines(network, topology)
+    for number, (name, flows) in enumerate(network.flows.items()):
+        lines += ["", *class_lines(network, number, name, topology, agents[name])]
+        lines.append(f"set traffic({number}) {tcl_list(traffic[name])}")
+        lines.append(f"set start({number}) {tcl_list(starts(flows))}")
+    lines += ["", "set events {", *event_lines(network, topology), "}"]
+    sessions = SESSIONS if any(kind[0] == "sessions" for kind in traffic.values()) else ""
+    text = "\n".join(lines) + "\n" + BODY + sessions + COUNTING
+    return Exported("ns2", {"scenario.tcl": text}, spoken)
+
+
+def tcl_list(words: list[str] | tuple[str, ...]) -> str:
+    """Words of letters, digits and signs as a list of Tcl."""
+    return "{" + " ".join(words) + "}"
+
+
+def pairs(variables: dict[str, str]) -> str:
+    """Variables and their values as a list of Tcl."""
+    return tcl_list([word for item in variables.items() for word in item])
+
+
+def beginning(model: Model, topology: Topology, seed: int) -> list[str]:
+    """Headers, the simulator, times and sizes."""
+    network = model.network
+    headers = "IP TCP Flags"
+    if any(not flows.law.rules.reliable for flows in network.flows.values()):
+        headers += " RTP"
+    return [
+        "",
+        "remove-all-packet-headers",
+        f"add-packet-header {headers}",
+        "set ns [new Simulator]",
+        "# The size on the wire, headers included.",
+        "Agent/TCP set useHeaders_ false",
+        f"Agent/TCP set packetSize_ {network.packet_bytes}",
+        f"Agent/UDP set packetSize_ {network.packet_bytes}",
+        f"Agent/TCPSink set packetSize_ {network.ack_bytes}",
+        "Agent/TCP set windowOption_ 1",
+        "Agent/TCP set tcpTick_ 0.01",
+        "",
+        f"set seed {seed}",
+        f"set duration {tcl_number(model.duration)}",
+        f"set warmup {tcl_number(model.warmup)}",
+        f"set packet_bytes {network.packet_bytes}",
+        f"set nodes {topology.nodes}",
+        f"set classes {len(network.flows)}",
+    ]
+
+
+def link_lines(network: Network, topology: Topology) -> list[str]:
+    """The links; ACKs alone wait nowhere, data in both directions wait in equal queues."""
+    two_way = any(flows.direction == "reverse" for flows in network.flows.values())
+    lines = [
+        "",
+        "# from, to, bit/s, s, queue, packets that wait, its variables; the same on the way back",
+        "set links {",
+    ]
+    for name, link in network.links.items():
+        queue, variables = queue_of(name, link, network.packet_bytes)
+        own = f"{queue} {int(link.buffer)} {pairs(variables)}"
+        back = own if two_way else f"DropTail {UNLIMITED} {{}}"
+        rate = tcl_number(link.capacity * network.packet_bytes * 8)
+        a, b = topology.links[name]
+        lines.append(f"    {{{a} {b} {rate} {tcl_number(link.delay)} {own} {back}}}")
+    return [*lines, "}"]
+
+
+def class_lines(
+    network: Network, number: int, name: str, topology: Topology, agent: Agent
+) -> list[str]:
+    """One class of flows."""
+    flows = network.flows[name]
+    enter, leave = topology.routes[name]
+    if flows.direction == "reverse":
+        enter, leave = leave, enter
+    receiver, receiver_variables = receiver_of(name, flows, agent)
+    control = [agent.control] if agent.control else []
+    for key, value in agent.parameters.items():
+        control += [key, str(value)]
+    gentle = flows.initial_ssthresh < flows.max_window and agent.sender != "Agent/UDP"
+    rate = FAST if flows.access is None else flows.access * network.packet_bytes * 8
+    values = {
+        "name": tcl_word(name),
+        "count": str(flows.count),
+        "from": str(enter),
+        "to": str(leave),
+        "access": tcl_number(rate),
+        "shares": str(int(flows.access is None)),
+        "hops": tcl_list([tcl_number(hop) for hop in access_hops(network, name)]),
+        "sender": agent.sender,
+        "sender_settings": pairs(dict(agent.variables)),
+        "receiver": receiver,
+        "receiver_settings": pairs(receiver_variables),
+        "control": tcl_list(control),
+        "ssthresh": str(int(flows.initial_ssthresh) if gentle else 0),
+    }
+    return [f"set {key}({number}) {value}" for key, value in values.items()]
+
+
+def starts(flows: Flows) -> list[str]:
+    """When the flows of a class start: one value, one a flow, or at random."""
+    if isinstance(flows.start, Spread):
+        return ["spread", tcl_number(flows.start.spread)]
+    return [tcl_number(value) for value in several(flows.start)]
+
+
+def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
+    """One value or several, as several."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def event_lines(network: Network, topology: Topology) -> list[str]:
+    """Changes of delay: when, and the command."""
+    lines = []
+    for event in network.events:
+        at = tcl_number(event.at)
+        if event.link != "access":
+            a, b = topology.links[event.link]
+            lines.append(f"    {{{at} change_link {a} {b} {tcl_number(event.delay)}}}")
+            continue
+        for number, name in enumerate(network.flows):
+            if event.flows in (None, name):
+                delays = tcl_list([tcl_number(hop) for hop in changed_hops(network, name, event)])
+                lines.append(f"    {{{at} change_access {number} {delays}}}")
+    return lines
+
+
+def changed_hops(network: Network, name: str, event: Event) -> list[float]:
+    """Propagation of the access links of a class after an event, s."""
+    if network.flows[name].base_rtt is None:
+        return [event.delay]
+    if network.flows[name].access is None and len(access_hops(network, name)) > 1:
+        allowed = "given for flows with one base RTT, or with an access rate, for ns-2"
+        raise InvalidInput("events", f"an access link of {name}", allowed, event.delay)
+    return access_hops(network, name, event.delay)

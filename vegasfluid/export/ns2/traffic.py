@@ -1,0 +1,61 @@
+"""What applications of ns-2.35 offer, as the first words of a list that the script reads.
+
+Rates of `Application/Traffic` are bit/s of packets of the model's size. Sessions are told in OTcl,
+because ns-2 has none: transfers of Pareto size over connections that begin anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.errors import InvalidInput
+from vegasfluid.export.quoting import tcl_number
+from vegasfluid.network import Flows
+from vegasfluid.traffic.bulk import Bulk
+from vegasfluid.traffic.cbr import Cbr
+from vegasfluid.traffic.on_off import OnOff
+from vegasfluid.traffic.poisson import Poisson
+from vegasfluid.traffic.sessions import BYTES, Sessions
+
+__all__ = ["traffic_of"]
+
+AT_ONCE = 1e11
+"""Bit/s at which one packet takes no time that matters."""
+BITS = 8
+
+
+def traffic_of(name: str, flows: Flows, packet_bytes: int) -> list[str]:
+    """The kind of traffic and its numbers.
+
+    Returns:
+        `bulk`; `app CLASS VARIABLE VALUE ...`; or `sessions GAP PACKETS SHAPE OVERLAPPING`.
+
+    Raises:
+        InvalidInput: for traffic that ns-2 does not have.
+    """
+    kind, bits = flows.traffic, BITS * packet_bytes
+    match kind:
+        case Bulk():
+            return ["bulk"]
+        case Cbr():
+            return app("CBR", packet_bytes, rate_=kind.rate * bits)
+        case Poisson():
+            times = {"burst_time_": 0, "idle_time_": kind.mean_interval}
+            return app("Exponential", packet_bytes, rate_=AT_ONCE, **times)
+        case OnOff() if kind.mean_size is None:
+            times = {"burst_time_": kind.on, "idle_time_": kind.off, "shape_": kind.shape}
+            return app("Pareto", packet_bytes, rate_=kind.rate * bits, **times)
+        case Sessions() if flows.law.rules.reliable:
+            packets = kind.mean_size * BYTES / packet_bytes
+            numbers = (kind.mean_gap, packets, kind.shape, int(kind.overlapping))
+            return ["sessions", *map(tcl_number, numbers)]
+    known = "bulk, cbr, poisson, on_off without sessions, or sessions over TCP, for ns-2"
+    raise InvalidInput(f"flows.{name}", "traffic", known, kind.name)
+
+
+def app(kind: str, packet_bytes: int, **numbers: Any) -> list[str]:
+    """An application of ns-2 that makes packets by its own clock."""
+    words = ["app", f"Application/Traffic/{kind}", "packetSize_", str(packet_bytes)]
+    for key, value in numbers.items():
+        words += [key, tcl_number(value)]
+    return words

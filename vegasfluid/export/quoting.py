@@ -1,0 +1,62 @@
+"""Names and texts of a model file in other languages, where nothing in them is acted on.
+
+A title or a name may hold anything. In comments it stays on its line; elsewhere it is a literal.
+
+Sources:
+    Tcl(n), rules 4 to 10 (a backslash at the end of a comment joins the next line to it).
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+__all__ = ["comment", "plain_text", "tcl_number", "tcl_word"]
+
+WIDTH = 92
+LARGEST_IN_TCL = 0xFFFF
+"""Tcl 8's \\u takes four digits."""
+HARMLESS = frozenset(" _-.,:=/")
+
+
+def plain_text(text: str) -> str:
+    r"""A text on one line, without control characters.
+
+    >>> plain_text("a\n  b\x00")
+    'a b'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def comment(text: str, mark: str = "#") -> list[str]:
+    r"""Lines of comment; none of them ends in a backslash.
+
+    >>> comment("two\nlines\\")
+    ['# two lines\\ .']
+    """
+    lines = textwrap.wrap(plain_text(text), WIDTH, break_on_hyphens=False)
+    return [f"{mark} {line} ." if line.endswith("\\") else f"{mark} {line}" for line in lines]
+
+
+def tcl_word(text: str) -> str:
+    r"""A text as a word of Tcl, in which nothing is substituted.
+
+    >>> tcl_word("a[exit]")
+    '"a\\u005bexit\\u005d"'
+    """
+    return '"' + "".join(map(_in_tcl, plain_text(text))) + '"'
+
+
+def _in_tcl(character: str) -> str:
+    if character in HARMLESS or (character.isascii() and character.isalnum()):
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= LARGEST_IN_TCL else "?"
+
+
+def tcl_number(value: float) -> str:
+    """A number as Tcl reads it; all digits.
+
+    >>> tcl_number(0.1), tcl_number(5.0)
+    ('0.1', '5')
+    """
+    return str(int(value)) if float(value).is_integer() and abs(value) < 2**31 else repr(value)
