@@ -1,0 +1,1 @@
+"""Recommendations on networks that nobody has tuned for, and beside other ways to find them."""

@@ -1,0 +1,90 @@
+"""Recommendations on networks that nobody has tuned for.
+
+    python -m benchmarks.tuning [--json] [--full]
+
+For each network of a design (`benchmarks.tuning.networks`) alpha and beta are recommended in ns-2's
+dialect, with ns-2's defaults to begin from, and tried with fresh seeds: on ns-2 itself, where `ns`
+is installed, beside its defaults and RED_min / N, and on the packet simulator. Every seventh one,
+or with `--full` all 48. A network whose ratio on ns-2 is not within 0.9-1.1 is listed by name.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import numpy as np
+
+from benchmarks.harness import Figures, run
+from benchmarks.tuning.judged import Judgement, judge
+from benchmarks.tuning.networks import untuned
+from vegasfluid.caches import keep_compiled_equations
+
+__all__ = ["measure"]
+
+EVERY = 7
+CLOSE, NEAR = (0.9, 1.1), (0.8, 1.25)
+"""Ratios on ns-2: of nine networks in ten, and of all."""
+
+
+def add_case(figures: Figures, name: str, of: Judgement) -> None:
+    """One network."""
+    low, high = of.found.after.packets.interval
+    values = {
+        "alpha": of.found.after.law.alpha,
+        "beta": of.found.after.law.beta,
+        "fluid_alpha": of.found.optimum.alpha,
+        "ns2_ratio": of.ns2,
+        "ns2_ratio_defaults": of.ns2_defaults,
+        "ns2_ratio_red_min": of.ns2_red_min,
+        "packets_ratio": of.found.after.packets.ratio,
+        "packets_low": low,
+        "packets_high": high,
+        "packets_ratio_fresh": of.fresh,
+        "reached": of.found.reached,
+        "seconds": of.seconds,
+    }
+    for key, value in values.items():
+        figures.add(f"{name}.{key}", value)
+
+
+def share_within(ratios: list[float], bounds: tuple[float, float]) -> float:
+    """The share of ratios within bounds; NaN where there are none."""
+    known = [of for of in ratios if not math.isnan(of)]
+    return float(np.mean([bounds[0] <= of <= bounds[1] for of in known])) if known else math.nan
+
+
+def summary(figures: Figures, found: dict[str, Judgement]) -> None:
+    """How many are fair, by each judge, and those that are not."""
+    kinds = {
+        "recommended": ([of.ns2 for of in found.values()], 0.9, 1.0),
+        "red_min_over_n": ([of.ns2_red_min for of in found.values()], None, None),
+        "defaults": ([of.ns2_defaults for of in found.values()], None, None),
+    }
+    for kind, (ratios, most, every) in kinds.items():
+        figures.add(f"ns2.{kind}.within_10_percent", share_within(ratios, CLOSE), at_least=most)
+        figures.add(f"ns2.{kind}.within_25_percent", share_within(ratios, NEAR), at_least=every)
+    covers = float(np.mean([of.covers for of in found.values()]))
+    figures.add("packets.interval_holds_goal", covers, at_least=0.9)
+    agrees = float(np.mean([of.agrees for of in found.values()]))
+    figures.add("packets.interval_meets_that_of_fresh_seeds", agrees, at_least=0.9)
+    figures.add("reached", float(np.mean([of.found.reached for of in found.values()])))
+    for name, of in found.items():
+        if not CLOSE[0] <= of.ns2 <= CLOSE[1]:
+            figures.add(f"missed.{name}" + ("" if of.found.reached else ".not_reached"), of.ns2)
+
+
+def measure(full: bool) -> Figures:
+    """All networks of the design, or a few."""
+    keep_compiled_equations()
+    figures, found = Figures(), {}
+    for case in untuned()[:: 1 if full else EVERY]:
+        found[case.name] = judge(case)
+        add_case(figures, case.name, found[case.name])
+        jax.clear_caches()  # each network is a program of its own
+    summary(figures, found)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")

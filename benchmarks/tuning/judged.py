@@ -1,0 +1,77 @@
+"""What `recommend` says of a network, and what ns-2 and fresh seeds of ours say of that."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from typing import NamedTuple, cast
+
+from benchmarks.tuning.networks import TUNED, Untuned
+from benchmarks.tuning.on_ns2 import ratio_on_ns2
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.tuning import Recommendation, recommend
+from vegasfluid.tuning.measurement import measure
+
+__all__ = ["Judgement", "judge"]
+
+NS2_SEEDS = (1001, 1002, 1003)
+FRESH_SEEDS = range(2001, 2041)
+MOST_FRESH = 4e7
+"""Packets of all fresh runs of a network."""
+
+
+class Judgement(NamedTuple):
+    """A recommendation and its trial.
+
+    Args:
+        found: the recommendation.
+        seconds: that it took, compiling and all.
+        ns2: ratio on ns-2.
+        ns2_defaults: with ns-2's defaults.
+        ns2_red_min: with RED_min / N (with drop-tail: a flow's part of half of the buffer).
+        fresh: ratio over fresh seeds of the packet simulator.
+        agrees: whether the interval of these meets the stated one.
+    """
+
+    found: Recommendation
+    seconds: float
+    ns2: float
+    ns2_defaults: float
+    ns2_red_min: float
+    fresh: float
+    agrees: bool
+
+    @property
+    def covers(self) -> bool:
+        """Whether the stated interval holds the goal."""
+        return self.found.after.packets.holds(self.found.goal)
+
+
+def red_min_over_n(case: Untuned) -> Vegas:
+    """The heuristic's alpha, and the beta that goes with it."""
+    link = case.network.link
+    low = link.aqm.min_thresh if isinstance(link.aqm, Red) else link.buffer / 2
+    alpha = max(round(low / sum(flows.count for flows in case.network.flows.values())), 1)
+    return Vegas(alpha, alpha + 2, 1, dialect="ns2")
+
+
+def judge(case: Untuned) -> Judgement:
+    """Recommend for a network, and try that out."""
+    begin = time.perf_counter()
+    found = recommend(case.network, TUNED, until=case.until, warmup=case.warmup)
+    seconds = time.perf_counter() - begin
+    runs = int(
+        min(len(FRESH_SEEDS), max(10, MOST_FRESH / (case.until * case.network.link.capacity)))
+    )
+    span = {"until": case.until, "warmup": case.warmup}
+    fresh = measure(found.network, TUNED, FRESH_SEEDS[:runs], **span)
+    (low, high), (fresh_low, fresh_high) = found.after.packets.interval, fresh.interval
+    default = cast(Vegas, case.network.flows[TUNED].law)
+    laws = found.after.law, default, red_min_over_n(case)
+    on_ns2 = [math.nan] * 3
+    if shutil.which("ns"):
+        on_ns2 = [ratio_on_ns2(case, law, NS2_SEEDS) for law in laws]
+    agrees = low <= fresh_high and fresh_low <= high
+    return Judgement(found, seconds, *on_ns2, fresh.ratio, agrees)

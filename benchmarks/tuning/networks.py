@@ -1,0 +1,130 @@
+"""48 networks that fill the space of those an operator may have.
+
+A Latin hypercube of small discrepancy over 5-600 Mbit/s, 5-150 ms, 4-100 flows, shares of the Vegas
+class, buffers, thresholds and max_drop of 0.05-1. Its first coordinate numbers the networks: of
+each three, two have RED and one drop-tail; every second one has mixed round trips, of 0.5, 1 and
+2 times the middle one in turns; after six of them come senders that recover in another way. Sizes
+follow from one another, as in `benchmarks.design`: a queue holds two packets of each flow (three in
+drop-tail), max_drop reaches what Reno needs in the fair share. With drop-tail a sender takes up to
+a packet time for each packet, against phase effects.
+
+Slow start is not bounded, but for the window a path can hold: it overshoots, as that of most hosts.
+A run lasts as many round trips as ROUNDS fair windows have packets, or FEWEST_PACKETS, but between
+SHORTEST and LONGEST, and at most MOST_PACKETS.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from scipy.stats import qmc
+
+from benchmarks.design import between, needed_drops, rounded
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.quantities import mbps, ms
+
+__all__ = ["COUNT", "TUNED", "Untuned", "untuned"]
+
+COUNT, CHOICE = 48, 2026
+"""How many networks, and the seed of the design."""
+TUNED, PACKET_BYTES = "vegas", 1500
+MIXED = (0.5, 1.0, 2.0)
+"""Round trips, in units of the middle one."""
+ROUNDS, SHORTEST, LONGEST, FEWEST_PACKETS, MOST_PACKETS = 40, 100.0, 1200.0, 5e5, 6e6
+RECOVERIES = ("reno", "newreno", "sack")
+
+
+class Point(NamedTuple):
+    """A point of the design; each coordinate from 0 to 1."""
+
+    number: float
+    bandwidth: float
+    propagation: float
+    flows: float
+    share: float
+    room: float
+    reach: float
+    max_drop: float
+    averaging: float
+    gentle: float
+
+
+class Untuned(NamedTuple):
+    """A network with the defaults of ns-2's Vegas, and how long to run it.
+
+    Args:
+        name: tells where it lies in the design.
+        network: of the classes `reno` and `vegas`.
+        until: simulated time, s.
+        warmup: time that the means leave out, s.
+    """
+
+    name: str
+    network: Network
+    until: float
+    warmup: float
+
+
+def queue_of(point: Point, held: float, flows: int, tail: bool) -> tuple[AbstractQueueLaw, float]:
+    """The queue's law, and its buffer, packets."""
+    if tail:
+        return DropTail(), float(
+            round(max(20.0, 3.0 * flows, between(point.room, 0.3, 2.0) * held))
+        )
+    low = max(10.0, 2.0 * flows, between(point.room, 0.2, 1.0) * held)
+    high = between(point.reach, 2.0, 4.0) * low
+    least = needed_drops((held + high) / flows)
+    law = Red(
+        min_thresh=round(low),
+        max_thresh=round(high),
+        max_drop=between(point.max_drop, max(0.05, least), 1.0),
+        weight=1 / (between(point.averaging, 3.0, 30.0) * (held + low)),
+        gentle=point.gentle < 0.5,
+    )
+    return law, 3.0 * law.max_thresh
+
+
+def network_at(point: Point) -> Untuned:
+    """The network of a point."""
+    number = int(COUNT * point.number)
+    tail, mixed = number % 3 == 2, number % 2 == 1
+    megabits = rounded(between(point.bandwidth, 5, 600))
+    rtt = ms(rounded(between(point.propagation, 5, 150)))
+    capacity = mbps(megabits, PACKET_BYTES)
+    held = capacity * rtt
+    flows = round(between(point.flows, 4, 100))
+    own = min(max(round(flows * (0.2 + 0.6 * point.share)), 1), flows - 1)
+    law, buffer = queue_of(point, held, flows, tail)
+    recovery = RECOVERIES[number // 6 % len(RECOVERIES)]
+    laws = {"reno": (flows - own, Reno(recovery=recovery)), TUNED: (own, Vegas(dialect="ns2"))}
+    classes = {
+        name: Flows(
+            count,
+            of,
+            base_rtt=tuple(rtt * MIXED[n % len(MIXED)] for n in range(count)) if mixed else rtt,
+            start=Spread(1.0),
+            send_overhead=1 / capacity if tail else 0.0,
+        )
+        for name, (count, of) in laws.items()
+    }
+    window, trip = (held + buffer / 2) / flows, rtt + buffer / 2 / capacity
+    until = max(ROUNDS * window * trip, SHORTEST, FEWEST_PACKETS / capacity)
+    until = min(until, LONGEST, MOST_PACKETS / capacity)
+    kind = "mixed" if mixed else "alike"
+    name = f"{number:02d}_{law.name}_{kind}_{megabits:g}Mbps_{1e3 * rtt:g}ms_{flows - own}+{own}"
+    network = Network(Link(capacity, buffer, law), classes, PACKET_BYTES)
+    return Untuned(name, network, float(round(until)), float(round(until / 3)))
+
+
+@cache
+def untuned() -> list[Untuned]:
+    """All networks, by number."""
+    cube = qmc.LatinHypercube(len(Point._fields), optimization="random-cd", rng=CHOICE)
+    found = [network_at(Point(*map(float, row))) for row in cube.random(COUNT)]
+    return sorted(found, key=lambda of: of.name)

@@ -1,0 +1,64 @@
+"""The design of networks that nobody has tuned for, and their trial on ns-2."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.tuning.networks import COUNT, TUNED, untuned
+from benchmarks.tuning.on_ns2 import ratio_on_ns2
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.quantities import mbps
+from vegasfluid.tuning.measurement import measure
+
+NETWORKS = [case.network for case in untuned()]
+SEEDS = (1, 2, 3, 4)
+
+
+def test_the_networks_fill_the_space_that_was_asked_for():
+    assert len(NETWORKS) == len({case.name for case in untuned()}) == COUNT >= 40
+    rates = np.array([of.link.capacity for of in NETWORKS]) / mbps(1, 1500)
+    trips = np.array([np.median(of.base_rtts(TUNED)) for of in NETWORKS]) * 1e3
+    flows = np.array([sum(group.count for group in of.flows.values()) for of in NETWORKS])
+    for values, low, high in ((rates, 5, 600), (flows, 4, 100)):
+        assert low <= values.min() <= 1.3 * low
+        assert 0.7 * high <= values.max() <= high
+    assert trips.min() <= 6
+    assert trips.max() >= 110
+
+
+def test_kinds_are_mixed():
+    kinds = Counter(type(of.link.aqm) for of in NETWORKS)
+    assert kinds == {Red: 32, DropTail: 16}
+    assert sum(len(set(of.base_rtts(TUNED))) > 1 for of in NETWORKS) >= COUNT // 2 - 4
+    assert sum(of.flows[TUNED].count != of.flows["reno"].count for of in NETWORKS) > COUNT // 2
+    drops = [of.link.aqm.max_drop for of in NETWORKS if isinstance(of.link.aqm, Red)]
+    assert 0.05 <= min(drops) < 0.08
+    assert 0.8 < max(drops) <= 1
+    for kind in kinds:
+        recoveries = {of.flows["reno"].law.recovery for of in NETWORKS if type(of.link.aqm) is kind}
+        assert recoveries == {"reno", "newreno", "sack"}
+
+
+@pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed (Debian: ns2)")
+def test_ns2_and_the_packet_simulator_agree_on_one_of_them():
+    """The shortest with RED: its ratio is told apart from what other alphas give."""
+    case = min(
+        (of for of in untuned() if isinstance(of.network.link.aqm, Red)),
+        key=lambda of: of.until * of.network.link.capacity,
+    )
+    span = {"until": case.until, "warmup": case.warmup}
+    logs = {}
+    for alpha in (1, 4):
+        law = replace(Vegas(dialect="ns2"), alpha=alpha, beta=alpha + 2)
+        ours = measure(case.network.with_law(TUNED, law), TUNED, SEEDS, **span).ratio
+        logs[alpha] = math.log(ratio_on_ns2(case, law, SEEDS)), math.log(ours)
+        assert logs[alpha][0] == pytest.approx(logs[alpha][1], abs=0.15)
+    assert logs[4][0] - logs[1][0] > 0.3
