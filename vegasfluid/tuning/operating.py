@@ -6,9 +6,11 @@ from collections.abc import Collection
 
 import numpy as np
 
+from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint
 from vegasfluid.fluid import record_fluid
 from vegasfluid.model import Model
+from vegasfluid.network import Flows, Spread
 from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.trajectory import class_means
 
@@ -20,15 +22,16 @@ def operating_points(
 ) -> dict[str, OperatingPoint]:
     """The round-trip times, windows and drop shares of classes, by a run of the fluid model.
 
-    A run and not an equilibrium: it is there for every network, and what the flows meet
-    between the warm-up and the end is what they shall meet in the other system. Windows and
-    round-trip times are means over that time, in which all flows of the class have started.
+    A run and not an equilibrium: it is there for every network, and what the flows meet in it is
+    what they shall meet in the other system. Windows and round-trip times are means after the
+    warm-up (a quarter of the run where the model has none), and after the class's last start.
 
     Args:
         model: the network, its duration and warm-up.
         classes: which; None: all.
 
     Raises:
+        InvalidInput: for a class that starts after the end.
         SolveFailed: where the fluid model cannot be integrated.
 
     >>> import vegasfluid as vf
@@ -41,15 +44,25 @@ def operating_points(
     network = model.network
     run = record_fluid(network, model.duration, DEFAULT_SAMPLES)
     counts, names = network.counts, list(network.flows)
-    after = run.times >= model.warmup
-    drop_share = dict(zip(network.links, run.growth(model.warmup).drop_share, strict=False))
-    rtt, cwnd = (class_means(counts, run.flows[key])[after].mean(0) for key in ("rtt", "cwnd"))
+    warmup = model.warmup or model.duration / 4
+    drop_share = dict(zip(network.links, run.growth(warmup).drop_share, strict=False))
+    rtts, windows = (class_means(counts, run.flows[key]) for key in ("rtt", "cwnd"))
     found = {}
     for number, name in enumerate(names):
         if classes is not None and name not in classes:
             continue
+        after = run.times >= max(warmup, last_start(network.flows[name]))
+        if not after.any():
+            allowed = f"below the simulated time ({model.duration:g} s)"
+            raise InvalidInput(f"flows.{name}", "start", allowed, last_start(network.flows[name]))
+        rtt, cwnd = (float(values[after, number].mean()) for values in (rtts, windows))
         crossed = network.flows[name].path or tuple(network.links)
         kept = float(np.prod([1 - drop_share[link] for link in crossed]))
-        stretch = float(rtt[number]) / network.mean_base_rtt(name)
-        found[name] = OperatingPoint(max(stretch, 1.0), float(cwnd[number]), 1 - kept)
+        stretch = rtt / network.mean_base_rtt(name)
+        found[name] = OperatingPoint(max(stretch, 1.0), cwnd, 1 - kept)
     return found
+
+
+def last_start(flows: Flows) -> float:
+    """When the last flow of a class starts, s."""
+    return flows.start.spread if isinstance(flows.start, Spread) else float(np.max(flows.start))

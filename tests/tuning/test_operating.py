@@ -1,0 +1,59 @@
+"""Where flows are: the fluid's operating point against the packet simulator's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import vegasfluid as vf
+from vegasfluid.errors import InvalidInput
+from vegasfluid.model import Model
+from vegasfluid.tuning import operating_points
+
+LINK = vf.Link(vf.mbps(20), 300, vf.Red(min_thresh=30, max_thresh=150, max_drop=0.1))
+NETWORK = vf.Network(
+    LINK,
+    {
+        "reno": vf.Flows(10, vf.Reno(recovery="sack"), base_rtt=vf.ms(40)),
+        "vegas": vf.Flows(10, vf.Vegas(6, 8, dialect="linux"), base_rtt=vf.ms(60), start=5.0),
+    },
+)
+MODEL = Model(NETWORK, duration=80, warmup=30)
+
+
+def test_points_are_the_packet_simulators():
+    found = operating_points(MODEL)
+    run = vf.simulate_packets(NETWORK, 80, warmup=30, seed=1)
+    after = run.sel(time=slice(30, None))
+    assert list(found) == ["reno", "vegas"]
+    lost = float(vf.metrics.drop_share(run)[0])
+    for number, (name, point) in enumerate(found.items()):
+        rtt = float(after["rtt"][:, number].mean())
+        assert point.rtt_over_base == pytest.approx(rtt / NETWORK.mean_base_rtt(name), rel=0.15)
+        assert point.cwnd == pytest.approx(float(after["cwnd"][:, number].mean()), rel=0.25)
+        assert point.drop_prob == pytest.approx(lost, rel=0.4)
+
+
+def test_several_links_add_up():
+    links = {"a": LINK, "b": LINK}
+    flows = {"long": replace(NETWORK.flows["reno"], path=("a", "b"))}
+    flows |= {name: replace(NETWORK.flows["reno"], path=(name,)) for name in links}
+    found = operating_points(Model(vf.Network(links, flows), duration=60, warmup=20))
+    assert found["a"].drop_prob == pytest.approx(found["b"].drop_prob, rel=0.01)
+    assert found["long"].drop_prob == pytest.approx(2 * found["a"].drop_prob, rel=0.02)
+    excess = {name: point.rtt_over_base - 1 for name, point in found.items()}
+    assert excess["long"] == pytest.approx(2 * excess["a"], rel=0.1)
+
+
+def test_only_classes_that_were_asked_for():
+    assert list(operating_points(MODEL, ["vegas"])) == ["vegas"]
+    assert all(np.isfinite(list(vars(operating_points(MODEL, ["vegas"])["vegas"]).values())))
+
+
+def test_a_class_that_never_starts_is_refused():
+    late = replace(NETWORK.flows["vegas"], start=90.0)
+    network = replace(NETWORK, flows={**NETWORK.flows, "vegas": late})
+    with pytest.raises(InvalidInput, match=r"flows.vegas: start must be below the simulated time"):
+        operating_points(Model(network, duration=80), ["vegas"])
