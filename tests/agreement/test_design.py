@@ -157,16 +157,21 @@ def some() -> dict[str, dict[str, float]]:
 
 
 @pytest.mark.parametrize(
-    ("record", "cases"), [(record_fluid, 6), (record_density, 3)], ids=["mean", "density"]
+    ("record", "which"),
+    [(record_fluid, slice(None)), (record_density, slice(1, None, 2))],
+    ids=["mean", "density"],
 )
-def test_many_flows_under_red(record, cases: int, some: dict[str, dict[str, float]]) -> None:
-    """The goals of the whole design, held on a part of it: 5 percent in V/R, 3 in the queue."""
+def test_many_flows_under_red(record, which: slice, some: dict[str, dict[str, float]]) -> None:
+    """The goals of the whole design, held on a part of it: 5 percent in V/R, 3 in the queue.
+
+    Of the density every second one, those without number 41, a minute of CUBIC's many cells.
+    """
     by_name = {case.name: case for case in designed()}
     found = [
         differences(from_model(by_name[name], record), packets)
-        for name, packets in list(some.items())[:: 6 // cases]
+        for name, packets in list(some.items())[which]
     ]
-    assert len(found) == cases
+    assert len(found) >= 3
     assert np.median([abs(of["ratio"]) for of in found]) <= 0.05
     assert np.median([abs(of["queue"]) for of in found]) <= 0.03
     assert max(abs(of["utilisation"]) for of in found) <= 0.03
