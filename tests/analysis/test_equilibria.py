@@ -13,7 +13,6 @@ from vegasfluid import (
     DropTail,
     Event,
     Flows,
-    HighSpeed,
     InvalidInput,
     Link,
     Network,
@@ -94,7 +93,6 @@ NETWORKS = {
     "reno, two round trips": network(reno() | {"far": Flows(5, Reno(), base_rtt=0.23)}),
     "vegas (ns3)": network(reno() | {"v": Flows(5, Vegas(9, 11, dialect="ns3"), base_rtt=0.1)}),
     "cubic": network({"cubic": Flows(5, Cubic(), base_rtt=0.1)}),
-    "highspeed": network({"hs": Flows(5, HighSpeed(), base_rtt=0.1)}),
     "rerouting": network(reno() | {"v": Flows(5, VegasRerouting(9, 11), base_rtt=0.1)}),
 }
 

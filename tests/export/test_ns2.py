@@ -33,8 +33,8 @@ SHORTER = {
 }
 """Duration and warm-up of the models whose own take ns-2 more than some seconds, s."""
 SEEDS = {"weigle_feng_network1": 10, "weigle_feng_network2_two_way": 2, "three_equilibria": 4}
-"""Runs of ns-2, where one is not enough; of ours there are twelve."""
-OURS = 12
+"""Runs of ns-2, where one is not enough; of ours there are eight."""
+OURS = 8
 LEADS = 0.5
 
 
