@@ -28,6 +28,7 @@ __all__ = [
     "Share",
     "Unit",
     "Value",
+    "bits_per_second",
     "check_quantities",
     "mbps",
     "ms",
@@ -97,6 +98,19 @@ def mbps(megabits_per_second: float, packet_bytes: float = ETHERNET_PACKET_BYTES
     12916.7
     """
     return megabits_per_second * BITS_PER_MEGABIT / (BITS_PER_BYTE * packet_bytes)
+
+
+def bits_per_second(packets_per_second: float, packet_bytes: float) -> float:
+    """Packets per second as bit/s.
+
+    Args:
+        packets_per_second: the rate.
+        packet_bytes: the size of a packet, in bytes.
+
+    >>> bits_per_second(1000.0, 1500)
+    12000000.0
+    """
+    return packets_per_second * packet_bytes * BITS_PER_BYTE
 
 
 @cache

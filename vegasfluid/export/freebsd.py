@@ -14,15 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.document import Exported, about
+from vegasfluid.export.hosts import cases, config_files, control_of, whose
 from vegasfluid.export.quoting import comment
+from vegasfluid.export.refusals import red_of
 from vegasfluid.export.settings import FREEBSD
-from vegasfluid.export.spoken import Points, Spoken, in_words_of, one_setting
+from vegasfluid.export.spoken import Points, Spoken, in_words_of
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
+from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_freebsd"]
 
@@ -33,8 +35,6 @@ CONTROLS = {
     "vegas": ("vegas", "cc_vegas"),
 }
 """FreeBSD's name of a law, and its module."""
-WITHOUT_CONTROL = "udp"
-BITS = 8
 ONE = 2**16
 """What dummynet writes for a weight or a probability of 1."""
 LONGEST_DELAY = 10_000
@@ -91,26 +91,18 @@ def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
         notes += of_link
     kept = tuple(dict.fromkeys(notes))
     head = [HEAD, *about(model, kept, spoken), "set -eu", 'INTERFACE="${2:-}"']
-    lines = [*head, PROCEDURES, "", 'case "${1:-}" in']
-    for part, body in parts.items():
-        lines += [f"{part})", *(f"    {line}" for line in body), "    ;;"]
-    listed = f'    echo "parts: {" ".join(parts)}" >&2'
-    script = "\n".join([*lines, "*)", listed, "    exit 2", "    ;;", "esac"]) + "\n"
-    return Exported("freebsd", {"tune.sh": script, **config_files(spoken)}, spoken, kept)
+    script = "\n".join([*head, PROCEDURES, *cases(parts)]) + "\n"
+    files = {"tune.sh": script, **config_files(spoken, "sysctl.conf", sysctl_file)}
+    return Exported("freebsd", files, spoken, kept)
 
 
 def host_part(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> list[str]:
     """Commands for a host that sends the flows of a class."""
-    lines = comment(f"A host that sends {name} (flows in the model: {flows.count}).")
-    law = flows.law.name
-    if law == WITHOUT_CONTROL:
-        return [*lines, *comment("It sends without congestion control: nothing to set."), ":"]
-    if law not in CONTROLS:
-        known = "one that freebsd has (" + ", ".join(CONTROLS) + ")"
-        raise InvalidInput(f"flows.{name}", "law", known, law)
-    control, module = CONTROLS[law]
-    if law == "vegas":
-        of = spoken[name]
+    lines, found = control_of(name, flows, CONTROLS, "freebsd")
+    if found is None:
+        return lines
+    control, module = found
+    if of := spoken.get(name):
         lines += comment(f"Vegas {of.told}.")
         lines.append(f"vegas {of.values['alpha']} {of.values['beta']}")
     elif module:
@@ -122,7 +114,7 @@ def queue_part(
     number: int, name: str, link: Link, packet_bytes: int
 ) -> tuple[list[str], list[str]]:
     """Commands for a router with dummynet before a link, and notes about what differs."""
-    rate, delay = round(link.capacity * packet_bytes * BITS), round(link.delay * 1e3)
+    rate, delay = round(bits_per_second(link.capacity, packet_bytes)), round(link.delay * 1e3)
     if delay > LONGEST_DELAY:
         given = f"{delay} ms"
         raise InvalidInput(f"links.{name}", "delay", f"at most {LONGEST_DELAY} ms", given)
@@ -132,12 +124,10 @@ def queue_part(
         f"delay: asked {link.delay * 1e3:g} ms, dummynet gives {delay} ms (whole ones)."
     )
     queue, notes = f"queue {slots}", []
-    if isinstance(link.aqm, Red):
-        told, words, notes = red_words(link.aqm)
+    if law := red_of(name, link, "freebsd"):
+        told, words, notes = red_words(law)
         lines += comment(told)
         queue += f" {words}"
-    elif not isinstance(link.aqm, DropTail):
-        raise InvalidInput(f"links.{name}", "aqm", "droptail or red for freebsd", link.aqm.name)
     lines += [
         'need_interface "$1"',
         "# A fresh ipfw lets nothing through, this session included, unless it is told to:",
@@ -174,28 +164,14 @@ def as_decimal(value: float) -> str:
     return f"{value:.16f}".rstrip("0").rstrip(".")
 
 
-def config_files(spoken: Mapping[str, Spoken]) -> dict[str, str]:
+def sysctl_file(spoken: Mapping[str, Spoken]) -> list[str]:
     """Lines for loader.conf and sysctl.conf, which last over a restart; one set for a host."""
-    files = {}
-    single = one_setting(spoken)
-    for number, (name, of) in enumerate(spoken.items(), start=1):
-        of_host = spoken if single else {name: of}
-        whose = [
-            line
-            for each, its in of_host.items()
-            for line in comment(
-                f"For /etc/sysctl.conf of hosts that send {each}: Vegas {its.told}."
-            )
-        ]
-        lines = [
-            *whose,
-            '# /boot/loader.conf needs the line: cc_vegas_load="YES"',
-            "# beta first: alpha may not be above it, and begins at 1.",
-            f"net.inet.tcp.cc.vegas.beta={of.values['beta']}",
-            f"net.inet.tcp.cc.vegas.alpha={of.values['alpha']}",
-            "net.inet.tcp.cc.algorithm=vegas",
-        ]
-        files["sysctl.conf" if single else f"sysctl-{number}.conf"] = "\n".join(lines) + "\n"
-        if single:
-            break
-    return files
+    of = next(iter(spoken.values()))
+    return [
+        *whose(spoken, "For /etc/sysctl.conf of hosts"),
+        '# /boot/loader.conf needs the line: cc_vegas_load="YES"',
+        "# beta first: alpha may not be above it, and begins at 1.",
+        f"net.inet.tcp.cc.vegas.beta={of.values['beta']}",
+        f"net.inet.tcp.cc.vegas.alpha={of.values['alpha']}",
+        "net.inet.tcp.cc.algorithm=vegas",
+    ]

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
-from vegasfluid.errors import InvalidInput
 from vegasfluid.export.document import Exported, about
+from vegasfluid.export.hosts import cases, config_files, control_of, whose
 from vegasfluid.export.quoting import comment
 from vegasfluid.export.red_in_tc import TcRed, rounded_red
+from vegasfluid.export.refusals import red_of
 from vegasfluid.export.settings import SYSTEMS
-from vegasfluid.export.spoken import Points, Spoken, in_words_of, one_setting
+from vegasfluid.export.spoken import Points, Spoken, in_words_of
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
+from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_linux"]
 
@@ -35,8 +36,6 @@ CONTROLS = {
     "vegas": ("vegas", "tcp_vegas"),
 }
 """The kernel's name of a law, and its module."""
-WITHOUT_CONTROL = "udp"
-BITS = 8
 WAIT_NOTE = (
     "Linux's RED drops at 1 to 1/p packets from the last drop, p from the curve, the model's at 1/p"
     " to 2/p (wait): at the same average it drops up to three times as many. For the same share of"
@@ -74,7 +73,7 @@ def export_linux(model: Model, points: Points, seed: int) -> Exported:
     kept = tuple(dict.fromkeys(notes))
     head = [HEAD, *about(model, kept, spoken), "set -eu", 'DEVICE="${2:-}"']
     script = "\n".join([*head, PROCEDURES, *cases(parts)]) + "\n"
-    files = {"tune.sh": script, **modprobe_files(spoken)}
+    files = {"tune.sh": script, **config_files(spoken, "tcp_vegas.conf", modprobe_file)}
     return Exported("linux", files, spoken, kept)
 
 
@@ -100,29 +99,15 @@ vegas() {
 }"""
 
 
-def cases(parts: Mapping[str, list[str]]) -> list[str]:
-    """The parts, one chosen by the first argument."""
-    lines = ["", 'case "${1:-}" in']
-    for part, body in parts.items():
-        lines += [f"{part})", *(f"    {line}" for line in body), "    ;;"]
-    known = " ".join(parts)
-    return [*lines, "*)", f'    echo "parts: {known}" >&2', "    exit 2", "    ;;", "esac"]
-
-
 def host_part(
     name: str, flows: Flows, spoken: Mapping[str, Spoken], packet_bytes: int
 ) -> list[str]:
     """Commands for a host that sends the flows of a class."""
-    lines = comment(f"A host that sends {name} (flows in the model: {flows.count}).")
-    law = flows.law.name
-    if law == WITHOUT_CONTROL:
-        return [*lines, *comment("It sends without congestion control: nothing to set."), ":"]
-    if law not in CONTROLS:
-        known = "one that linux has (" + ", ".join(CONTROLS) + ")"
-        raise InvalidInput(f"flows.{name}", "law", known, law)
-    control, module = CONTROLS[law]
-    if law == "vegas":
-        of = spoken[name]
+    lines, found = control_of(name, flows, CONTROLS, "linux")
+    if found is None:
+        return lines
+    control, module = found
+    if of := spoken.get(name):
         lines += comment(f"Vegas {of.told}.")
         lines.append("vegas " + " ".join(str(value) for value in of.values.values()))
     elif module:
@@ -140,18 +125,17 @@ def host_part(
 
 def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], list[str]]:
     """Commands for the device before a link, and notes about what differs."""
-    rate = f"{round(link.capacity * packet_bytes * BITS)}bit"
+    rate = f"{round(bits_per_second(link.capacity, packet_bytes))}bit"
     lines = comment(
         f"The device that sends into {name}: {rate}/s, {link.delay * 1e3:g} ms one way; the same "
         f"in the other direction."
     )
     lines += ['need_device "$1"', f'root_of "${{3:-}}" {rate}']
     begin = 'tc qdisc replace dev "$DEVICE" $PARENT'
-    if isinstance(link.aqm, DropTail):
+    law = red_of(name, link, "linux")
+    if law is None:
         return [*lines, f"{begin} pfifo limit {int(link.buffer)}"], []
-    if not isinstance(link.aqm, Red):
-        raise InvalidInput(f"links.{name}", "aqm", "droptail or red for linux", link.aqm.name)
-    law, red = link.aqm, rounded_red(link.aqm, link.buffer, packet_bytes)
+    red = rounded_red(law, link.buffer, packet_bytes)
     lines += [line for text in told_rounding(law, red) for line in comment(text)]
     switches = (" adaptive" if law.adaptive else "") + (" ecn harddrop" if law.ecn else "")
     lines.append(
@@ -176,24 +160,12 @@ def told_rounding(law: Red, red: TcRed) -> list[str]:
     ]
 
 
-def modprobe_files(spoken: Mapping[str, Spoken]) -> dict[str, str]:
-    """Files for /etc/modprobe.d: one, or one for each class where their parameters differ."""
-    files = {}
-    single = one_setting(spoken)
-    for number, (name, of) in enumerate(spoken.items(), start=1):
-        values = " ".join(f"{key}={value}" for key, value in of.values.items())
-        of_host = spoken if single else {name: of}
-        whose = [
-            line
-            for each, its in of_host.items()
-            for line in comment(f"Hosts that send {each}: Vegas {its.told}.")
-        ]
-        lines = [
-            "# Put it into /etc/modprobe.d/; it counts when tcp_vegas is loaded the next time.",
-            *whose,
-            f"options tcp_vegas {values}",
-        ]
-        files["tcp_vegas.conf" if single else f"tcp_vegas-{number}.conf"] = "\n".join(lines) + "\n"
-        if single:
-            break
-    return files
+def modprobe_file(spoken: Mapping[str, Spoken]) -> list[str]:
+    """A file for /etc/modprobe.d, for classes with the same parameters."""
+    of = next(iter(spoken.values()))
+    values = " ".join(f"{key}={value}" for key, value in of.values.items())
+    return [
+        "# Put it into /etc/modprobe.d/; it counts when tcp_vegas is loaded the next time.",
+        *whose(spoken, "Hosts"),
+        f"options tcp_vegas {values}",
+    ]

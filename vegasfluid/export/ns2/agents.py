@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.quoting import tcl_number
+from vegasfluid.export.refusals import require_plain, require_rfc_3649, stands_for
 from vegasfluid.export.spoken import Spoken
 from vegasfluid.network import Flows
 
@@ -57,11 +58,7 @@ def agent_of(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> Agent:
     Raises:
         InvalidInput: for a law, or a switch of one, that ns-2 does not have.
     """
-    of = SENDERS.get(flows.law.name)
-    if of is None:
-        known = "one that ns-2 has (" + ", ".join(SENDERS) + ")"
-        raise InvalidInput(f"flows.{name}", "law", known, flows.law.name)
-    agent = of(name, flows.law, spoken)
+    agent = stands_for(SENDERS, name, flows, "ns-2")(name, flows.law, spoken)
     for_all = {
         "window_": flows.max_window,
         "windowInit_": flows.initial_window,
@@ -89,17 +86,9 @@ def receiver_of(name: str, flows: Flows, agent: Agent) -> tuple[str, dict[str, s
     return f"{agent.receiver}/DelAck", variables | {"interval_": tcl_number(flows.delayed_ack)}
 
 
-def require_plain(name: str, law: Any, **allowed: object) -> None:
-    """Hold fields of a law to the only values that ns-2 has."""
-    for key, value in allowed.items():
-        if getattr(law, key) != value:
-            given = getattr(law, key)
-            raise InvalidInput(f"flows.{name}", f"law.{key}", f"{value} for ns-2", given)
-
-
 def reno(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
     """Reno and NewReno."""
-    require_plain(name, law, byte_counting=False, validates=False)
+    require_plain(name, law, "ns-2", byte_counting=False, validates=False)
     return Agent(*RENO[law.recovery])
 
 
@@ -111,7 +100,7 @@ def vegas(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
 
 def cubic(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
     """The kernel's CUBIC."""
-    require_plain(name, law, recovery="sack")
+    require_plain(name, law, "ns-2", recovery="sack")
     return linux(
         "cubic",
         beta=round(KERNEL_ONE * law.beta),
@@ -123,14 +112,8 @@ def cubic(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
 
 def highspeed(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
     """The kernel's HighSpeed TCP, by the table of RFC 3649."""
-    usual = {
-        "low_window": 38,
-        "high_window": 83000,
-        "low_prob": 1e-3,
-        "high_prob": 1e-7,
-        "high_decrease": 0.1,
-    }
-    require_plain(name, law, recovery="sack", **usual)
+    require_plain(name, law, "ns-2", recovery="sack")
+    require_rfc_3649(name, law, "ns-2")
     return linux("highspeed")
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
-from vegasfluid.errors import InvalidInput
 from vegasfluid.export.quoting import tcl_number
+from vegasfluid.export.refusals import red_of, require_no_jitter
 from vegasfluid.network import Link
 
 __all__ = ["queue_of"]
@@ -29,13 +28,9 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
     Raises:
         InvalidInput: for a queue law or jitter that ns-2 does not have.
     """
-    if link.jitter:
-        raise InvalidInput(f"links.{name}", "jitter", "0 for ns-2", link.jitter)
-    if isinstance(link.aqm, DropTail):
-        return "DropTail", {}
-    if not isinstance(link.aqm, Red):
-        raise InvalidInput(f"links.{name}", "aqm", "droptail or red for ns-2", link.aqm.name)
-    return "RED", red(link.aqm, packet_bytes)
+    require_no_jitter(name, link, "ns-2")
+    law = red_of(name, link, "ns-2")
+    return ("DropTail", {}) if law is None else ("RED", red(law, packet_bytes))
 
 
 def red(law: Red, packet_bytes: int) -> dict[str, str]:

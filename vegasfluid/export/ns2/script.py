@@ -14,6 +14,7 @@ from vegasfluid.export.spoken import Points, in_words_of
 from vegasfluid.export.topology import Topology, access_hops, lay_out
 from vegasfluid.model import Model
 from vegasfluid.network import Event, Flows, Network, Spread
+from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_ns2"]
 
@@ -97,7 +98,6 @@ def beginning(model: Model, topology: Topology, seed: int) -> list[str]:
 
 def link_lines(network: Network, topology: Topology) -> list[str]:
     """The links; ACKs alone wait nowhere, data in both directions wait in equal queues."""
-    two_way = any(flows.direction == "reverse" for flows in network.flows.values())
     lines = [
         "",
         "# from, to, bit/s, s, queue, packets that wait, its variables; the same on the way back",
@@ -106,8 +106,8 @@ def link_lines(network: Network, topology: Topology) -> list[str]:
     for name, link in network.links.items():
         queue, variables = queue_of(name, link, network.packet_bytes)
         own = f"{queue} {int(link.buffer)} {pairs(variables)}"
-        back = own if two_way else f"DropTail {UNLIMITED} {{}}"
-        rate = tcl_number(link.capacity * network.packet_bytes * 8)
+        back = own if network.two_way else f"DropTail {UNLIMITED} {{}}"
+        rate = tcl_number(bits_per_second(link.capacity, network.packet_bytes))
         a, b = topology.links[name]
         lines.append(f"    {{{a} {b} {rate} {tcl_number(link.delay)} {own} {back}}}")
     return [*lines, "}"]
@@ -126,7 +126,9 @@ def class_lines(
     for key, value in agent.parameters.items():
         control += [key, str(value)]
     gentle = flows.initial_ssthresh < flows.max_window and agent.sender != "Agent/UDP"
-    rate = FAST if flows.access is None else flows.access * network.packet_bytes * 8
+    rate = FAST
+    if flows.access is not None:
+        rate = bits_per_second(flows.access, network.packet_bytes)
     values = {
         "name": tcl_word(name),
         "count": str(flows.count),

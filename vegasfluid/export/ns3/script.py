@@ -6,24 +6,23 @@ import pprint
 from collections.abc import Mapping
 from typing import Any
 
-from vegasfluid.aqm.droptail import DropTail
-from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.document import Exported, about
 from vegasfluid.export.ns3.body import BODY
 from vegasfluid.export.ns3.senders import Sender, application, boolean, sender_of
 from vegasfluid.export.quoting import plain_text
+from vegasfluid.export.refusals import red_of, require_no_jitter
 from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.spoken import Points, in_words_of
 from vegasfluid.export.topology import Topology, access_hops, lay_out
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_ns3"]
 
 HEADERS = 40
 """Bytes of IPv4 and TCP without options."""
-BITS = 8
 FAST = "1000Gbps"
 UNLIMITED = ("ns3::FifoQueueDisc", {"MaxSize": "1000000p"})
 HEAD = '''\
@@ -154,14 +153,10 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
     Raises:
         InvalidInput: for a queue law or jitter that ns-3 does not have.
     """
-    if link.jitter:
-        raise InvalidInput(f"links.{name}", "jitter", "0 for ns-3", link.jitter)
-    packets = max(int(link.buffer) - 1, 1)
-    if isinstance(link.aqm, DropTail):
+    require_no_jitter(name, link, "ns-3")
+    law, packets = red_of(name, link, "ns-3"), max(int(link.buffer) - 1, 1)
+    if law is None:
         return "ns3::FifoQueueDisc", {"MaxSize": f"{packets}p"}
-    if not isinstance(link.aqm, Red):
-        raise InvalidInput(f"links.{name}", "aqm", "droptail or red for ns-3", link.aqm.name)
-    law = link.aqm
     unit = packet_bytes if law.in_bytes else 1
     return "ns3::RedQueueDisc", {
         "MaxSize": f"{packets * packet_bytes}B" if law.in_bytes else f"{packets}p",
@@ -176,7 +171,7 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
         "AdaptMaxP": boolean(law.adaptive),
         "Bottom": "0.01",
         "MeanPktSize": str(packet_bytes),
-        "LinkBandwidth": f"{round(link.capacity * packet_bytes * BITS)}bps",
+        "LinkBandwidth": f"{round(bits_per_second(link.capacity, packet_bytes))}bps",
         "LinkDelay": seconds(link.delay),
     }
 
@@ -184,10 +179,9 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
 def link_entry(network: Network, name: str, topology: Topology) -> tuple[Any, ...]:
     """From, to, rate, delay, the queues of both directions."""
     link = network.links[name]
-    two_way = any(flows.direction == "reverse" for flows in network.flows.values())
     queue = queue_of(name, link, network.packet_bytes)
-    rate = f"{round(link.capacity * network.packet_bytes * BITS)}bps"
-    queues = (queue, queue if two_way else UNLIMITED)
+    rate = f"{round(bits_per_second(link.capacity, network.packet_bytes))}bps"
+    queues = (queue, queue if network.two_way else UNLIMITED)
     return (*topology.links[name], rate, seconds(link.delay), queues)
 
 
@@ -201,7 +195,7 @@ def class_entry(
         enter, leave = leave, enter
     rate = FAST
     if flows.access is not None:
-        rate = f"{round(flows.access * network.packet_bytes * BITS)}bps"
+        rate = f"{round(bits_per_second(flows.access, network.packet_bytes))}bps"
     helper, attributes = application(name, flows, segment)
     return {
         "name": plain_text(name),

@@ -12,15 +12,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from vegasfluid.errors import InvalidInput
+from vegasfluid.export.refusals import require_rfc_3649, stands_for
 from vegasfluid.export.spoken import Spoken
 from vegasfluid.network import Flows
+from vegasfluid.quantities import bits_per_second
 from vegasfluid.traffic.bulk import Bulk
 from vegasfluid.traffic.cbr import Cbr
 from vegasfluid.traffic.on_off import OnOff
 
 __all__ = ["Sender", "application", "boolean", "sender_of"]
 
-BITS = 8
 SACK_NOTE = "ns-3 repairs losses by selective reports, the model's {} otherwise ({})."
 
 
@@ -49,11 +50,7 @@ def sender_of(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> Sender:
     Raises:
         InvalidInput: for a law, or a parameter of one, that ns-3 does not have.
     """
-    of = SENDERS.get(flows.law.name)
-    if of is None:
-        known = "one that ns-3 has (" + ", ".join(SENDERS) + ")"
-        raise InvalidInput(f"flows.{name}", "law", known, flows.law.name)
-    sender = of(name, flows.law, spoken)
+    sender = stands_for(SENDERS, name, flows, "ns-3")(name, flows.law, spoken)
     recovery = getattr(flows.law, "recovery", "sack")
     notes = (SACK_NOTE.format(name, recovery),) if recovery != "sack" else ()
     return sender._replace(notes=(*sender.notes, *notes))
@@ -84,11 +81,7 @@ def cubic(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
 
 def highspeed(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
     """HighSpeed TCP by the table of its RFC."""
-    usual = {"low_window": 38, "high_window": 83000, "low_prob": 1e-3, "high_prob": 1e-7}
-    for key, value in {**usual, "high_decrease": 0.1}.items():
-        if getattr(law, key) != value:
-            given = getattr(law, key)
-            raise InvalidInput(f"flows.{name}", f"law.{key}", f"{value} for ns-3", given)
+    require_rfc_3649(name, law, "ns-3")
     return Sender("ns3::TcpHighSpeed")
 
 
@@ -141,7 +134,7 @@ def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, s
     else:
         known = "bulk, cbr, or on_off without sessions, for ns-3"
         raise InvalidInput(f"flows.{name}", "traffic", known, kind.name)
-    rate = f"{round(kind.rate * segment * BITS)}bps"
+    rate = f"{round(bits_per_second(kind.rate, segment))}bps"
     times = {"OnTime": on, "OffTime": off}
     return "OnOffHelper", {"DataRate": rate, "PacketSize": str(segment), **times}
 
