@@ -246,6 +246,11 @@ class Network(Value):
         return tuple(self.links.values()) if names is None else tuple(self.links[n] for n in names)
 
     @property
+    def two_way(self) -> bool:
+        """Whether data go both ways, so that ACKs wait in queues."""
+        return any(flows.direction == "reverse" for flows in self.flows.values())
+
+    @property
     def counts(self) -> list[int]:
         """The number of flows of each class, in order."""
         return [flows.count for flows in self.flows.values()]

@@ -18,7 +18,7 @@ from vegasfluid.aqm.law import AbstractQueueLaw
 from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.pytrees import register_values
-from vegasfluid.fluid.routes import Plan, make_plan, two_way
+from vegasfluid.fluid.routes import Plan, make_plan
 from vegasfluid.network import Event, Flows, Network, Spread
 from vegasfluid.quantities import is_concrete
 from vegasfluid.traffic.kind import NO_LIMIT, AbstractTraffic
@@ -202,7 +202,7 @@ def pose(
     plan = make_plan(network, tuple(sizes), lag, lags)
     groups = Groups(*(stacked(column) for column in zip(*rows, strict=True)))
     classes = network.flows.values()
-    ways = 2 if two_way(network) else 1
+    ways = 2 if network.two_way else 1
     links = [*network.links.values()] * ways
     ack = network.ack_bytes / network.packet_bytes
     return Posed(
@@ -226,7 +226,7 @@ def least_lag(network: Network) -> float:
     """The shortest lag that the equations keep, s: a round trip, or a part of one between links."""
     shortest = min(rtt for at in stages(network) for name in at.flows for rtt in at.base_rtts(name))
     several = any(len(network.path(name)) > 1 for name in network.flows)
-    if not several and not two_way(network):
+    if not several and not network.two_way:
         return shortest
     links = [link for at in stages(network) for link in at.links.values()]
     between = min(link.delay + 1 / link.capacity for link in links)
@@ -238,7 +238,7 @@ def longest_lag(network: Network) -> float:
     at = [rtt for now in stages(network) for name in now.flows for rtt in now.base_rtts(name)]
     links = network.links.values()
     waits = sum(link.buffer / link.capacity + 2 * link.jitter for link in links)
-    return LONGEST_ACCESS * (max(at) + (2 if two_way(network) else 1) * waits)
+    return LONGEST_ACCESS * (max(at) + (2 if network.two_way else 1) * waits)
 
 
 def stages(network: Network) -> Iterator[Network]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from vegasfluid.network import Flows, Network
 
-__all__ = ["Hop", "Plan", "make_plan", "two_way"]
+__all__ = ["Hop", "Plan", "make_plan"]
 
 
 class Hop(NamedTuple):
@@ -87,11 +87,6 @@ class Plan(NamedTuple):
         return way
 
 
-def two_way(network: Network) -> bool:
-    """Whether data go both ways, so that ACKs wait in queues."""
-    return any(flows.direction == "reverse" for flows in network.flows.values())
-
-
 def stations_of(network: Network, flows: Flows) -> tuple[list[int], list[int]]:
     """The stations that the data of a class cross, and those of its ACKs."""
     names = list(network.links)
@@ -111,7 +106,7 @@ def make_plan(
         lag: for each group, which of the distinct round-trip times it has.
         lags: the least and the longest, s (see `Plan`).
     """
-    both = two_way(network)
+    both = network.two_way
     hops: list[Hop] = []
     group = 0
     for size, flows in zip(groups, network.flows.values(), strict=True):

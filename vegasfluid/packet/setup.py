@@ -67,7 +67,7 @@ def features_of(network: Network, counted: bool) -> Features:
     links, classes = network.links.values(), network.flows.values()
     jitter = any(link.jitter > 0 for link in links)
     loose = bool(network.events) or any(link.jitter > 0 and link.jitter_reorders for link in links)
-    two_way = loose or jitter or any(flows.direction == "reverse" for flows in classes)
+    two_way = loose or jitter or network.two_way
     several = any(len(network.path(name)) > 1 for name in network.flows)
     return Features(
         STAGES=two_way or several,
