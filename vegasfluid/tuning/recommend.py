@@ -118,12 +118,14 @@ class Job:
 
     def judge_packets(self, law: Vegas) -> Measurement:
         """The packet simulator's numbers for a law, with the seeds of now."""
-        begin = time.perf_counter()
         known = self.measured.get(law, Measurement(()))
-        if missing := self.seeds[len(known.runs) :]:
-            network = self.with_law(law)
-            more = measure(network, self.tuned, missing, until=self.until, warmup=self.warmup)
-            self.measured[law] = known = Measurement(known.runs + more.runs)
+        missing = self.seeds[len(known.runs) :]
+        if not missing:
+            return known
+        begin = time.perf_counter()
+        network = self.with_law(law)
+        more = measure(network, self.tuned, missing, until=self.until, warmup=self.warmup)
+        self.measured[law] = known = Measurement(known.runs + more.runs)
         self.seconds["packets"] += time.perf_counter() - begin
         told = f"alpha {law.alpha:.4g}, beta {law.beta:.4g}, ratio {known.ratio:.3g}"
         self.report(f"packets: {told} ({len(known.runs)} runs)")
