@@ -65,7 +65,8 @@ __all__ = [
     "from_packets",
     "measure",
 ]
-__all__ += ["points", "summary"]
+__all__ += ["between", "drop_tail", "needed_drops", "own_count", "points", "rounded", "summary"]
+__all__ += ["thresholds", "weight"]
 
 Means = dict[str, float]
 Engine = Callable[[Network, float, int], Recording]
@@ -158,23 +159,38 @@ def needed_drops(window: float) -> float:
     return 1 / (1 + window**2 / 1.5)
 
 
-def drop_tail(point: Point, held: float, flows: int) -> Queue:
+def drop_tail(room: float, held: float, flows: int) -> Queue:
     """A buffer of 0.3 to 2 times what the path holds; the queue takes half of it."""
-    buffer = round(max(20.0, 3.0 * flows, between(point.room, 0.3, 2.0) * held))
+    buffer = round(max(20.0, 3.0 * flows, between(room, 0.3, 2.0) * held))
     return Queue(DropTail(), buffer, buffer / 2)
+
+
+def thresholds(room: float, reach: float, held: float, flows: int) -> tuple[float, float]:
+    """RED's thresholds: the lower a part of what the path holds, the upper 2 to 4 times that."""
+    low = max(10.0, 2.0 * flows, between(room, 0.2, 1.0) * held)
+    return low, between(reach, 2.0, 4.0) * low
+
+
+def weight(averaging: float, held: float, low: float) -> float:
+    """Of RED's average, over 3 to 30 times the packets on the path."""
+    return 1 / (between(averaging, 3.0, 30.0) * (held + low))
+
+
+def own_count(share: float, flows: int) -> int:
+    """How many flows are Vegas's: 0.2 to 0.8 of all, and at least one on each side."""
+    return min(max(round(flows * (0.2 + 0.6 * share)), 1), flows - 1)
 
 
 def red(point: Point, held: float, flows: int) -> Queue:
     """RED, and the queue at which its drops are those that Reno needs in the fair share."""
-    low = max(10.0, 2.0 * flows, between(point.room, 0.2, 1.0) * held)
-    high = between(point.reach, 2.0, 4.0) * low
+    low, high = thresholds(point.room, point.reach, held, flows)
     wait, needed = point.wait < 0.5, needed_drops((held + high) / flows)
     on_curve = 3 * needed / (2 + needed) if wait else needed / 2
     law = Red(
         min_thresh=round(low),
         max_thresh=round(high),
         max_drop=between(point.max_drop, max(0.02, on_curve), 1.0),
-        weight=1 / (between(point.averaging, 3.0, 30.0) * (held + low)),
+        weight=weight(point.averaging, held, low),
         gentle=point.gentle < 0.5,
         wait=wait,
     )
@@ -199,7 +215,7 @@ def classes(
     point: Point, flows: int, competitor: Reno | Cubic, tuned: Vegas, common: Flows
 ) -> dict[str, Flows]:
     """The flows, shared out among the competitor and Vegas."""
-    own = min(max(round(flows * (0.2 + 0.6 * point.share)), 1), flows - 1)
+    own = own_count(point.share, flows)
     others = replace(common, count=flows - own, law=competitor)
     return {competitor.name: others, TUNED: replace(common, count=own, law=tuned)}
 
@@ -213,7 +229,7 @@ def case_of(point: Point) -> Case:
     capacity = mbps(megabits, PACKET_BYTES)
     held = capacity * rtt
     flows = round(between(point.flows, 2, min(200, max(10, held))))
-    queue = (drop_tail if tail else red)(point, held, flows)
+    queue = drop_tail(point.room, held, flows) if tail else red(point, held, flows)
     window, trip = (held + queue.resting) / flows, (held + queue.resting) / capacity
     recovery = "sack" if cubic or point.recovery < 0.5 else "newreno"
     competitor = Cubic(recovery=recovery) if cubic else Reno(recovery=recovery)

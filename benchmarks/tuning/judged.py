@@ -13,6 +13,7 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.tuning import Recommendation, recommend
 from vegasfluid.tuning.measurement import measure
+from vegasfluid.tuning.thresholds import whole_if_needed, with_alpha
 
 __all__ = ["Judgement", "judge"]
 
@@ -53,8 +54,13 @@ def red_min_over_n(case: Untuned) -> Vegas:
     """The heuristic's alpha, and the beta that goes with it."""
     link = case.network.link
     low = link.aqm.min_thresh if isinstance(link.aqm, Red) else link.buffer / 2
-    alpha = max(round(low / sum(flows.count for flows in case.network.flows.values())), 1)
-    return Vegas(alpha, alpha + 2, 1, dialect="ns2")
+    law = default_law(case)
+    return with_alpha(law, whole_if_needed(law, low / sum(case.network.counts)))
+
+
+def default_law(case: Untuned) -> Vegas:
+    """What the network has before it is tuned."""
+    return cast(Vegas, case.network.flows[TUNED].law)
 
 
 def judge(case: Untuned) -> Judgement:
@@ -68,8 +74,7 @@ def judge(case: Untuned) -> Judgement:
     span = {"until": case.until, "warmup": case.warmup}
     fresh = measure(found.network, TUNED, FRESH_SEEDS[:runs], **span)
     (low, high), (fresh_low, fresh_high) = found.after.packets.interval, fresh.interval
-    default = cast(Vegas, case.network.flows[TUNED].law)
-    laws = found.after.law, default, red_min_over_n(case)
+    laws = found.after.law, default_law(case), red_min_over_n(case)
     on_ns2 = [math.nan] * 3
     if shutil.which("ns"):
         on_ns2 = [ratio_on_ns2(case, law, NS2_SEEDS) for law in laws]

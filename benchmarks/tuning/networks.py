@@ -20,8 +20,15 @@ from typing import NamedTuple
 
 from scipy.stats import qmc
 
-from benchmarks.design import between, needed_drops, rounded
-from vegasfluid.aqm.droptail import DropTail
+from benchmarks.design import (
+    between,
+    drop_tail,
+    needed_drops,
+    own_count,
+    rounded,
+    thresholds,
+    weight,
+)
 from vegasfluid.aqm.law import AbstractQueueLaw
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
@@ -74,17 +81,15 @@ class Untuned(NamedTuple):
 def queue_of(point: Point, held: float, flows: int, tail: bool) -> tuple[AbstractQueueLaw, float]:
     """The queue's law, and its buffer, packets."""
     if tail:
-        return DropTail(), float(
-            round(max(20.0, 3.0 * flows, between(point.room, 0.3, 2.0) * held))
-        )
-    low = max(10.0, 2.0 * flows, between(point.room, 0.2, 1.0) * held)
-    high = between(point.reach, 2.0, 4.0) * low
+        queue = drop_tail(point.room, held, flows)
+        return queue.law, queue.buffer
+    low, high = thresholds(point.room, point.reach, held, flows)
     least = needed_drops((held + high) / flows)
     law = Red(
         min_thresh=round(low),
         max_thresh=round(high),
         max_drop=between(point.max_drop, max(0.05, least), 1.0),
-        weight=1 / (between(point.averaging, 3.0, 30.0) * (held + low)),
+        weight=weight(point.averaging, held, low),
         gentle=point.gentle < 0.5,
     )
     return law, 3.0 * law.max_thresh
@@ -99,7 +104,7 @@ def network_at(point: Point) -> Untuned:
     capacity = mbps(megabits, PACKET_BYTES)
     held = capacity * rtt
     flows = round(between(point.flows, 4, 100))
-    own = min(max(round(flows * (0.2 + 0.6 * point.share)), 1), flows - 1)
+    own = own_count(point.share, flows)
     law, buffer = queue_of(point, held, flows, tail)
     recovery = RECOVERIES[number // 6 % len(RECOVERIES)]
     laws = {"reno": (flows - own, Reno(recovery=recovery)), TUNED: (own, Vegas(dialect="ns2"))}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.tuning.networks import TUNED, Untuned
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.export.ns2 import export_ns2
+from vegasfluid.export import export_model
 from vegasfluid.model import Model
 
 __all__ = ["ratio_on_ns2"]
@@ -26,7 +26,7 @@ LEAST = 1e-6
 def one_run(case: Untuned, law: Vegas, seed: int) -> float:
     """Log of the goodput of a Vegas flow over that of a competitor, in one run."""
     model = Model(case.network.with_law(TUNED, law), duration=case.until, warmup=case.warmup)
-    (text,) = export_ns2(model, {}, seed).files.values()
+    (text,) = export_model(model, "ns2", seed=seed).files.values()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scenario.tcl"
         path.write_text(text)
