@@ -21,7 +21,9 @@ from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
 from vegasfluid.fluid.pose import pose
 from vegasfluid.fluid.simulate import grid_for, integrate
-from vegasfluid.tuning.fluid_search import log_ratio_and_slope, make_task
+from vegasfluid.tuning.gradients import make_task, outputs_and_slopes
+from vegasfluid.tuning.knobs import knobs_of
+from vegasfluid.tuning.thresholds import DEAD_ZONE
 
 XLA_DEFAULT = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1024"
 ROWS = ("net2_oneway_a134_b139_gentle_start", "net4_oneway_a89_b94_gentle_start")
@@ -44,10 +46,11 @@ def fluid_seconds(row: NS2Row, repeats: int) -> tuple[float, float]:
     posed, shape = pose(model.network)
     grid = grid_for(model.network, model.duration)
     plain = cpu_seconds(lambda: jax.block_until_ready(integrate(posed, shape, grid)), repeats)
-    posed, task = make_task(model.network, "vegas", model.duration, model.warmup)
-    start = jax.numpy.asarray(4.0)
+    knobs = knobs_of(model.network, "vegas", DEAD_ZONE, queue=False)
+    posed, task = make_task(model.network, knobs, model.duration, model.warmup)
+    start = jax.numpy.asarray([4.0])
     derived = cpu_seconds(
-        lambda: jax.block_until_ready(log_ratio_and_slope(start, posed, task)), repeats
+        lambda: jax.block_until_ready(outputs_and_slopes(start, posed, task)), repeats
     )
     return plain, derived
 

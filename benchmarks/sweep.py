@@ -29,10 +29,10 @@ from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
 from vegasfluid.fluid.pose import Posed, pose
-from vegasfluid.fluid.simulate import grid_for, integrate
+from vegasfluid.fluid.simulate import grid_for
 from vegasfluid.model import Model
 from vegasfluid.network import Network
-from vegasfluid.tuning.fluid_search import Task, class_goodput
+from vegasfluid.tuning.gradients import Task, outputs
 from vegasfluid.tuning.measurement import summary
 
 __all__ = ["Point", "alone", "base", "measure", "network_at", "points", "ratios", "task_for"]
@@ -100,16 +100,18 @@ def together(batch: list[Point], model: Model) -> Posed:
 def task_for(model: Model) -> Task:
     """What all points have in common."""
     _, plan = pose(model.network)
-    return Task(plan, grid_for(model.network, model.duration, SAMPLES), 1, model.warmup)
+    return Task(plan, grid_for(model.network, model.duration, SAMPLES), model.warmup, ())
 
 
 def ratios(posed: Posed, task: Task) -> Any:
     """Goodput of a Vegas flow over that of a Reno flow, for each point; compiled."""
 
     def ratio(one: Posed) -> jax.Array:
-        solution = integrate(one, task.plan, task.grid)
-        rates, _ = class_goodput(solution.ys, one, task)
-        return rates[1] / rates[0]
+        goodput = outputs(jnp.zeros(0), one, task)[0].goodput
+        reno, vegas = (
+            jnp.average(goodput[own], weights=one.groups.count[own]) for own in task.plan.classes
+        )
+        return vegas / reno
 
     return jax.vmap(ratio)(posed)
 

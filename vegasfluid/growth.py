@@ -1,7 +1,7 @@
 """What the counters of a run gained after the warm-up, and every mean that follows from it.
 
-The formulas are written once, for plain arrays (thousands of runs in a search) and for labelled
-ones (`vegasfluid.metrics`) alike.
+The formulas are written once, for plain arrays (thousands of runs in a search), for labelled ones
+(`vegasfluid.metrics`) and for JAX's, that are differentiated, alike.
 
 Sources:
     Jain's index: R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984. Mean queue from waiting times:
@@ -17,10 +17,10 @@ import numpy as np
 __all__ = ["Growth", "place_in"]
 
 Array = Any
-"""A NumPy array, or an xarray DataArray."""
+"""A NumPy array, a JAX array, or an xarray DataArray."""
 
 NOTHING = 1e-300
-"""A share of nothing is zero: a divisor of zero is replaced by this."""
+"""A share of nothing is zero: this is added to divisors, and changes none but zero."""
 
 
 class Growth(NamedTuple):
@@ -92,17 +92,17 @@ class Growth(NamedTuple):
     @property
     def queueing_delay(self) -> Array:
         """Waiting time of a packet, s; (link,)."""
-        return self.waited / np.maximum(self.admitted, NOTHING)
+        return self.waited / (self.admitted + NOTHING)
 
     @property
     def drop_share(self) -> Array:
         """The part of arriving packets that each link dropped; (link,)."""
-        return self.lost / np.maximum(self.lost + self.admitted, NOTHING)
+        return self.lost / (self.lost + self.admitted + NOTHING)
 
     @property
     def retransmit_share(self) -> Array:
         """The part of sent packets that was sent again; (flow_class,)."""
-        return self.retransmitted / np.maximum(self.sent, NOTHING)
+        return self.retransmitted / (self.sent + NOTHING)
 
 
 def place_in(times: np.ndarray, time: float) -> tuple[int, float]:

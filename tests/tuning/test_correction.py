@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from vegasfluid.tuning.correction import CLOSE, MOST_STEPS, Correction, Setting, correct
+from vegasfluid.tuning.bracket import MOST_STEPS
+from vegasfluid.tuning.correction import CLOSE, Correction, Setting, correct
 from vegasfluid.tuning.measurement import Measurement
 
 LIMITS = (1.0, 1000.0)

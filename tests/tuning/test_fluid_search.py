@@ -1,24 +1,16 @@
-"""The gradient search on the fluid model."""
+"""The search for alpha on the fluid model."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
+import jax.numpy as jnp
 import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_fluid
-from vegasfluid.tuning import fluid_search
-from vegasfluid.tuning.fluid_search import (
-    Objective,
-    Point,
-    approach,
-    descend,
-    knee,
-    make_task,
-    search,
-)
-from vegasfluid.tuning.thresholds import with_alpha
+from vegasfluid.tuning.beginning import Beginning, begin
+from vegasfluid.tuning.fluid_search import EXACT, FINE, KNEE, search
+from vegasfluid.tuning.thresholds import largest_alpha, with_alpha
 
 UNTIL, WARMUP = 60.0, 15.0
 
@@ -32,45 +24,27 @@ def network(dialect: str) -> Network:
 
 
 def ratio_at(of: Network, alpha: float) -> float:
-    law = with_alpha(of.flows["vegas"].law, alpha)
+    law = with_alpha(of.flows["vegas"].law, jnp.asarray(alpha))
     return metrics.ratio(simulate_fluid(of.with_law("vegas", law), UNTIL, warmup=WARMUP), "vegas")
 
 
-@pytest.fixture(scope="module")
-def objective() -> Objective:
-    return Objective(*make_task(network("ns2"), "vegas", UNTIL, WARMUP), goal=1.0)
-
-
-@pytest.mark.parametrize("alpha", [1.2, 2.0, 3.5])
-def test_derivative_is_that_of_central_differences(objective, alpha):
-    x, width = math.log(alpha), 1e-5
-    difference = objective.at(x + width).distance - objective.at(x - width).distance
-    assert objective.at(x).slope == pytest.approx(difference / (2 * width), rel=1e-4)
-    assert objective.at(x).slope > 0.1
-
-
-def test_jacobian_is_that_of_central_differences(objective):
-    objective.start, width = math.log(2.0), 1e-5
-    above, below = (objective.residuals(np.array([0.1 + x])) for x in (width, -width))
-    jacobian = objective.jacobian(np.array([0.1]))[:, 0]
-    np.testing.assert_allclose(jacobian, (above - below) / (2 * width), rtol=1e-4)
-
-
-@pytest.mark.parametrize("alpha", [1.0, 4.0])
-def test_objective_is_the_ratio_of_a_simulation(objective, alpha):
-    """A run of its own with other sample times, measured by `metrics`."""
-    expected = math.log(ratio_at(network("ns2"), alpha))
-    assert objective.at(math.log(alpha)).distance == pytest.approx(expected, abs=2e-3)
+def searched(of: Network, goal: float):
+    return search(
+        lambda alpha: ratio_at(of, alpha),
+        goal=goal,
+        beginning=begin(of, "vegas", goal),
+        limits=(1.0, largest_alpha(of)),
+    )
 
 
 @pytest.mark.parametrize("goal", [0.5, 1.0])
 def test_search_finds_the_crossing(goal):
     """Below the ratio is too small, above too large: bisected here on the simulator itself."""
-    found = search(network("ns2"), "vegas", goal=goal, until=UNTIL, warmup=WARMUP)
+    found = searched(network("ns2"), goal)
     assert found.reached
-    assert found.ratio == pytest.approx(goal, rel=1e-3)
-    assert found.evaluations < 30
-    low, high = math.floor(found.alpha), math.ceil(found.alpha)
+    assert found.ratio == pytest.approx(goal, rel=2 * EXACT)
+    assert found.evaluations < 8
+    low, high = found.alpha * 0.999, found.alpha * 1.001
     assert ratio_at(network("ns2"), low) < goal < ratio_at(network("ns2"), high)
 
 
@@ -79,68 +53,72 @@ def test_on_a_plateau_the_smallest_alpha_is_taken():
     saturated = network("brakmo")
     plateau = ratio_at(saturated, 50.0)
     assert ratio_at(saturated, 100.0) == pytest.approx(plateau, abs=1e-3)
-    found = search(saturated, "vegas", goal=2.0, until=UNTIL, warmup=WARMUP)
+    found = searched(saturated, 2.0)
     assert not found.reached
     assert found.ratio == pytest.approx(plateau, rel=0.03)
     assert found.alpha < 12
     assert ratio_at(saturated, found.alpha / 1.5) < 0.97 * plateau
 
 
-class Made(Objective):
-    """An objective over a made-up distance."""
-
-    def __init__(self, distance) -> None:
-        self._distance, self.start, self.asked, self._known = distance, 0.0, [], {}
-
-    def evaluate(self, log_alpha: float) -> Point:
-        self.asked.append(log_alpha)
-        width = 1e-6
-        slope = (self._distance(log_alpha + width) - self._distance(log_alpha - width)) / 2 / width
-        return Point(self._distance(log_alpha), slope)
-
-
-def test_approach_stops_at_the_goal():
-    objective = Made(lambda x: x - 2.0)
-    start, end = approach(objective, 0.0, 6.0)
-    assert start < 2.0 <= end
-    assert end - start == pytest.approx(6.0 / (fluid_search.WALK - 1))
-    assert objective.asked == sorted(objective.asked)
-    descend(objective, start, end)
-    assert objective.nearest == pytest.approx(2.0, abs=1e-4)
-
-
-def test_approach_along_a_plateau_keeps_the_last_slope():
-    """The distance rises to -1 at 3 and stays: the search runs from before 3, and ends near it."""
-    objective = Made(lambda x: min(x - 4.0, -1.0))
-    start, end = approach(objective, 0.0, 6.0)
-    assert 2.0 <= start <= 3.0
-    assert end == 6.0
-    descend(objective, start, end)
-    best = objective.nearest
-    assert objective.at(best).distance == -1.0
-    found = knee(objective, 0.0, best)
-    assert objective.at(found).distance >= -1.0 - fluid_search.KNEE
-    assert found <= 3.0 + fluid_search.FINE_STEP
-
-
-def test_nearest_is_the_smallest_of_those_as_near():
-    objective = Made(lambda x: min(x - 4.0, -1.0))
-    for x in (5.0, 3.5, 1.0, 4.0):
-        objective.at(x)
-    assert objective.nearest == 3.5
-
-
-def test_a_jump_does_not_trap_the_search():
-    """A dip inside the range: the walk's own points are still answers."""
-    objective = Made(lambda x: x - 2.0 - (3.0 if 1.4 < x < 1.6 else 0.0))
-    start, end = approach(objective, 0.0, 6.0)
-    descend(objective, start, end)
-    assert abs(objective.at(objective.nearest).distance) < 0.51
-
-
 def test_goal_below_the_smallest_alpha():
     """Nothing is below: the smallest alpha is the answer, and it is not said to be the goal's."""
-    found = search(network("ns2"), "vegas", goal=0.01, until=UNTIL, warmup=WARMUP)
+    found = searched(network("ns2"), 0.01)
     assert not found.reached
     assert found.alpha == pytest.approx(1.0)
     assert found.ratio > 0.1
+
+
+LIMITS = (1.0, math.exp(6.0))
+
+
+def made(log_ratio, start: float, slope: float = 1.0):
+    """A search over a made-up function of log(alpha), and where it looked."""
+    asked: list[float] = []
+
+    def at(alpha: float) -> float:
+        asked.append(math.log(alpha))
+        return math.exp(log_ratio(math.log(alpha)))
+
+    found = search(at, goal=1.0, beginning=Beginning(math.exp(start), slope), limits=LIMITS)
+    assert len(asked) == found.evaluations == len(set(asked))
+    assert all(-1e-9 < x < 6.0 + 1e-9 for x in asked)
+    return found, asked
+
+
+@pytest.mark.parametrize("start", [0.0, 1.0, 1.9, 2.1, 5.0])
+@pytest.mark.parametrize("slope", [0.5, 1.0, 2.0])
+def test_a_rising_function(start, slope):
+    found, asked = made(lambda x: slope * math.sinh(x - 2.0), start)
+    assert found.reached
+    assert math.log(found.alpha) == pytest.approx(2.0, abs=2 * EXACT / slope)
+    assert slope / 1.5 < found.slope < 1.5 * slope  # by the next nearest point, which may be far
+    assert len(asked) <= 14
+
+
+def test_a_good_beginning_takes_few_runs():
+    """Right within 20 % in alpha and 10 % in the slope."""
+    found, asked = made(lambda x: 1.1 * (x - 2.0) + 0.1 * (x - 2.0) ** 2, 2.2)
+    assert found.reached
+    assert len(asked) <= 4
+
+
+@pytest.mark.parametrize("start", [0.5, 2.9, 4.0, 6.0])
+def test_along_a_plateau_the_knee_is_found(start):
+    """The distance rises to -1 at 3 and stays."""
+    found, _ = made(lambda x: min(x - 4.0, -1.0), start)
+    assert not found.reached
+    assert -1.0 - KNEE <= math.log(found.ratio) <= -1.0
+    assert math.log(found.alpha) <= 3.0 + FINE
+
+
+def test_a_plateau_from_the_first_alpha_on():
+    found, _ = made(lambda x: -0.5, 3.0)
+    assert not found.reached
+    assert found.alpha == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("start", [0.0, 1.45, 3.0])
+def test_a_jump_does_not_trap_the_search(start):
+    """A dip inside the range."""
+    found, _ = made(lambda x: x - 2.0 - (3.0 if 1.4 < x < 1.6 else 0.0), start)
+    assert abs(math.log(found.ratio)) < 0.51

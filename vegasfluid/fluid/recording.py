@@ -15,7 +15,7 @@ from vegasfluid.fluid.stations import reliable
 from vegasfluid.network import Network
 from vegasfluid.trajectory import WITHIN, Recording
 
-__all__ = ["delivered", "record"]
+__all__ = ["counters", "delivered", "record"]
 
 
 def delivered(ys: Any, plan: Plan) -> Any:
@@ -51,22 +51,31 @@ def record(network: Network, solution: dde.Solution, system: System) -> Recordin
 
 def of_links(state: State, system: System) -> dict[str, np.ndarray]:
     """Arrays (time, link) by names of `vegasfluid.trajectory.LINK_VARIABLES`."""
-    plan, posed = system.plan, system.posed
-    at = np.array([hop.station for hop in plan.hops]) == np.arange(plan.stations)[:, np.newaxis]
-    count = np.asarray(posed.groups.count)[[hop.group for hop in plan.hops]]
-    sums = (at * count).T
-    admitted, worth = state.arrived - state.dropped, np.asarray(posed.worth)
-    found = {
-        "queue": state.queue,
-        "avg_queue": np.stack([memory.avg_queue for memory in state.memories], axis=-1),
-        "admitted": admitted @ sums,
-        "lost": state.dropped @ sums,
-        "marked": marked(state, system) @ sums,
-        "waited": state.waited,
-        "work": (admitted * worth) @ sums,
-    }
+    found = counters(state, system)
+    marks = marked(state, system) @ at_stations(system)
+    averages = np.stack([memory.avg_queue for memory in state.memories], axis=-1)
+    found |= {"queue": state.queue, "avg_queue": averages, "marked": marks}
     found["backlog"] = state.queue * mean_worth(found["work"], found["admitted"])
     return found
+
+
+def counters(state: State, system: System) -> dict[str, Any]:
+    """What links count: arrays (time, link), plain or JAX's, by their names in a run."""
+    sums, admitted = at_stations(system), state.arrived - state.dropped
+    return {
+        "admitted": admitted @ sums,
+        "lost": state.dropped @ sums,
+        "waited": state.waited,
+        "work": (admitted * system.posed.worth) @ sums,
+    }
+
+
+def at_stations(system: System) -> Any:
+    """How many flows send over each hop, in the column of its station; (hops, stations)."""
+    hops = system.plan.hops
+    at = np.array([hop.station for hop in hops])[:, np.newaxis] == np.arange(system.plan.stations)
+    count = system.posed.groups.count[np.array([hop.group for hop in hops])]
+    return at.astype(float) * count[:, np.newaxis]
 
 
 def marked(state: State, system: System) -> np.ndarray:

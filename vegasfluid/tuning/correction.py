@@ -19,21 +19,13 @@ from typing import NamedTuple
 
 from scipy.optimize import brentq
 
+from vegasfluid.tuning.bracket import walk
 from vegasfluid.tuning.measurement import Measurement
 
 __all__ = ["Correction", "Setting", "correct"]
 
 OVERREACH = 1.5
 """A step towards the goal is made longer by this, so that it brackets the goal."""
-SMALLEST_STEP = 0.03
-LARGEST_STEP = 1.5
-"""Bounds of a step in log(alpha)."""
-LENGTHEN = 2.0
-"""A step that did not reach the goal is followed by one at least so much longer."""
-MOST_STEPS = 12
-"""The last of them goes to the end of the range."""
-FLAT = 0.05
-"""The smallest slope d log(ratio) / d log(alpha) that is believed."""
 RESOLUTION = 0.005
 """Relative accuracy of alpha where it may be any real number."""
 
@@ -165,28 +157,6 @@ class Search:
             self.turn(below, range(zone + 1, zone + WIDER + 1), down=False)
 
 
-def bracket(
-    search: Search, start: float, slope: float, low: float, high: float
-) -> tuple[float, float]:
-    """Walk from `start` towards the goal until it lies between two points, all in log(alpha).
-
-    Returns:
-        The last two points; they are equal where an end was reached without passing the goal.
-    """
-    here, distance, step = start, search.at(start), SMALLEST_STEP
-    for left in range(MOST_STEPS, 0, -1):
-        length = OVERREACH * abs(distance) / max(slope, FLAT)
-        step = min(max(length, step), LARGEST_STEP) if left > 1 else math.inf
-        there = min(max(here - math.copysign(step, distance), low), high)
-        if there == here:
-            break
-        new = search.at(there)
-        if (new > 0) != (distance > 0):
-            return here, there
-        here, distance, step = there, new, LENGTHEN * step
-    return here, here
-
-
 def correct(
     measure_at: Callable[[Setting], Measurement],
     settle: Callable[[float], float],
@@ -217,7 +187,7 @@ def correct(
     low, high = math.log(limits[0]), math.log(limits[1])
     begin = min(max(math.log(start), low), high)
     try:
-        first, second = bracket(search, begin, slope, low, high)
+        first, second = walk(search.at, begin, slope, (low, high), OVERREACH)
         if first != second:
             brentq(search.at, first, second, xtol=RESOLUTION / 2)
         if whole:

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
+import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid.congestion.vegas import Vegas
@@ -23,6 +24,7 @@ from vegasfluid.fluid import record_fluid
 from vegasfluid.network import Network, Spread
 from vegasfluid.times import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, class_means
+from vegasfluid.tuning.beginning import PROPORTIONAL, begin
 from vegasfluid.tuning.correction import Correction, correct
 from vegasfluid.tuning.fluid_search import FluidOptimum, search
 from vegasfluid.tuning.measurement import Measurement, measure, summary
@@ -43,8 +45,6 @@ MOST_RUNS, MOST_PACKETS = 160, 4e7
 """Of one setting. (A core sends some millions of packets a second.)"""
 PRECISION = 0.05
 """Runs are added until half of the confidence interval is at most this, in log(ratio)."""
-PROPORTIONAL = 1.0
-"""The slope d log(ratio) / d log(alpha) below saturation, where a share follows its backlog."""
 Report = Callable[[str], None]
 
 
@@ -96,7 +96,7 @@ class Job:
         """The nearest alpha that the dialect can hold."""
         return whole_if_needed(self.law, alpha)
 
-    def with_alpha(self, alpha: float, zone: float | None = None) -> Vegas:
+    def with_alpha(self, alpha: Any, zone: float | None = None) -> Vegas:
         """The tuned class's law with another alpha, and the usual dead zone or another."""
         return with_alpha(self.law, alpha, self.zone if zone is None else zone)
 
@@ -131,14 +131,22 @@ class Job:
         self.report(f"packets: {told} ({len(known.runs)} runs)")
         return known
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest alpha to try, packets."""
+        return smallest_alpha(self.law), largest_alpha(self.network)
+
     def search_fluid(self) -> FluidOptimum:
         """The alpha of the fluid model."""
-        begin = time.perf_counter()
-        network = self.with_law(self.with_alpha(self.settle(smallest_alpha(self.law))))
-        optimum = search(network, self.tuned, goal=self.goal, until=self.until, warmup=self.warmup)
-        self.seconds["fluid"] += time.perf_counter() - begin
-        self.report(f"fluid: alpha {optimum.alpha:.4g}, ratio {optimum.ratio:.3g}")
-        return optimum
+
+        def ratio_at(alpha: float) -> float:
+            between = jnp.asarray(alpha)  # an array need not be whole, as what a dialect holds
+            ratio = self.judge_fluid(self.with_alpha(between))["ratio"]
+            self.report(f"fluid: alpha {alpha:.4g}, ratio {ratio:.4g}")
+            return ratio
+
+        beginning = begin(self.network, self.tuned, self.goal)
+        return search(ratio_at, goal=self.goal, beginning=beginning, limits=self.limits)
 
     def correct_on_packets(self, optimum: FluidOptimum) -> Correction:
         """The setting that the packet simulator confirms, with as many runs as that takes."""
@@ -150,7 +158,7 @@ class Job:
                 goal=self.goal,
                 start=start,
                 slope=slope,
-                limits=(smallest_alpha(self.law), largest_alpha(self.network)),
+                limits=self.limits,
                 zone=self.zone,
                 whole=self.law.spoken.whole_packets,
             )

@@ -1,0 +1,80 @@
+"""The fluid's outputs and their derivatives, against runs of their own."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Vegas, metrics, simulate_fluid
+from vegasfluid.tuning.gradients import Fluid
+from vegasfluid.tuning.knobs import knobs_of, turned
+
+UNTIL, WARMUP, WIDTH = 60.0, 15.0, 1e-5
+VALUES = np.array([2.0, 20.0, 60.0, 0.1])
+
+
+def network(**options) -> Network:
+    link = Link(10e6 / 12000, 100, Red(min_thresh=10, max_thresh=80))
+    flows = {"reno": Flows(4, Reno(), base_rtt=0.02)}
+    flows["vegas"] = Flows(4, Vegas(dialect="ns2"), base_rtt=(0.02, 0.02, 0.04, 0.04))
+    return Network(link, flows, **options)
+
+
+KNOBS = knobs_of(network(), "vegas", 2.0, queue=True)
+
+
+@pytest.fixture(scope="module")
+def fluid() -> Fluid:
+    return Fluid(network(), KNOBS, UNTIL, WARMUP)
+
+
+def test_names_and_places_of_the_knobs():
+    assert [of.name for of in KNOBS] == [
+        "vegas.alpha_packets", "min_thresh_packets", "spread_packets", "max_drop",
+    ]  # fmt: skip
+    assert [of.value(network()) for of in KNOBS] == [1.0, 10.0, 70.0, 0.1]
+    assert KNOBS[1].range(network()) == (1.0, 99.0)
+    changed = turned(network(), KNOBS, [3.0, 20.0, 30.0, 0.5])
+    assert changed.link.aqm == Red(min_thresh=20.0, max_thresh=50.0, max_drop=0.5)
+    assert changed.flows["vegas"].law == Vegas(3.0, 5.0, dialect="ns2")
+
+
+def test_red_cannot_be_tuned_where_there_is_none():
+    flows = network().flows
+    with pytest.raises(
+        InvalidInput, match="queue law .it is to be tuned. must be red, but is .droptail"
+    ):
+        knobs_of(Network(Link(1000.0, 100), flows), "vegas", 2.0, queue=True)
+
+
+def test_outputs_are_those_of_a_simulation(fluid):
+    """A run of its own, measured by `metrics`."""
+    found, _ = fluid.at(np.log(VALUES))
+    run = simulate_fluid(
+        turned(network(), KNOBS, [jnp.asarray(of) for of in VALUES]), UNTIL, warmup=WARMUP
+    )
+    rates = [np.average(found.goodput[own], weights=fluid.count[own]) for own in fluid.classes]
+    np.testing.assert_allclose(rates, metrics.goodput(run), rtol=1e-6)
+    assert found.queueing_delay == pytest.approx(float(metrics.queueing_delay(run)[0]), rel=1e-6)
+    assert found.drop_share == pytest.approx(float(metrics.drop_share(run)[0]), rel=1e-6)
+    assert found.utilisation == pytest.approx(float(metrics.utilisation(run)[0]), rel=1e-6)
+
+
+@pytest.mark.parametrize("number", range(len(KNOBS)))
+def test_derivatives_are_those_of_central_differences(fluid, number):
+    step = WIDTH * np.eye(len(KNOBS))[number]
+    above, below = fluid.at(np.log(VALUES) + step)[0], fluid.at(np.log(VALUES) - step)[0]
+    slopes = fluid.at(np.log(VALUES))[1]
+    for name, slope in slopes._asdict().items():
+        expected = (getattr(above, name) - getattr(below, name)) / (2 * WIDTH)
+        scale = np.max(np.abs(getattr(above, name)))
+        np.testing.assert_allclose(slope[..., number], expected, rtol=2e-3, atol=1e-5 * scale)
+    assert abs(slopes.goodput[-1, 0]) > 1.0
+
+
+def test_a_point_is_evaluated_once(fluid):
+    before = fluid.evaluations
+    fluid.at(np.log(VALUES) + 0.01)
+    fluid.at(np.log(VALUES) + 0.01)
+    assert fluid.evaluations == before + 1

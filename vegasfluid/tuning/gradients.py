@@ -1,0 +1,136 @@
+"""What the fluid model says of a network, with its exact derivatives by what is tuned.
+
+The delay equations are differentiated in forward mode, by all knobs at once; values and derivatives
+come from one run of one compiled function.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vegasfluid import dde
+from vegasfluid.fluid.means import growth_of
+from vegasfluid.fluid.pose import Posed, pose
+from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.simulate import Grid, grid_for, integrate, system_of
+from vegasfluid.network import Network
+from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.tuning.knobs import Knob, turned_posed
+
+__all__ = ["Fluid", "Outputs", "Task", "make_task", "outputs", "outputs_and_slopes"]
+
+
+class Outputs(NamedTuple):
+    """By what a setting is judged; means after the warm-up, of one network or of many.
+
+    Args:
+        goodput: packets/s of a flow of each group of flows that are alike; (groups,).
+        queueing_delay: of a packet at the link, s.
+        drop_share: of the packets that arrive there.
+        utilisation: of the link.
+    """
+
+    goodput: Any
+    queueing_delay: Any
+    drop_share: Any
+    utilisation: Any
+
+
+class Task(NamedTuple):
+    """What stays the same during a search; hashable, so that it can be a static argument.
+
+    Args:
+        plan: structure of the equations.
+        grid: sample times and step.
+        warmup: s.
+        knobs: what is tuned.
+    """
+
+    plan: Plan
+    grid: Grid
+    warmup: float
+    knobs: tuple[Knob, ...]
+
+
+def make_task(
+    network: Network, knobs: tuple[Knob, ...], until: float, warmup: float
+) -> tuple[Posed, Task]:
+    """The equations of a network, and what of them is searched."""
+    posed, plan = pose(network)
+    return posed, Task(plan, grid_for(network, until, DEFAULT_SAMPLES), warmup, knobs)
+
+
+def outputs(log_values: Any, posed: Posed, task: Task) -> tuple[Outputs, dde.Solution]:
+    """What a run says where the knobs stand at these logarithms, and its solution; traceable."""
+    posed = turned_posed(posed, task.knobs, jnp.exp(log_values))
+    solution = integrate(posed, task.plan, task.grid)
+    system = system_of(jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed), task.plan)
+    gained = growth_of(solution.ys, system, task.grid.until, task.warmup)
+    links = (gained.queueing_delay[0], gained.drop_share[0], gained.utilisation[0])
+    return Outputs(gained.goodput, *links), solution._replace(ys=solution.ys[-1:])
+
+
+@partial(jax.jit, static_argnames="task")
+def outputs_and_slopes(
+    log_values: Any, posed: Posed, task: Task
+) -> tuple[Outputs, Outputs, dde.Solution]:
+    """Outputs, their derivatives by the logarithms of all knobs (a last axis), and the solution."""
+
+    def twice(x: Any) -> tuple[Outputs, tuple[Outputs, dde.Solution]]:
+        found, solution = outputs(x, posed, task)
+        return found, (found, solution)
+
+    slopes, (found, solution) = jax.jacfwd(twice, has_aux=True)(log_values)
+    return found, slopes, solution
+
+
+class Fluid:
+    """The fluid's outputs as a function of the logarithms of knobs, evaluated once a point.
+
+    Args:
+        network: one link.
+        knobs: what is tuned.
+        until: simulated time, s.
+        warmup: time that the means leave out, s.
+    """
+
+    def __init__(
+        self, network: Network, knobs: tuple[Knob, ...], until: float, warmup: float
+    ) -> None:
+        self._posed, self._task = make_task(network, knobs, until, warmup)
+        self._known: dict[bytes, tuple[Outputs, Outputs]] = {}
+
+    @property
+    def count(self) -> np.ndarray:
+        """Flows of each group; (groups,)."""
+        return np.asarray(self._posed.groups.count, float)
+
+    @property
+    def classes(self) -> tuple[slice, ...]:
+        """The groups of each class."""
+        return tuple(self._task.plan.classes)
+
+    @property
+    def evaluations(self) -> int:
+        """How many points were evaluated."""
+        return len(self._known)
+
+    def at(self, log_values: np.ndarray) -> tuple[Outputs, Outputs]:
+        """Outputs and their derivatives, as NumPy arrays.
+
+        Raises:
+            SolveFailed: where the solution leaves the finite numbers.
+        """
+        key = np.asarray(log_values, float).tobytes()
+        if key not in self._known:
+            x = jnp.asarray(log_values, float)
+            *found, solution = outputs_and_slopes(x, self._posed, self._task)
+            dde.check(solution)
+            first, second = jax.tree.map(np.asarray, found)
+            self._known[key] = (first, second)
+        return self._known[key]

@@ -1,0 +1,148 @@
+"""What can be tuned: alpha of a Vegas class, and RED's numbers.
+
+A knob is turned on a network, and on the numbers of its equations (`Posed`), where the value may be
+traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.errors import InvalidInput
+from vegasfluid.fluid.pose import Posed
+from vegasfluid.network import Network
+from vegasfluid.tuning.thresholds import largest_alpha, smallest_alpha, with_alpha
+
+__all__ = ["AlphaKnob", "Knob", "RedKnob", "knobs_of", "turned", "turned_posed"]
+
+SMALLEST_THRESHOLD = 1.0
+"""Packets."""
+SMALLEST_MAX_DROP = 0.01
+
+
+@dataclass(frozen=True)
+class AlphaKnob:
+    """Alpha of a class; beta follows.
+
+    Args:
+        flows: the class.
+        number: which class it is.
+        zone: beta - alpha, packets.
+    """
+
+    flows: str
+    number: int
+    zone: float
+
+    @property
+    def name(self) -> str:
+        """As a model file says it."""
+        return f"{self.flows}.alpha_packets"
+
+    def range(self, network: Network) -> tuple[float, float]:
+        """The smallest and the largest value to try."""
+        law = cast(Vegas, network.flows[self.flows].law)
+        return smallest_alpha(law), largest_alpha(network)
+
+    def value(self, network: Network) -> float:
+        """Where it stands."""
+        return float(cast(Any, network.flows[self.flows].law).alpha)
+
+    def turn(self, network: Network, value: Any) -> Network:
+        """The network with another value."""
+        law = cast(Vegas, network.flows[self.flows].law)
+        return network.with_law(self.flows, with_alpha(law, value, self.zone))
+
+    def turn_posed(self, posed: Posed, value: Any) -> Posed:
+        """The numbers of the equations with another value."""
+        laws = list(posed.laws)
+        laws[self.number] = with_alpha(cast(Vegas, laws[self.number]), value, self.zone)
+        return posed._replace(laws=tuple(laws))
+
+
+@dataclass(frozen=True)
+class RedKnob:
+    """A number of the RED queue of a network's link.
+
+    Args:
+        field: its name; `spread` is max_thresh - min_thresh, so that no value breaks their order.
+    """
+
+    field: str
+
+    @property
+    def name(self) -> str:
+        """As a model file would say it."""
+        return self.field if self.field == "max_drop" else f"{self.field}_packets"
+
+    def range(self, network: Network) -> tuple[float, float]:
+        """The smallest and the largest value to try."""
+        if self.field == "max_drop":
+            return SMALLEST_MAX_DROP, 1.0
+        return SMALLEST_THRESHOLD, float(network.link.buffer) - SMALLEST_THRESHOLD
+
+    def value(self, network: Network) -> float:
+        """Where it stands."""
+        law = cast(Red, network.link.aqm)
+        if self.field == "spread":
+            return float(law.max_thresh - law.min_thresh)
+        return float(getattr(law, self.field))
+
+    def turn(self, network: Network, value: Any) -> Network:
+        """The network with another value."""
+        ((name, link),) = network.links.items()
+        law = self._turned(cast(Red, link.aqm), value)
+        return replace(network, links={name: replace(link, aqm=law)})
+
+    def turn_posed(self, posed: Posed, value: Any) -> Posed:
+        """The numbers of the equations with another value."""
+        return posed._replace(aqm=tuple(self._turned(cast(Red, law), value) for law in posed.aqm))
+
+    def _turned(self, law: Red, value: Any) -> Red:
+        if self.field == "max_drop":
+            return replace(law, max_drop=value)
+        if self.field == "spread":
+            return replace(law, max_thresh=law.min_thresh + value)
+        return replace(law, min_thresh=value, max_thresh=value + law.max_thresh - law.min_thresh)
+
+
+Knob = AlphaKnob | RedKnob
+
+
+def knobs_of(network: Network, tuned: str, zone: float, queue: bool) -> tuple[Knob, ...]:
+    """What is to be tuned.
+
+    Args:
+        network: of one link.
+        tuned: the Vegas class.
+        zone: its beta - alpha, packets.
+        queue: whether RED is tuned, too.
+
+    Raises:
+        InvalidInput: where RED is to be tuned and there is none.
+    """
+    alpha = AlphaKnob(tuned, list(network.flows).index(tuned), zone)
+    if not queue:
+        return (alpha,)
+    if not isinstance(network.link.aqm, Red):
+        given = network.link.aqm.name
+        raise InvalidInput("recommend", "the queue law (it is to be tuned)", "red", given)
+    return (alpha, RedKnob("min_thresh"), RedKnob("spread"), RedKnob("max_drop"))
+
+
+def turned(network: Network, knobs: Sequence[Knob], values: Sequence[Any]) -> Network:
+    """The network with other values."""
+    for knob, value in zip(knobs, values, strict=True):
+        network = knob.turn(network, value)
+    return network
+
+
+def turned_posed(posed: Posed, knobs: Sequence[Knob], values: Any) -> Posed:
+    """The numbers of the equations with other values."""
+    for number, knob in enumerate(knobs):
+        posed = knob.turn_posed(posed, values[number])
+    return posed
