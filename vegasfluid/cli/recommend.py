@@ -61,7 +61,7 @@ def show(model: Model, found: Recommendation) -> None:
     low, high = document["packets"]["ratio_ci95"]
     out.print(
         f"\nratio: goodput of a {found.tuned} flow over that of another flow; "
-        f"goal {found.goal:g}, 95 % interval {low:.3f} to {high:.3f} over "
+        f"goal {found.goal.wanted}, 95 % interval {low:.3f} to {high:.3f} over "
         f"{document['packets']['runs']} runs."
     )
     show_settings(found)

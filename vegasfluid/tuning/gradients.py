@@ -6,6 +6,7 @@ come from one run of one compiled function.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -97,12 +98,19 @@ class Fluid:
         knobs: what is tuned.
         until: simulated time, s.
         warmup: time that the means leave out, s.
+        report: called with a line about each point.
     """
 
     def __init__(
-        self, network: Network, knobs: tuple[Knob, ...], until: float, warmup: float
+        self,
+        network: Network,
+        knobs: tuple[Knob, ...],
+        until: float,
+        warmup: float,
+        report: Callable[[str], None] = lambda message: None,
     ) -> None:
         self._posed, self._task = make_task(network, knobs, until, warmup)
+        self._report = report
         self._known: dict[bytes, tuple[Outputs, Outputs]] = {}
 
     @property
@@ -133,4 +141,7 @@ class Fluid:
             dde.check(solution)
             first, second = jax.tree.map(np.asarray, found)
             self._known[key] = (first, second)
+            pairs = zip(self._task.knobs, np.exp(log_values), strict=True)
+            setting = ", ".join(f"{knob.name} {value:.4g}" for knob, value in pairs)
+            self._report(f"fluid: {setting}; delay {float(first.queueing_delay):.4g} s")
         return self._known[key]

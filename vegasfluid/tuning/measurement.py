@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import stdtrit
@@ -38,15 +38,29 @@ def summary(run: Recording, tuned: str, warmup: float) -> dict[str, float]:
     }
 
 
+def half_width(values: np.ndarray) -> float:
+    """Half of the 95 % confidence interval of a mean (Student's t); infinite of a single value."""
+    if len(values) < 2:
+        return math.inf
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    return float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2)) * error
+
+
 @dataclass(frozen=True)
 class Measurement:
     """What the packet simulator says about one network.
 
     Args:
         runs: one summary a seed.
+        flows: for each seed the goodput of every flow, packets/s; (flows,).
     """
 
     runs: tuple[dict[str, float], ...]
+    flows: tuple[np.ndarray, ...] = field(default=(), compare=False, repr=False)
+
+    def __add__(self, other: Measurement) -> Measurement:
+        """The runs of both."""
+        return Measurement(self.runs + other.runs, self.flows + other.flows)
 
     @property
     def log_ratios(self) -> np.ndarray:
@@ -69,11 +83,12 @@ class Measurement:
     @property
     def half_width(self) -> float:
         """Half of that interval, in log(ratio); infinite for a single run."""
-        logs = self.log_ratios
-        if len(logs) < 2:
-            return math.inf
-        error = float(logs.std(ddof=1)) / math.sqrt(len(logs))
-        return float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)) * error
+        return half_width(self.log_ratios)
+
+    def unsure(self, name: str) -> float:
+        """Half of the confidence interval of another number, relative to its mean."""
+        values = np.array([run[name] for run in self.runs])
+        return half_width(values) / max(abs(float(values.mean())), 1e-12)
 
     def holds(self, goal: float) -> bool:
         """Whether the confidence interval holds a ratio."""
@@ -105,7 +120,10 @@ def measure(
     """
     times = np.array([0.0, warmup, until]) if warmup else np.array([0.0, until])
 
-    def one(seed: int) -> dict[str, float]:
-        return summary(record_packets(network, times, seed), tuned, warmup)
+    def one(seed: int) -> tuple[dict[str, float], np.ndarray]:
+        run = record_packets(network, times, seed)
+        gained = run.growth(warmup)
+        return summary(run, tuned, warmup), gained.of_flows / gained.seconds
 
-    return Measurement(tuple(for_each_seed(one, seeds)))
+    runs, flows = zip(*for_each_seed(one, seeds), strict=True)
+    return Measurement(runs, flows)

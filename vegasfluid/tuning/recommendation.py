@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Network
+from vegasfluid.tuning.adaptation import goal_values
 from vegasfluid.tuning.fluid_search import FluidOptimum
+from vegasfluid.tuning.goals import Goal, ShareRatio
+from vegasfluid.tuning.limits import Limits
 from vegasfluid.tuning.measurement import Measurement
 
 __all__ = ["Judged", "Recommendation"]
@@ -52,7 +58,9 @@ class Recommendation:
     Args:
         network: the network with the recommended parameters.
         tuned: the class they are for.
-        goal: the ratio that was asked for.
+        goal: what was asked for.
+        limits: what was to be kept to.
+        queue_tuned: whether RED's numbers were tuned, too.
         reached: whether the packet simulator confirms it.
         reason: if not reached, why; or what else is to know.
         before: the parameters that the network had.
@@ -65,7 +73,9 @@ class Recommendation:
 
     network: Network
     tuned: str
-    goal: float
+    goal: Goal
+    limits: Limits
+    queue_tuned: bool
     reached: bool
     reason: str
     before: Judged
@@ -80,7 +90,8 @@ class Recommendation:
         law = self.after.law
         return {
             "tuned": self.tuned,
-            "goal": {"ratio": self.goal},
+            "goal": {self.goal.key: self.goal.wanted},
+            **self.further_as_json(),
             "reached": self.reached,
             "reason": self.reason or None,
             "recommended": {
@@ -88,6 +99,7 @@ class Recommendation:
                 "beta_packets": law.beta,
                 "gamma_packets": law.gamma,
                 "dialect": law.dialect,
+                **self.queue,
             },
             "before": {
                 "alpha_packets": self.before.law.alpha,
@@ -100,3 +112,31 @@ class Recommendation:
             "settings_missing": self.settings_missing,
             "seconds": self.seconds,
         }
+
+    def further_as_json(self) -> dict[str, Any]:
+        """What is there where more than a ratio was asked for."""
+        found: dict[str, Any] = {}
+        if self.limits.each:
+            found["limits"] = {limit.of: limit.bound for limit in self.limits.each}
+        if not isinstance(self.goal, ShareRatio):
+            found["goal_value"] = {
+                "before": self.goal_value(self.before.packets),
+                "after": self.goal_value(self.after.packets),
+            }
+        return found
+
+    @property
+    def queue(self) -> dict[str, float]:
+        """RED's numbers, where they were tuned."""
+        law = self.network.link.aqm
+        if not self.queue_tuned or not isinstance(law, Red):
+            return {}
+        return {
+            "min_thresh_packets": float(law.min_thresh),
+            "max_thresh_packets": float(law.max_thresh),
+            "max_drop": float(law.max_drop),
+        }
+
+    def goal_value(self, packets: Measurement) -> float:
+        """The goal's number, mean over packet runs."""
+        return float(np.mean(goal_values(self.goal, packets, self.network, self.tuned)))

@@ -1,0 +1,196 @@
+"""The best setting on packets, from the fluid model's: solve, measure, correct the model, again.
+
+The fluid's outputs (goodputs, delay, drops, utilisation) are multiplied by what the packet
+simulator measured over what the fluid says at the last setting, and the problem is solved anew:
+the corrected model agrees with the packets there, and its derivatives lead on. From the second
+measurement on the correction is a straight line in the logarithms (Broyden's update). Settings come
+near to a limit only as far as the measurement is sure of it.
+
+Sources:
+    Correcting a model by its measured error and solving again: J. Bandler et al., "Space mapping:
+    the state of the art", IEEE Trans. Microwave Theory and Techniques 52(1), 2004 (abstract read).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.fluid.pose import flows_of_groups
+from vegasfluid.network import Network
+from vegasfluid.tuning.constrained import Misfit, Problem, solve
+from vegasfluid.tuning.goals import Goal, Rates
+from vegasfluid.tuning.gradients import Outputs
+from vegasfluid.tuning.knobs import AlphaKnob, Knob, turned
+from vegasfluid.tuning.limits import Limit, Limits
+from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.thresholds import whole_if_needed
+
+__all__ = ["Adapted", "adapt", "goal_values", "rounded"]
+
+ROUNDS, REACH = 6, 1.0
+"""Measurements, and how far one may be from that before, in logarithms."""
+STILL = 0.01
+"""The search ends where no knob moves more, in logarithms."""
+SLACK = 0.02
+"""A limit that the mean breaks by less, in logarithms, is kept to."""
+SMALLEST = 1e-12
+"""Of a measured output, so that it has a logarithm."""
+
+
+class Adapted(NamedTuple):
+    """Where the search on packets ended.
+
+    Args:
+        network: with the setting.
+        measurement: of it.
+        first: the network with the fluid's own setting.
+        x: logarithms of the setting.
+        misfit: how packets differ from the fluid there.
+    """
+
+    network: Network
+    measurement: Measurement
+    first: Network
+    x: np.ndarray
+    misfit: Misfit
+
+
+@dataclass
+class Adaptation:
+    """A search: the problem, and how a network is measured.
+
+    Args:
+        problem: on the fluid model.
+        network: whose knobs are turned.
+        knobs: these.
+        measure: judges a network on packets.
+    """
+
+    problem: Problem
+    network: Network
+    knobs: Sequence[Knob]
+    measure: Callable[[Network], Measurement]
+
+    def settle(self, x: np.ndarray) -> list[float]:
+        """The values that can be set."""
+        pairs = zip(self.knobs, np.exp(x), strict=True)
+        return [rounded(self.network, knob, float(value)) for knob, value in pairs]
+
+    def level(self, measured: Measurement, x: np.ndarray) -> Outputs:
+        """The packets' outputs over the fluid's, in logarithms."""
+        found, _ = self.problem.fluid.at(x)
+        means, group_of = measured.means(), flows_of_groups(self.network)
+        flows = np.mean(measured.flows, axis=0)
+        goodput = np.bincount(group_of, flows) / np.bincount(group_of)
+        links = [means["queueing_delay_s"], means["drop_share"], means["utilisation"]]
+        pairs = zip((goodput, *links), found, strict=True)
+        return Outputs(
+            *(np.log(np.maximum(of, SMALLEST) / np.maximum(by, SMALLEST)) for of, by in pairs)
+        )
+
+    def tightened(self, measured: Measurement) -> Limits:
+        """The limits less what the measurement is not sure of."""
+        given = self.problem.limits
+        changes = {}
+        for limit in given.each:
+            if limit.of == "gain_margin":
+                continue
+            unsure = math.exp(measured.unsure(limit.of))
+            bound = limit.bound / unsure if limit.largest else min(limit.bound * unsure, 1.0)
+            changes[limit.field] = bound
+        return replace(given, **changes)
+
+    def merit(self, measured: Measurement) -> tuple[float, float]:
+        """The less, the better: broken limits first, and then the loss."""
+        means = measured.means()
+        rooms = [limit.room(means[limit.of]) for limit in self.measured_limits]
+        loss = float(np.mean([self.problem.goal.loss(of) for of in self.rates(measured)]))
+        return max([-room - SLACK for room in rooms] + [0.0]), loss
+
+    @property
+    def measured_limits(self) -> list[Limit]:
+        """Those that packets are asked about."""
+        return [of for of in self.problem.limits.each if of.of != "gain_margin"]
+
+    def rates(self, measured: Measurement) -> list[Rates]:
+        """The goodput of each flow, for each run."""
+        tuned = self.problem.tuned[flows_of_groups(self.network)]
+        ones = np.ones(len(tuned))
+        return [Rates(flows, ones, tuned, self.problem.fair) for flows in measured.flows]
+
+    def run(self, start: np.ndarray) -> Adapted:
+        """Solve, measure and correct until the setting stays."""
+        first = values = self.settle(solve(self.problem, start))
+        tried, misfit = [], None
+        for _ in range(ROUNDS):
+            network, x = turned(self.network, self.knobs, values), np.log(values)
+            measured = self.measure(network)
+            level = self.level(measured, x)
+            misfit = begun(x, level) if misfit is None else misfit.turned(x, level)
+            tried.append((self.merit(measured), len(tried), network, measured, x, misfit))
+            limits = self.tightened(measured)
+            corrected = replace(self.problem, misfit=misfit, limits=limits, reach=REACH)
+            values = self.settle(solve(corrected, x))
+            if np.max(np.abs(np.log(values) - x)) < STILL:
+                break
+        _, _, network, measured, x, misfit = min(tried, key=lambda of: of[:2])
+        return Adapted(
+            network, measured, turned(self.network, self.knobs, first), np.asarray(x), misfit
+        )
+
+
+def rounded(network: Network, knob: Knob, value: float) -> float:
+    """A value as systems take it: whole packets, and three digits of a probability."""
+    if isinstance(knob, AlphaKnob):
+        return whole_if_needed(cast(Vegas, network.flows[knob.flows].law), value)
+    if knob.field == "max_drop":
+        return float(f"{value:.3g}")
+    return float(max(round(value), 1))
+
+
+def begun(x: np.ndarray, level: Outputs) -> Misfit:
+    """The misfit after one measurement: the same everywhere."""
+    return Misfit(x, level, Outputs(*(np.zeros((*np.shape(of), len(x))) for of in level)))
+
+
+def adapt(
+    problem: Problem,
+    network: Network,
+    knobs: Sequence[Knob],
+    measure: Callable[[Network], Measurement],
+    start: np.ndarray,
+) -> Adapted:
+    """Find the best setting on packets.
+
+    Args:
+        problem: on the fluid model.
+        network: whose knobs are turned.
+        knobs: these.
+        measure: judges a network on packets.
+        start: logarithms of the knobs to begin at.
+
+    Raises:
+        SolveFailed: where the fluid model cannot be integrated.
+    """
+    return Adaptation(problem, network, knobs, measure).run(start)
+
+
+def goal_values(goal: Goal, packets: Measurement, network: Network, tuned: str) -> np.ndarray:
+    """The goal's number in each packet run, over all flows; (runs,).
+
+    Args:
+        goal: what is wanted.
+        packets: runs of the network, with the goodput of each flow.
+        network: of one link.
+        tuned: the class that is tuned.
+    """
+    classes = network.flows.items()
+    own = np.concatenate([np.full(of.count, float(name == tuned)) for name, of in classes])
+    fair = float(network.link.capacity) / len(own)
+    return np.array([goal.value(Rates(of, np.ones(len(own)), own, fair)) for of in packets.flows])

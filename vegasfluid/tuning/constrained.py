@@ -1,0 +1,289 @@
+"""The best setting of several knobs on the fluid model: a goal, within limits.
+
+Sequential quadratic programming (SciPy's SLSQP) over the logarithms of the knobs, with the exact
+derivatives of the delay equations. Where several knobs are turned many settings are as good, and
+the one with the smallest queueing delay is taken. Limits that no setting keeps to are relaxed as
+far as the setting needs that breaks them least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import minimize
+
+from vegasfluid.tuning.goals import Goal, Rates, ShareRatio
+from vegasfluid.tuning.gradients import Fluid, Outputs
+from vegasfluid.tuning.limits import Limit, Limits
+
+__all__ = ["Misfit", "Problem", "least_delay", "solve"]
+
+Vector = np.ndarray
+Margin = Callable[[Vector], float]
+"""The gain margin of the rest at the logarithms of the knobs."""
+
+REGION, REGIONS = 1.5, 4
+"""A problem is solved within so much of its beginning, in logarithms; and from there again."""
+NEAR = 0.005
+"""Where several knobs are turned, the ratio is held to its goal within this, in logarithms."""
+WEIGHT = 1000.0
+"""Of a loss, where queueing delay (in logarithms) is minimised with it."""
+BROKEN = 1e-3
+"""A limit that is broken by less, in logarithms, is kept to."""
+DIFFERENCE = 1e-3
+"""Step of the gain margin's derivative, which is by differences, in logarithms."""
+STEPS, EXACT = 25, 1e-6
+SMALLEST = 1e-12
+
+
+class Misfit(NamedTuple):
+    """How the packets' outputs differ from the fluid's near a setting, in logarithms.
+
+    Args:
+        at: the setting; (knobs,).
+        level: packets over fluid there; each output's shape.
+        tilt: how that changes with the knobs; with a last axis of knobs.
+    """
+
+    at: Vector
+    level: Outputs
+    tilt: Outputs
+
+    def correct(self, found: Outputs, slopes: Outputs, x: Vector) -> tuple[Outputs, Outputs]:
+        """Outputs as the packets would have them, and their derivatives."""
+        values, derived = [], []
+        for of, slope, level, tilt in zip(found, slopes, self.level, self.tilt, strict=True):
+            value = of * np.exp(level + tilt @ (x - self.at))
+            relative = slope / np.maximum(of, SMALLEST)[..., np.newaxis] + tilt
+            values.append(value)
+            derived.append(value[..., np.newaxis] * relative)
+        return Outputs(*values), Outputs(*derived)
+
+    def turned(self, at: Vector, level: Outputs) -> Misfit:
+        """The misfit as a further measurement has it (Broyden's update of the tilt)."""
+        step = at - self.at
+        length = max(float(step @ step), SMALLEST)
+        tilt = []
+        for new, old, slope in zip(level, self.level, self.tilt, strict=True):
+            missed = np.asarray(new - old - slope @ step)
+            tilt.append(slope + missed[..., np.newaxis] * step / length)
+        return Misfit(at, level, Outputs(*tilt))
+
+
+@dataclass
+class Problem:
+    """What is to be solved.
+
+    Args:
+        fluid: the model, as a function of the logarithms of the knobs.
+        goal: what is wanted.
+        limits: what must be kept to.
+        tuned: 1 for groups of the tuned class, else 0; (groups,).
+        fair: an equal part of the link, packets/s.
+        bounds: of each knob, in logarithms.
+        margin: the gain margin, where it is limited.
+        room: of the queue, packets, where RED's thresholds are tuned (the second and the third
+            knob, see `knobs_of`): together they must fit in.
+        misfit: how the packets differ from the fluid, if that is known.
+        reach: how far a solution may be from where it begins, in logarithms; None: anywhere.
+    """
+
+    fluid: Fluid
+    goal: Goal
+    limits: Limits
+    tuned: Vector
+    fair: float
+    bounds: list[tuple[float, float]]
+    margin: Margin | None = None
+    room: float | None = None
+    misfit: Misfit | None = None
+    reach: float | None = None
+
+    def outputs(self, x: Vector) -> tuple[Outputs, Outputs]:
+        """Corrected outputs, and their derivatives by the knobs' logarithms."""
+        found, slopes = self.fluid.at(x)
+        return (found, slopes) if self.misfit is None else self.misfit.correct(found, slopes, x)
+
+    def rates(self, goodput: Any) -> Rates:
+        """What the goal judges by."""
+        return Rates(goodput, self.fluid.count, self.tuned, self.fair)
+
+    def loss(self, goal: Goal, x: Vector) -> tuple[float, Vector]:
+        """A goal's loss, and its derivatives."""
+        return self.derived(goal.loss, x)
+
+    def derived(self, of_rates: Callable[[Rates], Any], x: Vector) -> tuple[float, Vector]:
+        """A number that follows from goodputs, and its derivatives."""
+        found, slopes = self.outputs(x)
+        value, slope = jax.value_and_grad(lambda goodput: of_rates(self.rates(goodput)))(
+            jnp.asarray(found.goodput)
+        )
+        return float(value), np.asarray(slope) @ slopes.goodput
+
+    def delay(self, x: Vector) -> tuple[float, Vector]:
+        """The logarithm of the queueing delay, and its derivatives."""
+        found, slopes = self.outputs(x)
+        least = max(float(found.queueing_delay), 1e-9)
+        return float(np.log(least)), np.asarray(slopes.queueing_delay) / least
+
+    def room_of(self, limit: Limit, x: Vector) -> tuple[float, Vector]:
+        """How far a limit is, in logarithms, and its derivatives."""
+        if limit.of == "gain_margin":
+            return self.room_of_margin(limit, x)
+        found, slopes = self.outputs(x)
+        value = max(float(getattr(found, limit.field)), SMALLEST)
+        return limit.room(value), limit.slope(value, np.asarray(getattr(slopes, limit.field)))
+
+    def room_of_margin(self, limit: Limit, x: Vector) -> tuple[float, Vector]:
+        """The same of the gain margin; its derivatives are forward differences."""
+        assert self.margin is not None
+        here = limit.room(self.margin(x))
+        steps = DIFFERENCE * np.eye(len(x))
+        rooms = np.array([limit.room(self.margin(x + step)) for step in steps])
+        return here, (rooms - here) / DIFFERENCE
+
+    def fits(self, x: Vector) -> tuple[float, Vector]:
+        """Whether RED's thresholds are within the buffer: above 0; and its derivatives."""
+        assert self.room is not None
+        thresholds = np.zeros(len(x))
+        thresholds[1:3] = np.exp(x[1:3])
+        total = float(thresholds.sum())
+        return float(np.log(self.room / total)), -thresholds / total
+
+    def kept(self, x: Vector) -> tuple[Vector, Vector]:
+        """All that must not be below 0; (limits,), and derivatives; (limits, knobs)."""
+        found = [self.room_of(limit, x) for limit in self.limits.each]
+        if self.room is not None:
+            found.append(self.fits(x))
+        values = np.array([np.clip(value, -1e3, 1e3) for value, _ in found])
+        return values, np.array([slope for _, slope in found]).reshape(len(found), len(x))
+
+    def broken(self, x: Vector) -> tuple[float, Vector]:
+        """By how much limits are broken: the sum of squares, and its derivatives."""
+        values, slopes = self.kept(x)
+        under = np.minimum(values, 0.0)
+        return float(under @ under), 2 * under @ slopes
+
+
+def solve(problem: Problem, start: Vector) -> Vector:
+    """The logarithms of the best setting.
+
+    Args:
+        problem: what is to be solved.
+        start: where to begin.
+
+    Raises:
+        SolveFailed: where the fluid model cannot be integrated.
+    """
+    low, high = np.array(problem.bounds).T
+    x = np.clip(start, low, high)
+    if problem.reach is not None:
+        low, high = np.maximum(low, x - problem.reach), np.minimum(high, x + problem.reach)
+        problem = replace(problem, bounds=list(zip(low, high, strict=True)))
+    found = staged(problem, x)
+    if problem.broken(found)[0] <= BROKEN**2:
+        return found
+    least = within_regions(problem, problem.broken, None, x)
+    other = staged(replace(problem, limits=relaxed(problem, least)), least)
+    return min((found, other), key=lambda at: problem.broken(at)[0])
+
+
+def least_delay(problem: Problem, start: Vector) -> Vector:
+    """The logarithms of the setting with the smallest queueing delay within the limits."""
+    return within_regions(problem, problem.delay, problem.kept, start)
+
+
+def staged(problem: Problem, x: Vector) -> Vector:
+    """Solve for the goal's stages in turn."""
+    for goal in problem.goal.stages:
+        x = solve_stage(problem, goal, x)
+    return x
+
+
+def relaxed(problem: Problem, least: Vector) -> Limits:
+    """The limits as wide as they must be for a setting that breaks them least."""
+    rooms = problem.kept(least)[0]
+    bounds = {}
+    for limit, room in zip(problem.limits.each, rooms, strict=False):  # the buffer comes last
+        if room < 0:
+            wider = math.exp(BROKEN - room)
+            bounds[limit.field] = limit.bound * wider if limit.largest else limit.bound / wider
+    return replace(problem.limits, **bounds)
+
+
+def solve_stage(problem: Problem, goal: Goal, x: Vector) -> Vector:
+    """Solve for one smooth goal.
+
+    Of one knob the loss is minimised. Of several many settings are as good: then the queueing delay
+    is minimised, with the ratio as a constraint, or with the loss as a part of what is minimised.
+    """
+    if len(x) == 1:
+        return within_regions(problem, lambda at: problem.loss(goal, at), problem.kept, x)
+    if isinstance(goal, ShareRatio):
+
+        def kept(at: Vector) -> tuple[Vector, Vector]:
+            distance, slope = problem.derived(goal.distance, at)
+            values, slopes = problem.kept(at)
+            sides = [NEAR - distance, NEAR + distance]
+            return np.append(values, sides), np.vstack([slopes, -slope, slope])
+
+        return within_regions(problem, problem.delay, kept, x)
+
+    def both(at: Vector) -> tuple[float, Vector]:
+        loss, slope = problem.loss(goal, at)
+        delay, along = problem.delay(at)
+        return WEIGHT * loss + delay, WEIGHT * slope + along
+
+    return within_regions(problem, both, problem.kept, x)
+
+
+def within_regions(
+    problem: Problem,
+    objective: Callable[[Vector], tuple[float, Vector]],
+    kept: Callable[[Vector], tuple[Vector, Vector]] | None,
+    x: Vector,
+) -> Vector:
+    """Minimise, region by region, until the best is inside one."""
+    for _ in range(REGIONS):
+        low, high = np.array(problem.bounds).T
+        near, far = np.maximum(low, x - REGION), np.minimum(high, x + REGION)
+        found = minimised(objective, kept, x, list(zip(near, far, strict=True)))
+        moved = np.abs(found - x) > REGION - 1e-6
+        x = found
+        if not moved.any():
+            break
+    return x
+
+
+def minimised(
+    objective: Callable[[Vector], tuple[float, Vector]],
+    kept: Callable[[Vector], tuple[Vector, Vector]] | None,
+    x: Vector,
+    bounds: list[tuple[float, float]],
+) -> Vector:
+    """One run of SLSQP; where it ends worse than it began, the beginning."""
+    limited = kept is not None and len(kept(x)[0]) > 0
+    found = minimize(
+        objective,
+        x,
+        jac=True,
+        method="SLSQP",
+        bounds=bounds,
+        constraints=[{"type": "ineq", "fun": lambda at: kept(at)[0], "jac": lambda at: kept(at)[1]}]
+        if kept is not None and limited
+        else [],
+        options={"maxiter": STEPS, "ftol": EXACT},
+    )
+    at = np.clip(found.x, *np.array(bounds).T)
+
+    def merit(x: Vector) -> tuple[float, float]:
+        worst = -float(np.min(kept(x)[0])) if kept is not None and limited else 0.0
+        return max(worst - BROKEN, 0.0), objective(x)[0]
+
+    return min((at, x), key=merit)

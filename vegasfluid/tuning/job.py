@@ -1,0 +1,155 @@
+"""A recommendation in the making: the simulators as judges, the search, the correction.
+
+Found on the fluid model, measured on the packet simulator, corrected there: with a few runs first,
+and with twice as many from the setting found, until the interval is narrow (retrospective
+approximation, H. Chen and B. Schmeiser, "Stochastic root finding via retrospective approximation",
+IIE Transactions 33(3), 2001; title page read).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import jax.numpy as jnp
+
+from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.fluid import record_fluid
+from vegasfluid.network import Network
+from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.trajectory import Recording, class_means
+from vegasfluid.tuning.beginning import PROPORTIONAL, begin
+from vegasfluid.tuning.correction import Correction, correct
+from vegasfluid.tuning.fluid_search import FluidOptimum, search
+from vegasfluid.tuning.measurement import Measurement, measure, summary
+from vegasfluid.tuning.thresholds import (
+    DEAD_ZONE,
+    largest_alpha,
+    smallest_alpha,
+    whole_if_needed,
+    with_alpha,
+)
+
+__all__ = ["Job", "Report"]
+
+MOST_RUNS, MOST_PACKETS = 160, 4e7
+"""Of one setting. (A core sends some millions of packets a second.)"""
+PRECISION = 0.05
+"""Runs are added until half of the confidence interval is at most this, in log(ratio)."""
+Report = Callable[[str], None]
+
+
+@dataclass
+class Job:
+    """A recommendation in the making: what is tuned, how it is judged, and the time it took."""
+
+    network: Network
+    tuned: str
+    goal: float
+    until: float
+    warmup: float
+    seeds: tuple[int, ...]
+    report: Report
+    zone: float = DEAD_ZONE
+    measured: dict[tuple[Vegas, AbstractQueueLaw], Measurement] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=lambda: {"fluid": 0.0, "packets": 0.0})
+
+    @property
+    def law(self) -> Vegas:
+        """The tuned class's law as it was given."""
+        return self.law_in(self.network)
+
+    def law_in(self, network: Network) -> Vegas:
+        """The tuned class's law in a network."""
+        return cast(Vegas, network.flows[self.tuned].law)
+
+    def with_law(self, law: Vegas) -> Network:
+        """The network with another law for the tuned class."""
+        return self.network.with_law(self.tuned, law)
+
+    def settle(self, alpha: float) -> float:
+        """The nearest alpha that the dialect can hold."""
+        return whole_if_needed(self.law, alpha)
+
+    def with_alpha(self, alpha: Any, zone: float | None = None) -> Vegas:
+        """The tuned class's law with another alpha, and the usual dead zone or another."""
+        return with_alpha(self.law, alpha, self.zone if zone is None else zone)
+
+    def judge_fluid(self, network: Network) -> dict[str, float]:
+        """The fluid model's numbers for a network."""
+        begin = time.perf_counter()
+        run = record_fluid(network, self.until, DEFAULT_SAMPLES)
+        self.seconds["fluid"] += time.perf_counter() - begin
+        return summary(run, self.tuned, self.warmup) | {"cwnd": self.last_window(run)}
+
+    def last_window(self, run: Recording) -> float:
+        """The mean window of the tuned flows at the end of a run, packets."""
+        last = class_means(run.network.counts, run.flows["cwnd"][-1:])[0]
+        return float(last[list(run.network.flows).index(self.tuned)])
+
+    def rtt_over_base(self, queueing_delay: float) -> float:
+        """Round-trip time of the tuned flows over their base RTT."""
+        return 1 + queueing_delay / self.network.mean_base_rtt(self.tuned)
+
+    def judge_packets(self, network: Network) -> Measurement:
+        """The packet simulator's numbers for a network, with the seeds of now."""
+        law, aqm = self.law_in(network), network.link.aqm
+        known = self.measured.get((law, aqm), Measurement(()))
+        missing = self.seeds[len(known.runs) :]
+        if not missing:
+            return known
+        begin = time.perf_counter()
+        more = measure(network, self.tuned, missing, until=self.until, warmup=self.warmup)
+        self.measured[law, aqm] = known = known + more
+        self.seconds["packets"] += time.perf_counter() - begin
+        told = f"alpha {law.alpha:.4g}, beta {law.beta:.4g}, ratio {known.ratio:.3g}"
+        self.report(f"packets: {told} ({len(known.runs)} runs)")
+        return known
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest alpha to try, packets."""
+        return smallest_alpha(self.law), largest_alpha(self.network)
+
+    def search_fluid(self) -> FluidOptimum:
+        """The alpha of the fluid model."""
+
+        def ratio_at(alpha: float) -> float:
+            between = jnp.asarray(alpha)  # an array need not be whole, as what a dialect holds
+            ratio = self.judge_fluid(self.with_law(self.with_alpha(between)))["ratio"]
+            self.report(f"fluid: alpha {alpha:.4g}, ratio {ratio:.4g}")
+            return ratio
+
+        beginning = begin(self.network, self.tuned, self.goal)
+        return search(ratio_at, goal=self.goal, beginning=beginning, limits=self.limits)
+
+    def correct_on_packets(self, optimum: FluidOptimum) -> Correction:
+        """The setting that the packet simulator confirms, with as many runs as that takes."""
+        start, slope = optimum.alpha, optimum.slope if optimum.reached else PROPORTIONAL
+        while True:
+            found = correct(
+                lambda of: self.judge_packets(self.with_law(self.with_alpha(*of))),
+                self.settle,
+                goal=self.goal,
+                start=start,
+                slope=slope,
+                limits=self.limits,
+                zone=self.zone,
+                whole=self.law.spoken.whole_packets,
+            )
+            precise = found.measurements[found.best].half_width <= PRECISION
+            if precise or found.certain or not self.run_more():
+                return found
+            start = found.best.alpha
+
+    def run_more(self) -> bool:
+        """Twice as many runs from here on, if these are not too many."""
+        runs = 2 * len(self.seeds)
+        packets = runs * self.until * sum(link.capacity for link in self.network.links.values())
+        if runs > MOST_RUNS or packets > MOST_PACKETS:
+            return False
+        self.seeds = tuple(range(self.seeds[0], self.seeds[0] + runs))
+        return True

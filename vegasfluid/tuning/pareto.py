@@ -1,0 +1,172 @@
+"""The front of fairness against queueing delay: what less delay costs.
+
+The fairest setting is found on packets (`adaptation`), and with it how these differ from the fluid
+model. On the model, so corrected, the goal is pursued once for each of some bounds on the delay
+(the method of constraints), down to the smallest delay, each search beginning where the one before
+ended. Every setting is then measured on packets.
+
+Sources:
+    The method: Y. Haimes, L. Lasdon and D. Wismer, "On a bicriterion formulation of the problems of
+    integrated system identification and system optimization", IEEE Trans. SMC 1(3), 1971 (title).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vegasfluid.errors import InvalidInput
+from vegasfluid.network import Network
+from vegasfluid.tuning.adaptation import adapt, goal_values, rounded
+from vegasfluid.tuning.beginning import begin
+from vegasfluid.tuning.constrained import Problem, least_delay, solve
+from vegasfluid.tuning.goals import Goal, ShareRatio
+from vegasfluid.tuning.job import Job, Report
+from vegasfluid.tuning.knobs import Knob, knobs_of, turned
+from vegasfluid.tuning.limits import NO_LIMITS, Limits
+from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.pursuit import problem_of
+from vegasfluid.tuning.recommend import DEFAULT_RUNS, make_job
+
+__all__ = ["Front", "FrontPoint", "pareto_front"]
+
+DEFAULT_SIZE = 8
+
+WIDE = 1.02
+"""Delays of the two ends that differ by less are the same."""
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """A setting on the front.
+
+    Args:
+        setting: the value of each knob by its name.
+        network: with this setting.
+        value: the goal's number on the corrected fluid model.
+        queueing_delay: there, s.
+        packets: what the packet simulator says.
+        packet_values: the goal's number in each packet run; (runs,).
+    """
+
+    setting: dict[str, float]
+    network: Network
+    value: float
+    queueing_delay: float
+    packets: Measurement
+    packet_values: np.ndarray
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain numbers."""
+        means = self.packets.means()
+        return {
+            "setting": self.setting,
+            "corrected_fluid": {"value": self.value, "queueing_delay_s": self.queueing_delay},
+            "packets": {
+                "value": float(self.packet_values.mean()),
+                "queueing_delay_s": means["queueing_delay_s"],
+                "utilisation": means["utilisation"],
+                "drop_share": means["drop_share"],
+                "runs": len(self.packet_values),
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Front:
+    """The front.
+
+    Args:
+        goal: what fairness is.
+        points: from the fairest setting to the smallest delay.
+    """
+
+    goal: Goal
+    points: tuple[FrontPoint, ...]
+
+
+def pareto_front(
+    network: Network,
+    tune: str | None = None,
+    *,
+    ratio: float = 1.0,
+    goal: Goal | None = None,
+    limits: Limits = NO_LIMITS,
+    tune_queue: bool = False,
+    size: int = DEFAULT_SIZE,
+    until: float = 200.0,
+    warmup: float | None = None,
+    runs: int = DEFAULT_RUNS,
+    seed: int = 1,
+    report: Report = lambda message: None,
+) -> Front:
+    """Find settings from the fairest one to the one with the smallest queueing delay.
+
+    Args:
+        network: one link, a class of Vegas flows and at least one other class.
+        tune: the class to tune; None: the only Vegas class.
+        ratio: goodput of a tuned flow over that of a flow of the other classes.
+        goal: another goal than this ratio.
+        limits: what must be kept to, besides.
+        tune_queue: whether RED's thresholds and max_drop are tuned, too.
+        size: how many settings at most, at least 2.
+        until: simulated time of each run, s.
+        warmup: time that means leave out, s; a quarter of the run where it is None.
+        runs: packet runs at each setting, at least 2.
+        seed: the first of their seeds.
+        report: called with a line about each step.
+
+    Raises:
+        InvalidInput, SolveFailed: as `recommend`.
+    """
+    if size < 2:
+        raise InvalidInput("pareto_front", "size", "at least 2", size)
+    goal = ShareRatio(ratio) if goal is None else goal
+    job = make_job(network, tune, ratio, until, warmup, runs, seed, report)
+    knobs = knobs_of(network, job.tuned, job.zone, tune_queue)
+    problem = problem_of(job, goal, limits, knobs)
+    start = np.log([knob.value(network) for knob in knobs])
+    start[0] = math.log(begin(network, job.tuned, ratio).alpha)
+    fairest = adapt(problem, network, knobs, job.judge_packets, start)
+    problem = replace(problem, misfit=fairest.misfit)
+    settings = {tuple(settled(job, knobs, x)): None for x in bounded(problem, fairest.x, size)}
+    return Front(goal, tuple(measured(job, problem, knobs, values) for values in settings))
+
+
+def bounded(problem: Problem, fairest: np.ndarray, size: int) -> list[np.ndarray]:
+    """The logarithms of settings, from the fairest to the smallest delay."""
+    quickest = least_delay(problem, fairest)
+    most, least = (float(np.exp(problem.delay(x)[0])) for x in (fairest, quickest))
+    found = [fairest]
+    if most < WIDE * least:
+        return found
+    for bound in np.geomspace(most, least, size)[1:-1]:
+        limits = replace(problem.limits, queueing_delay=float(bound))
+        found.append(solve(replace(problem, limits=limits), found[-1]))
+    return [*found, quickest]
+
+
+def settled(job: Job, knobs: tuple[Knob, ...], x: np.ndarray) -> list[float]:
+    """The values that can be set."""
+    pairs = zip(knobs, map(float, np.exp(x)), strict=True)
+    return [rounded(job.network, knob, value) for knob, value in pairs]
+
+
+def measured(
+    job: Job, problem: Problem, knobs: tuple[Knob, ...], values: tuple[float, ...]
+) -> FrontPoint:
+    """A setting with what the corrected fluid and the packets say of it."""
+    network = turned(job.network, knobs, values)
+    packets = job.judge_packets(network)
+    found, _ = problem.outputs(np.log(values))
+    return FrontPoint(
+        setting={knob.name: value for knob, value in zip(knobs, values, strict=True)},
+        network=network,
+        value=problem.goal.value(problem.rates(found.goodput)),
+        queueing_delay=float(found.queueing_delay),
+        packets=packets,
+        packet_values=goal_values(problem.goal, packets, network, job.tuned),
+    )
