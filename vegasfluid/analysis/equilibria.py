@@ -31,7 +31,7 @@ from vegasfluid.fluid.pose import Posed, pose, stages
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.network import Network
 
-__all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "solution"]
+__all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "polished", "solution"]
 
 THEORY = replace(MISRA_GONG_TOWSLEY, late_rtt=True)
 """What theory writes down: windows in the mean, no repairs, no timeouts, all delays told."""

@@ -50,16 +50,21 @@ def recommend(
         float, typer.Option(help="Goodput of a tuned flow over that of another flow.")
     ] = 1.0,
     runs: Annotated[int, typer.Option(help="Packet runs at each alpha.")] = 10,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say why, and what rules of thumb would have done.")
+    ] = False,
     seed: Seed = 1,
     as_json: AsJson = False,
 ) -> None:
     """Find the Vegas parameters at which a Vegas flow gets its fair share.
 
-    Example: vegasfluid recommend models/weigle_feng_network2.toml
+    Example: vegasfluid recommend models/weigle_feng_network2.toml --explain
     """
     from vegasfluid.cli.recommend import run
 
-    reached = run(model, tune=tune, ratio=ratio, runs=runs, seed=seed, as_json=as_json)
+    reached = run(
+        model, tune=tune, ratio=ratio, runs=runs, seed=seed, explained=explain, as_json=as_json
+    )
     raise typer.Exit(DONE if reached else OUT_OF_REACH)
 
 

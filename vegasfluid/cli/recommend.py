@@ -27,10 +27,20 @@ ROWS = (
 MILLISECONDS = {"queueing_delay_s": 1e3}
 
 
-def run(path: Path, *, tune: str | None, ratio: float, runs: int, seed: int, as_json: bool) -> bool:
+def run(
+    path: Path,
+    *,
+    tune: str | None,
+    ratio: float,
+    runs: int,
+    seed: int,
+    explained: bool = False,
+    as_json: bool,
+) -> bool:
     """Recommend parameters for a model file, and print them; whether the goal was reached."""
     model = modelfile.load(path)
     keep_compiled_equations()
+    why = None
     with progress("recommend") as report:
         found = recommend(
             model.network,
@@ -42,11 +52,20 @@ def run(path: Path, *, tune: str | None, ratio: float, runs: int, seed: int, as_
             seed=seed,
             report=report,
         )
+        if explained:
+            from vegasfluid.cli.explanation import explain_model
+
+            why = explain_model(model, found, runs=runs, seed=seed, report=report)
     if as_json:
         head = {"model": str(path), "version": package_version()}
-        print_json(head | found.as_json())
+        tail = {"explanation": why.as_json()} if why else {}
+        print_json(head | found.as_json() | tail)
     else:
         show(model, found)
+        if why:
+            from vegasfluid.cli.explanation import show_explanation
+
+            show_explanation(found, why)
     return found.reached
 
 

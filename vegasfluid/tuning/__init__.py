@@ -1,4 +1,12 @@
-"""Tuning: a search on the fluid model, correction on packets, recommendation."""
+"""Tuning: a search on the fluid model, correction on packets, recommendation, its reasons.
+
+The reasons are loaded on first use: a recommendation does without theory.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from vegasfluid.tuning.goals import AlphaFair, Goal, JainIndex, ShareRatio, WorstFlow, goal_named
 from vegasfluid.tuning.limits import Limits
@@ -7,6 +15,17 @@ from vegasfluid.tuning.pareto import Front, FrontPoint, pareto_front
 from vegasfluid.tuning.recommend import recommend
 from vegasfluid.tuning.recommendation import Recommendation
 
-__all__ = ["AlphaFair", "Front", "FrontPoint", "Goal", "JainIndex", "Limits", "Recommendation"]
-__all__ += ["ShareRatio", "WorstFlow", "goal_named", "operating_points", "pareto_front"]
-__all__ += ["recommend"]
+if TYPE_CHECKING:
+    from vegasfluid.tuning.why import Explanation, explain
+
+_OF_WHY = ("Explanation", "explain")
+
+__all__ = ["AlphaFair", "Explanation", "Front", "FrontPoint", "Goal", "JainIndex", "Limits"]
+__all__ += ["Recommendation", "ShareRatio", "WorstFlow", "explain", "goal_named"]
+__all__ += ["operating_points", "pareto_front", "recommend"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_WHY:
+        return getattr(import_module("vegasfluid.tuning.why"), name)
+    raise AttributeError(f"module 'vegasfluid.tuning' has no attribute {name!r}")

@@ -1,0 +1,272 @@
+"""What theory says of a recommended alpha: regime, terms, sensitivities, distance to saturation.
+
+All of rest in the mean-field equations (`vegasfluid.analysis`), with the alpha that has the goal
+there; where none has, with the recommended one.
+
+Sources:
+    Derived for this project. At rest a Vegas flow that loses packets climbs back in a share f of
+    its round trips (`Vegas.climbing`). Losses make f grow as the square of the window W, so that a
+    flow that only climbs, f = 1, has the window W / sqrt(f)
+    (`analysis.closed_forms.windows_vegas` has it as formulas).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from vegasfluid.analysis.equilibria import Equilibrium, arrays, equilibrium, polished
+from vegasfluid.analysis.fair import fair_alpha, with_alpha
+from vegasfluid.analysis.verdicts import Stability, stability
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.network import Flows, Network
+from vegasfluid.tuning.recommendation import Recommendation
+from vegasfluid.tuning.thresholds import largest_alpha
+
+__all__ = ["Reasons", "reasons"]
+
+HOLDS, FLAT = 0.5, 0.1
+"""Of the part of a change in alpha that reaches the window. Above the first, alpha decides more
+than losses do; below the second, hardly anything comes of it."""
+NONE = 1e-9
+"""A share of climbing flows below this is none."""
+NO_SLOPE = 1e-3
+"""A slope d log(ratio) / d log(alpha) below this tells nothing of alpha."""
+THRESHOLDS = ("min_thresh", "max_thresh", "max_drop")
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why alpha is what it is, at rest.
+
+    Args:
+        alpha: at which all this is told, packets.
+        ratio: goodput of a tuned flow over that of another, there.
+        missed: why no alpha has the goal at rest; empty where `alpha` has it.
+        regime: "below saturation", "loss-dominated" or "plateau".
+        climbing: share of the round trips in which a tuned flow climbs back after losses.
+        grip: d log(window) / d log(alpha) with the round-trip time and the losses as they are.
+        slope: d log(ratio) / d log(alpha) of the whole network.
+        terms: that alpha is the sum of, packets, by name.
+        sensitivities: d log(alpha) / d log of each number of the network, at a constant ratio;
+            empty where alpha has none.
+        saturation: alpha at which losses alone hold the windows, packets; None without losses.
+        largest_ratio: with the largest alpha that the path holds; None where it has no rest.
+        stability: of rest; None where the linear system does not tell.
+        untold: why it does not.
+    """
+
+    alpha: float
+    ratio: float
+    missed: str
+    regime: str
+    climbing: float
+    grip: float
+    slope: float
+    terms: dict[str, float]
+    sensitivities: dict[str, float]
+    saturation: float | None
+    largest_ratio: float | None
+    stability: Stability | None
+    untold: str
+
+
+def reasons(found: Recommendation) -> Reasons:
+    """What rest says of a recommendation.
+
+    Args:
+        found: the recommendation.
+
+    Raises:
+        InvalidInput: for a network in which something never rests, or has several links.
+        SolveFailed: where rest is not found.
+    """
+    tuned, recommended = found.tuned, float(cast(Any, found.after.law.alpha))
+    rest, missed = place(found)
+    alpha = float(cast(Any, law_of(rest, tuned).alpha))
+    climbing, grip = climbing_and_grip(rest, tuned)
+    slopes = log_slopes(rest, tuned)
+    slope = slopes.pop("alpha")
+    exists = not missed and slope > NO_SLOPE
+    terms = terms_of(rest, tuned)
+    if not missed:
+        terms["packets"] = recommended - alpha
+    verdict, untold = judged(rest)
+    return Reasons(
+        alpha=alpha,
+        ratio=rest.ratio(tuned),
+        missed=missed,
+        regime=regime_of(grip),
+        climbing=climbing,
+        grip=grip,
+        slope=slope,
+        terms=terms,
+        sensitivities={name: -of / slope for name, of in slopes.items()} if exists else {},
+        saturation=saturation(rest, tuned, climbing),
+        largest_ratio=largest_ratio(found.network, tuned),
+        stability=verdict,
+        untold=untold,
+    )
+
+
+def place(found: Recommendation) -> tuple[Equilibrium, str]:
+    """Rest with the goal, or with the recommended alpha and why it is not with the goal."""
+    network, tuned = found.network, found.tuned
+    _ = network.link  # refuses several
+    try:
+        fair = fair_alpha(network, tuned, found.goal)
+    except SolveFailed as failed:
+        return equilibrium(network), f"the alpha with that ratio was not found ({failed})"
+    if fair is None:
+        return equilibrium(network), f"no alpha gives a ratio of {found.goal:g}"
+    return fair.rest, ""
+
+
+def law_of(rest: Equilibrium, tuned: str) -> Vegas:
+    """The law of the tuned class."""
+    return cast(Vegas, rest.network.flows[tuned].law)
+
+
+def regime_of(grip: float) -> str:
+    """A name for how a window answers to alpha."""
+    if grip > HOLDS:
+        return "below saturation"
+    return "plateau" if grip < FLAT else "loss-dominated"
+
+
+def estimate(rest: Equilibrium, tuned: str) -> float:
+    """The backlog as the dialect estimates it, packets."""
+    cwnd, rtt, base = rest.mean(tuned, "cwnd"), rest.mean(tuned, "rtt"), base_rtt(rest, tuned)
+    return cwnd * (rtt - base) / (base if law_of(rest, tuned).spoken.over_base else rtt)
+
+
+def base_rtt(rest: Equilibrium, tuned: str) -> float:
+    """The mean round-trip time of a class with nothing in the queues, s."""
+    return float(np.mean(rest.network.base_rtts(tuned)))
+
+
+def climbing_and_grip(rest: Equilibrium, tuned: str) -> tuple[float, float]:
+    """The share of flows that climb back, and how a window follows alpha beside losses.
+
+    At rest f(alpha, d) = k W^2 with d, the estimate, in proportion to W: so
+    d log W / d log alpha = alpha f_alpha / (2 f - d f_d). Without losses it is 1.
+    """
+    law, backlog = law_of(rest, tuned), estimate(rest, tuned)
+
+    def share(alpha: Any, backlog: Any) -> Any:
+        return replace(law, alpha=alpha, beta=alpha + 1.0).climbing(backlog)
+
+    alpha, here = jnp.asarray(law.alpha, float), jnp.asarray(backlog, float)
+    climbing, slopes = jax.value_and_grad(share, argnums=(0, 1))(alpha, here)
+    if climbing < NONE:
+        return 0.0, 1.0
+    by_alpha, by_backlog = slopes
+    return float(climbing), float(alpha * by_alpha / (2 * climbing - here * by_backlog))
+
+
+def saturation(rest: Equilibrium, tuned: str, climbing: float) -> float | None:
+    """The alpha at which losses as they are hold the windows as low as alpha does, packets."""
+    if climbing == 0.0:
+        return None
+    return estimate(rest, tuned) / math.sqrt(climbing) - law_of(rest, tuned).spoken.rise
+
+
+def largest_ratio(network: Network, tuned: str) -> float | None:
+    """The ratio at rest with the largest alpha that the path holds; None where there is no rest."""
+    try:
+        return equilibrium(with_alpha(network, tuned, largest_alpha(network))).ratio(tuned)
+    except SolveFailed:
+        return None
+
+
+def judged(rest: Equilibrium) -> tuple[Stability | None, str]:
+    """Whether rest lasts; or why nothing tells."""
+    if rest.upper is not None:
+        return None, "windows rest anywhere between alpha and beta, neither lost nor left"
+    try:
+        return stability(rest), ""
+    except (InvalidInput, SolveFailed) as refused:
+        return None, str(refused)
+
+
+def terms_of(rest: Equilibrium, tuned: str) -> dict[str, float]:
+    """What alpha is made of at rest, packets; the sum is alpha.
+
+    A flow's part of what stands in the queue in any case (RED_min, or a full buffer) and of what
+    is there beyond; what the dialect's estimate has besides (its divisor, its rounding, other
+    queues on the way); and what alpha has to be above the estimate because of losses.
+    """
+    network, law = rest.network, law_of(rest, tuned)
+    way, own = network.flows[tuned].direction, rest.mean(tuned, "goodput")
+    total = sum(
+        flows.count * rest.mean(name, "goodput")
+        for name, flows in network.flows.items()
+        if flows.direction == way
+    )
+    red, backlog = network.link.aqm, rest.mean(tuned, "backlog")
+    low = red.min_thresh if isinstance(red, Red) else network.link.buffer
+    name = "red_min" if isinstance(red, Red) else "buffer"
+    counted, rise = estimate(rest, tuned), law.spoken.rise
+    return {
+        f"{name}_over_n": low * own / total,
+        f"queue_beyond_{name}": backlog - low * own / total,
+        "estimate": counted - rise - backlog,
+        "own_losses": float(cast(Any, law.alpha)) + rise - counted,
+    }
+
+
+def log_slopes(rest: Equilibrium, tuned: str) -> dict[str, float]:
+    """The slopes of log(ratio) by the logarithms of alpha and of the network's numbers.
+
+    Implicit gradients; flows are more or fewer in every class.
+    """
+    aqm = THRESHOLDS if isinstance(rest.network.link.aqm, Red) else ("buffer",)
+    names: tuple[str, ...] = ("alpha", "flows", "capacity", "base_rtt", *aqm)
+    number = list(rest.network.flows).index(tuned)
+
+    def log_ratio(logs: Any) -> Any:
+        factor = dict(zip(names, jnp.exp(logs), strict=True))
+        posed, plan = arrays(scaled(rest.network, tuned, factor))
+        count = posed.groups.count
+        more = posed._replace(groups=posed.groups._replace(count=count * factor["flows"]))
+        goodput = count * polished(more, plan, rest.closure, rest.solved).goodput
+        sent = [jnp.sum(goodput[part]) for part in plan.classes]
+        flows = [jnp.sum(count[part]) for part in plan.classes]
+        own, own_flows = sent.pop(number), flows.pop(number)
+        return jnp.log(own / own_flows) - jnp.log(sum(sent) / sum(flows))
+
+    found = np.asarray(jax.grad(log_ratio)(jnp.zeros(len(names))))
+    return dict(zip(names, map(float, found), strict=True))
+
+
+def scaled(network: Network, tuned: str, factor: dict[str, Any]) -> Network:
+    """The network with alpha and its numbers times factors; delays all by that of the base RTT."""
+    ((name, link),) = network.links.items()
+    longer = factor["base_rtt"]
+    changes = {"capacity": link.capacity * factor["capacity"], "delay": link.delay * longer}
+    if isinstance(link.aqm, Red):
+        values = {key: getattr(link.aqm, key) * factor[key] for key in THRESHOLDS}
+        link = replace(link, aqm=replace(link.aqm, **values), **changes)
+    else:
+        link = replace(link, buffer=link.buffer * factor["buffer"], **changes)
+    flows = {key: farther(of, longer) for key, of in network.flows.items()}
+    alpha = cast(Any, network.flows[tuned].law).alpha * factor["alpha"]
+    return with_alpha(replace(network, links={name: link}, flows=flows), tuned, alpha)
+
+
+def farther(flows: Flows, factor: Any) -> Flows:
+    """A class with its delays times a factor."""
+    if flows.access_delay is not None:
+        return replace(flows, access_delay=flows.access_delay * factor)
+    given = flows.base_rtt
+    if isinstance(given, tuple):
+        times = {of: of * factor for of in dict.fromkeys(given)}  # those alike share the value
+        return replace(flows, base_rtt=tuple(times[of] for of in given))
+    return replace(flows, base_rtt=cast(Any, given) * factor)
