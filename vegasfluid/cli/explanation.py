@@ -15,14 +15,17 @@ from vegasfluid.tuning.why import Explanation, Tried, explain
 __all__ = ["explain_model", "show_explanation"]
 
 TERMS = {
-    "red_min_over_n": "its part of RED_min, RED_min / N",
-    "queue_beyond_red_min": "its part of the queue above RED_min",
-    "buffer_over_n": "its part of a full buffer, buffer / N",
-    "queue_beyond_buffer": "its part of the queue beyond that",
-    "estimate": "what its estimate counts otherwise",
+    "red_min": "a flow's part of RED_min",
+    "queue_above_red_min": "its part of the queue above RED_min",
+    "buffer": "a flow's part of a full buffer",
+    "queue_above_buffer": "its part of the queue above that",
+    "estimate": "what its estimate counts besides",
     "own_losses": "to make up for its own losses",
     "packets": "what packets add to theory",
 }
+OVER_N = {"red_min": ", RED_min / N", "buffer": ", buffer / N"}
+SKIPPED = ("estimate", "queue_above_buffer")
+"""Terms that most networks do not have."""
 NUMBERS = {
     "flows": "flows",
     "capacity": "capacity",
@@ -33,7 +36,7 @@ NUMBERS = {
     "buffer": "buffer",
 }
 LEAST = 0.01
-"""A sensitivity below this, per cent, is not told in digits; nor is such an estimate, packets."""
+"""A sensitivity below this, per cent, is not told in digits; nor a term that most do not have."""
 MUCH = 0.1
 """Of alpha: packets that add more are worth a word."""
 
@@ -72,10 +75,16 @@ def terms_table(found: Recommendation, why: Reasons) -> Any:
     """What alpha is the sum of."""
     rows = table("alpha is made of", "packets")
     for name, packets in why.terms.items():
-        if name != "estimate" or abs(packets) >= LEAST:
-            rows.add_row(TERMS[name], f"{packets:+.2f}")
+        if name not in SKIPPED or abs(packets) >= LEAST:
+            rows.add_row(label(found, why, name), f"{packets:+.2f}")
     rows.add_row("alpha", f"{found.after.law.alpha:.6g}")
     return rows
+
+
+def label(found: Recommendation, why: Reasons, name: str) -> str:
+    """A term in words; an equal part is the rule of thumb."""
+    equal = found.goal == 1 and not why.missed and name in ("red_min", "buffer")
+    return f"{TERMS[name]}{OVER_N[name]}" if equal else TERMS[name]
 
 
 def theory_lines(found: Recommendation, why: Reasons) -> list[str]:
@@ -93,13 +102,12 @@ def place_line(found: Recommendation, why: Reasons) -> str:
         if abs(why.terms["packets"]) < MUCH * why.alpha:
             return line
         return (
-            f"{line} Packets are far from that: swings of the queue, timeouts, bursts of losses and "
-            f"base RTTs taken at the start are not in it."
+            f"{line} Packets are far from that: swings of the queue, timeouts, bursts of losses "
+            f"and base RTTs taken at the start are not in it."
         )
-    most = "" if why.largest_ratio is None else f" (the largest is {why.largest_ratio:.3g})"
     return (
-        f"Theory (rest, without packets): {why.missed}{most}. With the recommended alpha the "
-        f"ratio of {found.tuned} is {why.ratio:.3g}, and of that the following is told."
+        f"Theory (rest, without packets): {why.missed}. With the recommended alpha the ratio of "
+        f"{found.tuned} is {why.ratio:.3g}, and of that all this is told."
     )
 
 
@@ -108,7 +116,7 @@ def regime_line(why: Reasons) -> str:
     what = {
         "below saturation": "alpha holds the windows",
         "loss-dominated": "losses hold the windows more than alpha does",
-        "plateau": "losses hold the windows, and alpha hardly changes them",
+        "plateau": "losses hold the windows, and alpha hardly moves them",
     }[why.regime]
     return (
         f"Regime: {why.regime}, {what}. Of 1 % more alpha {why.grip:.2f} % reaches the window, "
@@ -122,7 +130,7 @@ def saturation_line(found: Recommendation, why: Reasons) -> str:
         return f"Flows of {found.tuned} lose nothing, so there is no saturation."
     most = "" if why.largest_ratio is None else f", with a ratio of {why.largest_ratio:.3g} at most"
     factor = why.saturation / why.alpha
-    far = f"{factor:.2f} times as much" if factor > 1 else "which is less"
+    far = f"{factor:.2f} times as much" if factor > 1 else "and this alpha is above"
     return (
         f"Flows of {found.tuned} climb back after losses in {100 * why.climbing:.3g} % of their "
         f"round trips; saturation is at alpha = {why.saturation:.4g}, {far}{most}."

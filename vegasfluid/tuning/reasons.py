@@ -32,11 +32,11 @@ from vegasfluid.tuning.thresholds import largest_alpha
 
 __all__ = ["Reasons", "reasons"]
 
-HOLDS, FLAT = 0.5, 0.1
-"""Of the part of a change in alpha that reaches the window. Above the first, alpha decides more
-than losses do; below the second, hardly anything comes of it."""
+FLAT = 0.1
+"""Where less than this part of a change in alpha reaches the window, hardly anything does."""
 NONE = 1e-9
 """A share of climbing flows below this is none."""
+ROUNDING = 1e-9
 NO_SLOPE = 1e-3
 """A slope d log(ratio) / d log(alpha) below this tells nothing of alpha."""
 THRESHOLDS = ("min_thresh", "max_thresh", "max_drop")
@@ -50,14 +50,16 @@ class Reasons:
         alpha: at which all this is told, packets.
         ratio: goodput of a tuned flow over that of another, there.
         missed: why no alpha has the goal at rest; empty where `alpha` has it.
-        regime: "below saturation", "loss-dominated" or "plateau".
+        regime: "below saturation"; "loss-dominated" above it, as long as alpha moves the windows
+            still; "plateau" where it hardly does.
         climbing: share of the round trips in which a tuned flow climbs back after losses.
         grip: d log(window) / d log(alpha) with the round-trip time and the losses as they are.
         slope: d log(ratio) / d log(alpha) of the whole network.
         terms: that alpha is the sum of, packets, by name.
         sensitivities: d log(alpha) / d log of each number of the network, at a constant ratio;
             empty where alpha has none.
-        saturation: alpha at which losses alone hold the windows, packets; None without losses.
+        saturation: alpha above which losses hold the windows more than alpha does, packets: where
+            the law of the minimum of the two turns; None without losses.
         largest_ratio: with the largest alpha that the path holds; None where it has no rest.
         stability: of rest; None where the linear system does not tell.
         untold: why it does not.
@@ -88,55 +90,64 @@ def reasons(found: Recommendation) -> Reasons:
         InvalidInput: for a network in which something never rests, or has several links.
         SolveFailed: where rest is not found.
     """
-    tuned, recommended = found.tuned, float(cast(Any, found.after.law.alpha))
-    rest, missed = place(found)
-    alpha = float(cast(Any, law_of(rest, tuned).alpha))
+    network, tuned = found.network, found.tuned
+    _ = network.link  # refuses several
+    largest = largest_ratio(network, tuned)
+    rest, missed = place(found, largest)
+    alpha = alpha_of(rest, tuned)
     climbing, grip = climbing_and_grip(rest, tuned)
-    slopes = log_slopes(rest, tuned)
+    saturation = saturation_of(rest, tuned, climbing)
+    slopes, verdict = log_slopes(rest, tuned), judged(rest)
     slope = slopes.pop("alpha")
-    exists = not missed and slope > NO_SLOPE
+    told = {} if missed or slope < NO_SLOPE else slopes
     terms = terms_of(rest, tuned)
     if not missed:
-        terms["packets"] = recommended - alpha
-    verdict, untold = judged(rest)
+        terms["packets"] = alpha_of(found, tuned) - alpha
     return Reasons(
         alpha=alpha,
         ratio=rest.ratio(tuned),
         missed=missed,
-        regime=regime_of(grip),
+        regime=regime_of(alpha, saturation, grip),
         climbing=climbing,
         grip=grip,
         slope=slope,
         terms=terms,
-        sensitivities={name: -of / slope for name, of in slopes.items()} if exists else {},
-        saturation=saturation(rest, tuned, climbing),
-        largest_ratio=largest_ratio(found.network, tuned),
-        stability=verdict,
-        untold=untold,
+        sensitivities={name: -of / slope for name, of in told.items()},
+        saturation=saturation,
+        largest_ratio=largest,
+        stability=verdict[0],
+        untold=verdict[1],
     )
 
 
-def place(found: Recommendation) -> tuple[Equilibrium, str]:
+def place(found: Recommendation, largest: float | None) -> tuple[Equilibrium, str]:
     """Rest with the goal, or with the recommended alpha and why it is not with the goal."""
-    network, tuned = found.network, found.tuned
-    _ = network.link  # refuses several
+    network, goal = found.network, found.goal
     try:
-        fair = fair_alpha(network, tuned, found.goal)
+        fair = fair_alpha(network, found.tuned, goal)
     except SolveFailed as failed:
-        return equilibrium(network), f"the alpha with that ratio was not found ({failed})"
-    if fair is None:
-        return equilibrium(network), f"no alpha gives a ratio of {found.goal:g}"
-    return fair.rest, ""
+        return equilibrium(network), f"the alpha with a ratio of {goal:g} was not found ({failed})"
+    if fair is not None:
+        return fair.rest, ""
+    if largest is not None and largest > goal * (1 + ROUNDING):
+        return equilibrium(network), f"even the smallest alpha gives more than a ratio of {goal:g}"
+    most = "" if largest is None else f", it is at most {largest:.3g}"
+    return equilibrium(network), f"no alpha gives a ratio of {goal:g}{most}"
 
 
-def law_of(rest: Equilibrium, tuned: str) -> Vegas:
+def law_of(there: Equilibrium | Recommendation, tuned: str) -> Vegas:
     """The law of the tuned class."""
-    return cast(Vegas, rest.network.flows[tuned].law)
+    return cast(Vegas, there.network.flows[tuned].law)
 
 
-def regime_of(grip: float) -> str:
-    """A name for how a window answers to alpha."""
-    if grip > HOLDS:
+def alpha_of(there: Equilibrium | Recommendation, tuned: str) -> float:
+    """Its alpha, packets."""
+    return float(cast(Any, law_of(there, tuned).alpha))
+
+
+def regime_of(alpha: float, saturation: float | None, grip: float) -> str:
+    """A name for what holds the windows."""
+    if saturation is None or alpha < saturation:
         return "below saturation"
     return "plateau" if grip < FLAT else "loss-dominated"
 
@@ -171,7 +182,7 @@ def climbing_and_grip(rest: Equilibrium, tuned: str) -> tuple[float, float]:
     return float(climbing), float(alpha * by_alpha / (2 * climbing - here * by_backlog))
 
 
-def saturation(rest: Equilibrium, tuned: str, climbing: float) -> float | None:
+def saturation_of(rest: Equilibrium, tuned: str, climbing: float) -> float | None:
     """The alpha at which losses as they are hold the windows as low as alpha does, packets."""
     if climbing == 0.0:
         return None
@@ -199,9 +210,10 @@ def judged(rest: Equilibrium) -> tuple[Stability | None, str]:
 def terms_of(rest: Equilibrium, tuned: str) -> dict[str, float]:
     """What alpha is made of at rest, packets; the sum is alpha.
 
-    A flow's part of what stands in the queue in any case (RED_min, or a full buffer) and of what
-    is there beyond; what the dialect's estimate has besides (its divisor, its rounding, other
-    queues on the way); and what alpha has to be above the estimate because of losses.
+    A flow's part of what stands in the queue in any case (RED_min, or a full buffer; the N-th part
+    where rates are equal) and of what is there above; what the dialect's estimate has besides (its
+    divisor, its rounding, other queues on the way); and what alpha has to be above the estimate
+    because of losses.
     """
     network, law = rest.network, law_of(rest, tuned)
     way, own = network.flows[tuned].direction, rest.mean(tuned, "goodput")
@@ -213,12 +225,13 @@ def terms_of(rest: Equilibrium, tuned: str) -> dict[str, float]:
     red, backlog = network.link.aqm, rest.mean(tuned, "backlog")
     low = red.min_thresh if isinstance(red, Red) else network.link.buffer
     name = "red_min" if isinstance(red, Red) else "buffer"
+    part = low * own / total
     counted, rise = estimate(rest, tuned), law.spoken.rise
     return {
-        f"{name}_over_n": low * own / total,
-        f"queue_beyond_{name}": backlog - low * own / total,
+        name: part,
+        f"queue_above_{name}": backlog - part,
         "estimate": counted - rise - backlog,
-        "own_losses": float(cast(Any, law.alpha)) + rise - counted,
+        "own_losses": alpha_of(rest, tuned) + rise - counted,
     }
 
 
@@ -232,7 +245,7 @@ def log_slopes(rest: Equilibrium, tuned: str) -> dict[str, float]:
     number = list(rest.network.flows).index(tuned)
 
     def log_ratio(logs: Any) -> Any:
-        factor = dict(zip(names, jnp.exp(logs), strict=True))
+        factor: dict[str, Any] = dict(zip(names, jnp.exp(logs), strict=True))
         posed, plan = arrays(scaled(rest.network, tuned, factor))
         count = posed.groups.count
         more = posed._replace(groups=posed.groups._replace(count=count * factor["flows"]))
