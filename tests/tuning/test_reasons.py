@@ -77,6 +77,7 @@ def by_hand(goal: float, **changes: float) -> dict[str, float]:
         "alpha": held * (1 - CUT / 2 * math.log(1 - share)),
         "saturation": queued / math.sqrt(CUT * loss(queue)),
         "climbing": share,
+        "rtt_over_base": rtt / base,
     }
 
 
@@ -90,6 +91,19 @@ def test_terms_are_those_of_an_account_by_hand(goal):
     assert found.terms["estimate"] == pytest.approx(0.0, abs=1e-6)  # ns-2's rests at alpha
     assert found.terms["own_losses"] == pytest.approx(hand["alpha"] - hand["held"], rel=1e-5)
     assert found.alpha == pytest.approx(hand["alpha"], rel=1e-6)
+
+
+def test_linux_counts_more_than_what_is_in_the_queue():
+    """Its estimate divides by the base RTT, it rests half a packet above alpha, and it halves."""
+    law, goal, cut, rise = Vegas(9, 11, dialect="linux"), 0.5, 1 / 2, 1 / 2
+    found = reasons(recommended(network().with_law("vegas", law), law, goal))
+    hand = by_hand(goal)
+    estimate = hand["held"] * hand["rtt_over_base"]
+    assert found.terms["estimate"] == pytest.approx(estimate - hand["held"] - rise, rel=1e-5)
+    share = goal**2 * cut * 2
+    lost = -cut * estimate / 2 * math.log(1 - share)
+    assert found.terms["own_losses"] == pytest.approx(lost, rel=1e-4)
+    assert found.saturation == pytest.approx(estimate / math.sqrt(share) - rise, rel=1e-4)
 
 
 @pytest.mark.parametrize("goal", GOALS)
