@@ -11,7 +11,19 @@ import pytest
 from scipy.optimize import brentq
 
 from tests.tuning.recommended import recommended
-from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Sessions, SolveFailed, Vegas
+from vegasfluid import (
+    Cbr,
+    Flows,
+    InvalidInput,
+    Link,
+    Network,
+    Red,
+    Reno,
+    Sessions,
+    SolveFailed,
+    Unresponsive,
+    Vegas,
+)
 from vegasfluid.analysis import equilibrium, fair_alpha
 from vegasfluid.analysis.fair import with_alpha
 from vegasfluid.tuning import reasons as module
@@ -96,14 +108,16 @@ def test_terms_are_those_of_an_account_by_hand(goal):
 def test_linux_counts_more_than_what_is_in_the_queue():
     """Its estimate divides by the base RTT, it rests half a packet above alpha, and it halves."""
     law, goal, cut, rise = Vegas(9, 11, dialect="linux"), 0.5, 1 / 2, 1 / 2
-    found = reasons(recommended(network().with_law("vegas", law), law, goal))
-    hand = by_hand(goal)
+    found = fair_alpha(network().with_law("vegas", law), "vegas", goal)
+    assert found is not None
+    terms, hand = module.terms_of(found.rest, "vegas"), by_hand(goal)
     estimate = hand["held"] * hand["rtt_over_base"]
-    assert found.terms["estimate"] == pytest.approx(estimate - hand["held"] - rise, rel=1e-5)
+    assert terms["estimate"] == pytest.approx(estimate - hand["held"] - rise, rel=1e-5)
     share = goal**2 * cut * 2
     lost = -cut * estimate / 2 * math.log(1 - share)
-    assert found.terms["own_losses"] == pytest.approx(lost, rel=1e-4)
-    assert found.saturation == pytest.approx(estimate / math.sqrt(share) - rise, rel=1e-4)
+    assert terms["own_losses"] == pytest.approx(lost, rel=1e-4)
+    saturation = module.saturation_of(found.rest, "vegas", share)
+    assert saturation == pytest.approx(estimate / math.sqrt(share) - rise, rel=1e-4)
 
 
 @pytest.mark.parametrize("goal", GOALS)
@@ -198,6 +212,22 @@ def test_an_alpha_that_is_not_found_is_told_as_such(monkeypatch):
     found = reasons(recommended(network(), Vegas(9, 11, dialect="ns2")))
     assert found.missed == "the alpha with a ratio of 1 was not found (no rest)"
     assert found.alpha == 9
+
+
+def test_a_network_without_losses():
+    """Others that send little leave room: the queue is what Vegas wants, and rest is a set."""
+    start = network(capacity=4000.0)
+    rate = Cbr(rate=100.0)
+    modest = replace(start.flows["reno"], law=Unresponsive(), traffic=rate)
+    little = replace(start, flows={**start.flows, "reno": modest})
+    found = reasons(recommended(little, Vegas(6, 8, dialect="ns2"), 0.1))
+    assert found.missed == "even the smallest alpha gives more than a ratio of 0.1"
+    assert found.ratio == pytest.approx(3.0, rel=1e-6)  # 300 packets/s a flow are left
+    assert (found.regime, found.climbing, found.grip) == ("below saturation", 0.0, 1.0)
+    assert found.terms["red_min"] == pytest.approx(6.0, rel=1e-3)
+    assert found.terms["queue_above_red_min"] == 0.0
+    assert (found.saturation, found.slope, found.sensitivities) == (None, None, {})
+    assert "anywhere between alpha and beta" in found.untold
 
 
 def test_verdict_is_that_of_the_margin():

@@ -118,10 +118,8 @@ def regime_line(why: Reasons) -> str:
         "loss-dominated": "losses hold the windows more than alpha does",
         "plateau": "losses hold the windows, and alpha hardly moves them",
     }[why.regime]
-    return (
-        f"Regime: {why.regime}, {what}. Of 1 % more alpha {why.grip:.2f} % reaches the window, "
-        f"and the ratio rises by {why.slope:.2f} %."
-    )
+    line = f"Regime: {why.regime}, {what}. Of 1 % more alpha {why.grip:.2f} % reaches the window"
+    return f"{line}." if why.slope is None else f"{line}, and the ratio rises by {why.slope:.2f} %."
 
 
 def saturation_line(found: Recommendation, why: Reasons) -> str:

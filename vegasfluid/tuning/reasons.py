@@ -54,7 +54,7 @@ class Reasons:
             still; "plateau" where it hardly does.
         climbing: share of the round trips in which a tuned flow climbs back after losses.
         grip: d log(window) / d log(alpha) with the round-trip time and the losses as they are.
-        slope: d log(ratio) / d log(alpha) of the whole network.
+        slope: d log(ratio) / d log(alpha) of the whole network; None where rest is a set.
         terms: that alpha is the sum of, packets, by name.
         sensitivities: d log(alpha) / d log of each number of the network, at a constant ratio;
             empty where alpha has none.
@@ -71,7 +71,7 @@ class Reasons:
     regime: str
     climbing: float
     grip: float
-    slope: float
+    slope: float | None
     terms: dict[str, float]
     sensitivities: dict[str, float]
     saturation: float | None
@@ -98,8 +98,7 @@ def reasons(found: Recommendation) -> Reasons:
     climbing, grip = climbing_and_grip(rest, tuned)
     saturation = saturation_of(rest, tuned, climbing)
     slopes, verdict = log_slopes(rest, tuned), judged(rest)
-    slope = slopes.pop("alpha")
-    told = {} if missed or slope < NO_SLOPE else slopes
+    slope = slopes.get("alpha")
     terms = terms_of(rest, tuned)
     if not missed:
         terms["packets"] = alpha_of(found, tuned) - alpha
@@ -112,7 +111,7 @@ def reasons(found: Recommendation) -> Reasons:
         grip=grip,
         slope=slope,
         terms=terms,
-        sensitivities={name: -of / slope for name, of in told.items()},
+        sensitivities={} if missed else sensitivities(slopes),
         saturation=saturation,
         largest_ratio=largest,
         stability=verdict[0],
@@ -210,8 +209,8 @@ def judged(rest: Equilibrium) -> tuple[Stability | None, str]:
 def terms_of(rest: Equilibrium, tuned: str) -> dict[str, float]:
     """What alpha is made of at rest, packets; the sum is alpha.
 
-    A flow's part of what stands in the queue in any case (RED_min, or a full buffer; the N-th part
-    where rates are equal) and of what is there above; what the dialect's estimate has besides (its
+    A flow's part of what stands in the queue up to RED_min, or to a full buffer (the N-th part
+    where rates are equal), and of what is there above; what the dialect's estimate has besides (its
     divisor, its rounding, other queues on the way); and what alpha has to be above the estimate
     because of losses.
     """
@@ -225,7 +224,7 @@ def terms_of(rest: Equilibrium, tuned: str) -> dict[str, float]:
     red, backlog = network.link.aqm, rest.mean(tuned, "backlog")
     low = red.min_thresh if isinstance(red, Red) else network.link.buffer
     name = "red_min" if isinstance(red, Red) else "buffer"
-    part = low * own / total
+    part = min(low * own / total, backlog)
     counted, rise = estimate(rest, tuned), law.spoken.rise
     return {
         name: part,
@@ -238,8 +237,10 @@ def terms_of(rest: Equilibrium, tuned: str) -> dict[str, float]:
 def log_slopes(rest: Equilibrium, tuned: str) -> dict[str, float]:
     """The slopes of log(ratio) by the logarithms of alpha and of the network's numbers.
 
-    Implicit gradients; flows are more or fewer in every class.
+    Implicit gradients; flows are more or fewer in every class. None are there where rest is a set.
     """
+    if rest.upper is not None:
+        return {}
     aqm = THRESHOLDS if isinstance(rest.network.link.aqm, Red) else ("buffer",)
     names: tuple[str, ...] = ("alpha", "flows", "capacity", "base_rtt", *aqm)
     number = list(rest.network.flows).index(tuned)
@@ -257,6 +258,14 @@ def log_slopes(rest: Equilibrium, tuned: str) -> dict[str, float]:
 
     found = np.asarray(jax.grad(log_ratio)(jnp.zeros(len(names))))
     return dict(zip(names, map(float, found), strict=True))
+
+
+def sensitivities(slopes: dict[str, float]) -> dict[str, float]:
+    """By how much alpha follows each number at a constant ratio; nothing where alpha is idle."""
+    slope = slopes.get("alpha", 0.0)
+    if slope < NO_SLOPE:
+        return {}
+    return {name: -of / slope for name, of in slopes.items() if name != "alpha"}
 
 
 def scaled(network: Network, tuned: str, factor: dict[str, Any]) -> Network:
