@@ -6,7 +6,7 @@ from typing import Any
 
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Network
-from vegasfluid.tuning import Recommendation
+from vegasfluid.tuning import Limits, Recommendation, ShareRatio
 from vegasfluid.tuning.fluid_search import FluidOptimum
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.recommendation import Judged
@@ -31,7 +31,9 @@ def recommended(network: Network, law: Vegas, goal: float = 1.0) -> Recommendati
     return Recommendation(
         network=network.with_law("vegas", law),
         tuned="vegas",
-        goal=goal,
+        goal=ShareRatio(goal),
+        limits=Limits(),
+        queue_tuned=False,
         reached=True,
         reason="",
         before=Judged(before, MADE_UP, Measurement((MADE_UP, MADE_UP))),

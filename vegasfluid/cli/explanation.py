@@ -83,7 +83,7 @@ def terms_table(found: Recommendation, why: Reasons) -> Any:
 
 def label(found: Recommendation, why: Reasons, name: str) -> str:
     """A term in words; an equal part is the rule of thumb."""
-    equal = found.goal == 1 and not why.missed and name in ("red_min", "buffer")
+    equal = found.ratio == 1 and not why.missed and name in ("red_min", "buffer")
     return f"{TERMS[name]}{OVER_N[name]}" if equal else TERMS[name]
 
 
@@ -194,14 +194,14 @@ def rules_line(found: Recommendation, why: Explanation) -> str:
         return "No rule of the literature speaks of this network."
 
     def distance(of: Tried) -> float:
-        return abs(math.log(of.packets.ratio / found.goal))
+        return abs(math.log(of.packets.ratio / found.ratio))
 
     best = min(why.heuristics, key=lambda name: distance(why.heuristics[name]))
     ratio = why.heuristics[best].packets.ratio
     missing = [RULES[name] for name in RULES if name not in why.heuristics]
     without = f" (without RED there is no {', '.join(missing)})" if missing else ""
     return (
-        f"Of Weigle and Feng's rules {RULES[best]} comes nearest to the goal, {found.goal:g}: "
+        f"Of Weigle and Feng's rules {RULES[best]} comes nearest to the goal, {found.ratio:g}: "
         f"ratio {ratio:.3f}{without}."
     )
 

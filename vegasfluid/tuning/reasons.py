@@ -121,7 +121,7 @@ def reasons(found: Recommendation) -> Reasons:
 
 def place(found: Recommendation, largest: float | None) -> tuple[Equilibrium, str]:
     """Rest with the goal, or with the recommended alpha and why it is not with the goal."""
-    network, goal = found.network, found.goal
+    network, goal = found.network, found.ratio
     try:
         fair = fair_alpha(network, found.tuned, goal)
     except SolveFailed as failed:

@@ -85,6 +85,11 @@ class Recommendation:
     settings_missing: dict[str, str]
     seconds: dict[str, float]
 
+    @property
+    def ratio(self) -> float:
+        """The ratio that is aimed at; of another goal 1, which theory compares with."""
+        return self.goal.ratio if isinstance(self.goal, ShareRatio) else 1.0
+
     def as_json(self) -> dict[str, Any]:
         """The result as plain numbers and texts, by the names of the command's JSON output."""
         law = self.after.law
