@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from vegasfluid.network import Network
 from vegasfluid.quantities import Positive, Seconds, Value, require_ordered
+from vegasfluid.ranges import Range
 
 __all__ = ["Model"]
 
@@ -35,6 +37,9 @@ class Model(Value):
     """What the model shows, in a few words."""
     source: str = ""
     """Where its numbers are from."""
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    """Which numbers of the network are uncertain, by their names in model files, such as
+    `reno.base_rtt_ms`; the network has the nominal ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

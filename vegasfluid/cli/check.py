@@ -10,6 +10,7 @@ from rich.table import Table
 from vegasfluid import modelfile
 from vegasfluid.cli.output import console, plain, print_json, table
 from vegasfluid.model import Model
+from vegasfluid.modelfile.uncertain import uncertain
 from vegasfluid.network import Flows, Network
 from vegasfluid.quantities import unit_of
 
@@ -40,6 +41,13 @@ def explain(model: Model) -> dict[str, Any]:
         "bandwidth_delay_packets": network.bandwidth_delay(),
         "base_rtt_s": {name: network.mean_base_rtt(name) for name in network.flows},
         "flows": {name: flows.count for name, flows in network.flows.items()},
+        "ranges": {
+            number.name: {
+                **of.parameters(),
+                "nominal": round(of.nominal) if number.whole else of.nominal,
+            }
+            for number, of in uncertain(model)
+        },
         "warnings": network.warnings(),
     }
 
@@ -62,6 +70,11 @@ def show(model: Model, document: dict[str, Any]) -> None:
     if document["bandwidth_delay_packets"] is not None:
         packets = document["bandwidth_delay_packets"]
         out.print(f"\nBandwidth-delay product: {packets:.1f} packets.")
+    if document["ranges"]:
+        out.print()
+        out.print(ranges_table(document["ranges"]))
+        out.print("recommend holds over the ranges.")
+        out.print("simulate, analyse, sweep and export use the nominal numbers.")
     for warning in document["warnings"]:
         out.print(f"Warning: {warning}")
 
@@ -72,6 +85,15 @@ def links_table(network: Network) -> Table:
     for name, link in network.links.items():
         numbers = (f"{link.capacity:.1f}", f"{link.delay * 1e3:g}", f"{link.buffer:g}")
         rows.add_row(name, *numbers, link.aqm.name)
+    return rows
+
+
+def ranges_table(ranges: dict[str, dict[str, Any]]) -> Table:
+    """The uncertain numbers."""
+    rows = table("uncertain", "low", "high", "nominal", "spread", texts=["spread"])
+    for name, of in ranges.items():
+        numbers = (f"{of[key]:.6g}" for key in ("low", "high", "nominal"))
+        rows.add_row(name, *numbers, of["spread"])
     return rows
 
 

@@ -7,17 +7,19 @@ traced, so that what follows from it can be batched and differentiated.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.modelfile.edge import key_of
-from vegasfluid.network import Network
+from vegasfluid.network import Flows, Link, Network
 from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Value, unit_of
 
-__all__ = ["Parameter", "parameter_of"]
+__all__ = ["Parameter", "parameter_of", "placed"]
 
+OWNERS = {"flows": Flows, "links": Link}
 PARTS = {"flows": ("law", "traffic"), "links": ("aqm",)}
 """Which parts of an owner have keys of their own."""
 
@@ -33,6 +35,7 @@ class Parameter:
         part: of the owner that has the number; None: the owner itself.
         field: the name inside.
         scale: how many inside units one unit of the name is.
+        whole: whether only whole numbers make sense: then the nearest is put.
     """
 
     name: str
@@ -41,6 +44,14 @@ class Parameter:
     part: str | None
     field: str
     scale: float
+    whole: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key of its owner's table that has it, or has the part that it is of."""
+        if self.part is not None:
+            return self.part
+        return key_of(OWNERS[self.group], self.field)
 
     def value(self, network: Network) -> Any:
         """The number in the unit of its name."""
@@ -54,15 +65,41 @@ class Parameter:
         Raises:
             InvalidInput: for a number that makes no sense there.
         """
-        owners = dict(getattr(network, self.group))
-        owner = owners[self.owner]
-        inside = value * self.scale
+        return _placed(network, {self: value})
+
+    def changed(self, owner: Any, value: Any) -> Any:
+        """The class of flows, or the link, with another number."""
+        inside = round(value) if self.whole else value * self.scale
         if self.part is None:
-            owners[self.owner] = replace(owner, **{self.field: inside})
-        else:
-            part = replace(getattr(owner, self.part), **{self.field: inside})
-            owners[self.owner] = replace(owner, **{self.part: part})
-        return replace(network, **{self.group: owners})
+            return replace(owner, **{self.field: inside})
+        part = replace(getattr(owner, self.part), **{self.field: inside})
+        return replace(owner, **{self.part: part})
+
+
+def placed(network: Network, values: Mapping[str, Any]) -> Network:
+    """The network with other numbers, which are checked together and not one after another.
+
+    Args:
+        network: of which some numbers are to change.
+        values: the numbers by name, in the units of the names.
+
+    Raises:
+        InvalidInput: for a name that no number has, or numbers that make no sense.
+
+    >>> from vegasfluid import Flows, Link, Network, Reno
+    >>> network = Network(Link(1000.0, 100), {"reno": Flows(2, Reno(), base_rtt=0.04)})
+    >>> placed(network, {"reno.count": 3, "bottleneck.buffer_packets": 50}).flows["reno"].count
+    3
+    """
+    return _placed(network, {parameter_of(network, name): of for name, of in values.items()})
+
+
+def _placed(network: Network, values: Mapping[Parameter, Any]) -> Network:
+    owners = {group: dict(getattr(network, group)) for group in PARTS}
+    for parameter, value in values.items():
+        group = owners[parameter.group]
+        group[parameter.owner] = parameter.changed(group[parameter.owner], value)
+    return replace(network, **owners)
 
 
 def parameter_of(network: Network, name: str) -> Parameter:
@@ -78,13 +115,19 @@ def parameter_of(network: Network, name: str) -> Parameter:
     (2.0, 3.0)
     """
     known = parameters(network)
-    short = name.removeprefix("flows.").removeprefix("links.")
-    for middle in (".law.", ".aqm.", ".traffic."):
-        short = short.replace(middle, ".")
+    short = name if name in known else _short(name)
     if short not in known:
         near = get_close_matches(short, known, n=1, cutoff=0.0)
         raise InvalidInput("parameter", "name", f"one of a number, such as {near[0]}", name)
     return replace(known[short], name=name)
+
+
+def _short(name: str) -> str:
+    """The name without what a model file has around it."""
+    short = name.removeprefix("flows.").removeprefix("links.")
+    for middle in (".law.", ".aqm.", ".traffic."):
+        short = short.replace(middle, ".")
+    return short
 
 
 def parameters(network: Network) -> dict[str, Parameter]:
@@ -97,6 +140,9 @@ def parameters(network: Network) -> dict[str, Parameter]:
                 for field, key, scale in numbers_of(holder, network.packet_bytes):
                     name = f"{owner}.{key}"
                     found.setdefault(name, Parameter(name, group, owner, part, field, scale))
+    for owner in network.flows:
+        name = f"{owner}.count"
+        found[name] = Parameter(name, "flows", owner, None, "count", 1, whole=True)
     return found
 
 

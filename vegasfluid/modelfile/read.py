@@ -30,6 +30,7 @@ from vegasfluid.modelfile.tables import (
     read_fields,
     reader,
 )
+from vegasfluid.modelfile.uncertain import ranges_of
 from vegasfluid.network import SINGLE_LINK, Link, Network
 
 __all__ = ["load", "parse"]
@@ -169,7 +170,7 @@ def _document() -> type[BaseModel]:
     """The tables and keys of a whole file: those of a model and of its network."""
     ways_of_links = {SINGLE_LINK: (reader(Link), None), "links": (dict[str, reader(Link)], None)}
     sizes_and_flows = derived_fields(Network, "links")
-    allowed = derived_fields(Model, "network") | ways_of_links | sizes_and_flows
+    allowed = derived_fields(Model, "network", "ranges") | ways_of_links | sizes_and_flows
     return create_model("Document", __config__=CONFIG, **allowed)
 
 
@@ -177,8 +178,10 @@ def _model(document: Document, reading: Reading) -> Model:
     given = read_fields(_document(), document, reading)
     _require_one_way_of_links(document)
     values = given_values(Model, given)
+    network = _network(document, given)
+    ranges = ranges_of(document, network, reading.ranges)
     try:
-        return Model(_network(document, given), **values)
+        return Model(network, ranges=ranges, **values)
     except InvalidInput as error:
         raise as_refusal(error, Model, document, reading.packet_bytes) from None
 

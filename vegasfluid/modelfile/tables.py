@@ -17,13 +17,17 @@ from pydantic import (
     PlainValidator,
     TypeAdapter,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     create_model,
 )
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.modelfile.edge import choices, choosing_key, from_edge, key_of, to_edge
 from vegasfluid.modelfile.refusals import as_refusal, refusal, show
-from vegasfluid.quantities import Limit, Unit, broken_limit, hints_of
+from vegasfluid.modelfile.uncertain import may_be_uncertain, nominal_values, require_possible
+from vegasfluid.quantities import Limit, Unit, broken_limit, hints_of, limits_of, unit_of
+from vegasfluid.ranges import Range
 
 __all__ = ["Reading", "derived_fields", "given_values", "read_fields", "reader"]
 
@@ -39,20 +43,58 @@ class Reading:
     Args:
         packet_bytes: the size of a packet, for rates.
         known: the known keys of each table that was read, by the table's `id`.
+        ranges: the fields of each table that are given by a range, by the table's `id`.
     """
 
     packet_bytes: int
     known: dict[int, list[str]] = field(default_factory=dict)
+    ranges: dict[int, dict[str, Range]] = field(default_factory=dict)
 
 
 def derived_fields(kind: type, *left_out: str) -> FieldTypes:
     """The fields of a pydantic model for a value class, by key: type and default."""
-    hints = hints_of(kind)
     return {
-        key_of(kind, of.name): (reader(hints[of.name]), ... if _is_required(of) else None)
+        key_of(kind, of.name): (_field_reader(kind, of.name), ... if _is_required(of) else None)
         for of in fields(kind)
         if of.name not in left_out
     }
+
+
+def _field_reader(kind: type, name: str) -> Any:
+    hint = hints_of(kind)[name]
+    if not may_be_uncertain(kind, name):
+        return reader(hint)
+    end = _end_reader(unit_of(kind, name), limits_of(kind, name), hint)
+    return Annotated[reader(hint), WrapValidator(partial(_read_range, _range_model(end)))]
+
+
+def _end_reader(unit: Unit | None, limits: tuple[Limit, ...], hint: Any) -> Any:
+    """The pydantic type of an end of a range, which stays in the file's unit."""
+    if unit is None:
+        return reader(hint)
+    return Annotated[Any, PlainValidator(partial(_read_end, unit, limits))]
+
+
+def _range_model(end: Any) -> type[BaseModel]:
+    spread = (hints_of(Range)["spread"], None)
+    ends: FieldTypes = {"low": (end, ...), "high": (end, ...), "spread": spread}
+    return create_model("Range", __config__=CONFIG, **ends)
+
+
+def _read_range(
+    model: type[BaseModel],
+    given: Any,
+    otherwise: ValidatorFunctionWrapHandler,
+    info: ValidationInfo,
+) -> Any:
+    """A range, where a table is given; or else what the field holds."""
+    if not isinstance(given, dict):
+        return otherwise(given)
+    read = read_fields(model, given, _shared(info))
+    try:
+        return Range(**given_values(Range, read))
+    except InvalidInput as error:
+        raise as_refusal(error, Range, given, _shared(info).packet_bytes) from None
 
 
 def given_values(kind: type, given: BaseModel) -> dict[str, Any]:
@@ -116,13 +158,20 @@ def _quantity_reader(base: Any, metadata: tuple[Any, ...]) -> Any:
 def _read_number(
     unit: Unit | None, limits: tuple[Limit, ...], written: Any, info: ValidationInfo
 ) -> float:
-    """A number of the file in inside units; neither true nor text is a number."""
+    """A number of the file in inside units."""
+    _read_end(unit, limits, written, info)
+    return from_edge(written, unit, _shared(info).packet_bytes)
+
+
+def _read_end(
+    unit: Unit | None, limits: tuple[Limit, ...], written: Any, info: ValidationInfo
+) -> float:
+    """A number of the file in its own unit; neither true nor text is a number."""
     if not _is_number(written):
         raise refusal("a number", show(written))
     if not _is_finite(written):
         raise refusal("a finite number", show(written))
-    _check_limits(unit, limits, written, info)
-    return from_edge(written, unit, _shared(info).packet_bytes)
+    return float(_check_limits(unit, limits, written, info))
 
 
 def _check_limits(
@@ -187,8 +236,14 @@ def _read_value(kind: Callable[..., Any], table: Any, info: ValidationInfo) -> A
     assert isinstance(kind, type)
     if not isinstance(table, dict):
         raise refusal("a table", show(table))
-    given = read_fields(_model(kind), table, _shared(info))
+    reading = _shared(info)
+    values = given_values(kind, read_fields(_model(kind), table, reading))
+    ranges = {name: given for name, given in values.items() if isinstance(given, Range)}
+    if ranges:
+        require_possible(kind, values, ranges)
+        reading.ranges[id(table)] = ranges
+        values |= nominal_values(kind, ranges, reading.packet_bytes)
     try:
-        return kind(**given_values(kind, given))
+        return kind(**values)
     except InvalidInput as error:
         raise as_refusal(error, kind, table, _shared(info).packet_bytes) from None

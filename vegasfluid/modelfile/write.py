@@ -11,6 +11,7 @@ import tomli_w
 
 from vegasfluid.model import Model
 from vegasfluid.modelfile.edge import choosing_key, key_of, to_edge
+from vegasfluid.modelfile.uncertain import uncertain
 from vegasfluid.network import SINGLE_LINK
 from vegasfluid.quantities import Unit, unit_of
 
@@ -25,6 +26,9 @@ def dump(model: Model) -> str:
     Args:
         model: any model; `parse` of the text gives an equal one.
 
+    Raises:
+        InvalidInput: for ranges of which the network does not have the nominal numbers.
+
     >>> from vegasfluid.modelfile import load, parse
     >>> model = load("models/weigle_feng_network2.toml")
     >>> parse(dump(model)) == model
@@ -32,9 +36,11 @@ def dump(model: Model) -> str:
     """
     packet_bytes = model.network.packet_bytes
     network = _table(model.network, packet_bytes)
+    for number, given in uncertain(model):
+        network[number.group][number.owner][number.key] = _table(given, packet_bytes)
     links = network.pop("links")
     placed = {SINGLE_LINK: links[SINGLE_LINK]} if list(links) == [SINGLE_LINK] else {"links": links}
-    times = _table(model, packet_bytes, "network")
+    times = _table(model, packet_bytes, "network", "ranges")
     heading = {key: times.pop(key) for key in ("title", "source") if key in times}
     return tomli_w.dumps(heading | times | placed | network)
 
