@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.cli.robust import recommended, show_robustness
 from vegasfluid.model import Model
 from vegasfluid.trajectory import package_version
-from vegasfluid.tuning import Recommendation, recommend
+from vegasfluid.tuning import Recommendation, RobustRecommendation, recommend
 
 __all__ = ["run"]
 
@@ -42,8 +44,8 @@ def run(
     keep_compiled_equations()
     why = None
     with progress("recommend") as report:
-        found = recommend(
-            model.network,
+        over = partial(recommended, model) if model.ranges else partial(recommend, model.network)
+        found = over(
             tune,
             ratio=ratio,
             until=model.duration,
@@ -84,6 +86,8 @@ def show(model: Model, found: Recommendation) -> None:
         f"{document['packets']['runs']} runs."
     )
     show_settings(found)
+    if isinstance(found, RobustRecommendation):
+        show_robustness(found)
     if found.reached:
         out.print(f"Goal reached. {_sentence(found.reason)}".strip())
     else:

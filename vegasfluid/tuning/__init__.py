@@ -14,6 +14,8 @@ from vegasfluid.tuning.operating import operating_points
 from vegasfluid.tuning.pareto import Front, FrontPoint, pareto_front
 from vegasfluid.tuning.recommend import recommend
 from vegasfluid.tuning.recommendation import Recommendation
+from vegasfluid.tuning.robust import recommend_robust
+from vegasfluid.tuning.robustness import RobustRecommendation
 
 if TYPE_CHECKING:
     from vegasfluid.tuning.why import Explanation, explain
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 _OF_WHY = ("Explanation", "explain")
 
 __all__ = ["AlphaFair", "Explanation", "Front", "FrontPoint", "Goal", "JainIndex", "Limits"]
-__all__ += ["Recommendation", "ShareRatio", "WorstFlow", "explain", "goal_named"]
-__all__ += ["operating_points", "pareto_front", "recommend"]
+__all__ += ["Recommendation", "RobustRecommendation", "ShareRatio", "WorstFlow", "explain"]
+__all__ += ["goal_named", "operating_points", "pareto_front", "recommend", "recommend_robust"]
 
 
 def __getattr__(name: str) -> Any:

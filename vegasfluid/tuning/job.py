@@ -33,7 +33,7 @@ from vegasfluid.tuning.thresholds import (
     with_alpha,
 )
 
-__all__ = ["Job", "Report"]
+__all__ = ["MOST_PACKETS", "MOST_RUNS", "Job", "Report"]
 
 MOST_RUNS, MOST_PACKETS = 160, 4e7
 """Of one setting. (A core sends some millions of packets a second.)"""
@@ -109,6 +109,10 @@ class Job:
         self.report(f"packets: {told} ({len(known.runs)} runs)")
         return known
 
+    def judge_law(self, law: Vegas) -> Measurement:
+        """The packet simulator's numbers for a law of the tuned class."""
+        return self.judge_packets(self.with_law(law))
+
     @property
     def limits(self) -> tuple[float, float]:
         """The smallest and the largest alpha to try, packets."""
@@ -131,7 +135,7 @@ class Job:
         start, slope = optimum.alpha, optimum.slope if optimum.reached else PROPORTIONAL
         while True:
             found = correct(
-                lambda of: self.judge_packets(self.with_law(self.with_alpha(*of))),
+                lambda of: self.judge_law(self.with_alpha(*of)),
                 self.settle,
                 goal=self.goal,
                 start=start,

@@ -1,0 +1,390 @@
+"""Parameters that hold over ranges: which networks, the fluid, packets, the command."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Spread, Vegas
+from vegasfluid.cli.app import run_app
+from vegasfluid.cli.robust import recommended
+from vegasfluid.fluid import record_fluid
+from vegasfluid.modelfile import parse
+from vegasfluid.modelfile.parameter import placed
+from vegasfluid.ranges import Range
+from vegasfluid.tuning import recommend_robust
+from vegasfluid.tuning.balance import Balance, Side
+from vegasfluid.tuning.fluid_search import FINE_STEP, KNEE
+from vegasfluid.tuning.measurement import Measurement, measure
+from vegasfluid.tuning.recommend import Job
+from vegasfluid.tuning.robust_fluid import Fluids, Outlook, search_robust
+from vegasfluid.tuning.robustness import FAIR, separating, words_for
+from vegasfluid.tuning.scenarios import Scenario, corners, scenarios_of
+from vegasfluid.tuning.thresholds import with_alpha
+
+UNTIL, WARMUP, GOAL = 60.0, 15.0, 0.5
+
+LINK = Link(20e6 / 12000, 250, Red(min_thresh=50, max_thresh=200))
+NETWORK = Network(
+    LINK,
+    {
+        "reno": Flows(6, Reno(), base_rtt=0.04, start=Spread(0.1)),
+        "vegas": Flows(5, Vegas(), base_rtt=0.04),
+    },
+)
+RANGES = {"reno.count": Range(5, 7), "reno.base_rtt_ms": Range(30, 50)}
+COUNTS = {"reno.count": Range(4, 9)}
+"""Networks that share all structure, so that each simulator compiles once."""
+PLACE = partial(placed, NETWORK)
+
+# Which networks stand for the ranges
+
+
+def test_scenarios_are_the_nominal_the_corners_and_points_inside():
+    found = scenarios_of(NETWORK, RANGES, PLACE)
+    assert [of.kind for of in found] == ["nominal"] + 4 * ["corner"] + 4 * ["inside"]
+    assert found[0].network is NETWORK
+    assert {tuple(of.numbers.values()) for of in found[1:5]} == {(5, 30), (5, 50), (7, 30), (7, 50)}
+    for of in found[1:]:
+        reno = of.network.flows["reno"]
+        assert type(reno.count) is int
+        assert (reno.count, reno.base_rtt) == pytest.approx(
+            (of.numbers["reno.count"], of.numbers["reno.base_rtt_ms"] / 1000)
+        )
+        assert of.network.flows["vegas"] == NETWORK.flows["vegas"]
+    for of in found[5:]:
+        assert of.numbers["reno.count"] in (5, 6, 7)
+        assert 30 < of.numbers["reno.base_rtt_ms"] < 50
+    shares = np.array([list(of.shares.values()) for of in found[5:]])
+    assert (np.sort(shares, axis=0) // 0.25 == np.arange(4)[:, None]).all()  # one in each quarter
+
+
+@pytest.mark.parametrize("ranges", [6, 9, 15, 16, 31])
+def test_part_of_the_corners_is_orthogonal(ranges):
+    """Any two ranges meet in all four ways as often; of each corner the opposite is there."""
+    found = corners(ranges)
+    assert len(found) == (32 if ranges < 16 else 64)
+    assert len({tuple(row) for row in found}) == len(found)
+    assert {tuple(row) for row in 1 - found} == {tuple(row) for row in found}
+    for one, other in combinations(found.T, 2):
+        assert np.bincount((2 * one + other).astype(int)).tolist() == 4 * [len(found) // 4]
+
+
+def test_number_of_ranges_is_checked():
+    with pytest.raises(InvalidInput, match="number of ranges must be from 1 to 31, but is 0"):
+        scenarios_of(NETWORK, {}, PLACE)
+
+
+# The fluid's alpha
+
+
+class Made(Fluids):
+    """Fluid models with made-up distances over log(alpha)."""
+
+    def __init__(self, *distances) -> None:
+        self._made, self._known = distances, {}
+
+    def _evaluate(self, log_alpha: float) -> Outlook:
+        def at(x: float) -> np.ndarray:
+            return np.array([of(x) for of in self._made])
+
+        width = 1e-6
+        slopes = (at(log_alpha + width) - at(log_alpha - width)) / (2 * width)
+        return Outlook(at(log_alpha), slopes)
+
+
+def test_two_lines_meet_where_algebra_says():
+    """|x - 1| and |2 x - 4|, of which neither has a floor: x - 1 = 4 - 2 x at 5/3, both 2/3."""
+    found = search_robust(Made(lambda x: x - 1, lambda x: 2 * x - 4), 2.0, 1.0, 100.0)
+    assert math.log(found.alpha) == pytest.approx(5 / 3, abs=1e-3)
+    assert found.regret == pytest.approx(2 / 3, abs=2e-3)
+    assert found.slope == pytest.approx(1.5)
+    assert np.log(found.own) == pytest.approx([1.0, 2.0], abs=1e-6)
+    assert found.floors.tolist() == [0.0, 0.0]
+
+
+def test_a_network_in_which_nothing_is_fair_does_not_dictate():
+    """At best -1 from x = 1 on; without its floor the minimax of it and x - 2 would be at 2.5 (both
+    sides as far as the plateau is), while its regret is zero from 1 on and x = 2 is best.
+    """
+    plateau = Made(lambda x: min(x - 2, -1.0), lambda x: x - 2)
+    found = search_robust(plateau, 3.0, 0.5, 100.0)
+    assert found.floors == pytest.approx([1.0, 0.0])
+    assert math.log(found.alpha) == pytest.approx(2.0, abs=2e-3)
+    assert found.regret < 2e-3
+
+
+def test_of_a_plateau_the_smaller_alpha_is_taken():
+    """All networks are below the goal, and as near as they come from x = 1.6 on."""
+    found = search_robust(
+        Made(lambda x: min(x - 3, -1.5), lambda x: min(x - 3, -1.4)), 2.0, 0.5, 1e3
+    )
+    assert 1.59 - FINE_STEP / 2 < math.log(found.alpha) < 1.6 + FINE_STEP
+    assert found.regret < KNEE
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> tuple[Scenario, ...]:
+    return scenarios_of(NETWORK, COUNTS, PLACE)
+
+
+@pytest.fixture(scope="module")
+def fluids(scenarios) -> Fluids:
+    law = with_alpha(Vegas(), 1.0)
+    given = [
+        Scenario(of.kind, of.shares, of.numbers, of.network.with_law("vegas", law))
+        for of in scenarios
+    ]
+    return Fluids(given, "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP)
+
+
+def distance(network: Network, alpha: float) -> float:
+    """log(ratio / goal) by a run of its own, of its own structure, with a recording's ratio."""
+    law = with_alpha(network.flows["vegas"].law, alpha)
+    run = record_fluid(network.with_law("vegas", law), UNTIL, 201)
+    return math.log(run.growth(WARMUP).ratio(1) / GOAL)
+
+
+def test_batched_distances_are_those_of_single_runs(scenarios, fluids):
+    outlook = fluids.at(math.log(4.0))
+    assert len(set(outlook.distances)) > 3
+    for number in range(len(scenarios)):
+        alone = distance(scenarios[number].network, 4.0)
+        assert outlook.distances[number] == pytest.approx(alone, abs=1e-6)
+
+
+def test_slopes_are_those_of_central_differences(fluids):
+    x, width = math.log(4.0), 1e-4
+    above, below = fluids.at(x + width).distances, fluids.at(x - width).distances
+    np.testing.assert_allclose(fluids.at(x).slopes, (above - below) / (2 * width), rtol=1e-3)
+
+
+def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
+    """Every network at every alpha of a grid by a run of its own; the least worst case of them."""
+    found = search_robust(fluids, 3.0, 0.5, 300.0)
+    assert found.floors == pytest.approx(np.zeros(len(scenarios)))
+    step = 0.04
+    grid = np.log(found.alpha) + step * np.array([-5.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 5.5])
+    worst = [max(abs(distance(of.network, math.exp(x))) for of in scenarios) for x in grid.tolist()]
+    assert abs(grid[np.argmin(worst)] - math.log(found.alpha)) < step
+    assert found.regret <= min(worst) + 5e-3
+    assert found.regret > 0.1  # there is something to balance
+    outlook = found.outlook.distances
+    assert outlook.max() == pytest.approx(-outlook.min(), abs=5e-3)
+
+
+# The packets
+
+
+def made_job(ratios: list[float]) -> Job:
+    job = Job(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), lambda line: None)
+    runs = Measurement(tuple({"ratio": ratio} for ratio in ratios))
+    job.judge_law = lambda law: runs  # type: ignore[method-assign]
+    return job
+
+
+def test_balance_is_the_middle_of_the_worst_run_by_run():
+    """By hand: of 2 and 8 against 1/4 and 1/4 the geometric means are 1/sqrt 2 and sqrt 2."""
+    sides = [Side(n, made_job(of)) for n, of in enumerate(([1.0, 1.1], [2.0, 8.0], [0.25, 0.25]))]
+    balance = Balance(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), print, sides=sides)
+    found = balance.judge_law(Vegas())
+    assert [run["ratio"] for run in found.runs] == pytest.approx([0.5**0.5, 2**0.5])
+    assert found.ratio == pytest.approx(1.0)
+
+
+def test_a_floor_keeps_a_network_from_dictating():
+    """At a quarter, where a quarter is the best there is, is no regret: the other decides."""
+    hopeless = Side(0, made_job([0.25, 0.25]), floor=math.log(4))
+    other = Side(1, made_job([1.5, 1.5]))
+    balance = Balance(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), print, sides=[hopeless, other])
+    assert balance.judge_law(Vegas()).ratio == pytest.approx(1.5**0.5)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return recommend_robust(NETWORK, COUNTS, PLACE, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=6)
+
+
+def test_the_worst_cases_balance_on_packets(found):
+    """Measured again here, network by network: the law is best among its neighbours."""
+    law, robust = found.after.law, found.robust
+    assert found.reached
+    assert robust.worst <= FAIR
+    most, least = robust.most.packets, robust.least.packets
+    assert least.ratio < GOAL < most.ratio
+    logs = math.log(most.ratio / GOAL), -math.log(least.ratio / GOAL)
+    assert robust.worst == pytest.approx(max(logs))
+
+    def worst(alpha: float) -> float:
+        logs = [
+            math.log(
+                measure(
+                    of.network.with_law("vegas", with_alpha(law, alpha)),
+                    "vegas",
+                    range(1, 1 + len(most.runs)),
+                    until=UNTIL,
+                    warmup=WARMUP,
+                ).ratio
+                / GOAL
+            )
+            for of in scenarios_of(NETWORK, COUNTS, PLACE)
+        ]
+        return max(map(abs, logs))
+
+    for factor in (0.5, 2.0):
+        assert robust.worst < worst(factor * law.alpha)
+
+
+def test_every_network_is_looked_at(found):
+    seen = found.robust.seen
+    assert [of.scenario.numbers for of in seen] == [
+        of.numbers for of in scenarios_of(NETWORK, COUNTS, PLACE)
+    ]
+    assert min(len(of.packets.runs) for of in seen) >= 2
+    assert found.after.packets == found.robust.nominal.packets == seen[0].packets
+    assert found.before.law == Vegas()
+    ratios = [of.packets.ratio for of in seen if len(of.packets.runs) >= 6]
+    assert len(ratios) >= 3
+    assert found.robust.most.packets.ratio == max(ratios)
+    assert found.robust.least.packets.ratio == min(ratios)
+
+
+# Why not
+
+
+def test_the_number_that_separates_is_named():
+    """A made-up plane: the first number moves log(ratio) ten times as far as the second."""
+    given = scenarios_of(NETWORK, RANGES, PLACE)
+    shares = np.array([list(of.shares.values()) for of in given])
+    logs = 0.1 + shares @ np.array([1.0, -0.1])
+    most, least = given[int(logs.argmax())], given[int(logs.argmin())]
+    assert separating(given, logs, most, least) == ["reno.count"]
+    logs = shares @ np.array([0.6, -1.0])
+    most, least = given[int(logs.argmax())], given[int(logs.argmin())]
+    assert separating(given, logs, most, least) == ["reno.base_rtt_ms", "reno.count"]
+
+
+def test_words_for_numbers():
+    assert words_for(["reno.base_rtt_ms", "vegas.access_delay_ms"]) == "RTTs"
+    assert words_for(["up.capacity_mbps", "reno.count"]) == "capacities and numbers of flows"
+
+
+# The command
+
+FAR = """
+duration_s = 60
+warmup_s = 15
+[bottleneck]
+capacity_mbps = 20
+buffer_packets = 250
+aqm = { law = "red", min_thresh_packets = 50, max_thresh_packets = 200, max_drop = 0.1 }
+[flows.reno]
+count = 5
+base_rtt_ms = { low = 10, high = 200, spread = "log_uniform" }
+law = { name = "reno" }
+[flows.vegas]
+count = 5
+base_rtt_ms = 40
+law = { name = "vegas", dialect = "ns2" }
+"""
+
+
+@pytest.fixture(scope="module")
+def far():
+    model = parse(FAR)
+    return recommended(model, None, ratio=1.0, until=60.0, warmup=15.0, runs=4)
+
+
+@pytest.fixture
+def command(far, tmp_path, monkeypatch, capsys):
+    """Run the command on the model, with the recommendation that was made once for all tests."""
+    path = tmp_path / "model.toml"
+    path.write_text(FAR)
+    asked = []
+
+    def known(*given, **options):
+        asked.append((given, options))
+        return far
+
+    monkeypatch.setattr("vegasfluid.cli.recommend.recommended", known)
+
+    def run(*options: str) -> tuple[int, str]:
+        status = run_app(["recommend", str(path), "--runs", "4", *options])
+        ((model, tune), given), *others = asked
+        assert (model, tune, others) == (parse(FAR), None, [])
+        told = {key: given[key] for key in ("ratio", "until", "warmup", "runs", "seed")}
+        assert told == {"ratio": 1.0, "until": 60.0, "warmup": 15.0, "runs": 4, "seed": 1}
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return status, captured.out
+
+    return run
+
+
+def test_round_trips_twenty_times_as_long_are_not_fair(command):
+    """The best compromise is printed with the reason, and the command ends with 3."""
+    status, out = command("--json")
+    found = json.loads(out)
+    robust, law = found["robust"], found["recommended"]
+    assert (status, found["reached"]) == (3, False)
+    start = "no single alpha is fair to RTTs this far apart: the ratio is "
+    assert found["reason"].startswith(start)
+    least, most = robust["worst"]["least"], robust["worst"]["most"]
+    assert most["numbers"] == {"reno.base_rtt_ms": 200.0}
+    assert least["numbers"]["reno.base_rtt_ms"] < 40
+    assert least["ratio"] < 1 < most["ratio"]
+    assert robust["worst"]["factor"] == pytest.approx(max(most["ratio"], 1 / least["ratio"]))
+    assert robust["worst"]["factor"] > 1.25
+    own = robust["nominal_only"]
+    assert robust["worst"]["factor"] < own["worst"]["factor"]
+    assert law["alpha_packets"] < own["alpha_packets"]
+    assert own["packets"]["runs"] == found["packets"]["runs"]
+    price = abs(math.log(found["packets"]["ratio"])) - abs(math.log(own["packets"]["ratio"]))
+    assert robust["price"]["log_ratio"] == pytest.approx(price)
+
+
+def test_keys_of_the_command(command):
+    """Those of every recommendation, and what is said of the ranges."""
+    found = json.loads(command("--json")[1])
+    robust = found["robust"]
+    assert set(found) == {
+        "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
+        "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds", "robust",
+    }  # fmt: skip
+    assert set(robust) == {
+        "ranges", "scenarios", "worst", "nominal", "nominal_only", "price",
+        "fluid_regret_log_ratio",
+    }  # fmt: skip
+    assert robust["ranges"] == {
+        "reno.base_rtt_ms": {"low": 10.0, "high": 200.0, "spread": "log_uniform"}
+    }
+    kinds = [of["kind"] for of in robust["scenarios"]]
+    assert kinds == ["nominal"] + 2 * ["corner"] + 4 * ["inside"]
+    for of in robust["scenarios"]:
+        low, high = of["ratio_ci95"]
+        assert low < of["ratio"] < high
+    assert robust["nominal"]["ratio"] == found["packets"]["ratio"]
+
+
+def test_networks_with_other_round_trips_are_integrated_as_well_as_alone(far):
+    """The shortest round trip has the shortest step, so it is integrated as in a run of its own."""
+    law, shortest = far.after.law, far.robust.seen[1]
+    assert shortest.scenario.numbers == {"reno.base_rtt_ms": 10.0}
+    network = shortest.scenario.network.with_law("vegas", with_alpha(law, law.alpha))
+    run = record_fluid(network, UNTIL, 201)
+    assert shortest.fluid_ratio == pytest.approx(run.growth(WARMUP).ratio(1), rel=1e-6)
+
+
+def test_what_the_command_prints(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    status, told = command()
+    assert status == 3
+    assert "Over 2 corners of the ranges and 4 points inside" in told
+    assert "Goal not reached: no single alpha is fair to RTTs this far apart" in told
+    assert "Price of robustness: the nominal network is" in told
+    assert "farther from the goal" in told

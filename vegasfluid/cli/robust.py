@@ -1,0 +1,82 @@
+"""How a recommendation over ranges is shown: the worst cases, and the price of robustness."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from rich.table import Table
+
+from vegasfluid.cli.output import console, table
+from vegasfluid.model import Model
+from vegasfluid.modelfile.parameter import placed
+from vegasfluid.tuning import RobustRecommendation, recommend_robust
+from vegasfluid.tuning.robustness import Seen
+
+__all__ = ["recommended", "show_robustness"]
+
+
+def recommended(model: Model, tune: str | None, **options: Any) -> RobustRecommendation:
+    """The recommendation over the ranges of a model.
+
+    Args:
+        model: with ranges.
+        tune: the class to tune.
+        options: as of `recommend_robust`.
+    """
+    place = partial(placed, model.network)
+    return recommend_robust(model.network, model.ranges, place, tune, **options)
+
+
+def show_robustness(found: RobustRecommendation) -> None:
+    """The worst cases with the recommended parameters, and with those of the nominal network."""
+    out, robust = console(), found.robust
+    corners = sum(seen.scenario.kind == "corner" for seen in robust.seen)
+    inside = sum(seen.scenario.kind == "inside" for seen in robust.seen)
+    out.print(f"Over {corners} corners of the ranges and {inside} points inside:\n")
+    out.print(ratios(found))
+    out.print(price(found))
+
+
+def price(found: RobustRecommendation) -> str:
+    """What robustness gains in the worst case, and what it costs at the nominal network."""
+    robust = found.robust
+    own, law = robust.own.law, found.after.law
+    if (own.alpha, own.beta) == (law.alpha, law.beta):
+        return "\nThe nominal network alone would take the same: robustness costs nothing.\n"
+    change = f"{abs(math.expm1(robust.price)):.1%}"
+    farther = "farther from" if robust.price > 0 else "nearer to"
+    return (
+        f"\nThe nominal network alone would take alpha = {own.alpha:.6g}, beta = {own.beta:.6g}: "
+        f"{robust.own.packets.ratio:.3f} there,\nbut in its worst case farther from the goal than "
+        f"need be by a factor of {math.exp(robust.own_regret):.2f}; the recommended ones by "
+        f"{math.exp(robust.regret):.2f}.\n"
+        f"Price of robustness: the nominal network is {change} {farther} the goal.\n"
+    )
+
+
+def ratios(found: RobustRecommendation) -> Table:
+    """Where the ratio is farthest from the goal on either side, and at the nominal network."""
+    robust = found.robust
+    rows = table("", "ratio", "95 % interval", "fluid", "where", texts=["where"])
+    for name, seen in (
+        ("least", robust.least),
+        ("nominal", robust.nominal),
+        ("most", robust.most),
+        ("least, nominal's own", robust.own_least),
+        ("most, nominal's own", robust.own_most),
+    ):
+        rows.add_row(name, *row(seen))
+    return rows
+
+
+def row(seen: Seen) -> tuple[str, ...]:
+    """A network's ratios and numbers."""
+    low, high = seen.packets.interval
+    return (
+        f"{seen.packets.ratio:.3f}",
+        f"{low:.3f} to {high:.3f}",
+        f"{seen.fluid_ratio:.3f}",
+        seen.scenario.text,
+    )
