@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from vegasfluid.errors import SolveFailed, VegasfluidError
+from vegasfluid.errors import InvalidInput, SolveFailed, VegasfluidError
 
 __all__ = ["main"]
 
@@ -49,6 +49,22 @@ def recommend(
     ratio: Annotated[
         float, typer.Option(help="Goodput of a tuned flow over that of another flow.")
     ] = 1.0,
+    goal: Annotated[
+        str, typer.Option(help="ratio, jain, proportional, worst-flow, or alpha-fair=A.")
+    ] = "ratio",
+    max_delay_ms: Annotated[float | None, typer.Option(help="Limit: queueing delay.")] = None,
+    max_drop_share: Annotated[float | None, typer.Option(help="Limit: packets dropped.")] = None,
+    min_utilisation: Annotated[float | None, typer.Option(help="Limit: use of the link.")] = None,
+    min_gain_margin: Annotated[float | None, typer.Option(help="Limit: stability.")] = None,
+    tune_queue: Annotated[
+        bool, typer.Option("--tune-queue", help="Tune RED's thresholds and max_drop, too.")
+    ] = False,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Show fairness against queueing delay.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw it (PNG, SVG, PDF); with --pareto.")
+    ] = None,
     runs: Annotated[int, typer.Option(help="Packet runs at each alpha.")] = 10,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say why, and what rules of thumb would have done.")
@@ -60,11 +76,21 @@ def recommend(
 
     Example: vegasfluid recommend models/weigle_feng_network2.toml --explain
     """
+    from vegasfluid.cli.asked import asked_for
+
+    asked = asked_for(
+        goal, ratio, max_delay_ms, max_drop_share, min_utilisation, min_gain_margin
+    ) | {"tune": tune, "tune_queue": tune_queue, "runs": runs, "seed": seed}
+    if pareto:
+        from vegasfluid.cli.pareto import run as run_front
+
+        run_front(model, plot=plot, as_json=as_json, **asked)
+        raise typer.Exit(DONE)
+    if plot is not None:
+        raise InvalidInput("recommend", "--plot", "given with --pareto", "given alone")
     from vegasfluid.cli.recommend import run
 
-    reached = run(
-        model, tune=tune, ratio=ratio, runs=runs, seed=seed, explained=explain, as_json=as_json
-    )
+    reached = run(model, explained=explain, as_json=as_json, **asked)
     raise typer.Exit(DONE if reached else OUT_OF_REACH)
 
 

@@ -10,9 +10,11 @@ from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.robust import recommended, show_robustness
+from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.trajectory import package_version
-from vegasfluid.tuning import Recommendation, RobustRecommendation, recommend
+from vegasfluid.tuning import Recommendation, RobustRecommendation, ShareRatio, recommend
+from vegasfluid.tuning.recommendation import red_numbers
 
 __all__ = ["run"]
 
@@ -29,31 +31,26 @@ ROWS = (
 MILLISECONDS = {"queueing_delay_s": 1e3}
 
 
-def run(
-    path: Path,
-    *,
-    tune: str | None,
-    ratio: float,
-    runs: int,
-    seed: int,
-    explained: bool = False,
-    as_json: bool,
-) -> bool:
-    """Recommend parameters for a model file, and print them; whether the goal was reached."""
+def run(path: Path, *, runs: int, seed: int, explained: bool, as_json: bool, **asked: Any) -> bool:
+    """Recommend parameters for a model file, and print them; whether the goal was reached.
+
+    Args:
+        path: the model file.
+        runs: packet runs at each setting.
+        seed: the first of their seeds.
+        explained: whether to say why.
+        as_json: whether to print JSON.
+        asked: what else `recommend` takes: `tune`, `ratio`, `goal`, `limits`, `tune_queue`.
+    """
     model = modelfile.load(path)
+    if model.ranges:
+        asked = plainly(asked)
     keep_compiled_equations()
     why = None
     with progress("recommend") as report:
         over = partial(recommended, model) if model.ranges else partial(recommend, model.network)
-        found = over(
-            tune,
-            ratio=ratio,
-            until=model.duration,
-            warmup=model.warmup,
-            runs=runs,
-            seed=seed,
-            report=report,
-        )
+        times = {"until": model.duration, "warmup": model.warmup}
+        found = over(**times, **asked, runs=runs, seed=seed, report=report)
         if explained:
             from vegasfluid.cli.explanation import explain_model
 
@@ -71,6 +68,24 @@ def run(
     return found.reached
 
 
+def plainly(asked: dict[str, Any]) -> dict[str, Any]:
+    """What is asked for over ranges, which is a ratio and nothing else.
+
+    Raises:
+        InvalidInput: where something else is asked for.
+    """
+    others = {
+        "--goal": not isinstance(asked["goal"], ShareRatio),
+        "a limit": bool(asked["limits"].each),
+        "--tune-queue": asked["tune_queue"],
+    }
+    for option, given in others.items():
+        if given:
+            allowed = "left out where the model has ranges (only a ratio can be asked for)"
+            raise InvalidInput("recommend", option, allowed, "given")
+    return {"tune": asked["tune"], "ratio": asked["ratio"]}
+
+
 def show(model: Model, found: Recommendation) -> None:
     """The result as a table and a few sentences."""
     out, document = console(), found.as_json()
@@ -78,13 +93,15 @@ def show(model: Model, found: Recommendation) -> None:
     out.print(model.title or "model", style="bold")
     values = f"alpha = {law.alpha:.6g}, beta = {law.beta:.6g}, gamma = {law.gamma:.6g}"
     out.print(f"For {found.tuned} ({law.dialect}): {values} packets\n", style="bold")
-    out.print(comparison(found, document))
+    out.print(comparison(model, found, document))
     low, high = document["packets"]["ratio_ci95"]
+    wanted = f"goal {found.ratio:g}, " if isinstance(found.goal, ShareRatio) else ""
     out.print(
         f"\nratio: goodput of a {found.tuned} flow over that of another flow; "
-        f"goal {found.goal.wanted}, 95 % interval {low:.3f} to {high:.3f} over "
+        f"{wanted}95 % interval {low:.3f} to {high:.3f} over "
         f"{document['packets']['runs']} runs."
     )
+    show_further(found)
     show_settings(found)
     if isinstance(found, RobustRecommendation):
         show_robustness(found)
@@ -103,17 +120,36 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def comparison(found: Recommendation, document: dict[str, Any]) -> Any:
+def comparison(model: Model, found: Recommendation, document: dict[str, Any]) -> Any:
     """Before and after, side by side."""
     rows = table("", "before", "recommended")
     before, after = found.before.law, found.after.law
+    queue = red_numbers(model.network) if found.queue else {}
     rows.add_row("alpha, packets", f"{before.alpha:.6g}", f"{after.alpha:.6g}")
     rows.add_row("beta, packets", f"{before.beta:.6g}", f"{after.beta:.6g}")
+    for key, value in found.queue.items():
+        name = key.removesuffix("_packets")
+        unit = ", packets" if key != name else ""
+        rows.add_row(f"RED's {name}{unit}", f"{queue[key]:.6g}", f"{value:.6g}")
     for name, block, key, form in ROWS:
         scale = MILLISECONDS.get(key, 1)
         values = (document["before"][block][key], document[block][key])
         rows.add_row(name, *(form.format(value * scale) for value in values))
     return rows
+
+
+def show_further(found: Recommendation) -> None:
+    """The goal, where it is another one, and the limits."""
+    out, means = console(), found.after.packets.means()
+    if not isinstance(found.goal, ShareRatio):
+        before, after = (found.goal_value(of.packets) for of in (found.before, found.after))
+        out.print(
+            f"Goal: the largest {found.goal.key.replace('_', ' ')} ({found.goal.unit}): "
+            f"{after:.3f}, before {before:.3f}."
+        )
+    for limit in found.limits.each:
+        is_now = f": it is {means[limit.of]:.4g}" if limit.of in means else ""
+        out.print(f"Limit: {limit.text}{is_now}.")
 
 
 def show_settings(found: Recommendation) -> None:

@@ -6,6 +6,7 @@ come from one run of one compiled function.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -111,6 +112,7 @@ class Fluid:
     ) -> None:
         self._posed, self._task = make_task(network, knobs, until, warmup)
         self._report = report
+        self.seconds = 0.0
         self._known: dict[bytes, tuple[Outputs, Outputs]] = {}
 
     @property
@@ -136,11 +138,13 @@ class Fluid:
         """
         key = np.asarray(log_values, float).tobytes()
         if key not in self._known:
+            begin = time.perf_counter()
             x = jnp.asarray(log_values, float)
             *found, solution = outputs_and_slopes(x, self._posed, self._task)
             dde.check(solution)
             first, second = jax.tree.map(np.asarray, found)
             self._known[key] = (first, second)
+            self.seconds += time.perf_counter() - begin
             pairs = zip(self._task.knobs, np.exp(log_values), strict=True)
             setting = ", ".join(f"{knob.name} {value:.4g}" for knob, value in pairs)
             self._report(f"fluid: {setting}; delay {float(first.queueing_delay):.4g} s")

@@ -85,6 +85,7 @@ def by_search(job: Job, goal: Goal, limits: Limits, tune_queue: bool) -> Ended:
     start[0] = math.log(begin(job.network, job.tuned, ratio).alpha)
     adapted = adapt(problem, job.network, knobs, job.judge_packets, start)
     alpha = float(knobs[0].value(adapted.first))
+    job.seconds["fluid"] += problem.fluid.seconds
     fluid_ratio = job.judge_fluid(adapted.first)["ratio"]
     optimum = FluidOptimum(alpha, fluid_ratio, math.nan, True, problem.fluid.evaluations)
     return ended(job, goal, limits, adapted, optimum)

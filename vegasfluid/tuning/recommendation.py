@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.limits import Limits
 from vegasfluid.tuning.measurement import Measurement
 
-__all__ = ["Judged", "Recommendation"]
+__all__ = ["Judged", "Recommendation", "red_numbers"]
 
 FLUID_KEYS = (
     "ratio",
@@ -133,15 +133,18 @@ class Recommendation:
     @property
     def queue(self) -> dict[str, float]:
         """RED's numbers, where they were tuned."""
-        law = self.network.link.aqm
-        if not self.queue_tuned or not isinstance(law, Red):
-            return {}
-        return {
-            "min_thresh_packets": float(law.min_thresh),
-            "max_thresh_packets": float(law.max_thresh),
-            "max_drop": float(law.max_drop),
-        }
+        return red_numbers(self.network) if self.queue_tuned else {}
 
     def goal_value(self, packets: Measurement) -> float:
         """The goal's number, mean over packet runs."""
         return float(np.mean(goal_values(self.goal, packets, self.network, self.tuned)))
+
+
+def red_numbers(network: Network) -> dict[str, float]:
+    """What of RED can be tuned, by its names in JSON."""
+    law = cast(Red, network.link.aqm)
+    return {
+        "min_thresh_packets": float(law.min_thresh),
+        "max_thresh_packets": float(law.max_thresh),
+        "max_drop": float(law.max_drop),
+    }

@@ -1,0 +1,35 @@
+"""What `vegasfluid recommend` is asked for, from its options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vegasfluid.quantities import ms
+from vegasfluid.tuning import Limits, goal_named
+
+__all__ = ["asked_for"]
+
+
+def asked_for(
+    goal: str,
+    ratio: float,
+    max_delay_ms: float | None,
+    max_drop_share: float | None,
+    min_utilisation: float | None,
+    min_gain_margin: float | None,
+) -> dict[str, Any]:
+    """The goal and its limits, as `recommend` takes them.
+
+    Raises:
+        InvalidInput: for a goal that there is not, or a limit that makes no sense.
+    """
+    return {
+        "ratio": ratio,
+        "goal": goal_named(goal, ratio),
+        "limits": Limits(
+            queueing_delay=None if max_delay_ms is None else ms(max_delay_ms),
+            drop_share=max_drop_share,
+            utilisation=min_utilisation,
+            gain_margin=min_gain_margin,
+        ),
+    }

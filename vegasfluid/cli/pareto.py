@@ -1,0 +1,67 @@
+"""`vegasfluid recommend --pareto`: the front of fairness against queueing delay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vegasfluid import modelfile
+from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.output import check_target, console, plain, print_json, progress, table
+from vegasfluid.model import Model
+from vegasfluid.trajectory import package_version
+from vegasfluid.tuning import Front, pareto_front
+
+__all__ = ["run"]
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def run(path: Path, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
+    """Find the front of a model file, print it, and draw it.
+
+    Args:
+        path: the model file.
+        plot: the picture to write; None: none.
+        as_json: whether to print JSON.
+        asked: what `pareto_front` takes besides the network and its times.
+    """
+    model = modelfile.load(path)
+    check_target("recommend", "--plot", plot, PICTURES)
+    keep_compiled_equations()
+    with progress("recommend") as report:
+        times = {"until": model.duration, "warmup": model.warmup}
+        front = pareto_front(model.network, **times, **asked, report=report)
+    if plot is not None:
+        from vegasfluid.tuning_plot import draw_front
+
+        draw_front(front).savefig(plot, dpi=150)
+    if as_json:
+        points = [point.as_json() for point in front.points]
+        head = {"model": str(path), "version": package_version(), "goal": front.goal.key}
+        print_json(head | {"front": points, "plot": None if plot is None else str(plot)})
+    else:
+        show(model, front)
+
+
+def show(model: Model, front: Front) -> None:
+    """The front as a table."""
+    out = console()
+    out.print(model.title or "model", style="bold")
+    names = [name.rsplit(".", 1)[-1].removesuffix("_packets") for name in front.points[0].setting]
+    rows = table(*names, front.goal.key.replace("_", " "), "delay, ms", "used", "drops")
+    for point in front.points:
+        means = point.packets.means()
+        rows.add_row(
+            *map(plain, point.setting.values()),
+            f"{point.packet_values.mean():.3f}",
+            f"{1e3 * means['queueing_delay_s']:.2f}",
+            f"{means['utilisation']:.1%}",
+            f"{means['drop_share']:.2e}",
+        )
+    out.print(rows)
+    out.print(
+        f"\nFrom the fairest to the smallest queueing delay, as packets have it over "
+        f"{len(front.points[0].packet_values)} runs or more. "
+        f"{front.goal.key.replace('_', ' ')}: {front.goal.unit}."
+    )
