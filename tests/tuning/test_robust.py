@@ -19,10 +19,9 @@ from vegasfluid.modelfile.parameter import placed
 from vegasfluid.ranges import Range
 from vegasfluid.tuning import recommend_robust
 from vegasfluid.tuning.balance import Balance, Side
-from vegasfluid.tuning.fluid_search import FINE_STEP, KNEE
 from vegasfluid.tuning.measurement import Measurement, measure
 from vegasfluid.tuning.recommend import Job
-from vegasfluid.tuning.robust_fluid import Fluids, Outlook, search_robust
+from vegasfluid.tuning.robust_fluid import FINE_STEP, KNEE, Fluids, Outlook, search_robust
 from vegasfluid.tuning.robustness import FAIR, separating, words_for
 from vegasfluid.tuning.scenarios import Scenario, corners, scenarios_of
 from vegasfluid.tuning.thresholds import with_alpha

@@ -31,7 +31,7 @@ from vegasfluid.tuning.limits import Limit, Limits
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.thresholds import whole_if_needed
 
-__all__ = ["Adapted", "adapt", "goal_values", "rounded"]
+__all__ = ["Adapted", "adapt", "begun", "goal_values", "rounded"]
 
 ROUNDS, REACH = 6, 1.0
 """Measurements, and how far one may be from that before, in logarithms."""

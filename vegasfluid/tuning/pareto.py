@@ -20,7 +20,7 @@ import numpy as np
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
-from vegasfluid.tuning.adaptation import adapt, goal_values, rounded
+from vegasfluid.tuning.adaptation import adapt, begun, goal_values, rounded
 from vegasfluid.tuning.beginning import begin
 from vegasfluid.tuning.constrained import Problem, least_delay, solve
 from vegasfluid.tuning.goals import Goal, ShareRatio
@@ -131,7 +131,7 @@ def pareto_front(
     start = np.log([knob.value(network) for knob in knobs])
     start[0] = math.log(begin(network, job.tuned, ratio).alpha)
     fairest = adapt(problem, network, knobs, job.judge_packets, start)
-    problem = replace(problem, misfit=fairest.misfit)
+    problem = replace(problem, misfit=begun(fairest.x, fairest.misfit.level))
     settings = {tuple(settled(job, knobs, x)): None for x in bounded(problem, fairest.x, size)}
     return Front(goal, tuple(measured(job, problem, knobs, values) for values in settings))
 
