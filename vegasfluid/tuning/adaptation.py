@@ -27,7 +27,7 @@ from vegasfluid.tuning.constrained import Misfit, Problem, solve
 from vegasfluid.tuning.goals import Goal, Rates
 from vegasfluid.tuning.gradients import Outputs
 from vegasfluid.tuning.knobs import AlphaKnob, Knob, turned
-from vegasfluid.tuning.limits import Limit, Limits
+from vegasfluid.tuning.limits import Limits
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.thresholds import whole_if_needed
 
@@ -106,17 +106,14 @@ class Adaptation:
             changes[limit.field] = bound
         return replace(given, **changes)
 
-    def merit(self, measured: Measurement) -> tuple[float, float]:
+    def merit(self, measured: Measurement, x: np.ndarray) -> tuple[float, float]:
         """The less, the better: broken limits first, and then the loss."""
-        means = measured.means()
-        rooms = [limit.room(means[limit.of]) for limit in self.measured_limits]
+        means, limits = measured.means(), self.problem.limits
+        if limits.gain_margin is not None and self.problem.margin is not None:
+            means["gain_margin"] = self.problem.margin(x)
+        rooms = [limit.room(means[limit.of]) for limit in limits.each]
         loss = float(np.mean([self.problem.goal.loss(of) for of in self.rates(measured)]))
         return max([-room - SLACK for room in rooms] + [0.0]), loss
-
-    @property
-    def measured_limits(self) -> list[Limit]:
-        """Those that packets are asked about."""
-        return [of for of in self.problem.limits.each if of.of != "gain_margin"]
 
     def rates(self, measured: Measurement) -> list[Rates]:
         """The goodput of each flow, for each run."""
@@ -133,7 +130,7 @@ class Adaptation:
             measured = self.measure(network)
             level = self.level(measured, x)
             misfit = begun(x, level) if misfit is None else misfit.turned(x, level)
-            tried.append((self.merit(measured), len(tried), network, measured, x, misfit))
+            tried.append((self.merit(measured, x), len(tried), network, measured, x, misfit))
             limits = self.tightened(measured)
             corrected = replace(self.problem, misfit=misfit, limits=limits, reach=REACH)
             values = self.settle(solve(corrected, x))

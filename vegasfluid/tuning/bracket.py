@@ -23,6 +23,7 @@ def walk(
     slope: float,
     limits: tuple[float, float],
     overreach: float,
+    smooth: bool = False,
 ) -> tuple[float, float]:
     """Walk along a rising function until its root lies between two points.
 
@@ -32,6 +33,7 @@ def walk(
         slope: of the function there, as a first guess.
         limits: how far to walk down and up.
         overreach: a step is made so much longer than the slope says, to pass the root.
+        smooth: whether two values tell a slope, or are too noisy for that.
 
     Returns:
         The last two points; they are equal where an end was reached without passing the root.
@@ -52,5 +54,7 @@ def walk(
         new = distance_at(there)
         if new == 0 or (new > 0) != (distance > 0):
             return here, there
+        if smooth:
+            slope, step = (new - distance) / (there - here), SMALLEST_STEP / LENGTHEN
         here, distance, step = there, new, LENGTHEN * step
     return here, here

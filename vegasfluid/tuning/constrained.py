@@ -36,7 +36,7 @@ WEIGHT = 1000.0
 """Of a loss, where queueing delay (in logarithms) is minimised with it."""
 BROKEN = 1e-3
 """A limit that is broken by less, in logarithms, is kept to."""
-DIFFERENCE = 1e-3
+DIFFERENCE = 0.02
 """Step of the gain margin's derivative, which is by differences, in logarithms."""
 STEPS, EXACT = 25, 1e-6
 SMALLEST = 1e-12
@@ -76,6 +76,24 @@ class Misfit(NamedTuple):
         return Misfit(at, level, Outputs(*tilt))
 
 
+class Line(NamedTuple):
+    """A linear function of the knobs' logarithms.
+
+    Args:
+        at: a setting; (knobs,).
+        there: its value there.
+        slope: (knobs,).
+    """
+
+    at: Vector
+    there: float
+    slope: Vector
+
+    def value(self, x: Vector) -> float:
+        """Its value at another setting."""
+        return self.there + float(self.slope @ (x - self.at))
+
+
 @dataclass
 class Problem:
     """What is to be solved.
@@ -90,6 +108,7 @@ class Problem:
         margin: the gain margin, where it is limited.
         room: of the queue, packets, where RED's thresholds are tuned (the second and the third
             knob, see `knobs_of`): together they must fit in.
+        line: the logarithm of the gain margin near where a solution begins.
         misfit: how the packets differ from the fluid, if that is known.
         reach: how far a solution may be from where it begins, in logarithms; None: anywhere.
     """
@@ -102,6 +121,7 @@ class Problem:
     bounds: list[tuple[float, float]]
     margin: Margin | None = None
     room: float | None = None
+    line: Line | None = None
     misfit: Misfit | None = None
     reach: float | None = None
 
@@ -141,12 +161,21 @@ class Problem:
         return limit.room(value), limit.slope(value, np.asarray(getattr(slopes, limit.field)))
 
     def room_of_margin(self, limit: Limit, x: Vector) -> tuple[float, Vector]:
-        """The same of the gain margin; its derivatives are forward differences."""
+        """The same of the gain margin, along the line that `linearised` drew."""
+        assert self.line is not None
+        return limit.room(math.exp(self.line.value(x))), self.line.slope
+
+    def linearised(self, x: Vector) -> Problem:
+        """The problem with the gain margin as a straight line in logarithms near a setting.
+
+        A margin takes a second: so it is asked for no more often than there are knobs, and one.
+        """
+        if self.limits.gain_margin is None:
+            return self
         assert self.margin is not None
-        here = limit.room(self.margin(x))
-        steps = DIFFERENCE * np.eye(len(x))
-        rooms = np.array([limit.room(self.margin(x + step)) for step in steps])
-        return here, (rooms - here) / DIFFERENCE
+        margins = [self.margin(at) for at in (x, *(x + DIFFERENCE * np.eye(len(x))))]
+        logs = np.log(np.clip(margins, SMALLEST, 1 / SMALLEST))
+        return replace(self, line=Line(x, float(logs[0]), (logs[1:] - logs[0]) / DIFFERENCE))
 
     def fits(self, x: Vector) -> tuple[float, Vector]:
         """Whether RED's thresholds are within the buffer: above 0; and its derivatives."""
@@ -186,6 +215,7 @@ def solve(problem: Problem, start: Vector) -> Vector:
     if problem.reach is not None:
         low, high = np.maximum(low, x - problem.reach), np.minimum(high, x + problem.reach)
         problem = replace(problem, bounds=list(zip(low, high, strict=True)))
+    problem = problem.linearised(x)
     found = staged(problem, x)
     if problem.broken(found)[0] <= BROKEN**2:
         return found

@@ -31,6 +31,8 @@ RESOLUTION = 1e-4
 KNEE, FINE = 0.01, 0.02
 """On a plateau below the goal, the smallest alpha within this of the best log(ratio) is taken; and
 how exactly it is looked for, in log(alpha)."""
+SMALLEST = 1e-12
+"""Of a ratio: of a class that the model starves, rounding may leave less than nothing."""
 REACHED = 0.01
 """How far from the goal the fluid's ratio may end and still count as there."""
 
@@ -74,7 +76,7 @@ class Evaluations:
     def at(self, log_alpha: float) -> float:
         """The distance."""
         if log_alpha not in self.known:
-            ratio = self._ratio_at(math.exp(log_alpha))
+            ratio = min(max(self._ratio_at(math.exp(log_alpha)), SMALLEST), 1 / SMALLEST)
             self.known[log_alpha] = math.log(ratio / self._goal)
         return self.known[log_alpha]
 
@@ -129,7 +131,7 @@ def search(
     low, high = map(math.log, limits)
     start = min(max(math.log(beginning.alpha), low), high)
     try:
-        first, second = walk(distances, start, beginning.slope, (low, high), OVERREACH)
+        first, second = walk(distances, start, beginning.slope, (low, high), OVERREACH, smooth=True)
         if first != second:
             brentq(distances, first, second, xtol=RESOLUTION)
     except Exact:
