@@ -44,6 +44,14 @@ def compiled_code_is_let_go() -> Iterator[None]:
         jax.clear_caches()
 
 
+@pytest.fixture(scope="module")
+def compiled_quickly() -> Iterator[None]:
+    """For files that compile much and compute little: LLVM's passes take two thirds of the time."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 @pytest.fixture(scope="session")
 def reference() -> dict[str, dict[str, Any]]:
     """The reference runs of ns-2.35 by name of the scenario."""

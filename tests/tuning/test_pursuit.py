@@ -162,7 +162,7 @@ def test_a_goal_and_limits_of_the_command(model, capsys):
         (["--max-drop-share", "2"], "drop_share must be above 0, and at most 1, but is 2.0."),
         (["--max-delay-ms", "0"], "queueing_delay must be above 0, but is 0.0."),
         (["--plot", "x.png"], "--plot must be given with --pareto, but is 'given alone'."),
-        (["--pareto", "--plot", "x.txt"], "--plot must be named *.png, .svg, .pdf"),
+        (["--pareto", "--plot", "x.txt"], "--plot must be named *.png, *.svg, *.pdf, but is"),
         (["--pareto", "--plot", "no/x.png"], "--plot must be in a folder that exists, but is"),
     ],
 )

@@ -17,6 +17,7 @@ from vegasfluid.fluid import record_fluid
 from vegasfluid.modelfile import parse
 from vegasfluid.modelfile.parameter import placed
 from vegasfluid.ranges import Range
+from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.tuning import recommend_robust
 from vegasfluid.tuning.balance import Balance, Side
 from vegasfluid.tuning.measurement import Measurement, measure
@@ -145,7 +146,7 @@ def fluids(scenarios) -> Fluids:
 def distance(network: Network, alpha: float) -> float:
     """log(ratio / goal) by a run of its own, of its own structure, with a recording's ratio."""
     law = with_alpha(network.flows["vegas"].law, alpha)
-    run = record_fluid(network.with_law("vegas", law), UNTIL, 201)
+    run = record_fluid(network.with_law("vegas", law), UNTIL, DEFAULT_SAMPLES)
     return math.log(run.growth(WARMUP).ratio(1) / GOAL)
 
 
@@ -314,10 +315,11 @@ def command(far, tmp_path, monkeypatch, capsys):
 
     def run(*options: str) -> tuple[int, str]:
         status = run_app(["recommend", str(path), "--runs", "4", *options])
-        ((model, tune), given), *others = asked
-        assert (model, tune, others) == (parse(FAR), None, [])
-        told = {key: given[key] for key in ("ratio", "until", "warmup", "runs", "seed")}
-        assert told == {"ratio": 1.0, "until": 60.0, "warmup": 15.0, "runs": 4, "seed": 1}
+        ((model,), given), *others = asked
+        assert (model, others) == (parse(FAR), [])
+        given.pop("report")
+        times = {"until": 60.0, "warmup": 15.0}
+        assert given == {"tune": None, "ratio": 1.0, "runs": 4, "seed": 1, **times}
         captured = capsys.readouterr()
         assert captured.err == ""
         return status, captured.out
@@ -375,7 +377,7 @@ def test_networks_with_other_round_trips_are_integrated_as_well_as_alone(far):
     law, shortest = far.after.law, far.robust.seen[1]
     assert shortest.scenario.numbers == {"reno.base_rtt_ms": 10.0}
     network = shortest.scenario.network.with_law("vegas", with_alpha(law, law.alpha))
-    run = record_fluid(network, UNTIL, 201)
+    run = record_fluid(network, UNTIL, DEFAULT_SAMPLES)
     assert shortest.fluid_ratio == pytest.approx(run.growth(WARMUP).ratio(1), rel=1e-6)
 
 
