@@ -1,0 +1,192 @@
+"""What `benchmarks.search` minimises on the fluid model, and our searches for its minimum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import brentq
+
+import vegasfluid as vf
+from benchmarks.peers import Enough, Judged, Trace
+from vegasfluid.tuning.beginning import begin
+from vegasfluid.tuning.constrained import BROKEN, Problem, solve
+from vegasfluid.tuning.fluid_search import EXACT, search
+from vegasfluid.tuning.goals import ShareRatio
+from vegasfluid.tuning.gradients import Fluid, Outputs, make_task, outputs
+from vegasfluid.tuning.job import Job
+from vegasfluid.tuning.knobs import knobs_of
+from vegasfluid.tuning.limits import NO_LIMITS, Limits
+from vegasfluid.tuning.pursuit import problem_of
+from vegasfluid.tuning.recommend import make_job
+
+__all__ = ["FourKnobs", "OneKnob", "job_of", "small"]
+
+NEAR = 1e-3
+"""One knob: the target, in log(ratio)."""
+FAIR, CLOSE = 0.006, 0.01
+"""Four knobs: how far off the ratio may be, and how far from our delay; in logarithms."""
+WEIGHT = 100.0
+"""Of what is broken, in logarithms, beside log(delay)."""
+WORST = 1e3
+"""The logarithm of what is no number."""
+LONGEST = 1.5
+"""A step of Newton's method, in log(alpha)."""
+
+
+def job_of(network: vf.Network, until: float, warmup: float | None) -> Job:
+    """What `recommend` makes of a network."""
+    return make_job(network, None, 1.0, until, warmup, 10, 1, lambda message: None)
+
+
+@dataclass
+class OneKnob:
+    """The squared distance of a network's ratio from 1, in logarithms, over log(alpha)."""
+
+    job: Job
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """Of log(alpha)."""
+        low, high = self.job.limits
+        return [(math.log(low), math.log(high))]
+
+    @property
+    def start(self) -> np.ndarray:
+        """Where the model stands."""
+        return np.log([float(self.job.law.alpha or 1)])
+
+    def near(self) -> np.ndarray:
+        """Where our search begins."""
+        return np.log([begin(self.job.network, self.job.tuned, 1.0).alpha])
+
+    def distance(self, alpha: float) -> float:
+        """By a plain run, as `Job.search_fluid` makes it."""
+        law = self.job.with_alpha(jnp.asarray(alpha))
+        ratio = self.job.judge_fluid(self.job.with_law(law))["ratio"]
+        return math.log(ratio) if ratio > 0 else -WORST
+
+    def judged(self, distance: float) -> Judged:
+        """What is minimised."""
+        return Judged(distance**2, abs(distance) < NEAR)
+
+    def judge(self, x: np.ndarray) -> Judged:
+        """The same at log(alpha)."""
+        return self.judged(self.distance(math.exp(x.item())))
+
+    def by_ours(self, trace: Trace) -> None:
+        """As `Job.search_fluid` does it."""
+
+        def ratio_at(alpha: float) -> float:
+            distance = self.distance(alpha)
+            trace.note(self.judged(distance))
+            return math.exp(distance)
+
+        beginning = begin(self.job.network, self.job.tuned, 1.0)
+        search(ratio_at, goal=1.0, beginning=beginning, limits=self.job.limits)
+
+    def by_newton(self, trace: Trace) -> None:
+        """Newton's method from the same beginning, until our search would end."""
+        knobs = knobs_of(self.job.network, self.job.tuned, self.job.zone, queue=False)
+        goal = ShareRatio(1.0)
+        problem = problem_of(self.job, goal, NO_LIMITS, knobs)
+        x, distance = self.near(), math.inf
+        while abs(distance) >= EXACT:
+            distance, slope = problem.derived(goal.distance, x)
+            trace.note(self.judged(distance))
+            x = x - np.clip(distance / slope, -LONGEST, LONGEST)
+
+    def by_root_finder(self, trace: Trace) -> None:
+        """SciPy's brentq over the whole range, until our search would end."""
+
+        def at(x: float) -> float:
+            distance = self.distance(math.exp(x))
+            trace.note(self.judged(distance))
+            if abs(distance) < EXACT:
+                raise Enough
+            return distance
+
+        brentq(at, *self.bounds[0])
+
+
+def small(rtt: float) -> vf.Network:
+    """Four Reno against four Vegas flows over RED at 10 Mbit/s."""
+    flows = {
+        "reno": vf.Flows(4, vf.Reno(), base_rtt=rtt),
+        "vegas": vf.Flows(4, vf.Vegas(dialect="ns2"), base_rtt=rtt),
+    }
+    return vf.Network(vf.Link(vf.mbps(10), 150, vf.Red(min_thresh=40, max_thresh=120)), flows)
+
+
+class Noted(Fluid):
+    """A fluid model that enters what it was asked for into the accounts of a search."""
+
+    objective: FourKnobs
+    trace: Trace
+
+    def at(self, log_values: np.ndarray) -> tuple[Outputs, Outputs]:
+        """As it is."""
+        before = self.evaluations
+        found = super().at(log_values)
+        if self.evaluations > before:
+            self.trace.note(self.objective.judged(log_values, found[0]))
+        return found
+
+
+class FourKnobs:
+    """The least delay of a network at a ratio of 1 and a utilisation of 98 %: alpha and RED.
+
+    Args:
+        network: over RED.
+        until: simulated time, s.
+    """
+
+    def __init__(self, network: vf.Network, until: float) -> None:
+        self.job = job_of(network, until, None)
+        self.goal, self.limits = ShareRatio(1.0), Limits(utilisation=0.98)
+        self.knobs = knobs_of(network, self.job.tuned, self.job.zone, queue=True)
+        self.start = np.log([float(knob.value(network)) for knob in self.knobs])
+        self.problem = problem_of(self.job, self.goal, self.limits, self.knobs)
+        self.bounds = self.problem.bounds
+        self.delay = -math.inf
+        """The logarithm of the delay that is to be reached."""
+        self.posed, task = make_task(network, self.knobs, until, self.job.warmup)
+        self.plain = jax.jit(lambda x, posed: outputs(x, posed, task)[0])
+
+    def near(self) -> np.ndarray:
+        """Where our search begins."""
+        alpha = begin(self.job.network, self.job.tuned, 1.0).alpha
+        return np.append(math.log(alpha), self.start[1:])
+
+    def over(self, x: np.ndarray, found: Outputs) -> float:
+        """By how much what must be kept to is broken, in logarithms."""
+        distance = float(self.goal.distance(self.problem.rates(found.goodput)))
+        rooms = [limit.room(float(getattr(found, limit.field))) for limit in self.limits.each]
+        rooms.append(self.problem.fits(x)[0])
+        return max(abs(distance) - FAIR, 0.0) + sum(max(-room - BROKEN, 0.0) for room in rooms)
+
+    def judged(self, x: np.ndarray, found: Outputs) -> Judged:
+        """log(delay), and a penalty for what is broken."""
+        delay = float(found.queueing_delay)
+        if not (np.isfinite(found.goodput).all() and np.min(found.goodput) > 0 and delay > 0):
+            return Judged(WORST, good=False, allowed=False)
+        over = self.over(x, found)
+        close = math.log(delay) <= self.delay + CLOSE
+        return Judged(math.log(delay) + WEIGHT * over, close and over == 0, over == 0)
+
+    def judge(self, x: np.ndarray) -> Judged:
+        """The same by a plain run."""
+        found: Any = jax.tree.map(np.asarray, self.plain(jnp.asarray(x), self.posed))
+        return self.judged(x, found)
+
+    def solved(self, trace: Trace) -> np.ndarray:
+        """The setting that `recommend --tune-queue` finds on the fluid model."""
+        job = self.job
+        fluid = Noted(job.network, tuple(self.knobs), job.until, job.warmup)
+        fluid.objective, fluid.trace = self, trace
+        problem: Problem = replace(self.problem, fluid=fluid)
+        return solve(problem, self.near())

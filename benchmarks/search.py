@@ -1,0 +1,173 @@
+"""The search for settings beside searches that others wrote, on the same fluid objective.
+
+    python -m benchmarks.search [--json] [--full]
+
+All in CPU seconds of one process in which everything is compiled. Peers: SciPy's Nelder-Mead (from
+where the model stands, and as `nelder_mead_near` from where ours begins) and differential
+evolution, Optuna's TPE (dependency group `benchmarks`). They get runs without derivatives, which
+are cheaper. What was not reached is nan.
+
+One knob: (log ratio)^2 over log(alpha), papers' networks. `evaluations` and `cpu_s` are until
+|log ratio| is first below 0.001, and `all_...` until the search ends by its own rule (TPE has none:
+there, or after 200 trials). `ours_by_derivatives` is Newton's method from the same beginning, and
+`root_finder` SciPy's brentq of log(ratio) over the whole range.
+
+Four knobs: alpha, RED's thresholds and max_drop, for the least queueing delay at a ratio of 1 and
+a utilisation of 98 %. Peers minimise log(delay) with a penalty, until they are within 1 % of our
+delay and break nothing. `delay_over_ours` is of the best that a peer saw.
+
+The papers' grid: Weigle and Feng search alpha and beta by brute force (LA-UR-01-3420, section 3),
+but do not tell its size. They tried values up to 1000 (4.3), in pairs that differ by 5 (4.3, 4.4).
+Here it is (5, 10), (10, 15), ..., (1000, 1005), a run each: the least of its kind, with one beta.
+A run's CPU time is the median of ns-2's reference runs, as the whole recommendation's is that of
+its process, with compiled programs in the cache. `--full` does all of the papers' networks.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from benchmarks.harness import Figures, run
+from benchmarks.main_job import NETWORK_2, timed
+from benchmarks.ns2_rows import ROOT, ns2_cpu_seconds, ns2_rows
+from benchmarks.objectives import FourKnobs, OneKnob, job_of, small
+from benchmarks.peers import PEERS, Spent, Trace, optuna_is_there, spent_by
+from vegasfluid import modelfile
+
+TRIALS, QUICK, FULL = 200, 1000, 4000
+"""Evaluations at most: of TPE with one knob, and of every peer with four."""
+GRID = len(range(5, 1001, 5))
+TIMES, TIMES_GRID = 10, 100
+NETWORKS = (2, 3, 4)
+NEAR = "_near"
+
+
+def add_spent(figures: Figures, name: str, spent: Spent) -> None:
+    """One search."""
+    figures.add(f"{name}.evaluations", spent.evaluations)
+    figures.add(f"{name}.cpu_s", spent.cpu_s)
+    figures.add(f"{name}.all_evaluations", spent.all_evaluations)
+    figures.add(f"{name}.all_cpu_s", spent.all_cpu_s)
+
+
+def add_comparison(figures: Figures, name: str, ours: Spent, peers: Mapping[str, Spent]) -> None:
+    """Ours beside the best of those that begin without it; what failed counts as far as it went."""
+    alone = [spent for peer, spent in peers.items() if not peer.endswith(NEAR)]
+    fewest = min(of.evaluations if of.reached else of.all_evaluations for of in alone)
+    soonest = min(of.cpu_s if of.reached else of.all_cpu_s for of in alone)
+    ended = [of.all_cpu_s for of in alone if of.ended]
+    near = [of.cpu_s for peer, of in peers.items() if peer.endswith(NEAR)]
+    figures.add(f"{name}.times_fewer_evaluations", fewest / ours.evaluations, at_least=1)
+    figures.add(f"{name}.times_faster", soonest / ours.cpu_s, at_least=TIMES)
+    at_end = min(ended, default=math.nan) / ours.all_cpu_s
+    figures.add(f"{name}.times_faster_to_the_end", at_end)
+    figures.add(f"{name}.times_faster_than_from_our_beginning", min(near) / ours.cpu_s)
+
+
+def by_peers(objective: OneKnob | FourKnobs, trace: Callable[[str], Trace]) -> dict[str, Spent]:
+    """Every peer, and Nelder-Mead from our beginning, too."""
+    starts = {"": objective.start, NEAR: objective.near()}
+    names = ["nelder_mead", f"nelder_mead{NEAR}", *list(PEERS)[1:]]
+    found = {}
+    for name in names:
+        if name == "tpe" and not optuna_is_there():
+            continue
+        start = starts[NEAR if name.endswith(NEAR) else ""]
+        method = partial(PEERS[name.removesuffix(NEAR)], bounds=objective.bounds, start=start)
+        found[name] = spent_by(method, trace(name))
+    return found
+
+
+def add_one_knob(figures: Figures, number: int) -> None:
+    """All searches on one of the papers' networks."""
+    model = modelfile.load(ROOT / "models" / f"weigle_feng_network{number}.toml")
+    objective = OneKnob(job_of(model.network, model.duration, model.warmup))
+
+    def trace(name: str) -> Trace:
+        ends = name == "tpe"
+        return Trace(objective.judge, TRIALS if ends else sys.maxsize, until_good=ends)
+
+    own = {
+        "ours": objective.by_ours,
+        "ours_by_derivatives": objective.by_newton,
+        "root_finder": objective.by_root_finder,
+    }
+    for method in own.values():  # compiles
+        spent_by(method, trace(""))
+    found = {name: spent_by(method, trace(name)) for name, method in own.items()}
+    peers = by_peers(objective, trace)
+    name = f"one_knob.network{number}"
+    for each, spent in (found | peers).items():
+        add_spent(figures, f"{name}.{each}", spent)
+    add_comparison(figures, name, found["ours"], peers)
+
+
+def add_four_knobs(figures: Figures, name: str, rtt: float, most: int) -> None:
+    """All searches on a small network."""
+    objective = FourKnobs(small(rtt), 60.0)
+    objective.judge(objective.start)  # compiles
+    best = objective.solved(Trace(objective.judge))
+    objective.delay = objective.problem.delay(best)[0]
+    ours = spent_by(objective.solved, Trace(objective.judge))
+    peers = by_peers(objective, lambda name: Trace(objective.judge, most, until_good=True))
+    add_spent(figures, f"{name}.ours", ours)
+    for each, spent in peers.items():
+        add_spent(figures, f"{name}.{each}", spent)
+        over = math.exp(spent.least - objective.delay)
+        figures.add(f"{name}.{each}.delay_over_ours", over)
+    add_comparison(figures, name, ours, peers)
+
+
+def recommendation_seconds(number: int, cache: str) -> tuple[float, float]:
+    """CPU and wall seconds of `vegasfluid recommend`, the second time."""
+    path = NETWORK_2.replace("2", str(number))
+    timed(["recommend", path, "--json"], cache)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall, _ = timed(["recommend", path, "--json"], cache)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, wall
+
+
+def add_grid(figures: Figures, number: int, cache: str) -> None:
+    """The whole recommendation beside ns-2."""
+    rows = [row for row in ns2_rows() if row.network == number and not row.gentle_start]
+    ns2 = statistics.median(row.cpu_s for row in rows)
+    cpu, wall = recommendation_seconds(number, cache)
+    name = f"grid.network{number}"
+    figures.add(f"{name}.ns2_run_cpu_s", ns2)
+    if number == 2 and shutil.which("ns"):
+        row = next(row for row in rows if row.alpha == 134)
+        figures.add(f"{name}.ns2_run_here_cpu_s", ns2_cpu_seconds(row, two_way=False))
+    figures.add(f"{name}.ns2_runs", GRID)
+    figures.add(f"{name}.ns2_cpu_s", GRID * ns2)
+    figures.add(f"{name}.recommend_cpu_s", cpu)
+    figures.add(f"{name}.recommend_wall_s", wall)
+    figures.add(f"{name}.recommend_in_ns2_runs", cpu / ns2)
+    figures.add(f"{name}.times_faster", GRID * ns2 / cpu, at_least=TIMES_GRID)
+
+
+def measure(full: bool) -> Figures:
+    """Both objectives, and the grid."""
+    figures = Figures()
+    for number in NETWORKS if full else (2,):
+        add_one_knob(figures, number)
+    add_four_knobs(figures, "four_knobs", 0.02, FULL if full else QUICK)
+    if full:
+        add_four_knobs(figures, "four_knobs_60ms", 0.06, FULL)
+    with tempfile.TemporaryDirectory() as temporary:
+        cache = os.environ.get("VEGASFLUID_CACHE_DIR", temporary)
+        for number in NETWORKS:
+            add_grid(figures, number, cache)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")
