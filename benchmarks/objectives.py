@@ -30,8 +30,9 @@ NEAR = 1e-3
 """One knob: the target, in log(ratio)."""
 FAIR, CLOSE = 0.006, 0.01
 """Four knobs: how far off the ratio may be, and how far from our delay; in logarithms."""
-WEIGHT = 100.0
-"""Of what is broken, in logarithms, beside log(delay)."""
+WEIGHT = 3.0
+"""Of what is broken, in logarithms, beside log(delay): of 1, 3, 10, 30 and 100 that with which the
+first of the peers is there soonest."""
 WORST = 1e3
 """The logarithm of what is no number."""
 LONGEST = 1.5
