@@ -28,6 +28,7 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.packets
 	$(BIN)/python -m benchmarks.sweep
+	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.dde
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.formulas

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy import optimize
@@ -112,7 +112,11 @@ class Spent(NamedTuple):
         return not math.isnan(self.evaluations)
 
 
-Peer = Callable[[Trace, Bounds, Vector], object]
+class Peer(Protocol):
+    """A search: what it minimises, bounds, and where to begin."""
+
+    def __call__(self, trace: Trace, bounds: Bounds, start: Vector) -> object:
+        """Search until it ends, or `Enough` is raised."""
 
 
 def spent_by(search: Callable[[Trace], object], trace: Trace) -> Spent:

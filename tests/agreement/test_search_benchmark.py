@@ -1,0 +1,100 @@
+"""The accounts of the search benchmark, on made-up functions."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks.harness import Figures
+from benchmarks.objectives import FAIR, WEIGHT, FourKnobs, small
+from benchmarks.peers import PEERS, Enough, Judged, Spent, Trace, optuna_is_there, spent_by
+from benchmarks.search import add_comparison
+from vegasfluid.tuning.gradients import Outputs
+
+BOUNDS = [(-5.0, 5.0)]
+
+
+def bowl(x: np.ndarray) -> Judged:
+    loss = float((x - 2.0) @ (x - 2.0))
+    return Judged(loss, good=loss < 1e-4, allowed=bool(x[0] > 1.9))
+
+
+def walk(points: list[float]):
+    return lambda trace: [trace(np.array([x])) for x in points]
+
+
+def test_evaluations_are_counted_to_the_first_that_will_do():
+    spent = spent_by(walk([0.0, 1.5, 2.005, 1.0, 2.0]), Trace(bowl))
+    assert (spent.evaluations, spent.all_evaluations, spent.ended) == (3, 5, True)
+    assert 0 <= spent.cpu_s <= spent.all_cpu_s
+    assert spent.least == 0.0
+
+
+def test_a_search_that_never_was_there_is_nan():
+    spent = spent_by(walk([0.0, 1.0, 1.8]), Trace(bowl))
+    assert math.isnan(spent.evaluations)
+    assert math.isnan(spent.cpu_s)
+    assert math.isnan(spent.least)  # nothing was allowed
+    assert not spent.reached
+
+
+@pytest.mark.parametrize(("trace", "made"), [(Trace(bowl, 2), 2), (Trace(bowl, 9, True), 4)])
+def test_a_search_is_ended(trace, made):
+    spent = spent_by(walk([0.0, 1.0, 1.5, 2.0, 3.0]), trace)
+    assert (spent.all_evaluations, spent.ended) == (made, False)
+    with pytest.raises(Enough):
+        trace(np.array([2.0]))
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_peers_find_the_bottom_of_a_bowl(name):
+    if name == "tpe":
+        pytest.importorskip("optuna")
+    trace = Trace(bowl, 150, until_good=name == "tpe")
+    found = spent_by(lambda of: PEERS[name](of, BOUNDS, np.array([0.0])), trace)
+    assert found.reached
+    assert found.least < 1e-4
+
+
+def test_without_optuna_a_line_names_the_group(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    assert not optuna_is_there()
+    assert "dependency group benchmarks" in capsys.readouterr().err
+
+
+def test_ours_is_held_against_the_best_that_began_without_it():
+    ours = Spent(5, 1.0, 6, 2.0, 0.0, ended=True)
+    peers = {
+        "slow": Spent(90, 30.0, 100, 40.0, 0.0, ended=True),
+        "failed": Spent(math.nan, math.nan, 20, 8.0, 0.1, ended=False),
+        "helped_near": Spent(7, 3.0, 10, 4.0, 0.0, ended=True),
+    }
+    figures = Figures()
+    add_comparison(figures, "x", ours, peers)
+    assert figures.values == {
+        "x.times_fewer_evaluations": 4.0,
+        "x.times_faster": 8.0,
+        "x.times_faster_to_the_end": 20.0,
+        "x.times_faster_than_from_our_beginning": 3.0,
+    }
+    assert figures.missed() == ["x.times_faster"]
+
+
+def test_what_is_broken_costs():
+    objective = FourKnobs(small(0.02), 60.0)
+    objective.delay = math.log(0.02)
+
+    def judged(vegas: float, utilisation: float, max_thresh: float) -> Judged:
+        x = np.log([5.0, 10.0, max_thresh - 10.0, 0.1])
+        return objective.judged(x, Outputs(np.array([100.0, vegas]), 0.02, 0.01, utilisation))
+
+    assert judged(100.0, 1.0, 50.0) == (math.log(0.02), True, True)
+    unfair = judged(110.0, 1.0, 50.0)
+    assert unfair.loss == pytest.approx(math.log(0.02) + WEIGHT * (math.log(1.1) - FAIR))
+    for broken in (unfair, judged(100.0, 0.9, 50.0), judged(100.0, 1.0, 151.0)):
+        assert not broken.good
+        assert not broken.allowed
+    assert not judged(math.nan, 1.0, 50.0).allowed
