@@ -39,6 +39,8 @@ STILL = 0.01
 """The search ends where no knob moves more, in logarithms."""
 SLACK = 0.02
 """A limit that the mean breaks by less, in logarithms, is kept to."""
+WEIGHT = 20.0
+"""Of a measured loss beside the logarithm of the delay: a ratio that is 10 % off weighs as 20 %."""
 SMALLEST = 1e-12
 """Of a measured output, so that it has a logarithm."""
 
@@ -107,13 +109,14 @@ class Adaptation:
         return replace(given, **changes)
 
     def merit(self, measured: Measurement, x: np.ndarray) -> tuple[float, float]:
-        """The less, the better: broken limits first, and then the loss."""
+        """The less, the better: broken limits first, then the loss (of several knobs with delay)."""
         means, limits = measured.means(), self.problem.limits
         if limits.gain_margin is not None and self.problem.margin is not None:
             means["gain_margin"] = self.problem.margin(x)
         rooms = [limit.room(means[limit.of]) for limit in limits.each]
         loss = float(np.mean([self.problem.goal.loss(of) for of in self.rates(measured)]))
-        return max([-room - SLACK for room in rooms] + [0.0]), loss
+        delay = math.log(max(means["queueing_delay_s"], SMALLEST)) if len(x) > 1 else 0.0
+        return max([-room - SLACK for room in rooms] + [0.0]), WEIGHT * loss + delay
 
     def rates(self, measured: Measurement) -> list[Rates]:
         """The goodput of each flow, for each run."""
@@ -121,9 +124,9 @@ class Adaptation:
         ones = np.ones(len(tuned))
         return [Rates(flows, ones, tuned, self.problem.fair) for flows in measured.flows]
 
-    def run(self, start: np.ndarray) -> Adapted:
+    def run(self, *starts: np.ndarray) -> Adapted:
         """Solve, measure and correct until the setting stays."""
-        first = values = self.settle(solve(self.problem, start))
+        first = values = self.settle(solve(self.problem, *starts))
         tried, misfit = [], None
         for _ in range(ROUNDS):
             network, x = turned(self.network, self.knobs, values), np.log(values)
@@ -161,7 +164,7 @@ def adapt(
     network: Network,
     knobs: Sequence[Knob],
     measure: Callable[[Network], Measurement],
-    start: np.ndarray,
+    *starts: np.ndarray,
 ) -> Adapted:
     """Find the best setting on packets.
 
@@ -170,12 +173,12 @@ def adapt(
         network: whose knobs are turned.
         knobs: these.
         measure: judges a network on packets.
-        start: logarithms of the knobs to begin at.
+        starts: logarithms of the knobs to begin at, at least one.
 
     Raises:
         SolveFailed: where the fluid model cannot be integrated.
     """
-    return Adaptation(problem, network, knobs, measure).run(start)
+    return Adaptation(problem, network, knobs, measure).run(*starts)
 
 
 def goal_values(goal: Goal, packets: Measurement, network: Network, tuned: str) -> np.ndarray:

@@ -38,7 +38,9 @@ BROKEN = 1e-3
 """A limit that is broken by less, in logarithms, is kept to."""
 DIFFERENCE = 0.02
 """Step of the gain margin's derivative, which is by differences, in logarithms."""
-STEPS, EXACT = 25, 1e-6
+STEPS = 25
+EXACT, EXACT_DELAY = 1e-6, 1e-4
+"""Changes of a loss, and of one with the logarithm of the delay, at which the search ends."""
 SMALLEST = 1e-12
 
 
@@ -200,22 +202,34 @@ class Problem:
         return float(under @ under), 2 * under @ slopes
 
 
-def solve(problem: Problem, start: Vector) -> Vector:
-    """The logarithms of the best setting.
+def solve(problem: Problem, *starts: Vector) -> Vector:
+    """The logarithms of the best setting: a search finds a local one, from each beginning.
 
     Args:
         problem: what is to be solved.
-        start: where to begin.
+        starts: where to begin, at least one.
 
     Raises:
         SolveFailed: where the fluid model cannot be integrated.
     """
+    problem = problem.linearised(np.clip(starts[0], *np.array(problem.bounds).T))
+    *_, goal = problem.goal.stages
+
+    def rank(x: Vector) -> tuple[float, float]:
+        delay = problem.delay(x)[0] if len(x) > 1 else 0.0
+        broken = max(problem.broken(x)[0] - BROKEN**2, 0.0)
+        return broken, WEIGHT * problem.loss(goal, x)[0] + delay
+
+    return min((solved(problem, start) for start in starts), key=rank)
+
+
+def solved(problem: Problem, start: Vector) -> Vector:
+    """A local solution; where limits are broken, the one that breaks them less."""
     low, high = np.array(problem.bounds).T
     x = np.clip(start, low, high)
     if problem.reach is not None:
         low, high = np.maximum(low, x - problem.reach), np.minimum(high, x + problem.reach)
         problem = replace(problem, bounds=list(zip(low, high, strict=True)))
-    problem = problem.linearised(x)
     found = staged(problem, x)
     if problem.broken(found)[0] <= BROKEN**2:
         return found
@@ -308,7 +322,7 @@ def minimised(
         constraints=[{"type": "ineq", "fun": lambda at: kept(at)[0], "jac": lambda at: kept(at)[1]}]
         if kept is not None and limited
         else [],
-        options={"maxiter": STEPS, "ftol": EXACT},
+        options={"maxiter": STEPS, "ftol": EXACT if len(x) == 1 else EXACT_DELAY},
     )
     at = np.clip(found.x, *np.array(bounds).T)
 

@@ -12,7 +12,6 @@ Sources:
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,14 +20,13 @@ import numpy as np
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 from vegasfluid.tuning.adaptation import adapt, begun, goal_values, rounded
-from vegasfluid.tuning.beginning import begin
 from vegasfluid.tuning.constrained import Problem, least_delay, solve
 from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.job import Job, Report
 from vegasfluid.tuning.knobs import Knob, knobs_of, turned
 from vegasfluid.tuning.limits import NO_LIMITS, Limits
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.pursuit import problem_of
+from vegasfluid.tuning.pursuit import beginnings, problem_of
 from vegasfluid.tuning.recommend import DEFAULT_RUNS, make_job
 
 __all__ = ["Front", "FrontPoint", "pareto_front"]
@@ -128,9 +126,8 @@ def pareto_front(
     job = make_job(network, tune, ratio, until, warmup, runs, seed, report)
     knobs = knobs_of(network, job.tuned, job.zone, tune_queue)
     problem = problem_of(job, goal, limits, knobs)
-    start = np.log([knob.value(network) for knob in knobs])
-    start[0] = math.log(begin(network, job.tuned, ratio).alpha)
-    fairest = adapt(problem, network, knobs, job.judge_packets, start)
+    starts = beginnings(network, job.tuned, knobs, ratio)
+    fairest = adapt(problem, network, knobs, job.judge_packets, *starts)
     problem = replace(problem, misfit=begun(fairest.x, fairest.misfit.level))
     settings = {tuple(settled(job, knobs, x)): None for x in bounded(problem, fairest.x, size)}
     return Front(goal, tuple(measured(job, problem, knobs, values) for values in settings))

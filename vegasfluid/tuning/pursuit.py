@@ -21,8 +21,10 @@ from vegasfluid.tuning.job import Job
 from vegasfluid.tuning.knobs import Knob, knobs_of, turned
 from vegasfluid.tuning.limits import Limit, Limits
 
-__all__ = ["Ended", "gain_margin", "problem_of", "pursue"]
+__all__ = ["Ended", "beginnings", "gain_margin", "problem_of", "pursue"]
 
+TENTH = 10.0
+"""So much smaller a queue may be the better one."""
 SLACK = 0.02
 """A limit that is broken by less, in logarithms, is kept to."""
 
@@ -80,15 +82,26 @@ def by_search(job: Job, goal: Goal, limits: Limits, tune_queue: bool) -> Ended:
     """Several knobs, or limits."""
     knobs = knobs_of(job.network, job.tuned, job.zone, tune_queue)
     problem = problem_of(job, goal, limits, knobs)
-    start = np.log([knob.value(job.network) for knob in knobs])
     ratio = goal.ratio if isinstance(goal, ShareRatio) else 1.0
-    start[0] = math.log(begin(job.network, job.tuned, ratio).alpha)
-    adapted = adapt(problem, job.network, knobs, job.judge_packets, start)
+    starts = beginnings(job.network, job.tuned, knobs, ratio)
+    adapted = adapt(problem, job.network, knobs, job.judge_packets, *starts)
     alpha = float(knobs[0].value(adapted.first))
     job.seconds["fluid"] += problem.fluid.seconds
     fluid_ratio = job.judge_fluid(adapted.first)["ratio"]
     optimum = FluidOptimum(alpha, fluid_ratio, math.nan, True, problem.fluid.evaluations)
     return ended(job, goal, limits, adapted, optimum)
+
+
+def beginnings(
+    network: Network, tuned: str, knobs: Sequence[Knob], ratio: float
+) -> list[np.ndarray]:
+    """Logarithms to begin at: what is there, with alpha of theory; with a queue a tenth, too."""
+    here = np.log([knob.value(network) for knob in knobs])
+    here[0] = math.log(begin(network, tuned, ratio).alpha)
+    if len(knobs) == 1:
+        return [here]
+    packets = np.array([knob.name != "max_drop" for knob in knobs], float)
+    return [here, here - math.log(TENTH) * packets]
 
 
 def problem_of(job: Job, goal: Goal, limits: Limits, knobs: Sequence[Knob]) -> Problem:
