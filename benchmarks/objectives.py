@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 
 import vegasfluid as vf
 from benchmarks.peers import Enough, Judged, Trace
@@ -112,6 +112,11 @@ class OneKnob:
             return distance
 
         brentq(at, *self.bounds[0])
+
+    def by_wide_simplex(self, trace: Trace) -> None:
+        """Nelder-Mead from where the model stands, but with a first step of 1 in log(alpha)."""
+        wide = {"initial_simplex": np.array([self.start, self.start + 1.0])}
+        minimize(trace, self.start, method="Nelder-Mead", bounds=self.bounds, options=wide)
 
 
 def small(rtt: float) -> vf.Network:
