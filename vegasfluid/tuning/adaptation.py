@@ -109,7 +109,7 @@ class Adaptation:
         return replace(given, **changes)
 
     def merit(self, measured: Measurement, x: np.ndarray) -> tuple[float, float]:
-        """The less, the better: broken limits first, then the loss (of several knobs with delay)."""
+        """The less, the better: broken limits first; then the loss, of several knobs with delay."""
         means, limits = measured.means(), self.problem.limits
         if limits.gain_margin is not None and self.problem.margin is not None:
             means["gain_margin"] = self.problem.margin(x)
