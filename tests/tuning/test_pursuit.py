@@ -52,6 +52,12 @@ def model(tmp_path):
     return str(path)
 
 
+@pytest.fixture(scope="module")
+def fair():
+    """The plain recommendation."""
+    return recommend(network(), **TIMES)
+
+
 def test_jains_index_is_raised():
     """Its best is near the fair ratio, and the number is that of packets."""
     found = recommend(network(), goal=JainIndex(), **TIMES)
@@ -65,9 +71,8 @@ def test_jains_index_is_raised():
     assert 0.8 < found.after.packets.ratio < 1.25
 
 
-def test_a_limit_stands_before_the_ratio():
+def test_a_limit_stands_before_the_ratio(fair):
     """Fewer drops than the fair alpha makes: what is fairest with so few is taken, and told."""
-    fair = recommend(network(), **TIMES)
     bound = 0.8 * fair.after.packets.means()["drop_share"]
     found = recommend(network(), limits=Limits(drop_share=bound), **TIMES)
     assert found.after.packets.means()["drop_share"] <= 1.02 * bound
@@ -79,11 +84,8 @@ def test_a_limit_stands_before_the_ratio():
     )
 
 
-def test_a_limit_that_is_kept_anyhow_changes_nothing():
-    fair, found = (
-        recommend(network(), limits=limits, **TIMES)
-        for limits in (Limits(), Limits(queueing_delay=0.2, utilisation=0.5))
-    )
+def test_a_limit_that_is_kept_anyhow_changes_nothing(fair):
+    found = recommend(network(), limits=Limits(queueing_delay=0.2, utilisation=0.5), **TIMES)
     assert found.after.law == fair.after.law
     assert found.reached == fair.reached
     assert found.as_json()["limits"] == {"queueing_delay_s": 0.2, "utilisation": 0.5}
@@ -98,9 +100,8 @@ def test_a_limit_that_nothing_keeps_to():
     )
 
 
-def test_a_gain_margin_is_that_of_rest():
+def test_a_gain_margin_is_that_of_rest(fair):
     """One that is kept changes nothing; the search within one is in `test_constrained`."""
-    fair = recommend(network(), **TIMES)
     margin = gain_margin(fair.network)
     found = recommend(network(), limits=Limits(gain_margin=margin / 1.5), **TIMES)
     assert found.after.law == fair.after.law
