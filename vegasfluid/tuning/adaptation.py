@@ -27,18 +27,16 @@ from vegasfluid.tuning.constrained import Misfit, Problem, solve
 from vegasfluid.tuning.goals import Goal, Rates
 from vegasfluid.tuning.gradients import Outputs
 from vegasfluid.tuning.knobs import AlphaKnob, Knob, turned
-from vegasfluid.tuning.limits import Limits
+from vegasfluid.tuning.limits import SLACK, Limits
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.thresholds import whole_if_needed
 
-__all__ = ["Adapted", "adapt", "begun", "goal_values", "rounded"]
+__all__ = ["Adapted", "adapt", "begun", "goal_values", "settled"]
 
 ROUNDS, REACH = 6, 1.0
 """Measurements, and how far one may be from that before, in logarithms."""
 STILL = 0.01
 """The search ends where no knob moves more, in logarithms."""
-SLACK = 0.02
-"""A limit that the mean breaks by less, in logarithms, is kept to."""
 WEIGHT = 20.0
 """Of a measured loss beside the logarithm of the delay: a ratio that is 10 % off weighs as 20 %."""
 SMALLEST = 1e-12
@@ -81,8 +79,7 @@ class Adaptation:
 
     def settle(self, x: np.ndarray) -> list[float]:
         """The values that can be set."""
-        pairs = zip(self.knobs, np.exp(x), strict=True)
-        return [rounded(self.network, knob, float(value)) for knob, value in pairs]
+        return settled(self.network, self.knobs, x)
 
     def level(self, measured: Measurement, x: np.ndarray) -> Outputs:
         """The packets' outputs over the fluid's, in logarithms."""
@@ -114,15 +111,11 @@ class Adaptation:
         if limits.gain_margin is not None and self.problem.margin is not None:
             means["gain_margin"] = self.problem.margin(x)
         rooms = [limit.room(means[limit.of]) for limit in limits.each]
-        loss = float(np.mean([self.problem.goal.loss(of) for of in self.rates(measured)]))
+        tuned = self.problem.tuned[flows_of_groups(self.network)]
+        rates = rates_of_flows(measured, tuned, self.problem.fair)
+        loss = float(np.mean([self.problem.goal.loss(of) for of in rates]))
         delay = math.log(max(means["queueing_delay_s"], SMALLEST)) if len(x) > 1 else 0.0
         return max([-room - SLACK for room in rooms] + [0.0]), WEIGHT * loss + delay
-
-    def rates(self, measured: Measurement) -> list[Rates]:
-        """The goodput of each flow, for each run."""
-        tuned = self.problem.tuned[flows_of_groups(self.network)]
-        ones = np.ones(len(tuned))
-        return [Rates(flows, ones, tuned, self.problem.fair) for flows in measured.flows]
 
     def run(self, *starts: np.ndarray) -> Adapted:
         """Solve, measure and correct until the setting stays."""
@@ -143,6 +136,12 @@ class Adaptation:
         return Adapted(
             network, measured, turned(self.network, self.knobs, first), np.asarray(x), misfit
         )
+
+
+def settled(network: Network, knobs: Sequence[Knob], x: np.ndarray) -> list[float]:
+    """The values nearest to some logarithms that can be set."""
+    pairs = zip(knobs, map(float, np.exp(x)), strict=True)
+    return [rounded(network, knob, value) for knob, value in pairs]
 
 
 def rounded(network: Network, knob: Knob, value: float) -> float:
@@ -193,4 +192,9 @@ def goal_values(goal: Goal, packets: Measurement, network: Network, tuned: str) 
     classes = network.flows.items()
     own = np.concatenate([np.full(of.count, float(name == tuned)) for name, of in classes])
     fair = float(network.link.capacity) / len(own)
-    return np.array([goal.value(Rates(of, np.ones(len(own)), own, fair)) for of in packets.flows])
+    return np.array([goal.value(of) for of in rates_of_flows(packets, own, fair)])
+
+
+def rates_of_flows(packets: Measurement, tuned: np.ndarray, fair: float) -> list[Rates]:
+    """What goals judge by, for each run: every flow is a group of its own."""
+    return [Rates(flows, np.ones(len(tuned)), tuned, fair) for flows in packets.flows]

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["NO_LIMITS", "Limit", "Limits"]
+__all__ = ["NO_LIMITS", "SLACK", "Limit", "Limits"]
+
+SLACK = 0.02
+"""A limit that a measured mean breaks by less, in logarithms, is kept to."""
 
 
 class Limit(NamedTuple):
@@ -53,7 +56,7 @@ WORDS = {
     "utilisation": ("utilisation", ""),
     "gain_margin": ("gain margin", ""),
 }
-LARGEST = {"queueing_delay_s": True, "drop_share": True}
+FROM_ABOVE = ("queueing_delay_s", "drop_share")
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Limits:
             "gain_margin": self.gain_margin,
         }
         return tuple(
-            Limit(name, bound, LARGEST.get(name, False))
+            Limit(name, bound, name in FROM_ABOVE)
             for name, bound in given.items()
             if bound is not None
         )

@@ -19,7 +19,7 @@ import numpy as np
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
-from vegasfluid.tuning.adaptation import adapt, begun, goal_values, rounded
+from vegasfluid.tuning.adaptation import adapt, begun, goal_values, settled
 from vegasfluid.tuning.constrained import Problem, least_delay, solve
 from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.job import Job, Report
@@ -129,7 +129,7 @@ def pareto_front(
     starts = beginnings(network, job.tuned, knobs, ratio)
     fairest = adapt(problem, network, knobs, job.judge_packets, *starts)
     problem = replace(problem, misfit=begun(fairest.x, fairest.misfit.level))
-    settings = {tuple(settled(job, knobs, x)): None for x in bounded(problem, fairest.x, size)}
+    settings = {tuple(settled(network, knobs, x)): None for x in bounded(problem, fairest.x, size)}
     return Front(goal, tuple(measured(job, problem, knobs, values) for values in settings))
 
 
@@ -144,12 +144,6 @@ def bounded(problem: Problem, fairest: np.ndarray, size: int) -> list[np.ndarray
         limits = replace(problem.limits, queueing_delay=float(bound))
         found.append(solve(replace(problem, limits=limits), found[-1]))
     return [*found, quickest]
-
-
-def settled(job: Job, knobs: tuple[Knob, ...], x: np.ndarray) -> list[float]:
-    """The values that can be set."""
-    pairs = zip(knobs, map(float, np.exp(x)), strict=True)
-    return [rounded(job.network, knob, value) for knob, value in pairs]
 
 
 def measured(

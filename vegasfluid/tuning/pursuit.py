@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -19,14 +19,12 @@ from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.gradients import Fluid
 from vegasfluid.tuning.job import Job
 from vegasfluid.tuning.knobs import Knob, knobs_of, turned
-from vegasfluid.tuning.limits import Limit, Limits
+from vegasfluid.tuning.limits import SLACK, Limit, Limits
 
 __all__ = ["Ended", "beginnings", "gain_margin", "problem_of", "pursue"]
 
 TENTH = 10.0
 """So much smaller a queue may be the better one."""
-SLACK = 0.02
-"""A limit that is broken by less, in logarithms, is kept to."""
 
 
 class Ended(NamedTuple):
@@ -67,7 +65,8 @@ def pursue(job: Job, goal: Goal, limits: Limits, tune_queue: bool) -> Ended:
     searched = by_search(job, goal, limits, tune_queue)
     if not broken(job, searched.network, limits):
         return searched
-    return rooted._replace(reached=False, reason=reason_of(job, rooted.network, left))
+    values = limited(job, rooted.network, limits)
+    return rooted._replace(reached=False, reason=reason_of(values, left))
 
 
 def by_root(job: Job) -> Ended:
@@ -82,8 +81,7 @@ def by_search(job: Job, goal: Goal, limits: Limits, tune_queue: bool) -> Ended:
     """Several knobs, or limits."""
     knobs = knobs_of(job.network, job.tuned, job.zone, tune_queue)
     problem = problem_of(job, goal, limits, knobs)
-    ratio = goal.ratio if isinstance(goal, ShareRatio) else 1.0
-    starts = beginnings(job.network, job.tuned, knobs, ratio)
+    starts = beginnings(job.network, job.tuned, knobs, job.goal)
     adapted = adapt(problem, job.network, knobs, job.judge_packets, *starts)
     alpha = float(knobs[0].value(adapted.first))
     job.seconds["fluid"] += problem.fluid.seconds
@@ -146,10 +144,13 @@ def gain_margin(network: Network) -> float:
 
 def broken(job: Job, network: Network, limits: Limits) -> list[Limit]:
     """The limits that a network does not keep to, on packets."""
+    return limits.broken(limited(job, network, limits), SLACK)
+
+
+def limited(job: Job, network: Network, limits: Limits) -> dict[str, float]:
+    """The numbers that limits speak of, by their names in the results."""
     values = job.judge_packets(network).means()
-    if limits.gain_margin is not None:
-        values = {**values, "gain_margin": gain_margin(network)}
-    return limits.broken(values, SLACK)
+    return values if limits.gain_margin is None else values | {"gain_margin": gain_margin(network)}
 
 
 def ended(job: Job, goal: Goal, limits: Limits, adapted: Adapted, optimum: FluidOptimum) -> Ended:
@@ -159,7 +160,7 @@ def ended(job: Job, goal: Goal, limits: Limits, adapted: Adapted, optimum: Fluid
     if isinstance(goal, ShareRatio) and not left:
         network = exactly(job, network, limits)
     if left:
-        reasons.append(reason_of(job, network, left))
+        reasons.append(reason_of(limited(job, network, limits), left))
     if isinstance(goal, ShareRatio):
         found = job.judge_packets(network)
         if abs(math.log(found.ratio / goal.ratio)) > NEAR_ENOUGH:
@@ -168,11 +169,8 @@ def ended(job: Job, goal: Goal, limits: Limits, adapted: Adapted, optimum: Fluid
     return Ended(network, optimum, not reasons, "; ".join(reasons))
 
 
-def reason_of(job: Job, network: Network, left: Sequence[Limit]) -> str:
+def reason_of(values: Mapping[str, float], left: Sequence[Limit]) -> str:
     """Which limits are not kept to, and where the network is instead."""
-    values = {**job.judge_packets(network).means(), "gain_margin": math.nan}
-    if any(limit.of == "gain_margin" for limit in left):
-        values["gain_margin"] = gain_margin(network)
     told = " and ".join(f"{of.text} (it is {values[of.of]:.4g})" for of in left)
     return f"no setting that was tried keeps to {told}"
 
