@@ -22,7 +22,8 @@ from vegasfluid.tuning.job import Job
 from vegasfluid.tuning.knobs import knobs_of
 from vegasfluid.tuning.limits import NO_LIMITS, Limits
 from vegasfluid.tuning.pursuit import problem_of
-from vegasfluid.tuning.recommend import make_job
+from vegasfluid.tuning.recommend import make_job, tunable_class
+from vegasfluid.tuning.trial import Trial
 
 __all__ = ["FourKnobs", "OneKnob", "job_of", "small"]
 
@@ -41,7 +42,7 @@ LONGEST = 1.5
 
 def job_of(network: vf.Network, until: float, warmup: float | None) -> Job:
     """What `recommend` makes of a network."""
-    return make_job(network, None, 1.0, until, warmup, 10, 1, lambda message: None)
+    return make_job(network, tunable_class(network), 1.0, Trial(until=until, warmup=warmup))
 
 
 @dataclass
@@ -92,12 +93,12 @@ class OneKnob:
 
     def by_newton(self, trace: Trace) -> None:
         """Newton's method from the same beginning, until our search would end."""
-        knobs = knobs_of(self.job.network, self.job.tuned, self.job.zone, queue=False)
+        knobs = knobs_of(self.job.network, {self.job.tuned: self.job.zone}, queue=False)
         goal = ShareRatio(1.0)
         problem = problem_of(self.job, goal, NO_LIMITS, knobs)
         x, distance = self.near(), math.inf
         while abs(distance) >= EXACT:
-            distance, slope = problem.derived(goal.distance, x)
+            (distance,), (slope,) = problem.derived(goal.distances, x)
             trace.note(self.judged(distance))
             x = x - np.clip(distance / slope, -LONGEST, LONGEST)
 
@@ -154,7 +155,7 @@ class FourKnobs:
     def __init__(self, network: vf.Network, until: float) -> None:
         self.job = job_of(network, until, None)
         self.goal, self.limits = ShareRatio(1.0), Limits(utilisation=0.98)
-        self.knobs = knobs_of(network, self.job.tuned, self.job.zone, queue=True)
+        self.knobs = knobs_of(network, {self.job.tuned: self.job.zone}, queue=True)
         self.start = np.log([float(knob.value(network)) for knob in self.knobs])
         self.problem = problem_of(self.job, self.goal, self.limits, self.knobs)
         self.bounds = self.problem.bounds
@@ -170,7 +171,7 @@ class FourKnobs:
 
     def over(self, x: np.ndarray, found: Outputs) -> float:
         """By how much what must be kept to is broken, in logarithms."""
-        distance = float(self.goal.distance(self.problem.rates(found.goodput)))
+        distance = float(self.goal.distances(self.problem.rates(found.goodput))[0])
         rooms = [limit.room(float(getattr(found, limit.field))) for limit in self.limits.each]
         rooms.append(self.problem.fits(x)[0])
         return max(abs(distance) - FAIR, 0.0) + sum(max(-room - BROKEN, 0.0) for room in rooms)

@@ -46,7 +46,7 @@ def fluid_seconds(row: NS2Row, repeats: int) -> tuple[float, float]:
     posed, shape = pose(model.network)
     grid = grid_for(model.network, model.duration)
     plain = cpu_seconds(lambda: jax.block_until_ready(integrate(posed, shape, grid)), repeats)
-    knobs = knobs_of(model.network, "vegas", DEAD_ZONE, queue=False)
+    knobs = knobs_of(model.network, {"vegas": DEAD_ZONE}, queue=False)
     posed, task = make_task(model.network, knobs, model.duration, model.warmup)
     start = jax.numpy.asarray([4.0])
     derived = cpu_seconds(

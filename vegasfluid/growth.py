@@ -10,6 +10,7 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,10 +66,16 @@ class Growth(NamedTuple):
         total = self.delivered * self.count
         return total / total.sum()
 
-    def ratio(self, tuned: int) -> float:
-        """Goodput of a flow of class number `tuned` over that of a flow of the other classes."""
+    def ratio(self, tuned: int, others: Sequence[int] = ()) -> float:
+        """Goodput of a flow of class number `tuned` over that of a flow of other classes.
+
+        Args:
+            tuned: number of the class.
+            others: numbers of the classes to compare it with; none: all others.
+        """
         rates, counts = np.asarray(self.goodput), np.array(self.count, float)
-        counts[tuned] = 0.0
+        left_out = set(range(counts.size)) - set(others) if others else {tuned}
+        counts[list(left_out)] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(rates[tuned] / (np.sum(rates * counts) / np.sum(counts)))
 

@@ -41,5 +41,7 @@ def recommended(network: Network, law: Vegas, goal: float = 1.0) -> Recommendati
         optimum=FluidOptimum(float(law.alpha or 0), 1.0, 1.0, True, 1),
         settings={},
         settings_missing={},
+        start=None,
+        others=(),
         seconds={},
     )

@@ -28,10 +28,19 @@ def rates(goodput=GOODPUT) -> Rates:
 def test_the_ratio_is_that_of_a_run():
     gained = Growth(1.0, count=np.array([7, 2]), delivered=np.array([(15 + 48) / 7, 9.0]))
     assert ShareRatio().value(rates()) == pytest.approx(gained.ratio(1))
-    assert float(ShareRatio(1.0).distance(rates())) == pytest.approx(math.log(gained.ratio(1)))
+    assert ShareRatio(1.0).distances(rates()).tolist() == pytest.approx([math.log(gained.ratio(1))])
     assert float(ShareRatio(1.5).loss(rates())) == pytest.approx(
         math.log(gained.ratio(1) / 1.5) ** 2
     )
+
+
+def test_each_of_several_classes_has_a_ratio_to_the_flows_that_none_tunes():
+    """Of 3 flows at 5, 2 at 9 and 4 at 12 packets/s the last are not tuned."""
+    both = Rates(GOODPUT, COUNT, np.array([2.0, 1.0, 0.0]), FAIR)
+    logs = [math.log(9 / 12 / 0.5), math.log(5 / 12 / 0.5)]
+    assert ShareRatio(0.5).distances(both).tolist() == pytest.approx(logs)
+    assert float(ShareRatio(0.5).loss(both)) == pytest.approx(logs[0] ** 2 + logs[1] ** 2)
+    assert ShareRatio().value(both) == pytest.approx(math.sqrt(9 / 12 * 5 / 12))
 
 
 def test_jains_index_is_that_of_a_run():

@@ -21,7 +21,7 @@ def network(**options) -> Network:
     return Network(link, flows, **options)
 
 
-KNOBS = knobs_of(network(), "vegas", 2.0, queue=True)
+KNOBS = knobs_of(network(), {"vegas": 2.0}, queue=True)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_names_and_places_of_the_knobs():
 def test_red_cannot_be_tuned_where_there_is_none():
     tail = Network(Link(1000.0, 100), network().flows)
     with pytest.raises(InvalidInput, match=r"to be tuned.* must be red, but is 'droptail'"):
-        knobs_of(tail, "vegas", 2.0, queue=True)
+        knobs_of(tail, {"vegas": 2.0}, queue=True)
 
 
 def test_outputs_are_those_of_a_simulation(fluid):

@@ -45,7 +45,10 @@ System = Literal["linux", "freebsd", "ns2", "ns3"]
 @app.command()
 def recommend(
     model: ModelPath,
-    tune: Annotated[str | None, typer.Option(help="The class of Vegas flows to tune.")] = None,
+    tune: Annotated[
+        list[str] | None,
+        typer.Option(help="A class of Vegas flows to tune; may be repeated. All, if none."),
+    ] = None,
     ratio: Annotated[
         float, typer.Option(help="Goodput of a tuned flow over that of another flow.")
     ] = 1.0,
@@ -58,6 +61,9 @@ def recommend(
     min_gain_margin: Annotated[float | None, typer.Option(help="Limit: stability.")] = None,
     tune_queue: Annotated[
         bool, typer.Option("--tune-queue", help="Tune RED's thresholds and max_drop, too.")
+    ] = False,
+    tune_gamma: Annotated[
+        bool, typer.Option("--tune-gamma", help="Tune gamma, too: their share from the start.")
     ] = False,
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Show fairness against queueing delay.")
@@ -80,8 +86,10 @@ def recommend(
 
     asked = asked_for(
         goal, ratio, max_delay_ms, max_drop_share, min_utilisation, min_gain_margin
-    ) | {"tune": tune, "tune_queue": tune_queue, "runs": runs, "seed": seed}
+    ) | {"tune": tune or [], "tune_queue": tune_queue, "runs": runs, "seed": seed}
     if pareto:
+        if tune_gamma:
+            raise InvalidInput("recommend", "--tune-gamma", "left out with --pareto", "given")
         from vegasfluid.cli.pareto import run as run_front
 
         run_front(model, plot=plot, as_json=as_json, **asked)
@@ -90,7 +98,7 @@ def recommend(
         raise InvalidInput("recommend", "--plot", "given with --pareto", "given alone")
     from vegasfluid.cli.recommend import run
 
-    reached = run(model, explained=explain, as_json=as_json, **asked)
+    reached = run(model, explained=explain, as_json=as_json, tune_gamma=tune_gamma, **asked)
     raise typer.Exit(DONE if reached else OUT_OF_REACH)
 
 

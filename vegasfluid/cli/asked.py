@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import ms
 from vegasfluid.tuning import Limits, goal_named
 
-__all__ = ["asked_for"]
+__all__ = ["asked_for", "only_one"]
 
 
 def asked_for(
@@ -33,3 +35,15 @@ def asked_for(
             gain_margin=min_gain_margin,
         ),
     }
+
+
+def only_one(tune: Sequence[str], when: str) -> str | None:
+    """The class to tune, where several cannot be.
+
+    Raises:
+        InvalidInput: where several are given.
+    """
+    names = dict.fromkeys(tune)
+    if len(names) > 1:
+        raise InvalidInput("recommend", "--tune", f"one class {when}", ", ".join(names))
+    return next(iter(names), None)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from vegasfluid.cli.output import Report, console, table
-from vegasfluid.model import Model
+from vegasfluid.cli.output import console, table
 from vegasfluid.tuning import Recommendation
 from vegasfluid.tuning.heuristics import RULES
 from vegasfluid.tuning.reasons import Reasons
-from vegasfluid.tuning.why import Explanation, Tried, explain
+from vegasfluid.tuning.why import Explanation, Tried
 
-__all__ = ["explain_model", "show_explanation"]
+__all__ = ["show_explanation"]
 
 TERMS = {
     "red_min": "a flow's part of RED_min",
@@ -39,14 +38,6 @@ LEAST = 0.01
 """A sensitivity below this, per cent, is not told in digits; nor a term that most do not have."""
 MUCH = 0.1
 """Of alpha: packets that add more are worth a word."""
-
-
-def explain_model(
-    model: Model, found: Recommendation, *, runs: int, seed: int, report: Report
-) -> Explanation:
-    """Why the parameters of a model were found, with as many runs of each rule."""
-    times = {"until": model.duration, "warmup": model.warmup}
-    return explain(found, **times, runs=runs, seed=seed, report=report)
 
 
 def show_explanation(found: Recommendation, why: Explanation) -> None:

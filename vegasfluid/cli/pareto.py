@@ -7,6 +7,7 @@ from typing import Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.asked import only_one
 from vegasfluid.cli.output import check_target, console, plain, print_json, progress, table
 from vegasfluid.model import Model
 from vegasfluid.trajectory import package_version
@@ -27,6 +28,7 @@ def run(path: Path, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
         asked: what `pareto_front` takes besides the network and its times.
     """
     model = modelfile.load(path)
+    asked["tune"] = only_one(asked["tune"], "with --pareto")
     check_target("recommend", "--plot", plot, PICTURES)
     keep_compiled_equations()
     with progress("recommend") as report:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.asked import only_one
 from vegasfluid.cli.output import console, print_json, progress, table
 from vegasfluid.cli.robust import recommended, show_robustness
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
+from vegasfluid.network import Network
 from vegasfluid.trajectory import package_version
-from vegasfluid.tuning import Recommendation, RobustRecommendation, ShareRatio, recommend
+from vegasfluid.tuning import (
+    JointRecommendation,
+    Recommendation,
+    RobustRecommendation,
+    ShareRatio,
+    recommend,
+    recommend_several,
+    vegas_classes,
+)
 from vegasfluid.tuning.recommendation import red_numbers
+
+if TYPE_CHECKING:
+    from vegasfluid.tuning import Explanation
 
 __all__ = ["run"]
 
@@ -40,32 +54,77 @@ def run(path: Path, *, runs: int, seed: int, explained: bool, as_json: bool, **a
         seed: the first of their seeds.
         explained: whether to say why.
         as_json: whether to print JSON.
-        asked: what else `recommend` takes: `tune`, `ratio`, `goal`, `limits`, `tune_queue`.
+        asked: what else `recommend` takes: `tune`, `ratio`, `goal`, `limits`, `tune_queue`,
+            `tune_gamma`.
     """
     model = modelfile.load(path)
-    if model.ranges:
-        asked = plainly(asked)
+    job, asked = job_of(model, asked)
     keep_compiled_equations()
-    why = None
+    trial = {"until": model.duration, "warmup": model.warmup, "runs": runs, "seed": seed}
     with progress("recommend") as report:
-        over = partial(recommended, model) if model.ranges else partial(recommend, model.network)
-        times = {"until": model.duration, "warmup": model.warmup}
-        found = over(**times, **asked, runs=runs, seed=seed, report=report)
+        found = job(**asked, **trial, report=report)
+        parts = found.parts if isinstance(found, JointRecommendation) else {found.tuned: found}
+        why = {}
         if explained:
-            from vegasfluid.cli.explanation import explain_model
+            from vegasfluid.tuning import explain
 
-            why = explain_model(model, found, runs=runs, seed=seed, report=report)
+            why = {name: explain(of, **trial, report=report) for name, of in parts.items()}
     if as_json:
         head = {"model": str(path), "version": package_version()}
-        tail = {"explanation": why.as_json()} if why else {}
-        print_json(head | found.as_json() | tail)
+        print_json(head | found.as_json() | explanations(why))
     else:
+        show_all(model, parts, why)
+    return found.reached
+
+
+def job_of(model: Model, asked: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """What is to be done: for one class, for several at once, or over ranges; and how it is asked.
+
+    Raises:
+        InvalidInput: where the model has ranges, and more than a ratio is asked for.
+    """
+    tune = tuple(asked["tune"]) or all_tunable(model.network)
+    if model.ranges:
+        return partial(recommended, model), plainly(asked)
+    if len(set(tune)) > 1:
+        return partial(recommend_several, model.network), asked | {"tune": tune}
+    return partial(recommend, model.network), asked | {"tune": next(iter(tune), None)}
+
+
+def all_tunable(network: Network) -> tuple[str, ...]:
+    """All Vegas classes, where there is another class to compare them with."""
+    vegas = tuple(vegas_classes(network))
+    return vegas if len(vegas) < len(network.flows) else ()
+
+
+def explanations(why: dict[str, Explanation]) -> dict[str, Any]:
+    """The block of reasons: that of the first class, and where there are more, of each."""
+    if not why:
+        return {}
+    documents = {name: of.as_json() for name, of in why.items()}
+    more = {"explanations": documents} if len(documents) > 1 else {}
+    return {"explanation": next(iter(documents.values()))} | more
+
+
+def show_all(
+    model: Model, parts: Mapping[str, Recommendation], why: Mapping[str, Explanation]
+) -> None:
+    """The result of each class, and its reasons."""
+    out = console()
+    out.print(model.title or "model", style="bold")
+    for name, found in parts.items():
         show(model, found)
         if why:
             from vegasfluid.cli.explanation import show_explanation
 
-            show_explanation(found, why)
-    return found.reached
+            show_explanation(found, why[name])
+        if len(parts) > 1 and name != list(parts)[-1]:
+            out.print()
+    spent = next(iter(parts.values())).seconds
+    out.print(
+        f"{spent['total']:.1f} s: fluid {spent['fluid']:.1f} s, packets {spent['packets']:.1f} s, "
+        f"partly side by side."
+    )
 
 
 def plainly(asked: dict[str, Any]) -> dict[str, Any]:
@@ -78,26 +137,26 @@ def plainly(asked: dict[str, Any]) -> dict[str, Any]:
         "--goal": not isinstance(asked["goal"], ShareRatio),
         "a limit": bool(asked["limits"].each),
         "--tune-queue": asked["tune_queue"],
+        "--tune-gamma": asked["tune_gamma"],
     }
     for option, given in others.items():
         if given:
             allowed = "left out where the model has ranges (only a ratio can be asked for)"
             raise InvalidInput("recommend", option, allowed, "given")
-    return {"tune": asked["tune"], "ratio": asked["ratio"]}
+    return {"tune": only_one(asked["tune"], "over ranges"), "ratio": asked["ratio"]}
 
 
 def show(model: Model, found: Recommendation) -> None:
     """The result as a table and a few sentences."""
     out, document = console(), found.as_json()
     law = found.after.law
-    out.print(model.title or "model", style="bold")
     values = f"alpha = {law.alpha:.6g}, beta = {law.beta:.6g}, gamma = {law.gamma:.6g}"
     out.print(f"For {found.tuned} ({law.dialect}): {values} packets\n", style="bold")
     out.print(comparison(model, found, document))
     low, high = document["packets"]["ratio_ci95"]
     wanted = f"goal {found.ratio:g}, " if isinstance(found.goal, ShareRatio) else ""
     out.print(
-        f"\nratio: goodput of a {found.tuned} flow over that of another flow; "
+        f"\nratio: goodput of a {found.tuned} flow over that of {beside(found)} flow; "
         f"{wanted}95 % interval {low:.3f} to {high:.3f} over "
         f"{document['packets']['runs']} runs."
     )
@@ -109,11 +168,11 @@ def show(model: Model, found: Recommendation) -> None:
         out.print(f"Goal reached. {_sentence(found.reason)}".strip())
     else:
         out.print(f"Goal not reached: {found.reason}.", style="bold")
-    spent = found.seconds
-    out.print(
-        f"{spent['total']:.1f} s: fluid {spent['fluid']:.1f} s, packets {spent['packets']:.1f} s, "
-        f"partly side by side."
-    )
+
+
+def beside(found: Recommendation) -> str:
+    """With whose flow a tuned one is compared."""
+    return f"a {' or '.join(found.others)}" if found.others else "another"
 
 
 def _sentence(text: str) -> str:
@@ -146,6 +205,12 @@ def show_further(found: Recommendation) -> None:
         out.print(
             f"Goal: the largest {found.goal.key.replace('_', ' ')} ({found.goal.unit}): "
             f"{after:.3f}, before {before:.3f}."
+        )
+    if found.start is not None:
+        start = found.start
+        out.print(
+            f"Start: up to {start.until:g} s the ratio is {start.after.ratio:.3f}; with the given "
+            f"gamma, {start.given:g}, it is {start.before.ratio:.3f}."
         )
     for limit in found.limits.each:
         is_now = f": it is {means[limit.of]:.4g}" if limit.of in means else ""

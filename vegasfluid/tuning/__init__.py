@@ -12,19 +12,22 @@ from vegasfluid.tuning.goals import AlphaFair, Goal, JainIndex, ShareRatio, Wors
 from vegasfluid.tuning.limits import Limits
 from vegasfluid.tuning.operating import operating_points
 from vegasfluid.tuning.pareto import Front, FrontPoint, pareto_front
-from vegasfluid.tuning.recommend import recommend
+from vegasfluid.tuning.recommend import recommend, vegas_classes
 from vegasfluid.tuning.recommendation import Recommendation
 from vegasfluid.tuning.robust import recommend_robust
 from vegasfluid.tuning.robustness import RobustRecommendation
+from vegasfluid.tuning.several import JointRecommendation, recommend_several
+from vegasfluid.tuning.trial import Trial
 
 if TYPE_CHECKING:
     from vegasfluid.tuning.why import Explanation, explain
 
 _OF_WHY = ("Explanation", "explain")
 
-__all__ = ["AlphaFair", "Explanation", "Front", "FrontPoint", "Goal", "JainIndex", "Limits"]
-__all__ += ["Recommendation", "RobustRecommendation", "ShareRatio", "WorstFlow", "explain"]
-__all__ += ["goal_named", "operating_points", "pareto_front", "recommend", "recommend_robust"]
+__all__ = ["AlphaFair", "Explanation", "Front", "FrontPoint", "Goal", "JainIndex"]
+__all__ += ["JointRecommendation", "Limits", "Recommendation", "RobustRecommendation"]
+__all__ += ["ShareRatio", "Trial", "WorstFlow", "explain", "goal_named", "operating_points"]
+__all__ += ["pareto_front", "recommend", "recommend_robust", "recommend_several", "vegas_classes"]
 
 
 def __getattr__(name: str) -> Any:

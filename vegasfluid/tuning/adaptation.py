@@ -35,6 +35,8 @@ __all__ = ["Adapted", "adapt", "begun", "goal_values", "settled"]
 
 ROUNDS, REACH = 6, 1.0
 """Measurements, and how far one may be from that before, in logarithms."""
+IDLE = 2
+"""The search ends after so many measurements that were no better."""
 STILL = 0.01
 """The search ends where no knob moves more, in logarithms."""
 WEIGHT = 20.0
@@ -52,6 +54,7 @@ class Adapted(NamedTuple):
         first: the network with the fluid's own setting.
         x: logarithms of the setting.
         misfit: how packets differ from the fluid there.
+        evaluations: fluid runs.
     """
 
     network: Network
@@ -59,6 +62,7 @@ class Adapted(NamedTuple):
     first: Network
     x: np.ndarray
     misfit: Misfit
+    evaluations: int
 
 
 @dataclass
@@ -106,7 +110,7 @@ class Adaptation:
         return replace(given, **changes)
 
     def merit(self, measured: Measurement, x: np.ndarray) -> tuple[float, float]:
-        """The less, the better: broken limits first; then the loss, of several knobs with delay."""
+        """The less, the better: broken limits first; then the loss, and the delay if it counts."""
         means, limits = measured.means(), self.problem.limits
         if limits.gain_margin is not None and self.problem.margin is not None:
             means["gain_margin"] = self.problem.margin(x)
@@ -114,7 +118,7 @@ class Adaptation:
         tuned = self.problem.tuned[flows_of_groups(self.network)]
         rates = rates_of_flows(measured, tuned, self.problem.fair)
         loss = float(np.mean([self.problem.goal.loss(of) for of in rates]))
-        delay = math.log(max(means["queueing_delay_s"], SMALLEST)) if len(x) > 1 else 0.0
+        delay = math.log(max(means["queueing_delay_s"], SMALLEST)) if self.problem.free else 0.0
         return max([-room - SLACK for room in rooms] + [0.0]), WEIGHT * loss + delay
 
     def run(self, *starts: np.ndarray) -> Adapted:
@@ -130,12 +134,13 @@ class Adaptation:
             limits = self.tightened(measured)
             corrected = replace(self.problem, misfit=misfit, limits=limits, reach=REACH)
             values = self.settle(solve(corrected, x))
-            if np.max(np.abs(np.log(values) - x)) < STILL:
+            best = min(tried, key=lambda of: of[:2])
+            idle = len(tried) - 1 - best[1]
+            if np.max(np.abs(np.log(values) - x)) < STILL or idle == IDLE:
                 break
         _, _, network, measured, x, misfit = min(tried, key=lambda of: of[:2])
-        return Adapted(
-            network, measured, turned(self.network, self.knobs, first), np.asarray(x), misfit
-        )
+        fluids_own, runs = turned(self.network, self.knobs, first), self.problem.fluid.evaluations
+        return Adapted(network, measured, fluids_own, np.asarray(x), misfit, runs)
 
 
 def settled(network: Network, knobs: Sequence[Knob], x: np.ndarray) -> list[float]:
@@ -180,17 +185,20 @@ def adapt(
     return Adaptation(problem, network, knobs, measure).run(*starts)
 
 
-def goal_values(goal: Goal, packets: Measurement, network: Network, tuned: str) -> np.ndarray:
+def goal_values(
+    goal: Goal, packets: Measurement, network: Network, tuned: Sequence[str]
+) -> np.ndarray:
     """The goal's number in each packet run, over all flows; (runs,).
 
     Args:
         goal: what is wanted.
         packets: runs of the network, with the goodput of each flow.
         network: of one link.
-        tuned: the class that is tuned.
+        tuned: the classes that are tuned.
     """
+    numbers = {name: float(number) for number, name in enumerate(tuned, start=1)}
     classes = network.flows.items()
-    own = np.concatenate([np.full(of.count, float(name == tuned)) for name, of in classes])
+    own = np.concatenate([np.full(of.count, numbers.get(name, 0.0)) for name, of in classes])
     fair = float(network.link.capacity) / len(own)
     return np.array([goal.value(of) for of in rates_of_flows(packets, own, fair)])
 

@@ -6,6 +6,7 @@ differentiation how that alpha follows the ratio, in some hundredths of a second
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Flows, Network
 
-__all__ = ["PROPORTIONAL", "Beginning", "begin"]
+__all__ = ["PROPORTIONAL", "Beginning", "begin", "beside"]
 
 PROPORTIONAL = 1.0
 """The slope d log(ratio) / d log(alpha) below saturation, where a share follows its backlog."""
@@ -58,6 +59,22 @@ def begin(network: Network, tuned: str, ratio: float) -> Beginning:
         return Beginning(ratio * expected_queue(network) / sum(network.counts), PROPORTIONAL)
     alpha = float(proven.alpha)
     return Beginning(alpha, alpha / float(proven.claims["alpha_packets_per_log_ratio",]))
+
+
+def beside(network: Network, tuned: str, all_tuned: Sequence[str]) -> Network:
+    """The network as it is to one of several tuned classes once all have their share.
+
+    Flows of the other tuned classes then send what a flow of the first class that is not tuned
+    sends: here they are such flows.
+    """
+    other = with_one_rtt(next(of for name, of in network.flows.items() if name not in all_tuned))
+    alike = {
+        name: of
+        if name == tuned or name not in all_tuned
+        else replace(of, law=other.law, base_rtt=other.base_rtt, access_delay=other.access_delay)
+        for name, of in network.flows.items()
+    }
+    return replace(network, flows=alike)
 
 
 def with_one_rtt(flows: Flows) -> Flows:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import least_squares, minimize
 
 from vegasfluid.tuning.goals import Goal, Rates, ShareRatio
 from vegasfluid.tuning.gradients import Fluid, Outputs
@@ -38,9 +38,12 @@ BROKEN = 1e-3
 """A limit that is broken by less, in logarithms, is kept to."""
 DIFFERENCE = 0.02
 """Step of the gain margin's derivative, which is by differences, in logarithms."""
+DAMPING = 0.05
+"""Of a ratio's distance, in logarithms, for a step of 1 in log(alpha)."""
 STEPS = 25
-EXACT, EXACT_DELAY = 1e-6, 1e-4
-"""Changes of a loss, and of one with the logarithm of the delay, at which the search ends."""
+EXACT, EXACT_DELAY, EXACT_RATIOS = 1e-6, 1e-4, 1e-3
+"""Changes of a loss, of one with the logarithm of the delay, and (relative) of several ratios, at
+which the search ends."""
 SMALLEST = 1e-12
 
 
@@ -104,12 +107,13 @@ class Problem:
         fluid: the model, as a function of the logarithms of the knobs.
         goal: what is wanted.
         limits: what must be kept to.
-        tuned: 1 for groups of the tuned class, else 0; (groups,).
+        tuned: of each group, as `goals.Rates` has it; (groups,).
         fair: an equal part of the link, packets/s.
         bounds: of each knob, in logarithms.
         margin: the gain margin, where it is limited.
-        room: of the queue, packets, where RED's thresholds are tuned (the second and the third
-            knob, see `knobs_of`): together they must fit in.
+        room: of the queue, packets, where RED is tuned (the last three knobs, see `knobs_of`):
+            its thresholds must fit in.
+        free: whether many settings are as good, so that the one with the smallest delay is taken.
         line: the logarithm of the gain margin near where a solution begins.
         misfit: how the packets differ from the fluid, if that is known.
         reach: how far a solution may be from where it begins, in logarithms; None: anywhere.
@@ -123,6 +127,7 @@ class Problem:
     bounds: list[tuple[float, float]]
     margin: Margin | None = None
     room: float | None = None
+    free: bool = False
     line: Line | None = None
     misfit: Misfit | None = None
     reach: float | None = None
@@ -138,15 +143,16 @@ class Problem:
 
     def loss(self, goal: Goal, x: Vector) -> tuple[float, Vector]:
         """A goal's loss, and its derivatives."""
-        return self.derived(goal.loss, x)
+        value, slope = self.derived(goal.loss, x)
+        return float(value), slope
 
-    def derived(self, of_rates: Callable[[Rates], Any], x: Vector) -> tuple[float, Vector]:
-        """A number that follows from goodputs, and its derivatives."""
+    def derived(self, of_rates: Callable[[Rates], Any], x: Vector) -> tuple[Vector, Vector]:
+        """What follows from goodputs, of any shape, and its derivatives (a last axis of knobs)."""
         found, slopes = self.outputs(x)
-        value, slope = jax.value_and_grad(lambda goodput: of_rates(self.rates(goodput)))(
-            jnp.asarray(found.goodput)
-        )
-        return float(value), np.asarray(slope) @ slopes.goodput
+        goodput = jnp.asarray(found.goodput)
+        value = of_rates(self.rates(goodput))
+        slope = jax.jacrev(lambda goodput: of_rates(self.rates(goodput)))(goodput)
+        return np.asarray(value), np.asarray(slope) @ slopes.goodput
 
     def delay(self, x: Vector) -> tuple[float, Vector]:
         """The logarithm of the queueing delay, and its derivatives."""
@@ -183,7 +189,7 @@ class Problem:
         """Whether RED's thresholds are within the buffer: above 0; and its derivatives."""
         assert self.room is not None
         thresholds = np.zeros(len(x))
-        thresholds[1:3] = np.exp(x[1:3])
+        thresholds[-3:-1] = np.exp(x[-3:-1])
         total = float(thresholds.sum())
         return float(np.log(self.room / total)), -thresholds / total
 
@@ -216,7 +222,7 @@ def solve(problem: Problem, *starts: Vector) -> Vector:
     *_, goal = problem.goal.stages
 
     def rank(x: Vector) -> tuple[float, float]:
-        delay = problem.delay(x)[0] if len(x) > 1 else 0.0
+        delay = problem.delay(x)[0] if problem.free else 0.0
         broken = max(problem.broken(x)[0] - BROKEN**2, 0.0)
         return broken, WEIGHT * problem.loss(goal, x)[0] + delay
 
@@ -264,18 +270,22 @@ def relaxed(problem: Problem, least: Vector) -> Limits:
 def solve_stage(problem: Problem, goal: Goal, x: Vector) -> Vector:
     """Solve for one smooth goal.
 
-    Of one knob the loss is minimised. Of several many settings are as good: then the queueing delay
-    is minimised, with the ratio as a constraint, or with the loss as a part of what is minimised.
+    Of alphas alone the loss is minimised (of several ratios by a root finder, where no limit
+    stands). With RED's numbers many settings are as good: then the queueing delay is minimised,
+    with the ratios as constraints, or with the loss as a part of what is minimised.
     """
-    if len(x) == 1:
+    limited = problem.free or problem.limits.each
+    if isinstance(goal, ShareRatio) and len(x) > 1 and not limited:
+        return ratios_met(problem, goal, x)
+    if not problem.free:
         return within_regions(problem, lambda at: problem.loss(goal, at), problem.kept, x)
     if isinstance(goal, ShareRatio):
 
         def kept(at: Vector) -> tuple[Vector, Vector]:
-            distance, slope = problem.derived(goal.distance, at)
+            distances, along = problem.derived(goal.distances, at)
             values, slopes = problem.kept(at)
-            sides = [NEAR - distance, NEAR + distance]
-            return np.append(values, sides), np.vstack([slopes, -slope, slope])
+            sides = [NEAR - distances, NEAR + distances]
+            return np.concatenate([values, *sides]), np.vstack([slopes, -along, along])
 
         return within_regions(problem, problem.delay, kept, x)
 
@@ -285,6 +295,30 @@ def solve_stage(problem: Problem, goal: Goal, x: Vector) -> Vector:
         return WEIGHT * loss + delay, WEIGHT * slope + along
 
     return within_regions(problem, both, problem.kept, x)
+
+
+def ratios_met(problem: Problem, goal: ShareRatio, x: Vector) -> Vector:
+    """Meet one ratio for each knob, or come as near as can be (SciPy's least_squares).
+
+    A step costs a little: on a plateau, where alpha changes nothing, it stays where it is.
+    """
+    cost = DAMPING * np.eye(len(x))
+
+    def residuals(at: Vector) -> Vector:
+        return np.append(problem.derived(goal.distances, at)[0], cost @ (at - x))
+
+    def slopes(at: Vector) -> Vector:
+        return np.vstack([problem.derived(goal.distances, at)[1], cost])
+
+    return least_squares(
+        residuals,
+        x,
+        jac=cast(Any, slopes),
+        bounds=np.array(problem.bounds).T,
+        xtol=EXACT_RATIOS,
+        ftol=EXACT_RATIOS,
+        max_nfev=STEPS,
+    ).x
 
 
 def within_regions(

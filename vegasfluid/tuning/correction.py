@@ -36,6 +36,9 @@ CLOSE = 0.03
 NEAR_ENOUGH = math.log(1.1)
 """Where no setting holds the goal, the nearest is there within this, in log(ratio)."""
 
+PLATEAU = 0.01
+"""Where larger settings bring no more than this, in log(ratio), the smallest is taken."""
+
 WORTH = 0.01
 """Another dead zone brings the ratio so much nearer for each packet, in log(ratio)."""
 
@@ -200,6 +203,9 @@ def correct(
 
 def _out_of_reach(result: Correction) -> Correction:
     """The goal was not passed between the limits."""
+    if result.distance(result.best) < 0:  # a plateau: of the settings as good, the smallest queue
+        enough = result.distance(result.best) - PLATEAU
+        result.best = min(of for of in result.measurements if result.distance(of) >= enough)
     ratio, above = result.measurements[result.best].ratio, result.distance(result.best) > 0
     side, end = ("smallest", min) if above else ("largest", max)
     result.reached = abs(result.distance(result.best)) < NEAR_ENOUGH

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 
 from vegasfluid.errors import InvalidInput
 
@@ -35,7 +36,8 @@ class Rates(NamedTuple):
     Args:
         goodput: packets/s of a flow of each group; (groups,).
         count: flows of each group; (groups,).
-        tuned: 1 for groups of the tuned class, 0 for others; (groups,).
+        tuned: 1 for groups of the tuned class, 0 for others; where several classes are tuned, 1, 2
+            and so on; known numbers, not traced; (groups,).
         fair: what each flow had if all had the same, and the link was full, packets/s.
     """
 
@@ -78,7 +80,7 @@ class Goal(ABC):
 
 @dataclass(frozen=True)
 class ShareRatio(Goal):
-    """Goodput of a tuned flow over that of another flow.
+    """Goodput of a tuned flow over that of another flow; of each class, where several are tuned.
 
     >>> import numpy as np
     >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
@@ -91,22 +93,22 @@ class ShareRatio(Goal):
     unit = "goodput of a tuned flow over that of another flow"
 
     def loss(self, rates: Rates) -> Any:
-        """The squared distance, in logarithms."""
-        return self.distance(rates) ** 2
+        """The squared distances, in logarithms, added up."""
+        return (self.distances(rates) ** 2).sum()
 
-    def distance(self, rates: Rates) -> Any:
-        """Log of the ratio over the one that is aimed at."""
-        own, other = self._means(rates)
-        return jnp.log(own) - jnp.log(other) - math.log(self.ratio)
+    def distances(self, rates: Rates) -> Any:
+        """Log of each tuned class's ratio over the one that is aimed at; (classes,)."""
+        return jnp.log(jnp.stack(self._ratios(rates))) - math.log(self.ratio)
 
     def value(self, rates: Rates) -> float:
-        """The ratio."""
-        own, other = self._means(rates)
-        return float(own / other)
+        """The ratio; of several classes the geometric mean."""
+        return float(np.exp(np.mean(np.log(np.array(self._ratios(rates))))))
 
-    def _means(self, rates: Rates) -> tuple[Any, Any]:
-        own = rates.count * rates.tuned
-        return rates.mean(own), rates.mean(rates.count - own)
+    def _ratios(self, rates: Rates) -> list[Any]:
+        tuned = np.asarray(rates.tuned)
+        own = [np.asarray(tuned == of, float) for of in range(int(tuned.max()) + 1)]
+        other, *means = (rates.mean(rates.count * of) for of in own)
+        return [mean / other for mean in means]
 
     @property
     def wanted(self) -> float:

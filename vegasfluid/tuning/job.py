@@ -9,13 +9,13 @@ IIE Transactions 33(3), 2001; title page read).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import jax.numpy as jnp
 
 from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
 from vegasfluid.network import Network
@@ -27,24 +27,45 @@ from vegasfluid.tuning.fluid_search import FluidOptimum, search
 from vegasfluid.tuning.measurement import Measurement, measure, summary
 from vegasfluid.tuning.thresholds import (
     DEAD_ZONE,
+    dead_zone,
     largest_alpha,
     smallest_alpha,
     whole_if_needed,
     with_alpha,
 )
+from vegasfluid.tuning.trial import Report
 
-__all__ = ["MOST_PACKETS", "MOST_RUNS", "Job", "Report"]
+__all__ = ["MOST_PACKETS", "MOST_RUNS", "Job"]
 
 MOST_RUNS, MOST_PACKETS = 160, 4e7
 """Of one setting. (A core sends some millions of packets a second.)"""
 PRECISION = 0.05
 """Runs are added until half of the confidence interval is at most this, in log(ratio)."""
-Report = Callable[[str], None]
+Setup = tuple[AbstractWindowLaw | AbstractQueueLaw, ...]
+
+
+def setup_of(network: Network) -> Setup:
+    """What of a network the search changes: the laws of its flows, and of its queue."""
+    return (*(flows.law for flows in network.flows.values()), network.link.aqm)
 
 
 @dataclass
 class Job:
-    """A recommendation in the making: what is tuned, how it is judged, and the time it took."""
+    """A recommendation in the making: what is tuned, how it is judged, and the time it took.
+
+    Args:
+        network: as it was given.
+        tuned: the class that is tuned.
+        goal: the ratio that is aimed at.
+        until: simulated time of each run, s.
+        warmup: time that means leave out, s.
+        seeds: of the packet runs at each setting, for now.
+        report: called with a line about each step.
+        zone: the usual beta - alpha, packets.
+        others: the classes that the tuned one is compared with; none: all others.
+        measured: what the packet simulator was asked, by the laws; jobs of one network share it.
+        seconds: time spent, likewise.
+    """
 
     network: Network
     tuned: str
@@ -54,7 +75,8 @@ class Job:
     seeds: tuple[int, ...]
     report: Report
     zone: float = DEAD_ZONE
-    measured: dict[tuple[Vegas, AbstractQueueLaw], Measurement] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+    measured: dict[Setup, Measurement] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=lambda: {"fluid": 0.0, "packets": 0.0})
 
     @property
@@ -83,12 +105,17 @@ class Job:
         begin = time.perf_counter()
         run = record_fluid(network, self.until, DEFAULT_SAMPLES)
         self.seconds["fluid"] += time.perf_counter() - begin
-        return summary(run, self.tuned, self.warmup) | {"cwnd": self.last_window(run)}
+        numbers = summary(run, self.tuned, self.warmup, self.others)
+        return numbers | {"cwnd": self.last_window(run)}
 
     def last_window(self, run: Recording) -> float:
         """The mean window of the tuned flows at the end of a run, packets."""
         last = class_means(run.network.counts, run.flows["cwnd"][-1:])[0]
         return float(last[list(run.network.flows).index(self.tuned)])
+
+    def widen_zone(self, queueing_delay: float) -> None:
+        """Take the dead zone that goes with a queueing delay, s."""
+        self.zone = dead_zone(self.law, self.rtt_over_base(queueing_delay))
 
     def rtt_over_base(self, queueing_delay: float) -> float:
         """Round-trip time of the tuned flows over their base RTT."""
@@ -96,18 +123,20 @@ class Job:
 
     def judge_packets(self, network: Network) -> Measurement:
         """The packet simulator's numbers for a network, with the seeds of now."""
-        law, aqm = self.law_in(network), network.link.aqm
-        known = self.measured.get((law, aqm), Measurement(()))
+        setup = setup_of(network)
+        known = self.measured.get(setup, Measurement(()))
         missing = self.seeds[len(known.runs) :]
         if not missing:
-            return known
+            return known.compared(network, self.tuned, self.others)
         begin = time.perf_counter()
         more = measure(network, self.tuned, missing, until=self.until, warmup=self.warmup)
-        self.measured[law, aqm] = known = known + more
+        self.measured[setup] = known + more
         self.seconds["packets"] += time.perf_counter() - begin
-        told = f"alpha {law.alpha:.4g}, beta {law.beta:.4g}, ratio {known.ratio:.3g}"
-        self.report(f"packets: {told} ({len(known.runs)} runs)")
-        return known
+        found = (known + more).compared(network, self.tuned, self.others)
+        law = self.law_in(network)
+        told = f"alpha {law.alpha:.4g}, beta {law.beta:.4g}, ratio {found.ratio:.3g}"
+        self.report(f"packets: {told} ({len(found.runs)} runs)")
+        return found
 
     def judge_law(self, law: Vegas) -> Measurement:
         """The packet simulator's numbers for a law of the tuned class."""

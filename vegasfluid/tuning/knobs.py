@@ -6,9 +6,11 @@ traced.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
+
+import numpy as np
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
@@ -17,7 +19,8 @@ from vegasfluid.fluid.pose import Posed
 from vegasfluid.network import Network
 from vegasfluid.tuning.thresholds import largest_alpha, smallest_alpha, with_alpha
 
-__all__ = ["AlphaKnob", "Knob", "RedKnob", "knobs_of", "turned", "turned_posed"]
+__all__ = ["AlphaKnob", "Knob", "RedKnob", "alphas", "groups_tuned", "knobs_of", "turned"]
+__all__ += ["turned_posed"]
 
 SMALLEST_THRESHOLD = 1.0
 """Packets."""
@@ -113,25 +116,43 @@ class RedKnob:
 Knob = AlphaKnob | RedKnob
 
 
-def knobs_of(network: Network, tuned: str, zone: float, queue: bool) -> tuple[Knob, ...]:
+def knobs_of(network: Network, zones: Mapping[str, float], queue: bool) -> tuple[Knob, ...]:
     """What is to be tuned.
 
     Args:
         network: of one link.
-        tuned: the Vegas class.
-        zone: its beta - alpha, packets.
-        queue: whether RED is tuned, too.
+        zones: beta - alpha of each Vegas class that is tuned, packets.
+        queue: whether RED is tuned, too; its knobs come last.
 
     Raises:
         InvalidInput: where RED is to be tuned and there is none.
     """
-    alpha = AlphaKnob(tuned, list(network.flows).index(tuned), zone)
+    numbers = {name: number for number, name in enumerate(network.flows)}
+    alpha = tuple(AlphaKnob(name, numbers[name], zone) for name, zone in zones.items())
     if not queue:
-        return (alpha,)
+        return alpha
     if not isinstance(network.link.aqm, Red):
         given = network.link.aqm.name
         raise InvalidInput("recommend", "the queue law (it is to be tuned)", "red", given)
-    return (alpha, RedKnob("min_thresh"), RedKnob("spread"), RedKnob("max_drop"))
+    return (*alpha, RedKnob("min_thresh"), RedKnob("spread"), RedKnob("max_drop"))
+
+
+def alphas(knobs: Sequence[Knob]) -> list[AlphaKnob]:
+    """Those of Vegas classes."""
+    return [knob for knob in knobs if isinstance(knob, AlphaKnob)]
+
+
+def groups_tuned(classes: Sequence[slice], knobs: Sequence[Knob]) -> np.ndarray:
+    """For each group of flows 0, or which of the tuned classes it belongs to, from 1; (groups,).
+
+    Args:
+        classes: the groups of each class.
+        knobs: what is tuned.
+    """
+    tuned = np.zeros(max(of.stop for of in classes))
+    for number, knob in enumerate(alphas(knobs), start=1):
+        tuned[classes[knob.number]] = number
+    return tuned
 
 
 def turned(network: Network, knobs: Sequence[Knob], values: Sequence[Any]) -> Network:

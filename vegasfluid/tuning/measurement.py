@@ -18,17 +18,21 @@ __all__ = ["Measurement", "measure", "summary"]
 CONFIDENCE = 0.95
 
 
-def summary(run: Recording, tuned: str, warmup: float) -> dict[str, float]:
+def summary(
+    run: Recording, tuned: str, warmup: float, others: Sequence[str] = ()
+) -> dict[str, float]:
     """The numbers by which a run is judged, by their names in the results.
 
     Args:
         run: of a network with one link.
         tuned: the class whose flows are in the numerator of the ratio.
         warmup: time that the means leave out, s.
+        others: the classes in its denominator; none: all others.
     """
     gained = run.growth(warmup)
+    number = list(run.network.flows).index
     return {
-        "ratio": gained.ratio(list(run.network.flows).index(tuned)),
+        "ratio": gained.ratio(number(tuned), [number(name) for name in others]),
         "jain_index": gained.jain_index,
         "utilisation": float(gained.utilisation[0]),
         "queue_packets": float(gained.mean_queue[0]),
@@ -95,6 +99,22 @@ class Measurement:
         low, high = self.interval
         return low <= goal <= high
 
+    def compared(self, network: Network, tuned: str, others: Sequence[str] = ()) -> Measurement:
+        """The same runs, with the ratio of another class.
+
+        Args:
+            network: that was measured.
+            tuned: the class in the numerator.
+            others: the classes in the denominator; none: all others.
+        """
+        classes = np.repeat(list(network.flows), network.counts)
+        own = classes == tuned
+        beside = np.isin(classes, others) if others else ~own
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = [flows[own].mean() / flows[beside].mean() for flows in self.flows]
+        pairs = zip(self.runs, map(float, ratios), strict=True)
+        return Measurement(tuple(run | {"ratio": ratio} for run, ratio in pairs), self.flows)
+
     def means(self) -> dict[str, float]:
         """Every number of the summaries, mean over the runs; the ratio by its geometric mean."""
         names = self.runs[0]
@@ -104,7 +124,13 @@ class Measurement:
 
 
 def measure(
-    network: Network, tuned: str, seeds: Sequence[int], *, until: float, warmup: float
+    network: Network,
+    tuned: str,
+    seeds: Sequence[int],
+    *,
+    until: float,
+    warmup: float,
+    others: Sequence[str] = (),
 ) -> Measurement:
     """Run the packet simulator once for each seed.
 
@@ -117,13 +143,14 @@ def measure(
         seeds: one run each.
         until: simulated time, s.
         warmup: time that the metrics leave out, s.
+        others: the classes in its denominator; none: all others.
     """
     times = np.array([0.0, warmup, until]) if warmup else np.array([0.0, until])
 
     def one(seed: int) -> tuple[dict[str, float], np.ndarray]:
         run = record_packets(network, times, seed)
         gained = run.growth(warmup)
-        return summary(run, tuned, warmup), gained.of_flows / gained.seconds
+        return summary(run, tuned, warmup, others), gained.of_flows / gained.seconds
 
     runs, flows = zip(*for_each_seed(one, seeds), strict=True)
     return Measurement(runs, flows)

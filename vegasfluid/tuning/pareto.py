@@ -13,7 +13,7 @@ Sources:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from vegasfluid.network import Network
 from vegasfluid.tuning.adaptation import adapt, begun, goal_values, settled
 from vegasfluid.tuning.constrained import Problem, least_delay, solve
 from vegasfluid.tuning.goals import Goal, ShareRatio
-from vegasfluid.tuning.job import Job, Report
+from vegasfluid.tuning.job import Job
 from vegasfluid.tuning.knobs import Knob, knobs_of, turned
 from vegasfluid.tuning.limits import NO_LIMITS, Limits
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.pursuit import beginnings, problem_of
-from vegasfluid.tuning.recommend import DEFAULT_RUNS, make_job
+from vegasfluid.tuning.recommend import make_job, tunable_class
+from vegasfluid.tuning.trial import Trial
 
 __all__ = ["Front", "FrontPoint", "pareto_front"]
 
@@ -95,11 +96,7 @@ def pareto_front(
     limits: Limits = NO_LIMITS,
     tune_queue: bool = False,
     size: int = DEFAULT_SIZE,
-    until: float = 200.0,
-    warmup: float | None = None,
-    runs: int = DEFAULT_RUNS,
-    seed: int = 1,
-    report: Report = lambda message: None,
+    **trial: Unpack[Trial],
 ) -> Front:
     """Find settings from the fairest one to the one with the smallest queueing delay.
 
@@ -111,11 +108,7 @@ def pareto_front(
         limits: what must be kept to, besides.
         tune_queue: whether RED's thresholds and max_drop are tuned, too.
         size: how many settings at most, at least 2.
-        until: simulated time of each run, s.
-        warmup: time that means leave out, s; a quarter of the run where it is None.
-        runs: packet runs at each setting, at least 2.
-        seed: the first of their seeds.
-        report: called with a line about each step.
+        trial: how long and how often each setting is run, see `Trial`.
 
     Raises:
         InvalidInput, SolveFailed: as `recommend`.
@@ -123,10 +116,11 @@ def pareto_front(
     if size < 2:
         raise InvalidInput("pareto_front", "size", "at least 2", size)
     goal = ShareRatio(ratio) if goal is None else goal
-    job = make_job(network, tune, ratio, until, warmup, runs, seed, report)
-    knobs = knobs_of(network, job.tuned, job.zone, tune_queue)
+    job = make_job(network, tunable_class(network, tune), ratio, trial)
+    job.widen_zone(job.judge_fluid(network)["queueing_delay_s"])
+    knobs = knobs_of(network, {job.tuned: job.zone}, tune_queue)
     problem = problem_of(job, goal, limits, knobs)
-    starts = beginnings(network, job.tuned, knobs, ratio)
+    starts = beginnings(network, knobs, ratio)
     fairest = adapt(problem, network, knobs, job.judge_packets, *starts)
     problem = replace(problem, misfit=begun(fairest.x, fairest.misfit.level))
     settings = {tuple(settled(network, knobs, x)): None for x in bounded(problem, fairest.x, size)}
@@ -159,5 +153,5 @@ def measured(
         value=problem.goal.value(problem.rates(found.goodput)),
         queueing_delay=float(found.queueing_delay),
         packets=packets,
-        packet_values=goal_values(problem.goal, packets, network, job.tuned),
+        packet_values=goal_values(problem.goal, packets, network, (job.tuned,)),
     )

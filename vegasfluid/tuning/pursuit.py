@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid.network import Network
 from vegasfluid.tuning.adaptation import Adapted, adapt
-from vegasfluid.tuning.beginning import PROPORTIONAL, begin
+from vegasfluid.tuning.beginning import PROPORTIONAL, begin, beside
 from vegasfluid.tuning.constrained import Problem
 from vegasfluid.tuning.correction import NEAR_ENOUGH
 from vegasfluid.tuning.fluid_search import FluidOptimum
 from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.gradients import Fluid
 from vegasfluid.tuning.job import Job
-from vegasfluid.tuning.knobs import Knob, knobs_of, turned
+from vegasfluid.tuning.knobs import Knob, alphas, groups_tuned, knobs_of, turned
 from vegasfluid.tuning.limits import SLACK, Limit, Limits
 
 __all__ = ["Ended", "beginnings", "gain_margin", "problem_of", "pursue"]
 
+PASSES = 3
+"""So often at most each of several classes is corrected."""
 TENTH = 10.0
 """So much smaller a queue may be the better one."""
 
@@ -79,24 +82,28 @@ def by_root(job: Job) -> Ended:
 
 def by_search(job: Job, goal: Goal, limits: Limits, tune_queue: bool) -> Ended:
     """Several knobs, or limits."""
-    knobs = knobs_of(job.network, job.tuned, job.zone, tune_queue)
-    problem = problem_of(job, goal, limits, knobs)
-    starts = beginnings(job.network, job.tuned, knobs, job.goal)
-    adapted = adapt(problem, job.network, knobs, job.judge_packets, *starts)
-    alpha = float(knobs[0].value(adapted.first))
-    job.seconds["fluid"] += problem.fluid.seconds
-    fluid_ratio = job.judge_fluid(adapted.first)["ratio"]
-    optimum = FluidOptimum(alpha, fluid_ratio, math.nan, True, problem.fluid.evaluations)
-    return ended(job, goal, limits, adapted, optimum)
+    adapted = search_together([job], goal, limits, tune_queue)
+    return ended([job], goal, limits, adapted)[0]
 
 
-def beginnings(
-    network: Network, tuned: str, knobs: Sequence[Knob], ratio: float
-) -> list[np.ndarray]:
-    """Logarithms to begin at: what is there, with alpha of theory; with a queue a tenth, too."""
+def search_together(jobs: Sequence[Job], goal: Goal, limits: Limits, tune_queue: bool) -> Adapted:
+    """The best setting of all classes, on packets; the jobs are of one network."""
+    lead = jobs[0]
+    knobs = knobs_of(lead.network, {job.tuned: job.zone for job in jobs}, tune_queue)
+    problem = problem_of(lead, goal, limits, knobs)
+    starts = beginnings(lead.network, knobs, lead.goal)
+    adapted = adapt(problem, lead.network, knobs, lead.judge_packets, *starts)
+    lead.seconds["fluid"] += problem.fluid.seconds
+    return adapted
+
+
+def beginnings(network: Network, knobs: Sequence[Knob], ratio: float) -> list[np.ndarray]:
+    """Logarithms to begin at: what is there, with alphas of theory; with a queue a tenth, too."""
     here = np.log([knob.value(network) for knob in knobs])
-    here[0] = math.log(begin(network, tuned, ratio).alpha)
-    if len(knobs) == 1:
+    tuned = [knob.flows for knob in alphas(knobs)]
+    begun = [begin(beside(network, name, tuned), name, ratio).alpha for name in tuned]
+    here[: len(begun)] = np.log(begun)
+    if len(begun) == len(knobs):
         return [here]
     packets = np.array([knob.name != "max_drop" for knob in knobs], float)
     return [here, here - math.log(TENTH) * packets]
@@ -106,8 +113,8 @@ def problem_of(job: Job, goal: Goal, limits: Limits, knobs: Sequence[Knob]) -> P
     """The problem on the fluid model."""
     network, link = job.network, job.network.link
     fluid = Fluid(network, tuple(knobs), job.until, job.warmup, job.report)
-    tuned = np.zeros(len(fluid.count))
-    tuned[fluid.classes[list(network.flows).index(job.tuned)]] = 1.0
+
+    with_queue = len(alphas(knobs)) < len(knobs)
 
     def margin(x: np.ndarray) -> float:
         return gain_margin(turned(network, knobs, [jnp.asarray(of) for of in np.exp(x)]))
@@ -116,11 +123,12 @@ def problem_of(job: Job, goal: Goal, limits: Limits, knobs: Sequence[Knob]) -> P
         fluid,
         goal,
         limits,
-        tuned,
+        groups_tuned(fluid.classes, knobs),
         fair=float(link.capacity) / sum(network.counts),
         bounds=[logarithms(*knob.range(network)) for knob in knobs],
         margin=margin,
-        room=float(link.buffer) if len(knobs) > 1 else None,
+        room=float(link.buffer) if with_queue else None,
+        free=with_queue,
     )
 
 
@@ -153,20 +161,36 @@ def limited(job: Job, network: Network, limits: Limits) -> dict[str, float]:
     return values if limits.gain_margin is None else values | {"gain_margin": gain_margin(network)}
 
 
-def ended(job: Job, goal: Goal, limits: Limits, adapted: Adapted, optimum: FluidOptimum) -> Ended:
-    """What came of the search on packets, and what is to be said of it."""
-    network, reasons = adapted.network, []
-    left = broken(job, network, limits)
+def ended(jobs: Sequence[Job], goal: Goal, limits: Limits, adapted: Adapted) -> list[Ended]:
+    """What came of the search on packets, and what is to be said of it, for each class."""
+    network, why = adapted.network, dict[str, str]()
+    left = broken(jobs[0], network, limits)
     if isinstance(goal, ShareRatio) and not left:
-        network = exactly(job, network, limits)
-    if left:
-        reasons.append(reason_of(limited(job, network, limits), left))
-    if isinstance(goal, ShareRatio):
-        found = job.judge_packets(network)
-        if abs(math.log(found.ratio / goal.ratio)) > NEAR_ENOUGH:
-            within = f"with {' and '.join(of.text for of in limits.each)} " if limits.each else ""
-            reasons.append(f"{within}the ratio is {found.ratio:.3g}, not {goal.ratio:g}")
-    return Ended(network, optimum, not reasons, "; ".join(reasons))
+        network, why = exactly(jobs, network, limits)
+    found = []
+    for job in jobs:
+        reasons = [reason_of(limited(job, network, limits), left)] if left else []
+        if isinstance(goal, ShareRatio):
+            reasons += missed(job.judge_packets(network).ratio, goal, limits, why.get(job.tuned))
+        optimum = optimum_of(job, adapted)
+        found.append(Ended(network, optimum, not reasons, "; ".join(reasons)))
+    return found
+
+
+def optimum_of(job: Job, adapted: Adapted) -> FluidOptimum:
+    """What the fluid model alone said of a class."""
+    alpha, ratio = job.law_in(adapted.first).alpha, job.judge_fluid(adapted.first)["ratio"]
+    return FluidOptimum(float(cast(Any, alpha)), ratio, math.nan, True, adapted.evaluations)
+
+
+def missed(ratio: float, goal: ShareRatio, limits: Limits, why: str | None) -> list[str]:
+    """What is to be said of a ratio that is too far from the goal."""
+    if abs(math.log(ratio / goal.ratio)) <= NEAR_ENOUGH:
+        return []
+    if why and not limits.each:
+        return [why]
+    within = f"with {' and '.join(of.text for of in limits.each)} " if limits.each else ""
+    return [f"{within}the ratio is {ratio:.3g}, not {goal.ratio:g}"]
 
 
 def reason_of(values: Mapping[str, float], left: Sequence[Limit]) -> str:
@@ -175,12 +199,30 @@ def reason_of(values: Mapping[str, float], left: Sequence[Limit]) -> str:
     return f"no setting that was tried keeps to {told}"
 
 
-def exactly(job: Job, network: Network, limits: Limits) -> Network:
-    """The network with the alpha that gives the ratio exactly, if that keeps to the limits."""
-    given, job.network = job.network, network
-    law = job.law
-    beginning = FluidOptimum(float(law.alpha or 0), job.goal, PROPORTIONAL, True, 0)
-    correction = job.correct_on_packets(beginning)
-    corrected = job.with_law(job.with_alpha(*correction.best))
-    job.network = given
-    return corrected if correction.reached and not broken(job, corrected, limits) else network
+def exactly(
+    jobs: Sequence[Job], network: Network, limits: Limits
+) -> tuple[Network, dict[str, str]]:
+    """The network with the alphas that give the ratios exactly, if that keeps to the limits.
+
+    One class after the other has the correction of a single one, until none moves; where the ratio
+    of one is out of reach, the reason is given, too.
+    """
+    why = {}
+    for _ in range(PASSES if len(jobs) > 1 else 1):
+        begun = network
+        for job in jobs:
+            network, why[job.tuned] = corrected(job, network, limits)
+        if network == begun:
+            break
+    return network, why
+
+
+def corrected(job: Job, network: Network, limits: Limits) -> tuple[Network, str]:
+    """The network with another alpha of one class, if that keeps to the limits; or why not."""
+    own = replace(job, network=network)  # with queue and other classes as they are by now
+    beginning = FluidOptimum(float(cast(Any, own.law.alpha)), own.goal, PROPORTIONAL, True, 0)
+    correction = own.correct_on_packets(beginning)
+    job.seeds = own.seeds
+    found = own.with_law(own.with_alpha(*correction.best))
+    good = correction.reached and not broken(job, found, limits)
+    return (found, "") if good else (network, correction.reason)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
@@ -15,20 +16,26 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint, translate
 from vegasfluid.network import Network, Spread
-from vegasfluid.times import check_times
 from vegasfluid.tuning.goals import Goal, ShareRatio
-from vegasfluid.tuning.job import Job, Report
+from vegasfluid.tuning.job import Job
 from vegasfluid.tuning.knobs import knobs_of
 from vegasfluid.tuning.limits import NO_LIMITS, Limits
-from vegasfluid.tuning.pursuit import pursue
+from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.pursuit import Ended, pursue
 from vegasfluid.tuning.recommendation import Judged, Recommendation
-from vegasfluid.tuning.thresholds import dead_zone
+from vegasfluid.tuning.startup import Start, tune_start
+from vegasfluid.tuning.trial import Trial, checked
 
-__all__ = ["DEFAULT_RUNS", "make_job", "recommend", "tunable_class"]
+__all__ = ["as_busy", "concluded", "make_job", "operating_point", "recommend"]
+__all__ += ["recommended", "tunable_class", "vegas_classes"]
 
-DEFAULT_RUNS = 10
 AS_BUSY = 0.99
 """Of the utilisation before: so much is kept where the queue is tuned."""
+
+
+def vegas_classes(network: Network) -> list[str]:
+    """The classes of Vegas flows."""
+    return [name for name, flows in network.flows.items() if isinstance(flows.law, Vegas)]
 
 
 def tunable_class(network: Network, tune: str | None = None) -> str:
@@ -37,7 +44,7 @@ def tunable_class(network: Network, tune: str | None = None) -> str:
     Raises:
         InvalidInput: where there is none, where it is not clear which, or nothing to compete with.
     """
-    vegas = [name for name, flows in network.flows.items() if isinstance(flows.law, Vegas)]
+    vegas = vegas_classes(network)
     if tune is not None and tune not in vegas:
         allowed = "a class of Vegas flows" + (f" ({', '.join(vegas)})" if vegas else "")
         raise InvalidInput("recommend", "tune", allowed, tune)
@@ -59,11 +66,8 @@ def recommend(
     goal: Goal | None = None,
     limits: Limits = NO_LIMITS,
     tune_queue: bool = False,
-    until: float = 200.0,
-    warmup: float | None = None,
-    runs: int = DEFAULT_RUNS,
-    seed: int = 1,
-    report: Report = lambda message: None,
+    tune_gamma: bool = False,
+    **trial: Unpack[Trial],
 ) -> Recommendation:
     """Find the Vegas parameters at which a Vegas flow gets `ratio` times another flow's goodput.
 
@@ -76,12 +80,8 @@ def recommend(
         tune_queue: whether RED's thresholds and max_drop are tuned, too: of all settings that are
             as good, for the smallest queueing delay. The link then is used at least to 99 % of what
             it was, unless the limits say otherwise.
-        until: simulated time of each run, s.
-        warmup: time that means leave out, s; a quarter of the run where it is None.
-        runs: packet runs with seeds of their own at each setting, at least 2; more are made where
-            they tell too little.
-        seed: the first of these seeds.
-        report: called with a line about each step.
+        tune_gamma: whether gamma is tuned, too, so that flows have their share from the start.
+        trial: how long and how often each setting is run, see `Trial`.
 
     Returns:
         The parameters, what both simulators say of them, and whether the goal was reached.
@@ -93,29 +93,48 @@ def recommend(
     """
     goal = ShareRatio(ratio) if goal is None else goal
     aimed = goal.ratio if isinstance(goal, ShareRatio) else 1.0
-    job = make_job(network, tune, aimed, until, warmup, runs, seed, report)
-    knobs_of(network, job.tuned, job.zone, tune_queue)
-    return recommended(job, goal, limits, tune_queue)
+    job = make_job(network, tunable_class(network, tune), aimed, trial)
+    knobs_of(network, {job.tuned: job.zone}, tune_queue)
+    return recommended(job, goal, limits, tune_queue, tune_gamma)
 
 
-def recommended(job: Job, goal: Goal, limits: Limits, tune_queue: bool) -> Recommendation:
+def recommended(
+    job: Job, goal: Goal, limits: Limits, tune_queue: bool, tune_gamma: bool
+) -> Recommendation:
     """Judge what is there, pursue the goal, and judge what was found."""
     network = job.network
     begin = time.perf_counter()
     with ThreadPoolExecutor(1) as aside:  # one engine compiles while the other runs
         packets_before = aside.submit(job.judge_packets, network)
         fluid_before = job.judge_fluid(network)
-        job.zone = dead_zone(job.law, job.rtt_over_base(fluid_before["queueing_delay_s"]))
-        if tune_queue and limits.utilisation is None:
-            busy = AS_BUSY * packets_before.result().means()["utilisation"]
-            limits = replace(limits, utilisation=busy)
+        job.widen_zone(fluid_before["queueing_delay_s"])
+        if tune_queue:
+            limits = as_busy(limits, packets_before.result())
         ended = pursue(job, goal, limits, tune_queue)
         packets_before.result()
+    start = None
+    if tune_gamma:
+        network, start = tune_start(job, ended.network)
+        ended = ended._replace(network=network)
+    found = concluded(job, ended, fluid_before, goal, limits, tune_queue, start)
+    job.seconds["total"] = time.perf_counter() - begin
+    return found
+
+
+def concluded(
+    job: Job,
+    ended: Ended,
+    fluid_before: dict[str, float],
+    goal: Goal,
+    limits: Limits,
+    tune_queue: bool,
+    start: Start | None,
+) -> Recommendation:
+    """Judge what was found, beside what was there."""
     law = job.law_in(ended.network)
     after = Judged(law, job.judge_fluid(ended.network), job.judge_packets(ended.network))
-    before = Judged(job.law, fluid_before, job.judge_packets(network))  # of the same seeds
+    before = Judged(job.law, fluid_before, job.judge_packets(job.network))  # of the same seeds
     settings, missing = translate(law, operating_point(job, after))
-    job.seconds["total"] = time.perf_counter() - begin
     return Recommendation(
         network=ended.network,
         tuned=job.tuned,
@@ -130,28 +149,25 @@ def recommended(job: Job, goal: Goal, limits: Limits, tune_queue: bool) -> Recom
         settings=settings,
         settings_missing=missing,
         seconds=job.seconds,
+        start=start,
+        others=job.others,
     )
 
 
-def make_job(
-    network: Network,
-    tune: str | None,
-    ratio: float,
-    until: float,
-    warmup: float | None,
-    runs: int,
-    seed: int,
-    report: Report,
-) -> Job:
+def as_busy(limits: Limits, before: Measurement) -> Limits:
+    """The limits, by which the link is to be used nearly as before if they say nothing of it."""
+    if limits.utilisation is not None:
+        return limits
+    return replace(limits, utilisation=AS_BUSY * before.means()["utilisation"])
+
+
+def make_job(network: Network, tuned: str, ratio: float, trial: Trial) -> Job:
     """Check what was asked for."""
     if not 0 < ratio < float("inf"):
         raise InvalidInput("recommend", "ratio", "above 0 and finite", ratio)
-    if runs < 2:
-        raise InvalidInput("recommend", "runs", "at least 2, for a confidence interval", runs)
-    warmup = check_times(until, warmup, samples=2)
+    until, warmup, seeds, report = checked(trial)
     check_starts(network, until)
-    seeds = tuple(range(seed, seed + runs))
-    return Job(network, tunable_class(network, tune), ratio, until, warmup, seeds, report)
+    return Job(network, tuned, ratio, until, warmup, seeds, report)
 
 
 def check_starts(network: Network, until: float) -> None:

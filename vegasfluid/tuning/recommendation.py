@@ -15,6 +15,7 @@ from vegasfluid.tuning.fluid_search import FluidOptimum
 from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.limits import Limits
 from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.startup import Start
 
 __all__ = ["Judged", "Recommendation", "red_numbers"]
 
@@ -68,6 +69,8 @@ class Recommendation:
         optimum: where the fluid model alone would put alpha.
         settings: for each system, the settings that make its flows behave like this.
         settings_missing: for the others, why there are none.
+        start: how the start goes with another gamma, where that was tuned.
+        others: the classes that the tuned one is compared with; none: all others.
         seconds: time spent in total, in the fluid model and on packets.
     """
 
@@ -83,7 +86,14 @@ class Recommendation:
     optimum: FluidOptimum
     settings: dict[str, dict[str, float]]
     settings_missing: dict[str, str]
+    start: Start | None
+    others: tuple[str, ...]
     seconds: dict[str, float]
+
+    @property
+    def comparable(self) -> tuple[Judged, ...]:
+        """What was judged and differs by this class's parameters only."""
+        return (self.after,) if self.queue_tuned or self.others else (self.after, self.before)
 
     @property
     def ratio(self) -> float:
@@ -120,7 +130,7 @@ class Recommendation:
 
     def further_as_json(self) -> dict[str, Any]:
         """What is there where more than a ratio was asked for."""
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = {} if self.start is None else {"start": self.start.as_json()}
         if self.limits.each:
             found["limits"] = {limit.of: limit.bound for limit in self.limits.each}
         if not isinstance(self.goal, ShareRatio):
@@ -137,7 +147,7 @@ class Recommendation:
 
     def goal_value(self, packets: Measurement) -> float:
         """The goal's number, mean over packet runs."""
-        return float(np.mean(goal_values(self.goal, packets, self.network, self.tuned)))
+        return float(np.mean(goal_values(self.goal, packets, self.network, (self.tuned,))))
 
 
 def red_numbers(network: Network) -> dict[str, float]:

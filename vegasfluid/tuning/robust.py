@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from typing import Unpack
 
 import numpy as np
 
@@ -24,10 +25,10 @@ from vegasfluid.ranges import Range
 from vegasfluid.tuning.balance import Ask, log_alpha
 from vegasfluid.tuning.fluid_search import FluidOptimum
 from vegasfluid.tuning.goals import ShareRatio
-from vegasfluid.tuning.job import Job, Report
+from vegasfluid.tuning.job import Job
 from vegasfluid.tuning.limits import NO_LIMITS
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.recommend import DEFAULT_RUNS, make_job, operating_point, recommend
+from vegasfluid.tuning.recommend import make_job, operating_point, recommend, tunable_class
 from vegasfluid.tuning.recommendation import Judged, Recommendation
 from vegasfluid.tuning.robust_fluid import Fluids, search_robust
 from vegasfluid.tuning.robustness import (
@@ -39,7 +40,8 @@ from vegasfluid.tuning.robustness import (
     words_for,
 )
 from vegasfluid.tuning.scenarios import Place, Scenario, scenarios_of
-from vegasfluid.tuning.thresholds import dead_zone, largest_alpha, smallest_alpha, with_alpha
+from vegasfluid.tuning.thresholds import largest_alpha, smallest_alpha, with_alpha
+from vegasfluid.tuning.trial import Trial
 
 __all__ = ["recommend_robust"]
 
@@ -54,11 +56,7 @@ def recommend_robust(
     tune: str | None = None,
     *,
     ratio: float = 1.0,
-    until: float = 200.0,
-    warmup: float | None = None,
-    runs: int = DEFAULT_RUNS,
-    seed: int = 1,
-    report: Report = lambda message: None,
+    **trial: Unpack[Trial],
 ) -> RobustRecommendation:
     """Find the Vegas parameters whose worst case over ranges of a network's numbers is best.
 
@@ -68,11 +66,7 @@ def recommend_robust(
         place: puts numbers by name into the network, such as `modelfile.parameter.placed`.
         tune: the class to tune; None: the only Vegas class.
         ratio: goodput of a tuned flow over that of a flow of the other classes.
-        until: simulated time of each run, s.
-        warmup: time that the ratio leaves out, s; a quarter of the run where it is None.
-        runs: packet runs at each setting of each network that is measured, at least 2.
-        seed: the first of their seeds.
-        report: called with a line about each step.
+        trial: how long and how often each setting is run, see `Trial`.
 
     Returns:
         The parameters, with `before` and `after` at the nominal network; `reached` where the worst
@@ -84,12 +78,10 @@ def recommend_robust(
     """
     begin = time.perf_counter()
     scenarios = scenarios_of(network, ranges, place)
-    job = make_job(network, tune, ratio, until, warmup, runs, seed, report)
-    own = recommend(
-        network, job.tuned, ratio=ratio, until=until, warmup=job.warmup, runs=runs, seed=seed,
-        report=lambda line: report(f"nominal: {line}"),
-    )  # fmt: skip
-    job.zone = dead_zone(job.law, job.rtt_over_base(own.before.fluid["queueing_delay_s"]))
+    job = make_job(network, tunable_class(network, tune), ratio, trial)
+    told = Trial(report=lambda line: job.report(f"nominal: {line}"))
+    own = recommend(network, job.tuned, ratio=ratio, **(trial | told))
+    job.widen_zone(own.before.fluid["queueing_delay_s"])
     ask = look_ahead(job, scenarios, own)
     law, glanced = settle_on_packets(ask)
     robust = robustness(ask, ranges, own, law, glanced)
@@ -186,6 +178,8 @@ def concluded(
         optimum=FluidOptimum(optimum.alpha, ratio, optimum.slope, reached, optimum.evaluations),
         settings=settings,
         settings_missing=missing,
+        start=None,
+        others=(),
         seconds={
             "total": time.perf_counter() - begin,
             "fluid": own.seconds["fluid"] + job.seconds["fluid"],

@@ -109,7 +109,7 @@ def _log_ratio(x: Float[Array, ""], posed: Posed, task: Task) -> tuple[Array, dd
     own[list(task.plan.classes)[knob.number]] = 1.0
     count = jnp.asarray(posed.groups.count, float)
     rates = Rates(found.goodput, count, own, 1.0)
-    return ShareRatio(1.0).distance(rates), solution
+    return ShareRatio(1.0).distances(rates)[0], solution
 
 
 def alpha_of(scenario: Scenario, tuned: str) -> tuple[AlphaKnob]:

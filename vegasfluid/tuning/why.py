@@ -6,10 +6,9 @@ are judged by the packet simulator, for every network.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from vegasfluid.analysis.closed_forms import fair_backlog
 from vegasfluid.aqm.droptail import DropTail
@@ -17,15 +16,14 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Network
-from vegasfluid.times import check_times
 from vegasfluid.tuning.heuristics import RULES, heuristic_laws
 from vegasfluid.tuning.measurement import Measurement, measure
 from vegasfluid.tuning.reasons import Reasons, reasons
 from vegasfluid.tuning.recommendation import Recommendation
+from vegasfluid.tuning.trial import Trial, checked
 
 __all__ = ["Explanation", "Tried", "explain"]
 
-Report = Callable[[str], None]
 SHOWN = ("jain_index", "utilisation", "queue_packets", "queueing_delay_s", "drop_share")
 
 
@@ -113,39 +111,26 @@ def reasons_as_json(of: Reasons | None) -> dict[str, Any]:
     }
 
 
-def explain(
-    found: Recommendation,
-    *,
-    until: float,
-    warmup: float | None = None,
-    runs: int = 10,
-    seed: int = 1,
-    report: Report = lambda message: None,
-) -> Explanation:
+def explain(found: Recommendation, **trial: Unpack[Trial]) -> Explanation:
     """Say why a recommendation is what it is, and what other parameters would have done.
 
     Args:
         found: the recommendation.
-        until: simulated time of a packet run, s.
-        warmup: time that means leave out, s; a quarter of the run where it is None.
-        runs: packet runs with seeds of their own for each rule, at least 2.
-        seed: the first of these seeds.
-        report: called with a line about each step.
+        trial: how long and how often each rule is run, see `Trial`.
 
     Raises:
         InvalidInput: for times that make no sense, or too few runs.
     """
-    warmup = check_times(until, warmup, samples=2)
-    if runs < 2:
-        raise InvalidInput("explain", "runs", "at least 2, for a confidence interval", runs)
-    network, tuned, seeds = found.network, found.tuned, range(seed, seed + runs)
-    known = {of.law: Tried(of.law, of.packets) for of in (found.after, found.before)}
+    until, warmup, seeds, report = checked(trial, "explain")
+    network, tuned = found.network, found.tuned
+    known = {of.law: Tried(of.law, of.packets) for of in found.comparable}
 
     def tried(law: Vegas) -> Tried:
         if law not in known:
             report(f"explain: alpha {law.alpha:.4g}, beta {law.beta:.4g} on packets")
             changed = network.with_law(tuned, law)
-            measured = measure(changed, tuned, seeds, until=until, warmup=warmup)
+            span = {"until": until, "warmup": warmup}
+            measured = measure(changed, tuned, seeds, **span, others=found.others)
             known[law] = Tried(law, measured)
         return known[law]
 

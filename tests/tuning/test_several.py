@@ -1,0 +1,222 @@
+"""Several classes of Vegas flows at once, on small networks."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from vegasfluid import (
+    Flows,
+    InvalidInput,
+    Link,
+    Network,
+    Red,
+    Reno,
+    Spread,
+    Vegas,
+    metrics,
+    recommend,
+    simulate_packets,
+)
+from vegasfluid.cli.app import run_app
+from vegasfluid.tuning import JainIndex, Limits, explain, recommend_several
+from vegasfluid.tuning.beginning import beside
+from vegasfluid.tuning.limits import SLACK
+
+TIMES = {"until": 60.0, "warmup": 15.0}
+LINK = Link(10e6 / 12000, 150, Red(min_thresh=30, max_thresh=90))
+RENO = Flows(4, Reno(), base_rtt=0.05, start=Spread(0.5))
+
+MODEL = """
+title = "Two offices"
+duration_s = 60
+warmup_s = 15
+[bottleneck]
+capacity_mbps = 10
+buffer_packets = 150
+aqm = { law = "red", min_thresh_packets = 30, max_thresh_packets = 90, max_drop = 0.1 }
+[flows.reno]
+count = 4
+base_rtt_ms = 50
+start_s = { spread_s = 0.5 }
+law = { name = "reno" }
+[flows.near]
+count = 2
+base_rtt_ms = 20
+start_s = { spread_s = 0.5 }
+law = { name = "vegas" }
+[flows.far]
+count = 2
+base_rtt_ms = 40
+start_s = { spread_s = 0.5 }
+law = { name = "vegas" }
+"""
+
+
+def vegas(count: int, rtt: float, **options: Any) -> Flows:
+    return Flows(count, Vegas(**options), base_rtt=rtt, start=Spread(0.5))
+
+
+NETWORK = Network(LINK, {"reno": RENO, "near": vegas(2, 0.02), "far": vegas(2, 0.04)})
+
+
+def alpha_of(network: Network, name: str) -> float:
+    return float(cast(Any, network.flows[name].law).alpha)
+
+
+@pytest.fixture(scope="module")
+def offices():
+    """Vegas flows near and far, and Reno flows between."""
+    return recommend_several(NETWORK, **TIMES, runs=6)
+
+
+def test_each_class_has_its_share_on_fresh_runs(offices):
+    """Of both classes to Reno alone; by `metrics`, over seeds that the search did not use."""
+    assert offices.reached
+    assert not offices.reason
+    for name in ("near", "far"):
+        logs = []
+        for seed in range(101, 113):
+            run = simulate_packets(offices.network, seed=seed, **TIMES)
+            goodput = metrics.goodput(run)
+            logs.append(math.log(goodput.sel(flow_class=name) / goodput.sel(flow_class="reno")))
+        assert np.mean(logs) == pytest.approx(0.0, abs=0.1), name
+
+
+def test_the_far_class_holds_more(offices):
+    """Reno's flows in between lose as often as it takes for their RTT; a far flow needs as much of
+    the queue as a near one for the same rate, and makes up for more time lost after a loss.
+    """
+    assert alpha_of(offices.network, "near") < alpha_of(offices.network, "far")
+    for name, part in offices.parts.items():
+        assert part.after.law == offices.network.flows[name].law
+        assert part.before.law.alpha == Vegas().alpha
+        assert part.others == ("reno",)
+        low, high = part.after.packets.interval
+        assert low < part.after.packets.ratio < high
+        assert part.before.packets.ratio < 0.6
+
+
+def test_rules_for_a_class_are_tried_beside_what_is_recommended_for_the_others(
+    offices, monkeypatch
+):
+    monkeypatch.setattr("vegasfluid.tuning.why.attempt", lambda found: (None, "theory is left out"))
+    why = explain(offices.parts["far"], **TIMES, runs=6)
+    assert why.recommended.packets == offices.parts["far"].after.packets
+    default = why.defaults.packets  # only the far flows have the defaults
+    assert default.ratio < why.recommended.packets.ratio
+    assert default.ratio == pytest.approx(_far_with_defaults(offices.network), rel=1e-9)
+
+
+def _far_with_defaults(network: Network) -> float:
+    """The geometric mean of the ratio, by runs of its own."""
+    changed = network.with_law("far", Vegas())
+    runs = [simulate_packets(changed, seed=seed, **TIMES) for seed in range(1, 7)]
+    goodput = [metrics.goodput(run) for run in runs]
+    logs = [np.log(of.sel(flow_class="far") / of.sel(flow_class="reno")) for of in goodput]
+    return float(np.exp(np.mean(logs)))
+
+
+def test_two_classes_that_are_alike_have_what_one_has():
+    one = recommend(Network(LINK, {"reno": RENO, "vegas": vegas(4, 0.04)}), **TIMES, runs=6)
+    flows = {"reno": RENO, "a": vegas(2, 0.04), "b": vegas(2, 0.04)}
+    two = recommend_several(Network(LINK, flows), **TIMES, runs=6)
+    both = [alpha_of(two.network, name) for name in ("a", "b")]
+    assert np.mean(both) == pytest.approx(alpha_of(one.network, "vegas"), rel=0.1)
+    assert both[0] == pytest.approx(both[1], rel=0.2)
+
+
+def test_a_goal_over_all_flows_within_a_limit(offices):
+    """The fair setting drops more than 1 %: within that limit all get less fair shares."""
+    means = offices.first.after.packets.means()
+    assert means["drop_share"] > 0.01
+    limits = Limits(queueing_delay=0.9 * means["queueing_delay_s"])
+    found = recommend_several(NETWORK, goal=JainIndex(), limits=limits, **TIMES, runs=4)
+    bound = 0.9 * means["queueing_delay_s"] * math.exp(SLACK)
+    kept = found.first.after.packets.means()["queueing_delay_s"] <= bound
+    assert found.reached == kept
+    assert kept or "no setting that was tried keeps to queueing delay" in found.reason
+    indices = [part.after.packets.means()["jain_index"] for part in found.parts.values()]
+    assert indices[0] == indices[1] > offices.first.before.packets.means()["jain_index"]
+
+
+def test_a_class_that_cannot_have_its_share_does_not_keep_the_other_from_it():
+    """Vegas flows three times as far as Reno's grow all the time, and get less all the same."""
+    flows = {"reno": RENO, "near": vegas(2, 0.02), "far": vegas(2, 0.15)}
+    found = recommend_several(Network(LINK, flows), **TIMES, runs=4)
+    assert not found.reached
+    assert found.parts["near"].reached
+    assert found.reason.startswith("far: even with the largest setting")
+    assert found.parts["near"].after.packets.ratio == pytest.approx(1.0, rel=0.1)
+    assert found.parts["far"].after.packets.ratio < 0.8
+
+
+def test_what_others_are_to_a_class_that_is_tuned_beside_them():
+    """Flows that get as much as Reno's are such flows; times of their own become their mean."""
+    reno = Flows(2, Reno(), base_rtt=(0.02, 0.06))
+    network = Network(LINK, {"reno": reno, "a": vegas(2, 0.03), "b": vegas(3, 0.05)})
+    seen = beside(network, "b", ("a", "b"))
+    assert seen.flows["b"] == network.flows["b"]
+    assert seen.flows["reno"] == reno
+    assert seen.flows["a"].law == Reno()
+    assert (seen.flows["a"].count, seen.flows["a"].base_rtt) == (2, pytest.approx(0.04))
+
+
+@pytest.mark.parametrize(
+    ("tune", "message"),
+    [
+        (("near", "far", "reno"), "tune must be a class of Vegas flows"),
+        (("near", "middle"), "tune must be a class of Vegas flows .near, far., but is .middle."),
+    ],
+)
+def test_refusals(tune, message):
+    with pytest.raises(InvalidInput, match=message):
+        recommend_several(NETWORK, tune, **TIMES)
+
+
+def test_some_class_must_be_left_to_compare_with():
+    network = Network(LINK, {"near": vegas(2, 0.02), "far": vegas(2, 0.04)})
+    with pytest.raises(InvalidInput, match="tune must be some of the classes"):
+        recommend_several(network, **TIMES)
+
+
+def test_without_vegas_there_is_nothing_to_tune():
+    with pytest.raises(InvalidInput, match="vegas"):
+        recommend_several(Network(LINK, {"reno": RENO}), **TIMES)
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.toml"
+    path.write_text(MODEL)
+    return str(path)
+
+
+def test_the_command_tunes_all_classes(model, capsys):
+    """The usual keys are the first class's; each has its own, too."""
+    status = run_app(["recommend", model, "--runs", "4", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert status == (0 if document["reached"] else 3)
+    assert list(document["classes"]) == ["near", "far"]
+    assert document["tuned"] == "near"
+    assert document["recommended"] == document["classes"]["near"]["recommended"]
+    assert document["classes"]["far"]["packets"]["ratio"] == pytest.approx(1.0, abs=0.15)
+    assert set(document["classes"]["far"]["settings"]) >= {"linux", "ns2"}
+
+
+def test_the_command_tunes_the_class_that_is_named(model, capsys):
+    status = run_app(["recommend", model, "--tune", "far", "--tune", "far", "--runs", "4"])
+    shown = capsys.readouterr().out
+    assert status in (0, 3)
+    assert "For far (brakmo)" in shown
+    assert "For near" not in shown
+
+
+@pytest.mark.parametrize("option", ["--pareto"])
+def test_what_takes_one_class_says_so(option, model, capsys):
+    assert run_app(["recommend", model, "--tune", "far", "--tune", "near", option]) == 2
+    assert "--tune must be one class with --pareto, but is 'far, near'" in capsys.readouterr().err
