@@ -15,13 +15,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Growth", "place_in"]
+__all__ = ["Growth", "Path", "place_in"]
 
 Array = Any
 """A NumPy array, a JAX array, or an xarray DataArray."""
 
 NOTHING = 1e-300
 """A share of nothing is zero: this is added to divisors, and changes none but zero."""
+
+
+class Path(NamedTuple):
+    """What the links on a path are to its packets, taken together.
+
+    Args:
+        utilisation: of the link that is used most.
+        queue: packets waiting, mean over time, on all links.
+        queueing_delay: waiting time of a packet on all links, s.
+        drop_share: the part of packets that some link drops.
+    """
+
+    utilisation: Array
+    queue: Array
+    queueing_delay: Array
+    drop_share: Array
 
 
 class Growth(NamedTuple):
@@ -105,6 +121,27 @@ class Growth(NamedTuple):
     def drop_share(self) -> Array:
         """The part of arriving packets that each link dropped; (link,)."""
         return self.lost / (self.lost + self.admitted + NOTHING)
+
+    def along(self, links: Sequence[int]) -> Path:
+        """What some links come to for packets that cross them all.
+
+        >>> sent = {"admitted": np.array([80.0, 90.0]), "lost": np.array([20.0, 10.0])}
+        >>> used = {"work": np.array([80.0, 90.0]), "queued": np.zeros(2)}
+        >>> waits = {"waited": np.array([8.0, 18.0]), "capacity": np.array([10.0, 10.0])}
+        >>> [f"{of:.4g}" for of in Growth(10.0, **sent, **used, **waits).along([0, 1])]
+        ['0.9', '2.6', '0.3', '0.28']
+        """
+        utilisation, waiting, delay, lost = (
+            [of[link] for link in links]
+            for of in (self.utilisation, self.mean_queue, self.queueing_delay, self.drop_share)
+        )
+        through = 1.0
+        for share in lost:
+            through = through * (1.0 - share)
+        most = utilisation[0]
+        for used in utilisation[1:]:
+            most = (most + used + abs(most - used)) / 2  # the larger one, of any array
+        return Path(most, sum(waiting), sum(delay), 1.0 - through if len(lost) > 1 else lost[0])
 
     @property
     def retransmit_share(self) -> Array:

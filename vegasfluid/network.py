@@ -242,8 +242,16 @@ class Network(Value):
 
     def path(self, flows: str) -> tuple[Link, ...]:
         """The links that a class crosses, in the direction of the stream."""
-        names = self.flows[flows].path
-        return tuple(self.links.values()) if names is None else tuple(self.links[n] for n in names)
+        return tuple(self.links[name] for name in self.route(flows))
+
+    def route(self, flows: str) -> tuple[str, ...]:
+        """The names of the links that a class crosses, in the direction of the stream."""
+        given = self.flows[flows].path
+        return tuple(self.links) if given is None else given
+
+    def crossing(self, link: str) -> int:
+        """The number of flows that cross a link."""
+        return sum(of.count for name, of in self.flows.items() if link in self.route(name))
 
     @property
     def two_way(self) -> bool:
@@ -282,6 +290,11 @@ class Network(Value):
         """Packets that the slowest link holds in a mean round trip with nothing in the queues."""
         rtts = [rtt for name in self.flows for rtt in self.base_rtts(name)]
         return min(link.capacity for link in self.links.values()) * sum(rtts) / len(rtts)
+
+    def fair_share(self) -> float:
+        """What each flow had if all that cross the most crowded link had the same, packets/s."""
+        capacities = {name: float(link.capacity) for name, link in self.links.items()}
+        return min(of / max(self.crossing(name), 1) for name, of in capacities.items())
 
     def warnings(self) -> list[str]:
         """What is allowed, but probably not meant."""

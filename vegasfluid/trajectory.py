@@ -145,6 +145,13 @@ def capacities(network: Network, columns: int) -> np.ndarray:
     return np.resize(forward, columns)
 
 
+def columns_of(network: Network, flows: str) -> list[int]:
+    """Which links, among all and then their other directions, the data of a class cross."""
+    names = list(network.links)
+    back = len(names) if network.flows[flows].direction == "reverse" else 0
+    return [names.index(name) + back for name in network.route(flows)]
+
+
 def link_names(network: Network, columns: int) -> list[str]:
     """The names of the links, and of their other directions."""
     names = list(network.links)

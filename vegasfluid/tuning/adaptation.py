@@ -193,14 +193,14 @@ def goal_values(
     Args:
         goal: what is wanted.
         packets: runs of the network, with the goodput of each flow.
-        network: of one link.
+        network: what was run.
         tuned: the classes that are tuned.
     """
     numbers = {name: float(number) for number, name in enumerate(tuned, start=1)}
     classes = network.flows.items()
     own = np.concatenate([np.full(of.count, numbers.get(name, 0.0)) for name, of in classes])
-    fair = float(network.link.capacity) / len(own)
-    return np.array([goal.value(of) for of in rates_of_flows(packets, own, fair)])
+    rates = rates_of_flows(packets, own, network.fair_share())
+    return np.array([goal.value(of) for of in rates])
 
 
 def rates_of_flows(packets: Measurement, tuned: np.ndarray, fair: float) -> list[Rates]:

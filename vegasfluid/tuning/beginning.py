@@ -13,7 +13,7 @@ from typing import NamedTuple
 from vegasfluid.analysis import certify_alpha
 from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.network import Flows, Network
+from vegasfluid.network import Flows, Link, Network
 
 __all__ = ["PROPORTIONAL", "Beginning", "begin", "beside"]
 
@@ -37,7 +37,7 @@ def begin(network: Network, tuned: str, ratio: float) -> Beginning:
     """The alpha of rest, or else the queue that is to be expected, shared out among all flows.
 
     Args:
-        network: of one link.
+        network: of one link or several.
         tuned: the Vegas class.
         ratio: goodput of a tuned flow over that of another flow.
 
@@ -56,7 +56,7 @@ def begin(network: Network, tuned: str, ratio: float) -> Beginning:
     try:
         proven = certify_alpha(replace(network, flows=flows), tuned, ratio)
     except (InvalidInput, SolveFailed):
-        return Beginning(ratio * expected_queue(network) / sum(network.counts), PROPORTIONAL)
+        return Beginning(ratio * expected_backlog(network, tuned), PROPORTIONAL)
     alpha = float(proven.alpha)
     return Beginning(alpha, alpha / float(proven.claims["alpha_packets_per_log_ratio",]))
 
@@ -83,9 +83,16 @@ def with_one_rtt(flows: Flows) -> Flows:
     return replace(flows, base_rtt=sum(given) / len(given)) if isinstance(given, tuple) else flows
 
 
-def expected_queue(network: Network) -> float:
+def expected_backlog(network: Network, tuned: str) -> float:
+    """A flow's part of the queues on its path, where all flows that cross them have the same."""
+    backlog = 0.0
+    for link in network.route(tuned):
+        backlog += expected_queue(network.links[link]) / network.crossing(link)
+    return backlog
+
+
+def expected_queue(link: Link) -> float:
     """Half of what the queue law leaves open, packets."""
-    link = network.link
     if isinstance(link.aqm, Red):
         return float(link.aqm.min_thresh + link.aqm.max_thresh) / 2
     return float(link.buffer) / 2

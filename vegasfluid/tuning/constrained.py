@@ -40,7 +40,10 @@ DIFFERENCE = 0.02
 """Step of the gain margin's derivative, which is by differences, in logarithms."""
 DAMPING = 0.05
 """Of a ratio's distance, in logarithms, for a step of 1 in log(alpha)."""
-STEPS = 25
+STEPS, FEW = 25, 12
+"""Steps of a search, and runs of the model to meet several ratios."""
+MET = 0.003
+"""Of several ratios: each is met within this, in logarithms."""
 EXACT, EXACT_DELAY, EXACT_RATIOS = 1e-6, 1e-4, 1e-3
 """Changes of a loss, of one with the logarithm of the delay, and (relative) of several ratios, at
 which the search ends."""
@@ -211,6 +214,8 @@ class Problem:
 def solve(problem: Problem, *starts: Vector) -> Vector:
     """The logarithms of the best setting: a search finds a local one, from each beginning.
 
+    Of alphas alone the first that reaches the goal will do.
+
     Args:
         problem: what is to be solved.
         starts: where to begin, at least one.
@@ -226,7 +231,13 @@ def solve(problem: Problem, *starts: Vector) -> Vector:
         broken = max(problem.broken(x)[0] - BROKEN**2, 0.0)
         return broken, WEIGHT * problem.loss(goal, x)[0] + delay
 
-    return min((solved(problem, start) for start in starts), key=rank)
+    found = []
+    for start in starts:
+        found.append(solved(problem, start))
+        broken, loss = rank(found[-1])
+        if not problem.free and broken == 0 and loss < WEIGHT * NEAR**2:
+            break
+    return min(found, key=rank)
 
 
 def solved(problem: Problem, start: Vector) -> Vector:
@@ -297,6 +308,13 @@ def solve_stage(problem: Problem, goal: Goal, x: Vector) -> Vector:
     return within_regions(problem, both, problem.kept, x)
 
 
+class Met(Exception):
+    """Raised inside the least squares to leave them where all ratios are met."""
+
+    def __init__(self, at: Vector) -> None:
+        self.at = at
+
+
 def ratios_met(problem: Problem, goal: ShareRatio, x: Vector) -> Vector:
     """Meet one ratio for each knob, or come as near as can be (SciPy's least_squares).
 
@@ -305,20 +323,20 @@ def ratios_met(problem: Problem, goal: ShareRatio, x: Vector) -> Vector:
     cost = DAMPING * np.eye(len(x))
 
     def residuals(at: Vector) -> Vector:
-        return np.append(problem.derived(goal.distances, at)[0], cost @ (at - x))
+        distances = problem.derived(goal.distances, at)[0]
+        if np.max(np.abs(distances)) < MET:
+            raise Met(at)
+        return np.append(distances, cost @ (at - x))
 
     def slopes(at: Vector) -> Vector:
         return np.vstack([problem.derived(goal.distances, at)[1], cost])
 
-    return least_squares(
-        residuals,
-        x,
-        jac=cast(Any, slopes),
-        bounds=np.array(problem.bounds).T,
-        xtol=EXACT_RATIOS,
-        ftol=EXACT_RATIOS,
-        max_nfev=STEPS,
-    ).x
+    exact = {"xtol": EXACT_RATIOS, "ftol": EXACT_RATIOS, "max_nfev": FEW}
+    bounds = np.array(problem.bounds).T
+    try:
+        return least_squares(residuals, x, jac=cast(Any, slopes), bounds=bounds, **exact).x
+    except Met as met:
+        return met.at
 
 
 def within_regions(

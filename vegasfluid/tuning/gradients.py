@@ -22,7 +22,8 @@ from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import Grid, grid_for, integrate, system_of
 from vegasfluid.network import Network
 from vegasfluid.times import DEFAULT_SAMPLES
-from vegasfluid.tuning.knobs import Knob, turned_posed
+from vegasfluid.trajectory import columns_of
+from vegasfluid.tuning.knobs import Knob, alphas, turned_posed
 
 __all__ = ["Fluid", "Outputs", "Task", "make_task", "outputs", "outputs_and_slopes"]
 
@@ -51,12 +52,14 @@ class Task(NamedTuple):
         grid: sample times and step.
         warmup: s.
         knobs: what is tuned.
+        path: the links that the (first) tuned class crosses.
     """
 
     plan: Plan
     grid: Grid
     warmup: float
     knobs: tuple[Knob, ...]
+    path: tuple[int, ...]
 
 
 def make_task(
@@ -64,7 +67,8 @@ def make_task(
 ) -> tuple[Posed, Task]:
     """The equations of a network, and what of them is searched."""
     posed, plan = pose(network)
-    return posed, Task(plan, grid_for(network, until, DEFAULT_SAMPLES), warmup, knobs)
+    path = tuple(columns_of(network, alphas(knobs)[0].flows))
+    return posed, Task(plan, grid_for(network, until, DEFAULT_SAMPLES), warmup, knobs, path)
 
 
 def outputs(log_values: Any, posed: Posed, task: Task) -> tuple[Outputs, dde.Solution]:
@@ -73,7 +77,8 @@ def outputs(log_values: Any, posed: Posed, task: Task) -> tuple[Outputs, dde.Sol
     solution = integrate(posed, task.plan, task.grid)
     system = system_of(jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed), task.plan)
     gained = growth_of(solution.ys, system, task.grid.until, task.warmup)
-    links = (gained.queueing_delay[0], gained.drop_share[0], gained.utilisation[0])
+    path = gained.along(task.path)
+    links = (path.queueing_delay, path.drop_share, path.utilisation)
     return Outputs(gained.goodput, *links), solution._replace(ys=solution.ys[-1:])
 
 
@@ -95,7 +100,7 @@ class Fluid:
     """The fluid's outputs as a function of the logarithms of knobs, evaluated once a point.
 
     Args:
-        network: one link.
+        network: of one link or several.
         knobs: what is tuned.
         until: simulated time, s.
         warmup: time that the means leave out, s.

@@ -43,10 +43,7 @@ def heuristic_laws(network: Network, tuned: str) -> dict[str, Vegas]:
         tuned: the class of Vegas flows.
 
     Returns:
-        Without RED, only the rule of the queue.
-
-    Raises:
-        InvalidInput: for a network of several links.
+        Without RED, only the rule of the queue; over several links none.
 
     >>> from vegasfluid import Flows, Link, Red, Reno
     >>> link = Link(1000.0, 300, Red(min_thresh=60, max_thresh=180))
@@ -58,6 +55,8 @@ def heuristic_laws(network: Network, tuned: str) -> dict[str, Vegas]:
     red_min_over_n 15 17
     proportional 15 45
     """
+    if len(network.links) > 1:
+        return {}  # told of one queue
     law, aqm = cast(Vegas, network.flows[tuned].law), network.link.aqm
     count = flows_beside(network, tuned)
     pair, third = 2 / count, 2 * network.link.buffer / count / 3

@@ -45,8 +45,9 @@ Setup = tuple[AbstractWindowLaw | AbstractQueueLaw, ...]
 
 
 def setup_of(network: Network) -> Setup:
-    """What of a network the search changes: the laws of its flows, and of its queue."""
-    return (*(flows.law for flows in network.flows.values()), network.link.aqm)
+    """What of a network the search changes: the laws of its flows, and of its queues."""
+    queues = (link.aqm for link in network.links.values())
+    return (*(flows.law for flows in network.flows.values()), *queues)
 
 
 @dataclass

@@ -120,7 +120,7 @@ def knobs_of(network: Network, zones: Mapping[str, float], queue: bool) -> tuple
     """What is to be tuned.
 
     Args:
-        network: of one link.
+        network: whose knobs they are; of one link, if RED is tuned.
         zones: beta - alpha of each Vegas class that is tuned, packets.
         queue: whether RED is tuned, too; its knobs come last.
 

@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from vegasfluid.network import Network
 from vegasfluid.packet import for_each_seed, record_packets
-from vegasfluid.trajectory import Recording
+from vegasfluid.trajectory import Recording, columns_of
 
 __all__ = ["Measurement", "measure", "summary"]
 
@@ -24,20 +24,21 @@ def summary(
     """The numbers by which a run is judged, by their names in the results.
 
     Args:
-        run: of a network with one link.
+        run: what was run; links are those that the tuned class crosses.
         tuned: the class whose flows are in the numerator of the ratio.
         warmup: time that the means leave out, s.
         others: the classes in its denominator; none: all others.
     """
     gained = run.growth(warmup)
     number = list(run.network.flows).index
+    path = gained.along(columns_of(run.network, tuned))
     return {
         "ratio": gained.ratio(number(tuned), [number(name) for name in others]),
         "jain_index": gained.jain_index,
-        "utilisation": float(gained.utilisation[0]),
-        "queue_packets": float(gained.mean_queue[0]),
-        "queueing_delay_s": float(gained.queueing_delay[0]),
-        "drop_share": float(gained.drop_share[0]),
+        "utilisation": float(path.utilisation),
+        "queue_packets": float(path.queue),
+        "queueing_delay_s": float(path.queueing_delay),
+        "drop_share": float(path.drop_share),
         "retransmit_share": float(np.average(gained.retransmit_share, weights=gained.count)),
     }
 

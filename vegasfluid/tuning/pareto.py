@@ -101,7 +101,7 @@ def pareto_front(
     """Find settings from the fairest one to the one with the smallest queueing delay.
 
     Args:
-        network: one link, a class of Vegas flows and at least one other class.
+        network: a class of Vegas flows and at least one other class.
         tune: the class to tune; None: the only Vegas class.
         ratio: goodput of a tuned flow over that of a flow of the other classes.
         goal: another goal than this ratio.

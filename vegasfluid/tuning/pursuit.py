@@ -98,20 +98,25 @@ def search_together(jobs: Sequence[Job], goal: Goal, limits: Limits, tune_queue:
 
 
 def beginnings(network: Network, knobs: Sequence[Knob], ratio: float) -> list[np.ndarray]:
-    """Logarithms to begin at: what is there, with alphas of theory; with a queue a tenth, too."""
-    here = np.log([knob.value(network) for knob in knobs])
+    """Logarithms to begin at.
+
+    What is there, with alphas of theory; of several alphas also those that are there; and where
+    RED is tuned also a queue of a tenth.
+    """
+    given = np.log([knob.value(network) for knob in knobs])
+    here = given.copy()
     tuned = [knob.flows for knob in alphas(knobs)]
     begun = [begin(beside(network, name, tuned), name, ratio).alpha for name in tuned]
     here[: len(begun)] = np.log(begun)
     if len(begun) == len(knobs):
-        return [here]
+        return [here] if len(knobs) == 1 else [here, given]
     packets = np.array([knob.name != "max_drop" for knob in knobs], float)
     return [here, here - math.log(TENTH) * packets]
 
 
 def problem_of(job: Job, goal: Goal, limits: Limits, knobs: Sequence[Knob]) -> Problem:
     """The problem on the fluid model."""
-    network, link = job.network, job.network.link
+    network = job.network
     fluid = Fluid(network, tuple(knobs), job.until, job.warmup, job.report)
 
     with_queue = len(alphas(knobs)) < len(knobs)
@@ -124,10 +129,10 @@ def problem_of(job: Job, goal: Goal, limits: Limits, knobs: Sequence[Knob]) -> P
         goal,
         limits,
         groups_tuned(fluid.classes, knobs),
-        fair=float(link.capacity) / sum(network.counts),
+        fair=network.fair_share(),
         bounds=[logarithms(*knob.range(network)) for knob in knobs],
         margin=margin,
-        room=float(link.buffer) if with_queue else None,
+        room=float(network.link.buffer) if with_queue else None,
         free=with_queue,
     )
 

@@ -72,7 +72,7 @@ def recommend(
     """Find the Vegas parameters at which a Vegas flow gets `ratio` times another flow's goodput.
 
     Args:
-        network: one link, a class of Vegas flows and at least one other class.
+        network: a class of Vegas flows and at least one other class.
         tune: the class to tune; None: the only Vegas class.
         ratio: goodput of a tuned flow over that of a flow of the other classes.
         goal: another goal than this ratio.

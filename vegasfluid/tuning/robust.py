@@ -61,7 +61,7 @@ def recommend_robust(
     """Find the Vegas parameters whose worst case over ranges of a network's numbers is best.
 
     Args:
-        network: the nominal one: one link, a class of Vegas flows and at least one other class.
+        network: the nominal one: a class of Vegas flows and at least one other class.
         ranges: by the names of the numbers, such as `reno.base_rtt_ms`, in the units of the names.
         place: puts numbers by name into the network, such as `modelfile.parameter.placed`.
         tune: the class to tune; None: the only Vegas class.

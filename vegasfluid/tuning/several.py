@@ -94,7 +94,7 @@ def recommend_several(
     """Find the parameters of several Vegas classes at once.
 
     Args:
-        network: one link, classes of Vegas flows and at least one class that is not tuned.
+        network: classes of Vegas flows and at least one class that is not tuned.
         tune: the classes to tune; none: all Vegas classes.
         ratio: goodput of a flow of each tuned class over that of a flow of the classes that are
             not tuned.

@@ -64,4 +64,4 @@ def smallest_alpha(law: Vegas) -> float:
 
 def largest_alpha(network: Network) -> float:
     """More than this no flow can have in the queue, packets: all that the path holds."""
-    return network.bandwidth_delay() + network.link.buffer
+    return network.bandwidth_delay() + sum(link.buffer for link in network.links.values())

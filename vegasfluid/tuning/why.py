@@ -24,6 +24,7 @@ from vegasfluid.tuning.trial import Trial, checked
 
 __all__ = ["Explanation", "Tried", "explain"]
 
+NO_RED, NO_QUEUE = "the queue law is not RED", "there is no single queue"
 SHOWN = ("jain_index", "utilisation", "queue_packets", "queueing_delay_s", "drop_share")
 
 
@@ -81,7 +82,9 @@ class Explanation:
             "drop_tail_fair_backlog_packets": self.drop_tail_backlog,
             "heuristics": {name: of.as_json() for name, of in self.heuristics.items()},
             "heuristics_missing": {
-                name: "the queue law is not RED" for name in RULES if name not in self.heuristics
+                name: NO_RED if self.heuristics else NO_QUEUE
+                for name in RULES
+                if name not in self.heuristics
             },
             "defaults": self.defaults.as_json(),
         }
@@ -158,9 +161,11 @@ def attempt(found: Recommendation) -> tuple[Reasons | None, str]:
 def drop_tail_backlog(network: Network, tuned: str) -> float | None:
     """The fair backlog of one Vegas beside one Reno flow at a full buffer, for such a network."""
     others = [flows for name, flows in network.flows.items() if name != tuned]
-    alone = network.flows[tuned].count == 1 and [flows.count for flows in others] == [1]
+    pair = network.flows[tuned].count == 1 and [flows.count for flows in others] == [1]
     reno = all(isinstance(flows.law, Reno) for flows in others)
-    if not (alone and reno and isinstance(network.link.aqm, DropTail)) or network.two_way:
+    if not (pair and reno) or network.two_way or len(network.links) > 1:
         return None
     link = network.link
+    if not isinstance(link.aqm, DropTail):
+        return None
     return fair_backlog(float(link.buffer), float(link.capacity), network.mean_base_rtt(tuned))
