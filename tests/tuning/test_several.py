@@ -125,9 +125,9 @@ def test_two_classes_that_are_alike_have_what_one_has():
     one = recommend(Network(LINK, {"reno": RENO, "vegas": vegas(4, 0.04)}), **TIMES, runs=6)
     flows = {"reno": RENO, "a": vegas(2, 0.04), "b": vegas(2, 0.04)}
     two = recommend_several(Network(LINK, flows), **TIMES, runs=6)
-    both = [alpha_of(two.network, name) for name in ("a", "b")]
-    assert np.mean(both) == pytest.approx(alpha_of(one.network, "vegas"), rel=0.1)
-    assert both[0] == pytest.approx(both[1], rel=0.2)
+    assert two.reached
+    for part in two.parts.values():  # on the fluid model, where there is no chance
+        assert part.optimum.alpha == pytest.approx(one.optimum.alpha, rel=0.01)
 
 
 def test_a_goal_over_all_flows_within_a_limit(offices):
