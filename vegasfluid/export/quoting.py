@@ -59,4 +59,4 @@ def tcl_number(value: float) -> str:
     >>> tcl_number(0.1), tcl_number(5.0)
     ('0.1', '5')
     """
-    return str(int(value)) if float(value).is_integer() and abs(value) < 2**31 else repr(value)
+    return str(int(value)) if float(value).is_integer() and abs(value) < 2**31 else repr(float(value))

@@ -7,9 +7,18 @@ __all__ = ["BODY", "COUNTING", "SESSIONS"]
 BODY = r"""
 # ---- Random numbers: the same seed gives the same run. ----
 if {$argc > 0} { set seed [lindex $argv 0] }
-$defaultRNG seed [expr {$seed % 2147483646 + 1}]
+# (ns-2's first numbers are a line in its seed, so seeds that follow each other are mixed first, by
+# MurmurHash3's last steps; otherwise some flow would start at the same time with all of them.)
+proc mixed {number} {
+    foreach {shift factor} {16 0x85ebca6b 13 0xc2b2ae35 16 1} {
+        set number [expr {$number & 0xffffffff}]
+        set number [expr {($number ^ ($number >> $shift)) * $factor}]
+    }
+    return [expr {$number % 2147483646 + 1}]
+}
+$defaultRNG seed [mixed [expr {2 * $seed}]]
 set dice [new RNG]
-$dice seed [expr {($seed * 7919 + 5) % 2147483646 + 1}]
+$dice seed [mixed [expr {2 * $seed + 1}]]
 
 # ---- Links, with a queue in each direction. ----
 for {set i 0} {$i < $nodes} {incr i} { set node($i) [$ns node] }

@@ -1,8 +1,9 @@
 """Which queues of ns-2.35 stand for a queue law, and with which variables.
 
 Sources:
-    ns-2.35: queue/red.cc and tcl/lib/ns-default.tcl. `limit_` counts packets that wait; with
-    `queue_in_bytes_` they are packets of the mean size.
+    ns-2.35: queue/red.cc, queue/drop-tail.cc and tcl/lib/ns-default.tcl. `limit_` counts packets
+    that wait; with `queue_in_bytes_` they are packets of the mean size. Drop-tail drops the packet
+    that would be the last one of `limit_`, RED the one after it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from vegasfluid.network import Link
 __all__ = ["queue_of"]
 
 
-def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, str]]:
-    """The OTcl class of a link's queue, and its variables.
+def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[str, str]]:
+    """The OTcl class of a link's queue, its `limit_`, and its variables.
 
     Args:
         name: the link's.
@@ -30,7 +31,9 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
     """
     require_no_jitter(name, link, "ns-2")
     law = red_of(name, link, "ns-2")
-    return ("DropTail", {}) if law is None else ("RED", red(law, packet_bytes))
+    if law is None:
+        return "DropTail", int(link.buffer) + 1, {}
+    return "RED", int(link.buffer), red(law, packet_bytes)
 
 
 def red(law: Red, packet_bytes: int) -> dict[str, str]:

@@ -100,12 +100,12 @@ def link_lines(network: Network, topology: Topology) -> list[str]:
     """The links; ACKs alone wait nowhere, data in both directions wait in equal queues."""
     lines = [
         "",
-        "# from, to, bit/s, s, queue, packets that wait, its variables; the same on the way back",
+        "# from, to, bit/s, s, queue, its limit_, its variables; the same on the way back",
         "set links {",
     ]
     for name, link in network.links.items():
-        queue, variables = queue_of(name, link, network.packet_bytes)
-        own = f"{queue} {int(link.buffer)} {pairs(variables)}"
+        queue, limit, variables = queue_of(name, link, network.packet_bytes)
+        own = f"{queue} {limit} {pairs(variables)}"
         back = own if network.two_way else f"DropTail {UNLIMITED} {{}}"
         rate = tcl_number(bits_per_second(link.capacity, network.packet_bytes))
         a, b = topology.links[name]
