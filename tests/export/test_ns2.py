@@ -249,6 +249,35 @@ def test_nothing_in_a_name_is_acted_on(name, tmp_path):
 
 
 @needs_ns
+def test_random_starts_are_others_with_each_seed(tmp_path):
+    """ns-2's first numbers are a line in the seed: with seeds in a row some hardly change."""
+    flows = vf.Flows(30, vf.Reno(), base_rtt=0.04, start=vf.Spread(1.0))
+    text = scenario(Model(vf.Network(vf.Link(1000.0, 50), {"reno": flows}), duration=2))
+    path = tmp_path / "scenario.tcl"
+    path.write_text(text.replace('$ns at $at "begin', 'puts "start $at"\n    $ns at $at "begin'))
+    starts = []
+    for seed in range(1, 9):
+        command = [str(NS), str(path), str(seed)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        starts.append(list(map(float, re.findall(r"^start (\S+)$", done.stdout, re.MULTILINE))))
+    assert np.shape(starts) == (8, 30)
+    assert np.std(starts, axis=0).min() > 0.1  # of uniform numbers: 0.29
+    assert np.mean(starts) == pytest.approx(0.5, abs=0.08)
+
+
+def test_as_many_packets_wait_as_the_buffer_holds():
+    """ns-2's drop-tail drops the packet that would be the last one of its limit, RED does not."""
+    assert " DropTail 61 {} DropTail" in scenario(small(QUEUE=""))
+    assert " RED 60 {" in scenario(small())
+
+
+def test_numbers_of_numpy_are_plain_numbers():
+    flows = vf.Flows(1, vf.Reno(), base_rtt=0.04, start=(np.float64(0.25),))
+    text = scenario(Model(vf.Network(vf.Link(1000.0, 50), {"reno": flows}), duration=2))
+    assert "set start(0) {0.25}" in text
+
+
+@needs_ns
 def test_the_seed_is_in_the_file_or_an_argument(tmp_path):
     model = replace(small(), duration=25)
     first, second = (run_ns2(scenario(model, seed=seed), tmp_path) for seed in (1, 2))

@@ -59,4 +59,5 @@ def tcl_number(value: float) -> str:
     >>> tcl_number(0.1), tcl_number(5.0)
     ('0.1', '5')
     """
-    return str(int(value)) if float(value).is_integer() and abs(value) < 2**31 else repr(float(value))
+    value = float(value)  # NumPy's would name their type
+    return str(int(value)) if value.is_integer() and abs(value) < 2**31 else repr(value)

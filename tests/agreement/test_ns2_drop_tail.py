@@ -1,0 +1,74 @@
+"""The packet simulator against ns-2.35 over drop-tail: packet by packet, and in the mean.
+
+Both tables are runs of ns-2 by the scenario that `vegasfluid export --format ns2` writes. Vegas alone
+(`ns2_vegas_alone.json`) is a clock without chance: every packet has to be the same. (Where two
+events fall on one instant the simulators may take them in another order, and part.) Against Reno
+(`ns2_drop_tail.csv`) the networks are those of `benchmarks.tuning`, with its random sending times.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.tuning.networks import TUNED, untuned
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.network import Flows, Link, Network
+from vegasfluid.packet import record_packets
+from vegasfluid.tuning.measurement import measure
+
+HERE = Path(__file__).parent
+ALONE = json.loads((HERE / "ns2_vegas_alone.json").read_text())["runs"]
+AGAINST_RENO = list(
+    csv.DictReader(
+        line
+        for line in (HERE / "ns2_drop_tail.csv").read_text().splitlines()
+        if not line.startswith("#")
+    )
+)
+SEEDS = range(1, 25)
+
+
+@pytest.mark.parametrize("run", ALONE, ids=lambda run: f"{len(run['starts'])} flows")
+def test_vegas_alone_sends_the_packets_that_ns2_sends(run: dict[str, Any]) -> None:
+    law = Vegas(alpha=run["alpha"], beta=run["alpha"] + 2, dialect="ns2")
+    starts, rtts = tuple(run["starts"]), tuple(run["rtts"])
+    flows = Flows(len(starts), law, base_rtt=rtts, start=starts)
+    network = Network(Link(run["capacity"], run["buffer"]), {"vegas": flows})
+    found = record_packets(network, np.array([0.0, *(np.arange(1, 20) + 3e-4)]), 1).flows
+    sent = np.array(run["sent"]).T
+    assert np.abs(found["sent"][1:] - sent).max() <= 1  # one may be sent just before or after
+    np.testing.assert_array_equal(found["sent"][-1], sent[-1])
+    np.testing.assert_array_equal(found["timeouts"][-1], run["timeouts"])
+    assert sum(run["timeouts"]) > 2
+
+
+@pytest.mark.parametrize("row", AGAINST_RENO, ids=lambda row: f"{row['name'][:2]}_{row['alpha']}")
+def test_vegas_against_reno_over_drop_tail(row: dict[str, str]) -> None:
+    case = next(of for of in untuned() if of.name == row["name"])
+    law = Vegas(alpha=float(row["alpha"]), beta=float(row["beta"]), dialect="ns2")
+    network = case.network.with_law(TUNED, law)
+    found = measure(network, TUNED, SEEDS, until=case.until, warmup=case.warmup)
+    means = found.means()
+    assert found.ratio == pytest.approx(float(row["ratio"]), rel=0.1)
+    assert means["utilisation"] == pytest.approx(float(row["utilisation"]), abs=0.005)
+    assert means["queue_packets"] == pytest.approx(float(row["queue_packets"]), rel=0.02)
+    assert means["drop_share"] == pytest.approx(float(row["drop_share"]), rel=0.05)
+
+
+@pytest.mark.parametrize("row", AGAINST_RENO[:1], ids=lambda row: row["name"][:2])
+def test_bursts_of_a_sender_stay_together(row: dict[str, str]) -> None:
+    """A random time for each packet, not for each burst, gives twice the timeouts of ns-2."""
+    case = next(of for of in untuned() if of.name == row["name"])
+    law = Vegas(alpha=float(row["alpha"]), beta=float(row["beta"]), dialect="ns2")
+    network = case.network.with_law(TUNED, law)
+    times, reno = np.array([0.0, case.warmup, case.until]), network.flows["reno"].count
+    runs = [record_packets(network, times, seed).flows["timeouts"] for seed in SEEDS]
+    counts = np.mean([np.diff(of, axis=0)[-1, :reno] for of in runs])
+    expected = float(row["reno_timeouts_per_s"]) * (case.until - case.warmup)
+    assert counts == pytest.approx(expected, rel=0.1)
