@@ -77,8 +77,16 @@ def shapes(
     }
 
 
-def lay_out(begin: Start, shape: dict[str, tuple[int, ...]], ticks: np.ndarray) -> Simulation:
+def lay_out(
+    begin: Start, shape: dict[str, tuple[int, ...]], ticks: np.ndarray, cause: str = ""
+) -> Simulation:
     """The arrays that a run works on.
+
+    Args:
+        begin: what the run begins with.
+        shape: of each array.
+        ticks: (time,) sample times, ps.
+        cause: whose windows need so much.
 
     Raises:
         SolveFailed: where they take more than MOST_BYTES of memory.
@@ -88,7 +96,7 @@ def lay_out(begin: Start, shape: dict[str, tuple[int, ...]], ticks: np.ndarray) 
     if needed > MOST_BYTES:
         raise SolveFailed(
             f"the run would take {needed / 2**30:.1f} GiB of memory, more than "
-            f"{MOST_BYTES / 2**30:g} GiB; set max_window, or take fewer samples."
+            f"{MOST_BYTES / 2**30:g} GiB; set max_window{cause}, or take fewer samples."
         )
     sim = Simulation(**{name: np.zeros(of, types[name]) for name, of in shape.items()})
     for name in ("flows", "stages", "links", "changes"):
@@ -126,10 +134,13 @@ def execute(
         begin.links["bin_width"] = picoseconds(bin_width)
         bins = int(ticks[-1] // picoseconds(bin_width)) + 1
     slots, places = first_slots(network), places_for(network, begin.rules)
+    cause = ""
     while True:
-        sim = lay_out(begin, shapes(begin, slots, places, len(ticks), bins), ticks)
+        sim = lay_out(begin, shapes(begin, slots, places, len(ticks), bins), ticks, cause)
         if kernel(sim) == engine.COMPLETED:
             return sim
+        group = int(sim.flows["group"][np.argmax(sim.flows["full"])])
+        cause = f" of {list(network.flows)[group]}, which has {slots} packets in flight"
         slots *= 2
 
 
