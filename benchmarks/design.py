@@ -17,7 +17,7 @@ follow from one another as an operator would choose them, so that nothing has to
 - max_drop is at least what Reno in the fair share needs at max_thresh;
 - alpha is a multiple of a fair flow's part of the queue where Reno alone would rest;
 - slow start ends at half of a fair window;
-- with drop-tail, a sender takes up to a packet time for each packet, or the phases of equal round
+- with drop-tail, a sender takes up to a packet time before it sends, or the phases of equal round
   trips would decide whom a full buffer hits (S. Floyd and V. Jacobson, "On traffic phase effects
   in packet-switched gateways", 1992).
 

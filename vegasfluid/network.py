@@ -105,7 +105,7 @@ class Flows(Value):
     quick_acks: Annotated[int, Ge(0)] = 0
     """First packets of a connection whose ACKs are not held back (Linux: 16)."""
     send_overhead: Delay = 0.0
-    """Largest random time that a sender takes for each packet."""
+    """Largest random time that a sender takes before it sends all that it may."""
     ecn: bool = True
     """Whether queues may mark their packets instead of dropping them."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vegasfluid.congestion.law import RETRANSMIT, SEND, SEND_ONE, AbstractWindowLaw
+from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, SEND_ONE, AbstractWindowLaw
 from vegasfluid.packet.records import FLOW, with_fields
 
 RTT = 10**11  # 0.1 s in ps
@@ -91,7 +91,7 @@ class Clock:
     def obey(self, action: int, now: float) -> None:
         flow = self.flow
         flow.max_seq = max(flow.max_seq, flow.next_seq)
-        if action & RETRANSMIT:
+        if action & (RETRANSMIT | RESEND):
             self.send(int(flow.una), now)
         window = int(flow.cwnd) + flow.inflation
         if action & SEND_ONE:

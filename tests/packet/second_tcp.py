@@ -19,7 +19,7 @@ from tests.packet.second_network import (
     Packet,
     ps,
 )
-from vegasfluid.congestion.law import RETRANSMIT, SEND, SEND_ONE
+from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, SEND_ONE
 from vegasfluid.congestion.recovery import SACK
 from vegasfluid.traffic.kind import NEW_CONNECTION
 
@@ -133,7 +133,7 @@ class Flow:
         self.hop = max(spec.propagation(links)[index] - self.own, 0.0) / 4
         rate = 0.0 if spec.access is None else 1 / spec.access
         self.access_service, self.access_ack = ps(rate), ps(sim.ratio * rate)
-        self.access_free = self.exit_free = 0
+        self.access_free = self.exit_free = self.ready_at = 0
         self.return_delay = 2 * (ps(self.hop) + self.access_ack)
         self.return_delay += sum(ps(link.delay) + ps(sim.ratio / link.capacity) for link in links)
         sim.schedule(start, APPLICATION, self.number)
@@ -227,22 +227,23 @@ class Flow:
 
     def send(self, seq: int, now: int) -> None:
         state = self.state
-        begin = max(now, self.access_free)
-        if self.spec.send_overhead:
-            begin += int(self.dice.uniform() * ps(self.spec.send_overhead))
+        if self.spec.send_overhead and self.ready_at <= now:
+            self.ready_at = now + int(self.dice.uniform() * ps(self.spec.send_overhead))
+        ready = max(now, self.ready_at)
+        begin = max(ready, self.access_free)
         self.access_free = begin + self.access_service
         answers = self.answered if seq >= self.answered else 0
         packet = Packet(seq, answers=answers)
         arrival = self.access_free + self.hop_at(begin)
         self.sim.schedule(arrival, ARRIVAL, self.number, 0, packet)
         self.sent += 1
-        self.sent_at[seq] = now
+        self.sent_at[seq] = ready
         self.times_sent[seq] += 1
         if seq < state.max_seq:
             self.resent += 1
         else:
             state.max_seq = seq + 1
-            self.timed = self.timed or (seq, now)
+            self.timed = self.timed or (seq, ready)
         if self.deadline is None and self.spec.law.rules.reliable:
             self.set_timer(now)
 
@@ -264,7 +265,7 @@ class Flow:
         elif state.recovery == SACK:
             self.fill_network(window, now)
         else:
-            end = state.una + window + state.inflation
+            end = state.una + min(window + state.inflation, state.max_window)
             state.window_limited = int(end <= state.offered)
             while state.next_seq < min(end, state.offered):
                 self.send_next(now)
@@ -282,9 +283,9 @@ class Flow:
                 break
         state.window_limited = limited
 
-    def resend(self, now: int) -> None:
+    def resend(self, now: int, timed: tuple[int, int] | None = None) -> None:
         """The first packet that is lost; the oldest where that is not known."""
-        seq, self.timed = self.state.una, None
+        seq, self.timed = self.state.una, timed
         if self.state.recovery == SACK:
             seq = min(self.board.holes(), default=seq)
             self.board.resent.add(seq)
@@ -292,14 +293,15 @@ class Flow:
 
     def obey(self, action: int, now: int) -> None:
         state = self.state
-        if action & RETRANSMIT:
+        if action & (RETRANSMIT | RESEND):
             self.set_timer(now)
             state.resent_at = now
-            self.resend(now)
+            later = action & RESEND and self.timed and self.timed[0] > state.una
+            self.resend(now, self.timed if later else None)
         if action & SEND:
             self.fill(now)
         if action & SEND_ONE:
-            window = int(min(state.cwnd, state.max_window)) + state.duplicates
+            window = int(min(state.cwnd + state.duplicates, state.max_window))
             if state.next_seq < min(state.una + window, state.offered):
                 self.send_next(now)
 
@@ -354,7 +356,7 @@ class Flow:
     def sample(self, rtt: int) -> None:
         """RFC 6298, section 2, in whole picoseconds."""
         state = self.state
-        if not state.srtt:
+        if not state.srtt or state.backoff >= 16:
             state.srtt, state.rttvar = rtt, rtt // 2
         else:
             state.rttvar += (abs(rtt - state.srtt) - state.rttvar) // 4

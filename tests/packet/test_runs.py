@@ -105,11 +105,27 @@ def test_rings_that_do_not_suffice_are_made_larger(monkeypatch: pytest.MonkeyPat
     assert small.queue.max() > 1400
 
 
+@pytest.mark.parametrize("recovery", ["reno", "newreno", "sack"])
+def test_nobody_sends_beyond_what_the_receiver_allows(recovery: str) -> None:
+    """Not in a long recovery either, where each duplicate ACK is worth a new packet (RFC 5681)."""
+    flows = Flows(2, Reno(recovery=recovery), base_rtt=0.1, max_window=400)
+    network = Network(Link(1000.0, 300), {"reno": flows})
+    ends = []
+    for until in np.arange(1.0, 20.0):
+        begin = prepare(network, 1)
+        sim = simulate.execute(network, begin, np.array([0.0, until]), simulate.machine(begin))
+        ends.append((sim.flows["max_seq"] - sim.flows["una"]).max())
+    assert 300 < max(ends) <= 400
+
+
 def test_a_run_that_needs_more_memory_than_it_may_take_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(simulate, "MOST_BYTES", 2**20)
-    with pytest.raises(SolveFailed, match=r"GiB of memory, more than .* set max_window"):
+    with pytest.raises(SolveFailed, match=r"GiB of memory, more than .* set max_window, or"):
+        simulate_packets(late_crowd(), until=40)
+    monkeypatch.setattr(simulate, "MOST_BYTES", 2**22)
+    with pytest.raises(SolveFailed, match=r"set max_window of reno, which has \d+ packets in"):
         simulate_packets(late_crowd(), until=40)
 
 

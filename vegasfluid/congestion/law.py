@@ -24,6 +24,7 @@ from vegasfluid.quantities import Value
 __all__ = [
     "LOSS_PROCESSES",
     "NOTHING",
+    "RESEND",
     "RETRANSMIT",
     "SEND",
     "SEND_ONE",
@@ -40,7 +41,7 @@ __all__ = [
 
 Real = smooth.Real
 
-NOTHING, RETRANSMIT, SEND, SEND_ONE = 0, 1, 2, 4
+NOTHING, RETRANSMIT, SEND, SEND_ONE, RESEND = 0, 1, 2, 4, 8
 """What a packet rule asks of its sender; a sum of them asks for several."""
 
 LOSS_PROCESSES = ("iid", "periodic", "meanfield")
@@ -104,7 +105,8 @@ class PacketRules:
 
     Every flow record has the fields of `vegasfluid.packet.records.FLOW`; times in it are integer
     picoseconds. A rule changes the record and returns what the sender shall do: a sum of
-    `RETRANSMIT` (the oldest packet), `SEND` (what the window allows) and `SEND_ONE`.
+    `RETRANSMIT` (the oldest packet), `RESEND` (the same, but the round trip of a later packet that
+    is being timed still counts), `SEND` (what the window allows) and `SEND_ONE`.
 
     Args:
         on_ack: `(flow, now, acked) -> int`, for an ACK of `acked` new packets; `flow.una` is

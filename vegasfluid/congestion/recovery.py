@@ -53,6 +53,8 @@ PATIENCE, MOST_HURRIED = 1.2, 1.6
 
 DUPLICATE_ACK_THRESHOLD = 3
 LARGEST_BACKOFF = 64
+LARGEST_TRUSTED_BACKOFF = 8
+"""Beyond it the round trips seen before are not believed any more (ns-2.35, tcp/tcp.cc)."""
 
 Flow = Any
 """A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
@@ -89,8 +91,11 @@ def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, hurry: Any) -> Any:
 
 
 def sample_round_trip(flow: Flow, rtt: int) -> None:
-    """Take a round-trip sample into the retransmission timer (RFC 6298, section 2)."""
-    if flow.srtt == 0:
+    """Take a round-trip sample into the retransmission timer (RFC 6298, section 2).
+
+    After many expiries the timer begins anew, as section 5 allows and ns-2 does.
+    """
+    if flow.srtt == 0 or flow.backoff > LARGEST_TRUSTED_BACKOFF:
         flow.srtt = rtt
         flow.rttvar = rtt // 2
     else:

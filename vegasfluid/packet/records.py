@@ -50,7 +50,7 @@ DICE: dict[str, type] = {"dice_a": np.uint64, "dice_b": np.uint64}
 FLOW = DICE | _fields(
     whole="where full turn stages group law traffic start"
     " access_service access_free access_delay exit_service exit_free ack_service return_delay"
-    " overhead"
+    " overhead ready_at"
     " una next_seq max_seq offered opened duplicates inflation recover in_recovery"
     " keeps_send_times recovery reliable window_limited"
     " deadline srtt rttvar rto min_rto backoff timed_seq timed_at app_at"
@@ -68,8 +68,9 @@ FLOW = DICE | _fields(
 Path, ps: `access_service` and `exit_service` (sending a packet on the access links of the sender
 and of the receiver), `ack_service` (an ACK), `access_delay` (propagation of each of them),
 `..._free` (when that one is idle again), `return_delay` (of an ACK whose way has no queue),
-`overhead` (largest random delay of a sending). Its stages: data from 0 to below `turn`, ACKs from
-there to below `stages`; `group` is the number of its class.
+`overhead` (largest random delay of a sending), `ready_at` (when the latest of them is over). Its
+stages: data from 0 to below `turn`, ACKs from there to below `stages`; `group` is the number of its
+class.
 
 Sender, packets: `una` (oldest not acknowledged), `next_seq`, `max_seq` (sent so far), `offered`
 (by the application), `opened` (first of this connection), `cwnd`, `ssthresh`, `max_window`,

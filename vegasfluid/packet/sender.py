@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vegasfluid.congestion.law import RETRANSMIT, SEND, SEND_ONE
+from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, SEND_ONE
 from vegasfluid.congestion.recovery import LARGEST_BACKOFF, SACK, sample_round_trip
 from vegasfluid.packet.dice import uniform
 from vegasfluid.packet.features import MARKS, OFFERED, OVERHEAD, SELECTIVE, TWO_WAY
@@ -44,9 +44,12 @@ reopen: Callable[..., None]
 def transmit(sim: Any, f: int, seq: int, now: int) -> None:
     """Send one packet: over the access link, towards the first queue."""
     flow = flow_of(sim, f)
-    start = max(now, flow.access_free)
+    ready = now
     if OVERHEAD and flow.overhead > 0:
-        start += int(uniform(flow) * flow.overhead)
+        if flow.ready_at <= now:  # one random time for a burst, as ns-2's `overhead_` does it
+            flow.ready_at = now + int(uniform(flow) * flow.overhead)
+        ready = flow.ready_at
+    start = max(ready, flow.access_free)
     flow.access_free = start + flow.access_service
     delay = changed_delay(sim, ACCESS, flow.group, flow.access_delay, start)
     push(sim, f, 0, flow.access_free + delay, 2 * seq, 0, 0)
@@ -59,10 +62,10 @@ def transmit(sim: Any, f: int, seq: int, now: int) -> None:
             flow.full = 1
         if flow.timed_seq < 0:
             flow.timed_seq = seq
-            flow.timed_at = now
+            flow.timed_at = ready
     if flow.keeps_send_times:
         slot = slot_of(sim, f, seq)
-        slot.sent_at = now
+        slot.sent_at = ready
         slot.transmissions += 1
     if OFFERED and flow.deadline == NEVER and flow.reliable:
         flow.deadline = now + flow.rto * flow.backoff
@@ -77,8 +80,8 @@ def send_window(sim: Any, f: int, now: int) -> None:
     if OFFERED and not flow.reliable:
         send_offered(sim, f, now)
         return
-    limit = flow.una + int(min(flow.cwnd, flow.max_window)) + flow.inflation
-    limit = min(limit, flow.una + sim.slot_count - 1)
+    window = min(int(min(flow.cwnd, flow.max_window)) + flow.inflation, int(flow.max_window))
+    limit = flow.una + min(window, sim.slot_count - 1)
     if OFFERED:
         flow.window_limited = limit <= flow.offered
         limit = min(limit, flow.offered)
@@ -134,8 +137,9 @@ def obey(sim: Any, f: int, action: int, now: int) -> None:
 def obey_more(sim: Any, f: int, action: int, now: int) -> None:
     """Do what a rule asked for, where a loss is repaired."""
     flow = flow_of(sim, f)
-    if action & RETRANSMIT:
-        flow.timed_seq = -1
+    if action & (RETRANSMIT | RESEND):
+        if action & RETRANSMIT or flow.timed_seq == flow.una:
+            flow.timed_seq = -1
         flow.deadline = now + flow.rto * flow.backoff
         if SELECTIVE and flow.recovery == SACK:
             flow.resent_at = now
@@ -145,7 +149,7 @@ def obey_more(sim: Any, f: int, action: int, now: int) -> None:
     if action & SEND:
         send_window(sim, f, now)
     if action & SEND_ONE:
-        window = int(min(flow.cwnd, flow.max_window)) + flow.duplicates
+        window = int(min(flow.cwnd + flow.duplicates, flow.max_window))
         if flow.next_seq < min(flow.una + window, flow.offered):
             transmit(sim, f, flow.next_seq, now)
             flow.next_seq += 1

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.law import RETRANSMIT, SEND, PacketRules
+from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, PacketRules
 from vegasfluid.congestion.recovery import (
     DUPLICATE_ACK_THRESHOLD,
     LARGEST_BACKOFF,
@@ -29,6 +29,9 @@ Flow = Any
 
 SMALLEST_WINDOW = 2.0
 """Packets. (ns-2 takes 0 after a timeout, and waits for the next one.)"""
+
+UNKNOWN = 1e30
+"""A base RTT before the first ACK, ps."""
 
 WORRIED_ACKS = 2
 """After a loss, so many new ACKs are followed by a look at the next packet's age."""
@@ -80,18 +83,26 @@ def take_sample(flow: Flow, rtt: int) -> None:
     flow.round_rtt_sum += rtt
     flow.round_samples += 1
     flow.base_rtt = min(flow.base_rtt, float(rtt))
-    if flow.fine_rtt == 0.0:
-        flow.fine_rtt = float(rtt)
-        flow.fine_deviation = float(rtt)
     error = rtt - flow.fine_rtt
     flow.fine_rtt += error / 8
     flow.fine_deviation += abs(error) - flow.fine_deviation / 4
     flow.fine_timeout = (flow.fine_rtt + flow.fine_deviation / 2) * 17 / 16
 
 
+def begin(flow: Flow, now: int) -> None:
+    """The first ACK of a connection: its round trip is where all estimates begin, but no sample."""
+    rtt = float(now - flow.acked_sent_at)
+    flow.base_rtt = rtt
+    flow.fine_rtt = rtt
+    flow.fine_deviation = rtt
+    flow.fine_timeout = 1.5 * rtt
+    flow.round_started = flow.acked_sent_at
+
+
 def oldest_expired(flow: Flow, now: int) -> bool:
-    """Whether the oldest packet in flight is older than the fine-grained timer allows."""
-    return flow.next_seq > flow.una and now - flow.oldest_sent_at >= flow.fine_timeout
+    """Whether the oldest packet is older than the timer allows, or not sent yet (a quirk)."""
+    unsent = flow.una == flow.max_seq
+    return flow.una < flow.offered and (unsent or now - flow.oldest_sent_at >= flow.fine_timeout)
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
@@ -100,19 +111,22 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
         flow.cwnd = max(flow.cwnd_after_loss, SMALLEST_WINDOW)
         flow.ssthresh = 2.0
     flow.duplicates = 0
+    first = flow.base_rtt == UNKNOWN
+    if first:
+        begin(flow, now)
     if flow.una > flow.round_end:
         end_round(flow, now)
     if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
         flow.increase = 0.0
     if flow.increase > 0 and flow.cwnd - (flow.next_seq - flow.una + 1) <= 2:
         flow.cwnd += flow.increase
-    if flow.acked_transmissions == 1:
+    if flow.acked_transmissions == 1 and not first:
         take_sample(flow, now - flow.acked_sent_at)
     if flow.worried > 0:
         flow.worried -= 1
         if oldest_expired(flow, now):
             flow.duplicates = DUPLICATE_ACK_THRESHOLD
-            return RETRANSMIT + SEND
+            return RESEND + SEND
         flow.worried = 0
     return SEND
 
@@ -198,7 +212,7 @@ NS2 = Dialect(
             "round_started": 0,
             "round_samples": 0,
             "round_rtt_sum": 0.0,
-            "base_rtt": 1e30,
+            "base_rtt": UNKNOWN,
             "increase": 0.0,
             "doubling_round": 1,
             "fine_rtt": 0.0,
