@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from benchmarks.tuning.networks import TUNED, untuned
+from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.packet import record_packets
@@ -46,6 +47,32 @@ def test_vegas_alone_sends_the_packets_that_ns2_sends(run: dict[str, Any]) -> No
     assert np.abs(found["sent"][1:] - sent).max() <= 1  # one may be sent just before or after
     np.testing.assert_array_equal(found["timeouts"][-1], run["timeouts"])
     assert sum(run["timeouts"]) > 2
+
+
+@pytest.mark.parametrize(
+    ("capacity", "buffer", "starts", "rtts", "sent", "timeouts"),
+    [
+        (575.0, 10, (0.5118,), (0.04401,), 9367, 1),
+        (575.0, 14, (0.0856, 0.2368, 0.8013), (0.03664, 0.02688, 0.03366), 10766, 42),
+    ],
+)
+def test_newreno_gives_up_a_window_with_very_many_losses(
+    capacity: float,
+    buffer: float,
+    starts: tuple[float, ...],
+    rtts: tuple[float, ...],
+    sent: int,
+    timeouts: int,
+) -> None:
+    """In ns-2 (tcpTick_ 0.0001, syn_ false), up to 19 s; nearly, as times coincide at the queue.
+
+    With a timer that each partial ACK starts anew there are 0 and 24 timeouts.
+    """
+    flows = Flows(len(starts), Reno(recovery="newreno"), base_rtt=rtts, start=starts)
+    network = Network(Link(capacity, buffer), {"reno": flows})
+    found = record_packets(network, np.array([0.0, 19.0]), 1).flows
+    assert found["sent"][-1].sum() == pytest.approx(sent, rel=0.01)
+    assert found["timeouts"][-1].sum() == pytest.approx(timeouts, rel=0.1)
 
 
 @pytest.mark.parametrize("row", AGAINST_RENO, ids=lambda row: f"{row['name'][:2]}_{row['alpha']}")

@@ -294,7 +294,8 @@ class Flow:
     def obey(self, action: int, now: int) -> None:
         state = self.state
         if action & (RETRANSMIT | RESEND):
-            self.set_timer(now)
+            if action & RETRANSMIT:
+                self.set_timer(now)
             state.resent_at = now
             later = action & RESEND and self.timed and self.timed[0] > state.una
             self.resend(now, self.timed if later else None)
@@ -334,7 +335,8 @@ class Flow:
         if self.timed and self.timed[0] < upto:
             self.sample(now - self.timed[1])
             self.timed = None
-        self.set_timer(now)
+        if state.in_recovery < 2 or upto >= state.recover:  # RFC 6582: the first partial ACK only
+            self.set_timer(now)
         if upto == state.max_seq:
             self.deadline = None
         state.acked_sent_at = self.sent_at[upto - 1]

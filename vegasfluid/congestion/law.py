@@ -105,8 +105,8 @@ class PacketRules:
 
     Every flow record has the fields of `vegasfluid.packet.records.FLOW`; times in it are integer
     picoseconds. A rule changes the record and returns what the sender shall do: a sum of
-    `RETRANSMIT` (the oldest packet), `RESEND` (the same, but the round trip of a later packet that
-    is being timed still counts), `SEND` (what the window allows) and `SEND_ONE`.
+    `RETRANSMIT` (the oldest packet, and the timer begins anew), `RESEND` (the oldest packet; the
+    timer, and the timing of a later packet, go on), `SEND` (what the window allows), `SEND_ONE`.
 
     Args:
         on_ack: `(flow, now, acked) -> int`, for an ACK of `acked` new packets; `flow.una` is

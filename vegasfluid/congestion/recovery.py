@@ -14,11 +14,19 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import NOTHING, RETRANSMIT, SEND, SEND_ONE, SMALLEST_SSTHRESH
+from vegasfluid.congestion.law import (
+    NOTHING,
+    RESEND,
+    RETRANSMIT,
+    SEND,
+    SEND_ONE,
+    SMALLEST_SSTHRESH,
+)
 from vegasfluid.errors import InvalidInput
 
 __all__ = [
     "NEWRENO",
+    "PARTIAL",
     "RECOVERIES",
     "RENO",
     "SACK",
@@ -38,6 +46,10 @@ __all__ = [
 RENO, NEWRENO, SACK = 0, 1, 2
 """How a sender repairs losses: fast recovery that ends with the first new ACK (RFC 5681), with
 the last loss of the window (RFC 6582), or by reports of what came out of order (RFC 6675)."""
+
+PARTIAL = 2
+"""What `in_recovery` is after a partial ACK, the last one to start the timer anew: a window with
+very many losses ends in a timeout, not after as many round trips (RFC 6582, section 4)."""
 
 RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
 """Their names in model files."""
@@ -144,7 +156,7 @@ def hold(flow: Flow) -> int:
     if flow.duplicates < DUPLICATE_ACK_THRESHOLD:
         return SEND_ONE
     if flow.duplicates > DUPLICATE_ACK_THRESHOLD:
-        flow.inflation += flow.in_recovery
+        flow.inflation += min(flow.in_recovery, 1)
     return SEND
 
 
@@ -174,8 +186,22 @@ def repair(flow: Flow, acked: int) -> int:
         leave_recovery(flow)
     if flow.recovery == SACK or not flow.in_recovery:
         return SEND
-    flow.inflation = max(flow.inflation - acked + 1, 0)  # RFC 6582, section 3.2, step 3
-    return RETRANSMIT + SEND
+    deflate(flow, acked)
+    flow.in_recovery = PARTIAL
+    return RESEND + SEND
+
+
+def deflate(flow: Flow, acked: int) -> None:
+    """A partial ACK takes what it acknowledges from the window, but for one packet.
+
+    RFC 6582, section 3.2, step 3.
+    """
+    left = flow.inflation - acked
+    if left > 0:
+        flow.inflation = left + 1
+    else:
+        flow.cwnd = max(flow.cwnd + left, 1.0)
+        flow.inflation = 1
 
 
 def undo_if_spurious(flow: Flow) -> None:

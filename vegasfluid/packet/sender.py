@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, SEND_ONE
-from vegasfluid.congestion.recovery import LARGEST_BACKOFF, SACK, sample_round_trip
+from vegasfluid.congestion.recovery import LARGEST_BACKOFF, PARTIAL, SACK, sample_round_trip
 from vegasfluid.packet.dice import uniform
 from vegasfluid.packet.features import MARKS, OFFERED, OVERHEAD, SELECTIVE, TWO_WAY
 from vegasfluid.packet.journal import note_sender
@@ -138,9 +138,10 @@ def obey_more(sim: Any, f: int, action: int, now: int) -> None:
     """Do what a rule asked for, where a loss is repaired."""
     flow = flow_of(sim, f)
     if action & (RETRANSMIT | RESEND):
+        if action & RETRANSMIT:
+            flow.deadline = now + flow.rto * flow.backoff
         if action & RETRANSMIT or flow.timed_seq == flow.una:
             flow.timed_seq = -1
-        flow.deadline = now + flow.rto * flow.backoff
         if SELECTIVE and flow.recovery == SACK:
             flow.resent_at = now
             resend_hole(sim, f, now)
@@ -268,7 +269,8 @@ def acknowledge(sim: Any, f: int, upto: int, now: int, echo: int) -> None:
     if 0 <= flow.timed_seq < upto:
         sample_round_trip(flow, now - flow.timed_at)
         flow.timed_seq = -1
-    flow.deadline = now + flow.rto * flow.backoff
+    if flow.in_recovery != PARTIAL or upto >= flow.recover:
+        flow.deadline = now + flow.rto * flow.backoff
     if OFFERED and upto == flow.max_seq:
         flow.deadline = NEVER
     if SELECTIVE and flow.recovery == SACK:
