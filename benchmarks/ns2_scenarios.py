@@ -52,10 +52,12 @@ def network_of(scenario: Mapping[str, Any]) -> Network:
     """The network of a scenario; flows that are alike become one class, in order of appearance."""
     given = DEFAULTS | dict(scenario)
     size = given["packet_size"]
+    queue = queue_of(given)
+    drops_last_of_limit = isinstance(queue, DropTail)  # ns-2's RED drops the one after it
     link = Link(
         mbps(given["bottleneck_bw_mbps"], size),
-        given["buffer_pkts"],
-        queue_of(given),
+        given["buffer_pkts"] - drops_last_of_limit,
+        queue,
         delay=ms(given["bottleneck_delay_ms"]),
     )
     flows = each_flow(given)
