@@ -8,7 +8,7 @@ import time
 from typing import NamedTuple, cast
 
 from benchmarks.tuning.networks import TUNED, Untuned
-from benchmarks.tuning.on_ns2 import ratio_on_ns2
+from benchmarks.tuning.on_ns2 import OnNs2, ratio_on_ns2
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.tuning import Recommendation, recommend
@@ -17,7 +17,11 @@ from vegasfluid.tuning.thresholds import whole_if_needed, with_alpha
 
 __all__ = ["Judgement", "judge"]
 
-NS2_SEEDS = (1001, 1002, 1003)
+EQUAL = 1.0
+"""The ratio that is aimed at."""
+NS2_SEEDS = range(1001, 1025)
+FEWEST_ON_NS2, MOST_ON_NS2, PRECISION = 3, 5e7, 0.04
+"""Runs of ns-2 at least, their packets at most, and the standard error of log(ratio) sought."""
 FRESH_SEEDS = range(2001, 2041)
 MOST_FRESH = 4e7
 """Packets of all fresh runs of a network."""
@@ -29,7 +33,7 @@ class Judgement(NamedTuple):
     Args:
         found: the recommendation.
         seconds: that it took, compiling and all.
-        ns2: ratio on ns-2.
+        ns2: ratio on ns-2, its standard error (of the logarithm), and the runs it is from.
         ns2_defaults: with ns-2's defaults.
         ns2_red_min: with RED_min / N (with drop-tail: a flow's part of half of the buffer).
         fresh: ratio over fresh seeds of the packet simulator.
@@ -38,7 +42,7 @@ class Judgement(NamedTuple):
 
     found: Recommendation
     seconds: float
-    ns2: float
+    ns2: OnNs2
     ns2_defaults: float
     ns2_red_min: float
     fresh: float
@@ -47,7 +51,7 @@ class Judgement(NamedTuple):
     @property
     def covers(self) -> bool:
         """Whether the stated interval holds the goal."""
-        return self.found.after.packets.holds(self.found.goal)
+        return self.found.after.packets.holds(EQUAL)
 
 
 def red_min_over_n(case: Untuned) -> Vegas:
@@ -63,6 +67,21 @@ def default_law(case: Untuned) -> Vegas:
     return cast(Vegas, case.network.flows[TUNED].law)
 
 
+def runs_on_ns2(case: Untuned, spread: float) -> int:
+    """Runs of ns-2 that tell the ratio to PRECISION, as far as there are seeds and time.
+
+    A longer run does not do it: with few flows the base RTT that a Vegas flow holds for the true
+    one after the first slow start stays, and the ratio lies near one of some far values.
+
+    Args:
+        case: the network.
+        spread: standard deviation of log(ratio) over seeds of the packet simulator.
+    """
+    affordable = MOST_ON_NS2 / (case.until * case.network.link.capacity)
+    runs = min((spread / PRECISION) ** 2, affordable, len(NS2_SEEDS))
+    return max(FEWEST_ON_NS2, math.ceil(runs))
+
+
 def judge(case: Untuned) -> Judgement:
     """Recommend for a network, and try that out."""
     begin = time.perf_counter()
@@ -74,9 +93,12 @@ def judge(case: Untuned) -> Judgement:
     span = {"until": case.until, "warmup": case.warmup}
     fresh = measure(found.network, TUNED, FRESH_SEEDS[:runs], **span)
     (low, high), (fresh_low, fresh_high) = found.after.packets.interval, fresh.interval
-    laws = found.after.law, default_law(case), red_min_over_n(case)
-    on_ns2 = [math.nan] * 3
+    on_ns2 = defaults = red_min = OnNs2(math.nan, math.nan, 0)
     if shutil.which("ns"):
-        on_ns2 = [ratio_on_ns2(case, law, NS2_SEEDS) for law in laws]
+        runs = runs_on_ns2(case, float(fresh.log_ratios.std(ddof=1)))
+        on_ns2 = ratio_on_ns2(case, found.after.law, NS2_SEEDS[:runs])
+        few = NS2_SEEDS[:FEWEST_ON_NS2]
+        defaults = ratio_on_ns2(case, default_law(case), few)
+        red_min = ratio_on_ns2(case, red_min_over_n(case), few)
     agrees = low <= fresh_high and fresh_low <= high
-    return Judgement(found, seconds, *on_ns2, fresh.ratio, agrees)
+    return Judgement(found, seconds, on_ns2, defaults.ratio, red_min.ratio, fresh.ratio, agrees)

@@ -6,7 +6,7 @@ each three, two have RED and one drop-tail; every second one has mixed round tri
 2 times the middle one in turns; after six of them come senders that recover in another way. Sizes
 follow from one another, as in `benchmarks.design`: a queue holds two packets of each flow (three in
 drop-tail), max_drop reaches what Reno needs in the fair share. With drop-tail a sender takes up to
-a packet time for each packet, against phase effects.
+a packet time before it sends, against phase effects.
 
 Slow start is not bounded, but for the window a path can hold: it overshoots, as that of most hosts.
 A run lasts as many round trips as ROUNDS fair windows have packets, or FEWEST_PACKETS, but between

@@ -10,17 +10,33 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 from pathlib import Path
+from statistics import fmean, stdev
+from typing import NamedTuple
 
 from benchmarks.tuning.networks import TUNED, Untuned
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.export import export_model
 from vegasfluid.model import Model
 
-__all__ = ["ratio_on_ns2"]
+__all__ = ["OnNs2", "ratio_on_ns2"]
 
 LINE = re.compile(r"^class (\S+) count \d+ goodput_packets_per_s (\S+)$", re.MULTILINE)
 LEAST = 1e-6
 """Of a ratio: where a class got nothing."""
+
+
+class OnNs2(NamedTuple):
+    """The goodput of a Vegas flow over that of a competitor on ns-2.
+
+    Args:
+        ratio: geometric mean over runs.
+        error: standard error of its logarithm.
+        runs: how many.
+    """
+
+    ratio: float
+    error: float
+    runs: int
 
 
 def one_run(case: Untuned, law: Vegas, seed: int) -> float:
@@ -38,8 +54,9 @@ def one_run(case: Untuned, law: Vegas, seed: int) -> float:
     return math.log(max(goodput[TUNED] / others[0], LEAST))
 
 
-def ratio_on_ns2(case: Untuned, law: Vegas, seeds: Sequence[int]) -> float:
-    """Goodput of a Vegas flow over that of a competitor: geometric mean over runs of ns-2."""
+def ratio_on_ns2(case: Untuned, law: Vegas, seeds: Sequence[int]) -> OnNs2:
+    """Run a network on ns-2, once for each of two seeds or more."""
     with ThreadPoolExecutor(cpu_count()) as workers:
         logs = list(workers.map(lambda seed: one_run(case, law, seed), seeds))
-    return math.exp(sum(logs) / len(logs))
+    error = stdev(logs) / math.sqrt(len(logs))
+    return OnNs2(math.exp(fmean(logs)), error, len(logs))
