@@ -29,6 +29,7 @@ __all__ = [
     "Recording",
     "Variable",
     "class_means",
+    "link_names",
     "make_trajectory",
     "package_version",
 ]

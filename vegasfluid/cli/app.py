@@ -136,6 +136,71 @@ def simulate(
 
 
 @app.command()
+def sweep(
+    model: ModelPath,
+    over: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=SPEC",
+            help="What is swept, such as vegas.alpha_packets=1:400:40 (or 1:400:40:log, or 1,2,4).",
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="The Zarr store of the results.")] = None,
+    engine: Annotated[Engine, typer.Option(help="Which simulator.")] = "fluid",
+    seeds: Annotated[int, typer.Option(help="Packet runs of each point.", min=1)] = 1,
+    seed: Seed = 1,
+    until: Annotated[float | None, typer.Option(help="Simulated time, s.")] = None,
+    warmup: Annotated[float | None, typer.Option(help="Time that means leave out, s.")] = None,
+    tune: Annotated[str | None, typer.Option(help="The class whose ratio is told.")] = None,
+    chunk: Annotated[
+        int | None, typer.Option(help="Runs that are done and written at once.", min=1)
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that simulate packets.", min=1)
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, for packets.")
+    ] = None,
+    multi_host: Annotated[
+        bool, typer.Option("--multi-host", help="One of the processes of a JAX job.")
+    ] = False,
+    to: Annotated[
+        Path | None, typer.Option(help="Write the results as netCDF (.nc) or a table (.csv), too.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw a map (PNG, SVG, PDF).")] = None,
+    metric: Annotated[str, typer.Option(help="What is drawn.")] = "ratio",
+    plot_over: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A dimension to draw along, up to two.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many runs, how long, memory and disk.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Also more than 10 million points.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a model over a grid of its numbers; the same command goes on where it was stopped.
+
+    Example: vegasfluid sweep MODEL --over vegas.alpha_packets=1:400:40 --out sweep.zarr
+    """
+    from vegasfluid.cli.sweep import Where, run
+
+    run(
+        model,
+        over,
+        where=Where(out, to, plot, metric, tuple(plot_over or ()), workers, scheduler, multi_host),
+        dry_run=dry_run,
+        yes=yes,
+        as_json=as_json,
+        engine=engine,
+        seeds=range(seed, seed + seeds),
+        until=until,
+        warmup=warmup,
+        tune=tune,
+        chunk=chunk,
+    )
+
+
+@app.command()
 def analyse(
     model: ModelPath,
     tune: Annotated[str | None, typer.Option(help="The class of Vegas flows to tune.")] = None,

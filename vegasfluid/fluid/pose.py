@@ -23,7 +23,8 @@ from vegasfluid.network import Event, Flows, Network, Spread
 from vegasfluid.quantities import is_concrete
 from vegasfluid.traffic.kind import NO_LIMIT, AbstractTraffic
 
-__all__ = ["Changes", "Groups", "Posed", "Stations", "flows_of_groups", "pose"]
+__all__ = ["Changes", "Groups", "Posed", "Stations", "flows_of_groups", "least_lag", "longest_lag"]
+__all__ += ["pose"]
 
 PARTS = 8
 """Shorter parts of a round trip than 1/8 are rounded up to that, or steps would be too small."""

@@ -33,8 +33,8 @@ from vegasfluid.trajectory import Recording, make_trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Grid", "grid_for", "integrate", "record_density", "record_fluid"]
-__all__ += ["simulate_density", "simulate_fluid", "system_of"]
+__all__ = ["Grid", "cells_for", "density_grid", "grid_for", "integrate", "record_density"]
+__all__ += ["record_fluid", "simulate_density", "simulate_fluid", "system_of"]
 
 LARGEST_STEP = 0.02
 """Seconds; a queue's filling must be seen even where round trips are long."""
@@ -231,10 +231,15 @@ def record_density(
     base_rtt: Mapping[str, float] | None = None,
 ) -> Recording:
     """Integrate the density model of a network, as plain arrays at evenly spaced times."""
+    grid = density_grid(network, until, samples)
+    return recorded(network, grid, closure, base_rtt, cells_for(network))
+
+
+def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
+    """A grid on which windows are carried from cell to cell, too."""
     grid = grid_for(network, until, samples)
     shortest = pose(network)[1].least_lag
-    fine = grid._replace(step=min(grid.step, COURANT * FINEST * shortest))
-    return recorded(network, fine, closure, base_rtt, cells_for(network))
+    return grid._replace(step=min(grid.step, COURANT * FINEST * shortest))
 
 
 def cells_for(network: Network) -> Resolution:

@@ -22,6 +22,8 @@ __all__ = ["Parameter", "parameter_of", "placed"]
 OWNERS = {"flows": Flows, "links": Link}
 PARTS = {"flows": ("law", "traffic"), "links": ("aqm",)}
 """Which parts of an owner have keys of their own."""
+NEAR = 3
+"""So many known names are shown beside an unknown one."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,9 @@ class Parameter:
         """
         return _placed(network, {self: value})
 
-    def changed(self, owner: Any, value: Any) -> Any:
-        """The class of flows, or the link, with another number."""
-        inside = round(value) if self.whole else value * self.scale
-        if self.part is None:
-            return replace(owner, **{self.field: inside})
-        part = replace(getattr(owner, self.part), **{self.field: inside})
-        return replace(owner, **{self.part: part})
+    def inside(self, value: Any) -> Any:
+        """A number in the unit of its name as the network has it."""
+        return round(value) if self.whole else value * self.scale
 
 
 def placed(network: Network, values: Mapping[str, Any]) -> Network:
@@ -95,10 +93,17 @@ def placed(network: Network, values: Mapping[str, Any]) -> Network:
 
 
 def _placed(network: Network, values: Mapping[Parameter, Any]) -> Network:
+    """All numbers of a part are put at once: alpha may pass the old beta where beta moves, too."""
+    changes: dict[tuple[str, str], dict[str | None, dict[str, Any]]] = {}
+    for of, value in values.items():
+        parts = changes.setdefault((of.group, of.owner), {})
+        parts.setdefault(of.part, {})[of.field] = of.inside(value)
     owners = {group: dict(getattr(network, group)) for group in PARTS}
-    for parameter, value in values.items():
-        group = owners[parameter.group]
-        group[parameter.owner] = parameter.changed(group[parameter.owner], value)
+    for (group, name), parts in changes.items():
+        owner = owners[group][name]
+        own = parts.pop(None, {})
+        new = {part: replace(getattr(owner, part), **of) for part, of in parts.items() if part}
+        owners[group][name] = replace(owner, **own, **new)
     return replace(network, **owners)
 
 
@@ -117,8 +122,8 @@ def parameter_of(network: Network, name: str) -> Parameter:
     known = parameters(network)
     short = name if name in known else _short(name)
     if short not in known:
-        near = get_close_matches(short, known, n=1, cutoff=0.0)
-        raise InvalidInput("parameter", "name", f"one of a number, such as {near[0]}", name)
+        near = ", ".join(get_close_matches(short, known, n=NEAR, cutoff=0.0))
+        raise InvalidInput("parameter", "name", f"one of a number, such as {near}", name)
     return replace(known[short], name=name)
 
 

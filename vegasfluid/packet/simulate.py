@@ -22,7 +22,7 @@ from vegasfluid.trajectory import Recording, make_trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["record_packets", "simulate_packets"]
+__all__ = ["record_packets", "sample_times", "simulate_packets"]
 
 FEWEST_SLOTS = 256
 MOST_BYTES = 4 * 2**30

@@ -1,0 +1,212 @@
+"""Fluid sweeps: the points of a chunk side by side in one compiled function, on every device.
+
+Points whose equations have the same structure are integrated together, and the batch is cut over
+the devices (`jax.sharding`); nothing passes between them. A step and the bounds on lags are
+structure, too. They are those of the point, made a little finer: the next of a ladder that stands
+on the model's own, so that few functions are compiled, and a point's numbers do not depend on its
+neighbours. Where only laws change, they are exactly those of `simulate_fluid`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as Cut
+
+from vegasfluid import dde
+from vegasfluid.fluid.closure import DEFAULT_CLOSURE
+from vegasfluid.fluid.pose import Posed, least_lag, longest_lag, pose
+from vegasfluid.fluid.recording import record
+from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.simulate import (
+    Grid,
+    cells_for,
+    density_grid,
+    grid_for,
+    integrate,
+    system_of,
+)
+from vegasfluid.model import Model
+from vegasfluid.sweep.plan import Chunk, Point, Sweep
+from vegasfluid.sweep.results import Frame, Results, reason_of
+from vegasfluid.sweep.summary import summed_up
+from vegasfluid.times import DEFAULT_SAMPLES
+
+__all__ = ["compute", "computed"]
+
+RUNG = 2**0.25
+"""From one step or lag of the ladder to the next."""
+POINTS = "points"
+GRIDS = {"fluid": grid_for, "density": density_grid}
+
+
+class Numbers(NamedTuple):
+    """What of a point's equations is no structure.
+
+    Args:
+        posed: numbers of the network.
+        cells: of each class; None: the mean model.
+    """
+
+    posed: Posed
+    cells: Any
+
+
+class Structure(NamedTuple):
+    """What a function is compiled for, besides the shapes of the numbers.
+
+    Args:
+        plan: of the equations.
+        grid: sample times and step.
+    """
+
+    plan: Plan
+    grid: Grid
+
+
+class Equations(NamedTuple):
+    """A point as its equations.
+
+    Args:
+        number: of the point in its chunk.
+        model: to integrate.
+        numbers: of it.
+        structure: of it.
+    """
+
+    number: int
+    model: Model
+    numbers: Numbers
+    structure: Structure
+
+    @property
+    def kind(self) -> Any:
+        """What the points of a batch have in common."""
+        leaves, tree = jax.tree.flatten(self.numbers)
+        return self.structure, tree, tuple(map(np.shape, leaves))
+
+
+def on_ladder(value: float, base: float, *, up: bool = False) -> float:
+    """The rung at `value`, or else the next one below it, or above it.
+
+    >>> on_ladder(3.0, 3.0), round(on_ladder(3.1, 3.0, up=True), 3)
+    (3.0, 3.568)
+    """
+    rungs = math.log(value / base) / math.log(RUNG)
+    whole = math.ceil(rungs - 1e-9) if up else math.floor(rungs + 1e-9)
+    return base * RUNG**whole
+
+
+def lengths(model: Model, engine: str) -> tuple[float, float, float]:
+    """Step, least and longest lag of a model, s."""
+    grid = GRIDS[engine](model.network, model.duration, DEFAULT_SAMPLES)
+    return grid.step, least_lag(model.network), longest_lag(model.network)
+
+
+def equations_of(number: int, point: Point, engine: str, base: Sequence[float]) -> Equations:
+    """The equations of a point.
+
+    Args:
+        number: of the point in its chunk.
+        point: of a sweep.
+        engine: fluid or density.
+        base: on what the ladders of step, least and longest lag stand, s.
+
+    Raises:
+        InvalidInput: where its numbers make no sense.
+    """
+    model = point.model()
+    step, least, longest = lengths(model, engine)
+    longest = on_ladder(longest, base[2], up=True)
+    posed, plan = pose(model.network, lags=(on_ladder(least, base[1]), longest))
+    grid = Grid(model.duration, DEFAULT_SAMPLES, on_ladder(step, base[0]), longest)
+    numbers = Numbers(posed, cells_for(model.network) if engine == "density" else None)
+    floats = jax.tree.map(lambda leaf: np.asarray(leaf, float), numbers)
+    return Equations(number, model, floats, Structure(plan, grid))
+
+
+@cache
+def devices() -> Mesh:
+    """The devices of this process, in a row."""
+    return Mesh(np.array(jax.local_devices()), (POINTS,))
+
+
+@partial(jax.jit, static_argnames="structure")
+def solutions(numbers: Numbers, structure: Structure) -> dde.Solution:
+    """The solutions of a batch; every leaf has the points in front, cut over the devices."""
+
+    def one(numbers: Numbers) -> dde.Solution:
+        return integrate(numbers.posed, *structure, DEFAULT_CLOSURE, numbers.cells)
+
+    along = Cut(POINTS)
+    together = jax.vmap(one)
+    return jax.shard_map(together, mesh=devices(), in_specs=along, out_specs=along)(numbers)
+
+
+def solved(batch: Sequence[Equations], room: int) -> dde.Solution:
+    """The solutions of points of one structure.
+
+    Args:
+        batch: the points.
+        room: points of a full chunk; so many, or half as many and so on, are integrated at a time,
+            of which the last ones may be the last point again, so that few functions are compiled.
+    """
+    size, cut = devices().size, NamedSharding(devices(), Cut(POINTS))
+    while size < len(batch):
+        size *= 2
+    size = min(size, devices().size * math.ceil(room / devices().size))
+    padded = [*batch, *[batch[-1]] * (size - len(batch))]
+    numbers = jax.tree.map(lambda *leaves: np.stack(leaves), *(of.numbers for of in padded))
+    return solutions(jax.device_put(numbers, cut), batch[0].structure)
+
+
+def batches(points: Sequence[Point], engine: str, results: Results) -> Iterator[list[Equations]]:
+    """The points that have equations, by structure; of others it is noted why they have none."""
+    alike: dict[Any, list[Equations]] = {}
+    stands_on: dict[int, tuple[float, float, float]] = {}
+    for number, point in enumerate(points):
+        try:
+            if id(point.base) not in stands_on:
+                stands_on[id(point.base)] = lengths(point.base, engine)
+            made = equations_of(number, point, engine, stands_on[id(point.base)])
+            alike.setdefault(made.kind, []).append(made)
+        except Exception as failed:
+            results.fail(number, reason_of(failed))
+    yield from alike.values()
+
+
+def finish(batch: Sequence[Equations], found: dde.Solution, results: Results, tune: Any) -> None:
+    """Note the numbers of a batch."""
+    arrays = jax.tree.map(np.asarray, found)
+    system = system_of(*batch[0].numbers[:1], batch[0].structure.plan, cells=batch[0].numbers.cells)
+    for row, of in enumerate(batch):
+        try:
+            solution = jax.tree.map(lambda leaf, row=row: leaf[row], arrays)
+            dde.check(solution)
+            own = system._replace(posed=of.numbers.posed)
+            run = record(of.model.network, solution, own)
+            results.note(of.number, 0, of.model.network, summed_up(run, of.model.warmup, tune))
+        except Exception as failed:
+            results.fail(of.number, reason_of(failed))
+
+
+def compute(sweep: Sweep, chunk: Chunk) -> Results:
+    """Integrate the points of a chunk; what cannot be integrated is noted with its reason."""
+    points = sweep.points_of(chunk)
+    results = Results(len(points), Frame(len(sweep.seeds), sweep.classes, sweep.links))
+    room = math.prod(sweep.chunk_shape)
+    for batch in batches(points, sweep.engine, results):
+        finish(batch, solved(batch, room), results, sweep.tune)
+    return results
+
+
+def computed(sweep: Sweep, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, Results], None, None]:
+    """The results of chunks, one after another."""
+    for chunk in chunks:
+        yield chunk, compute(sweep, chunk)
