@@ -41,6 +41,14 @@ Engine = Literal["fluid", "density", "packets"]
 LossProcess = Literal["iid", "periodic", "meanfield"]
 System = Literal["linux", "freebsd", "ns2", "ns3"]
 
+Over = Annotated[
+    list[str],
+    typer.Option(
+        metavar="NAME=SPEC",
+        help="What is swept, such as vegas.alpha_packets=1:400:40 (or 1:400:40:log, or 1,2,4).",
+    ),
+]
+
 
 @app.command()
 def recommend(
@@ -138,13 +146,7 @@ def simulate(
 @app.command()
 def sweep(
     model: ModelPath,
-    over: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME=SPEC",
-            help="What is swept, such as vegas.alpha_packets=1:400:40 (or 1:400:40:log, or 1,2,4).",
-        ),
-    ],
+    over: Over,
     out: Annotated[Path | None, typer.Option(help="The Zarr store of the results.")] = None,
     engine: Annotated[Engine, typer.Option(help="Which simulator.")] = "fluid",
     seeds: Annotated[int, typer.Option(help="Packet runs of each point.", min=1)] = 1,

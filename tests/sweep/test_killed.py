@@ -1,0 +1,155 @@
+"""Nothing lost: sweeps that are killed, and whose workers are, end with the same bytes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.sweep.small import ALPHA, COMMAND, environment, files_of, finished, write_model
+from vegasfluid.sweep import open_sweep
+
+POINTS = 120
+KILLS, OWN_CLUSTER, WORKER_KILLS = 20, 4, 5
+LONGEST = 120.0
+"""Seconds that a wait may take on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """What the sweep is, without where it goes: chunks of one point, some 20 ms of work each."""
+    model = write_model(tmp_path_factory.mktemp("model"))
+    return [
+        *(model, "--over", f"{ALPHA}=1:{POINTS}:{POINTS}", "--over", "bottleneck.capacity_mbps=12"),
+        *("--engine", "packets", "--seeds", "2", "--until", "300", "--chunk", "2"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    """The address of a scheduler whose workers are not killed."""
+    with subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("cluster.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(asked, scheduler, tmp_path_factory):
+    path = tmp_path_factory.mktemp("undisturbed") / "sweep.zarr"
+    done = finished([*asked, "--out", path, "--scheduler", scheduler])
+    assert done.returncode == 0, done.stderr
+    return files_of(path)
+
+
+def begun(asked, path, *more):
+    """A sweep that runs, in a process group of its own."""
+    return subprocess.Popen(
+        [*COMMAND, *map(str, asked), "--out", path, *more],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def chunks_in(path):
+    """How many chunks are whole."""
+    return sum(1 for file in (path / "status" / "c").rglob("*") if file.name.isdigit() and file.is_file())
+
+
+def wait_for(condition, process):
+    """Until something is so, or the process has ended."""
+    begin = time.monotonic()
+    while not condition() and process.poll() is None:
+        assert time.monotonic() - begin < LONGEST
+        time.sleep(0.002)
+
+
+def test_killed_at_twenty_random_moments_it_ends_with_the_same_bytes(
+    asked, scheduler, undisturbed, tmp_path
+):
+    """The moments are spread over the work, from before the store is there to the last chunks."""
+    path, draw = tmp_path / "sweep.zarr", random.Random(20)
+    reached = []
+    for moment in sorted(draw.randrange(POINTS - 10) for _ in range(KILLS)):
+        own = draw.randrange(KILLS // OWN_CLUSTER) == 0
+        process = begun(asked, path, *(() if own else ("--scheduler", scheduler)))
+        passed = chunks_in(path)
+        if passed < moment:
+            wait_for(lambda moment=moment: chunks_in(path) >= moment, process)
+            time.sleep(draw.uniform(0.0, 0.05))
+        else:  # while it starts, or soon after
+            time.sleep(draw.uniform(0.1, 2.0))
+        assert process.poll() is None, process.communicate()
+        process.kill()
+        process.communicate()
+        reached.append(chunks_in(path))
+    assert len(reached) == KILLS
+    assert reached[-1] < POINTS
+    assert len(set(reached)) >= 10
+    assert files_of(path) != undisturbed
+    done = finished([*asked, "--out", path, "--scheduler", scheduler])
+    assert done.returncode == 0, done.stderr
+    assert files_of(path) == undisturbed
+
+
+def workers_of(process):
+    """The processes that simulate."""
+    try:
+        below = psutil.Process(process.pid).children(recursive=True)
+        return [of for of in below if "spawn_main" in " ".join(of.cmdline())]
+    except psutil.Error:
+        return []
+
+
+def test_workers_that_die_are_replaced_and_their_chunks_computed_again(
+    asked, undisturbed, tmp_path
+):
+    path, draw = tmp_path / "sweep.zarr", random.Random(5)
+    process = begun(asked, path, "--workers", "2")
+    killed = set()
+    for moment in sorted(draw.randrange(1, POINTS - 20) for _ in range(WORKER_KILLS)):
+        wait_for(lambda moment=moment: chunks_in(path) >= moment and workers_of(process), process)
+        alive = [worker for worker in workers_of(process) if worker.pid not in killed]
+        wait_for(lambda alive=alive: alive, process)
+        victim = draw.choice(alive or workers_of(process))
+        assert chunks_in(path) < POINTS
+        victim.kill()
+        killed.add(victim.pid)
+    _, said = process.communicate(timeout=LONGEST)
+    assert process.returncode == 0, said
+    assert len(killed) == WORKER_KILLS
+    assert files_of(path) == undisturbed
+
+
+def test_ctrl_c_stops_it_says_how_to_go_on_and_ends_with_130(asked, undisturbed, tmp_path):
+    path = tmp_path / "sweep.zarr"
+    process = begun(asked, path, "--workers", "2")
+    wait_for(lambda: chunks_in(path) >= 3, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to every process of the group
+    _, said = process.communicate(timeout=LONGEST)
+    assert process.returncode == 130
+    assert "points are in" in said
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    assert 3 <= chunks_in(path) < POINTS
+    assert int((open_sweep(path)["status"] == 1).sum()) == chunks_in(path)
+    done = finished([*asked, "--out", path, "--workers", "2"])
+    assert done.returncode == 0, done.stderr
+    assert files_of(path) == undisturbed
