@@ -1,5 +1,6 @@
 """A Dask scheduler with two workers, as another machine would have it: prints its address, and ends
-when its standard input does."""
+when its standard input does.
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,8 @@ def begun(asked, path, *more):
 
 def chunks_in(path):
     """How many chunks are whole."""
-    return sum(1 for file in (path / "status" / "c").rglob("*") if file.name.isdigit() and file.is_file())
+    files = (path / "status" / "c").rglob("[0-9]*")
+    return sum(1 for file in files if file.is_file() and file.name.isdigit())
 
 
 def wait_for(condition, process):

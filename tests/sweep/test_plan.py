@@ -21,9 +21,7 @@ def test_every_point_is_in_one_chunk(sizes, chunk, seeds):
     axes = [Numbers(name, range(1, size + 1)) for name, size in zip(NAMES, sizes, strict=False)]
     sweep = Sweep(MODEL, axes, "packets", seeds=range(seeds), chunk=chunk)
     chunks = list(sweep.chunks())
-    found = Counter(
-        tuple(point.values.items()) for one in chunks for point in sweep.points_of(one)
-    )
+    found = Counter(tuple(point.values.items()) for one in chunks for point in sweep.points_of(one))
     assert len(found) == sweep.points
     assert set(found.values()) == {1}
     assert sum(map(sweep.size, chunks)) == sweep.points

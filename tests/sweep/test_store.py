@@ -211,7 +211,11 @@ def test_a_point_that_fails_is_recorded_and_stops_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"seeds": (7,)}, "seeds"), ({"until": 3.0}, "model"), ({"engine": "fluid", "seeds": (1,)}, "engine")],
+    [
+        ({"seeds": (7,)}, "seeds"),
+        ({"until": 3.0}, "model"),
+        ({"engine": "fluid", "seeds": (1,)}, "engine"),
+    ],
 )
 def test_the_store_of_another_sweep_is_left_alone(tmp_path, undisturbed, options, said):
     path = tmp_path / "sweep.zarr"

@@ -11,14 +11,13 @@ from vegasfluid.analysis.applied import Applied
 from vegasfluid.analysis.equilibria import Equilibrium
 from vegasfluid.analysis.report import Analysis, Place, analyse
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.cli.output import check_target, console, print_json, progress, table
+from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import mbps
 from vegasfluid.trajectory import package_version
 
 __all__ = ["run"]
 
-PICTURES = (".png", ".svg", ".pdf")
 LONGEST = 36
 """Characters of a formula on the screen; `--latex` shows all of it."""
 

@@ -15,7 +15,19 @@ from rich.table import Table
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["Report", "check_target", "console", "plain", "print_json", "progress", "table"]
+__all__ = [
+    "PICTURES",
+    "Report",
+    "check_target",
+    "console",
+    "plain",
+    "print_json",
+    "progress",
+    "table",
+]
+
+PICTURES = (".png", ".svg", ".pdf")
+"""What the name of a picture may end with."""
 
 
 class Report(Protocol):

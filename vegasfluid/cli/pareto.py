@@ -8,14 +8,20 @@ from typing import Any
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.asked import only_one
-from vegasfluid.cli.output import check_target, console, plain, print_json, progress, table
+from vegasfluid.cli.output import (
+    PICTURES,
+    check_target,
+    console,
+    plain,
+    print_json,
+    progress,
+    table,
+)
 from vegasfluid.model import Model
 from vegasfluid.trajectory import package_version
 from vegasfluid.tuning import Front, pareto_front
 
 __all__ = ["run"]
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 def run(path: Path, *, plot: Path | None, as_json: bool, **asked: Any) -> None:

@@ -10,14 +10,12 @@ import xarray as xr
 
 from vegasfluid import modelfile
 from vegasfluid.cli.assumptions import Assumptions
-from vegasfluid.cli.output import check_target, console, print_json, progress, table
+from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
 from vegasfluid.model import Model
 from vegasfluid.results import sum_up
 from vegasfluid.trajectory import ENGINES
 
 __all__ = ["run"]
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 def run(

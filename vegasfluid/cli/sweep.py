@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
-from vegasfluid.cli.output import check_target, console, print_json, progress
-from vegasfluid.cli.simulate import PICTURES
+from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress
 from vegasfluid.cli.sweep_progress import shown
 from vegasfluid.errors import InvalidInput
 from vegasfluid.sweep import Progress, Sweep, open_sweep
@@ -160,7 +159,7 @@ def show(out: Path, reached: Progress, seconds: float, as_json: bool) -> None:
     line = f"{out}: {done} of {reached.points} points"
     if reached.failed:
         line += f"; {reached.failed} failed (see `reason`)"
-    console().print(f"{line}; {seconds:.1f} s.")
+    console().print(f"{line}; {seconds:.1f} s.", soft_wrap=True)
 
 
 def show_budget(budget: Budget, as_json: bool) -> None:
