@@ -22,6 +22,6 @@ def blocks(page: Path) -> list[str]:
 def test_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "models").symlink_to(ROOT / "models")
-    names: dict[str, object] = {"__name__": "page"}
+    names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page):
         exec(compile(block, str(page), "exec"), names)

@@ -166,6 +166,6 @@ def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
                 raise InvalidInput("sweep", name, "left out where beta is swept", zones[owner])
         elif owner in zones or ((owner, "alpha") in given and hasattr(law, "beta")):
             zone = zones[owner] if owner in zones else law.beta - law.alpha
-            alpha: float = given.get((owner, "alpha"), law.alpha)
+            alpha: Any = given.get((owner, "alpha"), law.alpha)
             plain[f"{owner}.beta_packets"] = alpha + zone
     return placed(network, plain)

@@ -27,13 +27,13 @@ from vegasfluid.sweep.results import Frame, Results, joined, reason_of
 from vegasfluid.sweep.summary import summed_up
 from vegasfluid.times import DEFAULT_SAMPLES
 
-__all__ = ["compute", "computed"]
+__all__ = ["answers", "client_of", "compute", "computed"]
 
 AHEAD = 2
 """Chunks for each worker that wait beside the one that it computes."""
 DEATHS = 5
 """So often a chunk's worker may die before its points are tried one by one, and so often again."""
-NO_DASHBOARD: Any = None
+ANY_PORT = ":0"
 CONNECTING = 20
 """Seconds that a scheduler may take to answer."""
 
@@ -85,7 +85,7 @@ def client_of(workers: int | None, scheduler: str | None) -> Iterator[Client]:
             LocalCluster(
                 n_workers=workers or processors(),
                 threads_per_worker=1,
-                dashboard_address=NO_DASHBOARD,
+                dashboard_address=ANY_PORT,
                 silence_logs=logging.CRITICAL,
             )
         )
@@ -105,28 +105,34 @@ def computed(
         workers: processes; None: as many as there are processors.
         scheduler: the address of a cluster that is there; None: one of this machine's cores.
     """
+    with client_of(workers, scheduler) as client:
+        yield from answers(client, sweep, chunks)
+
+
+def answers(
+    client: Client, sweep: Sweep, chunks: Iterable[Chunk]
+) -> Generator[tuple[Chunk, Results], None, None]:
+    """The results of chunks by a cluster that is there; few of them wait there at a time."""
     frame = Frame(len(sweep.seeds), sweep.classes, sweep.links)
     waiting = iter(chunks)
-    with client_of(workers, scheduler) as client:
 
-        def asked(points: Sequence[Point]) -> Any:
-            return client.submit(compute, points, sweep.seeds, frame, sweep.tune, pure=False)
+    def asked(points: Sequence[Point]) -> Any:
+        return client.submit(compute, points, sweep.seeds, frame, sweep.tune, pure=False)
 
-        threads = max(1, sum(dict(client.nthreads()).values()))  # type: ignore[arg-type]
-        asked_for = {
-            asked(sweep.points_of(chunk)): chunk for chunk in islice(waiting, threads * (1 + AHEAD))
-        }
-        answers = as_completed(asked_for)
-        for future in answers:
-            chunk = asked_for.pop(future)
-            for following in islice(waiting, 1):
-                more = asked(sweep.points_of(following))
-                asked_for[more] = following
-                answers.add(more)
-            if isinstance(future.exception(), KilledWorker):
-                yield chunk, one_by_one(sweep.points_of(chunk), frame, asked)
-            else:
-                yield chunk, future.result()
+    threads = max(1, sum(dict(client.nthreads()).values()))  # type: ignore[arg-type]
+    first = islice(waiting, threads * (1 + AHEAD))
+    asked_for = {asked(sweep.points_of(chunk)): chunk for chunk in first}
+    coming = as_completed(asked_for)
+    for future in coming:
+        chunk = asked_for.pop(future)
+        for following in islice(waiting, 1):
+            more = asked(sweep.points_of(following))
+            asked_for[more] = following
+            coming.add(more)
+        if isinstance(future.exception(), KilledWorker):
+            yield chunk, one_by_one(sweep.points_of(chunk), frame, asked)
+        else:
+            yield chunk, future.result()
 
 
 def one_by_one(points: Sequence[Point], frame: Frame, asked: Any) -> Results:

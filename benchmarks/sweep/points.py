@@ -1,6 +1,4 @@
-"""10 000 points of alpha, beta and networks like network 2, 200 s each: how long the fluid takes.
-
-    python -m benchmarks.sweep [--json] [--full]
+"""10 000 points of alpha, beta and networks like network 2, 200 s each, on the fluid.
 
 The points are 25 alphas, 20 widths of the dead zone and 20 networks (flows of each class and
 thresholds of RED); each is a run of 200 simulated seconds of the mean model, in one compiled batch
@@ -22,10 +20,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.harness import Figures, run
+from benchmarks.harness import Figures
 from benchmarks.ns2_rows import model_of, ns2_cpu_seconds, ns2_rows
 from vegasfluid.aqm.red import Red
-from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
 from vegasfluid.fluid.pose import Posed, pose
@@ -35,7 +32,7 @@ from vegasfluid.network import Network
 from vegasfluid.tuning.gradients import Task, outputs
 from vegasfluid.tuning.measurement import summary
 
-__all__ = ["Point", "alone", "base", "measure", "network_at", "points", "ratios", "task_for"]
+__all__ = ["Point", "add_points", "alone", "base", "network_at", "points", "ratios", "task_for"]
 __all__ += ["together"]
 
 ROW = "net2_oneway_a134_b139_gentle_start"
@@ -116,10 +113,9 @@ def ratios(posed: Posed, task: Task) -> Any:
     return jax.vmap(ratio)(posed)
 
 
-def measure(full: bool) -> Figures:
-    """The sweep."""
-    keep_compiled_equations()
-    figures, model = Figures(), base()
+def add_points(figures: Figures, full: bool) -> None:
+    """The points in plain batches, without a sweep around them."""
+    model = base()
     task = task_for(model)
     chosen = points() if full else points()[::40]
     batches = [chosen[n : n + BATCH] for n in range(0, len(chosen), BATCH)]
@@ -140,7 +136,6 @@ def measure(full: bool) -> Figures:
     gaps = [abs(alone(chosen[n], model) / values[n] - 1) for n in places]
     figures.add("sweep.worst_difference_to_single_runs", max(gaps), at_most=1e-3)
     figures.add("sweep.failed", float(np.sum(~np.isfinite(values))), at_most=0)
-    return figures
 
 
 def add_ns2(figures: Figures, cpu: float) -> None:
@@ -157,7 +152,3 @@ def alone(point: Point, model: Model) -> float:
     """The ratio of a point, run by itself."""
     recording = record_fluid(network_at(point, model), model.duration, SAMPLES)
     return summary(recording, "vegas", model.warmup)["ratio"]
-
-
-if __name__ == "__main__":
-    run(measure, __doc__ or "")

@@ -1,0 +1,104 @@
+"""Sweeps of network 2: the fluid on every core, packets with two workers and with one."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+import jax
+import numpy as np
+from distributed import Client
+
+from benchmarks.harness import Figures
+from benchmarks.sweep.points import base
+from vegasfluid.sweep import Numbers, Sweep, open_sweep, run
+from vegasfluid.sweep.packet_tasks import answers, client_of
+from vegasfluid.sweep.store import Store
+
+__all__ = ["add_fluid", "add_packets"]
+
+TURNS = 5
+"""Pairs of a run with one worker and one with two."""
+ALPHA, ZONE = "vegas.alpha_packets", "vegas.dead_zone_packets"
+QUICK, FULL = (8, 32), (100, 100)
+"""Values of the dead zone and of alpha on the fluid: 10 000 points in the full version."""
+WANTED = 10_000.0
+
+
+def packets() -> Sweep:
+    """Forty alphas, eight seeds each, in chunks of two points."""
+    alphas = np.unique(np.round(np.geomspace(1, 400, 44)))[:40]
+    return Sweep(base(), [Numbers(ALPHA, alphas)], "packets", seeds=range(1, 9), chunk=16)
+
+
+def seconds(client: Client, sweep: Sweep) -> float:
+    """Of a sweep by a cluster that is there, without a store."""
+    begin = time.perf_counter()
+    found = sum(1 for _ in answers(client, sweep, sweep.chunks()))
+    assert found == sum(1 for _ in sweep.chunks())
+    return time.perf_counter() - begin
+
+
+def add_packets(figures: Figures) -> None:
+    """Two workers beside one, in turns; and what the store takes."""
+    sweep = packets()
+    with client_of(1, None) as one, client_of(2, None) as two:
+        for client in (one, two):  # the kernel is compiled or loaded
+            list(islice(answers(client, sweep, sweep.chunks()), 4))
+        pairs = [(seconds(one, sweep), seconds(two, sweep)) for _ in range(TURNS)]
+    gains = [alone / together for alone, together in pairs]
+    figures.add("sweep.two_workers_over_one", statistics.median(gains), at_least=1.8)
+    figures.add("sweep.two_workers_over_one_worst", min(gains))
+    figures.add("sweep.packet_runs_a_second", sweep.runs / min(of for _, of in pairs))
+    with writing() as spent, tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        run(sweep, Path(folder) / "sweep.zarr", workers=2)
+        whole = time.perf_counter() - begin
+    figures.add("sweep.store_share_packets", sum(spent) / whole, at_most=0.05)
+
+
+@contextmanager
+def writing() -> Iterator[list[float]]:
+    """Seconds of each writing of a chunk."""
+    spent: list[float] = []
+    kept = Store.write
+
+    def write(*given: object) -> None:
+        begin = time.perf_counter()
+        kept(*given)  # type: ignore[arg-type]
+        spent.append(time.perf_counter() - begin)
+
+    Store.write = write  # type: ignore[method-assign]
+    try:
+        yield spent
+    finally:
+        Store.write = kept  # type: ignore[method-assign]
+
+
+def add_fluid(figures: Figures, full: bool) -> None:
+    """Points a minute of a whole sweep of network 2, 200 s each, its store included."""
+    zones, alphas = FULL if full else QUICK
+    axes = [
+        Numbers(ZONE, range(zones)),
+        Numbers(ALPHA, np.round(np.linspace(5, 500, alphas))),
+    ]
+    sweep = Sweep(base(), axes)
+    with writing() as spent, tempfile.TemporaryDirectory() as folder:
+        warm = Sweep(base(), [axes[0], Numbers(ALPHA, axes[1].values[:2])], chunk=64)
+        run(warm, Path(folder) / "warm.zarr")
+        spent.clear()
+        begin = time.perf_counter()
+        reached = run(sweep, Path(folder) / "sweep.zarr")
+        whole = time.perf_counter() - begin
+        data = open_sweep(Path(folder) / "sweep.zarr")
+        ratios = data["ratio"].values
+    figures.add("sweep.fluid_devices", jax.local_device_count())
+    figures.add("sweep.fluid_points", reached.points)
+    figures.add("sweep.fluid_points_a_minute", 60 * reached.points / whole, at_least=WANTED)
+    figures.add("sweep.fluid_failed", float(np.sum(~np.isfinite(ratios))), at_most=0)
+    figures.add("sweep.store_share_fluid", sum(spent) / whole, at_most=0.05)
