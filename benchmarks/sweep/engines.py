@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -22,7 +25,7 @@ from vegasfluid.sweep.store import Store
 
 __all__ = ["add_fluid", "add_packets"]
 
-TURNS = 5
+TURNS = 3
 """Pairs of a run with one worker and one with two."""
 ALPHA, ZONE = "vegas.alpha_packets", "vegas.dead_zone_packets"
 QUICK, FULL = (8, 32), (100, 100)
@@ -31,17 +34,31 @@ WANTED = 10_000.0
 
 
 def packets() -> Sweep:
-    """Forty alphas, eight seeds each, in chunks of two points."""
+    """Forty alphas, four seeds each, in chunks of two points."""
     alphas = np.unique(np.round(np.geomspace(1, 400, 44)))[:40]
-    return Sweep(base(), [Numbers(ALPHA, alphas)], "packets", seeds=range(1, 9), chunk=16)
+    return Sweep(base(), [Numbers(ALPHA, alphas)], "packets", seeds=range(1, 5), chunk=8)
 
 
-def seconds(client: Client, sweep: Sweep) -> float:
-    """Of a sweep by a cluster that is there, without a store."""
+class Spent(NamedTuple):
+    """What a sweep took.
+
+    Args:
+        wall: s.
+        cpu: of all workers, s.
+    """
+
+    wall: float
+    cpu: float
+
+
+def spent_by(client: Client, sweep: Sweep) -> Spent:
+    """On a sweep by a cluster that is there, without a store."""
+    before = sum(client.run(time.process_time).values())
     begin = time.perf_counter()
     found = sum(1 for _ in answers(client, sweep, sweep.chunks()))
+    wall = time.perf_counter() - begin
     assert found == sum(1 for _ in sweep.chunks())
-    return time.perf_counter() - begin
+    return Spent(wall, sum(client.run(time.process_time).values()) - before)
 
 
 def add_packets(figures: Figures) -> None:
@@ -50,11 +67,14 @@ def add_packets(figures: Figures) -> None:
     with client_of(1, None) as one, client_of(2, None) as two:
         for client in (one, two):  # the kernel is compiled or loaded
             list(islice(answers(client, sweep, sweep.chunks()), 4))
-        pairs = [(seconds(one, sweep), seconds(two, sweep)) for _ in range(TURNS)]
-    gains = [alone / together for alone, together in pairs]
+        figures.add("sweep.load_of_others", os.getloadavg()[0])
+        pairs = [(spent_by(one, sweep), spent_by(two, sweep)) for _ in range(TURNS)]
+    gains = [alone.wall / together.wall for alone, together in pairs]
+    costs = [together.cpu / alone.cpu for alone, together in pairs]
     figures.add("sweep.two_workers_over_one", statistics.median(gains), at_least=1.8)
     figures.add("sweep.two_workers_over_one_worst", min(gains))
-    figures.add("sweep.packet_runs_a_second", sweep.runs / min(of for _, of in pairs))
+    figures.add("sweep.two_workers_cpu_over_one", statistics.median(costs))
+    figures.add("sweep.packet_runs_a_second", sweep.runs / min(of.wall for _, of in pairs))
     with writing() as spent, tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
         run(sweep, Path(folder) / "sweep.zarr", workers=2)
@@ -92,13 +112,27 @@ def add_fluid(figures: Figures, full: bool) -> None:
         warm = Sweep(base(), [axes[0], Numbers(ALPHA, axes[1].values[:2])], chunk=64)
         run(warm, Path(folder) / "warm.zarr")
         spent.clear()
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), time.process_time()
         reached = run(sweep, Path(folder) / "sweep.zarr")
-        whole = time.perf_counter() - begin
+        whole, cpu = time.perf_counter() - begin, time.process_time() - before
         data = open_sweep(Path(folder) / "sweep.zarr")
         ratios = data["ratio"].values
     figures.add("sweep.fluid_devices", jax.local_device_count())
     figures.add("sweep.fluid_points", reached.points)
     figures.add("sweep.fluid_points_a_minute", 60 * reached.points / whole, at_least=WANTED)
+    figures.add("sweep.fluid_cpu_ms_a_point", 1e3 * cpu / reached.points)
+    figures.add("sweep.fluid_longer_steps_difference", difference(sweep), at_most=1e-2)
     figures.add("sweep.fluid_failed", float(np.sum(~np.isfinite(ratios))), at_most=0)
     figures.add("sweep.store_share_fluid", sum(spent) / whole, at_most=0.05)
+
+
+def difference(sweep: Sweep) -> float:
+    """The largest of ratios, of a few points with short steps all along; relative."""
+    few = [replace(axis, values=axis.values[:: len(axis.values) // 2]) for axis in sweep.axes]
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        for fine in (True, False):
+            path = Path(folder) / f"{fine}.zarr"
+            run(replace(sweep, axes=few, fine=fine), path)
+            ratios.append(open_sweep(path)["ratio"].values)
+    return float(np.max(np.abs(ratios[1] / ratios[0] - 1)))

@@ -5,13 +5,25 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.sweep.small import ALPHA, MODEL, environment, files_of, small_sweep
-from vegasfluid import simulate_density, simulate_fluid
+from vegasfluid import (
+    Flows,
+    Link,
+    Model,
+    Network,
+    Red,
+    Reno,
+    Vegas,
+    simulate_density,
+    simulate_fluid,
+)
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.fluid.simulate import grid_for, with_longer_steps
 from vegasfluid.results import sum_up
 from vegasfluid.sweep import Numbers, Sweep, fluid_batches, open_sweep, run
 from vegasfluid.sweep.axes import with_numbers
@@ -28,7 +40,7 @@ def kept_equations():
 def fluid_sweep(**options) -> Sweep:
     """Three alphas and two capacities, two seconds each."""
     axes = [Numbers(ALPHA, [2, 6, 12]), Numbers(CAPACITY, [9, 12])]
-    usual = {"axes": axes, "engine": "fluid", "seeds": (1,), "until": 4.0, "chunk": 4}
+    usual = {"axes": axes, "engine": "fluid", "seeds": (1,), "until": 4.0, "chunk": 4, "fine": True}
     return small_sweep(**(usual | options))
 
 
@@ -39,9 +51,9 @@ def swept(tmp_path_factory):
     return path
 
 
-def single(simulate, values):
+def single(simulate, values, until=4.0):
     network = with_numbers(MODEL.network, values)
-    return sum_up(simulate(network, 4.0, warmup=1.0), network)
+    return sum_up(simulate(network, until, warmup=until / 4), network)
 
 
 def compare(found, own, rtol):
@@ -63,10 +75,49 @@ def test_elsewhere_steps_are_a_little_shorter_and_numbers_hardly_differ(swept):
     compare(open_sweep(swept).sel({ALPHA: 6, CAPACITY: 9}).isel(seed=0), own, 2e-3)
 
 
+DEEP = Link(2000.0, 2000, Red(min_thresh=300, max_thresh=1200, max_drop=0.1, weight=2e-4))
+
+
+def deep_sweep(**options) -> Sweep:
+    """Round trips of 10 ms, and queues of a fifth of a second."""
+    flows = {
+        "reno": Flows(20, Reno(), base_rtt=0.01),
+        "vegas": Flows(20, Vegas(10, 12), base_rtt=0.01),
+    }
+    axes = [Numbers(ALPHA, [4, 10])]
+    return Sweep(Model(Network(DEEP, flows), 40.0, 20.0), axes, chunk=2, **options)
+
+
+def test_longer_steps_once_queues_stand_change_little(tmp_path):
+    numbers = {}
+    for fine in (True, False):
+        run(deep_sweep(fine=fine), tmp_path / f"{fine}.zarr")
+        numbers[fine] = open_sweep(tmp_path / f"{fine}.zarr").load()
+    kept = grid_for(deep_sweep().bases[0].network, 40.0)
+    factor = (with_longer_steps(kept, deep_sweep().bases[0].network).longer_steps or (0, 0))[1]
+    assert factor >= 4
+    for name, of in {"ratio": 5e-3, "queueing_delay_s": 5e-3, "utilisation": 1e-3}.items():
+        np.testing.assert_allclose(numbers[False][name], numbers[True][name], rtol=of)
+
+
+def test_where_queues_do_not_stand_steps_stay_short(tmp_path):
+    """A Vegas by itself keeps a few packets in the queue: its round trips stay short."""
+    for fine in (True, False):
+        sweep = deep_sweep(fine=fine)
+        alone = replace(sweep.model.network, flows={"vegas": sweep.model.network.flows["vegas"]})
+        small = replace(sweep.model, network=with_numbers(alone, {"vegas.count": 2}))
+        run(replace(sweep, model=small), tmp_path / f"{fine}.zarr")
+    both = [open_sweep(tmp_path / f"{fine}.zarr").load() for fine in (True, False)]
+    assert float(both[0]["rtt_s"].max()) < 0.04
+    for name in METRICS:
+        np.testing.assert_allclose(both[1][name], both[0][name], rtol=1e-8, err_msg=name)
+
+
 def test_the_density_model(tmp_path):
     axes = [Numbers(ALPHA, [2, 6])]
-    run(fluid_sweep(engine="density", axes=axes, chunk=2), tmp_path / "sweep.zarr")
-    own = single(simulate_density, {ALPHA: 6})
+    sweep = fluid_sweep(engine="density", axes=axes, chunk=2, until=1.0)
+    run(sweep, tmp_path / "sweep.zarr")
+    own = single(simulate_density, {ALPHA: 6}, until=1.0)
     compare(open_sweep(tmp_path / "sweep.zarr").sel({ALPHA: 6}).isel(seed=0), own, 1e-6)
 
 

@@ -157,6 +157,9 @@ def sweep(
     chunk: Annotated[
         int | None, typer.Option(help="Runs that are done and written at once.", min=1)
     ] = None,
+    fine: Annotated[
+        bool, typer.Option("--fine", help="Fluid: steps as short as those of simulate all along.")
+    ] = False,
     workers: Annotated[
         int | None, typer.Option(help="Processes that simulate packets.", min=1)
     ] = None,
@@ -199,6 +202,7 @@ def sweep(
         warmup=warmup,
         tune=tune,
         chunk=chunk,
+        fine=fine,
     )
 
 

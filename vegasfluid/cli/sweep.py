@@ -121,6 +121,7 @@ def command_of(path: Path, over: Sequence[str], options: dict[str, Any]) -> str:
     for name in ("until", "warmup", "tune", "chunk"):
         if options[name] is not None:
             words += [f"--{name}", str(options[name])]
+    words += ["--fine"] * options["fine"]
     return shlex.join(words)
 
 

@@ -24,7 +24,7 @@ from vegasfluid.quantities import is_concrete
 from vegasfluid.traffic.kind import NO_LIMIT, AbstractTraffic
 
 __all__ = ["Changes", "Groups", "Posed", "Stations", "flows_of_groups", "least_lag", "longest_lag"]
-__all__ += ["pose"]
+__all__ += ["pose", "start_of_flows"]
 
 PARTS = 8
 """Shorter parts of a round trip than 1/8 are rounded up to that, or steps would be too small."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +21,7 @@ from vegasfluid.fluid.equations import System, start
 from vegasfluid.fluid.lattice import FINEST, make_lattice
 from vegasfluid.fluid.meanfield import MeanField
 from vegasfluid.fluid.memory import remembered
-from vegasfluid.fluid.pose import Posed, pose
+from vegasfluid.fluid.pose import Posed, pose, start_of_flows
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.validity import doubts
@@ -34,10 +34,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["Grid", "cells_for", "density_grid", "grid_for", "integrate", "record_density"]
-__all__ += ["record_fluid", "simulate_density", "simulate_fluid", "system_of"]
+__all__ += ["record_fluid", "simulate_density", "simulate_fluid", "system_of", "with_longer_steps"]
 
 LARGEST_STEP = 0.02
 """Seconds; a queue's filling must be seen even where round trips are long."""
+LONGEST_STEP, SETTLING = 0.05, 40
+"""Seconds, once a part of the run is over in which queues come to stand, where that is asked for.
+On network 2 goodput changes by up to 0.3 %, where half the usual step changes it by 0.1 %."""
+SLACK = 0.99
 AVERAGING_STEPS = 1.5
 """The largest step in time constants of RED's average (the method is stable up to 2.78)."""
 FILLING = 0.5
@@ -56,12 +60,14 @@ class Grid(NamedTuple):
         samples: number of evenly spaced sample times from 0 to `until`.
         step: largest step, s.
         longest_lag: bound on the round-trip time, s.
+        longer_steps: from so many seconds on, steps are so many times as long; None: never.
     """
 
     until: float
     samples: int
     step: float
     longest_lag: float
+    longer_steps: tuple[float, int] | None = None
 
 
 def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
@@ -71,13 +77,32 @@ def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> 
     against the averaging of each queue law.
     """
     _, plan = pose(network)
-    limits = [plan.least_lag, LARGEST_STEP]
+    limits = [plan.least_lag, LARGEST_STEP, *limits_of_links(network)]
+    return Grid(until, samples, SLACK * min(limits), plan.longest_lag)
+
+
+def limits_of_links(network: Network) -> Iterator[float]:
+    """The longest steps that each link allows, s."""
     for link in network.links.values():
-        limits.append(FILLING * link.buffer / link.capacity)
+        yield FILLING * link.buffer / link.capacity
         averaging = -math.log1p(-getattr(link.aqm, "weight", 0.0)) * link.capacity
         if averaging > 0:
-            limits.append(AVERAGING_STEPS / averaging)
-    return Grid(until, samples, 0.99 * min(limits), plan.longest_lag)
+            yield AVERAGING_STEPS / averaging
+
+
+def with_longer_steps(grid: Grid, network: Network) -> Grid:
+    """The same with longer steps once queues stand: where the shortest lag is no limit any more.
+
+    Where queues do not stand, the solution shows it: its outcome is that a lag is too short. Then
+    the grid itself is right.
+    """
+    starts = [start for flows in network.flows.values() for start in start_of_flows(flows)]
+    settled = max([*starts, *(event.at for event in network.events)]) + grid.until / SETTLING
+    between = grid.until / (grid.samples - 1)
+    settled = between * math.ceil(settled / between - 1e-9)
+    longest = SLACK * min([LONGEST_STEP, *limits_of_links(network)])
+    factor = int(longest / grid.step + 1e-9)
+    return grid if factor < 2 else grid._replace(longer_steps=(settled, factor))
 
 
 Resolution = tuple[Cells | None, ...]
@@ -132,6 +157,7 @@ def integrate(
         project=system.project,
         remember=remembered(plan, closure),
         save=None if whole else system.save,
+        longer_steps=grid.longer_steps,
     )
 
 

@@ -4,7 +4,9 @@ Points whose equations have the same structure are integrated together, and the 
 the devices (`jax.sharding`); nothing passes between them. A step and the bounds on lags are
 structure, too. They are those of the point, made a little finer: the next of a ladder that stands
 on the model's own, so that few functions are compiled, and a point's numbers do not depend on its
-neighbours. Where only laws change, they are exactly those of `simulate_fluid`.
+neighbours. Where only laws change, they are exactly those of `simulate_fluid`, until queues stand:
+then steps are longer, if lags allow it at all later times. A point of which they do not is
+integrated again with short ones.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from vegasfluid.fluid.simulate import (
     grid_for,
     integrate,
     system_of,
+    with_longer_steps,
 )
 from vegasfluid.model import Model
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
@@ -85,6 +88,11 @@ class Equations(NamedTuple):
     numbers: Numbers
     structure: Structure
 
+    def fine(self) -> Equations:
+        """The same with short steps all along."""
+        grid = self.structure.grid._replace(longer_steps=None)
+        return self._replace(structure=self.structure._replace(grid=grid))
+
     @property
     def kind(self) -> Any:
         """What the points of a batch have in common."""
@@ -109,7 +117,9 @@ def lengths(model: Model, engine: str) -> tuple[float, float, float]:
     return grid.step, least_lag(model.network), longest_lag(model.network)
 
 
-def equations_of(number: int, point: Point, engine: str, base: Sequence[float]) -> Equations:
+def equations_of(
+    number: int, point: Point, engine: str, base: Sequence[float], *, fine: bool
+) -> Equations:
     """The equations of a point.
 
     Args:
@@ -117,6 +127,7 @@ def equations_of(number: int, point: Point, engine: str, base: Sequence[float]) 
         point: of a sweep.
         engine: fluid or density.
         base: on what the ladders of step, least and longest lag stand, s.
+        fine: whether steps stay short all along.
 
     Raises:
         InvalidInput: where its numbers make no sense.
@@ -126,6 +137,8 @@ def equations_of(number: int, point: Point, engine: str, base: Sequence[float]) 
     longest = on_ladder(longest, base[2], up=True)
     posed, plan = pose(model.network, lags=(on_ladder(least, base[1]), longest))
     grid = Grid(model.duration, DEFAULT_SAMPLES, on_ladder(step, base[0]), longest)
+    if engine == "fluid" and not fine:
+        grid = with_longer_steps(grid, model.network)
     numbers = Numbers(posed, cells_for(model.network) if engine == "density" else None)
     floats = jax.tree.map(lambda leaf: np.asarray(leaf, float), numbers)
     return Equations(number, model, floats, Structure(plan, grid))
@@ -166,15 +179,16 @@ def solved(batch: Sequence[Equations], room: int) -> dde.Solution:
     return solutions(jax.device_put(numbers, cut), batch[0].structure)
 
 
-def batches(points: Sequence[Point], engine: str, results: Results) -> Iterator[list[Equations]]:
+def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator[list[Equations]]:
     """The points that have equations, by structure; of others it is noted why they have none."""
     alike: dict[Any, list[Equations]] = {}
     stands_on: dict[int, tuple[float, float, float]] = {}
     for number, point in enumerate(points):
         try:
             if id(point.base) not in stands_on:
-                stands_on[id(point.base)] = lengths(point.base, engine)
-            made = equations_of(number, point, engine, stands_on[id(point.base)])
+                stands_on[id(point.base)] = lengths(point.base, sweep.engine)
+            stand = stands_on[id(point.base)]
+            made = equations_of(number, point, sweep.engine, stand, fine=sweep.fine)
             alike.setdefault(made.kind, []).append(made)
         except Exception as failed:
             results.fail(number, reason_of(failed))
@@ -201,8 +215,17 @@ def compute(sweep: Sweep, chunk: Chunk) -> Results:
     points = sweep.points_of(chunk)
     results = Results(len(points), Frame(len(sweep.seeds), sweep.classes, sweep.links))
     room = math.prod(sweep.chunk_shape)
-    for batch in batches(points, sweep.engine, results):
-        finish(batch, solved(batch, room), results, sweep.tune)
+    for batch in batches(points, sweep, results):
+        found = jax.tree.map(np.asarray, solved(batch, room))
+        short = found.outcome[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
+        if batch[0].structure.grid.longer_steps is not None and short.any():
+            again = [of.fine() for of, wrong in zip(batch, short, strict=True) if wrong]
+            finish(again, solved(again, room), results, sweep.tune)
+            right = np.flatnonzero(~short)
+            batch = [batch[row] for row in right]
+            found = jax.tree.map(lambda leaf, rows=right: leaf[rows], found)
+        if batch:
+            finish(batch, found, results, sweep.tune)
     return results
 
 

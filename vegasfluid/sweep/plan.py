@@ -74,6 +74,8 @@ class Sweep:
         name: what the results say that the model is, such as its file.
         command: what the results say that made them.
         chunk: runs of a chunk; None: as usual.
+        fine: whether fluid runs have steps as short as those of `simulate_fluid` all along, and
+            not longer ones once queues stand.
 
     Raises:
         InvalidInput: for an unknown number, class or engine, or what comes twice.
@@ -95,6 +97,7 @@ class Sweep:
     name: str = ""
     command: str = ""
     chunk: int | None = None
+    fine: bool = False
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -222,6 +225,7 @@ class Sweep:
             "seeds": list(self.seeds),
             "tune": self.tune,
             "chunk": list(self.chunk_shape),
+            "fine": self.fine,
         }
 
     def fingerprint(self) -> str:

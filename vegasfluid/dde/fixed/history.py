@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
-__all__ = ["Grid", "History", "Past", "empty_ring", "hermite", "hermite_slope", "record"]
+__all__ = ["Grid", "History", "Past", "coarser_ring", "empty_ring", "hermite", "hermite_slope"]
+__all__ += ["record"]
 
 Past = Callable[[Float[Array, ""]], Float[Array, " n"]]
 """The state at one time before the start."""
@@ -75,6 +76,25 @@ def record(
     row = jnp.concatenate([y, slope])[None]
     place = number & jnp.int32(ring.shape[0] - 1)
     return jax.lax.dynamic_update_slice(ring, row, (place, jnp.zeros_like(place)))
+
+
+def coarser_ring(ring: Ring, last: Int32[Array, ""], factor: int, rows: int) -> Ring:
+    """The ring of a grid with longer steps, from that of a finer one.
+
+    Args:
+        ring: of the finer grid, whose points up to `last` it has.
+        last: number of a point that both grids have.
+        factor: steps of the finer grid in one of the coarser.
+        rows: of the coarser ring.
+
+    >>> ring = jnp.arange(8.0)[:, None]  # point k in row k
+    >>> coarser_ring(ring, jnp.int32(6), 2, 4)[:, 0].tolist()  # points 0, 2, 4, 6
+    [0.0, 2.0, 4.0, 6.0]
+    """
+    newest = last // factor
+    back = (newest - jnp.arange(rows, dtype=jnp.int32)) & jnp.int32(rows - 1)
+    place = ((newest - back) * factor) & jnp.int32(ring.shape[0] - 1)
+    return ring.at[place].get(mode="promise_in_bounds")
 
 
 def hermite(

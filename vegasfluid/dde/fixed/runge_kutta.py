@@ -17,11 +17,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PyTree
 
-from vegasfluid.dde.fixed.history import Grid, History, Past, Ring, empty_ring, record
+from vegasfluid.dde.fixed.history import (
+    Grid,
+    History,
+    Past,
+    Ring,
+    coarser_ring,
+    empty_ring,
+    record,
+)
 from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shapes import check_shape
 
-__all__ = ["Problem", "Project", "RightHandSide", "Save", "integrate"]
+__all__ = ["Coarser", "Problem", "Project", "RightHandSide", "Save", "integrate"]
 
 RightHandSide = Callable[
     [Float[Array, ""], Float[Array, " n"], History, PyTree], Float[Array, " n"]
@@ -59,8 +67,21 @@ class _State(NamedTuple):
     fault: Fault
 
 
+class Coarser(NamedTuple):
+    """Longer steps from some time on."""
+
+    after: int
+    """Intervals with steps of the grid."""
+    factor: int
+    """Steps of the grid in one that is taken after them; divides the steps of an interval."""
+
+
 def integrate(
-    problem: Problem, y0: Float[Array, " n"], intervals: int, steps: int
+    problem: Problem,
+    y0: Float[Array, " n"],
+    intervals: int,
+    steps: int,
+    coarser: Coarser | None = None,
 ) -> tuple[Float[Array, "m k"], Fault]:
     """Integrate over `intervals` intervals of `steps` steps each.
 
@@ -69,6 +90,7 @@ def integrate(
         y0: state at `problem.grid.start`, shape (n,).
         intervals: number of intervals.
         steps: number of steps in each.
+        coarser: longer steps from some time on; None: never.
 
     Returns:
         What is saved of the states at the ends of the intervals, with that of y0 in front, shape
@@ -81,21 +103,49 @@ def integrate(
     >>> [round(float(value), 3) for value in ys[:, 0]], int(fault.code)
     ([1.0, 2.718, 7.389], 0)
     """
+    begun = _begin(problem, y0)
+    first = intervals if coarser is None else min(coarser.after, intervals)
+    end, ys = _onward(problem, begun, first, steps)
+    parts = [_saved(problem, begun)[None], ys]
+    fault = end.fault
+    if coarser is not None and first < intervals:
+        longer, state = _coarsened(problem, end, coarser.factor)
+        end, ys = _onward(longer, state, intervals - first, steps // coarser.factor)
+        parts.append(ys)
+        late = (fault.code == jnp.int32(Outcome.SUCCESS)) & (end.fault.code != fault.code)
+        scale = jnp.where(late, jnp.int32(coarser.factor), jnp.int32(1))
+        fault = Fault(end.fault.code, end.fault.step * scale)
+        end = end._replace(number=end.number * coarser.factor)
+    fault = fault.note(Outcome.NOT_FINITE, _not_finite(end.y), end.number)
+    return jnp.concatenate(parts), fault
+
+
+def _saved(problem: Problem, state: _State) -> Float[Array, " k"]:
+    return problem.save(problem.grid.time(state.number, 0.0, state.y.dtype), state.y)
+
+
+def _onward(
+    problem: Problem, state: _State, intervals: int, steps: int
+) -> tuple[_State, Float[Array, "m k"]]:
+    """The state after some intervals, and what is saved at their ends."""
 
     def one_step(state: _State, _: None) -> tuple[_State, None]:
         return _advance(problem, state), None
 
-    def saved(state: _State) -> Float[Array, " k"]:
-        return problem.save(problem.grid.time(state.number, 0.0, y0.dtype), state.y)
-
     def one_interval(state: _State, _: None) -> tuple[_State, Float[Array, " k"]]:
         state, _ = jax.lax.scan(one_step, state, None, length=steps)
-        return state, saved(state)
+        return state, _saved(problem, state)
 
-    begun = _begin(problem, y0)
-    end, ys = jax.lax.scan(one_interval, begun, None, length=intervals)
-    fault = end.fault.note(Outcome.NOT_FINITE, _not_finite(end.y), end.number)
-    return jnp.concatenate([saved(begun)[None], ys]), fault
+    return jax.lax.scan(one_interval, state, None, length=intervals)
+
+
+def _coarsened(problem: Problem, state: _State, factor: int) -> tuple[Problem, _State]:
+    """The same with longer steps; the history keeps every so-manieth of its points."""
+    fine = problem.grid
+    grid = fine._replace(step=fine.step * factor, slack=fine.slack / factor)
+    ring = coarser_ring(state.ring, state.number - factor, factor, grid.rows)
+    number = state.number // jnp.int32(factor)
+    return problem._replace(grid=grid), state._replace(number=number, ring=ring)
 
 
 def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:

@@ -11,7 +11,14 @@ from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 
 from vegasfluid.dde.fixed.history import Grid, Past
-from vegasfluid.dde.fixed.runge_kutta import Problem, Project, RightHandSide, Save, integrate
+from vegasfluid.dde.fixed.runge_kutta import (
+    Coarser,
+    Problem,
+    Project,
+    RightHandSide,
+    Save,
+    integrate,
+)
 from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shapes import check_shape
 from vegasfluid.dde.solution import Solution
@@ -32,6 +39,7 @@ def solve_fixed(
     past: Past | None = None,
     remember: int | None = None,
     save: Save | None = None,
+    longer_steps: tuple[float, int] | None = None,
 ) -> Solution:
     """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0 with steps of one length.
 
@@ -56,6 +64,9 @@ def solve_fixed(
             t0 as well; if it does not meet y0 there, order 4 needs t0 plus each lag on the grid.
         remember: number of leading components of y that history and `past` have; None: all.
         save: what is saved of (t, y), shape (k,); None: y.
+        longer_steps: from the first time of `save_at` that is so much later than t0, steps are so
+            many times as long, as far as the history serves; None: never. Lags that are then
+            shorter than a step are a fault as any others.
 
     Returns:
         What is saved, and how it ended. The outcome shows whether a lag was beyond `longest_lag`
@@ -73,12 +84,16 @@ def solve_fixed(
     """
     state, times = _checked_state(y0), _checked_times(save_at)
     lengths = _positive("step", step), _positive("longest_lag", longest_lag)
-    steps, grid = _grid(times, *lengths, state)
+    steps, grid = _grid(times, *lengths, state, 1 if longer_steps is None else longer_steps[1])
     kept, same = _checked_number(remember, state), lambda y: y
     before, keep = past or (lambda s: state[:kept]), save or (lambda t, y: y)
     problem = Problem(rhs, args, project or same, before, grid, kept, keep)
     _check_functions(problem, state)
-    ys, fault = integrate(problem, state, intervals=len(times) - 1, steps=steps)
+    coarser = None
+    if longer_steps is not None and longer_steps[1] > 1:
+        later = int(np.searchsorted(times, times[0] + longer_steps[0] - 1e-9))
+        coarser = Coarser(later, longer_steps[1])
+    ys, fault = integrate(problem, state, len(times) - 1, steps, coarser)
     return Solution(jnp.asarray(times, state.dtype), ys, fault.code, _time(fault, grid, state))
 
 
@@ -88,10 +103,12 @@ def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
     return jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, y0.dtype))
 
 
-def _grid(times: np.ndarray, step: float, longest_lag: float, y0: Array) -> tuple[int, Grid]:
-    """Steps an interval, and the grid that they make."""
+def _grid(
+    times: np.ndarray, step: float, longest_lag: float, y0: Array, factor: int
+) -> tuple[int, Grid]:
+    """Steps an interval, a multiple of `factor`, and the grid that they make."""
     gap = float(times[-1] - times[0]) / (times.size - 1)
-    steps = max(1, math.ceil(gap / step - 1e-9))
+    steps = factor * max(1, math.ceil(gap / step / factor - 1e-9))
     if steps * (times.size - 1) >= 2**31:
         raise InvalidInput("dde.solve", "step", "large enough for less than 2**31 steps", step)
     size = gap / steps
