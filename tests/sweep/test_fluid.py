@@ -16,6 +16,7 @@ from vegasfluid import (
     Link,
     Model,
     Network,
+    OnOff,
     Red,
     Reno,
     Vegas,
@@ -155,6 +156,20 @@ def test_a_point_that_cannot_be_integrated_stops_nothing(tmp_path, monkeypatch):
     data = open_sweep(tmp_path / "sweep.zarr").load()
     assert set(data["reason"].sel({ALPHA: 6}).values) == {"ZeroDivisionError: by nothing"}
     assert np.isfinite(data["ratio"].sel({ALPHA: [2, 12]})).all()
+
+
+def test_traffic_may_be_swept_and_be_different(tmp_path):
+    """Sessions with Pareto on and off times, whose numbers are traced."""
+    flows = {"reno": Flows(4, Reno(), base_rtt=0.03), "vegas": Flows(4, Vegas(2, 4), base_rtt=0.03)}
+    sessions = OnOff(0.03, 0.07, 400.0, mean_gap=0.5, mean_size=0.1)
+    given = {name: replace(of, traffic=sessions) for name, of in flows.items()}
+    model = Model(replace(MODEL.network, flows=given), 4.0, 1.0)
+    axes = [Numbers("vegas.mean_gap_s", [0.2, 0.5])]
+    reached = run(Sweep(model, axes, fine=True), tmp_path / "sweep.zarr")
+    assert reached.failed == 0
+    data = open_sweep(tmp_path / "sweep.zarr").isel(seed=0)
+    own = sum_up(simulate_fluid(model.network, 4.0, warmup=1.0), model.network)
+    compare(data.sel({"vegas.mean_gap_s": 0.5}), own, 1e-8)
 
 
 PROGRAM = """

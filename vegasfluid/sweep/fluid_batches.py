@@ -22,6 +22,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as Cut
 
 from vegasfluid import dde
+from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.closure import DEFAULT_CLOSURE
 from vegasfluid.fluid.pose import Posed, least_lag, longest_lag, pose
 from vegasfluid.fluid.recording import record
@@ -216,17 +217,28 @@ def compute(sweep: Sweep, chunk: Chunk) -> Results:
     results = Results(len(points), Frame(len(sweep.seeds), sweep.classes, sweep.links))
     room = math.prod(sweep.chunk_shape)
     for batch in batches(points, sweep, results):
-        found = jax.tree.map(np.asarray, solved(batch, room))
-        short = found.outcome[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
-        if batch[0].structure.grid.longer_steps is not None and short.any():
-            again = [of.fine() for of, wrong in zip(batch, short, strict=True) if wrong]
-            finish(again, solved(again, room), results, sweep.tune)
-            right = np.flatnonzero(~short)
-            batch = [batch[row] for row in right]
-            found = jax.tree.map(lambda leaf, rows=right: leaf[rows], found)
-        if batch:
-            finish(batch, found, results, sweep.tune)
+        try:
+            integrated(batch, room, results, sweep.tune)
+        except jax.errors.JaxRuntimeError as failed:  # the device's fault, such as its memory
+            raise SolveFailed(f"sweep: the device failed: {reason_of(failed)}") from failed
+        except Exception as failed:
+            for of in batch:
+                results.fail(of.number, reason_of(failed))
     return results
+
+
+def integrated(batch: list[Equations], room: int, results: Results, tune: str | None) -> None:
+    """Integrate a batch and note its numbers; where steps were too long, with shorter ones."""
+    found = jax.tree.map(np.asarray, solved(batch, room))
+    short = found.outcome[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
+    if batch[0].structure.grid.longer_steps is not None and short.any():
+        again = [of.fine() for of, wrong in zip(batch, short, strict=True) if wrong]
+        finish(again, solved(again, room), results, tune)
+        right = np.flatnonzero(~short)
+        batch = [batch[row] for row in right]
+        found = jax.tree.map(lambda leaf: leaf[right], found)
+    if batch:
+        finish(batch, found, results, tune)
 
 
 def computed(sweep: Sweep, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, Results], None, None]:

@@ -103,15 +103,17 @@ class OnOff(AbstractTraffic):
 
     def transfer(self, packet_bytes: int) -> float:
         """Infinite without sessions."""
-        return mean_transfer(self.mean_size, packet_bytes) if self.mean_size else math.inf
+        return (
+            mean_transfer(self.mean_size, packet_bytes) if self.mean_size is not None else math.inf
+        )
 
     def transfers_at_start(self) -> float:
         """A session begins with its gap."""
-        return 0.0 if self.mean_gap else 1.0
+        return 1.0 if self.mean_gap is None else 0.0
 
     def arriving(self, transfers: Any) -> Any:
         """After the mean gap that follows a transfer."""
-        return (1 - transfers) / self.mean_gap if self.mean_gap else 0.0 * transfers
+        return 0.0 * transfers if self.mean_gap is None else (1 - transfers) / self.mean_gap
 
     @property
     def rules(self) -> OfferRules:

@@ -64,7 +64,7 @@ def test_from_the_start_or_never_they_are_those_of_one_length():
 def test_a_lag_that_is_shorter_than_the_longer_steps_is_a_fault_with_its_time():
     solution, _ = solved(0.05, (3.0, 4), lag=0.1)
     assert int(solution.outcome) == dde.Outcome.LAG_TOO_SHORT
-    assert 3.0 <= float(solution.failed_at) <= 3.4
+    assert 3.0 <= float(solution.time) <= 3.4
 
 
 def test_it_can_be_batched_and_differentiated():

@@ -76,12 +76,15 @@ class Coarser(NamedTuple):
     """Steps of the grid in one that is taken after them; divides the steps of an interval."""
 
 
+NEVER = Coarser(2**31 - 1, 1)
+
+
 def integrate(
     problem: Problem,
     y0: Float[Array, " n"],
     intervals: int,
     steps: int,
-    coarser: Coarser | None = None,
+    coarser: Coarser = NEVER,
 ) -> tuple[Float[Array, "m k"], Fault]:
     """Integrate over `intervals` intervals of `steps` steps each.
 
@@ -90,7 +93,7 @@ def integrate(
         y0: state at `problem.grid.start`, shape (n,).
         intervals: number of intervals.
         steps: number of steps in each.
-        coarser: longer steps from some time on; None: never.
+        coarser: longer steps from some time on.
 
     Returns:
         What is saved of the states at the ends of the intervals, with that of y0 in front, shape
@@ -104,11 +107,11 @@ def integrate(
     ([1.0, 2.718, 7.389], 0)
     """
     begun = _begin(problem, y0)
-    first = intervals if coarser is None else min(coarser.after, intervals)
+    first = min(coarser.after, intervals)
     end, ys = _onward(problem, begun, first, steps)
     parts = [_saved(problem, begun)[None], ys]
     fault = end.fault
-    if coarser is not None and first < intervals:
+    if first < intervals:
         longer, state = _coarsened(problem, end, coarser.factor)
         end, ys = _onward(longer, state, intervals - first, steps // coarser.factor)
         parts.append(ys)

@@ -44,11 +44,10 @@ def solve_fixed(
     """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0 with steps of one length.
 
     Of order 4 in `step` where the solution is smooth between grid points; a kink of `past`,
-    `project` or a breaking point between them lowers the order. May be compiled (do so if you
-    call it more than once), batched by `jax.vmap`, and differentiated forward and in reverse by
-    `y0`, `args` and what `past` and `project` close over, also through lags that depend on them.
-    (A derivative by something that moves a lag is of order 3; of order 1 if the slope jumps at
-    t0 and t0 plus a lag is no grid point.)
+    `project` or a breaking point between them lowers it. May be compiled (do so if you call it
+    often), batched by `jax.vmap`, and differentiated forward and in reverse by `y0`, `args` and
+    what `past` and `project` close over, also through lags that depend on them. (By something
+    that moves a lag: order 3; order 1 if the slope jumps at t0 and t0 plus a lag is no grid point.)
 
     Args:
         rhs: dy/dt, shape (n,), of (t, y, history, args). `history(s)` is y at s <= t; `History`
@@ -64,13 +63,11 @@ def solve_fixed(
             t0 as well; if it does not meet y0 there, order 4 needs t0 plus each lag on the grid.
         remember: number of leading components of y that history and `past` have; None: all.
         save: what is saved of (t, y), shape (k,); None: y.
-        longer_steps: from the first time of `save_at` that is so much later than t0, steps are so
-            many times as long, as far as the history serves; None: never. Lags that are then
-            shorter than a step are a fault as any others.
+        longer_steps: after so much time, and how many times as long; a shorter lag is a fault.
 
     Returns:
-        What is saved, and how it ended. The outcome shows whether a lag was beyond `longest_lag`
-        and was cut to it (not before t0), or a time after the last known grid point, and to that.
+        What is saved, and how it ended: also whether a lag was beyond `longest_lag` and was cut to
+        it (not before t0), or a time after the last known grid point, and to that.
 
     Raises:
         InvalidInput: an argument makes no sense.
@@ -83,16 +80,13 @@ def solve_fixed(
     [1.0, 0.75, 0.5, 0.25]
     """
     state, times = _checked_state(y0), _checked_times(save_at)
-    lengths = _positive("step", step), _positive("longest_lag", longest_lag)
-    steps, grid = _grid(times, *lengths, state, 1 if longer_steps is None else longer_steps[1])
-    kept, same = _checked_number(remember, state), lambda y: y
-    before, keep = past or (lambda s: state[:kept]), save or (lambda t, y: y)
-    problem = Problem(rhs, args, project or same, before, grid, kept, keep)
+    coarser = _coarser(times, longer_steps)
+    steps, grid = _grid(times, step, longest_lag, state, coarser)
+    kept, same, keep = _checked_number(remember, state), lambda y: y, save or (lambda t, y: y)
+    problem = Problem(
+        rhs, args, project or same, past or (lambda s: state[:kept]), grid, kept, keep
+    )
     _check_functions(problem, state)
-    coarser = None
-    if longer_steps is not None and longer_steps[1] > 1:
-        later = int(np.searchsorted(times, times[0] + longer_steps[0] - 1e-9))
-        coarser = Coarser(later, longer_steps[1])
     ys, fault = integrate(problem, state, len(times) - 1, steps, coarser)
     return Solution(jnp.asarray(times, state.dtype), ys, fault.code, _time(fault, grid, state))
 
@@ -103,10 +97,20 @@ def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
     return jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, y0.dtype))
 
 
+def _coarser(times: np.ndarray, longer_steps: tuple[float, int] | None) -> Coarser:
+    """From which interval on steps are longer; behind the last one: never."""
+    if longer_steps is None or longer_steps[1] == 1:
+        return Coarser(times.size - 1, 1)
+    after = int(np.searchsorted(times, times[0] + longer_steps[0] - 1e-9))
+    return Coarser(min(after, times.size - 1), longer_steps[1])
+
+
 def _grid(
-    times: np.ndarray, step: float, longest_lag: float, y0: Array, factor: int
+    times: np.ndarray, step: float, longest_lag: float, y0: Array, coarser: Coarser
 ) -> tuple[int, Grid]:
-    """Steps an interval, a multiple of `factor`, and the grid that they make."""
+    """Steps an interval, which longer ones divide, and the grid that they make."""
+    factor = coarser.factor
+    step, longest_lag = _positive("step", step), _positive("longest_lag", longest_lag)
     gap = float(times[-1] - times[0]) / (times.size - 1)
     steps = factor * max(1, math.ceil(gap / step / factor - 1e-9))
     if steps * (times.size - 1) >= 2**31:
