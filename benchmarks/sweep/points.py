@@ -97,7 +97,7 @@ def together(batch: list[Point], model: Model) -> Posed:
 def task_for(model: Model) -> Task:
     """What all points have in common."""
     _, plan = pose(model.network)
-    return Task(plan, grid_for(model.network, model.duration, SAMPLES), model.warmup, ())
+    return Task(plan, grid_for(model.network, model.duration, SAMPLES), model.warmup, (), (0,))
 
 
 def ratios(posed: Posed, task: Task) -> Any:
