@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import matplotlib.image
 import numpy as np
@@ -204,6 +208,20 @@ def test_a_line_a_minute_where_there_is_no_terminal(capsys, monkeypatch):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4
     assert lines[1] == "sweep: 60 of 200 points, 0.984 a second, 0:02:22 left"
+
+
+def test_an_interrupt_that_python_drops_still_stops_the_sweep(tmp_path, capsys):
+    def interrupted():
+        with sweep_progress.shown(tmp_path) as report:
+            report(Progress(200))
+            with contextlib.suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(1)
+            report(Progress(200, done=1))
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert "1 of 200 points are in" in capsys.readouterr().err
 
 
 def test_a_bar_on_a_terminal(capsys, monkeypatch):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
@@ -47,11 +50,13 @@ def shown(out: Path) -> Iterator[Callable[[Progress], None]]:
     seen: list[Progress] = []
     teller = on_terminal if sys.stderr.isatty() else a_line_a_minute
     try:
-        with teller() as tell:
+        with noted_interrupts() as noted, teller() as tell:
 
             def report(progress: Progress) -> None:
                 seen[:] = [progress]
                 tell(progress)
+                if noted:
+                    raise KeyboardInterrupt
 
             yield report
     except KeyboardInterrupt:
@@ -62,6 +67,25 @@ def shown(out: Path) -> Iterator[Callable[[Progress], None]]:
                 file=sys.stderr,
             )
         raise
+
+
+@contextmanager
+def noted_interrupts() -> Iterator[list[int]]:
+    """Ctrl-C as usual, and noted: what it interrupts may be a callback, where Python drops it."""
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield noted
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

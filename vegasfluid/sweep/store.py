@@ -15,6 +15,7 @@ import errno
 import json
 import os
 import shutil
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ __all__ = ["Store", "StoreFailed", "opened"]
 
 IDENTITY = "sweep"
 """The attribute that says which sweep it is."""
+TRIES, PAUSE = 50, 0.02
+"""How often, and s."""
 STATUS = {0: "not run yet", 1: "done", 2: "failed: see reason"}
 LEFT_OVER = "*.partial"
 """What a write that was cut off leaves behind."""
@@ -154,12 +157,21 @@ def identity_at(path: Path) -> dict[str, Any] | None:
 def make(path: Path, sweep: Sweep) -> None:
     """An empty store, beside its place first, so that it is there whole or not at all."""
     new = path.with_name(f".{path.name}.new")
-    shutil.rmtree(new, ignore_errors=True)
+    cleared(new)
     try:
         write_frame(new, sweep)
         os.rename(new, path)
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        cleared(new)
+
+
+def cleared(folder: Path) -> None:
+    """Take a folder away, also one in which Zarr's threads still write for a moment."""
+    for _ in range(TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            break
+        time.sleep(PAUSE)
 
 
 def write_frame(path: Path, sweep: Sweep) -> None:

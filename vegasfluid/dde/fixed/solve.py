@@ -80,12 +80,10 @@ def solve_fixed(
     [1.0, 0.75, 0.5, 0.25]
     """
     state, times = _checked_state(y0), _checked_times(save_at)
-    coarser = _coarser(times, longer_steps)
+    coarser, kept = _coarser(times, longer_steps), _checked_number(remember, state)
     steps, grid = _grid(times, step, longest_lag, state, coarser)
-    kept, same, keep = _checked_number(remember, state), lambda y: y, save or (lambda t, y: y)
-    problem = Problem(
-        rhs, args, project or same, past or (lambda s: state[:kept]), grid, kept, keep
-    )
+    problem = Problem(rhs, args, project or _same, past or (lambda s: state[:kept]), grid, kept)
+    problem = problem if save is None else problem._replace(save=save)
     _check_functions(problem, state)
     ys, fault = integrate(problem, state, len(times) - 1, steps, coarser)
     return Solution(jnp.asarray(times, state.dtype), ys, fault.code, _time(fault, grid, state))
@@ -95,6 +93,10 @@ def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
     """When it went wrong; NaN where it did not."""
     fine = fault.code == jnp.int32(Outcome.SUCCESS)
     return jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, y0.dtype))
+
+
+def _same(y: Array) -> Array:
+    return y
 
 
 def _coarser(times: np.ndarray, longer_steps: tuple[float, int] | None) -> Coarser:
