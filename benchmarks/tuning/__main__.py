@@ -67,6 +67,9 @@ def summary(figures: Figures, found: dict[str, Judgement]) -> None:
     for kind, (ratios, most, every) in kinds.items():
         figures.add(f"ns2.{kind}.within_10_percent", share_within(ratios, CLOSE), at_least=most)
         figures.add(f"ns2.{kind}.within_25_percent", share_within(ratios, NEAR), at_least=every)
+    where_reached = [of.ns2.ratio for of in found.values() if of.found.reached]
+    figures.add("ns2.where_reached.within_10_percent", share_within(where_reached, CLOSE))
+    figures.add("ns2.where_reached.within_25_percent", share_within(where_reached, NEAR))
     covers = float(np.mean([of.covers for of in found.values()]))
     figures.add("packets.interval_holds_goal", covers, at_least=0.9)
     agrees = float(np.mean([of.agrees for of in found.values()]))
