@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,7 +27,7 @@ from vegasfluid.sweep.store import Store
 
 __all__ = ["add_fluid", "add_packets"]
 
-TURNS = 3
+TURNS, COUNT = 3, 60_000_000
 """Pairs of a run with one worker and one with two."""
 ALPHA, ZONE = "vegas.alpha_packets", "vegas.dead_zone_packets"
 QUICK, FULL = (8, 32), (100, 100)
@@ -61,6 +63,20 @@ def spent_by(client: Client, sweep: Sweep) -> Spent:
     return Spent(wall, sum(client.run(time.process_time).values()) - before)
 
 
+def counting(processes: int) -> float:
+    """Seconds until so many processes have counted to the same number."""
+    command = [sys.executable, "-c", f"for _ in range({COUNT}): pass"]
+    begin = time.perf_counter()
+    started = [subprocess.Popen(command) for _ in range(processes)]
+    assert not any(process.wait() for process in started)
+    return time.perf_counter() - begin
+
+
+def control() -> float:
+    """What this machine gives two processes that share nothing, beside one: 2 if it is idle."""
+    return statistics.median(2 * counting(1) / counting(2) for _ in range(TURNS))
+
+
 def add_packets(figures: Figures) -> None:
     """Two workers beside one, in turns; and what the store takes."""
     sweep = packets()
@@ -73,6 +89,7 @@ def add_packets(figures: Figures) -> None:
     costs = [together.cpu / alone.cpu for alone, together in pairs]
     figures.add("sweep.two_workers_over_one", statistics.median(gains), at_least=1.8)
     figures.add("sweep.two_workers_over_one_worst", min(gains))
+    figures.add("sweep.two_counting_processes_over_one", control())
     figures.add("sweep.two_workers_cpu_over_one", statistics.median(costs))
     figures.add("sweep.packet_runs_a_second", sweep.runs / min(of.wall for _, of in pairs))
     with writing() as spent, tempfile.TemporaryDirectory() as folder:
