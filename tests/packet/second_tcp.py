@@ -229,11 +229,9 @@ class Flow:
         state = self.state
         if self.spec.send_overhead and self.ready_at <= now:
             self.ready_at = now + int(self.dice.uniform() * ps(self.spec.send_overhead))
-        ready = max(now, self.ready_at)
-        begin = max(ready, self.access_free)
+        begin = max(ready := max(now, self.ready_at), self.access_free)
         self.access_free = begin + self.access_service
-        answers = self.answered if seq >= self.answered else 0
-        packet = Packet(seq, answers=answers)
+        packet = Packet(seq, answers=self.answered if seq >= self.answered else 0)
         arrival = self.access_free + self.hop_at(begin)
         self.sim.schedule(arrival, ARRIVAL, self.number, 0, packet)
         self.sent += 1
