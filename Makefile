@@ -4,12 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format lock benchmarks clean
+.PHONY: demo test test-all lint format lock benchmarks clean
 
 demo: $(READY)
 	$(BIN)/vegasfluid recommend models/weigle_feng_network2.toml
 
 test: $(READY)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+
+test-all: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 lint: $(READY)

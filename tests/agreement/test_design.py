@@ -158,8 +158,10 @@ def some() -> dict[str, dict[str, float]]:
 
 @pytest.mark.parametrize(
     ("record", "which"),
-    [(record_fluid, slice(None)), (record_density, slice(1, None, 2))],
-    ids=["mean", "density"],
+    [
+        pytest.param(record_fluid, slice(None), id="mean"),
+        pytest.param(record_density, slice(1, None, 2), id="density", marks=pytest.mark.slow),
+    ],
 )
 def test_many_flows_under_red(record, which: slice, some: dict[str, dict[str, float]]) -> None:
     """The goals of the whole design, held on a part of it: 5 percent in V/R, 3 in the queue.

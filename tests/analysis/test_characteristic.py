@@ -100,6 +100,7 @@ def test_jax_and_sympy_agree_on_reno(marked):
     assert ratios(reno(marked)) == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_jax_and_sympy_agree_on_reno_at_two_distances_vegas_and_cubic():
     """CUBIC with all four of its states."""
     assert mixed(6000.0).mean("cubic", "cwnd") > 1.05 * np.sqrt(2 / mixed(6000.0).values.drop_prob)

@@ -151,6 +151,7 @@ def test_it_agrees_with_the_mean_model(network) -> None:
     assert metrics.ratio(whole, "vegas") == pytest.approx(metrics.ratio(mean, "vegas"), rel=0.1)
 
 
+@pytest.mark.slow
 def test_its_derivative_is_that_of_central_differences(network) -> None:
     posed, plan = pose(network)
     cells, grid = cells_for(network), Grid(10.0, 11, 0.03, plan.longest_lag)

@@ -114,6 +114,7 @@ def test_where_queues_do_not_stand_steps_stay_short(tmp_path):
         np.testing.assert_allclose(both[1][name], both[0][name], rtol=1e-8, err_msg=name)
 
 
+@pytest.mark.slow
 def test_the_density_model(tmp_path):
     axes = [Numbers(ALPHA, [2, 6])]
     sweep = fluid_sweep(engine="density", axes=axes, chunk=2, until=1.0)
