@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint format lock benchmarks clean
+.PHONY: demo test test-all lint format lock benchmarks papers clean
 
 demo: $(READY)
 	$(BIN)/vegasfluid recommend models/weigle_feng_network2.toml
@@ -35,6 +35,10 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.dde
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.formulas
+
+# Report and figures of every claim of the five papers, in paper_repro/.
+papers: $(READY)
+	$(BIN)/python -m paper_repro --out paper_repro
 
 # The environment: exactly what requirements.lock says, then this package, editable.
 $(READY): requirements.lock pyproject.toml

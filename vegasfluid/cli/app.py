@@ -1,8 +1,4 @@
-"""The commands and their options; what they do is imported when it is needed.
-
-Exit status: 0 done, 2 bad input or options (one line, no traceback), 3 done but the goal could not
-be reached, 1 a computation failed, 130 interrupted.
-"""
+"""The commands and their options; what they do is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -12,16 +8,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from vegasfluid.errors import InvalidInput, SolveFailed, VegasfluidError
+from vegasfluid.cli.exits import BAD_INPUT, DONE, OUT_OF_REACH, exit_status
+from vegasfluid.errors import InvalidInput
 
 __all__ = ["main"]
 
 LARGEST_SEED = 2**32 - 1
-DONE, FAILED, BAD_INPUT, OUT_OF_REACH, INTERRUPTED = 0, 1, 2, 3, 130
-
-UsageRefused: type[Exception] = typer.BadParameter.__mro__[2]  # type: ignore[assignment]
-"""What all refusals of options derive from: Click's ClickException, or that of the copy of Click
-which newer Typers bring along."""
 
 app = typer.Typer(
     name="vegasfluid",
@@ -295,30 +287,10 @@ def laws(as_json: AsJson = False) -> None:
     run(as_json=as_json)
 
 
-def complain(message: str) -> None:
-    """One line on standard error."""
-    print(f"vegasfluid: {' '.join(message.split())}", file=sys.stderr)
-
-
 def run_app(arguments: list[str] | None) -> int:
     """Run a command; its exit status. Without arguments the help is shown."""
     given = sys.argv[1:] if arguments is None else arguments
-    try:
-        status = app(args=given or ["--help"], prog_name="vegasfluid", standalone_mode=False)
-    except UsageRefused as refused:
-        complain(refused.format_message().replace("Value error, ", ""))  # type: ignore[attr-defined]
-        return BAD_INPUT
-    except (typer.Abort, KeyboardInterrupt):
-        status = INTERRUPTED
-    except SolveFailed as failed:
-        complain(str(failed))
-        return FAILED
-    except (VegasfluidError, OSError) as refused:
-        complain(str(refused))
-        return BAD_INPUT
-    if status == INTERRUPTED:
-        complain("interrupted.")
-    return status if isinstance(status, int) else DONE
+    return exit_status(app, given or ["--help"], "vegasfluid")
 
 
 def main(arguments: list[str] | None = None) -> None:

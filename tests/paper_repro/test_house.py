@@ -1,0 +1,233 @@
+"""How claims are read, judged and reported; what the papers' folders hold is tested beside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import vegasfluid as vf
+from paper_repro.__main__ import main
+from paper_repro.claims import Claim, Expectation, load_paper
+from paper_repro.experiment import (
+    ARITHMETIC,
+    FLUID,
+    LINUX,
+    NS2,
+    PACKETS,
+    Evidence,
+    Experiment,
+    Job,
+)
+from paper_repro.report import Chapter, write_report
+from paper_repro.running import run_jobs
+from paper_repro.verdicts import Verdict, judge
+from vegasfluid import metrics
+from vegasfluid.errors import InvalidInput
+
+
+def a_claim(**changed) -> Claim:
+    given = {
+        "id": "a",
+        "where": "section 1",
+        "says": "it is 10",
+        "measure": "figure1.it",
+        "expect": {"equals": 10, "within_share": 0.1},
+        "tolerance": "read off a figure",
+    }
+    return Claim.model_validate(given | changed)
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "met"),
+    [
+        ({"equals": 10}, 10.0, True),
+        ({"equals": 10}, 10.001, False),
+        ({"equals": 10, "within": 0.01}, 10.001, True),
+        ({"equals": -10, "within_share": 0.1}, -10.9, True),
+        ({"equals": [1, 2], "within": 0.1}, [1.05, 2.0], True),
+        ({"equals": [1, 2]}, [1.0], False),
+        ({"at_least": 1}, 1.0, True),
+        ({"above": 1}, 1.0, False),
+        ({"below": 1}, [0.5, 0.9], True),
+        ({"below": 1}, [0.5, 1.2], False),
+        ({"at_least": 0, "at_most": 1}, 2.0, False),
+        ({"order": "falling"}, [3.0, 2.0, 1.0], True),
+        ({"order": "falling"}, [3.0, 3.0], False),
+        ({"order": "rising"}, [3.0], False),
+        ({"at_least": 0}, float("nan"), False),
+        ({"equals": 0, "within": 1}, float("nan"), False),
+        ({"order": "rising"}, [1.0, float("nan"), 2.0], False),
+    ],
+)
+def test_an_expectation_holds_or_does_not(expected, found, met):
+    assert Expectation.model_validate(expected).met(found) is met
+
+
+@pytest.mark.parametrize("expected", [{}, {"within": 1}, {"at_least": 1, "within_share": 0.1}])
+def test_an_expectation_that_expects_nothing_is_refused(expected):
+    with pytest.raises(ValueError, match="need"):
+        Expectation.model_validate(expected)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "source"),
+    [
+        ({PACKETS: 10.5}, Verdict.REPRODUCED, PACKETS),
+        ({PACKETS: 10.5, NS2: 30.0}, Verdict.REPRODUCED, PACKETS),
+        ({PACKETS: 14.0}, Verdict.IN_SHAPE, PACKETS),
+        ({PACKETS: 3.0}, Verdict.NOT_REPRODUCED, PACKETS),
+        ({PACKETS: 3.0, NS2: 10.0}, Verdict.NOT_REPRODUCED, PACKETS),
+        ({PACKETS: 3.0, NS2: 4.0}, Verdict.CONTRADICTED, PACKETS),
+        ({PACKETS: 3.0, NS2: 4.0, LINUX: 10.0}, Verdict.NOT_REPRODUCED, PACKETS),
+        ({FLUID: 3.0, LINUX: 2.0}, Verdict.CONTRADICTED, FLUID),
+        ({ARITHMETIC: 3.0}, Verdict.CONTRADICTED, ARITHMETIC),
+        ({ARITHMETIC: 10.0, PACKETS: 3.0}, Verdict.REPRODUCED, ARITHMETIC),
+        ({PACKETS: 3.0, "packets, delays one way": 10.0}, Verdict.NOT_REPRODUCED, PACKETS),
+    ],
+)
+def test_a_verdict(found, verdict, source):
+    evidence = Evidence()
+    for name, value in found.items():
+        evidence.note(name, "figure1.it", value)
+    judged = judge(a_claim(in_shape={"above": 5}), evidence)
+    assert (judged.verdict, judged.source, judged.found) == (verdict, source, found)
+
+
+def test_a_claim_that_nothing_of_ours_speaks_of_has_no_verdict():
+    evidence = Evidence()
+    evidence.note(NS2, "figure1.it", 10.0)
+    evidence.note(PACKETS, "figure1.other", 10.0)
+    assert judge(a_claim(), evidence) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "explained"),
+    [(10.0, None, True), (10.0, "stale", False), (3.0, None, False), (3.0, "for this", True)],
+)
+def test_a_reason_stands_where_one_is_due(value, reason, explained):
+    evidence = Evidence()
+    evidence.note(PACKETS, "figure1.it", value)
+    claim = a_claim(**({"reason": reason} if reason else {}))
+    assert judge(claim, evidence).explained is explained
+
+
+def test_a_mean_has_its_standard_error():
+    evidence = Evidence()
+    evidence.note_mean(PACKETS, "figure1.it", [9.0, 10.0, 11.0])
+    judged = judge(a_claim(), evidence)
+    assert judged.found[PACKETS] == 10.0
+    assert judged.error == pytest.approx(1 / 3**0.5)
+
+
+def jobs_of_two_engines():
+    link = vf.Link(vf.mbps(10), 50, delay=0.01)
+    network = vf.Network(link, {"vegas": vf.Flows(1, vf.Vegas(), base_rtt=0.04)})
+
+    def kept(run):
+        return run.attrs.get("seed"), float(metrics.utilisation(run)[0])
+
+    return {
+        "packets": Job(network, 5.0, keep=kept, warmup=2.0, seeds=(3, 1, 2)),
+        "fluid": Job(network, 5.0, keep=kept, warmup=2.0, engine="fluid"),
+    }
+
+
+def test_runs_come_in_the_order_of_their_seeds_for_any_number_of_workers():
+    experiment = Experiment("figure1", "", lambda results: Evidence(), jobs=jobs_of_two_engines)
+    told = []
+    one = run_jobs([experiment], workers=1, report=lambda done, of: told.append((done, of)))
+    two = run_jobs([experiment], workers=2)
+    assert one == two
+    assert [seed for seed, _ in one["figure1"]["packets"]] == [3, 1, 2]
+    assert len(one["figure1"]["fluid"]) == 1
+    assert all(used > 0.9 for kept in one["figure1"].values() for _, used in kept)
+    assert told == [(done, 4) for done in range(1, 5)]
+
+
+A_PAPER = """
+title = "A | paper"
+authors = "N. N."
+year = 1999
+source = "here"
+
+[[assumption]]
+detail = "Nothing is said of X."
+taken = "Y."
+
+[[claim]]
+id = "a"
+where = "figure 1"
+says = "it | is 10"
+measure = "figure1.it"
+expect = { equals = 10 }
+tolerance = "printed"
+reason = "for that"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("equals = 10", "", "an expectation needs"),
+        ('tolerance = "printed"', "", "tolerance"),
+        ('id = "a"', 'id = ""', "at least 1 character"),
+        ('says = "it', 'saith = "it', "saith|says"),
+        ("year = 1999", "year = ", "TOML"),
+        ("[[assumption]]", "[[claim]]", "claim"),
+    ],
+)
+def test_claims_that_are_not_whole_are_refused_in_one_line(tmp_path, old, new, message):
+    (tmp_path / "claims.toml").write_text(A_PAPER.replace(old, new))
+    with pytest.raises(InvalidInput, match=message) as refused:
+        load_paper(tmp_path)
+    assert "\n" not in str(refused.value)
+    assert str(tmp_path / "claims.toml") in str(refused.value)
+
+
+def test_the_report_has_claim_evidence_and_reason_in_both_forms(tmp_path):
+    (tmp_path / "claims.toml").write_text(A_PAPER)
+    chapter = Chapter("a_paper", load_paper(tmp_path))
+    evidence = Evidence()
+    evidence.note(PACKETS, "figure1.it", 3.25)
+    evidence.note(NS2, "figure1.it", 4.0)
+    chapter.judged.append(judge(chapter.paper.claims[0], evidence))
+    markdown, page = write_report(tmp_path, [chapter], "python -m paper_repro")
+    row = next(line for line in markdown.read_text().splitlines() if line.startswith("| `a`"))
+    assert row.count("|") - row.count("\\|") == 7
+    for part in ("it \\| is 10", "packets: 3.25; ns-2: 4", "**contradicted**: for that"):
+        assert part in row
+    html = page.read_text()
+    assert "<td>packets: 3.25; ns-2: 4</td>" in html
+    assert "<strong>contradicted</strong>" in html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["weigle"], "the paper must be one of"),
+        (["--figure", "3"], "--figure must be given with a paper"),
+        (["--bad"], "No such option"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(arguments, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    output = capsys.readouterr()
+    assert ended.value.code == 2
+    assert output.out == ""
+    assert message in output.err
+    assert output.err.count("\n") == 1
+
+
+def test_json_is_one_document(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--quick", "--json", "--out", str(tmp_path / "out")])
+    assert ended.value.code == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {"papers", "claims", "verdicts", "unexplained", "machine", "seconds"} <= set(document)
+    assert {file.name for file in Path(tmp_path / "out").glob("report.*")} == {
+        "report.md",
+        "report.html",
+    }
