@@ -12,14 +12,18 @@ with `--full` all 48. A network whose ratio on ns-2 is not within 0.9-1.1 is lis
 from __future__ import annotations
 
 import math
+import multiprocessing
+import sys
+from concurrent.futures import ProcessPoolExecutor
 
 import jax
 import numpy as np
 
 from benchmarks.harness import Figures, run
 from benchmarks.tuning.judged import Judgement, judge
-from benchmarks.tuning.networks import untuned
+from benchmarks.tuning.networks import Untuned, untuned
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.packet.seeds import processors
 
 __all__ = ["measure"]
 
@@ -81,14 +85,24 @@ def summary(figures: Figures, found: dict[str, Judgement]) -> None:
             figures.add(missed, of.ns2.ratio)
 
 
-def measure(full: bool) -> Figures:
-    """All networks of the design, or a few."""
+def tried(case: Untuned) -> Judgement:
+    """One network, in a process of its own kind: each network is a program of its own."""
     keep_compiled_equations()
-    figures, found = Figures(), {}
-    for case in untuned()[:: 1 if full else EVERY]:
-        found[case.name] = judge(case)
-        add_case(figures, case.name, found[case.name])
-        jax.clear_caches()  # each network is a program of its own
+    judgement = judge(case)
+    jax.clear_caches()
+    print(f"{case.name}: {judgement.ns2.ratio:.3f} on ns-2", file=sys.stderr, flush=True)
+    return judgement
+
+
+def measure(full: bool) -> Figures:
+    """All networks of the design, or a few; as many at a time as there are processors."""
+    cases = untuned()[:: 1 if full else EVERY]
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processors(), spawn, max_tasks_per_child=4) as pool:
+        found = dict(zip((case.name for case in cases), pool.map(tried, cases), strict=True))
+    figures = Figures()
+    for name, judgement in found.items():
+        add_case(figures, name, judgement)
     summary(figures, found)
     return figures
 

@@ -224,6 +224,26 @@ def test_an_interrupt_that_python_drops_still_stops_the_sweep(tmp_path, capsys):
     assert "1 of 200 points are in" in capsys.readouterr().err
 
 
+class Dying:
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+
+def test_an_interrupt_while_an_object_dies_is_not_told_as_a_fault(tmp_path, capsys):
+    def interrupted() -> None:
+        with sweep_progress.shown(tmp_path / "sweep.zarr") as report:
+            dying = Dying()
+            del dying  # Python writes what is raised there to standard error, and goes on
+            report(Progress(200, done=1))
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    said = capsys.readouterr().err
+    assert "1 of 200 points are in" in said
+    assert "Traceback" not in said
+
+
 def test_a_bar_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")

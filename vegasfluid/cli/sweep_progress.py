@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
@@ -78,14 +79,20 @@ def noted_interrupts() -> Iterator[list[int]]:
         noted.append(number)
         raise KeyboardInterrupt
 
+    def drop(dropped: Any) -> None:
+        if dropped.exc_type is not KeyboardInterrupt:
+            told(dropped)
+
     if threading.current_thread() is not threading.main_thread():
         yield noted
         return
-    before = signal.signal(signal.SIGINT, note)
+    before, told = signal.signal(signal.SIGINT, note), sys.unraisablehook
+    sys.unraisablehook = drop
     try:
         yield noted
     finally:
         signal.signal(signal.SIGINT, before)
+        sys.unraisablehook = told
 
 
 @contextmanager
