@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 
 import vegasfluid as vf
+from vegasfluid.plot import sweep_panels
 from vegasfluid.sweep import Choice, Numbers, Progress, Sweep, open_sweep, run
-from vegasfluid.sweep_plot import draw_sweep
 from vegasfluid.traffic import AbstractTraffic
 
 __all__ = ["search"]
@@ -133,7 +133,7 @@ def main() -> None:
     print(f"{reached.points} points, {sweep.runs} runs, {reached.failed} failed: {seconds:.1f} s")
     data = open_sweep(store)
     over = ("gap", "alpha") if data.sizes["gap"] > 1 else ("alpha",)
-    draw_sweep(data, "ratio", over).savefig(store.with_suffix(".png"), dpi=120)
+    sweep_panels(data, "ratio", over).savefig(store.with_suffix(".png"), dpi=120)
     fair = abs(np.log(data["ratio"])).mean("seed", skipna=False).isel(gap=0).load()
     best = fair.fillna(np.inf).argmin("alpha")
     print(data["alpha"].isel(alpha=best).to_pandas().to_string())

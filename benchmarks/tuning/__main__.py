@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import math
 import multiprocessing
-import sys
 from concurrent.futures import ProcessPoolExecutor
 
-import jax
 import numpy as np
 
 from benchmarks.harness import Figures, run
-from benchmarks.tuning.judged import Judgement, judge
-from benchmarks.tuning.networks import Untuned, untuned
-from vegasfluid.caches import keep_compiled_equations
+from benchmarks.tuning.judged import Judgement, judge_alone
+from benchmarks.tuning.networks import untuned
 from vegasfluid.packet.seeds import processors
 
 __all__ = ["measure"]
@@ -85,21 +82,12 @@ def summary(figures: Figures, found: dict[str, Judgement]) -> None:
             figures.add(missed, of.ns2.ratio)
 
 
-def tried(case: Untuned) -> Judgement:
-    """One network, in a process of its own kind: each network is a program of its own."""
-    keep_compiled_equations()
-    judgement = judge(case)
-    jax.clear_caches()
-    print(f"{case.name}: {judgement.ns2.ratio:.3f} on ns-2", file=sys.stderr, flush=True)
-    return judgement
-
-
 def measure(full: bool) -> Figures:
     """All networks of the design, or a few; as many at a time as there are processors."""
     cases = untuned()[:: 1 if full else EVERY]
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processors(), spawn, max_tasks_per_child=4) as pool:
-        found = dict(zip((case.name for case in cases), pool.map(tried, cases), strict=True))
+    with ProcessPoolExecutor(processors(), spawn) as pool:
+        found = dict(zip((case.name for case in cases), pool.map(judge_alone, cases), strict=True))
     figures = Figures()
     for name, judgement in found.items():
         add_case(figures, name, judgement)

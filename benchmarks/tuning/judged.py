@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 import time
 from typing import NamedTuple, cast
+
+import jax
 
 from benchmarks.tuning.networks import TUNED, Untuned
 from benchmarks.tuning.on_ns2 import OnNs2, ratio_on_ns2
 from vegasfluid.aqm.red import Red
+from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.tuning import Recommendation, recommend
 from vegasfluid.tuning.measurement import measure
 from vegasfluid.tuning.thresholds import whole_if_needed, with_alpha
 
-__all__ = ["Judgement", "judge"]
+__all__ = ["Judgement", "judge", "judge_alone"]
 
 EQUAL = 1.0
 """The ratio that is aimed at."""
@@ -102,3 +106,14 @@ def judge(case: Untuned) -> Judgement:
         red_min = ratio_on_ns2(case, red_min_over_n(case), few)
     agrees = low <= fresh_high and fresh_low <= high
     return Judgement(found, seconds, on_ns2, defaults.ratio, red_min.ratio, fresh.ratio, agrees)
+
+
+def judge_alone(case: Untuned) -> Judgement:
+    """Judge one network of many in a process, whose compiled programs no other network needs."""
+    keep_compiled_equations()
+    judgement = judge(case)
+    jax.clear_caches()
+    told = f"{judgement.ns2.ratio:.3f} on ns-2, {judgement.ns2_red_min:.3f} by RED_min / N, "
+    told += f"{judgement.ns2_defaults:.3f} by defaults, reached {judgement.found.reached}"
+    print(f"{case.name}: {told}", file=sys.stderr, flush=True)
+    return judgement

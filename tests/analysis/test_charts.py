@@ -28,7 +28,6 @@ from vegasfluid.analysis.charts import (
     vegas_point,
     vegas_unstable_gains,
 )
-from vegasfluid.analysis_plot import draw_charts
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.cubic import Cubic
@@ -37,6 +36,7 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Link, Network
+from vegasfluid.plot import stability_charts
 from vegasfluid.quantities import Packets, Seconds, Share
 
 FLOWS, CAPACITY, SPAN = 60, 3750.0, 550.0
@@ -376,7 +376,7 @@ def test_the_picture_has_both_edges_and_every_network():
         "lossy": RenoPoint(15.0, 1.2, 25.0, 0.01),
         "ten": VegasPoint(0.9, 2.0, 0.0),
     }
-    left, right = draw_charts(points).axes
+    left, right = stability_charts(points).axes
     lines = {line.get_label(): line for line in (*left.lines, *right.lines)}
     curves = {"K R = 0.25", "K R = 25", "K R = 25, drops", "edge"}
     assert set(lines) == curves | set(points)
@@ -391,6 +391,6 @@ def test_the_picture_has_both_edges_and_every_network():
 
 
 def test_the_picture_without_networks_shows_the_edges():
-    left, right = draw_charts().axes
+    left, right = stability_charts().axes
     assert [line.get_label() for line in left.lines] == ["no averaging"]
     assert len(right.lines) == 1

@@ -58,14 +58,14 @@ def run(
 def draw(found: Analysis, target: Path) -> None:
     """Save the charts, with the flows as points on them where they have a place there."""
     from vegasfluid.analysis.charts import points_at
-    from vegasfluid.analysis_plot import draw_charts
+    from vegasfluid.plot import stability_charts
 
     points = {
         f"{label}{name}": place
         for label, rest in states_of(found)
         for name, place in points_at(rest).items()
     }
-    draw_charts(points).savefig(target, dpi=150)
+    stability_charts(points).savefig(target, dpi=150)
 
 
 def document(found: Analysis) -> dict[str, Any]:

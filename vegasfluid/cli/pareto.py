@@ -41,9 +41,10 @@ def run(path: Path, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
         times = {"until": model.duration, "warmup": model.warmup}
         front = pareto_front(model.network, **times, **asked, report=report)
     if plot is not None:
-        from vegasfluid.tuning_plot import draw_front
+        from vegasfluid.plot import front as draw_front
+        from vegasfluid.plot.style import figure_of
 
-        draw_front(front).savefig(plot, dpi=150)
+        figure_of(draw_front(front)).savefig(plot, dpi=150)
     if as_json:
         points = [point.as_json() for point in front.points]
         head = {"model": str(path), "version": package_version(), "goal": front.goal.key}

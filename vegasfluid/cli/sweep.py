@@ -144,9 +144,9 @@ def hand_out(where: Where) -> None:
     if where.to is not None:
         save(open_sweep(where.out), where.to)
     if where.plot is not None:
-        from vegasfluid.sweep_plot import draw_sweep
+        from vegasfluid.plot import sweep_panels
 
-        figure = draw_sweep(open_sweep(where.out), where.metric, where.plot_over)
+        figure = sweep_panels(open_sweep(where.out), where.metric, where.plot_over)
         figure.savefig(where.plot, dpi=150)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of sweeps, with matplotlib: a metric over one dimension or two, panels for two more.
+"""Pictures of sweeps: a metric over one dimension or two, panels for two more.
 
 Colours are cividis where more is only more, and from orange over white to blue where 1 is the
 middle (a ratio): both can be told apart by colour-blind readers.
@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.plot import COLOURS
+from vegasfluid.plot.style import colour, new_axes, styled
 
-__all__ = ["draw_sweep"]
+__all__ = ["fairness_map", "sweep_panels"]
 
 PANEL = (4.2, 3.4)
 """Inches."""
@@ -29,8 +28,38 @@ WIDE = 20.0
 INNER = ("flow_class", "link")
 
 
-@rc_context({"text.parse_math": False})  # a dollar in a name is a dollar
-def draw_sweep(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = ()) -> Figure:
+@styled
+def fairness_map(
+    data: xr.Dataset, over: Sequence[str] = (), metric: str = "ratio", ax: Axes | None = None
+) -> Axes:
+    """Draw a metric of a sweep over two of its dimensions, and where flows are alike.
+
+    Args:
+        data: the results of a sweep, done or not; the mean over seeds is drawn.
+        over: the two dimensions, upwards and to the right; empty: the last two.
+        metric: `ratio` has a line where it is 1.
+        ax: the axes; None: those of a new figure.
+
+    Raises:
+        InvalidInput: for an unknown metric or dimension, or where two are not what is left.
+    """
+    values, along, panels = sorted_out(data, metric, over)
+    if len(along) != 2 or panels:
+        allowed = "the two dimensions that have several values; choose of the others by isel or sel"
+        raise InvalidInput("fairness_map", "over", allowed, ", ".join([*panels, *along]))
+    axes = new_axes(ax, (PANEL[0] + 1, PANEL[1]))
+    drawn = draw_panel(axes, values, along, scale_of(metric, values.values), data, "")
+    if metric == "ratio":
+        x, y = (positions(values[dim]) for dim in along[::-1])
+        found = values.transpose(*along).values
+        if np.isfinite(found).all() and found.min() < 1 < found.max():
+            axes.contour(x, y, found, levels=[1.0], colors=["black"], linewidths=1.2)
+    axes.figure.colorbar(drawn, ax=axes, label=titled(data, metric))
+    return axes
+
+
+@styled
+def sweep_panels(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = ()) -> Figure:
     """Draw a metric, the mean over seeds; what is missing or failed stays empty.
 
     Args:
@@ -116,9 +145,9 @@ def draw_panel(
     for dim, which in zip(dims, "xy", strict=False):
         labelled(axes, which, values[dim], data[dim].attrs.get("units", "1"))
     if len(dims) == 1:
-        axes.plot(positions(values[dims[0]]), values.values, "o-", color=COLOURS[0], markersize=4)
+        axes.plot(positions(values[dims[0]]), values.values, "o-", color=colour(0), markersize=4)
         axes.set_ylabel(title)
-        axes.grid(alpha=0.3)
+        axes.grid(True)
         return None
     image = np.ma.masked_invalid(values.transpose(*along).values)
     return axes.pcolormesh(*(edges(values[dim]) for dim in dims), image, **scale)

@@ -1,0 +1,66 @@
+"""Pictures, with matplotlib: of runs, sweeps, stability, fronts and recommendations.
+
+Each function draws on the axes that `ax` gives, or on a new figure, and returns what it drew on:
+the axes (`.figure.savefig(...)` writes them), or the figure where there are several panels.
+`with theme("dark"):` draws on dark ground. The names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vegasfluid.plot.cards import card
+    from vegasfluid.plot.charts import reno_chart, stability_charts, vegas_chart
+    from vegasfluid.plot.fronts import front
+    from vegasfluid.plot.maps import fairness_map, sweep_panels
+    from vegasfluid.plot.phases import phase_plane
+    from vegasfluid.plot.style import theme
+    from vegasfluid.plot.trajectories import compare, drops, goodputs, queues, trajectory, windows
+
+_HOMES = {
+    "card": "cards",
+    "compare": "trajectories",
+    "drops": "trajectories",
+    "fairness_map": "maps",
+    "front": "fronts",
+    "goodputs": "trajectories",
+    "phase_plane": "phases",
+    "queues": "trajectories",
+    "reno_chart": "charts",
+    "stability_charts": "charts",
+    "sweep_panels": "maps",
+    "theme": "style",
+    "trajectory": "trajectories",
+    "vegas_chart": "charts",
+    "windows": "trajectories",
+}
+
+__all__ = [
+    "card",
+    "compare",
+    "drops",
+    "fairness_map",
+    "front",
+    "goodputs",
+    "phase_plane",
+    "queues",
+    "reno_chart",
+    "stability_charts",
+    "sweep_panels",
+    "theme",
+    "trajectory",
+    "vegas_chart",
+    "windows",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"vegasfluid.plot.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'vegasfluid.plot' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,62 @@
+"""A picture of the front of fairness against queueing delay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from vegasfluid.plot.style import colour, new_axes, styled
+
+if TYPE_CHECKING:
+    from vegasfluid.tuning import Front
+
+__all__ = ["front"]
+
+SIZE = (7.0, 4.8)
+MILLISECONDS = 1e3
+
+
+@styled
+def front(of: Front, ax: Axes | None = None) -> Axes:
+    """Draw a front: the fluid model's line, and what packets say of the same settings.
+
+    Args:
+        of: at least one setting; the first knob's value stands beside each point.
+        ax: the axes; None: those of a new figure.
+    """
+    axes = new_axes(ax, SIZE)
+    delays = [MILLISECONDS * point.queueing_delay for point in of.points]
+    axes.plot(
+        delays,
+        [point.value for point in of.points],
+        "o-",
+        color=colour(0),
+        label="fluid model, corrected",
+    )
+    measured = [MILLISECONDS * point.packets.means()["queueing_delay_s"] for point in of.points]
+    values = [point.packet_values.mean() for point in of.points]
+    spread = [point.packet_values.std(ddof=1) for point in of.points]
+    axes.errorbar(
+        measured,
+        values,
+        yerr=spread,
+        fmt="s",
+        capsize=3,
+        color=colour(1),
+        label="packets, mean and standard deviation of a run",
+    )
+    for x, y, point in zip(measured, values, of.points, strict=True):
+        name, value = next(iter(point.setting.items()))
+        label = f"{name.rsplit('.', 1)[-1].removesuffix('_packets')} {value:.4g}"
+        axes.annotate(label, (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
+    if not isinstance(of.goal.wanted, str):
+        axes.axhline(of.goal.wanted, color="0.6", linewidth=1, linestyle=":")
+    axes.set_xlabel("queueing delay, ms")
+    axes.set_ylabel(of.goal.unit)
+    axes.margins(x=0.12, y=0.15)
+    axes.set_ylim(bottom=max(0.0, float(np.min(axes.get_ylim()))))
+    axes.grid(True)
+    axes.legend(loc="best")
+    return axes
