@@ -1,0 +1,1 @@
+"""La, Walrand and Anantharam, "Issues in TCP Vegas", 1998."""

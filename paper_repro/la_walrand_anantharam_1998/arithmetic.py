@@ -1,0 +1,119 @@
+"""The paper's numbers held against each other: sums, differences, capacities, fairness."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paper_repro.experiment import ARITHMETIC, Evidence, Experiment, Results
+from paper_repro.la_walrand_anantharam_1998.course import jain_index, rank_correlation
+from paper_repro.la_walrand_anantharam_1998.tables import (
+    ACKED,
+    CAPACITY,
+    DURATION,
+    LOOKS,
+    SCHEMES,
+    SENT,
+    STARTS,
+    TOTALS,
+    WINDOWS,
+)
+
+__all__ = ["EXPERIMENT", "fair_totals"]
+
+SENDING = (1 + 40 / 1000) * (1 / CAPACITY + 2 * 8000 / 10e6)
+"""s: a packet and its ACK of 40 bytes on the bottleneck and on two access links."""
+BETA = 3
+"""Packets."""
+
+
+def fair_totals() -> np.ndarray:
+    """What each of the ten connections gets if those that are active always share alike."""
+    edges = np.append(STARTS, DURATION)
+    each = CAPACITY * np.diff(edges) / np.arange(1, len(STARTS) + 1)
+    return np.cumsum(each[::-1])[::-1]
+
+
+def gained(law: str, connection: int, begin: int, end: int) -> int:
+    """Packets of table 2 between two of its times, s."""
+    rows = ACKED[law]
+    return rows[LOOKS.index(end)][connection - 1] - rows[LOOKS.index(begin)][connection - 1]
+
+
+def backlogs_at_34() -> list[float]:
+    """Backlog (w - r d) of both connections at 34 s, from tables 1 and 2, packets."""
+    rates = [gained("vegas", connection, 14, 34) / 20 for connection in (1, 2)]
+    trips = [0.088 + SENDING, 0.134 + SENDING]
+    windows = WINDOWS["vegas"][LOOKS.index(34)]
+    return [w - r * d for w, r, d in zip(windows, rates, trips, strict=True)]
+
+
+def full_rates() -> list[float]:
+    """Packets a second of both connections together between the times of table 2."""
+    return [
+        sum(gained(law, connection, begin, end) for connection in (1, 2)) / (end - begin)
+        for law, begin, end in (
+            ("vegas", 14, 34), ("vegas", 34, 60), ("vegas", 60, 70),
+            ("modified", 34, 60), ("modified", 60, 70),
+        )
+    ]  # fmt: skip
+
+
+def note_rerouting(evidence: Evidence) -> None:
+    """Section 3."""
+    found = {
+        "gain_vegas": gained("vegas", 1, 34, 60),
+        "gain_modified": gained("modified", 1, 34, 60),
+        "improvement": gained("modified", 1, 34, 60) / gained("vegas", 1, 34, 60),
+        "windows_over_pipe_14": sum(WINDOWS["vegas"][0]) - CAPACITY * (0.134 + SENDING),
+        "backlogs_34": backlogs_at_34(),
+        "rates_by_table_2": full_rates(),
+        "fair_share_after_60": gained("vegas", 1, 60, 70)
+        / (gained("vegas", 1, 60, 70) + gained("vegas", 2, 60, 70)),
+        "windows_34_to_70": [
+            of[LOOKS.index(70)][n] / of[LOOKS.index(34)][n]
+            for of in [WINDOWS["modified"]]
+            for n in (0, 1)
+        ],
+    }
+    for name, value in found.items():
+        evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
+
+
+def note_table_4(evidence: Evidence) -> None:
+    """Table 4."""
+    active = DURATION - np.array(STARTS)
+    sent = {scheme: np.array(SENT[scheme], float) for scheme in SCHEMES}
+    shares = {scheme: of / fair_totals() for scheme, of in sent.items()}
+    ranks = [rank_correlation(sent[scheme] / active) for scheme in ("vegas", "red")]
+    full = TOTALS["vegas"]
+    found = {
+        "used_shares": [TOTALS[scheme] / (CAPACITY * DURATION) for scheme in SCHEMES],
+        "missing_shares": [(full - TOTALS[scheme]) / full for scheme in ("red", "modified")],
+        "later_is_higher": ranks,
+        "red_as_droptail": float(np.corrcoef(sent["vegas"], sent["red"])[0, 1]),
+        "jain_gains_of_totals": jain_gains(sent),
+        "jain_gains_of_shares": jain_gains(shares),
+        "largest_backlog": BETA * len(STARTS),
+    }
+    for scheme in SCHEMES:
+        evidence.note(ARITHMETIC, f"arithmetic.sum_{scheme}", float(sent[scheme].sum()))
+    for name, value in found.items():
+        evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
+
+
+def jain_gains(of: dict[str, np.ndarray]) -> list[float]:
+    """By how much Jain's index of the modified Vegas is above that of each of the other two."""
+    return [jain_index(of["modified"]) - jain_index(of[other]) for other in ("vegas", "red")]
+
+
+def measure(results: Results) -> Evidence:
+    """All of it; nothing is run."""
+    evidence = Evidence()
+    note_rerouting(evidence)
+    note_table_4(evidence)
+    return evidence
+
+
+EXPERIMENT = Experiment(
+    "arithmetic", "The paper's numbers held against each other", measure, quick=True
+)

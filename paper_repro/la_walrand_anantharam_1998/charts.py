@@ -1,0 +1,77 @@
+"""The paper's two kinds of chart: queue sizes over time, and packet sequences."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from paper_repro.la_walrand_anantharam_1998.course import Course
+from paper_repro.style import COLOURS, label
+
+__all__ = ["SEGMENT", "draw_queue", "draw_sequences", "moving_average", "segment_times"]
+
+SEGMENT = 90
+"""Packets with consecutive numbers that make a segment of a sequence chart."""
+HEIGHT = 0.8
+"""Of a segment, where the rows of two connections are 1 apart."""
+AVERAGED = 1.0
+"""s: the width of the moving average of a queue."""
+
+
+def moving_average(course: Course) -> np.ndarray:
+    """The queue, mean over a second around each sample, packets; (time,)."""
+    waited = np.cumsum(course.queue)
+    half = max(round(AVERAGED / (course.time[1] - course.time[0]) / 2), 1)
+    place = np.arange(course.time.size)
+    low, high = np.maximum(place - half, 0), np.minimum(place + half, place[-1])
+    return (waited[high] - waited[low]) / (high - low)
+
+
+def segment_times(course: Course, connection: int) -> np.ndarray:
+    """When each segment of a connection begins, s; the distances tell how fast it sends."""
+    delivered = course.delivered[:, connection]
+    firsts = np.arange(1, delivered[-1], SEGMENT)
+    return np.interp(firsts, delivered, course.time)
+
+
+def draw_queue(axes: Axes, course: Course, title: str, top: float) -> None:
+    """Queue size over time: each sample, and the moving average.
+
+    Args:
+        axes: where.
+        course: the run.
+        title: of the panel.
+        top: of the axis, packets.
+    """
+    axes.plot(course.time, course.queue, color=COLOURS["fourth"], lw=0.5, label="queue size")
+    average = moving_average(course)
+    axes.plot(course.time, average, color=COLOURS["vegas"], lw=1.2, label="its mean over 1 s")
+    axes.set_xlim(0, course.time[-1])
+    axes.set_ylim(0, top)
+    label(axes, title, "Time (sec)", "Queue size (packets)")
+
+
+def draw_sequences(axes: Axes, course: Course, title: str) -> None:
+    """Packet sequences: a row for each connection, a slanted line for each 90 packets.
+
+    Args:
+        axes: where.
+        course: the run.
+        title: of the panel.
+    """
+    colours = [COLOURS["vegas"], COLOURS["reno"]]
+    for connection in range(course.delivered.shape[1]):
+        begins = segment_times(course, connection)
+        lines = [
+            [(begin, connection + 1 - HEIGHT / 2), (end, connection + 1 + HEIGHT / 2)]
+            for begin, end in pairwise(begins)
+        ]
+        axes.add_collection(LineCollection(lines, colors=colours[connection % 2], linewidths=0.7))
+    count = course.delivered.shape[1]
+    axes.set_xlim(0, course.time[-1])
+    axes.set_ylim(0.4, count + 0.6)
+    axes.set_yticks(range(1, count + 1))
+    label(axes, title, "Time (sec)", "Connection (a line: 90 packets)", legend=False)

@@ -1,0 +1,120 @@
+"""The paper's two networks, and the readings of what it leaves out.
+
+Where the paper gives a time, the runs differ by a shift of each start of up to 0.2 s: without
+chance in the network a single run is one of many that the paper could have had. Shift 0 is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import vegasfluid as vf
+from paper_repro.la_walrand_anantharam_1998.tables import CHANGES, DELAYS_MS, STARTS
+from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.congestion.law import AbstractWindowLaw
+
+__all__ = [
+    "BUFFER",
+    "LAWS",
+    "NO_LIMIT",
+    "OLD_WINDOW",
+    "PACKET_BYTES",
+    "SHIFTS",
+    "gateway",
+    "persistent",
+    "rerouted",
+    "shifted",
+]
+
+PACKET_BYTES = 1000
+BUFFER = 90
+"""Packets; ns-2 refuses the last of them behind drop-tail, so that 89 can wait."""
+OLD_WINDOW, NO_LIMIT = 20.0, 1e5
+"""Packets: the advertised window that ns had by default then, and one that never matters."""
+SHIFTS = 12
+"""Runs of each kind."""
+LONGEST_SHIFT = 0.2
+"""s."""
+ACCESS = vf.mbps(10, PACKET_BYTES)
+LAWS: dict[str, AbstractWindowLaw] = {
+    "reno": vf.Reno(),
+    "vegas": vf.Vegas(alpha=1, beta=3, gamma=1, dialect="ns2"),
+    "red": vf.Vegas(alpha=1, beta=3, gamma=1, dialect="ns2"),
+    "modified": vf.VegasRerouting(),
+}
+"""By the columns of table 4."""
+
+
+def shifted(starts: Sequence[float], shift: int) -> tuple[float, ...]:
+    """The starts of one run, s; those of shift 0 are as given.
+
+    >>> shifted((0.0, 2.0), 0)
+    (0.0, 2.0)
+    """
+    if shift == 0:
+        return tuple(starts)
+    later = np.random.default_rng(shift).uniform(0.0, LONGEST_SHIFT, len(starts))
+    return tuple(float(start + by) for start, by in zip(starts, later, strict=True))
+
+
+def rerouted(
+    law: AbstractWindowLaw, shift: int = 0, *, min_rto: float = 1.0, ways: int = 1
+) -> vf.Network:
+    """Figure 1: two connections, the first of which is rerouted three times.
+
+    Args:
+        law: of both.
+        shift: of the starts.
+        min_rto: the smallest retransmission timeout, s.
+        ways: 1 if the paper's delays are round trips, 2 if they are one way.
+    """
+    link = vf.Link(vf.mbps(1.5, PACKET_BYTES), BUFFER - 1, delay=vf.ms(20))
+    starts = shifted((0.0, 2.0), shift)
+    flows = {
+        name: vf.Flows(
+            1, law, base_rtt=ways * vf.ms(134), access=ACCESS, start=start, min_rto=min_rto
+        )
+        for name, start in zip(("connection1", "connection2"), starts, strict=True)
+    }
+    events = [vf.Event(at, "access", ways * vf.ms(to), "connection1") for at, to in CHANGES]
+    return vf.Network(link, flows, packet_bytes=PACKET_BYTES, events=tuple(events))
+
+
+def gateway(max_drop: float | None, thresholds: tuple[float, float] = (40, 80)) -> vf.Link:
+    """The bottleneck of figure 6: drop-tail, or RED with a highest drop probability."""
+    law: AbstractQueueLaw = vf.DropTail()
+    if max_drop is not None:
+        law = vf.Red(*thresholds, max_drop=max_drop)
+    waiting = BUFFER - 1 if max_drop is None else BUFFER
+    return vf.Link(vf.mbps(1.5, PACKET_BYTES), waiting, law, delay=vf.ms(5))
+
+
+def persistent(
+    law: AbstractWindowLaw,
+    link: vf.Link,
+    shift: int = 0,
+    *,
+    ways: int = 1,
+    max_window: float = OLD_WINDOW,
+    starts: Sequence[float] = STARTS,
+) -> vf.Network:
+    """Figure 6: ten connections that start one after the other.
+
+    Args:
+        law: of all.
+        link: the bottleneck.
+        shift: of the starts.
+        ways: 1 if the paper's delays are round trips, 2 if they are one way.
+        max_window: the advertised window, packets.
+        starts: s.
+    """
+    given = zip(DELAYS_MS, shifted(starts, shift), strict=True)
+    flows = {
+        f"connection{number}": vf.Flows(
+            1, law, base_rtt=ways * vf.ms(delay), access=ACCESS, start=start, max_window=max_window
+        )
+        for number, (delay, start) in enumerate(given, 1)
+    }
+    return vf.Network(link, flows, packet_bytes=PACKET_BYTES)

@@ -1,0 +1,141 @@
+"""Section 4: ten connections that start one after the other; table 4, figures 7 to 12."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import vegasfluid as vf
+from paper_repro.experiment import FLUID, NS2, PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.la_walrand_anantharam_1998.charts import draw_queue, draw_sequences
+from paper_repro.la_walrand_anantharam_1998.congestion import (
+    note_comparisons,
+    note_fairness,
+    note_figure_7,
+    note_gateway,
+)
+from paper_repro.la_walrand_anantharam_1998.course import Course, course_of
+from paper_repro.la_walrand_anantharam_1998.networks import LAWS, NO_LIMIT, gateway, persistent
+from paper_repro.la_walrand_anantharam_1998.shifts import (
+    courses,
+    jobs_for,
+    note_means,
+    note_range,
+)
+from paper_repro.la_walrand_anantharam_1998.tables import DURATION, SCHEMES
+from paper_repro.reference import ns2_flows_at
+from paper_repro.style import panels
+
+__all__ = ["EXPERIMENT", "MAX_DROP"]
+
+SAMPLES = 1401
+"""One each 0.1 s."""
+MAX_DROP = 0.02
+"""RED's highest probability, which the paper leaves out: ns's default then (linterm = 50)."""
+OTHER_DROPS = (0.1, 1.0)
+NS2_RUNS = {
+    "reno": "persist_rtt_reno_win20_s{}",
+    "vegas": "persist_rtt_vegas_s{}",
+    "red": "persist_rtt_vegasred_mp0.02_s{}",
+}
+TOP = 95.0
+"""Packets: of the axis of figures 7, 9 and 11."""
+
+
+def network_for(scheme: str, max_drop: float = MAX_DROP, **reading: float) -> partial[vf.Network]:
+    """What makes the network of a column of table 4 from a shift of the starts."""
+    of_red = max_drop if scheme in ("red", "modified") else None
+    return partial(persistent, LAWS[scheme], gateway(of_red), **reading)  # type: ignore[arg-type]
+
+
+def readings() -> dict[str, dict[str, partial[vf.Network]]]:
+    """What the packets are run for: by the source of the evidence, and by column."""
+    made = {
+        PACKETS: {scheme: network_for(scheme) for scheme in SCHEMES},
+        "packets, delays one way": {scheme: network_for(scheme, ways=2) for scheme in SCHEMES},
+        "packets, window not limited": {
+            scheme: network_for(scheme, max_window=NO_LIMIT) for scheme in SCHEMES
+        },
+    }
+    for max_drop in OTHER_DROPS:
+        made[f"packets, max_drop {max_drop:g}"] = {
+            scheme: network_for(scheme, max_drop) for scheme in ("red", "modified")
+        }
+    return made
+
+
+def jobs() -> Mapping[str, Job]:
+    """Every column under every reading, and Vegas over drop-tail in the fluid."""
+    made: dict[str, Job] = {}
+    for source, columns in readings().items():
+        for scheme, network in columns.items():
+            made |= jobs_for(f"{source}/{scheme}", network, DURATION, SAMPLES)
+    fluid = Job(network_for("vegas")(0), DURATION, course_of, engine="fluid", samples=SAMPLES)
+    return {**made, "fluid/vegas": fluid}
+
+
+def note_table_4(evidence: Evidence, source: str, scheme: str, runs: list[Course]) -> None:
+    """A column of table 4."""
+    sent = np.array([of.acked(DURATION) for of in runs])
+    for connection, packets in enumerate(sent.T, 1):
+        measure = f"persistent.sent_{scheme}_{connection}"
+        note_means(evidence, measure, list(packets), source)
+        if source == PACKETS:
+            note_range(evidence, measure, list(packets))
+    note_means(evidence, f"persistent.total_{scheme}", list(sent.sum(axis=1)), source)
+
+
+def note_ns2(evidence: Evidence) -> None:
+    """The same column of ns-2's runs, and the queue of Vegas at 50 s."""
+    for scheme, name in NS2_RUNS.items():
+        runs = [ns2_flows_at(name.format(seed), DURATION) for seed in (1, 2, 3)]
+        for connection in range(len(runs[0])):
+            acked = [run[connection]["acked"] for run in runs]
+            note_means(evidence, f"persistent.sent_{scheme}_{connection + 1}", acked, NS2)
+        totals = [sum(flow["acked"] for flow in run) for run in runs]
+        note_means(evidence, f"persistent.total_{scheme}", totals, NS2)
+        drops = [sum(flow["drops"] for flow in run) for run in runs]
+        shares = [lost / (lost + sent) for lost, sent in zip(drops, totals, strict=True)]
+        note_means(evidence, f"persistent.drop_share_{scheme}", shares, NS2)
+
+
+def measure(results: Results) -> Evidence:
+    """The printed reading first, then the others as sources of their own."""
+    evidence = Evidence()
+    for source, columns in readings().items():
+        runs = {scheme: courses(results, f"{source}/{scheme}") for scheme in columns}
+        for scheme, of in runs.items():
+            note_table_4(evidence, source, scheme, of)
+        note_gateway(evidence, source, runs)
+        if "vegas" in runs:
+            note_figure_7(evidence, source, runs["vegas"])
+            note_fairness(evidence, source, runs)
+            note_comparisons(evidence, source, runs)
+    note_ns2(evidence)
+    fluid = courses(results, "fluid")
+    note_table_4(evidence, FLUID, "vegas", fluid)
+    note_figure_7(evidence, FLUID, fluid)
+    return evidence
+
+
+def draw(results: Results) -> Figure:
+    """Figures 7 to 12, from the runs whose starts are exactly as printed."""
+    figure, axes = panels(3, 2)
+    titles = {
+        "vegas": (7, 8, "Vegas with drop-tail gateways"),
+        "red": (9, 10, "Vegas with RED gateways"),
+        "modified": (11, 12, "modified Vegas with RED gateways"),
+    }
+    for row, (scheme, (first, second, name)) in zip(axes, titles.items(), strict=True):
+        course = courses(results, f"{PACKETS}/{scheme}")[0]
+        draw_queue(row[0], course, f"Figure {first}: queue sizes ({name})", TOP)
+        draw_sequences(row[1], course, f"Figure {second}: packet sequences ({name})")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    "persistent", "Persistent congestion: figures 7 to 12, table 4", measure, jobs, draw
+)

@@ -1,0 +1,28 @@
+"""The experiments of La, Walrand and Anantharam, in the order of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paper_repro.experiment import Experiment
+from paper_repro.la_walrand_anantharam_1998 import (
+    alone,
+    arithmetic,
+    competition,
+    open_questions,
+    persistent,
+    rerouting,
+    rules,
+)
+
+__all__ = ["EXPERIMENTS"]
+
+EXPERIMENTS: Sequence[Experiment] = [
+    arithmetic.EXPERIMENT,
+    rules.EXPERIMENT,
+    competition.EXPERIMENT,
+    alone.EXPERIMENT,
+    rerouting.EXPERIMENT,
+    persistent.EXPERIMENT,
+    open_questions.EXPERIMENT,
+]

@@ -1,0 +1,56 @@
+"""Runs of one kind, a start shift each, and what they found together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import vegasfluid as vf
+from paper_repro.experiment import PACKETS, Evidence, Job, Results
+from paper_repro.la_walrand_anantharam_1998.course import Course, course_of
+from paper_repro.la_walrand_anantharam_1998.networks import SHIFTS
+
+__all__ = ["courses", "jobs_for", "note_means", "note_range", "note_series"]
+
+
+def jobs_for(
+    name: str,
+    network: Callable[[int], vf.Network],
+    until: float,
+    samples: int,
+    shifts: int = SHIFTS,
+    keep: Callable[[Any], Any] = course_of,
+) -> dict[str, Job]:
+    """One job for each shift of the starts; each has coins of its own, too."""
+    return {
+        f"{name}/{shift}": Job(
+            network(shift), until, keep, seeds=(shift + 1,), samples=samples
+        )
+        for shift in range(shifts)
+    }  # fmt: skip
+
+
+def courses(results: Results, name: str) -> list[Course]:
+    """The runs of a kind, in the order of their shifts."""
+    return [kept for job, runs in results.items() if job.startswith(f"{name}/") for kept in runs]
+
+
+def note_means(
+    evidence: Evidence, measure: str, values: Sequence[float], source: str = PACKETS
+) -> None:
+    """Note the mean over the shifts, with its standard error; NaN where there are none."""
+    evidence.note_mean(source, measure, [float(value) for value in values] or [float("nan")])
+
+
+def note_series(
+    evidence: Evidence, measure: str, values: Sequence[Sequence[float]], source: str = PACKETS
+) -> None:
+    """Note a series whose values are means over the shifts."""
+    evidence.note(source, measure, [sum(of) / len(of) for of in zip(*values, strict=True)])
+
+
+def note_range(evidence: Evidence, measure: str, values: Sequence[float]) -> None:
+    """Note the starts exactly as printed, and the smallest and the largest of all shifts."""
+    evidence.note("packets, starts exactly as printed", measure, float(values[0]))
+    evidence.note("smallest of the runs", measure, float(min(values)))
+    evidence.note("largest of the runs", measure, float(max(values)))

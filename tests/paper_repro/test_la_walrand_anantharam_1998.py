@@ -1,0 +1,116 @@
+"""La, Walrand and Anantharam: claims and experiments meet; the networks are the paper's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paper_repro
+from paper_repro.__main__ import reproduce
+from paper_repro.claims import load_paper
+from paper_repro.la_walrand_anantharam_1998.arithmetic import fair_totals
+from paper_repro.la_walrand_anantharam_1998.charts import segment_times
+from paper_repro.la_walrand_anantharam_1998.congestion import levels
+from paper_repro.la_walrand_anantharam_1998.course import Course
+from paper_repro.la_walrand_anantharam_1998.networks import (
+    LAWS,
+    gateway,
+    persistent,
+    rerouted,
+    shifted,
+)
+from paper_repro.la_walrand_anantharam_1998.rerouting import detected
+from paper_repro.la_walrand_anantharam_1998.rules import detect
+from paper_repro.la_walrand_anantharam_1998.run import EXPERIMENTS
+from paper_repro.la_walrand_anantharam_1998.tables import SENT
+
+NAME = "la_walrand_anantharam_1998"
+PAPER = load_paper(Path(paper_repro.__file__).parent / NAME)
+
+
+def a_course(delivered: np.ndarray, cwnd: np.ndarray | None = None) -> Course:
+    """A run of 140 s with a sample a second, nothing in the queue."""
+    time = np.arange(len(delivered), dtype=float)
+    columns = delivered[:, np.newaxis]
+    windows = columns if cwnd is None else cwnd[:, np.newaxis]
+    return Course(time, columns, windows, 0 * time, np.zeros(1), 1.0, 0.0, 0.0)
+
+
+def test_every_claim_has_its_experiment():
+    names = {experiment.name for experiment in EXPERIMENTS}
+    assert {claim.experiment for claim in PAPER.claims} == names
+
+
+def test_the_quick_part_judges_its_claims_and_gives_its_reasons():
+    quick = [experiment for experiment in EXPERIMENTS if experiment.quick]
+    chapter = reproduce(NAME, quick)
+    judged = {of.claim.id for of in chapter.judged}
+    names = {experiment.name for experiment in quick}
+    assert judged == {claim.id for claim in PAPER.claims if claim.experiment in names}
+    assert chapter.unexplained == []
+
+
+def test_cells_of_the_tables_are_claims():
+    ids = {claim.id for claim in PAPER.claims}
+    assert {f"sent-{scheme}-{n}" for scheme in SENT for n in range(1, 11)} <= ids
+    for table in ("window", "acked"):
+        of_table = [name for name in ids if name.startswith(f"{table}-") and name[-2:-1] == "-"]
+        assert len(of_table) == 12
+
+
+def test_the_network_of_figure_1():
+    """134 ms, 8000 and 320 bits at 1.5 Mbps, and twice each at 10 Mbps: 141.2 ms."""
+    network = rerouted(LAWS["vegas"])
+    assert network.link.capacity == pytest.approx(187.5)
+    for name in ("connection1", "connection2"):
+        assert network.base_rtts(name)[0] == pytest.approx(0.134 + 0.00832 / 1.5 + 0.00832 / 5)
+    assert [event.delay for event in network.events] == pytest.approx([0.088, 0.484, 0.088])
+    assert {event.flows for event in network.events} == {"connection1"}
+    one_way = rerouted(LAWS["vegas"], ways=2)
+    assert one_way.flows["connection2"].base_rtt == pytest.approx(0.268)
+
+
+def test_the_network_of_figure_6():
+    network = persistent(LAWS["vegas"], gateway(None))
+    assert sum(network.counts) == 10
+    trips = [of.base_rtt for of in network.flows.values()]
+    assert (min(trips), max(trips)) == pytest.approx((0.042, 0.074))  # connections 6 and 7
+    assert network.flows["connection10"].start == 40.0
+    assert (gateway(None).aqm.name, gateway(0.1).aqm.name) == ("droptail", "red")
+
+
+def test_shifted_starts_stay_in_order_and_near():
+    later = np.array(shifted((0.0, 2.0), 3))
+    assert ((later >= [0.0, 2.0]) & (later <= [0.2, 2.2])).all()
+    assert shifted((0.0, 2.0), 3) == shifted((0.0, 2.0), 3) != shifted((0.0, 2.0), 4)
+
+
+def test_fair_totals():
+    """All capacity is given out; the tenth has a tenth of 187.5 packets/s for 100 s."""
+    assert fair_totals().sum() == pytest.approx(26250)
+    assert fair_totals()[-1] == pytest.approx(1875)
+    assert fair_totals()[0] - fair_totals()[1] == pytest.approx(2 * 187.5)
+
+
+def test_segments_and_levels():
+    course = a_course(np.arange(141) * 9.0)  # 90 packets each 10 s
+    assert np.diff(segment_times(course, 0)) == pytest.approx(10.0)
+    assert course.rates(20, 30) == pytest.approx([9.0])
+    assert levels(course).size == 10
+
+
+def test_a_detection_is_a_window_that_jumps():
+    windows = np.full(141, 10.0)
+    windows[50:] = 30.0
+    assert detected(a_course(np.arange(141.0), windows)) == 50.0
+    assert np.isnan(detected(a_course(np.arange(141.0), np.full(141, 10.0))))
+
+
+@pytest.mark.parametrize(("trip", "packets"), [(100.0, 0), (120.0, 0), (140.0, 80), (600.0, 80)])
+def test_a_longer_route_is_believed_after_four_groups_of_twenty(trip: float, packets: int):
+    count, flow = detect([trip] * 200)
+    assert count == packets
+    if packets:
+        assert flow.cwnd == pytest.approx(12 * trip / 100 + 1)
