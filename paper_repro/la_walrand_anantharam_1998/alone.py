@@ -85,7 +85,7 @@ def windows_a_round(course: Course, begin: float, end: float, trip: float) -> fl
 def backlogs(course: Course, network: vf.Network) -> np.ndarray:
     """Backlog (w - r d) of each connection at rest, packets; (connection,)."""
     trips = np.array([network.base_rtts(name)[0] for name in network.flows])
-    return course.mean_windows(SETTLED, UNTIL) - course.rates(SETTLED, UNTIL) * trips
+    return course.backlogs(trips, SETTLED, UNTIL)
 
 
 def note_steps(evidence: Evidence, results: Results) -> None:

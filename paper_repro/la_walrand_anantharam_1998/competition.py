@@ -20,21 +20,25 @@ UNTIL, SETTLED = 140.0, 40.0
 TRIP = 0.054
 """s: the mean of table 3."""
 BUFFERS = (10, 20, 45, BUFFER, 180)
+LARGE = (BUFFER, 180)
 """Packets."""
+LONG_WAY, SHORT_BUFFER = 0.134, 6
+"""s and packets: where a single Reno leaves a link empty after each loss."""
 SAMPLES = 141
 
 
-def mixed(kinds: Mapping[str, int], buffer: int) -> vf.Network:
+def mixed(kinds: Mapping[str, int], buffer: int, trip: float = TRIP) -> vf.Network:
     """Connections of several laws that start within a second, over drop-tail.
 
     Args:
         kinds: how many of each, by the columns of table 4.
         buffer: packets.
+        trip: propagation there and back, s.
     """
     link = vf.Link(vf.mbps(1.5, PACKET_BYTES), buffer - 1, delay=vf.ms(5))
     flows = {
         law: vf.Flows(
-            count, LAWS[law], base_rtt=TRIP, access=vf.mbps(10, PACKET_BYTES), start=vf.Spread(1.0)
+            count, LAWS[law], base_rtt=trip, access=vf.mbps(10, PACKET_BYTES), start=vf.Spread(1.0)
         )
         for law, count in kinds.items()
     }
@@ -63,6 +67,9 @@ def jobs() -> Mapping[str, Job]:
             made |= jobs_for(
                 f"{name}/{buffer}", lambda shift, of=network: of, UNTIL, SAMPLES, 6, kept
             )
+    for law in ("vegas", "reno"):
+        network = mixed({law: 1}, SHORT_BUFFER, LONG_WAY)
+        made |= jobs_for(f"{law}/one", lambda shift, of=network: of, UNTIL, SAMPLES, 6, kept)
     return made
 
 
@@ -76,8 +83,8 @@ def reno_over_vegas(results: Results, buffer: int) -> list[float]:
     return [rates["reno"] / rates["vegas"] for rates, _ in of_kind(results, f"beside/{buffer}")]
 
 
-def vegas_over_reno_alone(results: Results, buffer: int) -> list[float]:
-    """Goodput of ten Vegas over that of ten Reno, each run."""
+def vegas_over_reno_alone(results: Results, buffer: int | str) -> list[float]:
+    """Goodput of Vegas over that of as many Reno, each run."""
     pairs = zip(
         of_kind(results, f"vegas/{buffer}"), of_kind(results, f"reno/{buffer}"), strict=True
     )
@@ -91,8 +98,12 @@ def measure(results: Results) -> Evidence:
         source = PACKETS if buffer == BUFFER else f"packets, buffer of {buffer}"
         evidence.note_mean(source, "competition.bandwidth", reno_over_vegas(results, buffer))
         evidence.note_mean(source, "competition.alone", vegas_over_reno_alone(results, buffer))
+    single = "packets, one connection, 134 ms, buffer of 6"
+    evidence.note_mean(single, "competition.alone", vegas_over_reno_alone(results, "one"))
     by_buffer = [float(np.mean(reno_over_vegas(results, buffer))) for buffer in BUFFERS]
     evidence.note(PACKETS, "competition.by_buffer", by_buffer)
+    large = by_buffer[-len(LARGE) :]
+    evidence.note(PACKETS, "competition.large_buffers", large)
     beside = [windows["vegas"] for _, windows in of_kind(results, f"beside/{BUFFER}")]
     alone = [windows["vegas"] for _, windows in of_kind(results, f"vegas/{BUFFER}")]
     evidence.note_mean(PACKETS, "competition.backing_off", list(np.array(beside) / np.array(alone)))

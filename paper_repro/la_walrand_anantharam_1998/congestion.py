@@ -59,7 +59,7 @@ def backlogs(course: Course) -> np.ndarray:
     """Backlog (w - r d) of each connection when all are on, packets; (connection,)."""
     network = persistent(LAWS["vegas"], gateway(None))
     trips = np.array([network.base_rtts(name)[0] for name in network.flows])
-    return course.mean_windows(ALL_ON, DURATION) - course.rates(ALL_ON, DURATION) * trips
+    return course.backlogs(trips, ALL_ON, DURATION)
 
 
 def rate_follows_backlog(course: Course) -> float:
@@ -85,15 +85,23 @@ def note_gateway(evidence: Evidence, source: str, runs: Runs) -> None:
         }
         for name, values in of_all.items():
             note_means(evidence, f"persistent.{name}_{scheme}", values, source)
-    with_red = runs["red"]
-    hit = [np.corrcoef(of.dropped, of.acked(DURATION))[0, 1] for of in with_red]
-    note_means(evidence, "persistent.drops_follow_rates", [float(of) for of in hit], source)
-    dropped = [max(float(of.dropped.sum()), 1.0) for of in with_red]
-    slow = [of.timeouts / drops for of, drops in zip(with_red, dropped, strict=True)]
+    if "red" in runs:
+        note_drops(evidence, source, runs["red"])
+    if "modified" in runs:
+        after = [
+            of.mean_queue(STARTS[-1], ALL_ON) / of.mean_queue(100, DURATION)
+            for of in runs["modified"]
+        ]
+        note_means(evidence, "persistent.surge_after_a_start", after, source)
+
+
+def note_drops(evidence: Evidence, source: str, runs: list[Course]) -> None:
+    """Whom RED hits, and how those recover."""
+    hit = [float(np.corrcoef(of.dropped, of.acked(DURATION))[0, 1]) for of in runs]
+    note_means(evidence, "persistent.drops_follow_rates", hit, source)
+    dropped = [max(float(of.dropped.sum()), 1.0) for of in runs]
+    slow = [of.timeouts / drops for of, drops in zip(runs, dropped, strict=True)]
     note_means(evidence, "persistent.timeouts_a_drop", slow, source)
-    after = [of.mean_queue(STARTS[-1], ALL_ON) / of.mean_queue(100, DURATION)
-             for of in runs["modified"]]  # fmt: skip
-    note_means(evidence, "persistent.surge_after_a_start", after, source)
 
 
 def note_fairness(evidence: Evidence, source: str, runs: Runs) -> None:

@@ -57,6 +57,17 @@ class Course(NamedTuple):
         """Packets, mean over time; (connection,)."""
         return self.cwnd[self.within(begin, end)].mean(axis=0)
 
+    def backlogs(self, trips: np.ndarray, begin: float, end: float) -> np.ndarray:
+        """The paper's w - r d with whole packets of window, mean over time; (connection,).
+
+        Args:
+            trips: round trips with nothing in the queues, s; (connection,).
+            begin: s.
+            end: s.
+        """
+        windows = np.floor(self.cwnd[self.within(begin, end)]).mean(axis=0)
+        return windows - self.rates(begin, end) * trips
+
     @property
     def drop_share(self) -> float:
         """The part of the arriving packets that was dropped."""

@@ -38,6 +38,10 @@ SHIFTS = 12
 LONGEST_SHIFT = 0.2
 """s."""
 ACCESS = vf.mbps(10, PACKET_BYTES)
+BEFORE_R2 = vf.ms(20)
+"""s: of the bottleneck of figure 1, one way."""
+NO_HINDRANCE = vf.mbps(1e4, PACKET_BYTES)
+"""Packets/s: of a link that is there for its delay only, as the access links limit the rate."""
 LAWS: dict[str, AbstractWindowLaw] = {
     "reno": vf.Reno(),
     "vegas": vf.Vegas(alpha=1, beta=3, gamma=1, dialect="ns2"),
@@ -62,7 +66,7 @@ def shifted(starts: Sequence[float], shift: int) -> tuple[float, ...]:
 def rerouted(
     law: AbstractWindowLaw, shift: int = 0, *, min_rto: float = 1.0, ways: int = 1
 ) -> vf.Network:
-    """Figure 1: two connections, the first of which is rerouted three times.
+    """Figure 1: two connections; the delay of the link from R2 to S3, the first one's, changes.
 
     Args:
         law: of both.
@@ -70,16 +74,31 @@ def rerouted(
         min_rto: the smallest retransmission timeout, s.
         ways: 1 if the paper's delays are round trips, 2 if they are one way.
     """
-    link = vf.Link(vf.mbps(1.5, PACKET_BYTES), BUFFER - 1, delay=vf.ms(20))
-    starts = shifted((0.0, 2.0), shift)
-    flows = {
-        name: vf.Flows(
-            1, law, base_rtt=ways * vf.ms(134), access=ACCESS, start=start, min_rto=min_rto
+    bottleneck = vf.Link(vf.mbps(1.5, PACKET_BYTES), BUFFER - 1, delay=ways * BEFORE_R2)
+    links = {"bottleneck": bottleneck}
+    flows = {}
+    for number, start in enumerate(shifted((0.0, 2.0), shift), 1):
+        links[f"R2-S{number + 2}"] = vf.Link(NO_HINDRANCE, BUFFER, delay=ways * behind_r2(134))
+        flows[f"connection{number}"] = vf.Flows(
+            1,
+            law,
+            access_delay=ways * vf.ms(5),
+            access=ACCESS,
+            start=start,
+            min_rto=min_rto,
+            path=("bottleneck", f"R2-S{number + 2}"),
         )
-        for name, start in zip(("connection1", "connection2"), starts, strict=True)
-    }
-    events = [vf.Event(at, "access", ways * vf.ms(to), "connection1") for at, to in CHANGES]
-    return vf.Network(link, flows, packet_bytes=PACKET_BYTES, events=tuple(events))
+    events = tuple(vf.Event(at, "R2-S3", ways * behind_r2(to)) for at, to in CHANGES)
+    return vf.Network(links, flows, packet_bytes=PACKET_BYTES, events=events)
+
+
+def behind_r2(trip_ms: float) -> float:
+    """The delay of the link from R2 to a receiver, of a round trip of so many ms, s.
+
+    >>> behind_r2(134)
+    0.037
+    """
+    return round(vf.ms(trip_ms / 2) - BEFORE_R2 - 2 * vf.ms(5), 9)
 
 
 def gateway(max_drop: float | None, thresholds: tuple[float, float] = (40, 80)) -> vf.Link:
@@ -99,6 +118,7 @@ def persistent(
     ways: int = 1,
     max_window: float = OLD_WINDOW,
     starts: Sequence[float] = STARTS,
+    overhead: float = 0.0,
 ) -> vf.Network:
     """Figure 6: ten connections that start one after the other.
 
@@ -109,11 +129,18 @@ def persistent(
         ways: 1 if the paper's delays are round trips, 2 if they are one way.
         max_window: the advertised window, packets.
         starts: s.
+        overhead: the largest random time that a sender takes before it sends, s.
     """
     given = zip(DELAYS_MS, shifted(starts, shift), strict=True)
     flows = {
         f"connection{number}": vf.Flows(
-            1, law, base_rtt=ways * vf.ms(delay), access=ACCESS, start=start, max_window=max_window
+            1,
+            law,
+            base_rtt=ways * vf.ms(delay),
+            access=ACCESS,
+            start=start,
+            max_window=max_window,
+            send_overhead=overhead,
         )
         for number, (delay, start) in enumerate(given, 1)
     }

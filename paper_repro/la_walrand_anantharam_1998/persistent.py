@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,6 +19,7 @@ from paper_repro.la_walrand_anantharam_1998.congestion import (
     note_gateway,
 )
 from paper_repro.la_walrand_anantharam_1998.course import Course, course_of
+from paper_repro.la_walrand_anantharam_1998.in_order import InOrder
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, NO_LIMIT, gateway, persistent
 from paper_repro.la_walrand_anantharam_1998.shifts import (
     courses,
@@ -25,7 +27,7 @@ from paper_repro.la_walrand_anantharam_1998.shifts import (
     note_means,
     note_range,
 )
-from paper_repro.la_walrand_anantharam_1998.tables import DURATION, SCHEMES
+from paper_repro.la_walrand_anantharam_1998.tables import CAPACITY, DURATION, SCHEMES
 from paper_repro.reference import ns2_flows_at
 from paper_repro.style import panels
 
@@ -36,6 +38,8 @@ SAMPLES = 1401
 MAX_DROP = 0.02
 """RED's highest probability, which the paper leaves out: ns's default then (linterm = 50)."""
 OTHER_DROPS = (0.1, 1.0)
+AT_RANDOM = 1 / CAPACITY
+"""s: a sender waits for up to the time of one packet on the bottleneck."""
 NS2_RUNS = {
     "reno": "persist_rtt_reno_win20_s{}",
     "vegas": "persist_rtt_vegas_s{}",
@@ -45,10 +49,10 @@ TOP = 95.0
 """Packets: of the axis of figures 7, 9 and 11."""
 
 
-def network_for(scheme: str, max_drop: float = MAX_DROP, **reading: float) -> partial[vf.Network]:
+def network_for(scheme: str, max_drop: float = MAX_DROP, **reading: Any) -> partial[vf.Network]:
     """What makes the network of a column of table 4 from a shift of the starts."""
-    of_red = max_drop if scheme in ("red", "modified") else None
-    return partial(persistent, LAWS[scheme], gateway(of_red), **reading)  # type: ignore[arg-type]
+    link = gateway(max_drop if scheme in ("red", "modified") else None)
+    return partial(persistent, reading.pop("law", LAWS[scheme]), link, **reading)
 
 
 def readings() -> dict[str, dict[str, partial[vf.Network]]]:
@@ -60,6 +64,8 @@ def readings() -> dict[str, dict[str, partial[vf.Network]]]:
             scheme: network_for(scheme, max_window=NO_LIMIT) for scheme in SCHEMES
         },
     }
+    made["packets, random sending times"] = {"reno": network_for("reno", overhead=AT_RANDOM)}
+    made["packets, (1) with the new baseRTT"] = {"modified": network_for("modified", law=InOrder())}
     for max_drop in OTHER_DROPS:
         made[f"packets, max_drop {max_drop:g}"] = {
             scheme: network_for(scheme, max_drop) for scheme in ("red", "modified")
@@ -125,9 +131,9 @@ def draw(results: Results) -> Figure:
     """Figures 7 to 12, from the runs whose starts are exactly as printed."""
     figure, axes = panels(3, 2)
     titles = {
-        "vegas": (7, 8, "Vegas with drop-tail gateways"),
-        "red": (9, 10, "Vegas with RED gateways"),
-        "modified": (11, 12, "modified Vegas with RED gateways"),
+        "vegas": (7, 8, "Vegas, drop-tail"),
+        "red": (9, 10, "Vegas, RED"),
+        "modified": (11, 12, "modified Vegas, RED"),
     }
     for row, (scheme, (first, second, name)) in zip(axes, titles.items(), strict=True):
         course = courses(results, f"{PACKETS}/{scheme}")[0]

@@ -1,0 +1,36 @@
+"""The modified Vegas with its steps (a) and (b) taken in the order in which they are written.
+
+Step (a) sets baseRTT to the new round trip, and equation (1) of step (b) divides by baseRTT. In
+that order the quotient is 1, and the window grows by one packet only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vegasfluid.congestion.law import PacketRules
+from vegasfluid.congestion.vegas_rerouting import VegasRerouting, ns2_on_ack, watch_route
+
+__all__ = ["InOrder"]
+
+
+def on_ack(flow: Any, now: int, acked: int) -> int:
+    """As usual, but where the base RTT gives way the window is a packet larger."""
+    action = ns2_on_ack(flow, now, acked)
+    if flow.acked_transmissions == 1:
+        cwnd, base_rtt = flow.cwnd, flow.base_rtt
+        watch_route(flow, float(now - flow.acked_sent_at))
+        if flow.base_rtt > base_rtt:
+            flow.cwnd = cwnd + 1.0
+    return action
+
+
+@dataclass(frozen=True)
+class InOrder(VegasRerouting):
+    """Grows by one packet where the other reading of equation (1) grows by the quotient."""
+
+    @property
+    def rules(self) -> PacketRules:
+        """Those of the modified Vegas, with the other window after a detection."""
+        return replace(super().rules, on_ack=on_ack)
