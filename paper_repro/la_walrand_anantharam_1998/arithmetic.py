@@ -67,8 +67,6 @@ def note_rerouting(evidence: Evidence) -> None:
         "windows_over_pipe_14": sum(WINDOWS["vegas"][0]) - CAPACITY * (0.134 + SENDING),
         "backlogs_34": backlogs_at_34(),
         "rates_by_table_2": full_rates(),
-        "fair_share_after_60": gained("vegas", 1, 60, 70)
-        / (gained("vegas", 1, 60, 70) + gained("vegas", 2, 60, 70)),
         "windows_34_to_70": [
             of[LOOKS.index(70)][n] / of[LOOKS.index(34)][n]
             for of in [WINDOWS["modified"]]

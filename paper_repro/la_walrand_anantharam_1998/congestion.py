@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence
-from paper_repro.la_walrand_anantharam_1998.arithmetic import fair_totals
 from paper_repro.la_walrand_anantharam_1998.course import Course, jain_index, rank_correlation
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, gateway, persistent
 from paper_repro.la_walrand_anantharam_1998.shifts import note_means, note_series
@@ -42,9 +41,7 @@ def note_figure_7(evidence: Evidence, source: str, runs: list[Course]) -> None:
     note_series(evidence, "persistent.levels", heights, source)
     means = {
         "queue_at_50": [of.mean_queue(ALL_ON - LOOK, ALL_ON + LOOK) for of in runs],
-        "queue_vegas": [of.mean_queue(ALL_ON, DURATION) for of in runs],
         "later_is_higher_vegas": [rank_correlation(of.rates(ALL_ON, DURATION)) for of in runs],
-        "last_over_first_vegas": [last_over_others(of) for of in runs],
         "rate_follows_backlog": [rate_follows_backlog(of) for of in runs],
         "backlog_of_last": [float(backlogs(of)[-1]) for of in runs],
         "queue_stays": [
@@ -79,7 +76,6 @@ def note_gateway(evidence: Evidence, source: str, runs: Runs) -> None:
         of_all = {
             "queue": [of.mean_queue(ALL_ON, DURATION) for of in of_scheme],
             "drop_share": [of.drop_share for of in of_scheme],
-            "drops": [float(of.dropped.sum()) for of in of_scheme],
             "last_over_others": [last_over_others(of) for of in of_scheme],
             "later_is_higher": [rank_correlation(of.rates(ALL_ON, DURATION)) for of in of_scheme],
         }
@@ -105,7 +101,7 @@ def note_drops(evidence: Evidence, source: str, runs: list[Course]) -> None:
 
 
 def note_fairness(evidence: Evidence, source: str, runs: Runs) -> None:
-    """How evenly bandwidth is shared, each way of counting."""
+    """How evenly bandwidth is shared, in each quarter of the time with all ten."""
     quarters = [STARTS[-1] + QUARTER * place for place in range(4)]
     gains = {"vegas": [], "red": []}
     for other, made in gains.items():
@@ -116,15 +112,6 @@ def note_fairness(evidence: Evidence, source: str, runs: Runs) -> None:
                 for begin in quarters
             ])  # fmt: skip
         note_series(evidence, f"persistent.jain_gain_over_{other}_by_quarter", made, source)
-    for scheme in ("vegas", "red", "modified"):
-        of_scheme = runs[scheme]
-        means = {
-            "jain": [jain_index(of.rates(ALL_ON, DURATION)) for of in of_scheme],
-            "jain_of_totals": [jain_index(of.acked(DURATION)) for of in of_scheme],
-            "jain_of_shares": [jain_index(of.acked(DURATION) / fair_totals()) for of in of_scheme],
-        }
-        for name, values in means.items():
-            note_means(evidence, f"persistent.{name}_{scheme}", values, source)
 
 
 def note_comparisons(evidence: Evidence, source: str, runs: Runs) -> None:

@@ -170,11 +170,7 @@ def note_modified(evidence: Evidence, source: str, runs: list[Course]) -> None:
         "window_before_update": [window_at(of, detected(of) - 0.1)[0] for of in found],
         "update_over_rest": [new_window(of) / resting_window() for of in found],
         "growth_after_update": [climbed(of) for of in found],
-        "shrinking_after_60": [window_at(of, 70)[0] / window_at(of, 60)[0] for of in runs],
         "shrinks_from_60": [float(window_at(of, 70)[0] < window_at(of, 60)[0]) for of in runs],
-        "near_paper_at_70": [
-            float((abs(window_at(of, 70) - [15.33, 14.63]) <= 2).all()) for of in runs
-        ],
     }
     for name, values in means.items():
         note_means(evidence, f"rerouting.{name}", values, source)

@@ -63,13 +63,22 @@ def test_cells_of_the_tables_are_claims():
 def test_the_network_of_figure_1():
     """134 ms, 8000 and 320 bits at 1.5 Mbps, and twice each at 10 Mbps: 141.2 ms."""
     network = rerouted(LAWS["vegas"])
-    assert network.link.capacity == pytest.approx(187.5)
+    assert network.links["bottleneck"].capacity == pytest.approx(187.5)
     for name in ("connection1", "connection2"):
-        assert network.base_rtts(name)[0] == pytest.approx(0.134 + 0.00832 / 1.5 + 0.00832 / 5)
-    assert [event.delay for event in network.events] == pytest.approx([0.088, 0.484, 0.088])
-    assert {event.flows for event in network.events} == {"connection1"}
+        trip = 0.134 + 0.00832 / 1.5 + 0.00832 / 5
+        assert network.base_rtts(name)[0] == pytest.approx(trip, abs=2e-6)
+        assert network.flows[name].propagation(network.path(name)) == pytest.approx((0.134,))
     one_way = rerouted(LAWS["vegas"], ways=2)
-    assert one_way.flows["connection2"].base_rtt == pytest.approx(0.268)
+    trips = one_way.flows["connection2"].propagation(one_way.path("connection2"))
+    assert trips == pytest.approx((0.268,))
+
+
+def test_only_the_link_from_r2_to_s3_changes():
+    """88 ms there and back are 44 each way, of which 20 + 2 x 5 ms lie elsewhere."""
+    events = rerouted(LAWS["vegas"]).events
+    assert {event.link for event in events} == {"R2-S3"}
+    assert [event.at for event in events] == [15.0, 36.0, 60.0]
+    assert [event.delay for event in events] == pytest.approx([0.014, 0.212, 0.014])
 
 
 def test_the_network_of_figure_6():
@@ -103,12 +112,18 @@ def test_segments_and_levels():
 
 def test_a_detection_is_a_window_that_jumps():
     windows = np.full(141, 10.0)
-    windows[50:] = 30.0
+    windows[50:] = 11.0
     assert detected(a_course(np.arange(141.0), windows)) == 50.0
     assert np.isnan(detected(a_course(np.arange(141.0), np.full(141, 10.0))))
 
 
 @pytest.mark.parametrize(("trip", "packets"), [(100.0, 0), (120.0, 0), (140.0, 80), (600.0, 80)])
+def test_backlogs_count_whole_packets_of_window():
+    """A window of 4.9 lets 4 packets out: at 10 packets/s and 0.1 s, 3 of them wait."""
+    course = a_course(10.0 * np.arange(141), np.full(141, 4.9))
+    assert course.backlogs(np.array([0.1]), 20, 40) == pytest.approx([3.0])
+
+
 def test_a_longer_route_is_believed_after_four_groups_of_twenty(trip: float, packets: int):
     count, flow = detect([trip] * 200)
     assert count == packets
