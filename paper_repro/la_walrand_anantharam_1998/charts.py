@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from paper_repro.la_walrand_anantharam_1998.course import Course
-from paper_repro.style import COLOURS, label
+from paper_repro.style import COLOURS, PAPER_MARK, label
 
 __all__ = ["SEGMENT", "draw_queue", "draw_sequences", "moving_average", "segment_times"]
 
@@ -17,6 +18,7 @@ SEGMENT = 90
 """Packets with consecutive numbers that make a segment of a sequence chart."""
 HEIGHT = 0.8
 """Of a segment, where the rows of two connections are 1 apart."""
+Point = tuple[float, float]
 AVERAGED = 1.0
 """s: the width of the moving average of a queue."""
 
@@ -37,7 +39,9 @@ def segment_times(course: Course, connection: int) -> np.ndarray:
     return np.interp(firsts, delivered, course.time)
 
 
-def draw_queue(axes: Axes, course: Course, title: str, top: float) -> None:
+def draw_queue(
+    axes: Axes, course: Course, title: str, top: float, printed: Sequence[Point] = ()
+) -> None:
     """Queue size over time: each sample, and the moving average.
 
     Args:
@@ -45,10 +49,13 @@ def draw_queue(axes: Axes, course: Course, title: str, top: float) -> None:
         course: the run.
         title: of the panel.
         top: of the axis, packets.
+        printed: what the text says: times (s) and queues (packets).
     """
     axes.plot(course.time, course.queue, color=COLOURS["fourth"], lw=0.5, label="queue size")
     average = moving_average(course)
     axes.plot(course.time, average, color=COLOURS["vegas"], lw=1.2, label="its mean over 1 s")
+    if printed:
+        axes.plot(*zip(*printed, strict=True), **PAPER_MARK)
     axes.set_xlim(0, course.time[-1])
     axes.set_ylim(0, top)
     label(axes, title, "Time (sec)", "Queue size (packets)")
@@ -62,14 +69,13 @@ def draw_sequences(axes: Axes, course: Course, title: str) -> None:
         course: the run.
         title: of the panel.
     """
-    colours = [COLOURS["vegas"], COLOURS["reno"]]
     for connection in range(course.delivered.shape[1]):
         begins = segment_times(course, connection)
         lines = [
             [(begin, connection + 1 - HEIGHT / 2), (end, connection + 1 + HEIGHT / 2)]
             for begin, end in pairwise(begins)
         ]
-        axes.add_collection(LineCollection(lines, colors=colours[connection % 2], linewidths=0.7))
+        axes.add_collection(LineCollection(lines, colors=COLOURS["vegas"], linewidths=0.7))
     count = course.delivered.shape[1]
     axes.set_xlim(0, course.time[-1])
     axes.set_ylim(0.4, count + 0.6)

@@ -25,7 +25,7 @@ GROUPS = (4, 8, 16)
 OFTEN = vf.VegasRerouting(group=5, groups=1)
 BEGINNING = 50.0
 """s: before the connections have settled."""
-SHIFTS = 6
+SHIFTS = 24
 
 
 def jobs() -> Mapping[str, Job]:

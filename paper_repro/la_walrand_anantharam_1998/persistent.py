@@ -45,7 +45,9 @@ NS2_RUNS = {
     "vegas": "persist_rtt_vegas_s{}",
     "red": "persist_rtt_vegasred_mp0.02_s{}",
 }
-TOP = 95.0
+PRINTED = {"vegas": [(50.0, 60.0)], "red": [(time, 45.0) for time in (60.0, 80.0, 100.0, 120.0)]}
+"""s and packets: what the text says of figures 7 and 9."""
+TOP = 105.0
 """Packets: of the axis of figures 7, 9 and 11."""
 
 
@@ -137,7 +139,8 @@ def draw(results: Results) -> Figure:
     }
     for row, (scheme, (first, second, name)) in zip(axes, titles.items(), strict=True):
         course = courses(results, f"{PACKETS}/{scheme}")[0]
-        draw_queue(row[0], course, f"Figure {first}: queue sizes ({name})", TOP)
+        title = f"Figure {first}: queue sizes ({name})"
+        draw_queue(row[0], course, title, TOP, PRINTED.get(scheme, ()))
         draw_sequences(row[1], course, f"Figure {second}: packet sequences ({name})")
     return figure
 

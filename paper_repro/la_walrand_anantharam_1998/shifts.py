@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Job, Results
 from paper_repro.la_walrand_anantharam_1998.course import Course, course_of
@@ -43,10 +45,13 @@ def note_means(
 
 
 def note_series(
-    evidence: Evidence, measure: str, values: Sequence[Sequence[float]], source: str = PACKETS
+    evidence: Evidence,
+    measure: str,
+    values: Sequence[Sequence[float] | np.ndarray],
+    source: str = PACKETS,
 ) -> None:
     """Note a series whose values are means over the shifts."""
-    evidence.note(source, measure, [sum(of) / len(of) for of in zip(*values, strict=True)])
+    evidence.note(source, measure, [float(of) for of in np.mean(np.array(values), axis=0)])
 
 
 def note_range(evidence: Evidence, measure: str, values: Sequence[float]) -> None:

@@ -117,13 +117,13 @@ def test_a_detection_is_a_window_that_jumps():
     assert np.isnan(detected(a_course(np.arange(141.0), np.full(141, 10.0))))
 
 
-@pytest.mark.parametrize(("trip", "packets"), [(100.0, 0), (120.0, 0), (140.0, 80), (600.0, 80)])
 def test_backlogs_count_whole_packets_of_window():
     """A window of 4.9 lets 4 packets out: at 10 packets/s and 0.1 s, 3 of them wait."""
     course = a_course(10.0 * np.arange(141), np.full(141, 4.9))
     assert course.backlogs(np.array([0.1]), 20, 40) == pytest.approx([3.0])
 
 
+@pytest.mark.parametrize(("trip", "packets"), [(100.0, 0), (120.0, 0), (140.0, 80), (600.0, 80)])
 def test_a_longer_route_is_believed_after_four_groups_of_twenty(trip: float, packets: int):
     count, flow = detect([trip] * 200)
     assert count == packets
