@@ -156,7 +156,9 @@ def run(
 
 def show(chapters: Sequence[Chapter], files: Sequence[Path]) -> None:
     """Print the counts, and where the report is."""
-    made = table("paper", *(verdict.value for verdict in Verdict), "not run")
+    made = table(
+        "paper", *(verdict.value.removeprefix("reproduced ") for verdict in Verdict), "left"
+    )
     for chapter in chapters:
         counts = [str(count) for count in chapter.counts.values()]
         made.add_row(chapter.name, *counts, str(len(chapter.not_run)))

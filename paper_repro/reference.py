@@ -21,8 +21,6 @@ __all__ = ["ns2_flows_at", "ns2_group", "ns2_names"]
 
 FOLDER = Path(__file__).parent / "reference"
 NS2_TABLE, NS2_SNAPSHOTS = FOLDER / "ns2.csv", FOLDER / "ns2_snapshots.csv"
-AROUND = 5.0
-"""s: the queue near a time is the mean over so long before and after it."""
 FOLLOWED = ("persist_", "reroute_")
 """How the names of runs begin whose single flows are in the second table."""
 OF_GROUP = ("flows", "acked_total", "acked_after_warmup", "retransmits", "drops", "timeouts",
@@ -69,11 +67,10 @@ def ns2_flows_at(name: str, time: float) -> list[dict[str, float]]:
     """What each flow of a run of ns-2 had reached at a time (s), in the order of the flows.
 
     Returns:
-        acked, drops (packets since the start), cwnd (packets; NaN at the end), and
-        mean_queue (packets, near that time; NaN where the run has no series).
+        acked, drops (packets since the start), and cwnd (packets; NaN at the end).
     """
     return [
-        {key: float(row[key]) for key in ("acked", "drops", "cwnd", "mean_queue")}
+        {key: float(row[key]) for key in ("acked", "drops", "cwnd")}
         for row in lines_of(NS2_SNAPSHOTS)
         if row["name"] == name and float(row["t"]) == time
     ]
@@ -100,7 +97,6 @@ def snapshot_rows(file: Path) -> Iterator[dict[str, Any]]:
     with file.open() as lines:
         runs = [run for line in lines if (run := json.loads(line))["name"].startswith(FOLLOWED)]
     for run in runs:
-        series = run.get("timeseries", {"t": [], "queue_pkts": []})
         end = {
             "t": run["scenario"]["duration_s"],
             "acked": [flow["acked_total"] for flow in run["flows"]],
@@ -108,15 +104,11 @@ def snapshot_rows(file: Path) -> Iterator[dict[str, Any]]:
             "drops": [flow["bottleneck_drops_total"] for flow in run["flows"]],
         }
         for shot in [*run["snapshots"], end]:
-            near = [q for t, q in zip(series["t"], series["queue_pkts"], strict=True)
-                    if abs(t - shot["t"]) <= AROUND]  # fmt: skip
             for flow, (acked, cwnd, drops) in enumerate(
                 zip(shot["acked"], shot["cwnd"], shot["drops"], strict=True)
             ):
-                yield {"name": run["name"], "t": shot["t"], "flow": flow, "acked": acked,
-                       "cwnd": cwnd, "drops": drops,
-                       "mean_queue": round(sum(near) / len(near), 3) if near else "nan",
-                }  # fmt: skip
+                told = {"acked": acked, "cwnd": cwnd, "drops": drops}
+                yield {"name": run["name"], "t": shot["t"], "flow": flow, **told}
 
 
 def write(table: Path, about: str, made: Iterator[dict[str, Any]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -13,6 +13,9 @@ __all__ = ["Judged", "Verdict", "judge"]
 
 OURS = (ARITHMETIC, PACKETS, FLUID)
 """A claim is judged by the first of these that speaks of it; the others are second opinions."""
+
+SURE = 2.0
+"""So many standard errors on either side a mean over seeds may be."""
 
 
 class Verdict(Enum):
@@ -58,18 +61,41 @@ def judge(claim: Claim, evidence: Evidence) -> Judged | None:
     source = next((name for name in OURS if name in found), None)
     if source is None:
         return None
-    error = evidence.spread.get(source, {}).get(claim.measure)
-    return Judged(claim, verdict_of(claim, source, found), source, found, error)
+    errors = {
+        name: measures[claim.measure]
+        for name, measures in evidence.spread.items()
+        if claim.measure in measures
+    }
+    verdict = verdict_of(claim, source, found, errors)
+    return Judged(claim, verdict, source, found, errors.get(source))
 
 
-def verdict_of(claim: Claim, source: str, found: Mapping[str, Measured]) -> Verdict:
+def verdict_of(
+    claim: Claim, source: str, found: Mapping[str, Measured], errors: Mapping[str, float]
+) -> Verdict:
     """The verdict by what `source` found, and by what the others say where it fails."""
     if claim.expect.met(found[source]):
         return Verdict.REPRODUCED
     if claim.in_shape is not None and claim.in_shape.met(found[source]):
         return Verdict.IN_SHAPE
     others = [name for name in (PACKETS, FLUID, NS2, LINUX) if name in found and name != source]
-    disagree = [name for name in others if not claim.expect.met(found[name])]
+    disagree = [name for name in others if fails(claim, found[name], errors.get(name, 0.0))]
     if source == ARITHMETIC or (others and disagree == others):
         return Verdict.CONTRADICTED
     return Verdict.NOT_REPRODUCED
+
+
+def fails(claim: Claim, found: Measured, error: float) -> bool:
+    """Whether a second opinion is against a statement, whatever its seeds happened to be.
+
+    Args:
+        claim: the statement.
+        found: what the other engine says.
+        error: the standard error of its mean; 0 where it has none.
+    """
+    if isinstance(found, Sequence):
+        return not claim.expect.met(found)
+    low, high = found - SURE * error, found + SURE * error
+    wanted = (claim.expect.equals, claim.expect.at_least, claim.expect.at_most)
+    inside = [of for of in wanted if isinstance(of, float) and low <= of <= high]
+    return not any(claim.expect.met(value) for value in (low, found, high, *inside))

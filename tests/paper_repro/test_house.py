@@ -95,6 +95,21 @@ def test_a_verdict(found, verdict, source):
     assert (judged.verdict, judged.source, judged.found) == (verdict, source, found)
 
 
+@pytest.mark.parametrize(
+    ("seeds", "verdict"),
+    [
+        ([4.0, 4.0, 4.0], Verdict.CONTRADICTED),
+        ([2.0, 5.0, 8.0], Verdict.CONTRADICTED),  # 5 and twice 1.7, below 9
+        ([2.0, 5.0, 14.0], Verdict.NOT_REPRODUCED),  # 7 and twice 3.6: 10 is not beyond it
+    ],
+)
+def test_a_second_engine_contradicts_beyond_the_chance_of_its_seeds(seeds, verdict):
+    evidence = Evidence()
+    evidence.note(PACKETS, "figure1.it", 3.0)
+    evidence.note_mean(NS2, "figure1.it", seeds)
+    assert judge(a_claim(), evidence).verdict is verdict
+
+
 def test_a_claim_that_nothing_of_ours_speaks_of_has_no_verdict():
     evidence = Evidence()
     evidence.note(NS2, "figure1.it", 10.0)
