@@ -6,7 +6,9 @@ For each network of a design (`benchmarks.tuning.networks`) alpha and beta are r
 dialect, with ns-2's defaults to begin from, and tried with fresh seeds: on ns-2 itself, where `ns`
 is installed, beside its defaults and RED_min / N, and on the packet simulator. Where seeds are far
 apart ns-2 runs up to 24 of them, else three (`benchmarks.tuning.judged`). Every seventh network, or
-with `--full` all 48. A network whose ratio on ns-2 is not within 0.9-1.1 is listed by name.
+with `--full` all 48, and nine whose other flows do not speak Reno (`benchmarks.tuning.rivals`; ns-2
+has no Scalable TCP like ours). A network whose ratio on ns-2 is not within 0.9-1.1 is listed by
+name; the shares are of the 48.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 from benchmarks.harness import Figures, run
 from benchmarks.tuning.judged import Judgement, judge_alone
 from benchmarks.tuning.networks import untuned
+from benchmarks.tuning.rivals import RIVAL, rivals
 from vegasfluid.packet.seeds import processors
 
 __all__ = ["measure"]
@@ -84,14 +87,14 @@ def summary(figures: Figures, found: dict[str, Judgement]) -> None:
 
 def measure(full: bool) -> Figures:
     """All networks of the design, or a few; as many at a time as there are processors."""
-    cases = untuned()[:: 1 if full else EVERY]
+    cases = untuned() + rivals() if full else untuned()[::EVERY]
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processors(), spawn) as pool:
         found = dict(zip((case.name for case in cases), pool.map(judge_alone, cases), strict=True))
     figures = Figures()
     for name, judgement in found.items():
         add_case(figures, name, judgement)
-    summary(figures, found)
+    summary(figures, {name: of for name, of in found.items() if not name.startswith(RIVAL)})
     return figures
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 import jax
 
 from benchmarks.tuning.networks import TUNED, Untuned
-from benchmarks.tuning.on_ns2 import OnNs2, ratio_on_ns2
+from benchmarks.tuning.on_ns2 import OnNs2, can_run, ratio_on_ns2
 from vegasfluid.aqm.red import Red
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.congestion.vegas import Vegas
@@ -98,7 +98,7 @@ def judge(case: Untuned) -> Judgement:
     fresh = measure(found.network, TUNED, FRESH_SEEDS[:runs], **span)
     (low, high), (fresh_low, fresh_high) = found.after.packets.interval, fresh.interval
     on_ns2 = defaults = red_min = OnNs2(math.nan, math.nan, 0)
-    if shutil.which("ns"):
+    if shutil.which("ns") and can_run(case):
         runs = runs_on_ns2(case, float(fresh.log_ratios.std(ddof=1)))
         on_ns2 = ratio_on_ns2(case, found.after.law, NS2_SEEDS[:runs])
         few = NS2_SEEDS[:FEWEST_ON_NS2]

@@ -36,7 +36,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.quantities import mbps, ms
 
-__all__ = ["COUNT", "TUNED", "Untuned", "untuned"]
+__all__ = ["COUNT", "PACKET_BYTES", "TUNED", "Untuned", "untuned"]
 
 COUNT, CHOICE = 48, 2026
 """How many networks, and the seed of the design."""

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from benchmarks.tuning.networks import TUNED, Untuned
 from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.errors import InvalidInput
 from vegasfluid.export import export_model
 from vegasfluid.model import Model
 
-__all__ = ["OnNs2", "ratio_on_ns2"]
+__all__ = ["OnNs2", "can_run", "ratio_on_ns2"]
 
 LINE = re.compile(r"^class (\S+) count \d+ goodput_packets_per_s (\S+)$", re.MULTILINE)
 LEAST = 1e-6
@@ -37,6 +38,15 @@ class OnNs2(NamedTuple):
     ratio: float
     error: float
     runs: int
+
+
+def can_run(case: Untuned) -> bool:
+    """Whether ns-2 has all that a network has, such as its laws."""
+    try:
+        export_model(Model(case.network, duration=case.until, warmup=case.warmup), "ns2")
+    except InvalidInput:
+        return False
+    return True
 
 
 def one_run(case: Untuned, law: Vegas, seed: int) -> float:

@@ -1,0 +1,64 @@
+"""Networks whose other flows speak CUBIC, HighSpeed or Scalable TCP, ten (or four) of each law.
+
+Three of each: RED and drop-tail at 155 Mbit/s and 30 ms, and RED at 600 Mbit/s with four flows of
+each law, whose windows are large enough for what sets these laws apart from Reno.
+"""
+
+from __future__ import annotations
+
+from benchmarks.tuning.networks import PACKET_BYTES, TUNED, Untuned
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.scalable import Scalable
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.quantities import mbps, ms
+
+__all__ = ["RIVAL", "rivals"]
+
+RIVAL = "rival_"
+"""How their names begin."""
+
+LAWS = {"cubic": Cubic(), "highspeed": HighSpeed(), "scalable": Scalable()}
+UNTIL, WARMUP = 60.0, 20.0
+
+
+def red(buffer: float) -> Red:
+    """Thresholds at a fifth and four fifths of the buffer."""
+    return Red(min_thresh=buffer / 5, max_thresh=4 * buffer / 5, max_drop=0.1)
+
+
+def network_with(
+    law: AbstractWindowLaw, megabits: float, buffer: float, queue: AbstractQueueLaw, flows: int
+) -> Network:
+    """A network with so many flows of each law."""
+    capacity = mbps(megabits, PACKET_BYTES)
+    usual = {
+        "base_rtt": ms(30),
+        "access": mbps(1000, PACKET_BYTES),
+        "start": Spread(1.0),
+        "send_overhead": 1 / capacity if isinstance(queue, DropTail) else 0.0,
+    }
+    classes = {
+        "other": Flows(flows, law, **usual),
+        TUNED: Flows(flows, Vegas(dialect="ns2"), **usual),
+    }
+    return Network(Link(capacity, buffer, queue), classes, PACKET_BYTES)
+
+
+def rivals() -> list[Untuned]:
+    """All of them."""
+    kinds = {
+        "red": (155.0, 3000.0, red(3000.0), 10),
+        "droptail": (155.0, 600.0, DropTail(), 10),
+        "fast": (600.0, 6000.0, red(6000.0), 4),
+    }
+    return [
+        Untuned(f"{RIVAL}{name}_{kind}", network_with(law, *of), UNTIL, WARMUP)
+        for name, law in LAWS.items()
+        for kind, of in kinds.items()
+    ]
