@@ -1,0 +1,86 @@
+"""Section 2.2's formulas and the windows of section 4.3, worked out anew."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from paper_repro.experiment import ARITHMETIC, LINUX, Evidence, Experiment, Results
+from paper_repro.marrone_2013.environment import (
+    DEFAULT_WINDOW,
+    ENLARGED_WINDOW,
+    KERNEL_BETA,
+    KERNEL_C,
+    Environment,
+)
+from paper_repro.marrone_2013.linux import kernel_cut
+from paper_repro.marrone_2013.readings import ROUND_TRIP
+
+__all__ = ["ARITHMETICS", "PAPER_BETA", "PAPER_C", "cubic_window", "plateau_time"]
+
+PAPER_C, PAPER_BETA = 0.4, 0.2
+W_MAX = np.array([100.0, 1667.0, 4333.0])
+"""Packets: a small window, and two of the test bed."""
+STEP = 1e-3
+"""s, for derivatives."""
+
+
+def plateau_time(w_max: np.ndarray) -> np.ndarray:
+    """K of section 2.2, s."""
+    return np.cbrt(w_max * (PAPER_BETA / PAPER_C))
+
+
+def cubic_window(t: np.ndarray | float, w_max: np.ndarray) -> np.ndarray:
+    """Equation (1), packets."""
+    return PAPER_C * (t - plateau_time(w_max)) ** 3 + w_max
+
+
+def bend(t: np.ndarray, w_max: np.ndarray) -> np.ndarray:
+    """The second derivative of equation (1), packets/s^2."""
+    window = [cubic_window(t + shift * STEP, w_max) for shift in (-1, 0, 1)]
+    return (window[0] - 2 * window[1] + window[2]) / STEP**2
+
+
+def mean_window(step: float, cut: float, loss: float = 1e-4) -> float:
+    """Mean of a sawtooth: `step` packets a round trip up, `cut` of it down, a loss in 1/loss.
+
+    >>> round(mean_window(1.0, 0.5) * 1e-4**0.5, 3)
+    1.225
+    """
+    top = (step / (cut * (1 - cut / 2) * loss)) ** 0.5  # the sum of the rounds is 1/loss
+    return top * (1 - cut / 2)
+
+
+def formulas() -> dict[str, float | list[float]]:
+    """What the formulas of section 2.2 give."""
+    plateau = plateau_time(W_MAX)
+    friendly = 3 * PAPER_BETA / (2 - PAPER_BETA)
+    return {
+        "at_plateau": list(cubic_window(plateau, W_MAX) / W_MAX),
+        "at_start": list(cubic_window(0.0, W_MAX) / W_MAX),
+        "bend_at_plateau": list(bend(plateau, W_MAX)),
+        "bend_before": list(bend(plateau / 2, W_MAX)),
+        "bend_after": list(bend(1.5 * plateau, W_MAX)),
+        "friendly": mean_window(friendly, PAPER_BETA) / mean_window(1.0, 1 / 2),
+        "kernel_cut": 1 - KERNEL_BETA,
+        "kernel_c": KERNEL_C,
+    }
+
+
+def measure(results: Results) -> Evidence:
+    """The formulas, and the windows against the bandwidth-delay products."""
+    evidence = Evidence()
+    for name, value in formulas().items():
+        evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
+    evidence.note(LINUX, "arithmetic.kernel_cut", kernel_cut())
+    for source, ways in ((ARITHMETIC, 2), (f"{ARITHMETIC}, {ROUND_TRIP}", 1)):
+        near, far = Environment(0.1, ways=ways), Environment(0.2, ways=ways)
+        evidence.note(source, "arithmetic.products", far.product / near.product)
+        evidence.note(source, "arithmetic.default_window", DEFAULT_WINDOW / far.product)
+        evidence.note(source, "arithmetic.enlarged_window", ENLARGED_WINDOW / far.product)
+        evidence.note(source, "arithmetic.round_trips", 0.1 / far.round_trip)
+    return evidence
+
+
+ARITHMETICS = [
+    Experiment("arithmetic", "Section 2.2's formulas, section 4.3's windows", measure, quick=True)
+]

@@ -1,0 +1,93 @@
+"""The paper's two kinds of figure: throughput in bit/s, and CWND with SSTH, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_repro.experiment import Results
+from paper_repro.marrone_2013.course import Course
+from paper_repro.marrone_2013.environment import LINK_MBPS
+from paper_repro.style import COLOURS, label, panels
+
+__all__ = ["Panel", "draw_panels", "fastest", "first", "slowest", "throughput", "windows"]
+
+Panel = Callable[[Axes, Results], None]
+"""Draws one of the paper's figures into axes."""
+Pick = Callable[[Sequence[Course]], Course]
+"""Which of several tests is drawn."""
+SLOTS = 100
+"""Time slots of a throughput curve."""
+
+
+def first(courses: Sequence[Course]) -> Course:
+    """That of the first seed."""
+    return courses[0]
+
+
+def slowest(courses: Sequence[Course]) -> Course:
+    """That with the lowest throughput."""
+    return min(courses, key=Course.throughput)
+
+
+def fastest(courses: Sequence[Course]) -> Course:
+    """That with the highest throughput."""
+    return max(courses, key=Course.throughput)
+
+
+def throughput(
+    title: str, pick: Pick = first, until: float | None = None, /, **names: str
+) -> Panel:
+    """Throughput of jobs, by law; of two the second is in pulses, as the paper has it."""
+
+    def draw(axes: Axes, results: Results) -> None:
+        for place, (law, name) in enumerate(names.items()):
+            course = pick(results[name])
+            ends, rates = course.rates((until or course.until) / SLOTS)
+            drawn = axes.step if place else axes.plot
+            drawn(ends, 1e6 * rates, color=COLOURS[law], label=law, linewidth=1)
+        axes.axhline(1e6 * LINK_MBPS, color="grey", linewidth=0.8, linestyle=":", label="the link")
+        axes.set_xlim(0, until or course.until)
+        axes.set_ylim(0, 1.25e6 * LINK_MBPS)
+        label(axes, title, "time (s)", "throughput (bit/s)")
+
+    return draw
+
+
+def windows(
+    title: str, law: str, name: str, pick: Pick = first, until: float | None = None
+) -> Panel:
+    """Window and threshold of one job; the threshold as tcp_probe prints it."""
+
+    def draw(axes: Axes, results: Results) -> None:
+        course = pick(results[name])
+        shown = course.probed()
+        top = 1.3 * course.cwnd.max()
+        axes.plot(course.times, course.cwnd, color=COLOURS[law], linewidth=1, label="CWND")
+        inside = shown <= top  # before the first loss it is far above
+        axes.plot(
+            course.times[inside], shown[inside], color="grey", linewidth=1, linestyle="--",
+            label="SSTH",
+        )  # fmt: skip
+        axes.set_xlim(0, until or course.until)
+        axes.set_ylim(0, top)
+        label(axes, title, "time (s)", "CWND and SSTH (packets)")
+
+    return draw
+
+
+def draw_panels(rows: Sequence[Sequence[Panel]]) -> Callable[[Results], Figure]:
+    """A figure of the paper's figures, row by row."""
+
+    def draw(results: Results) -> Figure:
+        figure, axes = panels(len(rows), max(len(row) for row in rows))
+        for line, row in zip(axes, rows, strict=True):
+            for place, panel in zip(line, row, strict=False):
+                panel(place, results)
+            for place in line[len(row) :]:
+                place.set_axis_off()
+        return figure
+
+    return draw

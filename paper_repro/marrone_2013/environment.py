@@ -1,0 +1,151 @@
+"""The paper's test bed as a network: two stations, two routers, 100 Mbit/s between them.
+
+Each router delays, by 50 ms or 100 ms and a jitter of +-1 ms, and the routers' link is the
+bottleneck. What the paper leaves open is a field of `Environment`, so that other readings are other
+values of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import vegasfluid as vf
+from vegasfluid.congestion.law import AbstractWindowLaw
+
+__all__ = [
+    "BOTTLENECK",
+    "CAPACITY",
+    "DEFAULT_WINDOW",
+    "ENLARGED_WINDOW",
+    "Environment",
+    "KERNEL_BETA",
+    "KERNEL_C",
+    "LAWS",
+    "LINK_MBPS",
+    "NETEM_LIMIT",
+    "SEGMENT_BYTES",
+    "WITHOUT_UNDO",
+    "window_of",
+]
+
+LINK_MBPS = 100.0
+PACKET_BYTES, ACK_BYTES, SEGMENT_BYTES = 1500, 52, 1448
+"""On the wire, with time stamps; and what a packet carries."""
+CAPACITY = vf.mbps(LINK_MBPS, PACKET_BYTES)
+BOTTLENECK = "bottleneck"
+NETEM_LIMIT = 1000
+"""Packets that netem holds by default (`limit` in tc-netem's manual)."""
+USABLE = 3 / 4
+"""Of a receive buffer, what is advertised (tcp_adv_win_scale = 2, the default of Linux 2.6.32)."""
+DEFAULT_BUFFER, ENLARGED_BUFFER = 4 * 2**20, 46_777_216
+"""Bytes: the largest tcp_rmem by default on a machine of 3 GB, and the one that the paper sets."""
+KERNEL_BETA, KERNEL_C = 717 / 1024, 41 * 10 / 1024
+"""CUBIC's `beta` and `bic_scale * 10` in Linux 2.6.32, net/ipv4/tcp_cubic.c."""
+HYSTART_EXIT = 7 / 8
+"""Share of the bandwidth-delay product at which CUBIC leaves its first slow start there.
+
+HyStart does so when the ACKs of a round come for half a round trip: that is so in the first round
+that began with half the product or more, after a further half of it is acknowledged; with an ACK
+for two packets this is from 3/4 to 1 of it, and this is the middle."""
+TIMER_MARGIN = 0.2
+"""s: Linux lets its timer be at least so much longer than the round trip (TCP_RTO_MIN is the least
+of the variation's part), and not only so long."""
+FAST = 1e4
+"""How much faster than the bottleneck a router is that only delays packets."""
+
+
+def window_of(buffer_bytes: float) -> int:
+    """Packets that a receive buffer of so many bytes lets into the network.
+
+    >>> window_of(4 * 2**20)
+    2172
+    """
+    return int(USABLE * buffer_bytes / SEGMENT_BYTES)
+
+
+DEFAULT_WINDOW, ENLARGED_WINDOW = window_of(DEFAULT_BUFFER), window_of(ENLARGED_BUFFER)
+
+LAWS: Mapping[str, AbstractWindowLaw] = {
+    "reno": vf.Reno(recovery="sack"),
+    "cubic": vf.Cubic(C=KERNEL_C, beta=KERNEL_BETA),
+    "vegas": vf.Vegas(dialect="linux"),
+}
+"""As the kernel has them: losses are found by selective reports, and an answer to a loss that was
+none is taken back; Reno grows by ACKs, not by packets (tcp_abc = 0)."""
+WITHOUT_UNDO: Mapping[str, AbstractWindowLaw] = {
+    "reno": vf.Reno(recovery="newreno"),
+    "cubic": vf.Cubic(C=KERNEL_C, beta=KERNEL_BETA, recovery="newreno"),
+}
+"""The same without reports: three duplicate ACKs are a loss, whatever comes later."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the paper says of a test, and how we read it.
+
+    >>> Environment(0.1).round_trip, Environment(0.1, ways=1).round_trip
+    (0.2, 0.1)
+    """
+
+    delay: float
+    """The paper's d, s."""
+    jitter: float = 0.0
+    """The paper's j, s: each router's delay is uniform within so much of its mean."""
+    window: int = DEFAULT_WINDOW
+    """Packets that the buffers of the stations allow."""
+    ways: int = 2
+    """Whether d is a way (2: the round trip is twice d), or the round trip (1)."""
+    reorders: bool = True
+    """Whether jitter may change the order of packets, as netem's does."""
+    buffer: int = NETEM_LIMIT
+    """Packets that can wait for the routers' link."""
+    send_overhead: float = 1e-4
+    """Largest random time that the sender takes, s, so that no two tests are alike."""
+
+    @property
+    def round_trip(self) -> float:
+        """Mean propagation there and back, s."""
+        return self.ways * self.delay
+
+    @property
+    def product(self) -> float:
+        """The bandwidth-delay product, packets."""
+        return CAPACITY * self.round_trip
+
+    def network(self, name: str, law: AbstractWindowLaw | None = None) -> vf.Network:
+        """One flow of a law over it.
+
+        Args:
+            name: reno, cubic or vegas; the flow's class has this name.
+            law: another form of it; None: that of `LAWS`.
+        """
+        flows = vf.Flows(
+            1,
+            law or LAWS[name],
+            base_rtt=self.round_trip - 2 * self.ways * self.jitter,
+            access=vf.mbps(1000),
+            path=tuple(self._links()),
+            initial_window=3,
+            initial_ssthresh=HYSTART_EXIT * self.product if name == "cubic" else 1e5,
+            max_window=self.window,
+            delayed_ack=vf.ms(40),
+            quick_acks=16,
+            min_rto=self.round_trip + TIMER_MARGIN,
+            send_overhead=self.send_overhead,
+        )
+        return vf.Network(self._links(), {name: flows}, PACKET_BYTES, ACK_BYTES)
+
+    def _links(self) -> Mapping[str, vf.Link]:
+        """The routers' link; with jitter also the router before it, which moves packets about.
+
+        Where d is a way, the second router jitters what it hands on, too. Our links' jitter only
+        delays, by 0 to twice the paper's j, so that the propagation is j shorter for each.
+        """
+        spread, mixed = 2 * self.jitter, self.reorders
+        after = spread if self.ways == 2 else 0.0
+        link = vf.Link(CAPACITY, self.buffer, jitter=after, jitter_reorders=mixed)
+        if not spread:
+            return {BOTTLENECK: link}
+        router = vf.Link(FAST * CAPACITY, NETEM_LIMIT, jitter=spread, jitter_reorders=mixed)
+        return {"router": router, BOTTLENECK: link}

@@ -1,0 +1,152 @@
+"""Section 4.2: a delay of 100 ms with jitter, figures 8 to 13."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.marrone_2013.course import Course, job, mean, tests
+from paper_repro.marrone_2013.drawing import draw_panels, fastest, slowest, throughput, windows
+from paper_repro.marrone_2013.environment import LINK_MBPS, WITHOUT_UNDO, Environment
+from paper_repro.marrone_2013.linux import kernel
+from paper_repro.marrone_2013.readings import IN_ORDER, NO_UNDO, ROUND_TRIP, packets
+
+__all__ = ["FIGURES_8_TO_13"]
+
+JITTER = 0.001
+BRIEF, EXTENDED = 100.0, 1000.0
+SEEDS, FEW_SEEDS = tuple(range(1, 21)), (1, 2, 3)
+AVERAGE = 70.0
+"""Mbit/s: the paper's "average (70Mbps, approx)"."""
+FULL = 0.9 * LINK_MBPS
+"""Mbit/s that we take for the maximum."""
+EARLY = 5.0
+"""s after which the first slow start is over."""
+HERE, NEARER = Environment(0.1, JITTER), Environment(0.1, JITTER, ways=1)
+
+
+def jobs() -> Mapping[str, Job]:
+    """Many short tests and some long ones, and the other readings."""
+    made = dict(tests(HERE, BRIEF, seeds=SEEDS))
+    made |= tests(HERE, EXTENDED, names=("reno", "vegas"), seeds=FEW_SEEDS, prefix="long ")
+    for name, law in WITHOUT_UNDO.items():
+        made[NO_UNDO + name] = job(HERE, name, BRIEF, seeds=SEEDS, law=law)
+    law = WITHOUT_UNDO["reno"]
+    made[f"long {NO_UNDO}reno"] = job(HERE, "reno", EXTENDED, seeds=FEW_SEEDS, law=law)
+    in_order = Environment(0.1, JITTER, reorders=False)
+    made |= tests(in_order, BRIEF, seeds=FEW_SEEDS, prefix=IN_ORDER)
+    return made | tests(NEARER, BRIEF, seeds=SEEDS, prefix=ROUND_TRIP)
+
+
+def low_threshold(course: Course, environment: Environment) -> bool:
+    """Whether slow start was left at less than half of what the path holds."""
+    return float(np.interp(EARLY, course.times, course.ssthresh)) < environment.product / 2
+
+
+def note_reno(
+    evidence: Evidence, source: str, brief: Sequence[Course], environment: Environment
+) -> None:
+    """Reno's short tests."""
+    rates = [course.throughput() for course in brief]
+    evidence.note_mean(source, "jitter_100.reno", rates)
+    evidence.note_mean(source, "jitter_100.fast_share", [float(r > AVERAGE) for r in rates])
+    low = [float(low_threshold(course, environment)) for course in brief]
+    evidence.note_mean(source, "jitter_100.low_share", low)
+    evidence.note(source, "jitter_100.good_start", min(c.reaches(FULL) for c in brief))
+
+
+def note_long(evidence: Evidence, source: str, long: Sequence[Course]) -> None:
+    """Reno's long tests."""
+    evidence.note_mean(source, "jitter_100.reaches", [c.reaches(FULL) for c in long])
+    late = [c.throughput(EXTENDED / 2) for c in long]
+    evidence.note_mean(source, "jitter_100.stable", late)
+
+
+def note_cubic(
+    evidence: Evidence, source: str, cubic: Sequence[Course], reno: Sequence[Course]
+) -> None:
+    """CUBIC's short tests beside Reno's."""
+    spread = [np.std([c.throughput() for c in courses], ddof=1) for courses in (cubic, reno)]
+    evidence.note(source, "jitter_100.even", spread[0] - spread[1])
+    evidence.note(source, "jitter_100.better", mean(cubic) / mean(reno))
+    below = [float(c.throughput() < mean(cubic)) for c in reno]
+    evidence.note_mean(source, "jitter_100.reno_below", below)
+
+
+def note_vegas(
+    evidence: Evidence,
+    source: str,
+    vegas: Sequence[Course],
+    reno: Sequence[Course],
+    environment: Environment,
+) -> None:
+    """Vegas's short tests beside Reno's."""
+    evidence.note(source, "jitter_100.vegas", mean(vegas) / mean(reno))
+    curves = [np.mean([c.cwnd for c in courses], axis=0) for courses in (vegas, reno)]
+    away = np.abs(curves[0] - curves[1]).mean() / curves[1].mean()
+    evidence.note(source, "jitter_100.same_curve", float(away))
+    rounds = BRIEF / environment.round_trip
+    evidence.note_mean(source, "jitter_100.decides", [c.decided[-1] / rounds for c in vegas])
+
+
+def threshold_rise(course: Course, threshold: np.ndarray) -> float:
+    """How much a threshold rises between losses over a test, as a share of the window's rise."""
+    rises, grown = np.diff(threshold), np.diff(course.cwnd)
+    avoiding = (course.times[1:] > EARLY) & (grown > 0) & (threshold[:-1] < course.cwnd[:-1])
+    return float(np.maximum(rises[avoiding], 0).sum() / grown[avoiding].sum())
+
+
+def measure(results: Results) -> Evidence:
+    """What the runs show under each reading, beside what the kernel shows under one."""
+    evidence = Evidence()
+    for prefix in ("", NO_UNDO, IN_ORDER, ROUND_TRIP):
+        source, reno = packets(prefix) if prefix else PACKETS, results[f"{prefix}reno"]
+        environment = NEARER if prefix == ROUND_TRIP else HERE
+        note_reno(evidence, source, reno, environment)
+        note_cubic(evidence, source, results[f"{prefix}cubic"], reno)
+        if f"{prefix}vegas" in results:
+            note_vegas(evidence, source, results[f"{prefix}vegas"], reno, environment)
+    note_long(evidence, PACKETS, results["long reno"])
+    note_long(evidence, packets(NO_UNDO), results[f"long {NO_UNDO}reno"])
+    course = results["long reno"][0]
+    probed = "packets, as tcp_probe prints it"
+    evidence.note(PACKETS, "jitter_100.rises", threshold_rise(course, course.ssthresh))
+    evidence.note(probed, "jitter_100.rises", threshold_rise(course, course.probed()))
+    note_kernel(evidence)
+    return evidence
+
+
+def note_kernel(evidence: Evidence) -> None:
+    """The kernel's runs, under the reading that they speak of."""
+    source = f"Linux, {ROUND_TRIP}"
+    reno, cubic, vegas = (kernel("reorders", name, "mbps") for name in ("reno", "cubic", "vegas"))
+    evidence.note(source, "jitter_100.reno", reno)
+    evidence.note(source, "jitter_100.better", cubic / reno)
+    evidence.note(source, "jitter_100.vegas", vegas / reno)
+    evidence.note(source, "jitter_100.decides", kernel("reorders", "vegas", "vegas_on"))
+
+
+FIGURES_8_TO_13 = [
+    Experiment(
+        "jitter_100",
+        "Figures 8 to 13: d = 100 ms, jitter of +-1 ms",
+        measure,
+        jobs,
+        draw_panels(
+            [
+                [
+                    windows("Fig. 8: Reno, the slowest of 20", "reno", "reno", slowest),
+                    windows("Fig. 9: Reno, extended", "reno", "long reno"),
+                    windows("Fig. 10: Reno, the fastest of 20", "reno", "reno", fastest),
+                ],
+                [
+                    throughput("Fig. 11: CUBIC and Reno", cubic="cubic", reno="reno"),
+                    windows("Fig. 12: CUBIC", "cubic", "cubic"),
+                    windows("Fig. 13: Vegas, extended", "vegas", "long vegas"),
+                ],
+            ]
+        ),
+    )
+]

@@ -1,0 +1,114 @@
+"""Section 4.3.1: a delay of 200 ms with jitter, figures 24 to 28."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.marrone_2013.course import Course, job, mean, tests
+from paper_repro.marrone_2013.drawing import draw_panels, first, throughput, windows
+from paper_repro.marrone_2013.environment import (
+    ENLARGED_WINDOW,
+    LINK_MBPS,
+    WITHOUT_UNDO,
+    Environment,
+)
+from paper_repro.marrone_2013.readings import NO_UNDO, packets
+
+__all__ = ["FIGURES_24_TO_28"]
+
+JITTER = 0.001
+BRIEF, MIDDLE, EXTENDED, NEAR_SECONDS = 100.0, 300.0, 2000.0, 1000.0
+SEEDS = (1, 2)
+HALF, FULL = LINK_MBPS / 2, 0.9 * LINK_MBPS
+ROOF = 1200.0
+"""s: when Reno and Vegas have reached the maximum, as the paper says."""
+FAR = Environment(0.2, JITTER, ENLARGED_WINDOW)
+NEAR = Environment(0.1, JITTER, ENLARGED_WINDOW)
+
+
+def jobs() -> Mapping[str, Job]:
+    """Long tests, the same without taking anything back, and what they are compared with."""
+    made = dict(tests(FAR, EXTENDED, seeds=SEEDS))
+    made["near"] = job(NEAR, "reno", NEAR_SECONDS, seeds=SEEDS)
+    made["still"] = job(Environment(0.2, 0.0, ENLARGED_WINDOW), "vegas", EXTENDED)
+    for name, law in WITHOUT_UNDO.items():
+        made[NO_UNDO + name] = job(FAR, name, EXTENDED, seeds=SEEDS, law=law)
+    law = WITHOUT_UNDO["reno"]
+    made[f"{NO_UNDO}near"] = job(NEAR, "reno", NEAR_SECONDS, seeds=SEEDS, law=law)
+    return made
+
+
+def times_to(rate: float, courses: list[Course]) -> float:
+    """Mean time until a rate (Mbit/s) is reached, s."""
+    return float(np.mean([course.reaches(rate) for course in courses]))
+
+
+def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
+    """Reno beside CUBIC, in the short and in the long term."""
+    reno, cubic = results[f"{prefix}reno"], results[f"{prefix}cubic"]
+    evidence.note_mean(source, "jitter_200.reaches", [c.reaches(FULL) for c in reno])
+    slower = times_to(FULL, reno) / times_to(FULL, results[f"{prefix}near"])
+    evidence.note(source, "jitter_200.slower", slower)
+    for name, end in (("first_100", BRIEF), ("first_300", MIDDLE)):
+        evidence.note(source, f"jitter_200.{name}", mean(cubic, 0, end) / mean(reno, 0, end))
+    evidence.note(source, "jitter_200.attack", times_to(HALF, reno) / times_to(HALF, cubic))
+    cycles = [np.mean([course.cycle() for course in courses]) for courses in (cubic, reno)]
+    evidence.note(source, "jitter_200.cycles", cycles[0] / cycles[1])
+    evidence.note(source, "jitter_200.reno_short", mean(reno, 0, BRIEF) / mean(reno, ROOF))
+    evidence.note(source, "jitter_200.reno_even", mean(reno) / mean(cubic))
+    evidence.note(
+        source,
+        "jitter_200.more_even",
+        [mean(reno, 0, BRIEF) / mean(cubic, 0, BRIEF), mean(reno) / mean(cubic)],
+    )
+
+
+def note_vegas(evidence: Evidence, results: Results) -> None:
+    """Vegas beside Reno, beside CUBIC and beside itself without jitter."""
+    reno, cubic, vegas = (results[name] for name in ("reno", "cubic", "vegas"))
+    still = results["still"]
+    noted = {
+        "vegas": mean(vegas) / mean(reno),
+        "vegas_attack": times_to(HALF, vegas) / times_to(HALF, reno),
+        "vegas_left": float(np.mean([course.left(ROOF) for course in vegas])),
+        "vegas_worse": mean(vegas, ROOF) / mean(still, ROOF),
+        "vegas_short": mean(vegas, 0, BRIEF) / mean(vegas, ROOF),
+        "vegas_even": mean(vegas) / mean(cubic),
+    }
+    for name, value in noted.items():
+        evidence.note(PACKETS, f"jitter_200.{name}", value)
+
+
+def measure(results: Results) -> Evidence:
+    """What the runs show under both readings."""
+    evidence = Evidence()
+    note_pair(evidence, PACKETS, "", results)
+    note_pair(evidence, packets(NO_UNDO), NO_UNDO, results)
+    note_vegas(evidence, results)
+    return evidence
+
+
+FIGURES_24_TO_28 = [
+    Experiment(
+        "jitter_200",
+        "Figures 24 to 28: d = 200 ms, jitter of +-1 ms",
+        measure,
+        jobs,
+        draw_panels(
+            [
+                [
+                    windows("Fig. 24: Reno", "reno", "reno"),
+                    windows("Fig. 25: Vegas", "vegas", "vegas"),
+                    windows("Fig. 26: CUBIC", "cubic", "cubic", until=MIDDLE),
+                ],
+                [
+                    throughput("Fig. 27: CUBIC and Reno", first, MIDDLE, cubic="cubic", reno="reno"),
+                    throughput("Fig. 28: CUBIC and Reno", first, BRIEF, cubic="cubic", reno="reno"),
+                ],
+            ]
+        ),
+    )
+]

@@ -1,0 +1,84 @@
+"""Section 4.1: a delay of 100 ms without jitter, figures 2 to 7."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.marrone_2013.course import mean, tests
+from paper_repro.marrone_2013.drawing import draw_panels, throughput, windows
+from paper_repro.marrone_2013.environment import NETEM_LIMIT, Environment
+from paper_repro.marrone_2013.linux import kernel
+from paper_repro.marrone_2013.readings import DELAY_LINE, ROUND_TRIP, packets
+
+__all__ = ["FIGURES_2_TO_7"]
+
+NAMES = ("reno", "cubic", "vegas")
+BRIEF, EXTENDED = 100.0, 300.0
+"""s: the paper's test, and a longer one."""
+INITIAL = 10.0
+"""s: what we take for the initial phases."""
+HELD = 417
+"""Packets that netem holds back for 50 ms at 100 Mbit/s."""
+READINGS = {
+    "": Environment(0.1),
+    ROUND_TRIP: Environment(0.1, ways=1),
+    DELAY_LINE: Environment(0.1, buffer=NETEM_LIMIT - HELD),
+}
+
+
+def jobs() -> Mapping[str, Job]:
+    """The three laws under each reading, and for longer."""
+    made: dict[str, Job] = {}
+    for reading, environment in READINGS.items():
+        made |= tests(environment, BRIEF, prefix=reading)
+    return made | tests(Environment(0.1), EXTENDED, prefix="long ")
+
+
+def note(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
+    """What one reading shows."""
+    tested = {name: results[prefix + name] for name in NAMES}
+    for name in NAMES:
+        rates = [course.throughput() for course in tested[name]]
+        evidence.note_mean(source, f"plain_100.{name}", rates)
+    begin = {name: mean(tested[name], 0, INITIAL) for name in NAMES}
+    total = {name: mean(tested[name]) for name in NAMES}
+    evidence.note(source, "plain_100.start", begin["cubic"] / min(begin["reno"], begin["vegas"]))
+    evidence.note(source, "plain_100.total", total["cubic"] / max(total["reno"], total["vegas"]))
+
+
+def measure(results: Results) -> Evidence:
+    """What the runs show, beside what the kernel shows under one reading."""
+    evidence = Evidence()
+    for reading in READINGS:
+        note(evidence, packets(reading) if reading else PACKETS, reading, results)
+    longer = [mean(results[f"long {name}"]) / mean(results[name]) for name in NAMES]
+    evidence.note(PACKETS, "plain_100.longer", longer)
+    for name in NAMES:
+        found = kernel("none", name, "mbps")
+        evidence.note(f"Linux, {ROUND_TRIP}", f"plain_100.{name}", found)
+    return evidence
+
+
+FIGURES_2_TO_7 = [
+    Experiment(
+        "plain_100",
+        "Figures 2 to 7: d = 100 ms, no jitter",
+        measure,
+        jobs,
+        draw_panels(
+            [
+                [
+                    throughput("Fig. 2: Reno", reno="reno"),
+                    throughput("Fig. 3: CUBIC", cubic="cubic"),
+                    throughput("Fig. 4: Vegas", vegas="vegas"),
+                ],
+                [
+                    windows("Fig. 5: Reno", "reno", "reno"),
+                    windows("Fig. 6: CUBIC", "cubic", "cubic"),
+                    windows("Fig. 7: Vegas", "vegas", "vegas"),
+                ],
+            ]
+        ),
+    )
+]

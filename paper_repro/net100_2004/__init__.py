@@ -1,0 +1,1 @@
+"""Net100's page on TCP Vegas, Oak Ridge National Laboratory, 2004."""

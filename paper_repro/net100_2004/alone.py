@@ -1,0 +1,131 @@
+"""The page's first graph: four tests from Oak Ridge to Berkeley, and its sentences on gamma."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.net100_2004.coarse import CoarseVegas
+from paper_repro.net100_2004.path import (
+    GAMMA,
+    ROUND_TRIP,
+    STANDARD,
+    Flow,
+    alone,
+    product,
+    vegas,
+)
+from paper_repro.style import COLOURS, label, panels
+
+__all__ = ["FIRST_GRAPH"]
+
+SECONDS, SETTLING = 60.0, 240.0
+"""s: a test, and one that begins with the default thresholds, which climb slowly."""
+STARTED, LAST = 5.0, 5.0
+"""s: slow start is over after the first; the second is the end of a test that is looked at."""
+HUGE = 999_999.0
+THRESHOLDS = {"6_8": (6, 8), "60_80": (60, 80)}
+COLOUR = {
+    "standard": COLOURS["reno"],
+    "6_8": COLOURS["vegas"],
+    "60_80": COLOURS["fourth"],
+    "coarse_60_80": COLOURS["other"],
+}
+
+
+def jobs() -> Mapping[str, Job]:
+    """The four tests, and others that a sentence needs."""
+    made = {name: alone(vegas(*pair), SECONDS) for name, pair in THRESHOLDS.items()}
+    for name, (alpha, beta) in THRESHOLDS.items():
+        law = CoarseVegas(alpha=alpha, beta=beta, gamma=GAMMA, dialect="linux")
+        made[f"coarse_{name}"] = alone(law, SECONDS)
+    return made | {
+        "standard": alone(STANDARD, SECONDS),
+        "gamma_off": alone(vegas(60, 80, HUGE), SECONDS),
+        "default": alone(vegas(1, 3, 2), SETTLING),
+    }
+
+
+def counters(run: Flow) -> dict[str, Any]:
+    """What Net100's counters say of a test, after slow start and at its end."""
+    begin = int(np.searchsorted(run.times, STARTED))
+    end = int(np.searchsorted(run.times, run.times[-1] - LAST))
+    up, down = run.below[-1] - run.below[begin], run.above[-1] - run.above[begin]
+    last = run.difference[end:]
+    return {
+        "moves": float(run.cwnd[-1] - run.cwnd[begin] - (up - down)),
+        "once_a_round": run.decisions(STARTED) * ROUND_TRIP / (run.times[-1] - STARTED),
+        "no_change": [
+            float(run.below[-1] + run.above[-1] - run.below[end] - run.above[end]),
+            float(last.min()),
+            float(last.max()),
+        ],
+        "in_avoidance": run.decisions(STARTED),
+    }
+
+
+def standard_rtt(run: Flow) -> list[float]:
+    """The largest round trip up to the first loss, and the smallest of the next ten seconds, ms."""
+    loss = run.first_loss()
+    later = slice(loss, np.searchsorted(run.times, run.times[loss] + 10))
+    return [1e3 * float(run.rtt[: loss + 1].max()), 1e3 * float(run.rtt[later].min())]
+
+
+def measure(results: Results) -> Evidence:
+    """What the tests show."""
+    run: dict[str, Flow] = {name: results[name][0] for name in results}
+    pair = [run[name] for name in THRESHOLDS]
+    slow_start = run["60_80"].cwnd.max() / run["gamma_off"].cwnd.max()
+    noted = counters(run["60_80"]) | {
+        "vegas_losses": [float(flow.dropped[-1]) for flow in pair],
+        "standard_losses": float(run["standard"].dropped[-1]),
+        "ended": [float(flow.ended[-1]) for flow in pair],
+        "gamma_off": float(run["gamma_off"].ended[-1]),
+        "gamma_unused": float(slow_start),
+        "default": float(run["default"].difference[-1]),
+        "window": [float(flow.cwnd[-1]) / product() for flow in pair],
+        "rtt": [1e3 * float(flow.rtt.max()) for flow in pair],
+        "standard_rtt": standard_rtt(run["standard"]),
+        "fine_timer": run["60_80"].mbps() / run["coarse_60_80"].mbps(),
+    }
+    evidence = Evidence()
+    for name, value in noted.items():
+        evidence.note(PACKETS, f"alone.{name}", value)
+    other = run["6_8"].mbps() / run["coarse_6_8"].mbps()
+    evidence.note("packets, alpha/beta 6/8", "alone.fine_timer", other)
+    return evidence
+
+
+def draw(results: Results) -> Figure:
+    """Throughput and round trip of the four tests."""
+    figure, ((rate, rtt),) = panels(1, 2)
+    for name, colour in COLOUR.items():
+        run: Flow = results[name][0]
+        edges = np.arange(0.0, SECONDS + 0.5, 1.0)
+        mbps = np.diff(np.interp(edges, run.times, run.delivered)) * 0.012
+        title = name.replace("_", " ", 1).replace("_", "/").replace("6 8", "6/8")
+        rate.plot(edges[1:], mbps, color=colour, label=title.replace("60 80", "60/80"))
+        rtt.plot(run.times, 1e3 * run.rtt, color=colour, linewidth=1)
+    for level in (70, 80, 90):
+        rtt.plot(0, level, "x", color="black", clip_on=False)
+    label(rate, "Throughput, alone on the path", "time (s)", "throughput (Mbit/s)")
+    label(rtt, "Round trip (crosses: the page's)", "time (s)", "RTT (ms)", legend=False)
+    rate.set_ylim(0, 800)
+    rtt.set_ylim(60, 100)
+    return figure
+
+
+FIRST_GRAPH = [
+    Experiment(
+        "alone",
+        "First graph: standard TCP and Vegas from Oak Ridge to Berkeley",
+        measure,
+        jobs,
+        draw,
+        quick=True,
+    )
+]

@@ -1,0 +1,32 @@
+"""Buffers and bandwidth-delay products, worked out anew."""
+
+from __future__ import annotations
+
+from paper_repro.experiment import ARITHMETIC, Evidence, Experiment, Results
+from paper_repro.net100_2004.path import LINE_MBPS, ROUND_TRIP, SEND_BUFFER
+
+__all__ = ["ARITHMETICS", "megabytes"]
+
+BEFORE_THE_LOSS = 0.09
+"""s: the round trip that standard TCP reaches."""
+
+
+def megabytes(rate_mbps: float, seconds: float) -> float:
+    """What a rate holds in a time, MB of 10^6 bytes.
+
+    >>> megabytes(622, 0.07)
+    5.4425
+    """
+    return rate_mbps * seconds / 8
+
+
+def measure(results: Results) -> Evidence:
+    """Shares of the send buffer."""
+    evidence = Evidence()
+    for name, seconds in (("product", ROUND_TRIP), ("before_loss", BEFORE_THE_LOSS)):
+        share = megabytes(LINE_MBPS, seconds) * 1e6 / SEND_BUFFER
+        evidence.note(ARITHMETIC, f"arithmetic.{name}", share)
+    return evidence
+
+
+ARITHMETICS = [Experiment("arithmetic", "Buffers against products", measure, quick=True)]

@@ -1,0 +1,171 @@
+"""From Oak Ridge to Berkeley as a network: 70 ms over an OC-12, one flow and what is beside it.
+
+The buffer of the path is not printed. With standard TCP its round trip goes to 90 ms before the
+loss, so that 20 ms at the line's rate can wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import xarray as xr
+
+import vegasfluid as vf
+from paper_repro.experiment import Job
+from vegasfluid.congestion.law import AbstractWindowLaw
+
+__all__ = [
+    "BUFFER",
+    "GAMMA",
+    "LINE_MBPS",
+    "LINE",
+    "ROUND_TRIP",
+    "SEND_BUFFER",
+    "STANDARD",
+    "WINDOW",
+    "Flow",
+    "alone",
+    "flow_of",
+    "one_of",
+    "product",
+    "vegas",
+    "with_background",
+]
+
+LINE_MBPS, BACKGROUND_MBPS = 622.0, 120.0
+PACKET_BYTES, SEGMENT_BYTES = 1500, 1448
+LINE = vf.mbps(LINE_MBPS, PACKET_BYTES)
+ROUND_TRIP = 0.07
+BUFFER = round(0.020 * LINE)
+"""Packets: 20 ms of the line."""
+SEND_BUFFER = 8 * 2**20
+"""Bytes."""
+WINDOW = SEND_BUFFER // SEGMENT_BYTES
+GAMMA = 200.0
+STANDARD = vf.Reno(recovery="sack")
+"""Linux 2.4: Reno with selective reports, growing by ACKs."""
+SAMPLE = 0.05
+"""s between two samples; more where a run is long."""
+MOST_SAMPLES = 4001
+TCP, UDP = "tcp", "udp"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What the TCP flow did, over the sample times."""
+
+    times: np.ndarray
+    """s."""
+    delivered: np.ndarray
+    """Packets since the start."""
+    cwnd: np.ndarray
+    """Packets; no more than the send buffer holds."""
+    rtt: np.ndarray
+    """s: propagation, and what a packet waits at this time."""
+    dropped: np.ndarray
+    below: np.ndarray
+    """Round trips with Vegas below alpha, since the start; then unchanged, and above beta."""
+    unchanged: np.ndarray
+    above: np.ndarray
+    ended: np.ndarray
+    """Slow starts that gamma ended."""
+    difference: np.ndarray
+    """Vegasdiff, packets."""
+
+    def mbps(self, begin: float = 0.0, end: float | None = None) -> float:
+        """Throughput from a time to another, the run's end where none is given, Mbit/s."""
+        end = float(self.times[-1]) if end is None else end
+        low, high = np.interp([begin, end], self.times, self.delivered)
+        return float(high - low) / (end - begin) * 8e-6 * PACKET_BYTES
+
+    def first_loss(self) -> int:
+        """The first sample that knows of a loss; the last where there is none."""
+        lost = self.dropped > 0
+        return int(np.argmax(lost)) if lost.any() else len(lost) - 1
+
+    def decisions(self, begin: float = 0.0) -> float:
+        """Round trips after a time (s) in which Vegas's rule chose."""
+        total = self.below + self.unchanged + self.above
+        return float(total[-1] - np.interp(begin, self.times, total))
+
+
+def flow_of(run: xr.Dataset, capacity: float) -> Flow:
+    """What is kept of a run.
+
+    Args:
+        run: with a class `tcp` over one link.
+        capacity: of the link, packets/s.
+    """
+    of = run.sel(flow_class=TCP)
+    nothing = np.zeros(len(run["time"]))
+
+    def counted(name: str) -> np.ndarray:
+        return of[name].values if name in of else nothing
+
+    return Flow(
+        times=run["time"].values,
+        delivered=of["delivered"].values,
+        cwnd=np.minimum(of["cwnd"].values, WINDOW),
+        rtt=ROUND_TRIP + run["queue"].isel(link=0).values / capacity,
+        dropped=of["dropped"].values,
+        below=counted("vegas_below_alpha"),
+        unchanged=counted("vegas_unchanged"),
+        above=counted("vegas_above_beta"),
+        ended=counted("vegas_above_gamma"),
+        difference=counted("vegas_diff"),
+    )
+
+
+def product(rate: float = LINE) -> float:
+    """The bandwidth-delay product at a rate (packets/s), packets."""
+    return rate * ROUND_TRIP
+
+
+def vegas(alpha: float, beta: float, gamma: float = GAMMA) -> vf.Vegas:
+    """Net100's Vegas: that of Linux, with these thresholds."""
+    return vf.Vegas(alpha=alpha, beta=beta, gamma=gamma, dialect="linux")
+
+
+def one_of(law: AbstractWindowLaw, access: float | None = None) -> vf.Flows:
+    """One flow from a Linux host to another."""
+    return vf.Flows(
+        1,
+        law,
+        base_rtt=ROUND_TRIP,
+        access=access,
+        initial_window=2,
+        max_window=WINDOW,
+        delayed_ack=vf.ms(40),
+        quick_acks=16,
+    )
+
+
+def measured(
+    law: AbstractWindowLaw,
+    until: float,
+    others: Mapping[str, vf.Flows],
+    rate: float = LINE,
+    buffer: int = BUFFER,
+) -> Job:
+    """A test of one flow over a link, with other flows beside it."""
+    flows = {TCP: one_of(law, access=vf.mbps(1000)), **others}
+    network = vf.Network(vf.Link(rate, buffer), flows, packet_bytes=PACKET_BYTES, ack_bytes=52)
+    samples = min(1 + round(until / SAMPLE), MOST_SAMPLES)
+    return Job(network, until, keep=partial(flow_of, capacity=rate), samples=samples)
+
+
+def alone(
+    law: AbstractWindowLaw, until: float, rate: float = LINE, buffer: int = BUFFER
+) -> Job:
+    """A test of one flow."""
+    return measured(law, until, {}, rate, buffer)
+
+
+def with_background(law: AbstractWindowLaw, until: float) -> Job:
+    """A test of one flow beside 120 Mbit/s of UDP."""
+    constant = vf.Cbr(vf.mbps(BACKGROUND_MBPS, PACKET_BYTES))
+    udp = vf.Flows(1, vf.Unresponsive(), base_rtt=ROUND_TRIP, traffic=constant)
+    return measured(law, until, {UDP: udp})

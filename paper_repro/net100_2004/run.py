@@ -1,0 +1,15 @@
+"""The experiments by which the page's claims are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paper_repro.experiment import Experiment
+from paper_repro.net100_2004.alone import FIRST_GRAPH
+from paper_repro.net100_2004.arithmetic import ARITHMETICS
+from paper_repro.net100_2004.background import SECOND_GRAPH
+from paper_repro.net100_2004.beside import BESIDE
+
+__all__ = ["EXPERIMENTS"]
+
+EXPERIMENTS: Sequence[Experiment] = (*ARITHMETICS, *FIRST_GRAPH, *SECOND_GRAPH, *BESIDE)
