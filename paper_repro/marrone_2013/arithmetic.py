@@ -10,10 +10,11 @@ from paper_repro.marrone_2013.environment import (
     ENLARGED_WINDOW,
     KERNEL_BETA,
     KERNEL_C,
+    WHOLE_WINDOW,
     Environment,
 )
 from paper_repro.marrone_2013.linux import kernel_cut
-from paper_repro.marrone_2013.readings import ROUND_TRIP
+from paper_repro.marrone_2013.readings import ONE_WAY
 
 __all__ = ["ARITHMETICS", "PAPER_BETA", "PAPER_C", "cubic_window", "plateau_time"]
 
@@ -72,12 +73,16 @@ def measure(results: Results) -> Evidence:
     for name, value in formulas().items():
         evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
     evidence.note(LINUX, "arithmetic.kernel_cut", kernel_cut())
-    for source, ways in ((ARITHMETIC, 2), (f"{ARITHMETIC}, {ROUND_TRIP}", 1)):
-        near, far = Environment(0.1, ways=ways), Environment(0.2, ways=ways)
-        evidence.note(source, "arithmetic.products", far.product / near.product)
-        evidence.note(source, "arithmetic.default_window", DEFAULT_WINDOW / far.product)
-        evidence.note(source, "arithmetic.enlarged_window", ENLARGED_WINDOW / far.product)
-        evidence.note(source, "arithmetic.round_trips", 0.1 / far.round_trip)
+    near, far = Environment(0.1), Environment(0.2)
+    there = Environment(0.2, ways=2)
+    evidence.note(ARITHMETIC, "arithmetic.products", far.product / near.product)
+    windows = {
+        ARITHMETIC: DEFAULT_WINDOW / far.product,
+        f"{ARITHMETIC}, {ONE_WAY}": WHOLE_WINDOW / there.product,
+    }
+    for source, share in windows.items():
+        evidence.note(source, "arithmetic.default_window", share)
+    evidence.note(ARITHMETIC, "arithmetic.enlarged_window", ENLARGED_WINDOW / far.product)
     return evidence
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import vegasfluid as vf
+from paper_repro.marrone_2013.kept_answers import KeptCubic, KeptReno, KeptVegas
 from vegasfluid.congestion.law import AbstractWindowLaw
 
 __all__ = [
@@ -25,7 +26,8 @@ __all__ = [
     "LINK_MBPS",
     "NETEM_LIMIT",
     "SEGMENT_BYTES",
-    "WITHOUT_UNDO",
+    "UNDOING",
+    "WHOLE_WINDOW",
     "window_of",
 ]
 
@@ -36,8 +38,10 @@ CAPACITY = vf.mbps(LINK_MBPS, PACKET_BYTES)
 BOTTLENECK = "bottleneck"
 NETEM_LIMIT = 1000
 """Packets that netem holds by default (`limit` in tc-netem's manual)."""
-USABLE = 3 / 4
-"""Of a receive buffer, what is advertised (tcp_adv_win_scale = 2, the default of Linux 2.6.32)."""
+USABLE = 3 / 8
+"""Of the largest receive buffer, what is advertised in the end. Linux 2.6.32 gives three quarters
+to the window (tcp_adv_win_scale = 2), and lets it grow beyond half of that only where a packet's
+bookkeeping is no more than a third of its data (`tcp_grow_window`): 1448 bytes in 2 KiB are not."""
 DEFAULT_BUFFER, ENLARGED_BUFFER = 4 * 2**20, 46_777_216
 """Bytes: the largest tcp_rmem by default on a machine of 3 GB, and the one that the paper sets."""
 KERNEL_BETA, KERNEL_C = 717 / 1024, 41 * 10 / 1024
@@ -59,33 +63,37 @@ def window_of(buffer_bytes: float) -> int:
     """Packets that a receive buffer of so many bytes lets into the network.
 
     >>> window_of(4 * 2**20)
-    2172
+    1086
     """
     return int(USABLE * buffer_bytes / SEGMENT_BYTES)
 
 
 DEFAULT_WINDOW, ENLARGED_WINDOW = window_of(DEFAULT_BUFFER), window_of(ENLARGED_BUFFER)
+WHOLE_WINDOW = 2 * DEFAULT_WINDOW
+"""Packets, if the window grew to all three quarters of the default buffer."""
 
 LAWS: Mapping[str, AbstractWindowLaw] = {
+    "reno": KeptReno(recovery="sack"),
+    "cubic": KeptCubic(C=KERNEL_C, beta=KERNEL_BETA),
+    "vegas": KeptVegas(dialect="linux"),
+}
+"""As the kernel has them, with losses found by selective reports, and Reno growing by ACKs, not
+by packets (tcp_abc = 0). Answers to losses that were none are kept: the paper sees the thresholds
+stay low."""
+UNDOING: Mapping[str, AbstractWindowLaw] = {
     "reno": vf.Reno(recovery="sack"),
     "cubic": vf.Cubic(C=KERNEL_C, beta=KERNEL_BETA),
     "vegas": vf.Vegas(dialect="linux"),
 }
-"""As the kernel has them: losses are found by selective reports, and an answer to a loss that was
-none is taken back; Reno grows by ACKs, not by packets (tcp_abc = 0)."""
-WITHOUT_UNDO: Mapping[str, AbstractWindowLaw] = {
-    "reno": vf.Reno(recovery="newreno"),
-    "cubic": vf.Cubic(C=KERNEL_C, beta=KERNEL_BETA, recovery="newreno"),
-}
-"""The same without reports: three duplicate ACKs are a loss, whatever comes later."""
+"""The same where such answers are taken back."""
 
 
 @dataclass(frozen=True)
 class Environment:
     """What the paper says of a test, and how we read it.
 
-    >>> Environment(0.1).round_trip, Environment(0.1, ways=1).round_trip
-    (0.2, 0.1)
+    >>> Environment(0.1).round_trip, Environment(0.1, ways=2).round_trip
+    (0.1, 0.2)
     """
 
     delay: float
@@ -94,8 +102,8 @@ class Environment:
     """The paper's j, s: each router's delay is uniform within so much of its mean."""
     window: int = DEFAULT_WINDOW
     """Packets that the buffers of the stations allow."""
-    ways: int = 2
-    """Whether d is a way (2: the round trip is twice d), or the round trip (1)."""
+    ways: int = 1
+    """Whether d is the round trip (1), or one way (2: the round trip is twice d)."""
     reorders: bool = True
     """Whether jitter may change the order of packets, as netem's does."""
     buffer: int = NETEM_LIMIT
@@ -139,7 +147,7 @@ class Environment:
     def _links(self) -> Mapping[str, vf.Link]:
         """The routers' link; with jitter also the router before it, which moves packets about.
 
-        Where d is a way, the second router jitters what it hands on, too. Our links' jitter only
+        Where d is one way, the second router jitters what it hands on, too. Our links' jitter only
         delays, by 0 to twice the paper's j, so that the propagation is j shorter for each.
         """
         spread, mixed = 2 * self.jitter, self.reorders

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.experiment import LINUX, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.marrone_2013.course import Course, job, mean, tests
 from paper_repro.marrone_2013.drawing import draw_panels, fastest, slowest, throughput, windows
-from paper_repro.marrone_2013.environment import LINK_MBPS, WITHOUT_UNDO, Environment
+from paper_repro.marrone_2013.environment import LINK_MBPS, UNDOING, WHOLE_WINDOW, Environment
 from paper_repro.marrone_2013.linux import kernel
-from paper_repro.marrone_2013.readings import IN_ORDER, NO_UNDO, ROUND_TRIP, packets
+from paper_repro.marrone_2013.readings import IN_ORDER, ONE_WAY, UNDONE, packets
 
 __all__ = ["FIGURES_8_TO_13"]
 
@@ -24,20 +24,21 @@ FULL = 0.9 * LINK_MBPS
 """Mbit/s that we take for the maximum."""
 EARLY = 5.0
 """s after which the first slow start is over."""
-HERE, NEARER = Environment(0.1, JITTER), Environment(0.1, JITTER, ways=1)
+HERE = Environment(0.1, JITTER)
+FARTHER = Environment(0.1, JITTER, WHOLE_WINDOW, ways=2)
 
 
 def jobs() -> Mapping[str, Job]:
     """Many short tests and some long ones, and the other readings."""
     made = dict(tests(HERE, BRIEF, seeds=SEEDS))
     made |= tests(HERE, EXTENDED, names=("reno", "vegas"), seeds=FEW_SEEDS, prefix="long ")
-    for name, law in WITHOUT_UNDO.items():
-        made[NO_UNDO + name] = job(HERE, name, BRIEF, seeds=SEEDS, law=law)
-    law = WITHOUT_UNDO["reno"]
-    made[f"long {NO_UNDO}reno"] = job(HERE, "reno", EXTENDED, seeds=FEW_SEEDS, law=law)
+    for name, law in UNDOING.items():
+        made[UNDONE + name] = job(HERE, name, BRIEF, seeds=SEEDS, law=law)
+    made[f"long {UNDONE}reno"] = job(HERE, "reno", EXTENDED, seeds=FEW_SEEDS, law=UNDOING["reno"])
+    made |= tests(FARTHER, EXTENDED, names=("reno",), seeds=FEW_SEEDS, prefix=f"long {ONE_WAY}")
     in_order = Environment(0.1, JITTER, reorders=False)
     made |= tests(in_order, BRIEF, seeds=FEW_SEEDS, prefix=IN_ORDER)
-    return made | tests(NEARER, BRIEF, seeds=SEEDS, prefix=ROUND_TRIP)
+    return made | tests(FARTHER, BRIEF, seeds=SEEDS, prefix=ONE_WAY)
 
 
 def low_threshold(course: Course, environment: Environment) -> bool:
@@ -99,17 +100,17 @@ def threshold_rise(course: Course, threshold: np.ndarray) -> float:
 
 
 def measure(results: Results) -> Evidence:
-    """What the runs show under each reading, beside what the kernel shows under one."""
+    """What the runs show under each reading, beside what a newer kernel shows."""
     evidence = Evidence()
-    for prefix in ("", NO_UNDO, IN_ORDER, ROUND_TRIP):
+    for prefix in ("", UNDONE, IN_ORDER, ONE_WAY):
         source, reno = packets(prefix) if prefix else PACKETS, results[f"{prefix}reno"]
-        environment = NEARER if prefix == ROUND_TRIP else HERE
+        environment = FARTHER if prefix == ONE_WAY else HERE
         note_reno(evidence, source, reno, environment)
         note_cubic(evidence, source, results[f"{prefix}cubic"], reno)
-        if f"{prefix}vegas" in results:
-            note_vegas(evidence, source, results[f"{prefix}vegas"], reno, environment)
+        note_vegas(evidence, source, results[f"{prefix}vegas"], reno, environment)
     note_long(evidence, PACKETS, results["long reno"])
-    note_long(evidence, packets(NO_UNDO), results[f"long {NO_UNDO}reno"])
+    for prefix in (UNDONE, ONE_WAY):
+        note_long(evidence, packets(prefix), results[f"long {prefix}reno"])
     course = results["long reno"][0]
     probed = "packets, as tcp_probe prints it"
     evidence.note(PACKETS, "jitter_100.rises", threshold_rise(course, course.ssthresh))
@@ -119,13 +120,12 @@ def measure(results: Results) -> Evidence:
 
 
 def note_kernel(evidence: Evidence) -> None:
-    """The kernel's runs, under the reading that they speak of."""
-    source = f"Linux, {ROUND_TRIP}"
+    """What a newer kernel does on the same path."""
     reno, cubic, vegas = (kernel("reorders", name, "mbps") for name in ("reno", "cubic", "vegas"))
-    evidence.note(source, "jitter_100.reno", reno)
-    evidence.note(source, "jitter_100.better", cubic / reno)
-    evidence.note(source, "jitter_100.vegas", vegas / reno)
-    evidence.note(source, "jitter_100.decides", kernel("reorders", "vegas", "vegas_on"))
+    evidence.note(LINUX, "jitter_100.reno", reno)
+    evidence.note(LINUX, "jitter_100.better", cubic / reno)
+    evidence.note(LINUX, "jitter_100.vegas", vegas / reno)
+    evidence.note(LINUX, "jitter_100.decides", kernel("reorders", "vegas", "vegas_on"))
 
 
 FIGURES_8_TO_13 = [

@@ -7,15 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import Course, job, mean, tests
+from paper_repro.marrone_2013.course import Course, job, mean
 from paper_repro.marrone_2013.drawing import draw_panels, first, throughput, windows
 from paper_repro.marrone_2013.environment import (
     ENLARGED_WINDOW,
+    LAWS,
     LINK_MBPS,
-    WITHOUT_UNDO,
+    UNDOING,
     Environment,
 )
-from paper_repro.marrone_2013.readings import NO_UNDO, packets
+from paper_repro.marrone_2013.readings import UNDONE, packets
 
 __all__ = ["FIGURES_24_TO_28"]
 
@@ -30,14 +31,14 @@ NEAR = Environment(0.1, JITTER, ENLARGED_WINDOW)
 
 
 def jobs() -> Mapping[str, Job]:
-    """Long tests, the same without taking anything back, and what they are compared with."""
-    made = dict(tests(FAR, EXTENDED, seeds=SEEDS))
-    made["near"] = job(NEAR, "reno", NEAR_SECONDS, seeds=SEEDS)
-    made["still"] = job(Environment(0.2, 0.0, ENLARGED_WINDOW), "vegas", EXTENDED)
-    for name, law in WITHOUT_UNDO.items():
-        made[NO_UNDO + name] = job(FAR, name, EXTENDED, seeds=SEEDS, law=law)
-    law = WITHOUT_UNDO["reno"]
-    made[f"{NO_UNDO}near"] = job(NEAR, "reno", NEAR_SECONDS, seeds=SEEDS, law=law)
+    """Long tests, the same with mistakes taken back, and what they are compared with."""
+    still = Environment(0.2, 0.0, ENLARGED_WINDOW)
+    made = {"still": job(still, "vegas", EXTENDED, seeds=SEEDS[:1])}
+    for prefix, laws in (("", LAWS), (UNDONE, UNDOING)):
+        for name, law in laws.items():
+            made[prefix + name] = job(FAR, name, EXTENDED, seeds=SEEDS, law=law)
+        near = job(NEAR, "reno", NEAR_SECONDS, seeds=SEEDS, law=laws["reno"])
+        made[f"{prefix}near"] = near
     return made
 
 
@@ -66,9 +67,9 @@ def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) ->
     )
 
 
-def note_vegas(evidence: Evidence, results: Results) -> None:
+def note_vegas(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
     """Vegas beside Reno, beside CUBIC and beside itself without jitter."""
-    reno, cubic, vegas = (results[name] for name in ("reno", "cubic", "vegas"))
+    reno, cubic, vegas = (results[prefix + name] for name in ("reno", "cubic", "vegas"))
     still = results["still"]
     noted = {
         "vegas": mean(vegas) / mean(reno),
@@ -79,15 +80,15 @@ def note_vegas(evidence: Evidence, results: Results) -> None:
         "vegas_even": mean(vegas) / mean(cubic),
     }
     for name, value in noted.items():
-        evidence.note(PACKETS, f"jitter_200.{name}", value)
+        evidence.note(source, f"jitter_200.{name}", value)
 
 
 def measure(results: Results) -> Evidence:
     """What the runs show under both readings."""
     evidence = Evidence()
-    note_pair(evidence, PACKETS, "", results)
-    note_pair(evidence, packets(NO_UNDO), NO_UNDO, results)
-    note_vegas(evidence, results)
+    for source, prefix in ((PACKETS, ""), (packets(UNDONE), UNDONE)):
+        note_pair(evidence, source, prefix, results)
+        note_vegas(evidence, source, prefix, results)
     return evidence
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.experiment import LINUX, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.marrone_2013.course import mean, tests
 from paper_repro.marrone_2013.drawing import draw_panels, throughput, windows
-from paper_repro.marrone_2013.environment import NETEM_LIMIT, Environment
+from paper_repro.marrone_2013.environment import NETEM_LIMIT, WHOLE_WINDOW, Environment
 from paper_repro.marrone_2013.linux import kernel
-from paper_repro.marrone_2013.readings import DELAY_LINE, ROUND_TRIP, packets
+from paper_repro.marrone_2013.readings import DELAY_LINE, ONE_WAY, packets
 
 __all__ = ["FIGURES_2_TO_7"]
 
@@ -22,7 +22,7 @@ HELD = 417
 """Packets that netem holds back for 50 ms at 100 Mbit/s."""
 READINGS = {
     "": Environment(0.1),
-    ROUND_TRIP: Environment(0.1, ways=1),
+    ONE_WAY: Environment(0.1, window=WHOLE_WINDOW, ways=2),
     DELAY_LINE: Environment(0.1, buffer=NETEM_LIMIT - HELD),
 }
 
@@ -48,15 +48,14 @@ def note(evidence: Evidence, source: str, prefix: str, results: Results) -> None
 
 
 def measure(results: Results) -> Evidence:
-    """What the runs show, beside what the kernel shows under one reading."""
+    """What the runs show, beside what a kernel shows."""
     evidence = Evidence()
     for reading in READINGS:
         note(evidence, packets(reading) if reading else PACKETS, reading, results)
     longer = [mean(results[f"long {name}"]) / mean(results[name]) for name in NAMES]
     evidence.note(PACKETS, "plain_100.longer", longer)
     for name in NAMES:
-        found = kernel("none", name, "mbps")
-        evidence.note(f"Linux, {ROUND_TRIP}", f"plain_100.{name}", found)
+        evidence.note(LINUX, f"plain_100.{name}", kernel("none", name, "mbps"))
     return evidence
 
 

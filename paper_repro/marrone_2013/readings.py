@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from paper_repro.experiment import PACKETS
 
-__all__ = ["DELAY_LINE", "IN_ORDER", "NO_UNDO", "ROUND_TRIP", "packets"]
+__all__ = ["DELAY_LINE", "IN_ORDER", "ONE_WAY", "UNDONE", "packets"]
 
-ROUND_TRIP = "d is the round trip"
+ONE_WAY = "d is one way, and the default window 2172 packets"
 DELAY_LINE = "netem's 1000 packets hold those on their way, too"
 IN_ORDER = "jitter keeps the order"
-NO_UNDO = "answers to losses that were none are not taken back"
+UNDONE = "answers to losses that were none are taken back"
 
 
 def packets(reading: str) -> str:

@@ -1,0 +1,76 @@
+"""The laws with answers to losses that are kept, also where the loss turns out to be none.
+
+Selective reports and a threshold of reordering that grows are as before: the sender learns that
+packets overtake each other, but the window and the threshold of its first mistakes stay low.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import vegasfluid as vf
+from vegasfluid.congestion import cubic, reno
+from vegasfluid.congestion.law import RETRANSMIT, PacketRules
+from vegasfluid.congestion.vegas import linux
+
+__all__ = ["KeptCubic", "KeptReno", "KeptVegas"]
+
+reno_duplicate, cubic_duplicate, vegas_duplicate = (
+    reno.on_duplicate_ack,
+    cubic.on_duplicate_ack,
+    linux.on_duplicate_ack,
+)
+
+
+def keep_answer(flow: Any, action: int) -> int:
+    """Forget what the window and the threshold were, so that nothing brings them back."""
+    if action & RETRANSMIT:
+        flow.undo_cwnd = flow.cwnd
+        flow.undo_ssthresh = flow.ssthresh
+    return action
+
+
+def on_reno_duplicate(flow: Any, now: int) -> int:
+    """Reno's answer."""
+    return keep_answer(flow, reno_duplicate(flow, now))
+
+
+def on_cubic_duplicate(flow: Any, now: int) -> int:
+    """CUBIC's answer."""
+    return keep_answer(flow, cubic_duplicate(flow, now))
+
+
+def on_vegas_duplicate(flow: Any, now: int) -> int:
+    """The answer of Linux's Vegas."""
+    return keep_answer(flow, vegas_duplicate(flow, now))
+
+
+@dataclass(frozen=True)
+class KeptReno(vf.Reno):
+    """Reno."""
+
+    @property
+    def rules(self) -> PacketRules:
+        """Reno's, but for the answer to a loss."""
+        return replace(super().rules, on_duplicate_ack=on_reno_duplicate)
+
+
+@dataclass(frozen=True)
+class KeptCubic(vf.Cubic):
+    """CUBIC."""
+
+    @property
+    def rules(self) -> PacketRules:
+        """CUBIC's, but for the answer to a loss."""
+        return replace(super().rules, on_duplicate_ack=on_cubic_duplicate)
+
+
+@dataclass(frozen=True)
+class KeptVegas(vf.Vegas):
+    """Vegas of Linux."""
+
+    @property
+    def rules(self) -> PacketRules:
+        """Those of Linux's Vegas, but for the answer to a loss."""
+        return replace(super().rules, on_duplicate_ack=on_vegas_duplicate)
