@@ -135,7 +135,7 @@ class Environment:
             access=vf.mbps(1000),
             path=tuple(self._links()),
             initial_window=3,
-            initial_ssthresh=HYSTART_EXIT * self.product if name == "cubic" else 1e5,
+            initial_ssthresh=self._first_threshold(name),
             max_window=self.window,
             delayed_ack=vf.ms(40),
             quick_acks=16,
@@ -143,6 +143,10 @@ class Environment:
             send_overhead=self.send_overhead,
         )
         return vf.Network(self._links(), {name: flows}, PACKET_BYTES, ACK_BYTES)
+
+    def _first_threshold(self, name: str) -> float:
+        """Where the first slow start ends: at what the buffers allow, or HyStart does."""
+        return min(self.window, HYSTART_EXIT * self.product if name == "cubic" else 1e5)
 
     def _links(self) -> Mapping[str, vf.Link]:
         """The routers' link; with jitter also the router before it, which moves packets about.
