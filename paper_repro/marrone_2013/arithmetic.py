@@ -56,7 +56,6 @@ def formulas() -> dict[str, float | list[float]]:
     plateau = plateau_time(W_MAX)
     friendly = 3 * PAPER_BETA / (2 - PAPER_BETA)
     return {
-        "at_plateau": list(cubic_window(plateau, W_MAX) / W_MAX),
         "at_start": list(cubic_window(0.0, W_MAX) / W_MAX),
         "bend_at_plateau": list(bend(plateau, W_MAX)),
         "bend_before": list(bend(plateau / 2, W_MAX)),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import job, mean, tests
+from paper_repro.marrone_2013.course import each_law, job, mean
 from paper_repro.marrone_2013.environment import ENLARGED_WINDOW, UNDOING, Environment
 from paper_repro.marrone_2013.readings import UNDONE, packets
 
@@ -28,9 +28,9 @@ DEFAULT = Environment(0.2)
 
 def jobs() -> Mapping[str, Job]:
     """Short tests of the three laws in all conditions."""
-    made = dict(tests(DEFAULT, BRIEF, prefix="default "))
+    made = dict(each_law(DEFAULT, BRIEF, prefix="default "))
     for prefix, environment in CONDITIONS.items():
-        made |= tests(environment, BRIEF, prefix=prefix)
+        made |= each_law(environment, BRIEF, prefix=prefix)
         if environment.jitter:
             for name, law in UNDOING.items():
                 made[UNDONE + prefix + name] = job(environment, name, BRIEF, law=law)

@@ -13,7 +13,7 @@ from paper_repro.experiment import Job
 from paper_repro.marrone_2013.environment import BOTTLENECK, CAPACITY, LINK_MBPS, Environment
 from vegasfluid.congestion.law import AbstractWindowLaw
 
-__all__ = ["FIVE", "Course", "course_of", "job", "mean", "tests"]
+__all__ = ["FIVE", "Course", "course_of", "each_law", "job", "mean"]
 
 FIVE = (1, 2, 3, 4, 5)
 """Seeds: "each test was run five or more times"."""
@@ -132,7 +132,7 @@ def job(
     )
 
 
-def tests(
+def each_law(
     environment: Environment,
     until: float,
     *,

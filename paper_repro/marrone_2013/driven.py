@@ -1,4 +1,4 @@
-"""Packet rules of a law, driven by hand: what an ACK, a duplicate or a timeout makes of a sender."""
+"""Packet rules of a law, driven by hand: what ACKs and timeouts make of a sender."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ __all__ = [
     "CAPACITY",
     "DEFAULT_WINDOW",
     "ENLARGED_WINDOW",
-    "Environment",
+    "HELD",
     "KERNEL_BETA",
     "KERNEL_C",
     "LAWS",
@@ -28,6 +28,7 @@ __all__ = [
     "SEGMENT_BYTES",
     "UNDOING",
     "WHOLE_WINDOW",
+    "Environment",
     "window_of",
 ]
 
@@ -38,6 +39,8 @@ CAPACITY = vf.mbps(LINK_MBPS, PACKET_BYTES)
 BOTTLENECK = "bottleneck"
 NETEM_LIMIT = 1000
 """Packets that netem holds by default (`limit` in tc-netem's manual)."""
+HELD = 833
+"""Packets that netem holds back for 100 ms at 100 Mbit/s, where its limit counts them, too."""
 USABLE = 3 / 8
 """Of the largest receive buffer, what is advertised in the end. Linux 2.6.32 gives three quarters
 to the window (tcp_adv_win_scale = 2), and lets it grow beyond half of that only where a packet's

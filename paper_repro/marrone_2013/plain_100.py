@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paper_repro.experiment import LINUX, PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import mean, tests
+from paper_repro.marrone_2013.course import each_law, mean
 from paper_repro.marrone_2013.drawing import draw_panels, throughput, windows
-from paper_repro.marrone_2013.environment import NETEM_LIMIT, WHOLE_WINDOW, Environment
+from paper_repro.marrone_2013.environment import HELD, NETEM_LIMIT, WHOLE_WINDOW, Environment
 from paper_repro.marrone_2013.linux import kernel
 from paper_repro.marrone_2013.readings import DELAY_LINE, ONE_WAY, packets
 
@@ -18,12 +18,10 @@ BRIEF, EXTENDED = 100.0, 300.0
 """s: the paper's test, and a longer one."""
 INITIAL = 10.0
 """s: what we take for the initial phases."""
-HELD = 417
-"""Packets that netem holds back for 50 ms at 100 Mbit/s."""
 READINGS = {
     "": Environment(0.1),
     ONE_WAY: Environment(0.1, window=WHOLE_WINDOW, ways=2),
-    DELAY_LINE: Environment(0.1, buffer=NETEM_LIMIT - HELD),
+    DELAY_LINE: Environment(0.1, buffer=NETEM_LIMIT - HELD // 2),
 }
 
 
@@ -31,8 +29,8 @@ def jobs() -> Mapping[str, Job]:
     """The three laws under each reading, and for longer."""
     made: dict[str, Job] = {}
     for reading, environment in READINGS.items():
-        made |= tests(environment, BRIEF, prefix=reading)
-    return made | tests(Environment(0.1), EXTENDED, prefix="long ")
+        made |= each_law(environment, BRIEF, prefix=reading)
+    return made | each_law(Environment(0.1), EXTENDED, prefix="long ")
 
 
 def note(evidence: Evidence, source: str, prefix: str, results: Results) -> None:

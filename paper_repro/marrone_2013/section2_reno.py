@@ -62,9 +62,7 @@ def jobs() -> Mapping[str, Job]:
 def first_windows(run: Sawtooth) -> list[float]:
     """The window in the middle of each of the first round trips after the handshake, packets."""
     rtt = one_flow(THRESHOLD, BUFFER).base_rtts("reno")[0]
-    return [
-        float(run.cwnd[np.searchsorted(run.times, (k + 1.5) * rtt) - 1]) for k in range(ROUNDS)
-    ]
+    return [float(run.cwnd[np.searchsorted(run.times, (k + 1.5) * rtt) - 1]) for k in range(ROUNDS)]
 
 
 def growth_in_avoidance(run: Sawtooth) -> float:
@@ -103,6 +101,4 @@ def measure(results: Results) -> Evidence:
     return evidence
 
 
-SECTION_2_1 = [
-    Experiment("section2_reno", "Section 2.1: Reno's rules", measure, jobs, quick=True)
-]
+SECTION_2_1 = [Experiment("section2_reno", "Section 2.1: Reno's rules", measure, jobs, quick=True)]

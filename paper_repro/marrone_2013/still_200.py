@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import Course, job, mean, tests
+from paper_repro.marrone_2013.course import Course, each_law, job, mean
 from paper_repro.marrone_2013.drawing import draw_panels, throughput, windows
 from paper_repro.marrone_2013.environment import (
     ENLARGED_WINDOW,
+    HELD,
     LINK_MBPS,
     NETEM_LIMIT,
     WHOLE_WINDOW,
@@ -28,8 +29,6 @@ BEGINNING, END = 20.0, 80.0
 """s: what comes before the first is the beginning of a test of 100 s, after the second its end."""
 FULL = 0.9 * LINK_MBPS
 """Mbit/s that we take for the maximum."""
-HELD = 833
-"""Packets that netem holds back for 100 ms at 100 Mbit/s."""
 CASES = tuple(range(1, 11))
 """Seeds of the tests of Vegas that are compared with each other."""
 CASE_SECONDS = 600.0
@@ -52,8 +51,8 @@ def short_jobs() -> Mapping[str, Job]:
     """Tests of 100 s with both buffers, under each reading; and one with half the delay."""
     made: dict[str, Job] = {"near": job(Environment(0.1), "reno", BRIEF)}
     for reading, (default, large) in READINGS.items():
-        made |= tests(default, BRIEF, prefix=f"{reading} default ")
-        made |= tests(large, BRIEF, prefix=f"{reading} large ")
+        made |= each_law(default, BRIEF, prefix=f"{reading} default ")
+        made |= each_law(large, BRIEF, prefix=f"{reading} large ")
     return made
 
 
@@ -113,7 +112,7 @@ def measure_short(results: Results) -> Evidence:
 
 def long_jobs() -> Mapping[str, Job]:
     """Long tests with the enlarged buffers, and several of Vegas."""
-    made = dict(tests(LARGE, EXTENDED))
+    made = dict(each_law(LARGE, EXTENDED))
     made["cases"] = job(LARGE, "vegas", CASE_SECONDS, seeds=CASES)
     return made
 

@@ -12,7 +12,6 @@ import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.net100_2004.coarse import CoarseVegas
 from paper_repro.net100_2004.path import (
-    BUFFER,
     GAMMA,
     LINE,
     ROUND_TRIP,
@@ -20,6 +19,7 @@ from paper_repro.net100_2004.path import (
     Flow,
     alone,
     product,
+    unlimited,
     vegas,
 )
 from paper_repro.style import COLOURS, label, panels
@@ -53,7 +53,7 @@ def jobs() -> Mapping[str, Job]:
         "standard": alone(STANDARD, SECONDS),
         "gamma_off": alone(vegas(60, 80, HUGE), SECONDS),
         "default": alone(vegas(1, 3, 2), SECONDS),
-        "deep": alone(vegas(60, 80), SECONDS, buffer=10 * BUFFER),
+        "unlimited": unlimited(vegas(60, 80), STARTED),
         **{
             f"other_{name}": alone(vf.Vegas(alpha, beta, GAMMA), SECONDS, buffer=LARGER_BUFFER)
             for name, (alpha, beta) in THRESHOLDS.items()
@@ -93,7 +93,7 @@ def measure(results: Results) -> Evidence:
     noted = counters(run["60_80"]) | {
         "standard_losses": float(run["standard"].dropped[-1]),
         "gamma_off": float(run["gamma_off"].ended[-1]),
-        "gamma_in_first": float(run["deep"].ended[-1]),
+        "gamma_in_first": float(run["unlimited"].ended[-1]),
         "default": float(run["default"].difference[-1]),
         "window": [float(flow.cwnd[-1]) / product() for flow in pair],
         "standard_rtt": standard_rtt(run["standard"]),
@@ -105,7 +105,7 @@ def measure(results: Results) -> Evidence:
         evidence.note(PACKETS, f"alone.{name}", value)
     other = run["6_8"].mbps() / run["coarse_6_8"].mbps()
     evidence.note("packets, alpha/beta 6/8", "alone.fine_timer", other)
-    evidence.note("packets, a buffer for all", "alone.ended", run["deep"].ended[-1])
+    evidence.note("packets, no buffer limits", "alone.ended", run["unlimited"].ended[-1])
     for source, prefix in ((PACKETS, ""), (OTHER, "other_")):
         note_slow_start(evidence, source, [run[prefix + name] for name in THRESHOLDS])
     return evidence

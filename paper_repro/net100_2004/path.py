@@ -21,23 +21,25 @@ from vegasfluid.congestion.law import AbstractWindowLaw
 __all__ = [
     "BUFFER",
     "GAMMA",
-    "LINE_MBPS",
     "LINE",
+    "LINE_MBPS",
     "ROUND_TRIP",
     "SEND_BUFFER",
     "STANDARD",
+    "TCP",
     "WINDOW",
     "Flow",
     "alone",
     "flow_of",
     "one_of",
     "product",
+    "unlimited",
     "vegas",
     "with_background",
 ]
 
 LINE_MBPS, BACKGROUND_MBPS = 622.0, 120.0
-PACKET_BYTES, SEGMENT_BYTES = 1500, 1448
+PACKET_BYTES, ACK_BYTES, SEGMENT_BYTES = 1500, 52, 1448
 LINE = vf.mbps(LINE_MBPS, PACKET_BYTES)
 ROUND_TRIP = 0.07
 BUFFER = round(0.020 * LINE)
@@ -55,6 +57,8 @@ SAMPLE = 0.05
 """s between two samples; more where a run is long."""
 MOST_SAMPLES = 4001
 TCP, UDP = "tcp", "udp"
+ENDLESS = 20_000
+"""Packets: five times what the path holds."""
 
 
 @dataclass(frozen=True)
@@ -138,45 +142,43 @@ def vegas(alpha: float, beta: float, gamma: float = GAMMA) -> vf.Vegas:
     return vf.Vegas(alpha=alpha, beta=beta, gamma=gamma, dialect="linux")
 
 
-def one_of(law: AbstractWindowLaw) -> vf.Flows:
-    """One flow from a Linux host to another."""
+def one_of(law: AbstractWindowLaw, window: float = WINDOW) -> vf.Flows:
+    """One flow from a Linux host to another; slow start ends where the buffers do."""
     return vf.Flows(
         1,
         law,
         base_rtt=ROUND_TRIP,
         access=vf.mbps(HOST_MBPS, PACKET_BYTES),
         initial_window=2,
-        initial_ssthresh=WINDOW,
-        max_window=WINDOW,
+        initial_ssthresh=window,
+        max_window=window,
         delayed_ack=vf.ms(40),
         quick_acks=16,
         min_rto=ROUND_TRIP + TIMER_MARGIN,
     )
 
 
-def measured(
-    law: AbstractWindowLaw,
-    until: float,
-    others: Mapping[str, vf.Flows],
-    rate: float = LINE,
-    buffer: int = BUFFER,
+def job_of(
+    flows: Mapping[str, vf.Flows], until: float, rate: float = LINE, buffer: int = BUFFER
 ) -> Job:
-    """A test of one flow over a link, with other flows beside it."""
-    flows = {TCP: one_of(law), **others}
-    network = vf.Network(vf.Link(rate, buffer), flows, packet_bytes=PACKET_BYTES, ack_bytes=52)
+    """A test of the flow `tcp` over a link, with others beside it."""
+    network = vf.Network(vf.Link(rate, buffer), flows, PACKET_BYTES, ACK_BYTES)
     samples = min(1 + round(until / SAMPLE), MOST_SAMPLES)
     return Job(network, until, keep=partial(flow_of, capacity=rate), samples=samples)
 
 
-def alone(
-    law: AbstractWindowLaw, until: float, rate: float = LINE, buffer: int = BUFFER
-) -> Job:
+def alone(law: AbstractWindowLaw, until: float, rate: float = LINE, buffer: int = BUFFER) -> Job:
     """A test of one flow."""
-    return measured(law, until, {}, rate, buffer)
+    return job_of({TCP: one_of(law)}, until, rate, buffer)
+
+
+def unlimited(law: AbstractWindowLaw, until: float) -> Job:
+    """A test of one flow that neither the send buffer nor the path's buffer limits."""
+    return job_of({TCP: one_of(law, ENDLESS)}, until, buffer=ENDLESS)
 
 
 def with_background(law: AbstractWindowLaw, until: float) -> Job:
     """A test of one flow beside 120 Mbit/s of UDP."""
     constant = vf.Cbr(vf.mbps(BACKGROUND_MBPS, PACKET_BYTES))
     udp = vf.Flows(1, vf.Unresponsive(), base_rtt=ROUND_TRIP, traffic=constant)
-    return measured(law, until, {UDP: udp})
+    return job_of({TCP: one_of(law), UDP: udp}, until)
