@@ -18,7 +18,7 @@ __all__ = ["FIVE", "Course", "course_of", "each_law", "job", "mean"]
 FIVE = (1, 2, 3, 4, 5)
 """Seeds: "each test was run five or more times"."""
 
-SAMPLE, LONG_SAMPLE, LONG = 0.1, 0.5, 500.0
+SAMPLE, LONG_SAMPLE, LONG = 0.05, 0.5, 500.0
 """s between two samples of a run, and of one that is longer than the third."""
 FALL = 0.9
 """A window that keeps less than this share from one sample to the next has met a loss."""
@@ -61,8 +61,8 @@ class Course:
         packets = np.diff(np.interp(edges, self.times, self.delivered))
         return edges[1:], LINK_MBPS * packets / width / CAPACITY
 
-    def lowest(self, after: float, width: float = 1.0) -> float:
-        """Mbit/s in the slowest slot that begins after a time (s)."""
+    def lowest(self, after: float, width: float) -> float:
+        """Mbit/s in the slowest slot of a width (s) that begins after a time (s)."""
         ends, rates = self.rates(width)
         return float(rates[ends > after + width].min())
 

@@ -10,12 +10,14 @@ from matplotlib.figure import Figure
 from paper_repro.experiment import Results
 from paper_repro.marrone_2013.course import Course
 from paper_repro.marrone_2013.environment import LINK_MBPS
-from paper_repro.style import COLOURS, label, panels
+from paper_repro.style import COLOURS, PAPER_MARK, label, panels
 
-__all__ = ["Panel", "draw_panels", "fastest", "first", "slowest", "throughput", "windows"]
+__all__ = ["Panel", "draw_panels", "fastest", "slowest", "throughput", "windows"]
 
 Panel = Callable[[Axes, Results], None]
 """Draws one of the paper's figures into axes."""
+NAMES = {"reno": "Reno", "cubic": "CUBIC", "vegas": "Vegas"}
+Mark = tuple[float, float]
 Pick = Callable[[Sequence[Course]], Course]
 """Which of several tests is drawn."""
 SLOTS = 100
@@ -38,18 +40,33 @@ def fastest(courses: Sequence[Course]) -> Course:
 
 
 def throughput(
-    title: str, pick: Pick = first, until: float | None = None, /, **names: str
+    title: str,
+    *,
+    pick: Pick = first,
+    until: float | None = None,
+    mark: Mark | None = None,
+    **names: str,
 ) -> Panel:
-    """Throughput of jobs, by law; of two the second is in pulses, as the paper has it."""
+    """Throughput of jobs, by law; of two the second is in pulses, as the paper has it.
+
+    Args:
+        title: which figure of the paper it is.
+        pick: which of a job's tests is drawn.
+        until: the end of the time axis, s; None: of the test.
+        mark: a time (s) and a rate (Mbit/s) that the paper prints.
+        names: jobs by law.
+    """
 
     def draw(axes: Axes, results: Results) -> None:
         for place, (law, name) in enumerate(names.items()):
             course = pick(results[name])
             ends, rates = course.rates((until or course.until) / SLOTS)
             drawn = axes.step if place else axes.plot
-            drawn(ends, 1e6 * rates, color=COLOURS[law], label=law, linewidth=1)
+            drawn(ends, 1e6 * rates, color=COLOURS[law], label=NAMES[law], linewidth=1)
+            axes.set_xlim(0, until or course.until)
         axes.axhline(1e6 * LINK_MBPS, color="grey", linewidth=0.8, linestyle=":", label="the link")
-        axes.set_xlim(0, until or course.until)
+        if mark is not None:
+            axes.plot([mark[0]], [1e6 * mark[1]], **PAPER_MARK)
         axes.set_ylim(0, 1.25e6 * LINK_MBPS)
         label(axes, title, "time (s)", "throughput (bit/s)")
 
@@ -57,9 +74,24 @@ def throughput(
 
 
 def windows(
-    title: str, law: str, name: str, pick: Pick = first, until: float | None = None
+    title: str,
+    law: str,
+    name: str,
+    pick: Pick = first,
+    *,
+    until: float | None = None,
+    mark: Mark | None = None,
 ) -> Panel:
-    """Window and threshold of one job; the threshold as tcp_probe prints it."""
+    """Window and threshold of one job; the threshold as tcp_probe prints it.
+
+    Args:
+        title: which figure of the paper it is.
+        law: of the job.
+        name: of the job.
+        pick: which of its tests is drawn.
+        until: the end of the time axis, s; None: of the test.
+        mark: a time (s) and a window (packets) that follow from what the paper prints.
+    """
 
     def draw(axes: Axes, results: Results) -> None:
         course = pick(results[name])
@@ -71,6 +103,8 @@ def windows(
             course.times[inside], shown[inside], color="grey", linewidth=1, linestyle="--",
             label="SSTH",
         )  # fmt: skip
+        if mark is not None:
+            axes.plot([mark[0]], [mark[1]], **PAPER_MARK | {"label": "the paper: path full"})
         axes.set_xlim(0, until or course.until)
         axes.set_ylim(0, top)
         label(axes, title, "time (s)", "CWND and SSTH (packets)")

@@ -140,7 +140,9 @@ FIGURES_8_TO_13 = [
             [
                 [
                     windows("Fig. 8: Reno, the slowest of 20", "reno", "reno", slowest),
-                    windows("Fig. 9: Reno, extended", "reno", "long reno"),
+                    windows(
+                        "Fig. 9: Reno, extended", "reno", "long reno", mark=(300, HERE.product)
+                    ),
                     windows("Fig. 10: Reno, the fastest of 20", "reno", "reno", fastest),
                 ],
                 [

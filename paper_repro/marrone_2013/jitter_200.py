@@ -8,7 +8,7 @@ import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.marrone_2013.course import Course, job, mean
-from paper_repro.marrone_2013.drawing import draw_panels, first, throughput, windows
+from paper_repro.marrone_2013.drawing import draw_panels, throughput, windows
 from paper_repro.marrone_2013.environment import (
     ENLARGED_WINDOW,
     HELD,
@@ -106,15 +106,15 @@ FIGURES_24_TO_28 = [
         draw_panels(
             [
                 [
-                    windows("Fig. 24: Reno", "reno", "reno"),
-                    windows("Fig. 25: Vegas", "vegas", "vegas"),
+                    windows("Fig. 24: Reno", "reno", "reno", mark=(1200, FAR.product)),
+                    windows("Fig. 25: Vegas", "vegas", "vegas", mark=(1200, FAR.product)),
                     windows("Fig. 26: CUBIC", "cubic", "cubic", until=MIDDLE),
                 ],
                 [
                     throughput(
-                        "Fig. 27: CUBIC and Reno", first, MIDDLE, cubic="cubic", reno="reno"
+                        "Fig. 27: CUBIC and Reno", until=MIDDLE, cubic="cubic", reno="reno"
                     ),
-                    throughput("Fig. 28: CUBIC and Reno", first, BRIEF, cubic="cubic", reno="reno"),
+                    throughput("Fig. 28: CUBIC and Reno", until=BRIEF, cubic="cubic", reno="reno"),
                 ],
             ]
         ),
