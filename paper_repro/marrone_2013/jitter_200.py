@@ -111,9 +111,7 @@ FIGURES_24_TO_28 = [
                     windows("Fig. 26: CUBIC", "cubic", "cubic", until=MIDDLE),
                 ],
                 [
-                    throughput(
-                        "Fig. 27: CUBIC and Reno", until=MIDDLE, cubic="cubic", reno="reno"
-                    ),
+                    throughput("Fig. 27: CUBIC and Reno", until=MIDDLE, cubic="cubic", reno="reno"),
                     throughput("Fig. 28: CUBIC and Reno", until=BRIEF, cubic="cubic", reno="reno"),
                 ],
             ]

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import vegasfluid as vf
-from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.experiment import FLUID, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.marrone_2013.driven import checked_after_resending, checked_at_duplicate
 from paper_repro.marrone_2013.readings import packets
 from vegasfluid.errors import InvalidInput
@@ -39,8 +39,8 @@ class Rest(NamedTuple):
 def kept(run: xr.Dataset) -> Rest:
     """What is kept of a run."""
     of = run.isel(flow_class=0)
-    names = ("cwnd", "dropped", "vegas_above_gamma")
-    cwnd, dropped, ended = (of[name].values for name in names)
+    cwnd, dropped = of["cwnd"].values, of["dropped"].values
+    ended = of["vegas_above_gamma"].values if "vegas_above_gamma" in of else 0 * cwnd
     return Rest(run["time"].values, cwnd, run["queue"].isel(link=0).values, dropped, ended)
 
 
@@ -54,10 +54,12 @@ def one_flow(dialect: str) -> vf.Network:
 def jobs() -> Mapping[str, Job]:
     """The rule as Brakmo and Peterson have it, and as Linux has it."""
     samples = 1 + round(SECONDS / 0.01)
-    return {
+    made = {
         name: Job(one_flow(name), SECONDS, keep=kept, samples=samples)
         for name in ("brakmo", "linux")
     }
+    fluid = Job(one_flow("brakmo"), SECONDS, keep=kept, samples=601, engine="fluid")
+    return made | {"fluid": fluid}
 
 
 def rounds_to_double(run: Rest) -> float:
@@ -88,10 +90,13 @@ def refused_thresholds() -> float:
 def measure(results: Results) -> Evidence:
     """What the runs show, and what the rules do step by step."""
     evidence = Evidence()
-    for source, name in ((PACKETS, "brakmo"), (packets("the kernel's Vegas"), "linux")):
+    sources = {PACKETS: "brakmo", packets("the kernel's Vegas"): "linux", FLUID: "fluid"}
+    for source, name in sources.items():
         run = results[name][0]
         evidence.note(source, "section2_vegas.queue", float(run.queue[run.at_rest()].mean()))
         evidence.note(source, "section2_vegas.difference", printed_difference(run))
+        if source == FLUID:
+            continue
         evidence.note(source, "section2_vegas.doubling", rounds_to_double(run))
         ended = [float(run.ended_by_threshold[-1]), float(run.dropped[-1])]
         evidence.note(source, "section2_vegas.ended", ended)

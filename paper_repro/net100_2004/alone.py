@@ -22,7 +22,7 @@ from paper_repro.net100_2004.path import (
     unlimited,
     vegas,
 )
-from paper_repro.style import COLOURS, label, panels
+from paper_repro.style import COLOURS, PAPER_MARK, label, panels
 
 __all__ = ["FIRST_GRAPH"]
 
@@ -35,12 +35,13 @@ STARTED, LAST = 5.0, 5.0
 HUGE = 999_999.0
 OTHER = "packets, slow start every other round trip and 30 ms of buffer"
 THRESHOLDS = {"6_8": (6, 8), "60_80": (60, 80)}
-COLOUR = {
-    "standard": COLOURS["reno"],
-    "6_8": COLOURS["vegas"],
-    "60_80": COLOURS["fourth"],
-    "coarse_60_80": COLOURS["other"],
+LOOKS = {
+    "standard": ("standard", "reno", "-"),
+    "coarse_60_80": ("60/80, 10 ms clock", "other", "-"),
+    "6_8": ("6/8", "vegas", "--"),
+    "60_80": ("60/80", "fourth", ":"),
 }
+"""Title, colour and line of each test."""
 
 
 def jobs() -> Mapping[str, Job]:
@@ -121,21 +122,24 @@ def note_slow_start(evidence: Evidence, source: str, pair: Sequence[Flow]) -> No
 
 
 def draw(results: Results) -> Figure:
-    """Throughput and round trip of the four tests."""
-    figure, ((rate, rtt),) = panels(1, 2)
-    for name, colour in COLOUR.items():
+    """Throughput and round trip of the four tests, and the round trips of slow start."""
+    figure, ((rate, rtt, start),) = panels(1, 3)
+    for name, (title, colour, line) in LOOKS.items():
         run: Flow = results[name][0]
         edges = np.arange(0.0, SECONDS + 0.5, 1.0)
         mbps = np.diff(np.interp(edges, run.times, run.delivered)) * 0.012
-        title = name.replace("_", " ", 1).replace("_", "/").replace("6 8", "6/8")
-        rate.plot(edges[1:], mbps, color=colour, label=title.replace("60 80", "60/80"))
-        rtt.plot(run.times, 1e3 * run.rtt, color=colour, linewidth=1)
-    for level in (70, 80, 90):
-        rtt.plot(0, level, "x", color="black", clip_on=False)
-    label(rate, "Throughput, alone on the path", "time (s)", "throughput (Mbit/s)")
-    label(rtt, "Round trip (crosses: the page's)", "time (s)", "RTT (ms)", legend=False)
+        look = {"color": COLOURS[colour], "linestyle": line, "label": title}
+        rate.plot(edges[1:], mbps, **look)
+        for axes in (rtt, start):
+            axes.plot(run.times, 1e3 * run.rtt, linewidth=1.2, **look)
+    start.plot([1.2, 1.25, 1.3], [70, 80, 90], **PAPER_MARK)
+    start.set_xlim(0, 3)
     rate.set_ylim(0, 800)
-    rtt.set_ylim(60, 100)
+    for axes in (rtt, start):
+        axes.set_ylim(60, 100)
+    label(rate, "Throughput, alone on the path", "time (s)", "throughput (Mbit/s)")
+    label(rtt, "Round trip", "time (s)", "RTT (ms)", legend=False)
+    label(start, "Round trip at the beginning", "time (s)", "RTT (ms)")
     return figure
 
 
