@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -139,7 +139,7 @@ def each_law(
     names: Sequence[str] = ("reno", "cubic", "vegas"),
     seeds: Sequence[int] = FIVE,
     prefix: str = "",
-) -> Mapping[str, Job]:
+) -> dict[str, Job]:
     """The same test of several laws; a job's name is the prefix and the law's name."""
     return {prefix + name: job(environment, name, until, seeds=seeds) for name in names}
 

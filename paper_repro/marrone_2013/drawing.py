@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -104,7 +105,8 @@ def windows(
             label="SSTH",
         )  # fmt: skip
         if mark is not None:
-            axes.plot([mark[0]], [mark[1]], **PAPER_MARK | {"label": "the paper: path full"})
+            look: dict[str, Any] = PAPER_MARK | {"label": "the paper: path full"}
+            axes.plot([mark[0]], [mark[1]], **look)
         axes.set_xlim(0, until or course.until)
         axes.set_ylim(0, top)
         label(axes, title, "time (s)", "CWND and SSTH (packets)")

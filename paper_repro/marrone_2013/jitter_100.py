@@ -71,7 +71,7 @@ def note_cubic(
 ) -> None:
     """CUBIC's short tests beside Reno's."""
     spread = [np.std([c.throughput() for c in courses], ddof=1) for courses in (cubic, reno)]
-    evidence.note(source, "jitter_100.even", spread[0] - spread[1])
+    evidence.note(source, "jitter_100.even", float(spread[0] - spread[1]))
     evidence.note(source, "jitter_100.better", mean(cubic) / mean(reno))
     below = [float(c.throughput() < mean(cubic)) for c in reno]
     evidence.note_mean(source, "jitter_100.reno_below", below)

@@ -62,7 +62,7 @@ def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) ->
         evidence.note(source, f"jitter_200.{name}", mean(cubic, 0, end) / mean(reno, 0, end))
     evidence.note(source, "jitter_200.attack", times_to(HALF, reno) / times_to(HALF, cubic))
     cycles = [np.mean([course.cycle() for course in courses]) for courses in (cubic, reno)]
-    evidence.note(source, "jitter_200.cycles", cycles[0] / cycles[1])
+    evidence.note(source, "jitter_200.cycles", float(cycles[0] / cycles[1]))
     evidence.note(
         source,
         "jitter_200.more_even",

@@ -128,7 +128,7 @@ def draw(results: Results) -> Figure:
         run: Flow = results[name][0]
         edges = np.arange(0.0, SECONDS + 0.5, 1.0)
         mbps = np.diff(np.interp(edges, run.times, run.delivered)) * 0.012
-        look = {"color": COLOURS[colour], "linestyle": line, "label": title}
+        look: dict[str, Any] = {"color": COLOURS[colour], "linestyle": line, "label": title}
         rate.plot(edges[1:], mbps, **look)
         for axes in (rtt, start):
             axes.plot(run.times, 1e3 * run.rtt, linewidth=1.2, **look)

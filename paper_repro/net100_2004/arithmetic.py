@@ -14,7 +14,7 @@ BEFORE_THE_LOSS = 0.09
 def megabytes(rate_mbps: float, seconds: float) -> float:
     """What a rate holds in a time, MB of 10^6 bytes.
 
-    >>> megabytes(622, 0.07)
+    >>> round(megabytes(622, 0.07), 4)
     5.4425
     """
     return rate_mbps * seconds / 8
