@@ -21,8 +21,6 @@ __all__ = ["ARITHMETICS", "PAPER_BETA", "PAPER_C", "cubic_window", "plateau_time
 PAPER_C, PAPER_BETA = 0.4, 0.2
 W_MAX = np.array([100.0, 1667.0, 4333.0])
 """Packets: a small window, and two of the test bed."""
-STEP = 1e-3
-"""s, for derivatives."""
 
 
 def plateau_time(w_max: np.ndarray) -> np.ndarray:
@@ -33,12 +31,6 @@ def plateau_time(w_max: np.ndarray) -> np.ndarray:
 def cubic_window(t: np.ndarray | float, w_max: np.ndarray) -> np.ndarray:
     """Equation (1), packets."""
     return PAPER_C * (t - plateau_time(w_max)) ** 3 + w_max
-
-
-def bend(t: np.ndarray, w_max: np.ndarray) -> np.ndarray:
-    """The second derivative of equation (1), packets/s^2."""
-    window = [cubic_window(t + shift * STEP, w_max) for shift in (-1, 0, 1)]
-    return (window[0] - 2 * window[1] + window[2]) / STEP**2
 
 
 def mean_window(step: float, cut: float, loss: float = 1e-4) -> float:
@@ -53,13 +45,9 @@ def mean_window(step: float, cut: float, loss: float = 1e-4) -> float:
 
 def formulas() -> dict[str, float | list[float]]:
     """What the formulas of section 2.2 give."""
-    plateau = plateau_time(W_MAX)
     friendly = 3 * PAPER_BETA / (2 - PAPER_BETA)
     return {
         "at_start": list(cubic_window(0.0, W_MAX) / W_MAX),
-        "bend_at_plateau": list(bend(plateau, W_MAX)),
-        "bend_before": list(bend(plateau / 2, W_MAX)),
-        "bend_after": list(bend(1.5 * plateau, W_MAX)),
         "friendly": mean_window(friendly, PAPER_BETA) / mean_window(1.0, 1 / 2),
         "kernel_cut": 1 - KERNEL_BETA,
         "kernel_c": KERNEL_C,

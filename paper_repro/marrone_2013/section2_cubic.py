@@ -19,6 +19,8 @@ __all__ = ["SECTION_2_2"]
 
 AS_PRINTED = vf.Cubic(C=PAPER_C, beta=1 - PAPER_BETA, fast_convergence=False)
 """The paper says nothing of fast convergence."""
+CONVERGING = vf.Cubic(C=PAPER_C, beta=1 - PAPER_BETA)
+"""With it the window goes beyond W_max before the path is full."""
 SACK_RENO = vf.Reno(recovery="sack")
 ROUND_TRIP, THRESHOLD = 0.2, 1000.0
 """s, and packets at which slow start is left: far below what the path holds."""
@@ -81,6 +83,7 @@ def jobs() -> Mapping[str, Job]:
     return fair | {
         "long": alone(120, CAPACITY, ROUND_TRIP, NETEM_LIMIT, THRESHOLD),
         "longer": alone(240, CAPACITY / 2, 2 * ROUND_TRIP, NETEM_LIMIT, THRESHOLD),
+        "beyond": alone(240, CAPACITY, ROUND_TRIP, NETEM_LIMIT, THRESHOLD, law=CONVERGING),
         "near": alone(30, SMALL, NEAR, 17, 20),
         "start_cubic": alone(10, CAPACITY, ROUND_TRIP, NETEM_LIMIT, 1e5),
         "start_reno": alone(10, CAPACITY, ROUND_TRIP, NETEM_LIMIT, 1e5, law=SACK_RENO),
@@ -117,6 +120,23 @@ def regions(run: Windows) -> dict[str, float | list[float]]:
     }
 
 
+def turning_point(run: Windows) -> float:
+    """The window at which growth is slowest, over the W_max that the loss before left.
+
+    Looked for in the middle half of the longest time between two losses; W_max is 0.9 of the
+    window at a loss, as fast convergence has it.
+    """
+    losses = run.losses()
+    longest = int(np.argmax(np.diff(losses)))
+    after = tooth(run, longest)
+    w_max = run.cwnd[losses[longest]] * (2 - PAPER_BETA) / 2
+    steps = round(1.0 / (after.times[1] - after.times[0]))
+    quarter = len(after.cwnd) // 4
+    middle = after.cwnd[quarter:-quarter]
+    slowest = int(np.argmin(middle[steps:] - middle[:-steps])) + steps // 2
+    return float(middle[slowest]) / float(w_max)
+
+
 def friendly_growth(run: Windows) -> float:
     """Packets that a round trip adds where standard TCP would have more."""
     rtt = one_flow(AS_PRINTED, SMALL, NEAR, 17, 20).base_rtts("flow")[0] + run.queue / SMALL
@@ -136,6 +156,7 @@ def measure(results: Results) -> Evidence:
     runs = {name: results[name][0] for name in results}
     evidence = Evidence()
     found = regions(runs["long"]) | {
+        "turning": turning_point(runs["beyond"]),
         "friendly": friendly_growth(runs["near"]),
         "same_start": same_start(runs["start_cubic"], runs["start_reno"]),
         "clock": tooth(runs["longer"]).times[-1] / tooth(runs["long"]).times[-1],

@@ -34,7 +34,8 @@ STARTED, LAST = 5.0, 5.0
 """s: slow start is over after the first; the second is the end of a test that is looked at."""
 HUGE = 999_999.0
 OTHER = "packets, slow start every other round trip and 30 ms of buffer"
-THRESHOLDS = {"6_8": (6, 8), "60_80": (60, 80)}
+ALPHA, BETA = 60, 80
+THRESHOLDS = {"6_8": (6, 8), "60_80": (ALPHA, BETA)}
 LOOKS = {
     "standard": ("standard", "reno", "-"),
     "coarse_60_80": ("60/80, 10 ms clock", "other", "-"),
@@ -52,9 +53,9 @@ def jobs() -> Mapping[str, Job]:
         made[f"coarse_{name}"] = alone(law, SECONDS)
     return made | {
         "standard": alone(STANDARD, SECONDS),
-        "gamma_off": alone(vegas(60, 80, HUGE), SECONDS),
         "default": alone(vegas(1, 3, 2), SECONDS),
         "unlimited": unlimited(vegas(60, 80), STARTED),
+        "gamma_off": unlimited(vegas(60, 80, HUGE), STARTED),
         **{
             f"other_{name}": alone(vf.Vegas(alpha, beta, GAMMA), SECONDS, buffer=LARGER_BUFFER)
             for name, (alpha, beta) in THRESHOLDS.items()
@@ -67,15 +68,12 @@ def counters(run: Flow) -> dict[str, Any]:
     begin = int(np.searchsorted(run.times, STARTED))
     end = int(np.searchsorted(run.times, run.times[-1] - LAST))
     up, down = run.below[-1] - run.below[begin], run.above[-1] - run.above[begin]
-    last = run.difference[end:]
+    resting = np.all((run.difference[end:] >= ALPHA) & (run.difference[end:] <= BETA))
+    unchanged = (run.unchanged[-1] - run.unchanged[end]) / run.decisions(run.times[end])
     return {
         "moves": float(run.cwnd[-1] - run.cwnd[begin] - (up - down)),
         "once_a_round": run.decisions(STARTED) * ROUND_TRIP / (run.times[-1] - STARTED),
-        "no_change": [
-            float(run.below[-1] + run.above[-1] - run.below[end] - run.above[end]),
-            float(last.min()),
-            float(last.max()),
-        ],
+        "no_change": float(unchanged) if resting else float("nan"),
         "in_avoidance": run.decisions(STARTED),
     }
 
