@@ -1,0 +1,139 @@
+"""Networks 2 to 4: Reno against Vegas with every kind of traffic, as figures 5 to 7 show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from paper_repro.experiment import PACKETS, Evidence, Job, Results
+from paper_repro.style import label, panels
+from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of, totals
+from paper_repro.weigle_feng_2001.drawing import draw_counts, draw_ns2
+from paper_repro.weigle_feng_2001.formulas import SECONDS
+from paper_repro.weigle_feng_2001.networks import Pair, both_ways, table_1, with_pair
+from paper_repro.weigle_feng_2001.pairs import ns2_counts
+from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES, carrying
+
+__all__ = ["Bars", "against", "crossover"]
+
+
+def against(number: int, kind: str, pair: Pair) -> Job:
+    """As many Reno as Vegas flows in both directions of a network, for as long as the paper's."""
+    network = both_ways(carrying(with_pair(table_1(number), pair), kind))
+    return Job(network, float(SECONDS), keep=totals)
+
+
+def crossover(alphas: Sequence[float], ratios: Sequence[float]) -> float:
+    """The smallest alpha at which Vegas comes to have as much as Reno; NaN where it never does.
+
+    Straight lines of log(ratio) over log(alpha) between those that were run.
+
+    >>> round(crossover([1, 100, 400], [0.1, 0.5, 2.0]))
+    200
+    """
+    points = list(zip(np.log(alphas), np.log(ratios), strict=True))
+    for (x, y), (x_next, y_next) in pairwise(points):
+        if y < 0 <= y_next:
+            return math.exp(x - y * (x_next - x) / (y_next - y))
+    return math.nan
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A figure of bars."""
+
+    number: int
+    """Of the figure."""
+    network: int
+    pairs: Sequence[Pair]
+    """Settings of alpha and beta, from left to right."""
+    seeds: Sequence[int]
+
+    @property
+    def name(self) -> str:
+        """Of the experiment."""
+        return f"figure{self.number}"
+
+    @property
+    def alphas(self) -> list[int]:
+        """The settings by their alpha."""
+        return [alpha for alpha, _ in self.pairs]
+
+    def jobs(self) -> Mapping[str, Job]:
+        """Every kind of traffic at every setting."""
+        return {
+            f"{kind}_{pair[0]}": replace(against(self.network, kind, pair), seeds=self.seeds)
+            for kind in KINDS
+            for pair in self.pairs
+        }
+
+    def runs(self, results: Results, kind: str) -> list[list[Totals]]:
+        """Of each setting, a seed each."""
+        return [results[f"{kind}_{alpha}"] for alpha in self.alphas]
+
+    def ratios(self, results: Results, kind: str) -> dict[int, float]:
+        """Vegas over Reno by alpha."""
+        runs = self.runs(results, kind)
+        return {alpha: ratio_of(of) for alpha, of in zip(self.alphas, runs, strict=True)}
+
+    def note(self, evidence: Evidence, **found: float | Sequence[float]) -> None:
+        """Note numbers of this figure."""
+        for name, value in found.items():
+            evidence.note(PACKETS, f"{self.name}.{name}", value)
+
+    def measure(self, results: Results) -> Evidence:
+        """What the figure shows of each kind of traffic."""
+        evidence = Evidence()
+        for kind in KINDS:
+            self.note_kind(evidence, results, kind)
+        return evidence
+
+    def note_kind(self, evidence: Evidence, results: Results, kind: str) -> None:
+        """Ratios, use of the link and losses of a kind of traffic."""
+        ratios, runs = self.ratios(results, kind), self.runs(results, kind)
+        for alpha, of in zip(self.alphas, runs, strict=True):
+            logs = [math.log(run.ratio) for run in of]
+            evidence.note_mean(PACKETS, f"{self.name}.log_ratio_{kind}_{alpha}", logs)
+            self.note(evidence, **{f"ratio_{kind}_{alpha}": ratios[alpha]})
+            rates = [np.mean([run.loss_rate(law) for run in of]) for law in ("reno", "vegas")]
+            more = float(rates[0] / rates[1]) if rates[1] else math.inf
+            resent = [sum(run.resent[law] for run in of) for law in ("reno", "vegas")]
+            many = resent[0] / resent[1] if resent[1] else math.inf
+            self.note(evidence, **{f"losses_{kind}_{alpha}": more, f"resent_{kind}_{alpha}": many})
+        used = [mean_of(of, "utilisation") for of in runs]
+        losses = [run.loss_rate("reno") for of in runs for run in of]
+        found = {
+            "crossover": crossover(self.alphas, list(ratios.values())),
+            "utilisation": float(np.mean(used)),
+            "reno_losses": float(np.mean(losses)),
+            "acked": float(np.mean([mean_of(of, "all_acked") for of in runs])),
+            "losses": float(np.mean([lost(run) for of in runs for run in of])),
+        }
+        self.note(evidence, **{f"{name}_{kind}": value for name, value in found.items()})
+
+    def draw(self, results: Results, ns2: Mapping[tuple[str, int], str]) -> Figure:
+        """Packets acknowledged and retransmitted, a column for each kind of traffic.
+
+        Args:
+            results: of the jobs.
+            ns2: names of ns-2's runs, by kind of traffic and alpha.
+        """
+        figure, axes = panels(2, len(KINDS))
+        places = [f"{alpha}/{beta}" for alpha, beta in self.pairs]
+        for column, kind in enumerate(KINDS):
+            runs, below = self.runs(results, kind), "alpha/beta (packets)"
+            title = f"Figure {self.number}: {NAMES[kind]} traffic"
+            draw_counts(axes[0][column], places, runs, "acked")
+            names = [ns2.get((kind, alpha)) for alpha in self.alphas]
+            draw_ns2(axes[0][column], [name and ns2_counts(name) for name in names])
+            label(axes[0][column], title, below, "data acknowledged (packets)")
+            draw_counts(axes[1][column], places, runs, "resent")
+            label(axes[1][column], title, below, "data retransmitted (packets)")
+            for row in range(2):
+                axes[row][column].tick_params("x", labelsize="small")
+        return figure

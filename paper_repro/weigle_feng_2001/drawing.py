@@ -1,0 +1,52 @@
+"""The paper's bars: all Reno flows white, all Vegas flows black, side by side for each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from paper_repro.style import NS2_MARK
+from paper_repro.weigle_feng_2001.counts import Totals
+
+__all__ = ["draw_counts", "draw_ns2"]
+
+WIDTH = 0.38
+LAWS = ("reno", "vegas")
+FILLS = {"reno": "white", "vegas": "black"}
+ERROR = {"ecolor": "#888888", "capsize": 2, "elinewidth": 1}
+
+
+def draw_counts(
+    axes: Axes, places: Sequence[str], runs: Sequence[Sequence[Totals]], count: str
+) -> None:
+    """A pair of bars for each setting: means over seeds, and how far seeds are apart (deviation).
+
+    Args:
+        axes: where.
+        places: what the settings are called.
+        runs: of each setting, a seed each.
+        count: `acked` or `resent`.
+    """
+    for side, law in enumerate(LAWS):
+        values = [[getattr(run, count)[law] for run in of] for of in runs]
+        at = np.arange(len(places)) + (side - 0.5) * WIDTH
+        spread = [float(np.std(of)) for of in values] if len(values[0]) > 1 else None
+        axes.bar(
+            at, [float(np.mean(of)) for of in values], WIDTH, yerr=spread, color=FILLS[law],
+            edgecolor="black", label=f"TCP {law.title()}", error_kw=ERROR,
+        )  # fmt: skip
+    axes.set_xticks(range(len(places)), places)
+
+
+def draw_ns2(axes: Axes, pairs: Sequence[tuple[float, float] | None]) -> None:
+    """What runs of ns-2 have for Reno and Vegas at each setting; None where there is none."""
+    points = [
+        (place + (side - 0.5) * WIDTH, pair[side])
+        for place, pair in enumerate(pairs)
+        if pair is not None
+        for side in range(2)
+    ]
+    if points:
+        axes.plot(*zip(*points, strict=True), **NS2_MARK)

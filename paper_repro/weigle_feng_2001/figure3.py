@@ -1,0 +1,237 @@
+"""Figure 3: network 1 over drop-tail queues of different sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+import vegasfluid as vf
+from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.reference import ns2_group, ns2_names
+from paper_repro.style import label, panels
+from paper_repro.weigle_feng_2001.counts import Totals, mean_of, ratio_of
+from paper_repro.weigle_feng_2001.drawing import draw_counts, draw_ns2
+from paper_repro.weigle_feng_2001.formulas import SECONDS, full_two_way, full_utilisation
+from paper_repro.weigle_feng_2001.networks import (
+    Pair,
+    read_as_round_trips,
+    table_1,
+    with_drop_tail,
+)
+from paper_repro.weigle_feng_2001.pairs import (
+    SEEDS,
+    WAYS,
+    ns2_counts,
+    ns2_ratio,
+    one_against_one,
+    run_of,
+    with_rate,
+)
+from paper_repro.weigle_feng_2001.tables import propagation_ms
+from vegasfluid import metrics
+
+__all__ = ["FIGURE_3", "QUEUES", "third_of"]
+
+QUEUES = (4, 7, 10, 15, 20, 25, 30, 40, 50)
+"""Packets."""
+RAISED = 2
+"""Packets by which alpha and beta are raised for "slightly changing our heuristic"."""
+LATER = 5.0
+"""Seconds after Reno at which Vegas starts in one of the readings."""
+THERE_AND_BACK = "packets, delays there and back"
+CONSTANT_RATE = "packets, CBR at 10 Mbit/s"
+
+
+def third_of(queue: int) -> Pair:
+    """The heuristic of section 4.1.
+
+    >>> third_of(7), third_of(50)
+    ((1, 2), (15, 16))
+    """
+    return int(queue / 3 - 1), int(queue / 3)
+
+
+def raised(queue: int) -> Pair:
+    """The heuristic with more for queues below 20."""
+    alpha, beta = third_of(queue)
+    return (alpha + RAISED, beta + RAISED) if queue < 20 else (alpha, beta)
+
+
+READINGS = {
+    PACKETS: "",
+    "packets, all at time 0": "together_",
+    "packets, starts within 1 s": "apart_",
+    "packets, Vegas 5 s later": "late_",
+    THERE_AND_BACK: "there_and_back_",
+    CONSTANT_RATE: "rate_",
+}
+"""What the names of jobs begin with, by how the paper is read."""
+
+
+def jobs() -> Mapping[str, Job]:
+    """Each queue both ways; by the paper's reading, by others, and with the heuristic raised."""
+    found = {}
+    for way in WAYS:
+        for queue in QUEUES:
+            law = partial(with_drop_tail, queue=queue)
+            pair = third_of(queue)
+            network = one_against_one(law, pair, way)
+            readings = {
+                "": network,
+                "apart_": one_against_one(law, pair, way, 1.0),
+                "late_": vegas_later(network),
+                "there_and_back_": read_as_round_trips(network),
+                "rate_": with_rate(network, 10),
+                "raised_": one_against_one(law, raised(queue), way),
+            }
+            found |= {f"{name}{way}_{queue}": run_of(of) for name, of in readings.items()}
+            together = one_against_one(law, pair, way, 0.0)  # nothing is left to chance
+            found[f"together_{way}_{queue}"] = run_of(together, SEEDS[:1])
+        network = one_against_one(partial(with_drop_tail, queue=50), third_of(50), way)
+        found[f"timing_{way}"] = Job(
+            network, float(SECONDS), keep=variation, bin_width=propagation_ms(network) / 1e3
+        )
+    return found
+
+
+def vegas_later(network: vf.Network) -> vf.Network:
+    """With Vegas flows that start into the queue that Reno has made."""
+
+    def change(of: vf.Flows) -> vf.Flows:
+        return replace(of, start=LATER) if isinstance(of.law, vf.Vegas) else of
+
+    return replace(network, flows={name: change(of) for name, of in network.flows.items()})
+
+
+def variation(run: xr.Dataset) -> float:
+    """Variation of the data packets that arrive in a round trip."""
+    return float(metrics.cov(run, link="bottleneck")[0])
+
+
+Found = dict[str, float | list[float]]
+Runs = Sequence[Sequence[Totals]]
+"""Of each queue, a seed each."""
+
+
+def found_in(one: Runs, two: Runs) -> Found:
+    """What section 4.1 says of figure 3, in one-way and two-way runs of each queue."""
+    return (
+        who_wins([ratio_of(runs) for runs in one], [ratio_of(runs) for runs in two])
+        | what_is_used(one, two)
+        | what_is_lost(one, two)
+    )
+
+
+def who_wins(one: Sequence[float], two: Sequence[float]) -> Found:
+    """Vegas over Reno, at small, middle and large queues, and what reverse traffic changes."""
+    small, middle = QUEUES.index(10) + 1, QUEUES.index(20) + 1
+    return {
+        "small": list(one[:small]),
+        "middle": list(one[small - 1 : middle]),
+        "large": list(one[middle:]),
+        "favour": float(np.mean(np.log(two) - np.log(one))),
+        "trend": float(np.corrcoef(QUEUES, np.log(one))[0, 1]),
+        "trend_two_way": float(np.corrcoef(QUEUES, np.log(two))[0, 1]),
+    }
+
+
+def what_is_used(one: Runs, two: Runs) -> Found:
+    """Link utilisation, and what a flow has with reverse traffic over what it has without."""
+    acks = full_two_way() / full_utilisation(1)
+    used = [[mean_of(runs, "utilisation") for runs in way] for way in (one, two)]
+    return {
+        "utilisation_one_way": used[0],
+        "utilisation_two_way": [value / acks for value in used[1]],
+        "two_way_over_one_way": [after / before for before, after in zip(*used, strict=True)],
+    }
+
+
+def what_is_lost(one: Runs, two: Runs) -> Found:
+    """Drops, and what is buffered and lost of Reno's over Vegas's."""
+    dropped = [np.mean([mean_of(runs, "dropped") for runs in way]) for way in (one, two)]
+    base_rtt = propagation_ms(table_1(1)) / 1e3
+    buffered = [[backlog(runs, law, base_rtt) for law in ("reno", "vegas")] for runs in one]
+    return {
+        "more_drops": float(dropped[1] - dropped[0]),
+        "lost_acks": float(np.mean([mean_of(runs, "lost_acks") for runs in two])),
+        "buffered": float(np.mean([reno / vegas for reno, vegas in buffered])),
+        "losses": loss_rate(two, "reno") / loss_rate(two, "vegas"),
+    }
+
+
+def loss_rate(of: Runs, law: str) -> float:
+    """Retransmitted over sent packets of a law, mean over queues."""
+    return float(np.mean([np.mean([run.loss_rate(law) for run in runs]) for runs in of]))
+
+
+def backlog(runs: Sequence[Totals], law: str, base_rtt: float) -> float:
+    """Packets of a flow in the queue of a one-way run: its window less what the path holds."""
+    rates = [run.acked[law] / SECONDS for run in runs]
+    return float(np.mean([run.cwnd[law] for run in runs]) - np.mean(rates) * base_rtt)
+
+
+def runs_of(results: Results, prefix: str) -> tuple[Runs, Runs]:
+    """The runs of a reading, one-way and two-way."""
+    one, two = ([results[f"{prefix}{way}_{queue}"] for queue in QUEUES] for way in WAYS)
+    return one, two
+
+
+def measure(results: Results) -> Evidence:
+    """All that section 4.1 says of figure 3."""
+    evidence = Evidence()
+    for source, prefix in READINGS.items():
+        for name, value in found_in(*runs_of(results, prefix)).items():
+            evidence.note(source, f"figure3.{name}", value)
+    for name, value in found_by_ns2().items():
+        evidence.note(NS2, f"figure3.{name}", value)
+    more = [[ratio_of(runs) for runs in way] for way in runs_of(results, "raised_")]
+    evidence.note(PACKETS, "figure3.raised", more[0])
+    evidence.note(PACKETS, "figure3.raised_two_way", more[1])
+    timing = [results[f"timing_{way}"][0] for way in WAYS]
+    evidence.note(PACKETS, "figure3.timing", timing[1] / timing[0])
+    return evidence
+
+
+def ns2_runs(way: str) -> list[str]:
+    """What the names of ns-2's runs begin with; flows start within the first second."""
+    return [f"fig3_q{queue}_{way.replace('_', '')}_" for queue in QUEUES]
+
+
+def ns2_used(prefix: str) -> float:
+    """What the link sent, mean over the runs of ns-2 that begin so."""
+    return float(np.mean([ns2_group(name, "vegas")["utilisation"] for name in ns2_names(prefix)]))
+
+
+def found_by_ns2() -> Found:
+    """What ns-2 says of it."""
+    ratios = [[ns2_ratio(name) for name in ns2_runs(way)] for way in WAYS]
+    used = [[ns2_used(name) for name in ns2_runs(way)] for way in WAYS]
+    return who_wins(*ratios) | {
+        "utilisation_one_way": used[0],
+        "utilisation_two_way": used[1],
+    }
+
+
+def draw(results: Results) -> Figure:
+    """Packets acknowledged and retransmitted, one-way and two-way."""
+    figure, axes = panels(2, 2)
+    places = [str(queue) for queue in QUEUES]
+    for side, way in enumerate(WAYS):
+        runs = runs_of(results, "")[side]
+        title = f"Figure 3: {way.replace('_', '-')} traffic"
+        draw_counts(axes[0][side], places, runs, "acked")
+        draw_ns2(axes[0][side], [ns2_counts(name) for name in ns2_runs(way)])
+        label(axes[0][side], title, "queue size (packets)", "packets acknowledged")
+        draw_counts(axes[1][side], places, runs, "resent")
+        label(axes[1][side], title, "queue size (packets)", "packets retransmitted")
+    return figure
+
+
+FIGURE_3 = Experiment(
+    "figure3", "Figure 3: network 1, queues of different sizes", measure, jobs, draw
+)  # fmt: skip

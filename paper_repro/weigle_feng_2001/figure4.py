@@ -1,0 +1,200 @@
+"""Figure 4: network 1 with RED, thresholds of different sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import vegasfluid as vf
+from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.reference import ns2_names
+from paper_repro.style import label, panels
+from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of
+from paper_repro.weigle_feng_2001.drawing import draw_counts, draw_ns2
+from paper_repro.weigle_feng_2001.figure3 import QUEUES, third_of
+from paper_repro.weigle_feng_2001.networks import Pair, with_drop_tail, with_red
+from paper_repro.weigle_feng_2001.pairs import (
+    WAYS,
+    ns2_counts,
+    ns2_ratio,
+    one_against_one,
+    run_of,
+)
+
+__all__ = ["FIGURE_4", "LOWS"]
+
+LOWS = tuple(range(3, 11))
+"""RED_min, packets; RED_max is twice that."""
+QUEUE = 25
+"""Packets of the drop-tail queue without RED."""
+DEFAULT: Pair = (1, 3)
+SHARES = (0.2, 0.3, 0.4, 0.5, 0.6)
+"""Constants that the proportional heuristic is tried with."""
+SPACED = "packets, drops at most 1/P apart"
+"""RED without `wait`, as Floyd and Jacobson have it."""
+
+
+def less_two(low: int) -> Pair:
+    """The heuristic of section 4.2.
+
+    >>> less_two(3)
+    (1, 4)
+    """
+    return low - 2, 2 * low - 2
+
+
+def in_proportion(share: float, low: int) -> Pair:
+    """The heuristic that section 4.2 ends with, of one constant for both, rounded down."""
+    return int(share * low), int(share * 2 * low)
+
+
+def without_wait(network: vf.Network, low: int) -> vf.Network:
+    """RED whose drops are at most 1/P packets apart."""
+    return with_red(network, low, 2 * low, wait=False)
+
+
+def jobs() -> Mapping[str, Job]:
+    """Each threshold both ways with the heuristics, and one-way with the others."""
+    found = {}
+    for low in LOWS:
+        red = partial(with_red, low=low, high=2 * low)
+        for way in WAYS:
+            laws = {"": less_two(low), "obvious_": (low, 2 * low)}
+            for prefix, pair in laws.items():
+                found[f"{prefix}{way}_{low}"] = run_of(one_against_one(red, pair, way))
+            spaced = one_against_one(partial(without_wait, low=low), less_two(low), way)
+            found[f"spaced_{way}_{low}"] = run_of(spaced)
+        found[f"default_{low}"] = run_of(one_against_one(red, DEFAULT, "one_way"))
+        for share in SHARES:
+            network = one_against_one(red, in_proportion(share, low), "one_way")
+            found[f"proportion_{share:g}_{low}"] = run_of(network)
+    tail = one_against_one(partial(with_drop_tail, queue=QUEUE), DEFAULT, "one_way")
+    found["drop_tail_default"] = run_of(tail)
+    for queue in QUEUES:
+        law = partial(with_drop_tail, queue=queue)
+        found[f"figure3_{queue}"] = run_of(one_against_one(law, third_of(queue), "one_way"))
+    return found
+
+
+def each(results: Results, prefix: str) -> list[float]:
+    """Vegas over Reno at each threshold."""
+    return [ratio_of(results[f"{prefix}{low}"]) for low in LOWS]
+
+
+def unlike(one_way: Sequence[float], figure_3: Sequence[float]) -> float:
+    """Bars other than the second in which another law has more than in figure 3."""
+    places = [place for place in range(len(LOWS)) if place != 1]
+    return sum((one_way[place] > 1) != (figure_3[place] > 1) for place in places)
+
+
+def farthest(ratios: Sequence[float]) -> float:
+    """How far from 1 the farthest ratio is, in logarithms."""
+    return float(np.max(np.abs(np.log(ratios))))
+
+
+def note_heuristic(evidence: Evidence, results: Results, source: str, prefix: str) -> None:
+    """The heuristic of section 4.2."""
+    one, two = (each(results, f"{prefix}{way}_") for way in WAYS)
+    found = {
+        "one_way": one,
+        "two_way": two,
+        "second": one[1],
+        "trend": float(np.corrcoef(LOWS, np.log(one))[0, 1]),
+        "trend_two_way": float(np.corrcoef(LOWS, np.log(two))[0, 1]),
+    }
+    for name, value in found.items():
+        evidence.note(source, f"figure4.{name}", value)
+
+
+def note_others(evidence: Evidence, results: Results) -> None:
+    """The obvious heuristic, the proportional one, and the defaults."""
+    figure_3 = [ratio_of(results[f"figure3_{queue}"]) for queue in QUEUES]
+    obvious = [each(results, f"obvious_{way}_") for way in WAYS]
+    best = min(farthest(each(results, f"proportion_{share:g}_")) for share in SHARES)
+    default, tail = results["default_5"], results["drop_tail_default"]
+    found = {
+        "unlike_figure_3": unlike(each(results, "one_way_"), figure_3),
+        "figure_3_second": figure_3[1],
+        "default": each(results, "default_"),
+        "obvious": obvious[0] + obvious[1],
+        "obvious_losses": change(results, lost),
+        "obvious_utilisation": change(results, used),
+        "proportion": best - farthest(each(results, "one_way_")),
+        "fairer_by_red": mean_of(default, "jain") - mean_of(tail, "jain"),
+    }
+    for name, value in found.items():
+        evidence.note(PACKETS, f"figure4.{name}", value)
+
+
+def used(run: Totals) -> float:
+    """Link utilisation."""
+    return run.utilisation
+
+
+def change(results: Results, read: Callable[[Totals], float]) -> float:
+    """By how much the obvious heuristic changes a number, mean over thresholds and ways."""
+
+    def mean(prefix: str) -> float:
+        return float(
+            np.mean([read(run) for way in WAYS for low in LOWS
+                     for run in results[f"{prefix}{way}_{low}"]])
+        )  # fmt: skip
+
+    return mean("obvious_") - mean("")
+
+
+def ns2_runs(way: str) -> list[str]:
+    """What the names of ns-2's runs begin with."""
+    return [f"fig4_min{low}_max{2 * low}_{way.replace('_', '')}_" for low in LOWS]
+
+
+def note_ns2(evidence: Evidence) -> None:
+    """What ns-2 says of it."""
+    one, two = ([ns2_ratio(name) for name in ns2_runs(way)] for way in WAYS)
+    figure_3 = [ns2_ratio(f"fig3_q{queue}_oneway_") for queue in QUEUES]
+    known = [low for low in LOWS if ns2_names(f"fig4sens_default13_min{low}_")]
+    found = {
+        "one_way": one,
+        "two_way": two,
+        "second": one[1],
+        "trend": float(np.corrcoef(LOWS, np.log(one))[0, 1]),
+        "trend_two_way": float(np.corrcoef(LOWS, np.log(two))[0, 1]),
+        "unlike_figure_3": unlike(one, figure_3),
+        "figure_3_second": figure_3[1],
+        "default": [ns2_ratio(f"fig4sens_default13_min{low}_") for low in known],
+    }
+    for name, value in found.items():
+        evidence.note(NS2, f"figure4.{name}", value)
+
+
+def measure(results: Results) -> Evidence:
+    """All that section 4.2 says."""
+    evidence = Evidence()
+    note_heuristic(evidence, results, PACKETS, "")
+    note_heuristic(evidence, results, SPACED, "spaced_")
+    note_others(evidence, results)
+    note_ns2(evidence)
+    return evidence
+
+
+def draw(results: Results) -> Figure:
+    """Packets acknowledged and retransmitted, one-way and two-way."""
+    figure, axes = panels(2, 2)
+    places = [f"{low}, {2 * low}" for low in LOWS]
+    for side, way in enumerate(WAYS):
+        runs = [results[f"{way}_{low}"] for low in LOWS]
+        title, below = f"Figure 4: {way.replace('_', '-')} traffic", "RED_min, RED_max (packets)"
+        draw_counts(axes[0][side], places, runs, "acked")
+        draw_ns2(axes[0][side], [ns2_counts(name) for name in ns2_runs(way)])
+        label(axes[0][side], title, below, "packets acknowledged")
+        draw_counts(axes[1][side], places, runs, "resent")
+        label(axes[1][side], title, below, "packets retransmitted")
+    return figure
+
+
+FIGURE_4 = Experiment(
+    "figure4", "Figure 4: network 1, RED thresholds of different sizes", measure, jobs, draw
+)  # fmt: skip

@@ -1,0 +1,177 @@
+"""Figures 5 to 7: networks 2, 3 and 4."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.reference import ns2_group
+from paper_repro.weigle_feng_2001.bars import Bars, against, crossover
+from paper_repro.weigle_feng_2001.counts import mean_of
+from paper_repro.weigle_feng_2001.networks import table_1
+from paper_repro.weigle_feng_2001.pairs import ns2_ratio
+from paper_repro.weigle_feng_2001.traffic import KINDS
+from vegasfluid.analysis import certify_alpha
+
+__all__ = ["FIGURE_5", "FIGURE_6", "FIGURE_7"]
+
+NETWORK_2 = Bars(
+    5, 2, [(1, 3), (50, 55), (100, 105), (120, 125), (134, 139), (1000, 1100)], (1, 2, 3)
+)
+NETWORK_3 = Bars(6, 3, [(1, 3), (50, 55), (75, 80), (100, 105), (1000, 1100)], (1, 2))
+NETWORK_4 = Bars(7, 4, [(1, 3), (50, 55), (75, 80), (89, 94), (150, 155), (1000, 1100)], (1, 2))
+LARGE = (100, 1000)
+"""Alphas of network 2 that are "sufficiently large"."""
+ONE_WAY = "ns-2, one way"
+NS2_OF_2 = {
+    ("bulk", 1): "net2_twoway_a1_b3",
+    ("bulk", 100): "net2_twoway_a100_b105",
+    ("bulk", 134): "net2_twoway_a134_b139",
+    ("nps", 1): "net2_twoway_nps_a1_b3",
+    ("nps", 100): "net2_twoway_nps_a100_b105",
+    ("pareto", 1): "net2_twoway_pareto_onoff_a1_b3",
+    ("pareto", 100): "net2_twoway_pareto_onoff_a100_b105",
+}
+"""Runs of ns-2 that are as bars of figure 5."""
+
+
+def note_ns2_of_figure_5(evidence: Evidence) -> None:
+    """Ratios and losses in ns-2."""
+    for (kind, alpha), name in NS2_OF_2.items():
+        evidence.note(NS2, f"figure5.ratio_{kind}_{alpha}", ns2_ratio(name))
+        resent = [ns2_group(name, law)["retransmits"] for law in ("reno", "vegas")]
+        evidence.note(NS2, f"figure5.resent_{kind}_{alpha}", resent[0] / resent[1])
+    defaults = [ns2_ratio(NS2_OF_2[kind, 1]) for kind in KINDS]
+    evidence.note(NS2, "figure5.default", defaults)
+    evidence.note(NS2, "figure5.pareto_at_most", ns2_ratio(NS2_OF_2["pareto", 100]))
+
+
+def measure_figure_5(results: Results) -> Evidence:
+    """What section 4.3 says of network 2."""
+    evidence = NETWORK_2.measure(results)
+    ratios = {kind: NETWORK_2.ratios(results, kind) for kind in KINDS}
+    found = evidence.found[PACKETS]
+    resent, rates = ([plain(found[f"figure5.{name}_{kind}_100"]) for kind in KINDS]
+                     for name in ("resent", "losses"))  # fmt: skip
+    NETWORK_2.note(
+        evidence,
+        default=[ratios[kind][1] for kind in KINDS],
+        large_bulk=[ratios["bulk"][alpha] for alpha in LARGE],
+        large_nps=[ratios["nps"][alpha] for alpha in LARGE],
+        pareto_at_most=max(ratios["pareto"].values()),
+        resent=resent,
+        losses=rates,
+    )
+    theirs = [ns2_group(NS2_OF_2[kind, 100], law)["retransmits"]
+              for kind in KINDS for law in ("reno", "vegas")]  # fmt: skip
+    evidence.note(NS2, "figure5.resent", [theirs[n] / theirs[n + 1] for n in (0, 2, 4)])
+    note_ns2_of_figure_5(evidence)
+    return evidence
+
+
+def draw_figure_5(results: Results) -> Figure:
+    """With ns-2's runs."""
+    return NETWORK_2.draw(results, NS2_OF_2)
+
+
+def ns2_one_way(number: int) -> dict[int, float]:
+    """Vegas over Reno by alpha in ns-2's runs of networks 3 and 4."""
+    pairs = ((1, 3), (75, 80), (89, 94), (150, 155), (300, 305))
+    return {a: ns2_ratio(f"net{number}_oneway_a{a}_b{b}") for a, b in pairs}
+
+
+def note_one_way(evidence: Evidence, of: Bars) -> None:
+    """Where Vegas comes to have as much as Reno with infinite files one way."""
+    theirs = ns2_one_way(of.network)
+    at = crossover(list(theirs), list(theirs.values()))
+    evidence.note(ONE_WAY, f"{of.name}.crossover_bulk", at)
+    alpha = float(certify_alpha(table_1(of.network)).alpha)
+    evidence.note("theory, one way", f"{of.name}.crossover_bulk", alpha)
+
+
+def measure_figure_6(results: Results) -> Evidence:
+    """What section 4.4 says of network 3."""
+    evidence = NETWORK_3.measure(results)
+    note_one_way(evidence, NETWORK_3)
+    ratios = {kind: NETWORK_3.ratios(results, kind) for kind in KINDS}
+    vegas = {
+        alpha: float(np.mean([run.acked["vegas"] for run in results[f"nps_{alpha}"]]))
+        for alpha in (75, 1000)
+    }
+    found = evidence.found[PACKETS]
+    NETWORK_3.note(
+        evidence,
+        default=[ratios[kind][1] for kind in KINDS],
+        highest_crossover=highest([plain(found[f"figure6.crossover_{kind}"]) for kind in KINDS]),
+        nps_75_over_1000=vegas[75] / vegas[1000],
+        losses_75=[plain(found[f"figure6.losses_{kind}_75"]) for kind in KINDS],
+    )
+    return evidence
+
+
+def plain(found: float | list[float]) -> float:
+    """A measure that is one number."""
+    assert isinstance(found, float)
+    return found
+
+
+def highest(alphas: Sequence[float]) -> float:
+    """The largest of some crossovers; infinite where one never comes."""
+    return max(math.inf if math.isnan(alpha) else alpha for alpha in alphas)
+
+
+def jobs_of_figure_7() -> Mapping[str, Job]:
+    """The bars, and network 3 beside them."""
+    beside = {f"beside_{kind}": against(3, kind, (75, 80)) for kind in KINDS}
+    return {**NETWORK_4.jobs(), **beside}
+
+
+def measure_figure_7(results: Results) -> Evidence:
+    """What section 4.5 says of network 4."""
+    evidence = NETWORK_4.measure(results)
+    note_one_way(evidence, NETWORK_4)
+    here = {kind: results[f"{kind}_75"] for kind in KINDS}
+    near = {kind: results[f"beside_{kind}"] for kind in KINDS}
+    acked = {kind: mean_of(here[kind], "all_acked") / mean_of(near[kind], "all_acked")
+             for kind in KINDS}  # fmt: skip
+    above_50 = [
+        NETWORK_4.ratios(results, kind)[alpha]
+        for kind in ("pareto", "nps")
+        for alpha in NETWORK_4.alphas
+        if alpha > 50
+    ]
+    rates = {
+        kind: np.mean([of.loss_rate("reno") for of in here[kind]])
+        / np.mean([of.loss_rate("reno") for of in near[kind]])
+        for kind in KINDS
+    }
+    found = evidence.found[PACKETS]
+    lossy = [plain(found[f"figure7.losses_{kind}"]) for kind in ("nps", "pareto")]
+    NETWORK_4.note(
+        evidence,
+        acked_over_network_3=[acked[kind] for kind in KINDS],
+        acked_over_network_3_bulk=acked["bulk"],
+        acked_over_network_3_random=[acked["pareto"], acked["nps"]],
+        above_50=above_50,
+        losses_over_network_3=[float(rates[kind]) for kind in ("pareto", "nps")],
+        nps_over_pareto_losses=lossy[0] / lossy[1],
+        default=[NETWORK_4.ratios(results, kind)[1] for kind in KINDS],
+    )
+    return evidence
+
+
+FIGURE_5 = Experiment(
+    "figure5", "Figure 5: network 2", measure_figure_5, NETWORK_2.jobs, draw_figure_5
+)  # fmt: skip
+FIGURE_6 = Experiment(
+    "figure6", "Figure 6: network 3", measure_figure_6, NETWORK_3.jobs,
+    lambda results: NETWORK_3.draw(results, {}),
+)  # fmt: skip
+FIGURE_7 = Experiment(
+    "figure7", "Figure 7: network 4, high delay", measure_figure_7, jobs_of_figure_7,
+    lambda results: NETWORK_4.draw(results, {}),
+)  # fmt: skip

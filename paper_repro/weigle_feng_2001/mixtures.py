@@ -1,0 +1,78 @@
+"""Networks with Reno only, with Reno and Vegas, and with Vegas only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.weigle_feng_2001.bars import against
+from paper_repro.weigle_feng_2001.counts import lost, mean_of, totals
+from paper_repro.weigle_feng_2001.formulas import SECONDS
+from paper_repro.weigle_feng_2001.networks import both_ways, table_1, with_laws, with_pair
+from paper_repro.weigle_feng_2001.traffic import KINDS, carrying
+
+__all__ = ["MIXTURES"]
+
+DEFAULT, LARGE = (1, 3), (100, 105)
+SEEDS = (1, 2)
+HALVES = {2: 25, 4: 50}
+"""Flows of each law in one direction."""
+
+
+def of_one_law(number: int, kind: str, law: str) -> Job:
+    """All flows of a network speak one law, Vegas with the default alpha and beta."""
+    whole = 2 * HALVES[number]
+    counts = {"reno": 0, "vegas": 0} | {law: whole}
+    network = both_ways(carrying(with_laws(table_1(number), **counts), kind))
+    return Job(network, float(SECONDS), keep=totals, seeds=SEEDS)
+
+
+def mixture_jobs() -> Mapping[str, Job]:
+    """Network 2 with each kind of traffic, and what network 4 has with Vegas only."""
+    found = {}
+    for kind in KINDS:
+        found[f"half_{kind}"] = replace(against(2, kind, LARGE), seeds=SEEDS)
+        for law in ("reno", "vegas"):
+            found[f"{law}_{kind}"] = of_one_law(2, kind, law)
+        found[f"network_4_{kind}"] = replace(of_one_law(4, kind, "vegas"), seeds=(1,))
+        found[f"network_4_half_{kind}"] = against(4, kind, (89, 94))
+    held = with_pair(with_laws(table_1(4), 0, 100), (89, 94))
+    found["network_4_held"] = Job(both_ways(held), float(SECONDS), keep=totals)
+    return found
+
+
+def measure_mixtures(results: Results) -> Evidence:
+    """What more Vegas flows do to the network as a whole."""
+    evidence = Evidence()
+
+    def gain(name: str, of: str, over: str) -> list[float]:
+        pairs = [(results[f"{of}_{kind}"], results[f"{over}_{kind}"]) for kind in KINDS]
+        return [mean_of(a, name) / mean_of(b, name) for a, b in pairs]
+
+    def losses(of: str) -> list[float]:
+        return [float(np.mean([lost(run) for run in results[f"{of}_{kind}"]])) for kind in KINDS]
+
+    fewer = {of: np.divide(losses(of), losses("reno")) for of in ("half", "vegas")}
+    found = {
+        "acked_by_adding_vegas": gain("all_acked", "half", "reno"),
+        "losses_by_adding_vegas": list(fewer["half"]),
+        "acked_by_vegas_only": gain("all_acked", "vegas", "reno"),
+        "losses_by_vegas_only": list(fewer["vegas"]),
+        "default_suffices": mean_of(results["vegas_bulk"], "utilisation"),
+        "pareto_jain": mean_of(results["vegas_pareto"], "jain"),
+        "queue_spread": gain("queue_spread", "vegas", "half")[1],
+        "network_4_gain": gain("all_acked", "network_4", "network_4_half")[1:],
+        "network_4_held_gain": mean_of(results["network_4_held"], "all_acked")
+        / mean_of(results["network_4_bulk"], "all_acked"),
+    }
+    for name, value in found.items():
+        evidence.note(PACKETS, f"mixtures.{name}", value)
+    return evidence
+
+
+MIXTURES = Experiment(
+    "mixtures", "Reno only, half and half, Vegas only", measure_mixtures, mixture_jobs
+)  # fmt: skip

@@ -1,0 +1,173 @@
+"""The search of section 3, network x traffic x alpha x beta, as a labelled data set.
+
+    python -m paper_repro.weigle_feng_2001.search
+
+computes `search.nc` beside this file anew: four networks, three kinds of traffic, data one way,
+eight alphas, two gaps between alpha and beta, and two seeds, each for the paper's 200 s.
+`examples/weigle_feng_search.py` does the same on a grid forty times as large.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+import vegasfluid as vf
+from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.weigle_feng_2001.counts import ratio_of, totals
+from paper_repro.weigle_feng_2001.formulas import SECONDS
+from paper_repro.weigle_feng_2001.networks import MODELS, table_1, with_pair
+from paper_repro.weigle_feng_2001.traffic import KINDS, carrying
+from vegasfluid.sweep import Choice, Numbers, Sweep, open_sweep, run
+from vegasfluid.sweep.convert import save
+
+__all__ = ["DATA", "SEARCH", "plan", "small"]
+
+DATA = Path(__file__).parent / "search.nc"
+NETWORKS = (1, 2, 3, 4)
+ALPHAS = (1, 5, 20, 50, 100, 150, 400, 1000)
+GAPS = (2, 20)
+SEEDS = (1, 2)
+KEPT = (
+    "ratio",
+    "jain_index",
+    "goodput_mbps",
+    "cwnd_packets",
+    "retransmit_share",
+    "timeouts",
+    "utilisation",
+    "queue_packets",
+    "drop_share",
+)
+"""What of a sweep is kept in the small data set."""
+
+
+def with_traffic(kind: str) -> Callable[[vf.Model], vf.Model]:
+    """A change of a model: all flows offer that kind of traffic."""
+    return partial(offering, kind)
+
+
+def offering(kind: str, model: vf.Model) -> vf.Model:
+    """The model with all flows offering one kind of traffic."""
+    return replace(model, network=carrying(model.network, kind))
+
+
+def plan(
+    engine: str,
+    alphas: Sequence[float] | np.ndarray,
+    gaps: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    until: float | None = None,
+    command: str = "",
+) -> Sweep:
+    """The search as a sweep over the networks as they stand in `models/`, with data one way.
+
+    Args:
+        engine: packets, fluid or density.
+        alphas: packets.
+        gaps: between alpha and beta, packets.
+        seeds: of the packet runs of each point.
+        until: simulated time, s; None: the models' own, 200 s.
+        command: what the results say that made them.
+    """
+    models = {str(n): vf.modelfile.load(MODELS / f"weigle_feng_network{n}.toml") for n in NETWORKS}
+    axes = [
+        Choice("network", models),
+        Choice("traffic", {kind: with_traffic(kind) for kind in KINDS}),
+        Numbers("vegas.alpha_packets", alphas, dim="alpha"),
+        Numbers("vegas.dead_zone_packets", gaps, dim="gap"),
+    ]
+    return Sweep(
+        models["2"],
+        axes,
+        engine,
+        seeds=seeds if engine == "packets" else (1,),
+        until=until,
+        name="models/weigle_feng_network[1-4].toml",
+        command=command,
+    )
+
+
+def small() -> Sweep:
+    """The grid of the data set that lies beside this file."""
+    command = "python -m paper_repro.weigle_feng_2001.search"
+    return plan("packets", ALPHAS, GAPS, SEEDS, command=command)
+
+
+def kept(data: xr.Dataset) -> xr.Dataset:
+    """What the small data set holds, in single precision.
+
+    Raises:
+        ValueError: where a run failed, since `status` and `reason` are left out.
+    """
+    if not bool((data["status"] == 1).all()):
+        raise ValueError("some runs of the search failed")
+    return data[list(KEPT)].astype(np.float32, keep_attrs=True)
+
+
+def main() -> None:
+    """Compute the data set anew."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=DATA, help="the netCDF file")
+    parser.add_argument("--workers", type=int, help="processes that simulate")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "search.zarr"
+        run(small(), store, workers=options.workers)
+        save(kept(open_sweep(store)), options.out)
+
+
+PLACES = {1: ((4, 9), (8, 18)), 2: ((150, 155), (1000, 1100)), 3: ((100, 105), (1000, 1100)),
+          4: ((150, 155), (1000, 1100))}  # fmt: skip
+"""Settings a little above RED_min / N, and far above, by network."""
+
+
+def jobs() -> Mapping[str, Job]:
+    """Each network and kind of traffic one way, at settings that should be large enough."""
+    return {
+        f"{number}_{kind}_{pair[0]}": Job(
+            carrying(with_pair(table_1(number), pair), kind), float(SECONDS), keep=totals
+        )
+        for number, pairs in PLACES.items()
+        for kind in KINDS
+        for pair in pairs
+    }
+
+
+def best(results: Results) -> dict[str, float]:
+    """The largest ratio of Vegas over Reno by network and kind of traffic."""
+    found: dict[str, float] = {}
+    for name, runs in results.items():
+        cell = name.rpartition("_")[0]
+        found[cell] = max(found.get(cell, 0.0), ratio_of(runs))
+    return found
+
+
+def measure(results: Results) -> Evidence:
+    """In how many networks and kinds of traffic some alpha gives Vegas more."""
+    evidence = Evidence()
+    cells = best(results)
+    evidence.note(PACKETS, "search.won", float(np.mean([ratio > 1 for ratio in cells.values()])))
+    if not DATA.exists():
+        return evidence
+    with xr.open_dataset(DATA) as data:
+        most = data["ratio"].mean("seed").max(("alpha", "gap"))
+        evidence.note("the data set, after the warm-up", "search.won", float((most > 1).mean()))
+    return evidence
+
+
+SEARCH = Experiment(
+    "search", "Networks and traffic in which Vegas can win", measure, jobs
+)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Tables 1 to 3: what the models hold, and what the text says of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+import vegasfluid as vf
+from paper_repro.experiment import ARITHMETIC, PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.weigle_feng_2001.networks import MODELS, table_1
+from paper_repro.weigle_feng_2001.traffic import GAP_S, HIGHER, LOWER, OFF_S, ON_S, SHAPE, nps
+from vegasfluid.quantities import mbps
+
+__all__ = ["TABLES_2_AND_3", "TABLE_1", "in_flight", "propagation_ms"]
+
+NUMBERS = (1, 2, 3, 4)
+
+
+def propagation_ms(network: vf.Network) -> float:
+    """Propagation there and back, ms."""
+    return 1e3 * next(iter(network.flows.values())).propagation([network.link])[0]
+
+
+def in_flight(network: vf.Network) -> float:
+    """Bandwidth times propagation delay, packets."""
+    return network.link.capacity * propagation_ms(network) / 1e3
+
+
+def access(network: vf.Network, name: str) -> float:
+    """A number of the access links, which are the same for all flows."""
+    (value,) = {getattr(of, name) for of in network.flows.values()}
+    return math.nan if value is None else float(value)
+
+
+def nodes(network: vf.Network) -> float:
+    """Source nodes, of which each has one flow."""
+    return sum(of.count for of in network.flows.values() if of.direction == "forward")
+
+
+ROWS: Mapping[str, Callable[[vf.Network], float]] = {
+    "nodes": nodes,
+    "access_mbps": lambda of: access(of, "access") / mbps(1),
+    "access_ms": lambda of: 1e3 * access(of, "access_delay"),
+    "link_mbps": lambda of: of.link.capacity / mbps(1),
+    "link_ms": lambda of: 1e3 * of.link.delay,
+    "buffer": lambda of: of.link.buffer,
+    "red_min": lambda of: of.link.aqm.parameters()["min_thresh"],
+    "red_max": lambda of: of.link.aqm.parameters()["max_thresh"],
+}
+"""How a row of table 1 is read from a network."""
+VARIED = ("buffer", "red_min", "red_max")
+"""Rows in which network 1 has a range."""
+
+
+def row(name: str, *, besides: int = 0) -> list[float]:
+    """A row of table 1, without the first few networks."""
+    return [float(ROWS[name](table_1(number))) for number in NUMBERS[besides:]]
+
+
+def settings() -> set[tuple[float, ...]]:
+    """What the networks are but for their delays."""
+    still = [name for name in ROWS if not name.endswith("_ms")]
+    return {tuple(float(ROWS[name](table_1(number))) for name in still) for number in NUMBERS}
+
+
+def rows_that_differ(one: vf.Network, other: vf.Network) -> list[str]:
+    """The rows of table 1 in which two networks differ."""
+    return [name for name, read in ROWS.items() if read(one) != read(other)]
+
+
+def each_law() -> list[float]:
+    """Flows of each law on network 2, one way and two-way, by the two model files."""
+    both = vf.modelfile.load(MODELS / "weigle_feng_network2_two_way.toml").network
+    counts = []
+    for network in (table_1(2), both):
+        laws = [(of.law.name, of.count) for of in network.flows.values()]
+        counts += [sum(n for law, n in laws if law == name) for name in ("reno", "vegas")]
+    return counts
+
+
+def measure_table_1(results: Results) -> Evidence:
+    """The rows of table 1, and what the text says of the networks."""
+    evidence = Evidence()
+    for name in ROWS:
+        evidence.note(ARITHMETIC, f"table1.{name}", row(name, besides=int(name in VARIED)))
+    differing = rows_that_differ(table_1(3), table_1(4))
+    evidence.note(ARITHMETIC, "table1.networks", len(NUMBERS))
+    evidence.note(ARITHMETIC, "table1.topologies", len(settings()))
+    others = [name for name in differing if not name.endswith("_ms")]
+    evidence.note(ARITHMETIC, "table1.other_differences_of_3_and_4", len(others))
+    evidence.note(ARITHMETIC, "table1.flows_of_each_law", each_law())
+    evidence.note(ARITHMETIC, "table1.packet_bytes", [table_1(n).packet_bytes for n in NUMBERS])
+    return evidence
+
+
+TABLE_1 = Experiment(
+    "table1", "Table 1: the networks", measure_table_1, quick=True
+)  # fmt: skip
+
+
+SPARE = vf.mbps(100_000)
+"""A link that keeps nobody waiting, packets/s."""
+SHORT, WIDE = 1e-4, 2000.0
+"""A round trip (s) and a window (packets) with which a flow is sent as soon as it arrives."""
+SECONDS = 20.0
+SAMPLES = 2001
+CYCLES_S = 100.0
+"""Simulated time of on and off times: 1000 of each for every flow."""
+
+
+def transfers() -> vf.Network:
+    """Each flow is delivered at once, so that its length and the time between flows are seen."""
+    traffic = nps(LOWER[0], vf.mbps(LOWER[1]))
+    reno = vf.Flows(
+        40, vf.Reno(), base_rtt=SHORT, initial_window=WIDE, max_window=WIDE, traffic=traffic
+    )
+    return vf.Network(vf.Link(SPARE, 1e6), {"reno": reno})
+
+
+def on_and_off() -> vf.Network:
+    """On and off times that go on for ever, sent as they come."""
+    forever = vf.OnOff(ON_S, OFF_S, vf.mbps(LOWER[1]), SHAPE)
+    flows = vf.Flows(40, vf.Unresponsive(), base_rtt=SHORT, traffic=forever)
+    return vf.Network(vf.Link(SPARE, 1e6), {"udp": flows})
+
+
+class Bursts(NamedTuple):
+    """What was seen of flows that are sent at once."""
+
+    lengths: np.ndarray
+    """Packets."""
+    gaps: np.ndarray
+    """From the end of one to the beginning of the next of the same source, s."""
+    first: np.ndarray
+    """When each source's first one began, s."""
+
+
+def bursts(run: xr.Dataset) -> Bursts:
+    """Lengths and gaps, from what was delivered between two samples."""
+    times, delivered = run["time"].values, run["flow_delivered"].values
+    lengths, gaps, first = [], [], []
+    for source in delivered.T:
+        moving = np.diff(source) > 0
+        edges = np.flatnonzero(np.diff(np.r_[False, moving, False].astype(int)))
+        begins, ends = edges[::2], edges[1::2]
+        whole = ends < len(times) - 1  # the last one may not be over
+        lengths += list((source[ends] - source[begins])[whole])
+        gaps += list(times[begins[1:]] - times[ends[:-1]])
+        first.append(times[begins[0]])
+    return Bursts(np.array(lengths), np.array(gaps), np.array(first))
+
+
+def duty(run: xr.Dataset) -> float:
+    """The part of the time in which sources that are on and off were on."""
+    sent = float(run["delivered"].isel(time=-1, flow_class=0))
+    return sent / (vf.mbps(LOWER[1]) * float(run["time"][-1]))
+
+
+def traffic_jobs() -> Mapping[str, Job]:
+    """Flows that are delivered at once, and sources that are on and off."""
+    return {
+        "transfers": Job(transfers(), SECONDS, keep=bursts, samples=SAMPLES),
+        "on_and_off": Job(on_and_off(), CYCLES_S, keep=duty),
+    }
+
+
+def measure_traffic(results: Results) -> Evidence:
+    """Table 3's numbers as the generators make them, and what table 2 says of their kind."""
+    evidence = Evidence()
+    (seen,) = results["transfers"]
+    smallest = LOWER[0] * 1e6 / 1500 / 3  # a third of the mean at shape 1.5
+    shape = len(seen.lengths) / np.sum(np.log(np.maximum(seen.lengths / smallest, 1)))
+    found = {
+        "gap_s": np.mean(seen.gaps),
+        "gap_variation": np.std(seen.gaps) / np.mean(seen.gaps),
+        "shape": shape,
+        "median_mb": np.median(seen.lengths) * 1500 / 1e6,
+        "first_s": np.mean(seen.first),
+        "on_share": results["on_and_off"][0],
+    }
+    for name, value in found.items():
+        evidence.note(PACKETS, f"table3.{name}", float(value))
+    evidence.note(ARITHMETIC, "table3.offered_mbps", offered_mbps())
+    for place, name in enumerate(("lengths_mb", "rates_mbps")):
+        evidence.note(ARITHMETIC, f"table3.{name}", [LOWER[place], HIGHER[place]])
+    return evidence
+
+
+def offered_mbps() -> list[float]:
+    """What a source of CBR, NPS and Pareto offers where TCP and the network hold nothing back.
+
+    CBR sends at its rate; a flow of Pareto or NPS takes its length over its mean rate, and the
+    time between flows is added.
+    """
+    size, rate = LOWER
+    means = [rate, rate * ON_S / (ON_S + OFF_S)]
+    return [rate] + [8 * size / (8 * size / mean + GAP_S) for mean in means]
+
+
+TABLES_2_AND_3 = Experiment(
+    "table3", "Tables 2 and 3: the traffic", measure_traffic, traffic_jobs, quick=True
+)  # fmt: skip
