@@ -12,6 +12,7 @@ kind of traffic. `--quick` has 4 alphas, one gap and 2 seeds, and a tenth of the
 Traffic (their tables 2 and 3): an infinite file; Pareto on and off times inside Pareto sessions
 ("Pareto"); the same sessions all at once ("NPS"). Sizes and rates are the lower ones of the table
 on networks 1 and 2 and the higher ones on 3 and 4. Data go one way here, as in the model files.
+A small part of the grid, computed, is `paper_repro/weigle_feng_2001/search.nc`.
 """
 
 from __future__ import annotations
@@ -20,54 +21,20 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-import vegasfluid as vf
+from paper_repro.weigle_feng_2001.search import plan
 from vegasfluid.plot import sweep_panels
-from vegasfluid.sweep import Choice, Numbers, Progress, Sweep, open_sweep, run
-from vegasfluid.traffic import AbstractTraffic
+from vegasfluid.sweep import Progress, Sweep, open_sweep, run
 
 __all__ = ["search"]
 
-MODELS = Path(__file__).parents[1] / "models"
 LARGEST_ALPHA = 400
 GAPS = (2, 5, 20)
-GAP_S, ON_S, OFF_S, SHAPE = 0.5, 0.03, 0.07, 1.5
 EVERY = 60.0
 """Seconds between two lines."""
-
-Offer = Callable[[float, float], AbstractTraffic]
-"""What applications offer, of a session's size (MB) and a rate (packets/s)."""
-
-
-def bulk(size: float, rate: float) -> AbstractTraffic:
-    """An infinite file."""
-    return vf.Bulk()
-
-
-def pareto(size: float, rate: float) -> AbstractTraffic:
-    """Pareto on and off times inside sessions."""
-    return vf.OnOff(ON_S, OFF_S, rate, SHAPE, mean_gap=GAP_S, mean_size=size)
-
-
-def nps(size: float, rate: float) -> AbstractTraffic:
-    """Sessions whose packets are handed to TCP at once."""
-    return vf.Sessions(mean_gap=GAP_S, mean_size=size, shape=SHAPE)
-
-
-def offering(offer: Offer) -> Callable[[vf.Model], vf.Model]:
-    """Changes a model so that all flows offer that."""
-
-    def changed(model: vf.Model) -> vf.Model:
-        large = model.network.link.capacity > vf.mbps(500)  # networks 3 and 4
-        traffic = offer(100.0 if large else 10.0, vf.mbps(1000.0 if large else 100.0))
-        flows = {name: replace(of, traffic=traffic) for name, of in model.network.flows.items()}
-        return replace(model, network=replace(model.network, flows=flows))
-
-    return changed
 
 
 def alphas(count: int) -> np.ndarray:
@@ -80,23 +47,13 @@ def alphas(count: int) -> np.ndarray:
 
 def search(engine: str, *, quick: bool) -> Sweep:
     """The search as a sweep."""
-    models = {
-        str(n): vf.modelfile.load(MODELS / f"weigle_feng_network{n}.toml") for n in range(1, 5)
-    }
     many = 40 if engine == "packets" else 400
-    axes = [
-        Choice("network", models),
-        Choice("traffic", {of.__name__: offering(of) for of in (bulk, pareto, nps)}),
-        Numbers("vegas.alpha_packets", alphas(4 if quick else many), dim="alpha"),
-        Numbers("vegas.dead_zone_packets", GAPS[:1] if quick else GAPS, dim="gap"),
-    ]
-    return Sweep(
-        models["2"],
-        axes,
+    return plan(
         engine,
-        seeds=range(1, 3 if quick else 11) if engine == "packets" else (1,),
+        alphas(4 if quick else many),
+        GAPS[:1] if quick else GAPS,
+        range(1, 3 if quick else 11),
         until=20.0 if quick else None,
-        name="models/weigle_feng_network[1-4].toml",
         command=f"examples/weigle_feng_search.py --engine {engine}" + " --quick" * quick,
     )
 

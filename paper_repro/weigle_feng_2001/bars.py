@@ -17,9 +17,14 @@ from paper_repro.weigle_feng_2001.drawing import draw_counts, draw_ns2
 from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import Pair, both_ways, table_1, with_pair
 from paper_repro.weigle_feng_2001.pairs import ns2_counts
+from paper_repro.weigle_feng_2001.persistent import over_one_connection
 from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES, carrying
 
-__all__ = ["Bars", "against", "crossover"]
+__all__ = ["ONE_CONNECTION", "RANDOM", "Bars", "against", "crossover", "plain"]
+
+RANDOM = ("pareto", "nps")
+"""Kinds of traffic with flows that end."""
+ONE_CONNECTION = "packets, one connection a source"
 
 
 def against(number: int, kind: str, pair: Pair) -> Job:
@@ -43,6 +48,12 @@ def crossover(alphas: Sequence[float], ratios: Sequence[float]) -> float:
     return math.nan
 
 
+def plain(found: float | list[float]) -> float:
+    """A measure that is one number."""
+    assert isinstance(found, float)
+    return found
+
+
 @dataclass(frozen=True)
 class Bars:
     """A figure of bars."""
@@ -53,6 +64,8 @@ class Bars:
     pairs: Sequence[Pair]
     """Settings of alpha and beta, from left to right."""
     seeds: Sequence[int]
+    tried: Sequence[Pair]
+    """Settings that are also run with one connection for each source."""
 
     @property
     def name(self) -> str:
@@ -66,11 +79,17 @@ class Bars:
 
     def jobs(self) -> Mapping[str, Job]:
         """Every kind of traffic at every setting."""
-        return {
+        found = {
             f"{kind}_{pair[0]}": replace(against(self.network, kind, pair), seeds=self.seeds)
             for kind in KINDS
             for pair in self.pairs
         }
+        for kind in RANDOM:
+            for pair in self.tried:
+                job = against(self.network, kind, pair)
+                network = over_one_connection(job.network)
+                found[f"kept_{kind}_{pair[0]}"] = replace(job, network=network)
+        return found
 
     def runs(self, results: Results, kind: str) -> list[list[Totals]]:
         """Of each setting, a seed each."""
@@ -91,7 +110,21 @@ class Bars:
         evidence = Evidence()
         for kind in KINDS:
             self.note_kind(evidence, results, kind)
+        for kind in RANDOM:
+            self.note_kept(evidence, results, kind)
         return evidence
+
+    def note_kept(self, evidence: Evidence, results: Results, kind: str) -> None:
+        """The same where each source has one connection."""
+        runs = {pair[0]: results[f"kept_{kind}_{pair[0]}"] for pair in self.tried}
+        found = {f"ratio_{kind}_{alpha}": ratio_of(of) for alpha, of in runs.items()}
+        every = [run for of in runs.values() for run in of]
+        found |= {
+            f"utilisation_{kind}": mean_of(every, "utilisation"),
+            f"reno_losses_{kind}": float(np.mean([run.loss_rate("reno") for run in every])),
+        }
+        for name, value in found.items():
+            evidence.note(ONE_CONNECTION, f"{self.name}.{name}", value)
 
     def note_kind(self, evidence: Evidence, results: Results, kind: str) -> None:
         """Ratios, use of the link and losses of a kind of traffic."""
@@ -115,6 +148,11 @@ class Bars:
             "losses": float(np.mean([lost(run) for of in runs for run in of])),
         }
         self.note(evidence, **{f"{name}_{kind}": value for name, value in found.items()})
+
+    def kept(self, evidence: Evidence, kind: str, alphas: Sequence[int]) -> list[float]:
+        """Vegas over Reno at some settings, with one connection for each source."""
+        found = evidence.found[ONE_CONNECTION]
+        return [plain(found[f"{self.name}.ratio_{kind}_{alpha}"]) for alpha in alphas]
 
     def draw(self, results: Results, ns2: Mapping[tuple[str, int], str]) -> Figure:
         """Packets acknowledged and retransmitted, a column for each kind of traffic.

@@ -10,7 +10,14 @@ from matplotlib.figure import Figure
 
 from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.reference import ns2_group
-from paper_repro.weigle_feng_2001.bars import Bars, against, crossover
+from paper_repro.weigle_feng_2001.bars import (
+    ONE_CONNECTION,
+    RANDOM,
+    Bars,
+    against,
+    crossover,
+    plain,
+)
 from paper_repro.weigle_feng_2001.counts import mean_of
 from paper_repro.weigle_feng_2001.networks import table_1
 from paper_repro.weigle_feng_2001.pairs import ns2_ratio
@@ -22,8 +29,13 @@ __all__ = ["FIGURE_5", "FIGURE_6", "FIGURE_7"]
 NETWORK_2 = Bars(
     5, 2, [(1, 3), (50, 55), (100, 105), (120, 125), (134, 139), (1000, 1100)], (1, 2, 3)
 )
-NETWORK_3 = Bars(6, 3, [(1, 3), (50, 55), (75, 80), (100, 105), (1000, 1100)], (1, 2))
-NETWORK_4 = Bars(7, 4, [(1, 3), (50, 55), (75, 80), (89, 94), (150, 155), (1000, 1100)], (1, 2))
+NETWORK_3 = Bars(
+    6, 3, [(1, 3), (50, 55), (75, 80), (100, 105), (1000, 1100)], (1, 2), [(75, 80), (1000, 1100)]
+)
+NETWORK_4 = Bars(
+    7, 4, [(1, 3), (50, 55), (75, 80), (89, 94), (150, 155), (1000, 1100)], (1, 2),
+    [(1, 3), (75, 80), (1000, 1100)],
+)  # fmt: skip
 LARGE = (100, 1000)
 """Alphas of network 2 that are "sufficiently large"."""
 ONE_WAY = "ns-2, one way"
@@ -70,7 +82,17 @@ def measure_figure_5(results: Results) -> Evidence:
               for kind in KINDS for law in ("reno", "vegas")]  # fmt: skip
     evidence.note(NS2, "figure5.resent", [theirs[n] / theirs[n + 1] for n in (0, 2, 4)])
     note_ns2_of_figure_5(evidence)
+    other = {name: NETWORK_2.kept(evidence, name, LARGE) for name in RANDOM}
+    evidence.note(ONE_CONNECTION, "figure5.large_nps", other["nps"])
+    evidence.note(ONE_CONNECTION, "figure5.pareto_at_most", max(other["pareto"]))
+    evidence.note(ONE_CONNECTION, "figure5.resent", [resent[0], *kept_resent(results)])
     return evidence
+
+
+def kept_resent(results: Results) -> list[float]:
+    """Packets resent by Reno over those by Vegas at 100/105, with one connection a source."""
+    runs = [results[f"kept_{kind}_100"][0] for kind in RANDOM]
+    return [run.resent["reno"] / max(run.resent["vegas"], 1) for run in runs]
 
 
 def draw_figure_5(results: Results) -> Figure:
@@ -113,12 +135,6 @@ def measure_figure_6(results: Results) -> Evidence:
     return evidence
 
 
-def plain(found: float | list[float]) -> float:
-    """A measure that is one number."""
-    assert isinstance(found, float)
-    return found
-
-
 def highest(alphas: Sequence[float]) -> float:
     """The largest of some crossovers; infinite where one never comes."""
     return max(math.inf if math.isnan(alpha) else alpha for alpha in alphas)
@@ -140,7 +156,7 @@ def measure_figure_7(results: Results) -> Evidence:
              for kind in KINDS}  # fmt: skip
     above_50 = [
         NETWORK_4.ratios(results, kind)[alpha]
-        for kind in ("pareto", "nps")
+        for kind in RANDOM
         for alpha in NETWORK_4.alphas
         if alpha > 50
     ]
@@ -161,6 +177,8 @@ def measure_figure_7(results: Results) -> Evidence:
         nps_over_pareto_losses=lossy[0] / lossy[1],
         default=[NETWORK_4.ratios(results, kind)[1] for kind in KINDS],
     )
+    other = [ratio for kind in RANDOM for ratio in NETWORK_4.kept(evidence, kind, (75, 1000))]
+    evidence.note(ONE_CONNECTION, "figure7.above_50", other)
     return evidence
 
 

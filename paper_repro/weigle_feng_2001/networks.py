@@ -18,6 +18,7 @@ __all__ = [
     "MODELS",
     "Pair",
     "both_ways",
+    "changed_flows",
     "law_of",
     "read_as_round_trips",
     "starting",
