@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
+import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Job, Results
-from paper_repro.style import label, panels
+from paper_repro.style import panels
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of, totals
-from paper_repro.weigle_feng_2001.drawing import draw_counts, draw_ns2
+from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_above
 from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import Pair, both_ways, table_1, with_pair
 from paper_repro.weigle_feng_2001.pairs import ns2_counts
 from paper_repro.weigle_feng_2001.persistent import over_one_connection
 from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES, carrying
 
-__all__ = ["ONE_CONNECTION", "RANDOM", "Bars", "against", "crossover", "plain"]
+__all__ = ["RANDOM", "READINGS", "Bars", "against", "crossover", "plain"]
 
 RANDOM = ("pareto", "nps")
 """Kinds of traffic with flows that end."""
-ONE_CONNECTION = "packets, one connection a source"
+GENTLE_THRESHOLD = 64.0
+"""Packets at which slow start ends in one of the readings, before it can overshoot."""
+
+
+def gently_started(network: vf.Network) -> vf.Network:
+    """With slow starts that end early."""
+    return changed_flows(network, lambda of: replace(of, initial_ssthresh=GENTLE_THRESHOLD))
+
+
+class Reading(NamedTuple):
+    """Another way to read what the paper leaves out."""
+
+    source: str
+    change: Callable[[vf.Network], vf.Network]
+    kinds: Sequence[str]
+    """The kinds of traffic for which it makes a difference."""
+
+
+READINGS = {
+    "kept": Reading("packets, one connection a source", over_one_connection, RANDOM),
+    "gentle": Reading("packets, slow start to 64 packets", gently_started, tuple(KINDS)),
+}
+"""By what the names of their jobs begin with."""
 
 
 def against(number: int, kind: str, pair: Pair) -> Job:
@@ -65,7 +89,7 @@ class Bars:
     """Settings of alpha and beta, from left to right."""
     seeds: Sequence[int]
     tried: Sequence[Pair]
-    """Settings that are also run with one connection for each source."""
+    """Settings that are also run by each of the other readings."""
 
     @property
     def name(self) -> str:
@@ -84,11 +108,12 @@ class Bars:
             for kind in KINDS
             for pair in self.pairs
         }
-        for kind in RANDOM:
-            for pair in self.tried:
-                job = against(self.network, kind, pair)
-                network = over_one_connection(job.network)
-                found[f"kept_{kind}_{pair[0]}"] = replace(job, network=network)
+        for prefix, reading in READINGS.items():
+            for kind in reading.kinds:
+                for pair in self.tried:
+                    job = against(self.network, kind, pair)
+                    network = reading.change(job.network)
+                    found[f"{prefix}_{kind}_{pair[0]}"] = replace(job, network=network)
         return found
 
     def runs(self, results: Results, kind: str) -> list[list[Totals]]:
@@ -110,21 +135,27 @@ class Bars:
         evidence = Evidence()
         for kind in KINDS:
             self.note_kind(evidence, results, kind)
-        for kind in RANDOM:
-            self.note_kept(evidence, results, kind)
+        for prefix in READINGS:
+            self.note_reading(evidence, results, prefix)
         return evidence
 
-    def note_kept(self, evidence: Evidence, results: Results, kind: str) -> None:
-        """The same where each source has one connection."""
-        runs = {pair[0]: results[f"kept_{kind}_{pair[0]}"] for pair in self.tried}
-        found = {f"ratio_{kind}_{alpha}": ratio_of(of) for alpha, of in runs.items()}
-        every = [run for of in runs.values() for run in of]
-        found |= {
-            f"utilisation_{kind}": mean_of(every, "utilisation"),
-            f"reno_losses_{kind}": float(np.mean([run.loss_rate("reno") for run in every])),
-        }
-        for name, value in found.items():
-            evidence.note(ONE_CONNECTION, f"{self.name}.{name}", value)
+    def note_reading(self, evidence: Evidence, results: Results, prefix: str) -> None:
+        """The same by another reading."""
+        source, _, kinds = READINGS[prefix]
+        for kind in kinds:
+            ratios = self.by_reading(results, prefix, kind)
+            every = [run for alpha in ratios for run in results[f"{prefix}_{kind}_{alpha}"]]
+            found = {f"ratio_{kind}_{alpha}": ratio for alpha, ratio in ratios.items()} | {
+                f"crossover_{kind}": crossover(list(ratios), list(ratios.values())),
+                f"utilisation_{kind}": mean_of(every, "utilisation"),
+                f"reno_losses_{kind}": float(np.mean([run.loss_rate("reno") for run in every])),
+            }
+            for name, value in found.items():
+                evidence.note(source, f"{self.name}.{name}", value)
+
+    def by_reading(self, results: Results, prefix: str, kind: str) -> dict[int, float]:
+        """Vegas over Reno by alpha, by another reading."""
+        return {pair[0]: ratio_of(results[f"{prefix}_{kind}_{pair[0]}"]) for pair in self.tried}
 
     def note_kind(self, evidence: Evidence, results: Results, kind: str) -> None:
         """Ratios, use of the link and losses of a kind of traffic."""
@@ -149,11 +180,6 @@ class Bars:
         }
         self.note(evidence, **{f"{name}_{kind}": value for name, value in found.items()})
 
-    def kept(self, evidence: Evidence, kind: str, alphas: Sequence[int]) -> list[float]:
-        """Vegas over Reno at some settings, with one connection for each source."""
-        found = evidence.found[ONE_CONNECTION]
-        return [plain(found[f"{self.name}.ratio_{kind}_{alpha}"]) for alpha in alphas]
-
     def draw(self, results: Results, ns2: Mapping[tuple[str, int], str]) -> Figure:
         """Packets acknowledged and retransmitted, a column for each kind of traffic.
 
@@ -162,16 +188,15 @@ class Bars:
             ns2: names of ns-2's runs, by kind of traffic and alpha.
         """
         figure, axes = panels(2, len(KINDS))
-        places = [f"{alpha}/{beta}" for alpha, beta in self.pairs]
         for column, kind in enumerate(KINDS):
-            runs, below = self.runs(results, kind), "alpha/beta (packets)"
-            title = f"Figure {self.number}: {NAMES[kind]} traffic"
-            draw_counts(axes[0][column], places, runs, "acked")
             names = [ns2.get((kind, alpha)) for alpha in self.alphas]
-            draw_ns2(axes[0][column], [name and ns2_counts(name) for name in names])
-            label(axes[0][column], title, below, "data acknowledged (packets)")
-            draw_counts(axes[1][column], places, runs, "resent")
-            label(axes[1][column], title, below, "data retransmitted (packets)")
-            for row in range(2):
-                axes[row][column].tick_params("x", labelsize="small")
+            panel = Panel(
+                f"Figure {self.number}: {NAMES[kind]} traffic",
+                "alpha, beta (packets)",
+                [f"{alpha},\n{beta}" for alpha, beta in self.pairs],
+                self.runs(results, kind),
+                [name and ns2_counts(name) for name in names],
+            )
+            draw_column([row[column] for row in axes], panel)
+        legend_above(figure, axes[0][0])
         return figure

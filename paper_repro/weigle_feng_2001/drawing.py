@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from paper_repro.style import NS2_MARK
+from paper_repro.style import NS2_MARK, label
 from paper_repro.weigle_feng_2001.counts import Totals
 
-__all__ = ["draw_counts", "draw_ns2"]
+__all__ = ["Panel", "draw_column", "legend_above"]
 
 WIDTH = 0.38
 LAWS = ("reno", "vegas")
@@ -38,6 +40,7 @@ def draw_counts(
             edgecolor="black", label=f"TCP {law.title()}", error_kw=ERROR,
         )  # fmt: skip
     axes.set_xticks(range(len(places)), places)
+    axes.set_axisbelow(True)
 
 
 def draw_ns2(axes: Axes, pairs: Sequence[tuple[float, float] | None]) -> None:
@@ -50,3 +53,36 @@ def draw_ns2(axes: Axes, pairs: Sequence[tuple[float, float] | None]) -> None:
     ]
     if points:
         axes.plot(*zip(*points, strict=True), **NS2_MARK)
+
+
+class Panel(NamedTuple):
+    """A column of two panels: acknowledged above, retransmitted below.
+
+    Args:
+        title: of both.
+        below: what the settings are.
+        places: what each setting is called.
+        runs: of each setting, a seed each.
+        ns2: what ns-2 has acknowledged of Reno and Vegas at each setting, where it was run.
+    """
+
+    title: str
+    below: str
+    places: Sequence[str]
+    runs: Sequence[Sequence[Totals]]
+    ns2: Sequence[tuple[float, float] | None]
+
+
+def draw_column(column: Sequence[Axes], panel: Panel) -> None:
+    """Draw packets acknowledged and retransmitted."""
+    words = {"acked": "data acknowledged (packets)", "resent": "data retransmitted (packets)"}
+    for axes, (count, meaning) in zip(column, words.items(), strict=True):
+        draw_counts(axes, panel.places, panel.runs, count)
+        label(axes, panel.title, panel.below, meaning, legend=False)
+    draw_ns2(column[0], panel.ns2)
+
+
+def legend_above(figure: Figure, axes: Axes) -> None:
+    """One legend for all panels, above them, where it hides nothing."""
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)

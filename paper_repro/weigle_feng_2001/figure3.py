@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 import vegasfluid as vf
 from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.reference import ns2_group, ns2_names
-from paper_repro.style import label, panels
+from paper_repro.style import panels
 from paper_repro.weigle_feng_2001.counts import Totals, mean_of, ratio_of
-from paper_repro.weigle_feng_2001.drawing import draw_counts, draw_ns2
+from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_above
 from paper_repro.weigle_feng_2001.formulas import SECONDS, full_two_way, full_utilisation
 from paper_repro.weigle_feng_2001.networks import (
     Pair,
@@ -220,15 +220,16 @@ def found_by_ns2() -> Found:
 def draw(results: Results) -> Figure:
     """Packets acknowledged and retransmitted, one-way and two-way."""
     figure, axes = panels(2, 2)
-    places = [str(queue) for queue in QUEUES]
     for side, way in enumerate(WAYS):
-        runs = runs_of(results, "")[side]
-        title = f"Figure 3: {way.replace('_', '-')} traffic"
-        draw_counts(axes[0][side], places, runs, "acked")
-        draw_ns2(axes[0][side], [ns2_counts(name) for name in ns2_runs(way)])
-        label(axes[0][side], title, "queue size (packets)", "packets acknowledged")
-        draw_counts(axes[1][side], places, runs, "resent")
-        label(axes[1][side], title, "queue size (packets)", "packets retransmitted")
+        panel = Panel(
+            f"Figure 3: {way.replace('_', '-')} traffic",
+            "queue size (packets)",
+            [str(queue) for queue in QUEUES],
+            runs_of(results, "")[side],
+            [ns2_counts(name) for name in ns2_runs(way)],
+        )
+        draw_column([row[side] for row in axes], panel)
+    legend_above(figure, axes[0][0])
     return figure
 
 

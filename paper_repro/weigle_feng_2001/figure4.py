@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 import vegasfluid as vf
 from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.reference import ns2_names
-from paper_repro.style import label, panels
+from paper_repro.style import panels
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of
-from paper_repro.weigle_feng_2001.drawing import draw_counts, draw_ns2
+from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_above
 from paper_repro.weigle_feng_2001.figure3 import QUEUES, third_of
 from paper_repro.weigle_feng_2001.networks import Pair, with_drop_tail, with_red
 from paper_repro.weigle_feng_2001.pairs import (
@@ -183,15 +183,16 @@ def measure(results: Results) -> Evidence:
 def draw(results: Results) -> Figure:
     """Packets acknowledged and retransmitted, one-way and two-way."""
     figure, axes = panels(2, 2)
-    places = [f"{low}, {2 * low}" for low in LOWS]
     for side, way in enumerate(WAYS):
-        runs = [results[f"{way}_{low}"] for low in LOWS]
-        title, below = f"Figure 4: {way.replace('_', '-')} traffic", "RED_min, RED_max (packets)"
-        draw_counts(axes[0][side], places, runs, "acked")
-        draw_ns2(axes[0][side], [ns2_counts(name) for name in ns2_runs(way)])
-        label(axes[0][side], title, below, "packets acknowledged")
-        draw_counts(axes[1][side], places, runs, "resent")
-        label(axes[1][side], title, below, "packets retransmitted")
+        panel = Panel(
+            f"Figure 4: {way.replace('_', '-')} traffic",
+            "RED_min, RED_max (packets)",
+            [f"{low}, {2 * low}" for low in LOWS],
+            [results[f"{way}_{low}"] for low in LOWS],
+            [ns2_counts(name) for name in ns2_runs(way)],
+        )
+        draw_column([row[side] for row in axes], panel)
+    legend_above(figure, axes[0][0])
     return figure
 
 

@@ -11,14 +11,13 @@ from matplotlib.figure import Figure
 from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.reference import ns2_group
 from paper_repro.weigle_feng_2001.bars import (
-    ONE_CONNECTION,
     RANDOM,
     Bars,
     against,
     crossover,
     plain,
 )
-from paper_repro.weigle_feng_2001.counts import mean_of
+from paper_repro.weigle_feng_2001.counts import Totals, mean_of
 from paper_repro.weigle_feng_2001.networks import table_1
 from paper_repro.weigle_feng_2001.pairs import ns2_ratio
 from paper_repro.weigle_feng_2001.traffic import KINDS
@@ -27,18 +26,30 @@ from vegasfluid.analysis import certify_alpha
 __all__ = ["FIGURE_5", "FIGURE_6", "FIGURE_7"]
 
 NETWORK_2 = Bars(
-    5, 2, [(1, 3), (50, 55), (100, 105), (120, 125), (134, 139), (1000, 1100)], (1, 2, 3)
+    number=5,
+    network=2,
+    pairs=[(1, 3), (50, 55), (100, 105), (120, 125), (134, 139), (1000, 1100)],
+    seeds=(1, 2, 3),
+    tried=[(100, 105), (1000, 1100)],
 )
 NETWORK_3 = Bars(
-    6, 3, [(1, 3), (50, 55), (75, 80), (100, 105), (1000, 1100)], (1, 2), [(75, 80), (1000, 1100)]
+    number=6,
+    network=3,
+    pairs=[(1, 3), (50, 55), (75, 80), (100, 105), (1000, 1100)],
+    seeds=(1, 2),
+    tried=[(50, 55), (75, 80), (1000, 1100)],
 )
 NETWORK_4 = Bars(
-    7, 4, [(1, 3), (50, 55), (75, 80), (89, 94), (150, 155), (1000, 1100)], (1, 2),
-    [(1, 3), (75, 80), (1000, 1100)],
-)  # fmt: skip
+    number=7,
+    network=4,
+    pairs=[(1, 3), (50, 55), (75, 80), (89, 94), (150, 155), (1000, 1100)],
+    seeds=(1, 2),
+    tried=[(1, 3), (50, 55), (75, 80), (89, 94), (1000, 1100)],
+)
 LARGE = (100, 1000)
 """Alphas of network 2 that are "sufficiently large"."""
 ONE_WAY = "ns-2, one way"
+SETTLED = "ns-2, after 50 s"
 NS2_OF_2 = {
     ("bulk", 1): "net2_twoway_a1_b3",
     ("bulk", 100): "net2_twoway_a100_b105",
@@ -52,11 +63,9 @@ NS2_OF_2 = {
 
 
 def note_ns2_of_figure_5(evidence: Evidence) -> None:
-    """Ratios and losses in ns-2."""
+    """Ratios in ns-2."""
     for (kind, alpha), name in NS2_OF_2.items():
         evidence.note(NS2, f"figure5.ratio_{kind}_{alpha}", ns2_ratio(name))
-        resent = [ns2_group(name, law)["retransmits"] for law in ("reno", "vegas")]
-        evidence.note(NS2, f"figure5.resent_{kind}_{alpha}", resent[0] / resent[1])
     defaults = [ns2_ratio(NS2_OF_2[kind, 1]) for kind in KINDS]
     evidence.note(NS2, "figure5.default", defaults)
     evidence.note(NS2, "figure5.pareto_at_most", ns2_ratio(NS2_OF_2["pareto", 100]))
@@ -80,19 +89,25 @@ def measure_figure_5(results: Results) -> Evidence:
     )
     theirs = [ns2_group(NS2_OF_2[kind, 100], law)["retransmits"]
               for kind in KINDS for law in ("reno", "vegas")]  # fmt: skip
-    evidence.note(NS2, "figure5.resent", [theirs[n] / theirs[n + 1] for n in (0, 2, 4)])
+    evidence.note(SETTLED, "figure5.resent", [theirs[n] / theirs[n + 1] for n in (0, 2, 4)])
     note_ns2_of_figure_5(evidence)
-    other = {name: NETWORK_2.kept(evidence, name, LARGE) for name in RANDOM}
-    evidence.note(ONE_CONNECTION, "figure5.large_nps", other["nps"])
-    evidence.note(ONE_CONNECTION, "figure5.pareto_at_most", max(other["pareto"]))
-    evidence.note(ONE_CONNECTION, "figure5.resent", [resent[0], *kept_resent(results)])
+    for prefix in READINGS:
+        note_reading_of_figure_5(evidence, results, prefix, resent[0])
     return evidence
 
 
-def kept_resent(results: Results) -> list[float]:
-    """Packets resent by Reno over those by Vegas at 100/105, with one connection a source."""
-    runs = [results[f"kept_{kind}_100"][0] for kind in RANDOM]
-    return [run.resent["reno"] / max(run.resent["vegas"], 1) for run in runs]
+def note_reading_of_figure_5(
+    evidence: Evidence, results: Results, prefix: str, resent_bulk: float
+) -> None:
+    """By another reading: large alphas, and what Reno loses over what Vegas loses at 100/105."""
+    source, _, kinds = READINGS[prefix]
+    ratios = {kind: NETWORK_2.by_reading(results, prefix, kind) for kind in kinds}
+    evidence.note(source, "figure5.large_nps", list(ratios["nps"].values()))
+    evidence.note(source, "figure5.pareto_at_most", max(ratios["pareto"].values()))
+    runs = {kind: results[f"{prefix}_{kind}_100"][0] for kind in kinds}
+    more = {kind: run.resent["reno"] / max(run.resent["vegas"], 1) for kind, run in runs.items()}
+    resent = [more.get(kind, resent_bulk) for kind in KINDS]
+    evidence.note(source, "figure5.resent", resent)
 
 
 def draw_figure_5(results: Results) -> Figure:
@@ -120,19 +135,23 @@ def measure_figure_6(results: Results) -> Evidence:
     evidence = NETWORK_3.measure(results)
     note_one_way(evidence, NETWORK_3)
     ratios = {kind: NETWORK_3.ratios(results, kind) for kind in KINDS}
-    vegas = {
-        alpha: float(np.mean([run.acked["vegas"] for run in results[f"nps_{alpha}"]]))
-        for alpha in (75, 1000)
-    }
     found = evidence.found[PACKETS]
     NETWORK_3.note(
         evidence,
         default=[ratios[kind][1] for kind in KINDS],
         highest_crossover=highest([plain(found[f"figure6.crossover_{kind}"]) for kind in KINDS]),
-        nps_75_over_1000=vegas[75] / vegas[1000],
+        nps_75_over_1000=of_vegas(results["nps_75"]) / of_vegas(results["nps_1000"]),
         losses_75=[plain(found[f"figure6.losses_{kind}_75"]) for kind in KINDS],
     )
+    for prefix, reading in READINGS.items():
+        of = [of_vegas(results[f"{prefix}_nps_{alpha}"]) for alpha in (75, 1000)]
+        evidence.note(reading.source, "figure6.nps_75_over_1000", of[0] / of[1])
     return evidence
+
+
+def of_vegas(runs: Sequence[Totals]) -> float:
+    """Packets of Vegas flows that are acknowledged, mean over seeds."""
+    return float(np.mean([run.acked["vegas"] for run in runs]))
 
 
 def highest(alphas: Sequence[float]) -> float:
@@ -177,8 +196,10 @@ def measure_figure_7(results: Results) -> Evidence:
         nps_over_pareto_losses=lossy[0] / lossy[1],
         default=[NETWORK_4.ratios(results, kind)[1] for kind in KINDS],
     )
-    other = [ratio for kind in RANDOM for ratio in NETWORK_4.kept(evidence, kind, (75, 1000))]
-    evidence.note(ONE_CONNECTION, "figure7.above_50", other)
+    for prefix, reading in READINGS.items():
+        by_kind = [NETWORK_4.by_reading(results, prefix, kind) for kind in RANDOM]
+        other = [ratio for of in by_kind for alpha, ratio in of.items() if alpha > 50]
+        evidence.note(reading.source, "figure7.above_50", other)
     return evidence
 
 

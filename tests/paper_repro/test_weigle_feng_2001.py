@@ -1,0 +1,175 @@
+"""Weigle and Feng 2001: networks and traffic against the paper's tables, worked by hand."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import vegasfluid as vf
+from paper_repro.__main__ import reproduce
+from paper_repro.claims import load_paper
+from paper_repro.weigle_feng_2001 import figure3, figure4, run, search
+from paper_repro.weigle_feng_2001.bars import against, crossover
+from paper_repro.weigle_feng_2001.counts import totals
+from paper_repro.weigle_feng_2001.exponential import ExponentialOnOff
+from paper_repro.weigle_feng_2001.networks import (
+    MODELS,
+    both_ways,
+    law_of,
+    read_as_round_trips,
+    table_1,
+    with_drop_tail,
+    with_laws,
+    with_pair,
+)
+from paper_repro.weigle_feng_2001.open_questions import half_and_half
+from paper_repro.weigle_feng_2001.persistent import over_one_connection
+from paper_repro.weigle_feng_2001.search import DATA, small
+from paper_repro.weigle_feng_2001.tables import in_flight, propagation_ms
+from paper_repro.weigle_feng_2001.traffic import carrying
+
+FOLDER = Path(run.__file__).parent
+PAPER = load_paper(FOLDER)
+
+
+def test_every_claim_has_an_experiment():
+    known = {experiment.name for experiment in run.EXPERIMENTS}
+    assert {claim.experiment for claim in PAPER.claims} == known
+    assert len(PAPER.claims) >= 100
+
+
+def test_figures_of_the_paper_are_drawn():
+    drawn = {experiment.name for experiment in run.EXPERIMENTS if experiment.draw}
+    assert drawn == {f"figure{number}" for number in (1, 3, 4, 5, 6, 7)}
+
+
+def test_quick_claims_are_judged_and_explained():
+    quick = [experiment for experiment in run.EXPERIMENTS if experiment.quick]
+    chapter = reproduce(FOLDER.name, quick, workers=1)
+    names = {experiment.name for experiment in quick}
+    of_quick = {claim.id for claim in PAPER.claims if claim.experiment in names}
+    assert {judged.claim.id for judged in chapter.judged} == of_quick
+    assert len(of_quick) > 40
+    assert chapter.unexplained == []
+
+
+@pytest.mark.parametrize(
+    ("number", "rtt_ms", "packets"),
+    [(1, 24, 3.1), (2, 7, 90.41667), (3, 7, 362.83333), (4, 100, 5183.33333)],
+)
+def test_the_networks_of_table_1(number, rtt_ms, packets):
+    """2 (2 x access + link) ms; that times Mbps x 1000 / 12 000 bits."""
+    network = table_1(number)
+    assert propagation_ms(network) == pytest.approx(rtt_ms)
+    assert in_flight(network) == pytest.approx(packets)
+    assert propagation_ms(read_as_round_trips(network)) == pytest.approx(rtt_ms / 2)
+
+
+def test_two_way_traffic_is_that_of_the_model_file():
+    file = vf.modelfile.load(MODELS / "weigle_feng_network2_two_way.toml").network
+    assert both_ways(table_1(2)) == file
+
+
+def test_laws_are_counted_by_the_names_of_classes():
+    network = both_ways(with_laws(table_1(2), 0, 50))
+    assert {law_of(name): of.count for name, of in network.flows.items()} == {"vegas": 50}
+    mixed = half_and_half(table_1(2))
+    assert sum(of.count for of in mixed.flows.values()) == 50
+    kinds = {name: of.traffic.name for name, of in mixed.flows.items()}
+    assert kinds == {
+        "reno_bulk": "bulk", "vegas_bulk": "bulk", "reno_nps": "sessions", "vegas_nps": "sessions",
+    }  # fmt: skip
+
+
+def test_heuristics():
+    assert [figure3.third_of(queue) for queue in (4, 7, 20, 50)] == [
+        (0, 1), (1, 2), (5, 6), (15, 16),
+    ]  # fmt: skip
+    assert figure4.less_two(10) == (8, 18)
+    assert figure4.in_proportion(0.5, 5) == (2, 5)
+
+
+def test_alpha_zero_never_grows():
+    """Out of slow start, the window stays where it is: with 1 it would climb."""
+    flows = {"vegas": vf.Flows(1, vf.Vegas(dialect="ns2"), base_rtt=0.1, initial_ssthresh=4.0)}
+    network = with_pair(vf.Network(vf.Link(1e4, 100), flows), (0, 1))
+    run = vf.simulate_packets(network, 10, warmup=0, samples=11)
+    late = run["cwnd"].isel(flow_class=0).values[3:]
+    assert np.ptp(late) == 0
+    grown = vf.simulate_packets(with_pair(network, (2, 3)), 10, warmup=0, samples=11)
+    assert float(grown["cwnd"][-1, 0]) > 50
+
+
+def test_counts_are_those_of_the_whole_run():
+    network = both_ways(with_drop_tail(with_pair(table_1(1), (1, 2)), 7))
+    run = vf.simulate_packets(network, 20, warmup=0, seed=2)
+    found = totals(run)
+    assert found.all_acked == run["flow_delivered"].values[-1].sum()
+    assert found.room == pytest.approx(2 * 20 * 1.55e6 / 12000)
+    assert 0.5 < found.utilisation < 1
+    assert sum(found.sent.values()) >= found.all_acked + sum(found.resent.values()) - 100
+    assert found.lost_acks >= 0
+
+
+def test_where_vegas_comes_to_have_as_much():
+    assert crossover([1, 10, 100], [0.1, 0.5, 5.0]) == pytest.approx(
+        10 * 10 ** (math.log(2) / math.log(10))
+    )
+    assert math.isnan(crossover([1, 10], [0.1, 0.5]))
+
+
+def test_one_connection_a_source_begins_slow_start_once():
+    """Flows of 10 MB over a link that never drops: a kept window needs no slow start again."""
+    network = carrying(both_ways(table_1(2)), "nps")
+    kept = over_one_connection(network)
+    assert {of.traffic.name for of in kept.flows.values()} == {"sessions"}
+    runs = [vf.simulate_packets(of, 20, warmup=0, seed=1) for of in (network, kept)]
+    resent = [float((of["retransmitted"][-1] * of["count"]).sum()) for of in runs]
+    assert resent[1] < resent[0] / 2
+
+
+def test_exponential_times_have_the_means_of_pareto_ones():
+    """Over a link that holds nothing back a flow of 1 MB at 30 Mbit/s and a gap of 0.5 s."""
+    traffic = ExponentialOnOff(0.03, 0.07, vf.mbps(100), 1.5, mean_gap=0.5, mean_size=1.0)
+    reno = vf.Flows(100, vf.Reno(), base_rtt=1e-3, traffic=traffic, initial_window=1000)
+    network = vf.Network(vf.Link(vf.mbps(100_000), 1e5), {"reno": reno})
+    run = vf.simulate_packets(network, 40, warmup=0, seed=3)
+    mbps = float(vf.metrics.goodput(run)[0]) / vf.mbps(1)
+    assert mbps == pytest.approx(8 / (8 / 30 + 0.5), rel=0.1)
+
+
+def test_jobs_are_as_long_as_the_papers():
+    job = against(2, "bulk", (1, 3))
+    assert (job.until, job.warmup) == (200.0, 0.0)
+
+
+def test_the_data_set_is_what_the_search_finds():
+    """One of its runs, simulated anew."""
+    with xr.open_dataset(DATA) as data:
+        place = {"network": "1", "traffic": "nps", "alpha": 5, "gap": 2, "seed": 2}
+        stored = data.sel(place).load()
+    plan = small()
+    (base,) = [of for of in plan.bases if of.network == carrying(table_1(1), "nps")]
+    point = vf.simulate_packets(with_pair(base.network, (5, 7)), 200, warmup=20, seed=2)
+    assert float(stored["ratio"]) == pytest.approx(vf.metrics.ratio(point, "vegas"), rel=1e-5)
+
+
+def test_the_data_set_answers_the_question_of_the_readme():
+    text = (FOLDER / "README.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    (answer,) = re.findall(r"```text\n(.*?)```", text, flags=re.S)
+    printed: list[str] = []
+    exec(example, {"print": lambda *parts: printed.append(" ".join(map(str, parts)))})
+    assert "\n".join(printed).split() == answer.split()
+
+
+def test_the_plan_has_the_papers_axes():
+    plan = search.small()
+    assert [axis.label for axis in plan.axes] == ["network", "traffic", "alpha", "gap"]
+    assert plan.points == 4 * 3 * 8 * 2
+    assert DATA.stat().st_size < 300_000
