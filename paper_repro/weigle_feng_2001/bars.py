@@ -17,12 +17,18 @@ from paper_repro.style import panels
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of, totals
 from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_above
 from paper_repro.weigle_feng_2001.formulas import SECONDS
-from paper_repro.weigle_feng_2001.networks import Pair, both_ways, table_1, with_pair
+from paper_repro.weigle_feng_2001.networks import (
+    Pair,
+    both_ways,
+    changed_flows,
+    table_1,
+    with_pair,
+)
 from paper_repro.weigle_feng_2001.pairs import ns2_counts
 from paper_repro.weigle_feng_2001.persistent import over_one_connection
 from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES, carrying
 
-__all__ = ["RANDOM", "READINGS", "Bars", "against", "crossover", "plain"]
+__all__ = ["RANDOM", "READINGS", "Bars", "against", "as_long_as_theirs", "crossover", "plain"]
 
 RANDOM = ("pareto", "nps")
 """Kinds of traffic with flows that end."""
@@ -51,10 +57,14 @@ READINGS = {
 """By what the names of their jobs begin with."""
 
 
+def as_long_as_theirs(network: vf.Network) -> Job:
+    """A run as long as the paper's, counted from its beginning."""
+    return Job(network, float(SECONDS), keep=totals)
+
+
 def against(number: int, kind: str, pair: Pair) -> Job:
     """As many Reno as Vegas flows in both directions of a network, for as long as the paper's."""
-    network = both_ways(carrying(with_pair(table_1(number), pair), kind))
-    return Job(network, float(SECONDS), keep=totals)
+    return as_long_as_theirs(both_ways(carrying(with_pair(table_1(number), pair), kind)))
 
 
 def crossover(alphas: Sequence[float], ratios: Sequence[float]) -> float:
@@ -195,7 +205,7 @@ class Bars:
                 "alpha, beta (packets)",
                 [f"{alpha},\n{beta}" for alpha, beta in self.pairs],
                 self.runs(results, kind),
-                [name and ns2_counts(name) for name in names],
+                [ns2_counts(name) if name else None for name in names],
             )
             draw_column([row[column] for row in axes], panel)
         legend_above(figure, axes[0][0])

@@ -12,14 +12,16 @@ from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Resu
 from paper_repro.reference import ns2_group
 from paper_repro.weigle_feng_2001.bars import (
     RANDOM,
+    READINGS,
     Bars,
     against,
+    as_long_as_theirs,
     crossover,
     plain,
 )
 from paper_repro.weigle_feng_2001.counts import Totals, mean_of
-from paper_repro.weigle_feng_2001.networks import table_1
-from paper_repro.weigle_feng_2001.pairs import ns2_ratio
+from paper_repro.weigle_feng_2001.networks import table_1, with_pair
+from paper_repro.weigle_feng_2001.pairs import ns2_counts, ns2_ratio
 from paper_repro.weigle_feng_2001.traffic import KINDS
 from vegasfluid.analysis import certify_alpha
 
@@ -162,7 +164,11 @@ def highest(alphas: Sequence[float]) -> float:
 def jobs_of_figure_7() -> Mapping[str, Job]:
     """The bars, and network 3 beside them."""
     beside = {f"beside_{kind}": against(3, kind, (75, 80)) for kind in KINDS}
-    return {**NETWORK_4.jobs(), **beside}
+    one_way = {
+        f"one_way_{number}": as_long_as_theirs(with_pair(table_1(number), (75, 80)))
+        for number in (3, 4)
+    }
+    return {**NETWORK_4.jobs(), **beside, **one_way}
 
 
 def measure_figure_7(results: Results) -> Evidence:
@@ -196,6 +202,10 @@ def measure_figure_7(results: Results) -> Evidence:
         nps_over_pareto_losses=lossy[0] / lossy[1],
         default=[NETWORK_4.ratios(results, kind)[1] for kind in KINDS],
     )
+    one_way = [mean_of(results[f"one_way_{number}"], "all_acked") for number in (4, 3)]
+    evidence.note("packets, one way", "figure7.acked_over_network_3_bulk", one_way[0] / one_way[1])
+    theirs = [sum(ns2_counts(f"net{number}_oneway_a75_b80") or ()) for number in (4, 3)]
+    evidence.note(ONE_WAY, "figure7.acked_over_network_3_bulk", theirs[0] / theirs[1])
     for prefix, reading in READINGS.items():
         by_kind = [NETWORK_4.by_reading(results, prefix, kind) for kind in RANDOM]
         other = [ratio for of in by_kind for alpha, ratio in of.items() if alpha > 50]

@@ -21,9 +21,8 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.weigle_feng_2001.bars import READINGS
-from paper_repro.weigle_feng_2001.counts import ratio_of, totals
-from paper_repro.weigle_feng_2001.formulas import SECONDS
+from paper_repro.weigle_feng_2001.bars import READINGS, as_long_as_theirs
+from paper_repro.weigle_feng_2001.counts import ratio_of
 from paper_repro.weigle_feng_2001.networks import MODELS, table_1, with_pair
 from paper_repro.weigle_feng_2001.traffic import KINDS, carrying
 from vegasfluid.sweep import Choice, Numbers, Sweep, open_sweep, run
@@ -143,11 +142,6 @@ def jobs() -> Mapping[str, Job]:
                     read = reading.change(network) if kind in reading.kinds else network
                     found[f"{prefix}:{name}:{pair[0]}"] = as_long_as_theirs(read)
     return found
-
-
-def as_long_as_theirs(network: vf.Network) -> Job:
-    """A run as long as the paper's."""
-    return Job(network, float(SECONDS), keep=totals)
 
 
 def won(results: Results, prefix: str) -> float:
