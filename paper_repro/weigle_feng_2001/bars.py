@@ -14,9 +14,8 @@ from matplotlib.figure import Figure
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Job, Results
 from paper_repro.style import panels
-from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of, totals
+from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of
 from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_above
-from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import (
     Pair,
     both_ways,
@@ -24,11 +23,11 @@ from paper_repro.weigle_feng_2001.networks import (
     table_1,
     with_pair,
 )
-from paper_repro.weigle_feng_2001.pairs import ns2_counts
+from paper_repro.weigle_feng_2001.pairs import ns2_counts, run_of
 from paper_repro.weigle_feng_2001.persistent import over_one_connection
 from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES, carrying
 
-__all__ = ["RANDOM", "READINGS", "Bars", "against", "as_long_as_theirs", "crossover", "plain"]
+__all__ = ["RANDOM", "READINGS", "Bars", "against", "crossover", "plain"]
 
 RANDOM = ("pareto", "nps")
 """Kinds of traffic with flows that end."""
@@ -57,14 +56,9 @@ READINGS = {
 """By what the names of their jobs begin with."""
 
 
-def as_long_as_theirs(network: vf.Network) -> Job:
-    """A run as long as the paper's, counted from its beginning."""
-    return Job(network, float(SECONDS), keep=totals)
-
-
 def against(number: int, kind: str, pair: Pair) -> Job:
     """As many Reno as Vegas flows in both directions of a network, for as long as the paper's."""
-    return as_long_as_theirs(both_ways(carrying(with_pair(table_1(number), pair), kind)))
+    return run_of(both_ways(carrying(with_pair(table_1(number), pair), kind)))
 
 
 def crossover(alphas: Sequence[float], ratios: Sequence[float]) -> float:

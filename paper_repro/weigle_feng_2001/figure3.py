@@ -22,6 +22,7 @@ from paper_repro.weigle_feng_2001.networks import (
     read_as_round_trips,
     table_1,
     with_drop_tail,
+    with_laws,
 )
 from paper_repro.weigle_feng_2001.pairs import (
     SEEDS,
@@ -33,6 +34,7 @@ from paper_repro.weigle_feng_2001.pairs import (
     with_rate,
 )
 from paper_repro.weigle_feng_2001.tables import propagation_ms
+from paper_repro.weigle_feng_2001.traffic import CBR_MBPS
 from vegasfluid import metrics
 
 __all__ = ["FIGURE_3", "QUEUES", "third_of"]
@@ -86,17 +88,25 @@ def jobs() -> Mapping[str, Job]:
                 "apart_": one_against_one(law, pair, way, 1.0),
                 "late_": vegas_later(network),
                 "there_and_back_": read_as_round_trips(network),
-                "rate_": with_rate(network, 10),
+                "rate_": with_rate(network, CBR_MBPS[0]),
                 "raised_": one_against_one(law, raised(queue), way),
             }
-            found |= {f"{name}{way}_{queue}": run_of(of) for name, of in readings.items()}
+            found |= {f"{name}{way}_{queue}": run_of(of, SEEDS) for name, of in readings.items()}
             together = one_against_one(law, pair, way, 0.0)  # nothing is left to chance
-            found[f"together_{way}_{queue}"] = run_of(together, SEEDS[:1])
+            found[f"together_{way}_{queue}"] = run_of(together)
         network = one_against_one(partial(with_drop_tail, queue=50), third_of(50), way)
         found[f"timing_{way}"] = Job(
             network, float(SECONDS), keep=variation, bin_width=propagation_ms(network) / 1e3
         )
+    for queue in (10, 50):
+        vegas = partial(vegas_only, queue=queue)
+        found[f"vegas_only_{queue}"] = run_of(one_against_one(vegas, (1, 3), "one_way"), SEEDS)
     return found
+
+
+def vegas_only(network: vf.Network, queue: int) -> vf.Network:
+    """Two Vegas flows over a queue of so many packets."""
+    return with_laws(with_drop_tail(network, queue), reno=0, vegas=2)
 
 
 def vegas_later(network: vf.Network) -> vf.Network:
@@ -159,9 +169,17 @@ def what_is_lost(one: Runs, two: Runs) -> Found:
     return {
         "more_drops": float(dropped[1] - dropped[0]),
         "lost_acks": float(np.mean([mean_of(runs, "lost_acks") for runs in two])),
+        "windows": float(
+            np.mean([of.cwnd["vegas"] / of.cwnd["reno"] for runs in one for of in runs])
+        ),
         "buffered": float(np.mean([reno / vegas for reno, vegas in buffered])),
         "losses": loss_rate(two, "reno") / loss_rate(two, "vegas"),
     }
+
+
+def window_ratio(run: Totals) -> float:
+    """The mean window of Vegas over that of Reno."""
+    return run.cwnd["vegas"] / run.cwnd["reno"]
 
 
 def loss_rate(of: Runs, law: str) -> float:
@@ -192,6 +210,8 @@ def measure(results: Results) -> Evidence:
     more = [[ratio_of(runs) for runs in way] for way in runs_of(results, "raised_")]
     evidence.note(PACKETS, "figure3.raised", more[0])
     evidence.note(PACKETS, "figure3.raised_two_way", more[1])
+    alone = [mean_of(results[f"vegas_only_{queue}"], "utilisation") for queue in (10, 50)]
+    evidence.note(PACKETS, "figure3.vegas_only", alone[1] - alone[0])
     timing = [results[f"timing_{way}"][0] for way in WAYS]
     evidence.note(PACKETS, "figure3.timing", timing[1] / timing[0])
     return evidence

@@ -17,6 +17,7 @@ from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_abov
 from paper_repro.weigle_feng_2001.figure3 import QUEUES, third_of
 from paper_repro.weigle_feng_2001.networks import Pair, with_drop_tail, with_red
 from paper_repro.weigle_feng_2001.pairs import (
+    SEEDS,
     WAYS,
     ns2_counts,
     ns2_ratio,
@@ -64,18 +65,18 @@ def jobs() -> Mapping[str, Job]:
         for way in WAYS:
             laws = {"": less_two(low), "obvious_": (low, 2 * low)}
             for prefix, pair in laws.items():
-                found[f"{prefix}{way}_{low}"] = run_of(one_against_one(red, pair, way))
+                found[f"{prefix}{way}_{low}"] = run_of(one_against_one(red, pair, way), SEEDS)
             spaced = one_against_one(partial(without_wait, low=low), less_two(low), way)
-            found[f"spaced_{way}_{low}"] = run_of(spaced)
-        found[f"default_{low}"] = run_of(one_against_one(red, DEFAULT, "one_way"))
+            found[f"spaced_{way}_{low}"] = run_of(spaced, SEEDS)
+        found[f"default_{low}"] = run_of(one_against_one(red, DEFAULT, "one_way"), SEEDS)
         for share in SHARES:
             network = one_against_one(red, in_proportion(share, low), "one_way")
-            found[f"proportion_{share:g}_{low}"] = run_of(network)
+            found[f"proportion_{share:g}_{low}"] = run_of(network, SEEDS)
     tail = one_against_one(partial(with_drop_tail, queue=QUEUE), DEFAULT, "one_way")
-    found["drop_tail_default"] = run_of(tail)
+    found["drop_tail_default"] = run_of(tail, SEEDS)
     for queue in QUEUES:
         law = partial(with_drop_tail, queue=queue)
-        found[f"figure3_{queue}"] = run_of(one_against_one(law, third_of(queue), "one_way"))
+        found[f"figure3_{queue}"] = run_of(one_against_one(law, third_of(queue), "one_way"), SEEDS)
     return found
 
 

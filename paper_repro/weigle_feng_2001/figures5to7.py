@@ -15,13 +15,12 @@ from paper_repro.weigle_feng_2001.bars import (
     READINGS,
     Bars,
     against,
-    as_long_as_theirs,
     crossover,
     plain,
 )
 from paper_repro.weigle_feng_2001.counts import Totals, mean_of
 from paper_repro.weigle_feng_2001.networks import table_1, with_pair
-from paper_repro.weigle_feng_2001.pairs import ns2_counts, ns2_ratio
+from paper_repro.weigle_feng_2001.pairs import ns2_counts, ns2_ratio, run_of
 from paper_repro.weigle_feng_2001.traffic import KINDS
 from vegasfluid.analysis import certify_alpha
 
@@ -93,6 +92,8 @@ def measure_figure_5(results: Results) -> Evidence:
               for kind in KINDS for law in ("reno", "vegas")]  # fmt: skip
     evidence.note(SETTLED, "figure5.resent", [theirs[n] / theirs[n + 1] for n in (0, 2, 4)])
     note_ns2_of_figure_5(evidence)
+    gentle = NETWORK_2.by_reading(results, "gentle", "pareto")[100]
+    NETWORK_2.note(evidence, slow_start_benefit=gentle / ratios["pareto"][100])
     for prefix in READINGS:
         note_reading_of_figure_5(evidence, results, prefix, resent[0])
     return evidence
@@ -165,8 +166,7 @@ def jobs_of_figure_7() -> Mapping[str, Job]:
     """The bars, and network 3 beside them."""
     beside = {f"beside_{kind}": against(3, kind, (75, 80)) for kind in KINDS}
     one_way = {
-        f"one_way_{number}": as_long_as_theirs(with_pair(table_1(number), (75, 80)))
-        for number in (3, 4)
+        f"one_way_{number}": run_of(with_pair(table_1(number), (75, 80))) for number in (3, 4)
     }
     return {**NETWORK_4.jobs(), **beside, **one_way}
 

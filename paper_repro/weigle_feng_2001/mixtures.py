@@ -9,9 +9,9 @@ import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.weigle_feng_2001.bars import against
-from paper_repro.weigle_feng_2001.counts import lost, mean_of, totals
-from paper_repro.weigle_feng_2001.formulas import SECONDS
+from paper_repro.weigle_feng_2001.counts import lost, mean_of
 from paper_repro.weigle_feng_2001.networks import both_ways, table_1, with_laws, with_pair
+from paper_repro.weigle_feng_2001.pairs import run_of
 from paper_repro.weigle_feng_2001.traffic import KINDS, carrying
 
 __all__ = ["MIXTURES"]
@@ -27,7 +27,7 @@ def of_one_law(number: int, kind: str, law: str) -> Job:
     whole = 2 * HALVES[number]
     counts = {"reno": 0, "vegas": 0} | {law: whole}
     network = both_ways(carrying(with_laws(table_1(number), **counts), kind))
-    return Job(network, float(SECONDS), keep=totals, seeds=SEEDS)
+    return run_of(network, SEEDS)
 
 
 def mixture_jobs() -> Mapping[str, Job]:
@@ -40,7 +40,7 @@ def mixture_jobs() -> Mapping[str, Job]:
         found[f"network_4_{kind}"] = replace(of_one_law(4, kind, "vegas"), seeds=(1,))
         found[f"network_4_half_{kind}"] = against(4, kind, (89, 94))
     held = with_pair(with_laws(table_1(4), 0, 100), (89, 94))
-    found["network_4_held"] = Job(both_ways(held), float(SECONDS), keep=totals)
+    found["network_4_held"] = run_of(both_ways(held))
     return found
 
 

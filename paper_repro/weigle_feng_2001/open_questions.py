@@ -12,9 +12,10 @@ import xarray as xr
 import vegasfluid as vf
 from paper_repro.experiment import ARITHMETIC, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.reference import ns2_group
-from paper_repro.weigle_feng_2001.counts import Totals, ratio_of, totals
+from paper_repro.weigle_feng_2001.counts import Totals, ratio_of
 from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import Pair, both_ways, table_1, with_pair, with_queue
+from paper_repro.weigle_feng_2001.pairs import run_of
 from paper_repro.weigle_feng_2001.tables import nodes
 from paper_repro.weigle_feng_2001.traffic import carrying
 from vegasfluid import metrics
@@ -88,10 +89,10 @@ def jobs() -> Mapping[str, Job]:
         mixed = both_ways(half_and_half(placed(pair)))
         found[f"mixed_{name}"] = Job(mixed, whole, keep=ratios_by_kind, seeds=SEEDS)
         drops = both_ways(carrying(placed(pair), "nps"))
-        found[f"drops_{name}"] = Job(drops, whole, keep=totals, seeds=SEEDS)
-        found[f"marks_{name}"] = Job(marking(drops), whole, keep=totals, seeds=SEEDS)
+        found[f"drops_{name}"] = run_of(drops, SEEDS)
+        found[f"marks_{name}"] = run_of(marking(drops), SEEDS)
     twice = doubling(marking(both_ways(carrying(placed(LARGE), "nps"))))
-    found["doubling"] = Job(twice, whole, keep=totals, seeds=SEEDS)
+    found["doubling"] = run_of(twice, SEEDS)
     for name, pair in {"certified": fair_pair(), "heuristic": heuristic_pair()}.items():
         found[name] = Job(placed(pair), whole, keep=settled_ratio, warmup=SETTLED, seeds=SEEDS)
     return found

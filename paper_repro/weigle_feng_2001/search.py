@@ -3,8 +3,8 @@
     python -m paper_repro.weigle_feng_2001.search
 
 computes `search.nc` beside this file anew: four networks, three kinds of traffic, data one way,
-eight alphas, two gaps between alpha and beta, and two seeds, each for the paper's 200 s.
-`examples/weigle_feng_search.py` does the same on a grid forty times as large.
+twelve alphas, two gaps between alpha and beta, and two seeds, each for the paper's 200 s.
+`examples/weigle_feng_search.py` does the same on a grid 25 times as large.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.weigle_feng_2001.bars import READINGS, as_long_as_theirs
+from paper_repro.weigle_feng_2001.bars import READINGS
 from paper_repro.weigle_feng_2001.counts import ratio_of
 from paper_repro.weigle_feng_2001.networks import MODELS, table_1, with_pair
+from paper_repro.weigle_feng_2001.pairs import run_of
 from paper_repro.weigle_feng_2001.traffic import KINDS, carrying
 from vegasfluid.sweep import Choice, Numbers, Sweep, open_sweep, run
 from vegasfluid.sweep.convert import save
@@ -32,7 +33,7 @@ __all__ = ["DATA", "SEARCH", "plan", "small"]
 
 DATA = Path(__file__).parent / "search.nc"
 NETWORKS = (1, 2, 3, 4)
-ALPHAS = (1, 5, 20, 50, 100, 150, 400, 1000)
+ALPHAS = (1, 3, 10, 30, 50, 75, 100, 125, 150, 200, 400, 1000)
 GAPS = (2, 20)
 SEEDS = (1, 2)
 KEPT = (
@@ -110,7 +111,8 @@ def kept(data: xr.Dataset) -> xr.Dataset:
     """
     if not bool((data["status"] == 1).all()):
         raise ValueError("some runs of the search failed")
-    return data[list(KEPT)].astype(np.float32, keep_attrs=True)
+    about = {"title": "the search with data one way", "source": "LA-UR-01-3420, section 3"}
+    return data[list(KEPT)].astype(np.float32, keep_attrs=True).assign_attrs(about)
 
 
 def main() -> None:
@@ -137,10 +139,10 @@ def jobs() -> Mapping[str, Job]:
         for kind in KINDS:
             for pair in pairs:
                 network, name = carrying(with_pair(table_1(number), pair), kind), f"{number}_{kind}"
-                found[f"plain:{name}:{pair[0]}"] = as_long_as_theirs(network)
+                found[f"plain:{name}:{pair[0]}"] = run_of(network)
                 for prefix, reading in READINGS.items():
                     read = reading.change(network) if kind in reading.kinds else network
-                    found[f"{prefix}:{name}:{pair[0]}"] = as_long_as_theirs(read)
+                    found[f"{prefix}:{name}:{pair[0]}"] = run_of(read)
     return found
 
 

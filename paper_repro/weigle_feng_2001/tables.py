@@ -12,7 +12,16 @@ import xarray as xr
 import vegasfluid as vf
 from paper_repro.experiment import ARITHMETIC, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.weigle_feng_2001.networks import MODELS, table_1
-from paper_repro.weigle_feng_2001.traffic import GAP_S, HIGHER, LOWER, OFF_S, ON_S, SHAPE, nps
+from paper_repro.weigle_feng_2001.traffic import (
+    CBR_MBPS,
+    GAP_S,
+    HIGHER,
+    LOWER,
+    OFF_S,
+    ON_S,
+    SHAPE,
+    nps,
+)
 from vegasfluid.quantities import mbps
 
 __all__ = ["TABLES_2_AND_3", "TABLE_1", "in_flight", "propagation_ms"]
@@ -185,6 +194,7 @@ def measure_traffic(results: Results) -> Evidence:
     for name, value in found.items():
         evidence.note(PACKETS, f"table3.{name}", float(value))
     evidence.note(ARITHMETIC, "table3.offered_mbps", offered_mbps())
+    evidence.note(ARITHMETIC, "table3.cbr_mbps", list(map(float, CBR_MBPS)))
     for place, name in enumerate(("lengths_mb", "rates_mbps")):
         evidence.note(ARITHMETIC, f"table3.{name}", [LOWER[place], HIGHER[place]])
     return evidence

@@ -24,6 +24,9 @@ __all__ = [
 GAP_S, ON_S, OFF_S, SHAPE = 0.5, 0.03, 0.07, 1.5
 """Mean time between flows, mean on and off times, and the shape of all Pareto distributions."""
 
+CBR_MBPS = (10, 100)
+"""Rate of infinite files, of network 1 and of the others, Mbit/s."""
+
 Load = tuple[float, float]
 """A mean flow length (MB) and an on rate (Mbit/s)."""
 LOWER: Load = (10.0, 100.0)

@@ -16,7 +16,7 @@ from paper_repro.weigle_feng_2001.exponential import ExponentialOnOff
 from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import table_1, with_drop_tail, with_laws
 from paper_repro.weigle_feng_2001.tables import in_flight, propagation_ms
-from paper_repro.weigle_feng_2001.traffic import GAP_S, KINDS, LOWER, OFF_S, ON_S
+from paper_repro.weigle_feng_2001.traffic import CBR_MBPS, GAP_S, KINDS, LOWER, OFF_S, ON_S
 from vegasfluid.traffic import AbstractTraffic
 
 __all__ = ["SLOW_START", "VARIATIONS"]
@@ -42,7 +42,9 @@ def variation_jobs() -> Mapping[str, Job]:
         found[f"longer_{kind}"] = replace(found[kind], until=float(LONGER * SECONDS))
     exponential = ExponentialOnOff(ON_S, OFF_S, rate, mean_gap=GAP_S, mean_size=size)
     found["exponential"] = carrying_this(found["pareto"], exponential)
-    found["rate"] = replace(carrying_this(found["bulk"], vf.Cbr(rate)), seeds=SEEDS[:1])
+    found["rate"] = replace(
+        carrying_this(found["bulk"], vf.Cbr(vf.mbps(CBR_MBPS[1]))), seeds=SEEDS[:1]
+    )
     return found
 
 
