@@ -212,5 +212,5 @@ def offered_mbps() -> list[float]:
 
 
 TABLES_2_AND_3 = Experiment(
-    "table3", "Tables 2 and 3: the traffic", measure_traffic, traffic_jobs, quick=True
+    "table3", "Tables 2 and 3: the traffic", measure_traffic, traffic_jobs
 )  # fmt: skip

@@ -108,6 +108,5 @@ def measure_slow_start(results: Results) -> Evidence:
 
 
 SLOW_START = Experiment(
-    "slow_start", "What slow start loses on network 3", measure_slow_start, slow_start_jobs,
-    quick=True,
+    "slow_start", "What slow start loses on network 3", measure_slow_start, slow_start_jobs
 )  # fmt: skip
