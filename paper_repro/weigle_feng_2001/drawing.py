@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_repro.style import NS2_MARK, label
+from paper_repro.style import COLOURS, NS2_MARK, label
 from paper_repro.weigle_feng_2001.counts import Totals
 
 __all__ = ["Panel", "draw_column", "legend_above"]
@@ -52,7 +52,8 @@ def draw_ns2(axes: Axes, pairs: Sequence[tuple[float, float] | None]) -> None:
         for side in range(2)
     ]
     if points:
-        axes.plot(*zip(*points, strict=True), **NS2_MARK)
+        seen_on_black = {**NS2_MARK, "color": COLOURS["third"], "markeredgewidth": 1.5}
+        axes.plot(*zip(*points, strict=True), **seen_on_black)
 
 
 class Panel(NamedTuple):
