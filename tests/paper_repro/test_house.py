@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import paper_repro
 import vegasfluid as vf
 from paper_repro.__main__ import main
 from paper_repro.claims import Claim, Expectation, load_paper
@@ -25,6 +26,8 @@ from paper_repro.running import run_jobs
 from paper_repro.verdicts import Verdict, judge
 from vegasfluid import metrics
 from vegasfluid.errors import InvalidInput
+
+FOLDERS = [file.parent for file in Path(paper_repro.__file__).parent.glob("*/claims.toml")]
 
 
 def a_claim(**changed) -> Claim:
@@ -236,11 +239,15 @@ def test_bad_input_is_one_line_and_exit_2(arguments, message, capsys):
     assert output.err.count("\n") == 1
 
 
-def test_json_is_one_document(tmp_path, capsys):
+def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--quick", "--json", "--out", str(tmp_path / "out")])
     assert ended.value.code == 0
     document = json.loads(capsys.readouterr().out)
+    assert document["unexplained"] == []
+    assert document["claims"] == sum(document["verdicts"].values()) >= 100
+    left = sum(len(paper["not_run"]) for paper in document["papers"].values())
+    assert document["claims"] + left == sum(len(load_paper(of).claims) for of in FOLDERS) >= 250
     assert {"papers", "claims", "verdicts", "unexplained", "machine", "seconds"} <= set(document)
     assert {file.name for file in Path(tmp_path / "out").glob("report.*")} == {
         "report.md",
