@@ -1,0 +1,1 @@
+"""Feng and Tinnakornsrisuphap, "The failure of TCP in high-performance computational grids"."""

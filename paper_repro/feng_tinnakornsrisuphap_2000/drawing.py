@@ -1,0 +1,62 @@
+"""Panels that figures 4 to 7 and 8 to 10 share: something over the number of clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from paper_repro.feng_tinnakornsrisuphap_2000.esnet import Topology, theoretical_cov
+from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, Curve
+from paper_repro.style import COLOURS, PAPER_MARK, label
+
+__all__ = ["CLIENTS", "Curves", "Marks", "draw_cov", "draw_curves", "draw_loss", "draw_packets"]
+
+Curves = Callable[[str, str], Curve]
+"""Runs by clients, of a law and a queue."""
+Marks = Sequence[tuple[float, float]]
+"""Values that the paper prints: clients, and what it says of them."""
+CLIENTS = "number of clients"
+LOOK = {
+    "fifo": {"linestyle": "-", "marker": "o", "markersize": 3},
+    "red": {"linestyle": "none", "marker": "s", "markersize": 7, "markerfacecolor": "none"},
+}
+
+
+def draw_curves(axes: Axes, curves: Curves, pick: Callable[[Summary], float]) -> None:
+    """A line for each law over FIFO, open squares over RED, a bar from the least to the most."""
+    for law in LAWS:
+        for queue, look in LOOK.items():
+            curve = curves(law, queue)
+            values = curve.each(pick)
+            mean = values.mean(1)
+            spread = np.array([mean - values.min(1), values.max(1) - mean])
+            name = f"{law.capitalize()}{', RED' if queue == 'red' else ''}"
+            axes.errorbar(curve.clients, mean, spread, color=COLOURS[law], label=name, lw=1, **look)
+    axes.set_xlim(0, 62)
+
+
+def draw_cov(axes: Axes, topology: Topology, curves: Curves, title: str, marks: Marks) -> None:
+    """Measured and theoretical c.o.v., and the values that the paper prints."""
+    clients = np.arange(2, 61)
+    theory = [theoretical_cov(topology, int(count)) for count in clients]
+    axes.plot(clients, theory, color=COLOURS["theory"], lw=1, label="Poisson (equation 1)")
+    draw_curves(axes, curves, lambda run: run.cov)
+    axes.plot(*zip(*marks, strict=True), **PAPER_MARK)
+    axes.set_ylim(0)
+    label(axes, title, CLIENTS, "c.o.v.")
+
+
+def draw_packets(axes: Axes, curves: Curves, title: str) -> None:
+    """Packets through both routers."""
+    draw_curves(axes, curves, lambda run: run.packets / 1e6)
+    axes.set_ylim(0)
+    label(axes, title, CLIENTS, "packets transmitted (million)")
+
+
+def draw_loss(axes: Axes, curves: Curves, title: str) -> None:
+    """Packet-loss percentage."""
+    draw_curves(axes, curves, lambda run: run.loss)
+    label(axes, title, CLIENTS, "packets lost (%)")

@@ -1,0 +1,156 @@
+"""Figures 11 to 14: congestion windows of LANL's clients in the proposed ESnet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
+from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
+    DURATION,
+    PROPOSED,
+    Setting,
+    network_of,
+)
+from paper_repro.style import COLOURS, label, panels
+
+__all__ = ["FIGURES11TO14", "Windows", "longest_silence", "shared_cuts"]
+
+NAME = "figures11to14"
+FIGURES = {11: ("reno", 35), 12: ("vegas", 35), 13: ("reno", 60), 14: ("vegas", 60)}
+STEP = 0.1
+"""s between two samples."""
+PER_BIN = 5
+"""Samples in a bin in which cuts count as made at the same time: half a second."""
+CUT = 0.7
+"""A window that falls below so much of what it was a sample before was cut."""
+SHOWN = 3
+"""Clients that are drawn."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """LANL's clients in one run; (time, client) each."""
+
+    times: np.ndarray
+    cwnd: np.ndarray
+    sent: np.ndarray
+    timeouts: np.ndarray
+
+
+def keep(run: xr.Dataset) -> Windows:
+    """The windows of the clients that are classes of their own."""
+    names = [name for name in run["flow_class"].values if str(name).startswith("lanl_")]
+    own = run.sel(flow_class=names)
+    kept = (own[name].values for name in ("cwnd", "sent", "timeouts"))
+    return Windows(run["time"].values, *kept)
+
+
+def longest_silence(windows: Windows) -> tuple[float, float]:
+    """The longest time in which a client that has begun sends nothing, s, and its timeouts."""
+    longest, timeouts = 0.0, 0.0
+    for sent, expired in zip(windows.sent.T, windows.timeouts.T, strict=True):
+        moves = np.flatnonzero(np.diff(sent) > 0)
+        gaps = np.diff(windows.times[moves])
+        if gaps.size and gaps.max() > longest:
+            at = int(np.argmax(gaps))
+            longest = float(gaps[at])
+            timeouts = float(expired[moves[at + 1] + 1] - expired[moves[at]])
+    return longest, timeouts
+
+
+def cuts_of(windows: Windows) -> np.ndarray:
+    """Whether each client cut its window in each bin; (bin, client)."""
+    cut = windows.cwnd[1:] < CUT * windows.cwnd[:-1]
+    whole = len(cut) // PER_BIN * PER_BIN
+    return cut[:whole].reshape(-1, PER_BIN, cut.shape[1]).any(1)
+
+
+def shared_cuts(windows: Windows) -> float:
+    """The mean correlation between two clients of whether they cut their windows in a bin.
+
+    0 where clients cut independently of each other, 1 where they cut together; 0 without cuts.
+    """
+    cuts = cuts_of(windows).astype(float)
+    cuts = cuts[:, cuts.std(0) > 0]
+    count = cuts.shape[1]
+    if count < 2:
+        return 0.0
+    together = np.corrcoef(cuts.T)
+    return float((together.sum() - count) / (count * (count - 1)))
+
+
+def fluctuation(windows: Windows) -> float:
+    """Standard deviation over mean of a client's window, mean over clients."""
+    return float(np.mean(windows.cwnd.std(0) / windows.cwnd.mean(0)))
+
+
+def jobs() -> Mapping[str, Job]:
+    """A run for each figure."""
+    return {
+        str(figure): Job(
+            network_of(Setting(PROPOSED, law, clients, traced=True)),
+            DURATION,
+            keep=keep,
+            samples=round(DURATION / STEP) + 1,
+        )
+        for figure, (law, clients) in FIGURES.items()
+    }
+
+
+def measure(results: Results) -> Evidence:
+    """What the windows show."""
+    evidence, swings = Evidence(), {}
+    for figure, (law, clients) in FIGURES.items():
+        windows = results[str(figure)][0]
+        swings[law, clients] = fluctuation(windows)
+        silence, timeouts = longest_silence(windows)
+        numbers = {
+            "peak": float(np.median(windows.cwnd.max(0))),
+            "silence": silence,
+            "timeouts_in_silence": timeouts,
+            "shared_cuts": shared_cuts(windows),
+        }
+        for name, value in numbers.items():
+            evidence.note(PACKETS, f"{NAME}.{law}_{name}_{clients}", value)
+    ratios = [swings["reno", clients] / swings["vegas", clients] for clients in (35, 60)]
+    evidence.note(PACKETS, f"{NAME}.fluctuation_reno_over_vegas", ratios)
+    return evidence
+
+
+def draw_windows(axes: Axes, windows: Windows, figure: int) -> None:
+    """Some clients' windows over time."""
+    law, clients = FIGURES[figure]
+    colours = (COLOURS[law], COLOURS["other"], COLOURS["third"])
+    for client, colour in enumerate(colours[:SHOWN]):
+        axes.plot(
+            windows.times, windows.cwnd[:, client], lw=0.8, color=colour,
+            label=f"client {client + 1}",
+        )  # fmt: skip
+    title = f"Figure {figure}: TCP {law.capitalize()} (clients = {clients})"
+    axes.set_xlim(0, DURATION)
+    axes.set_ylim(0)
+    label(axes, title, "time (s)", "congestion window (packets)")
+
+
+def draw(results: Results) -> Figure:
+    """The four figures."""
+    figure, axes = panels(2, 2)
+    for number in FIGURES:
+        place = axes[(number - 11) // 2][(number - 11) % 2]
+        draw_windows(place, results[str(number)][0], number)
+    return figure
+
+
+FIGURES11TO14 = Experiment(
+    NAME,
+    "Figures 11 to 14: congestion windows of three of LANL's clients, proposed ESnet.",
+    measure,
+    jobs,
+    draw,
+)

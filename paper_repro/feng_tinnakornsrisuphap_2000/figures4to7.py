@@ -1,0 +1,77 @@
+"""Figures 4 to 7: the current ESnet."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from paper_repro.experiment import Evidence, Experiment, Results
+from paper_repro.feng_tinnakornsrisuphap_2000.drawing import (
+    CLIENTS,
+    draw_cov,
+    draw_curves,
+    draw_loss,
+    draw_packets,
+)
+from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT
+from paper_repro.feng_tinnakornsrisuphap_2000.measures import METHOD, Found, note_few, note_shared
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import READINGS, Sweep
+from paper_repro.style import PAPER_MARK, label, panels
+
+__all__ = ["FIGURES4TO7", "SWEEP"]
+
+NAME = "figures4to7"
+SWEEP = Sweep(
+    CURRENT,
+    clients=(2, 4, 6, 8, 10, 12, 16, 20, 30, 31, 34, 38, 60),
+    red_clients=(2, 12, 20, 34, 60),
+    reading_clients=(2, 12, 30, 60),
+    readings=tuple(READINGS)[1:],
+    seeds=(1, 2, 3),
+)
+CONGESTED = 31
+"""Clients: (155 - 64) / 3, rounded up."""
+PRINTED_COV = ((2, 0.659), (60, 0.120), (60, 4 * 0.120), (60, 1.4 * 0.120))
+"""Theory at both ends; Reno 300 % and Vegas at most 40 % above it."""
+PRINTED_HURST = (12, 1.0)
+
+
+def measure(results: Results) -> Evidence:
+    """What the runs show."""
+    found = Found(NAME, SWEEP, results, CONGESTED, Evidence())
+    note_shared(found)
+    note_few(found, 20)
+    reno, vegas = found.curve("reno"), found.curve("vegas")
+    few = [count for count in reno.clients if count < 20]
+    found.note("reno_loss_below_20", reno.each(lambda run: run.loss, *few).mean(0))
+    found.note("vegas_loss_below_20", vegas.each(lambda run: run.loss, *few).mean(0))
+    last = max(reno.clients)
+    found.note("reno_switch_drops_60", reno.each(lambda run: run.switch_drops, last)[0])
+    found.note("reno_router_drops_60", reno.each(lambda run: run.router_drops, last)[0])
+    found.note("port_use_12", reno.each(lambda run: run.port_use, 12)[0])
+    return found.evidence
+
+
+def draw(results: Results) -> Figure:
+    """The four figures."""
+    figure, axes = panels(2, 2)
+    curves = partial(SWEEP.curve, results)
+    title = "Figure 4: c.o.v. of traffic at the LANL router"
+    draw_cov(axes[0][0], CURRENT, curves, title, PRINTED_COV)
+    draw_packets(axes[0][1], curves, "Figure 5: packets through LANL and SNL routers")
+    draw_loss(axes[1][0], curves, "Figure 6: packet loss of LANL and SNL sources")
+    draw_curves(axes[1][1], curves, lambda run: run.hurst[METHOD])
+    axes[1][1].plot(*PRINTED_HURST, **PAPER_MARK)
+    axes[1][1].set_ylim(0.4, 1.3)
+    label(axes[1][1], "Figure 7: Hurst parameter at the LANL router", CLIENTS, "H (local Whittle)")
+    return figure
+
+
+FIGURES4TO7 = Experiment(
+    NAME,
+    "Figures 4 to 7: the current ESnet; bars from the lowest to the highest seed.",
+    measure,
+    SWEEP.jobs,
+    draw,
+)

@@ -1,0 +1,78 @@
+"""Figures 8 to 10: the proposed ESnet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from paper_repro.experiment import Evidence, Experiment, Job, Results
+from paper_repro.feng_tinnakornsrisuphap_2000.drawing import draw_cov, draw_loss, draw_packets
+from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT, PROPOSED, Setting
+from paper_repro.feng_tinnakornsrisuphap_2000.measures import Found, note_few, note_shared
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, READINGS, Curve, Sweep, job_of
+from paper_repro.style import panels
+
+__all__ = ["FIGURES8TO10", "SWEEP"]
+
+NAME = "figures8to10"
+SWEEP = Sweep(
+    PROPOSED,
+    clients=(2, 4, 6, 8, 12, 20, 30, 34, 38, 60),
+    red_clients=(20, 60),
+    reading_clients=(60,),
+    readings=tuple(READINGS)[1:],
+    seeds=(1, 2),
+)
+MOST = 60
+CONGESTED = 38
+"""Clients: (622 - 64) / 15, rounded up."""
+PRINTED_COV = ((60, 0.054), (60, 7.42 * 0.054), (60, 5.57 * 0.054))
+"""Theory; Reno 642 % and Vegas 457 % above it."""
+
+
+def current(law: str) -> str:
+    """The name of a job in the current network."""
+    return f"current | {law}"
+
+
+def jobs() -> Mapping[str, Job]:
+    """The proposed network's, and the current one's at 60 clients to compare with."""
+    others = {current(law): job_of(Setting(CURRENT, law, MOST), SWEEP.seeds) for law in LAWS}
+    return {**SWEEP.jobs(), **others}
+
+
+def measure(results: Results) -> Evidence:
+    """What the runs show."""
+    found = Found(NAME, SWEEP, results, CONGESTED, Evidence())
+    note_shared(found)
+    note_few(found, 34)
+    for law in LAWS:
+        slow = Curve(CURRENT, {MOST: results[current(law)]})
+        fast = found.curve(law)
+        found.note(f"{law}_excess_ratio", fast.excess(MOST)[0] / slow.excess(MOST)[0])
+        lost = [curve.each(lambda run: run.loss, MOST)[0] for curve in (fast, slow)]
+        if law == "reno":
+            found.note("reno_loss_ratio", lost[0] / lost[1])
+    return found.evidence
+
+
+def draw(results: Results) -> Figure:
+    """The three figures."""
+    figure, axes = panels(1, 3)
+    curves = partial(SWEEP.curve, results)
+    title = "Figure 8: c.o.v. of traffic at the LANL router"
+    draw_cov(axes[0][0], PROPOSED, curves, title, PRINTED_COV)
+    draw_packets(axes[0][1], curves, "Figure 9: packets through LANL and SNL routers")
+    draw_loss(axes[0][2], curves, "Figure 10: packet loss of LANL and SNL sources")
+    return figure
+
+
+FIGURES8TO10 = Experiment(
+    NAME,
+    "Figures 8 to 10: the proposed ESnet; bars from the lowest to the highest seed.",
+    measure,
+    jobs,
+    draw,
+)

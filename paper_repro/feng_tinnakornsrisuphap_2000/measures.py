@@ -1,0 +1,164 @@
+"""What figures 4 to 10 are said to show, as numbers; the same ones for both networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from paper_repro.experiment import PACKETS, Evidence
+from paper_repro.feng_tinnakornsrisuphap_2000.esnet import DURATION
+from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import (
+    LAWS,
+    Curve,
+    Sweep,
+    note_each_seed,
+)
+
+__all__ = ["METHOD", "Found", "Network", "note_few", "note_shared", "saturation"]
+
+Network = Mapping[str, list[Summary]]
+"""The runs of one topology, by name."""
+HARDLY = 0.10
+"""The excess at which a curve hardly leaves the theory, in the paper's words "less than 10 %"."""
+METHOD = "local_whittle"
+"""The estimator that claims about the Hurst exponent are judged by."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where evidence about a topology goes.
+
+    Args:
+        prefix: the experiment's name.
+        sweep: which runs there are.
+        results: what was kept of them.
+        busy: the number of clients from which the network is called congested.
+        evidence: what is added to.
+    """
+
+    prefix: str
+    sweep: Sweep
+    results: Network
+    busy: int
+    evidence: Evidence
+
+    def curve(self, law: str, queue: str = "fifo", reading: str = PACKETS) -> Curve:
+        """Runs by clients."""
+        return self.sweep.curve(self.results, law, queue, reading)
+
+    def note(self, measure: str, values: np.ndarray, source: str = PACKETS) -> None:
+        """Note what each seed gave: (seed,), or (place, seed)."""
+        note_each_seed(self.evidence, source, f"{self.prefix}.{measure}", values)
+
+    def note_one(self, measure: str, value: float, source: str = PACKETS) -> None:
+        """Note what all runs together gave."""
+        self.evidence.note(source, f"{self.prefix}.{measure}", value)
+
+
+def note_shared(found: Found) -> None:
+    """All that is asked of both topologies."""
+    for source in (PACKETS, *found.sweep.readings):
+        for law in LAWS:
+            curve = found.curve(law, reading=source)
+            if curve.points:
+                note_law(found, law, curve, source)
+        note_both_laws(found, source)
+    note_whole_curves(found)
+    note_red(found)
+    note_places(found)
+
+
+def note_law(found: Found, law: str, curve: Curve, source: str) -> None:
+    """Numbers of one law."""
+    last = max(curve.clients)
+    found.note(f"{law}_excess_60", curve.excess(last)[0], source)
+    found.note(f"{law}_loss_60", curve.each(lambda run: run.loss, last)[0], source)
+    found.note(f"{law}_resent_60", curve.each(lambda run: run.resent, last)[0], source)
+    found.note(f"{law}_excess_largest", curve.excess().max(0), source)
+    found.note(f"{law}_loss_largest", curve.each(lambda run: run.loss).max(0), source)
+    found.note(f"{law}_hurst_largest", hursts(curve).max(0), source)
+    if len(curve.clients) > 1:
+        found.note(f"{law}_saturation", saturation(curve), source)
+
+
+def hursts(curve: Curve, *clients: int, method: str = METHOD) -> np.ndarray:
+    """Hurst exponents; (clients, seed)."""
+    return curve.each(lambda run: run.hurst[method], *clients)
+
+
+def saturation(curve: Curve) -> np.ndarray:
+    """Where the line of the fewest clients meets the level of the most; (seed,) clients."""
+    packets = curve.each(lambda run: run.packets)
+    fewest, most = min(curve.clients), max(curve.clients)
+    rate = packets[curve.clients.index(fewest)] / fewest
+    return packets[curve.clients.index(most)] / rate
+
+
+def note_both_laws(found: Found, source: str) -> None:
+    """Vegas against Reno in the congested network."""
+    reno, vegas = (found.curve(law, reading=source) for law in LAWS)
+    busy = [count for count in reno.clients if count >= found.busy and count in vegas.points]
+    if not busy:
+        return
+    seeds = min(reno.seeds, vegas.seeds)
+
+    def ratio(pick: str) -> np.ndarray:
+        both = [c.each(lambda run: getattr(run, pick), *busy)[:, :seeds] for c in (vegas, reno)]
+        return both[0] / both[1]
+
+    found.note("packets_vegas_over_reno", ratio("packets").mean(0), source)
+    found.note("goodput_vegas_over_reno", ratio("delivered").mean(0), source)
+
+
+def note_whole_curves(found: Found) -> None:
+    """What needs all points of the curves."""
+    reno, vegas = (found.curve(law) for law in LAWS)
+    clients = np.array(reno.clients)
+    above, excess = reno.excess().mean(1) > HARDLY, reno.excess().mean(1)
+    found.note_one("reno_begins", float(clients[above][0]) if above.any() else float("nan"))
+    found.note_one("vegas_share_hardly", float(np.mean(vegas.excess().mean(1) < HARDLY)))
+    busy = clients >= found.busy
+    found.note_one("reno_excess_when_busy", float(excess[busy].mean()))
+    found.note_one("kicks_in", float(excess[busy].mean() / excess[~busy].mean()))
+    for method in reno.points[int(clients[0])][0].hurst:
+        name = PACKETS if method == METHOD else f"packets, {method.replace('_', ' ')}"
+        both = [hursts(c, *clients[clients >= 12], method=method) for c in (reno, vegas)]
+        found.note("hurst_reno_12", both[0][0], name)
+        found.note("hurst_reno_over_vegas", (both[0] - both[1]).mean(0), name)
+        largest = hursts(reno, method=method).max(0)
+        found.note("reno_hurst_largest", largest, name)
+
+
+def note_few(found: Found, clients: int) -> None:
+    """What Reno loses of throughput and packets at some number of clients."""
+    reno = found.curve("reno")
+    offered = 2 * clients * found.sweep.topology.client_rate * DURATION
+    delivered = reno.each(lambda run: run.delivered, clients)[0]
+    found.note(f"reno_short_{clients}", 1 - delivered / offered)
+    found.note(f"reno_loss_{clients}", reno.each(lambda run: run.loss, clients)[0])
+
+
+def note_red(found: Found) -> None:
+    """How far RED in the routers changes anything: the largest change over laws and clients."""
+    changes: dict[str, list[float]] = {"cov": [], "packets": [], "loss": []}
+    for law, count in product(LAWS, found.sweep.red_clients):
+        plain, red = (found.curve(law, queue).points[count][0] for queue in ("fifo", "red"))
+        changes["cov"].append(abs(red.cov / plain.cov - 1))
+        changes["packets"].append(abs(red.packets / plain.packets - 1))
+        changes["loss"].append(abs(red.loss - plain.loss))
+    for name, of in changes.items():
+        found.note_one(f"red_changes_{name}", max(of))
+
+
+def note_places(found: Found) -> None:
+    """Where packets wait, and where they are lost."""
+    curves = [found.curve(law, queue) for law, queue in product(LAWS, ("fifo", "red"))]
+    runs = [run for curve in curves for runs in curve.points.values() for run in runs]
+    router, switch = sum(run.router_drops for run in runs), sum(run.switch_drops for run in runs)
+    found.note_one("drops_at_switch", switch / (router + switch))
+    found.note_one("below_red", min(run.below_red for run in runs))
+    found.note_one("below_red_mean", float(np.mean([run.below_red for run in runs])))

@@ -1,0 +1,151 @@
+"""The runs behind figures 4 to 10: clients by law, queue and reading, and what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from paper_repro.experiment import PACKETS, Evidence, Job
+from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
+    DURATION,
+    MEASURED_ROUND_TRIP,
+    Setting,
+    Topology,
+    network_of,
+    theoretical_cov,
+)
+from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary, summary_of
+
+__all__ = ["LAWS", "READINGS", "Curve", "Sweep", "job_of", "note_each_seed"]
+
+LAWS = ("reno", "vegas")
+READINGS: Mapping[str, Mapping[str, Any]] = {
+    PACKETS: {},
+    "packets, 64 Mb/s to both sites together": {"session_gap": 0.5},
+    "packets, only LANL's clients send": {"both_send": False},
+    "packets, Reno outside": {"outside": "reno"},
+    "packets, Reno's window only grows in use": {"law": "reno_validated"},
+}
+"""What we read differently, by the name of the source; the first is what claims are judged by."""
+SAMPLES = 2001
+
+
+def job_of(setting: Setting, seeds: Sequence[int]) -> Job:
+    """A run for figures 4 to 10."""
+    keep = partial(summary_of, red_min=setting.topology.red_thresholds[0])
+    return Job(
+        network_of(setting),
+        DURATION,
+        keep=keep,
+        seeds=seeds,
+        samples=SAMPLES,
+        bin_width=MEASURED_ROUND_TRIP,
+    )
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Which runs a topology gets."""
+
+    topology: Topology
+    clients: Sequence[int]
+    red_clients: Sequence[int]
+    """With RED in the routers, first seed only."""
+    reading_clients: Sequence[int]
+    """With each other reading, first seed only."""
+    readings: Sequence[str]
+    seeds: Sequence[int]
+
+    def jobs(self) -> Mapping[str, Job]:
+        """All runs, by reading, law, queue and clients."""
+        jobs = {}
+        for law in LAWS:
+            for count in self.clients:
+                base = Setting(self.topology, law, count)
+                jobs[name_of(PACKETS, law, "fifo", count)] = job_of(base, self.seeds)
+                if count in self.red_clients:
+                    red = replace(base, queue="red")
+                    jobs[name_of(PACKETS, law, "red", count)] = job_of(red, self.seeds[:1])
+                if count in self.reading_clients:
+                    jobs |= self.other_readings(base)
+        return jobs
+
+    def other_readings(self, base: Setting) -> Mapping[str, Job]:
+        """The other readings of a setting that make a difference to its law."""
+        jobs = {}
+        for reading in self.readings:
+            changes = READINGS[reading]
+            only = {"law": "reno", "outside": "vegas"}
+            if all(base.law == only.get(key, base.law) for key in changes):
+                changed = replace(base, **changes)
+                jobs[name_of(reading, base.law, "fifo", base.clients)] = job_of(
+                    changed, self.seeds[:1]
+                )
+        return jobs
+
+    def curve(
+        self, results: Mapping[str, list[Summary]], law: str, queue: str = "fifo",
+        reading: str = PACKETS,
+    ) -> Curve:  # fmt: skip
+        """What the runs of one law, queue and reading show."""
+        points = {
+            count: results[name]
+            for count in self.clients
+            if (name := name_of(reading, law, queue, count)) in results
+        }
+        return Curve(self.topology, points)
+
+
+def name_of(reading: str, law: str, queue: str, clients: int) -> str:
+    """A job's name."""
+    return f"{reading} | {law} | {queue} | {clients}"
+
+
+Pick = Callable[[Summary], float]
+"""One number of a run."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Numbers of runs over the number of clients."""
+
+    topology: Topology
+    points: Mapping[int, Sequence[Summary]]
+    """Runs, a seed each, by clients."""
+
+    @property
+    def clients(self) -> list[int]:
+        """The axis."""
+        return list(self.points)
+
+    @property
+    def seeds(self) -> int:
+        """Runs that every point has."""
+        return min(len(runs) for runs in self.points.values())
+
+    def each(self, pick: Pick, *clients: int) -> np.ndarray:
+        """A number of all runs; (clients, seed). Without `clients`: at all of them."""
+        rows = [self.points[count][: self.seeds] for count in clients or self.clients]
+        return np.array([[pick(run) for run in row] for row in rows])
+
+    def mean(self, pick: Pick, *clients: int) -> np.ndarray:
+        """The mean over the seeds; (clients,)."""
+        return self.each(pick, *clients).mean(1)
+
+    def excess(self, *clients: int) -> np.ndarray:
+        """How far the c.o.v. is above that of Poisson sources, as a share; (clients, seed)."""
+        chosen = clients or tuple(self.clients)
+        theory = np.array([theoretical_cov(self.topology, count) for count in chosen])
+        return self.each(lambda run: run.cov, *chosen) / theory[:, np.newaxis] - 1
+
+
+def note_each_seed(evidence: Evidence, source: str, measure: str, values: np.ndarray) -> None:
+    """Note the mean of a number over seeds, or of a series (place, seed) place by place."""
+    if values.ndim == 1:
+        evidence.note_mean(source, measure, values.tolist())
+    else:
+        evidence.note(source, measure, values.mean(1).tolist())

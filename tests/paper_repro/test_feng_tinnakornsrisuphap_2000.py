@@ -1,0 +1,113 @@
+"""Feng and Tinnakornsrisuphap's networks against their tables, and their quick claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import vegasfluid as vf
+from paper_repro.__main__ import HERE, reproduce
+from paper_repro.claims import load_paper
+from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
+    CURRENT,
+    PROPOSED,
+    SESSION_FLOWS,
+    Setting,
+    network_of,
+    theoretical_cov,
+)
+from paper_repro.feng_tinnakornsrisuphap_2000.figures11to14 import (
+    Windows,
+    longest_silence,
+    shared_cuts,
+)
+from paper_repro.feng_tinnakornsrisuphap_2000.run import EXPERIMENTS
+
+PAPER = "feng_tinnakornsrisuphap_2000"
+QUICK = [experiment for experiment in EXPERIMENTS if experiment.quick]
+
+
+def test_each_claim_has_its_experiment():
+    claims = load_paper(HERE / PAPER).claims
+    assert {claim.experiment for claim in claims} == {of.name for of in EXPERIMENTS}
+
+
+def test_the_quick_claims_are_judged_and_explained():
+    chapter = reproduce(PAPER, QUICK)
+    names = {of.name for of in QUICK}
+    claims = load_paper(HERE / PAPER).claims
+    assert len(chapter.judged) == sum(claim.experiment in names for claim in claims)
+    assert chapter.unexplained == []
+
+
+@pytest.mark.parametrize(
+    ("topology", "rate", "round_trip"),
+    [
+        # 2 x 2.297 ms, and 1540 bytes over two host links, a router and the switch
+        (CURRENT, 155e6 / 12000, 0.004594 + 2 * 12320 / 100e6 + 2 * 12320 / 155e6),
+        (PROPOSED, 622e6 / 12000, 0.004594 + 2 * 12320 / 1000e6 + 2 * 12320 / 622e6),
+    ],
+)
+def test_the_network_is_that_of_the_tables(topology, rate, round_trip):
+    network = network_of(Setting(topology, "vegas", 7))
+    assert [link.capacity for link in network.links.values()] == pytest.approx([rate] * 5)
+    buffers = {name: link.buffer for name, link in network.links.items()}
+    assert buffers["lanl_port"] == buffers["snl_port"] == 2315
+    assert buffers["lanl_router"] == buffers["snl_router"] == topology.router_buffer
+    assert network.base_rtts("lanl") == pytest.approx([round_trip] * 7)
+    assert network.base_rtts("snl") == pytest.approx([round_trip] * 7)
+
+
+def test_outside_sessions_offer_64_mbps_to_each_site():
+    network = network_of(Setting(CURRENT, "reno", 2))
+    for site, way in (("snl", 0.020834), ("lanl", 0.02376)):
+        flows = network.flows[f"outside_{site}"]
+        assert flows.count == SESSION_FLOWS
+        assert flows.traffic.overlapping
+        bits = 8e6 * flows.traffic.mean_size * flows.count / flows.traffic.mean_gap
+        assert bits == pytest.approx(64e6)
+        assert flows.propagation([]) == pytest.approx([way] * SESSION_FLOWS)
+
+
+def test_readings_change_what_they_say():
+    base = Setting(CURRENT, "vegas", 5, queue="red")
+    network = network_of(base)
+    assert network.links["lanl_router"].aqm == vf.Red(min_thresh=6711, max_thresh=26843)
+    assert network.links["snl_port"].aqm == vf.DropTail()
+    assert list(network_of(replace(base, both_send=False)).flows)[2:] == ["lanl"]
+    traced = network_of(replace(base, traced=True)).flows
+    assert [name for name in traced if name.startswith("lanl_")] == [f"lanl_{i}" for i in range(5)]
+    assert list(network_of(replace(base, outside="none")).flows) == ["lanl", "snl"]
+
+
+def test_equation_1():
+    # 1 / sqrt(1250 x 60 x 0.0046)
+    assert theoretical_cov(PROPOSED, 60) == pytest.approx(1 / 345**0.5)
+
+
+def windows(cwnd, sent, timeouts):
+    times = np.arange(len(sent)) * 0.1
+    return Windows(times, np.array(cwnd, float), np.array(sent), np.array(timeouts))
+
+
+def test_the_longest_silence_and_its_timeouts():
+    # the second client sends in the steps that begin at 0.1 and at 0.6 s, after two timeouts
+    sent = [[i, 0 if i < 2 else 5 if i < 7 else 6] for i in range(10)]
+    timeouts = [[0, 0 if i < 4 else 1 if i < 7 else 2] for i in range(10)]
+    assert longest_silence(windows(np.ones((10, 2)), sent, timeouts)) == pytest.approx((0.5, 2))
+
+
+def test_cuts_at_the_same_time_are_told_from_others():
+    def cutting(*places):
+        cwnd = np.full(41, 10.0)
+        for place in places:
+            cwnd[place:] /= 2
+        return cwnd
+
+    sent = np.zeros((41, 2))
+    together = np.stack([cutting(3, 23), cutting(4, 21)], 1)
+    apart = np.stack([cutting(3, 23), cutting(14, 34)], 1)
+    assert shared_cuts(windows(together, sent, sent)) == pytest.approx(1)
+    assert shared_cuts(windows(apart, sent, sent)) < 0
