@@ -13,6 +13,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import DURATION
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import (
     LAWS,
+    READINGS,
     Curve,
     Sweep,
     note_each_seed,
@@ -61,7 +62,7 @@ class Found:
 
 def note_shared(found: Found) -> None:
     """All that is asked of both topologies."""
-    for source in (PACKETS, *found.sweep.readings):
+    for source in READINGS:
         for law in LAWS:
             curve = found.curve(law, reading=source)
             if curve.points:
@@ -77,6 +78,8 @@ def note_law(found: Found, law: str, curve: Curve, source: str) -> None:
     last = max(curve.clients)
     found.note(f"{law}_excess_60", curve.excess(last)[0], source)
     found.note(f"{law}_loss_60", curve.each(lambda run: run.loss, last)[0], source)
+    both = curve.each(lambda run: run.loss_with_acks, last)[0]
+    found.note(f"{law}_loss_60", both, f"{source}, ACKs counted")
     found.note(f"{law}_resent_60", curve.each(lambda run: run.resent, last)[0], source)
     found.note(f"{law}_excess_largest", curve.excess().max(0), source)
     found.note(f"{law}_loss_largest", curve.each(lambda run: run.loss).max(0), source)

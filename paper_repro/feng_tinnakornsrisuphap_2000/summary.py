@@ -11,6 +11,7 @@ import xarray as xr
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import ROUTERS, SWITCH_PORTS
 from vegasfluid import metrics
 from vegasfluid.burstiness import METHODS
+from vegasfluid.errors import InvalidInput
 
 __all__ = ["Summary", "is_client", "summary_of"]
 
@@ -29,6 +30,8 @@ class Summary:
     """Of those, the ones that arrived, each counted once."""
     loss: float
     """Per cent of the clients' packets that were dropped."""
+    loss_with_acks: float
+    """The same of data and ACKs together, an ACK counted for each packet."""
     resent: float
     """Per cent of the clients' packets that had been sent before."""
     router_drops: float
@@ -66,11 +69,28 @@ def lost_at(run: xr.Dataset, names: Sequence[str]) -> float:
     return float(run["lost"].isel(time=-1).sel(link=known(run, names)).sum())
 
 
+def lost_with_acks(run: xr.Dataset) -> float:
+    """Packets and ACKs that all queues dropped, but for the outside sources' packets."""
+    outside = total(run, "dropped", ~is_client(run))
+    return float(run["lost"].isel(time=-1).sum()) - outside
+
+
 def outside_share(run: xr.Dataset) -> float:
     """Part of a port's capacity that the sessions to SNL get."""
     which = run["flow_class"].values == "outside_snl"
     rate = total(run, "delivered", which) / float(run["time"][-1])
     return rate / float(run["capacity"].sel(link=SWITCH_PORTS[0]))
+
+
+def hurst_by(run: xr.Dataset, method: str) -> float:
+    """The Hurst exponent at the LANL router; NaN where a method cannot say.
+
+    The rescaled range cannot where nothing at all arrives for 32 bins.
+    """
+    try:
+        return metrics.hurst(run, method, link=ROUTERS[0]).value
+    except InvalidInput:
+        return float("nan")
 
 
 def summary_of(run: xr.Dataset, red_min: float) -> Summary:
@@ -85,10 +105,11 @@ def summary_of(run: xr.Dataset, red_min: float) -> Summary:
     queue = run["queue"].sel(link=known(run, ROUTERS)).max("link").values
     return Summary(
         cov=metrics.cov(run, link=ROUTERS[0]).value,
-        hurst={name: metrics.hurst(run, name, link=ROUTERS[0]).value for name in METHODS},
+        hurst={name: hurst_by(run, name) for name in METHODS},
         packets=float(run["arrivals"].sel(link=known(run, ROUTERS)).sum()),
         delivered=total(run, "delivered", clients),
         loss=100 * total(run, "dropped", clients) / sent,
+        loss_with_acks=100 * lost_with_acks(run) / (2 * sent),
         resent=100 * total(run, "retransmitted", clients) / sent,
         router_drops=lost_at(run, ROUTERS),
         switch_drops=lost_at(run, SWITCH_PORTS),

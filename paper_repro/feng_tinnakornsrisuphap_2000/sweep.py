@@ -20,13 +20,14 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary, summary_of
 
-__all__ = ["LAWS", "READINGS", "Curve", "Sweep", "job_of", "note_each_seed"]
+__all__ = ["LANL_ONLY", "LAWS", "READINGS", "Curve", "Sweep", "job_of", "note_each_seed"]
 
 LAWS = ("reno", "vegas")
+LANL_ONLY = "packets, only LANL's clients send"
 READINGS: Mapping[str, Mapping[str, Any]] = {
     PACKETS: {},
     "packets, 64 Mb/s to both sites together": {"session_gap": 0.5},
-    "packets, only LANL's clients send": {"both_send": False},
+    LANL_ONLY: {"both_send": False},
     "packets, Reno outside": {"outside": "reno"},
     "packets, Reno's window only grows in use": {"law": "reno_validated"},
 }
@@ -56,8 +57,7 @@ class Sweep:
     red_clients: Sequence[int]
     """With RED in the routers, first seed only."""
     reading_clients: Sequence[int]
-    """With each other reading, first seed only."""
-    readings: Sequence[str]
+    """With the other readings, first seed only; where only LANL's clients send, at all."""
     seeds: Sequence[int]
 
     def jobs(self) -> Mapping[str, Job]:
@@ -70,21 +70,18 @@ class Sweep:
                 if count in self.red_clients:
                     red = replace(base, queue="red")
                     jobs[name_of(PACKETS, law, "red", count)] = job_of(red, self.seeds[:1])
-                if count in self.reading_clients:
-                    jobs |= self.other_readings(base)
+                jobs |= self.other_readings(base)
         return jobs
 
     def other_readings(self, base: Setting) -> Mapping[str, Job]:
         """The other readings of a setting that make a difference to its law."""
         jobs = {}
-        for reading in self.readings:
-            changes = READINGS[reading]
+        for reading in tuple(READINGS)[1:]:
             only = {"law": "reno", "outside": "vegas"}
-            if all(base.law == only.get(key, base.law) for key in changes):
-                changed = replace(base, **changes)
-                jobs[name_of(reading, base.law, "fifo", base.clients)] = job_of(
-                    changed, self.seeds[:1]
-                )
+            speaks = all(base.law == only.get(key, base.law) for key in READINGS[reading])
+            if speaks and (reading == LANL_ONLY or base.clients in self.reading_clients):
+                changed = job_of(replace(base, **READINGS[reading]), self.seeds[:1])
+                jobs[name_of(reading, base.law, "fifo", base.clients)] = changed
         return jobs
 
     def curve(

@@ -20,7 +20,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.figures11to14 import (
     Windows,
-    longest_silence,
+    longest_rest,
     shared_cuts,
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.run import EXPERIMENTS
@@ -89,14 +89,15 @@ def test_equation_1():
 
 def windows(cwnd, sent, timeouts):
     times = np.arange(len(sent)) * 0.1
-    return Windows(times, np.array(cwnd, float), np.array(sent), np.array(timeouts))
+    return Windows(times, np.array(cwnd, float), np.array(sent), np.array(sent), np.array(timeouts))
 
 
 def test_the_longest_silence_and_its_timeouts():
     # the second client sends in the steps that begin at 0.1 and at 0.6 s, after two timeouts
     sent = [[i, 0 if i < 2 else 5 if i < 7 else 6] for i in range(10)]
     timeouts = [[0, 0 if i < 4 else 1 if i < 7 else 2] for i in range(10)]
-    assert longest_silence(windows(np.ones((10, 2)), sent, timeouts)) == pytest.approx((0.5, 2))
+    of = windows(np.ones((10, 2)), sent, timeouts)
+    assert longest_rest(of, of.sent) == pytest.approx((0.5, 2))
 
 
 def test_cuts_at_the_same_time_are_told_from_others():
