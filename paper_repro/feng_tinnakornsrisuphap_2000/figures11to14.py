@@ -19,7 +19,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
 )
 from paper_repro.style import COLOURS, label, panels
 
-__all__ = ["FIGURES11TO14", "Windows", "longest_rest", "shared_cuts"]
+__all__ = ["FIGURES11TO14", "Windows", "rests", "shared_cuts"]
 
 NAME = "figures11to14"
 FIGURES = {11: ("reno", 35), 12: ("vegas", 35), 13: ("reno", 60), 14: ("vegas", 60)}
@@ -29,6 +29,8 @@ PER_BIN = 5
 """Samples in a bin in which cuts count as made at the same time: half a second."""
 CUT = 0.7
 """A window that falls below so much of what it was a sample before was cut."""
+PAUSE = 2.0
+"""s: "without transmitting anything for more than two seconds"."""
 SHOWN = 3
 """Clients that are drawn."""
 
@@ -52,22 +54,26 @@ def keep(run: xr.Dataset) -> Windows:
     return Windows(run["time"].values, *kept)
 
 
-def longest_rest(windows: Windows, counter: np.ndarray) -> tuple[float, float]:
-    """The longest time in which a counter of a client that has begun rests, s, and its timeouts.
+def rests(windows: Windows, counter: np.ndarray) -> list[tuple[float, float]]:
+    """For how long a counter of each client rests, s, and the client's timeouts in that time.
 
     Args:
         windows: of a run.
-        counter: one of its arrays, `sent` or `delivered`.
+        counter: one of its arrays, `sent` or `delivered`. Before it first moves it does not rest.
     """
-    longest, timeouts = 0.0, 0.0
+    found = [(0.0, 0.0)]
     for count, expired in zip(counter.T, windows.timeouts.T, strict=True):
         moves = np.flatnonzero(np.diff(count) > 0)
         gaps = np.diff(windows.times[moves])
-        if gaps.size and gaps.max() > longest:
-            at = int(np.argmax(gaps))
-            longest = float(gaps[at])
-            timeouts = float(expired[moves[at + 1] + 1] - expired[moves[at]])
-    return longest, timeouts
+        timeouts = expired[moves[1:] + 1] - expired[moves[:-1]]
+        found += zip(gaps.tolist(), timeouts.tolist(), strict=True)
+    return found
+
+
+def most_timeouts(windows: Windows) -> float:
+    """Of one client, while nothing new of it arrives for more than two seconds."""
+    pauses = rests(windows, windows.delivered)
+    return max((timeouts for gap, timeouts in pauses if gap > PAUSE), default=0.0)
 
 
 def cuts_of(windows: Windows) -> np.ndarray:
@@ -114,8 +120,8 @@ def numbers_of(windows: Windows) -> Mapping[str, float]:
     """What is said of the windows of a run."""
     return {
         "peak": float(np.median(windows.cwnd.max(0))),
-        "silence": longest_rest(windows, windows.sent)[0],
-        "timeouts_without_progress": longest_rest(windows, windows.delivered)[1],
+        "silence": max(gap for gap, _ in rests(windows, windows.sent)),
+        "timeouts_without_progress": most_timeouts(windows),
         "shared_cuts": shared_cuts(windows),
         "fluctuation": fluctuation(windows),
     }

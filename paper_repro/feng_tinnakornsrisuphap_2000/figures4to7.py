@@ -15,7 +15,13 @@ from paper_repro.feng_tinnakornsrisuphap_2000.drawing import (
     draw_packets,
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT
-from paper_repro.feng_tinnakornsrisuphap_2000.measures import METHOD, Found, note_few, note_shared
+from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
+    METHOD,
+    WHOLE,
+    Found,
+    note_few,
+    note_shared,
+)
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import Sweep
 from paper_repro.style import PAPER_MARK, label, panels
 
@@ -36,15 +42,21 @@ PRINTED_COV = ((2, 0.659), (60, 0.120), (60, 4 * 0.120), (60, 1.4 * 0.120))
 PRINTED_HURST = (12, 1.0)
 
 
+def note_below_20(found: Found, source: str) -> None:
+    """What Reno loses while the network is not congested."""
+    reno = found.curve("reno", reading=source)
+    few = [count for count in reno.clients if count < 20]
+    found.note("reno_loss_below_20", reno.each(lambda run: run.loss, *few).mean(0), source)
+
+
 def measure(results: Results) -> Evidence:
     """What the runs show."""
     found = Found(NAME, SWEEP, results, CONGESTED, Evidence())
     note_shared(found)
-    note_few(found, 20)
-    reno, vegas = found.curve("reno"), found.curve("vegas")
-    few = [count for count in reno.clients if count < 20]
-    found.note("reno_loss_below_20", reno.each(lambda run: run.loss, *few).mean(0))
-    found.note("vegas_loss_below_20", vegas.each(lambda run: run.loss, *few).mean(0))
+    for source in WHOLE:
+        note_few(found, 20, source)
+        note_below_20(found, source)
+    reno = found.curve("reno")
     last = max(reno.clients)
     found.note("reno_switch_drops_60", reno.each(lambda run: run.switch_drops, last)[0])
     found.note("reno_router_drops_60", reno.each(lambda run: run.router_drops, last)[0])

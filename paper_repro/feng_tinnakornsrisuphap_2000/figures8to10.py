@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from paper_repro.experiment import Evidence, Experiment, Job, Results
 from paper_repro.feng_tinnakornsrisuphap_2000.drawing import draw_cov, draw_loss, draw_packets
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT, PROPOSED, Setting
-from paper_repro.feng_tinnakornsrisuphap_2000.measures import Found, note_few, note_shared
+from paper_repro.feng_tinnakornsrisuphap_2000.measures import WHOLE, Found, note_few, note_shared
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, Curve, Sweep, job_of
 from paper_repro.style import panels
 
@@ -46,7 +46,8 @@ def measure(results: Results) -> Evidence:
     """What the runs show."""
     found = Found(NAME, SWEEP, results, CONGESTED, Evidence())
     note_shared(found)
-    note_few(found, 34)
+    for source in WHOLE:
+        note_few(found, 34, source)
     for law in LAWS:
         slow = Curve(CURRENT, {MOST: results[current(law)]})
         fast = found.curve(law)

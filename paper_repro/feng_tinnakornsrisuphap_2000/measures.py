@@ -12,19 +12,23 @@ from paper_repro.experiment import PACKETS, Evidence
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import DURATION
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import (
+    LANL_ONLY,
     LAWS,
     READINGS,
     Curve,
     Sweep,
     note_each_seed,
 )
+from vegasfluid.burstiness import METHODS
 
-__all__ = ["METHOD", "Found", "Network", "note_few", "note_shared", "saturation"]
+__all__ = ["METHOD", "WHOLE", "Found", "Network", "note_few", "note_shared", "saturation"]
 
 Network = Mapping[str, list[Summary]]
 """The runs of one topology, by name."""
 HARDLY = 0.10
 """The excess at which a curve hardly leaves the theory, in the paper's words "less than 10 %"."""
+WHOLE = (PACKETS, LANL_ONLY)
+"""Sources that have all points of the curves."""
 METHOD = "local_whittle"
 """The estimator that claims about the Hurst exponent are judged by."""
 
@@ -68,7 +72,9 @@ def note_shared(found: Found) -> None:
             if curve.points:
                 note_law(found, law, curve, source)
         note_both_laws(found, source)
-    note_whole_curves(found)
+    for source in WHOLE:
+        note_whole_curves(found, source)
+    note_hursts(found)
     note_red(found)
     note_places(found)
 
@@ -83,7 +89,8 @@ def note_law(found: Found, law: str, curve: Curve, source: str) -> None:
     found.note(f"{law}_resent_60", curve.each(lambda run: run.resent, last)[0], source)
     found.note(f"{law}_excess_largest", curve.excess().max(0), source)
     found.note(f"{law}_loss_largest", curve.each(lambda run: run.loss).max(0), source)
-    found.note(f"{law}_hurst_largest", hursts(curve).max(0), source)
+    if source != PACKETS:
+        found.note(f"{law}_hurst_largest", hursts(curve).max(0), source)
     if len(curve.clients) > 1:
         found.note(f"{law}_saturation", saturation(curve), source)
 
@@ -117,32 +124,44 @@ def note_both_laws(found: Found, source: str) -> None:
     found.note("goodput_vegas_over_reno", ratio("delivered").mean(0), source)
 
 
-def note_whole_curves(found: Found) -> None:
+def note_whole_curves(found: Found, source: str) -> None:
     """What needs all points of the curves."""
-    reno, vegas = (found.curve(law) for law in LAWS)
+    reno, vegas = (found.curve(law, reading=source) for law in LAWS)
     clients = np.array(reno.clients)
-    above, excess = reno.excess().mean(1) > HARDLY, reno.excess().mean(1)
-    found.note_one("reno_begins", float(clients[above][0]) if above.any() else float("nan"))
-    found.note_one("vegas_share_hardly", float(np.mean(vegas.excess().mean(1) < HARDLY)))
-    busy = clients >= found.busy
-    found.note_one("reno_excess_when_busy", float(excess[busy].mean()))
-    found.note_one("kicks_in", float(excess[busy].mean() / excess[~busy].mean()))
-    for method in reno.points[int(clients[0])][0].hurst:
+    excess = reno.excess().mean(1)
+    above, busy = excess > HARDLY, clients >= found.busy
+    if above.any():
+        found.note_one("reno_begins", float(clients[above][0]), source)
+    found.note_one("vegas_share_hardly", float(np.mean(vegas.excess().mean(1) < HARDLY)), source)
+    found.note_one("reno_excess_when_busy", float(excess[busy].mean()), source)
+    found.note_one("kicks_in", float(excess[busy].mean() / excess[~busy].mean()), source)
+
+
+def note_hursts(found: Found) -> None:
+    """Hurst exponents by every method that can say."""
+    reno, vegas = (found.curve(law) for law in LAWS)
+    many = [count for count in reno.clients if count >= 12]
+    for method in METHODS:
         name = PACKETS if method == METHOD else f"packets, {method.replace('_', ' ')}"
-        both = [hursts(c, *clients[clients >= 12], method=method) for c in (reno, vegas)]
-        found.note("hurst_reno_12", both[0][0], name)
-        found.note("hurst_reno_over_vegas", (both[0] - both[1]).mean(0), name)
-        largest = hursts(reno, method=method).max(0)
-        found.note("reno_hurst_largest", largest, name)
+        seeds = min(reno.seeds, vegas.seeds)
+        both = [hursts(c, *many, method=method)[:, :seeds] for c in (reno, vegas)]
+        for measure, values in (
+            ("hurst_reno_12", both[0][0]),
+            ("hurst_reno_over_vegas", (both[0] - both[1]).mean(0)),
+            ("reno_hurst_largest", hursts(reno, method=method).max(0)),
+        ):
+            if np.isfinite(values).all():
+                found.note(measure, values, name)
 
 
-def note_few(found: Found, clients: int) -> None:
+def note_few(found: Found, clients: int, source: str) -> None:
     """What Reno loses of throughput and packets at some number of clients."""
-    reno = found.curve("reno")
-    offered = 2 * clients * found.sweep.topology.client_rate * DURATION
+    reno = found.curve("reno", reading=source)
+    sites = 1 if source == LANL_ONLY else 2
+    offered = sites * clients * found.sweep.topology.client_rate * DURATION
     delivered = reno.each(lambda run: run.delivered, clients)[0]
-    found.note(f"reno_short_{clients}", 1 - delivered / offered)
-    found.note(f"reno_loss_{clients}", reno.each(lambda run: run.loss, clients)[0])
+    found.note(f"reno_short_{clients}", 1 - delivered / offered, source)
+    found.note(f"reno_loss_{clients}", reno.each(lambda run: run.loss, clients)[0], source)
 
 
 def note_red(found: Found) -> None:
