@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import Topology, theoretical_cov
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
-from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, Curve
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LANL_ONLY, LAWS, Curve
 from paper_repro.style import COLOURS, PAPER_MARK, label
 
 __all__ = ["CLIENTS", "Curves", "Marks", "draw_cov", "draw_curves", "draw_loss", "draw_packets"]
 
-Curves = Callable[[str, str], Curve]
-"""Runs by clients, of a law and a queue."""
+Curves = Callable[..., Curve]
+"""Runs by clients, of a law, a queue and a reading."""
 Marks = Sequence[tuple[float, float]]
 """Values that the paper prints: clients, and what it says of them."""
 CLIENTS = "number of clients"
@@ -26,7 +26,10 @@ LOOK = {
 
 
 def draw_curves(axes: Axes, curves: Curves, pick: Callable[[Summary], float]) -> None:
-    """A line for each law over FIFO, open squares over RED, a bar from the least to the most."""
+    """A line for each law over FIFO, open squares over RED, a bar from the least to the most.
+
+    Dotted: the reading in which only LANL's clients send.
+    """
     for law in LAWS:
         for queue, look in LOOK.items():
             curve = curves(law, queue)
@@ -35,6 +38,9 @@ def draw_curves(axes: Axes, curves: Curves, pick: Callable[[Summary], float]) ->
             spread = np.array([mean - values.min(1), values.max(1) - mean])
             name = f"{law.capitalize()}{', RED' if queue == 'red' else ''}"
             axes.errorbar(curve.clients, mean, spread, color=COLOURS[law], label=name, lw=1, **look)
+        other = curves(law, reading=LANL_ONLY)
+        name = f"{law.capitalize()}, only LANL sends"
+        axes.plot(other.clients, other.mean(pick), ":", color=COLOURS[law], lw=1.2, label=name)
     axes.set_xlim(0, 62)
 
 

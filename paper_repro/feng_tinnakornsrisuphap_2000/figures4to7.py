@@ -74,7 +74,7 @@ def draw(results: Results) -> Figure:
     draw_loss(axes[1][0], curves, "Figure 6: packet loss of LANL and SNL sources")
     draw_curves(axes[1][1], curves, lambda run: run.hurst[METHOD])
     axes[1][1].plot(*PRINTED_HURST, **PAPER_MARK)
-    axes[1][1].set_ylim(0.4, 1.3)
+    axes[1][1].set_ylim(0.4, 1.5)
     label(axes[1][1], "Figure 7: Hurst parameter at the LANL router", CLIENTS, "H (local Whittle)")
     return figure
 

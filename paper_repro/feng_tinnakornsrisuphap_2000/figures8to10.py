@@ -7,7 +7,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from paper_repro.experiment import Evidence, Experiment, Job, Results
+from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.feng_tinnakornsrisuphap_2000.drawing import draw_cov, draw_loss, draw_packets
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT, PROPOSED, Setting
 from paper_repro.feng_tinnakornsrisuphap_2000.measures import WHOLE, Found, note_few, note_shared
@@ -42,6 +42,16 @@ def jobs() -> Mapping[str, Job]:
     return {**SWEEP.jobs(), **others}
 
 
+def note_loss_ratios(found: Found, fast: Curve, slow: Curve) -> None:
+    """Reno's loss in the proposed network over that in the current one."""
+    for source, pick in (
+        (PACKETS, lambda run: run.loss),
+        (f"{PACKETS}, ACKs counted", lambda run: run.loss_with_acks),
+    ):
+        lost = [curve.each(pick, MOST)[0] for curve in (fast, slow)]
+        found.note("reno_loss_ratio", lost[0] / lost[1], source)
+
+
 def measure(results: Results) -> Evidence:
     """What the runs show."""
     found = Found(NAME, SWEEP, results, CONGESTED, Evidence())
@@ -52,9 +62,8 @@ def measure(results: Results) -> Evidence:
         slow = Curve(CURRENT, {MOST: results[current(law)]})
         fast = found.curve(law)
         found.note(f"{law}_excess_ratio", fast.excess(MOST)[0] / slow.excess(MOST)[0])
-        lost = [curve.each(lambda run: run.loss, MOST)[0] for curve in (fast, slow)]
         if law == "reno":
-            found.note("reno_loss_ratio", lost[0] / lost[1])
+            note_loss_ratios(found, fast, slow)
     return found.evidence
 
 
