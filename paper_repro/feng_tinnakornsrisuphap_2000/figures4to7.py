@@ -22,6 +22,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
     note_few,
     note_shared,
 )
+from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import note_ns2
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import Sweep
 from paper_repro.style import PAPER_MARK, label, panels
 
@@ -61,6 +62,7 @@ def measure(results: Results) -> Evidence:
     found.note("reno_switch_drops_60", reno.each(lambda run: run.switch_drops, last)[0])
     found.note("reno_router_drops_60", reno.each(lambda run: run.router_drops, last)[0])
     found.note("port_use_12", reno.each(lambda run: run.port_use, 12)[0])
+    note_ns2(found.evidence, NAME, CURRENT)
     return found.evidence
 
 

@@ -11,6 +11,7 @@ from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.feng_tinnakornsrisuphap_2000.drawing import draw_cov, draw_loss, draw_packets
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT, PROPOSED, Setting
 from paper_repro.feng_tinnakornsrisuphap_2000.measures import WHOLE, Found, note_few, note_shared
+from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import note_ns2, note_ns2_ratios
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LAWS, Curve, Sweep, job_of
 from paper_repro.style import panels
 
@@ -64,6 +65,8 @@ def measure(results: Results) -> Evidence:
         found.note(f"{law}_excess_ratio", fast.excess(MOST)[0] / slow.excess(MOST)[0])
         if law == "reno":
             note_loss_ratios(found, fast, slow)
+    note_ns2(found.evidence, NAME, PROPOSED)
+    note_ns2_ratios(found.evidence, NAME)
     return found.evidence
 
 
