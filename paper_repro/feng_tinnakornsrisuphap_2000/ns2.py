@@ -31,6 +31,8 @@ HERE = Path(__file__).parent
 TABLE = HERE / "ns2.csv"
 SEED = 1
 MOST = 60
+COUNTER = 2**32
+"""Where ns-2 counts bytes from the start again."""
 RUNS = (
     ("current", 60, 200),
     ("proposed", 38, 100),
@@ -97,7 +99,7 @@ def simulated(network: str, clients: int, law: str, seconds: int) -> Mapping[str
     command = ["ns", str(HERE / "esnet.tcl"), *given]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     bins = np.array([line.split()[1:] for line in lines if line.startswith("bin")], float)
-    packets, octets = np.diff(bins, axis=0).T
+    packets, octets = np.diff(bins, axis=0).T % COUNTER
     data = np.round((octets - ACK_BYTES * packets) / (PACKET_BYTES - ACK_BYTES))
     totals = next(line.split()[1:] for line in lines if line.startswith("total"))
     of_run = (network, clients, law, seconds, *totals)
