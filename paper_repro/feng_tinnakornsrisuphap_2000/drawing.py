@@ -6,13 +6,24 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import Topology, theoretical_cov
+from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import ns2_rows
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import LANL_ONLY, LAWS, Curve
-from paper_repro.style import COLOURS, PAPER_MARK, label
+from paper_repro.style import COLOURS, NS2_MARK, PAPER_MARK, label
 
-__all__ = ["CLIENTS", "Curves", "Marks", "draw_cov", "draw_curves", "draw_loss", "draw_packets"]
+__all__ = [
+    "CLIENTS",
+    "Curves",
+    "Marks",
+    "draw_cov",
+    "draw_curves",
+    "draw_loss",
+    "draw_packets",
+    "share_legend",
+]
 
 Curves = Callable[..., Curve]
 """Runs by clients, of a law, a queue and a reading."""
@@ -51,18 +62,28 @@ def draw_cov(axes: Axes, topology: Topology, curves: Curves, title: str, marks: 
     axes.plot(clients, theory, color=COLOURS["theory"], lw=1, label="Poisson (equation 1)")
     draw_curves(axes, curves, lambda run: run.cov)
     axes.plot(*zip(*marks, strict=True), **PAPER_MARK)
+    other = [(key[2], row["cov"]) for key, row in ns2_rows().items() if key[0] == topology.name]
+    axes.plot(*zip(*other, strict=True), **NS2_MARK)
     axes.set_ylim(0)
-    label(axes, title, CLIENTS, "c.o.v.")
+    label(axes, title, CLIENTS, "c.o.v.", legend=False)
+
+
+def share_legend(figure: Figure, axes: Axes) -> None:
+    """One legend below all panels, of what the given one has."""
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(
+        handles, names, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
+    )
 
 
 def draw_packets(axes: Axes, curves: Curves, title: str) -> None:
     """Packets through both routers."""
     draw_curves(axes, curves, lambda run: run.packets / 1e6)
     axes.set_ylim(0)
-    label(axes, title, CLIENTS, "packets transmitted (million)")
+    label(axes, title, CLIENTS, "packets transmitted (million)", legend=False)
 
 
 def draw_loss(axes: Axes, curves: Curves, title: str) -> None:
     """Packet-loss percentage."""
     draw_curves(axes, curves, lambda run: run.loss)
-    label(axes, title, CLIENTS, "packets lost (%)")
+    label(axes, title, CLIENTS, "packets lost (%)", legend=False)

@@ -31,8 +31,8 @@ CUT = 0.7
 """A window that falls below so much of what it was a sample before was cut."""
 PAUSE = 2.0
 """s: "without transmitting anything for more than two seconds"."""
-SHOWN = 3
-"""Clients that are drawn."""
+WIDTHS = (2.4, 1.5, 0.7)
+"""Of the lines of the clients that are drawn, so that none hides another."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def cuts_of(windows: Windows) -> np.ndarray:
     """Whether each client cut its window in each bin; (bin, client)."""
     cut = windows.cwnd[1:] < CUT * windows.cwnd[:-1]
     whole = len(cut) // PER_BIN * PER_BIN
-    return cut[:whole].reshape(-1, PER_BIN, cut.shape[1]).any(1)
+    return np.asarray(cut[:whole].reshape(-1, PER_BIN, cut.shape[1]).any(1))
 
 
 def shared_cuts(windows: Windows) -> float:
@@ -145,9 +145,9 @@ def draw_windows(axes: Axes, windows: Windows, figure: int) -> None:
     """Some clients' windows over time."""
     law, clients = FIGURES[figure]
     colours = (COLOURS[law], COLOURS["other"], COLOURS["third"])
-    for client, colour in enumerate(colours[:SHOWN]):
+    for client, (colour, width) in enumerate(zip(colours, WIDTHS, strict=True)):
         axes.plot(
-            windows.times, windows.cwnd[:, client], lw=0.8, color=colour,
+            windows.times, windows.cwnd[:, client], lw=width, color=colour,
             label=f"client {client + 1}",
         )  # fmt: skip
     title = f"Figure {figure}: TCP {law.capitalize()} (clients = {clients})"

@@ -13,6 +13,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.drawing import (
     draw_curves,
     draw_loss,
     draw_packets,
+    share_legend,
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT
 from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
@@ -77,7 +78,14 @@ def draw(results: Results) -> Figure:
     draw_curves(axes[1][1], curves, lambda run: run.hurst[METHOD])
     axes[1][1].plot(*PRINTED_HURST, **PAPER_MARK)
     axes[1][1].set_ylim(0.4, 1.5)
-    label(axes[1][1], "Figure 7: Hurst parameter at the LANL router", CLIENTS, "H (local Whittle)")
+    label(
+        axes[1][1],
+        "Figure 7: Hurst parameter at the LANL router",
+        CLIENTS,
+        "H (local Whittle)",
+        legend=False,
+    )
+    share_legend(figure, axes[0][0])
     return figure
 
 

@@ -8,7 +8,12 @@ from functools import partial
 from matplotlib.figure import Figure
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.feng_tinnakornsrisuphap_2000.drawing import draw_cov, draw_loss, draw_packets
+from paper_repro.feng_tinnakornsrisuphap_2000.drawing import (
+    draw_cov,
+    draw_loss,
+    draw_packets,
+    share_legend,
+)
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT, PROPOSED, Setting
 from paper_repro.feng_tinnakornsrisuphap_2000.measures import WHOLE, Found, note_few, note_shared
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import note_ns2, note_ns2_ratios
@@ -78,6 +83,7 @@ def draw(results: Results) -> Figure:
     draw_cov(axes[0][0], PROPOSED, curves, title, PRINTED_COV)
     draw_packets(axes[0][1], curves, "Figure 9: packets through LANL and SNL routers")
     draw_loss(axes[0][2], curves, "Figure 10: packet loss of LANL and SNL sources")
+    share_legend(figure, axes[0][0])
     return figure
 
 

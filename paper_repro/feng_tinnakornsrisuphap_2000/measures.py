@@ -21,9 +21,9 @@ from paper_repro.feng_tinnakornsrisuphap_2000.sweep import (
 )
 from vegasfluid.burstiness import METHODS
 
-__all__ = ["METHOD", "WHOLE", "Found", "Network", "note_few", "note_shared", "saturation"]
+__all__ = ["METHOD", "WHOLE", "Found", "Runs", "note_few", "note_shared", "saturation"]
 
-Network = Mapping[str, list[Summary]]
+Runs = Mapping[str, list[Summary]]
 """The runs of one topology, by name."""
 HARDLY = 0.10
 """The excess at which a curve hardly leaves the theory, in the paper's words "less than 10 %"."""
@@ -47,7 +47,7 @@ class Found:
 
     prefix: str
     sweep: Sweep
-    results: Network
+    results: Runs
     busy: int
     evidence: Evidence
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -39,7 +39,17 @@ RUNS = (
     ("proposed", 60, 100),
 )
 """Network, clients and simulated seconds; each with Reno and with Vegas."""
-COLUMNS = ("network", "clients", "law", "seconds", "sent", "resent", "acked", "cov", "cov_all")
+COLUMNS: Sequence[str] = (
+    "network",
+    "clients",
+    "law",
+    "seconds",
+    "sent",
+    "resent",
+    "acked",
+    "cov",
+    "cov_all",
+)
 
 Key = tuple[str, str, int]
 

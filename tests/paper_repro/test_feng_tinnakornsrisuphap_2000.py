@@ -65,8 +65,10 @@ def test_outside_sessions_offer_64_mbps_to_each_site():
     for site, way in (("snl", 0.020834), ("lanl", 0.02376)):
         flows = network.flows[f"outside_{site}"]
         assert flows.count == SESSION_FLOWS
-        assert flows.traffic.overlapping
-        bits = 8e6 * flows.traffic.mean_size * flows.count / flows.traffic.mean_gap
+        traffic = flows.traffic
+        assert isinstance(traffic, vf.Sessions)
+        assert traffic.overlapping
+        bits = 8e6 * traffic.mean_size * flows.count / traffic.mean_gap
         assert bits == pytest.approx(64e6)
         assert flows.propagation([]) == pytest.approx([way] * SESSION_FLOWS)
 
