@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
+import xarray as xr
 from matplotlib.figure import Figure
 
-from paper_repro.experiment import Evidence, Experiment, Results
+from paper_repro.experiment import FLUID, Evidence, Experiment, Job, Results
 from paper_repro.feng_tinnakornsrisuphap_2000.drawing import (
     CLIENTS,
     draw_cov,
@@ -15,7 +17,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.drawing import (
     draw_packets,
     share_legend,
 )
-from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT
+from paper_repro.feng_tinnakornsrisuphap_2000.esnet import CURRENT, Setting, network_of
 from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
     METHOD,
     WHOLE,
@@ -24,6 +26,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.measures import (
     note_shared,
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import note_ns2
+from paper_repro.feng_tinnakornsrisuphap_2000.summary import is_client, total
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import Sweep
 from paper_repro.style import PAPER_MARK, label, panels
 
@@ -37,11 +40,47 @@ SWEEP = Sweep(
     reading_clients=(2, 12, 30, 60),
     seeds=(1, 2, 3),
 )
+ENDS = (2, 60)
+FLUID_DURATION = 100.0
+"""s: the fluid has no dice, and needs no longer."""
 CONGESTED = 31
 """Clients: (155 - 64) / 3, rounded up."""
 PRINTED_COV = ((2, 0.659), (60, 0.120), (60, 4 * 0.120), (60, 1.4 * 0.120))
 """Theory at both ends; Reno 300 % and Vegas at most 40 % above it."""
 PRINTED_HURST = (12, 1.0)
+
+
+def fluid_name(clients: int) -> str:
+    """The name of a run of the fluid."""
+    return f"fluid | {clients}"
+
+
+def clients_of_fluid(run: xr.Dataset) -> tuple[float, float]:
+    """Packets that the clients sent, and per cent of them that were dropped."""
+    clients = is_client(run)
+    sent = total(run, "sent", clients)
+    return sent, 100 * total(run, "dropped", clients) / sent
+
+
+def jobs() -> Mapping[str, Job]:
+    """The packets' runs; the fluid's of Vegas, at the ends of the axis."""
+    fluid = {
+        fluid_name(count): Job(
+            network_of(Setting(CURRENT, "vegas", count)),
+            FLUID_DURATION,
+            keep=clients_of_fluid,
+            engine="fluid",
+        )
+        for count in ENDS
+    }
+    return {**SWEEP.jobs(), **fluid}
+
+
+def note_fluid(evidence: Evidence, results: Results) -> None:
+    """What the fluid says of Vegas."""
+    few, many = (results[fluid_name(count)][0] for count in ENDS)
+    evidence.note(FLUID, f"{NAME}.vegas_saturation", ENDS[0] * many[0] / few[0])
+    evidence.note(FLUID, f"{NAME}.vegas_loss_largest", max(few[1], many[1]))
 
 
 def note_below_20(found: Found, source: str) -> None:
@@ -64,6 +103,7 @@ def measure(results: Results) -> Evidence:
     found.note("reno_router_drops_60", reno.each(lambda run: run.router_drops, last)[0])
     found.note("port_use_12", reno.each(lambda run: run.port_use, 12)[0])
     note_ns2(found.evidence, NAME, CURRENT)
+    note_fluid(found.evidence, results)
     return found.evidence
 
 
@@ -93,6 +133,6 @@ FIGURES4TO7 = Experiment(
     NAME,
     "Figures 4 to 7: the current ESnet; bars from the lowest to the highest seed.",
     measure,
-    SWEEP.jobs,
+    jobs,
     draw,
 )

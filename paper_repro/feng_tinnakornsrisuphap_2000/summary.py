@@ -13,7 +13,7 @@ from vegasfluid import metrics
 from vegasfluid.burstiness import METHODS
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["Summary", "is_client", "summary_of"]
+__all__ = ["Summary", "is_client", "summary_of", "total"]
 
 
 @dataclass(frozen=True)
