@@ -25,7 +25,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
     theoretical_cov,
 )
 
-__all__ = ["note_ns2", "note_ns2_ratios", "ns2_rows"]
+__all__ = ["RUNS", "note_ns2", "note_ns2_ratios", "ns2_rows"]
 
 HERE = Path(__file__).parent
 TABLE = HERE / "ns2.csv"

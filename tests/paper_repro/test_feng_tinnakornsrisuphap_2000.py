@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -23,7 +23,11 @@ from paper_repro.feng_tinnakornsrisuphap_2000.figures11to14 import (
     rests,
     shared_cuts,
 )
+from paper_repro.feng_tinnakornsrisuphap_2000.measures import saturation
+from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import RUNS, ns2_rows
 from paper_repro.feng_tinnakornsrisuphap_2000.run import EXPERIMENTS
+from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
+from paper_repro.feng_tinnakornsrisuphap_2000.sweep import Curve
 
 PAPER = "feng_tinnakornsrisuphap_2000"
 QUICK = [experiment for experiment in EXPERIMENTS if experiment.quick]
@@ -87,6 +91,31 @@ def test_readings_change_what_they_say():
 def test_equation_1():
     # 1 / sqrt(1250 x 60 x 0.0046)
     assert theoretical_cov(PROPOSED, 60) == pytest.approx(1 / 345**0.5)
+
+
+def a_summary(cov: float, packets: float) -> Summary:
+    others = {of.name: 0.0 for of in fields(Summary) if of.name != "hurst"}
+    return replace(Summary(hurst={}, **others), cov=cov, packets=packets)
+
+
+def test_excess_and_saturation_of_a_curve():
+    # two seeds at 2 clients and, of figures that make the sums easy, at 60
+    theory = {n: theoretical_cov(CURRENT, n) for n in (2, 60)}
+    points = {
+        2: [a_summary(theory[2], 200.0), a_summary(1.5 * theory[2], 200.0)],
+        60: [a_summary(4 * theory[60], 3000.0), a_summary(2 * theory[60], 3200.0)],
+    }
+    curve = Curve(CURRENT, points)
+    assert curve.excess() == pytest.approx(np.array([[0, 0.5], [3, 1]]))
+    assert saturation(curve) == pytest.approx([30, 32])
+
+
+def test_ns2_ran_the_networks_that_its_evidence_speaks_of():
+    assert set(ns2_rows()) == {
+        (network, law, clients) for network, clients, _ in RUNS for law in ("reno", "vegas")
+    }
+    # a packet each 4 ms from 2 x 60 clients for 200 s is more than the line takes
+    assert ns2_rows()["current", "vegas", 60]["sent"] < 2 * 60 * 250 * 200
 
 
 def windows(cwnd, sent, timeouts):
