@@ -20,8 +20,11 @@ WINDOW_MBIT = 50.0
 RATE = WINDOW_MBIT / GRID_RTT
 """Mb/s of a line that holds this window, so that Reno loses a packet just above it."""
 WINDOW = WINDOW_MBIT * 1e6 / PACKET_BITS
-UNTIL, SAMPLES = 600.0, 6001
 PLAIN = "packets, plain Reno"
+UNTIL = {PACKETS: 400.0, PLAIN: 500.0}
+"""s: the window is whole after some 170 s for the first time."""
+STEP = 0.1
+"""s between two samples."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,12 @@ def jobs() -> Mapping[str, Job]:
         vf.Reno(recovery="newreno"),
         base_rtt=GRID_RTT,
         access=vf.mbps(1.005 * RATE),
-        initial_ssthresh=1500,
+        initial_ssthresh=2500,
     )
     network = vf.Network(vf.Link(vf.mbps(RATE), buffer=10), {"reno": flows})
     plain = network.with_law("reno", vf.Reno())
     return {
-        name: Job(of, UNTIL, keep=keep, samples=SAMPLES)
+        name: Job(of, UNTIL[name], keep=keep, samples=round(UNTIL[name] / STEP) + 1)
         for name, of in ((PACKETS, network), (PLAIN, plain))
     }
 
