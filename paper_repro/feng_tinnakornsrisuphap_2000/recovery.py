@@ -21,8 +21,8 @@ RATE = WINDOW_MBIT / GRID_RTT
 """Mb/s of a line that holds this window, so that Reno loses a packet just above it."""
 WINDOW = WINDOW_MBIT * 1e6 / PACKET_BITS
 PLAIN = "packets, plain Reno"
-UNTIL = {PACKETS: 400.0, PLAIN: 500.0}
-"""s: the window is whole after some 170 s for the first time."""
+UNTIL = {PACKETS: 470.0, PLAIN: 570.0}
+"""s: the window is whole after some 240 s for the first time."""
 STEP = 0.1
 """s between two samples."""
 
@@ -60,7 +60,7 @@ def jobs() -> Mapping[str, Job]:
         vf.Reno(recovery="newreno"),
         base_rtt=GRID_RTT,
         access=vf.mbps(1.005 * RATE),
-        initial_ssthresh=2500,
+        initial_ssthresh=1800,
     )
     network = vf.Network(vf.Link(vf.mbps(RATE), buffer=10), {"reno": flows})
     plain = network.with_law("reno", vf.Reno())
