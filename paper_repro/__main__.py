@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from paper_repro.claims import load_paper
 from paper_repro.experiment import Evidence, Experiment
-from paper_repro.report import Chapter, document, write_report
+from paper_repro.report import Chapter, document, runs_of, write_report
 from paper_repro.running import run_jobs
 from paper_repro.verdicts import Verdict, judge
 from vegasfluid.cli.exits import exit_status
@@ -83,7 +83,7 @@ def reproduce(
         workers: runs at a time.
         report: is told how far it is.
     """
-    chapter = Chapter(paper, load_paper(HERE / paper))
+    chapter = Chapter(paper, load_paper(HERE / paper), runs=list(map(runs_of, experiments)))
     results = run_jobs(experiments, workers=workers, report=report)
     evidence = Evidence()
     for experiment in experiments:

@@ -2,25 +2,69 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
 from paper_repro.claims import Paper, spelled
+from paper_repro.experiment import Experiment
 from paper_repro.verdicts import Judged, Verdict
 from vegasfluid.trajectory import package_version
 
-__all__ = ["Chapter", "document", "machine", "write_report"]
+__all__ = ["Chapter", "document", "machine", "runs_of", "write_report"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 LIBRARIES = ("numpy", "numba", "jax", "xarray")
+
+
+class Runs(NamedTuple):
+    """What an experiment simulates."""
+
+    name: str
+    title: str
+    packets: int
+    """Runs of the packet simulator."""
+    fluid: int
+    """Runs of the fluid model."""
+    seconds: float
+    """Simulated time of all."""
+    seeds: str
+    """Of the packet runs."""
+
+
+def runs_of(experiment: Experiment) -> Runs:
+    """What is to be told of an experiment."""
+    jobs = list(experiment.jobs().values())
+    packets = [job for job in jobs if job.engine == "packets"]
+    counts = [len(job.seeds) for job in packets]
+    fluid = [job for job in jobs if job.engine == "fluid"]
+    seconds = sum(job.until * count for job, count in zip(packets, counts, strict=True))
+    seeds = ranges({seed for job in packets for seed in job.seeds})
+    seconds += sum(job.until for job in fluid)
+    return Runs(experiment.name, experiment.title, sum(counts), len(fluid), seconds, seeds)
+
+
+def ranges(numbers: Collection[int]) -> str:
+    """Whole numbers, neighbours together.
+
+    >>> ranges([1, 2, 3, 7, 9, 10])
+    '1 to 3, 7, 9 to 10'
+    """
+    ends: list[list[int]] = []
+    for number in sorted(numbers):
+        if ends and number == ends[-1][1] + 1:
+            ends[-1][1] = number
+        else:
+            ends.append([number, number])
+    return ", ".join(f"{low}" if low == high else f"{low} to {high}" for low, high in ends)
 
 
 @dataclass
@@ -33,6 +77,8 @@ class Chapter:
     judged: list[Judged] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
     """Claims whose experiments were left out of this run."""
+    runs: list[Runs] = field(default_factory=list)
+    """What its experiments simulated."""
     figures: dict[str, str] = field(default_factory=dict)
     """Titles of the drawn figures by file, relative to the report."""
 
@@ -54,7 +100,7 @@ def machine() -> dict[str, str]:
         "vegasfluid": package_version(),
         "Python": platform.python_version(),
         **{name: version(name) for name in LIBRARIES},
-        "system": f"{platform.system()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
 
 
@@ -121,6 +167,7 @@ def chapter_document(chapter: Chapter) -> dict[str, Any]:
         "verdicts": dict(chapter.counts),
         "not_run": chapter.not_run,
         "figures": list(chapter.figures),
+        "runs": {runs.name: runs._asdict() for runs in chapter.runs},
         "claims": {
             judged.claim.id: {
                 "where": judged.claim.where,

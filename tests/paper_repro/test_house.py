@@ -21,7 +21,7 @@ from paper_repro.experiment import (
     Experiment,
     Job,
 )
-from paper_repro.report import Chapter, write_report
+from paper_repro.report import Chapter, runs_of, write_report
 from paper_repro.running import run_jobs
 from paper_repro.verdicts import Verdict, judge
 from vegasfluid import metrics
@@ -211,7 +211,10 @@ def test_the_report_has_claim_evidence_and_reason_in_both_forms(tmp_path):
     evidence.note(PACKETS, "figure1.it", 3.25)
     evidence.note(NS2, "figure1.it", 4.0)
     chapter.judged.append(judge(chapter.paper.claims[0], evidence))
+    experiment = Experiment("figure1", "It | all", lambda of: Evidence(), jobs=jobs_of_two_engines)
+    chapter.runs.append(runs_of(experiment))
     markdown, page = write_report(tmp_path, [chapter], "python -m paper_repro")
+    assert "| `figure1` | It \\| all | 3 | 1 | 20 | 1 to 3 |" in markdown.read_text()
     row = next(line for line in markdown.read_text().splitlines() if line.startswith("| `a`"))
     assert row.count("|") - row.count("\\|") == 7
     for part in ("it \\| is 10", "packets: 3.25; ns-2: 4", "**contradicted**: for that"):
