@@ -74,7 +74,7 @@ def run_jobs(
         report: is told how many runs are done, and of how many.
 
     Returns:
-        For each experiment and each of its jobs what was kept, a seed each.
+        For each experiment and each of its jobs, in their order, what was kept, a seed each.
     """
     experiments = list(experiments)
     tasks = tasks_of(experiments)
@@ -90,8 +90,11 @@ def run_jobs(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    results: dict[str, dict[str, list[Any]]] = {of.name: {} for of in experiments}
+    # In the order in which jobs are told, whichever run was done first.
+    results: dict[str, dict[str, list[Any]]] = {
+        of.name: {name: [] for name in of.jobs()} for of in experiments
+    }
     for number in sorted(kept, key=lambda number: tasks[number].place):
         task = tasks[number]
-        results[task.experiment].setdefault(task.job, []).append(kept[number])
+        results[task.experiment][task.job].append(kept[number])
     return results
