@@ -156,9 +156,8 @@ def run(
 
 def show(chapters: Sequence[Chapter], files: Sequence[Path]) -> None:
     """Print the counts, and where the report is."""
-    made = table(
-        "paper", *(verdict.value.removeprefix("reproduced ") for verdict in Verdict), "left"
-    )
+    short = [of.value.removeprefix("reproduced ").removesuffix(" reproduced") for of in Verdict]
+    made = table("paper", *short, "left")
     for chapter in chapters:
         counts = [str(count) for count in chapter.counts.values()]
         made.add_row(chapter.name, *counts, str(len(chapter.not_run)))
