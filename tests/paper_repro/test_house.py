@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import paper_repro
 import vegasfluid as vf
-from paper_repro.__main__ import main
+from paper_repro.__main__ import main, papers
 from paper_repro.claims import Claim, Expectation, load_paper
 from paper_repro.experiment import (
     ARITHMETIC,
@@ -27,7 +28,7 @@ from paper_repro.verdicts import Verdict, judge
 from vegasfluid import metrics
 from vegasfluid.errors import InvalidInput
 
-FOLDERS = [file.parent for file in Path(paper_repro.__file__).parent.glob("*/claims.toml")]
+PAPERS = Path(paper_repro.__file__).parent
 
 
 def a_claim(**changed) -> Claim:
@@ -244,6 +245,32 @@ def test_bad_input_is_one_line_and_exit_2(arguments, message, capsys):
     assert output.err.count("\n") == 1
 
 
+def told_by_the_report() -> dict[tuple[str, str], str]:
+    """The verdicts of the report that lies beside the papers, by claim and what it says."""
+    rows = re.findall(
+        r"^\| `([^`]+)` \|.*\*\*(.+?)\*\*.*$", (PAPERS / "report.md").read_text(), re.MULTILINE
+    )
+    verdicts = dict.fromkeys(verdict.value for verdict in Verdict)
+    named = [(name, verdict) for name, verdict in rows if verdict in verdicts]
+    claims = [claim for folder in in_order() for claim in load_paper(folder).claims]
+    assert [name for name, _ in named] == [claim.id for claim in claims]
+    pairs = zip(claims, named, strict=True)
+    return {(claim.id, claim.says): verdict for claim, (_, verdict) in pairs}
+
+
+def in_order() -> list[Path]:
+    """The papers' folders, as the report has them."""
+    return [PAPERS / name for name in papers()]
+
+
+def test_the_report_has_every_claim_and_the_readme_its_counts():
+    verdicts = list(told_by_the_report().values())
+    assert len(verdicts) >= 250
+    counts = [verdicts.count(verdict.value) for verdict in Verdict]
+    row = f"| all | {len(verdicts)} | {' | '.join(map(str, counts))} |"
+    assert row in (PAPERS / "README.md").read_text()
+
+
 def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--quick", "--json", "--out", str(tmp_path / "out")])
@@ -251,8 +278,12 @@ def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["unexplained"] == []
     assert document["claims"] == sum(document["verdicts"].values()) >= 100
+    told = told_by_the_report()
+    for paper in document["papers"].values():
+        for name, claim in paper["claims"].items():
+            assert told[name, claim["says"]] == claim["verdict"], name
     left = sum(len(paper["not_run"]) for paper in document["papers"].values())
-    assert document["claims"] + left == sum(len(load_paper(of).claims) for of in FOLDERS) >= 250
+    assert document["claims"] + left == sum(len(load_paper(of).claims) for of in in_order()) >= 250
     assert {"papers", "claims", "verdicts", "unexplained", "machine", "seconds"} <= set(document)
     assert {file.name for file in Path(tmp_path / "out").glob("report.*")} == {
         "report.md",
