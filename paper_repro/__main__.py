@@ -24,7 +24,7 @@ from vegasfluid.cli.exits import exit_status
 from vegasfluid.cli.output import console, print_json, table
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["main", "papers", "reproduce"]
+__all__ = ["experiments_of", "main", "papers", "reproduce"]
 
 HERE = Path(__file__).parent
 DOTS = 130

@@ -25,12 +25,12 @@ class Task(NamedTuple):
     of: Job
 
 
-def tasks_of(experiments: Iterable[Experiment]) -> list[Task]:
+def tasks_of(jobs: Mapping[str, Mapping[str, Job]]) -> list[Task]:
     """All runs; the longest jobs first, so that no core waits for one at the end."""
     tasks = [
-        Task(experiment.name, name, place, job)
-        for experiment in experiments
-        for name, job in experiment.jobs().items()
+        Task(experiment, name, place, job)
+        for experiment, own in jobs.items()
+        for name, job in own.items()
         for place in range(len(job.seeds) if job.engine == "packets" else 1)
     ]
     return sorted(tasks, key=lambda task: -effort(task.of))
@@ -76,8 +76,8 @@ def run_jobs(
     Returns:
         For each experiment and each of its jobs, in their order, what was kept, a seed each.
     """
-    experiments = list(experiments)
-    tasks = tasks_of(experiments)
+    jobs = {experiment.name: experiment.jobs() for experiment in experiments}
+    tasks = tasks_of(jobs)
     kept: dict[int, Any] = {}
     with ThreadPoolExecutor(workers or processors()) as pool:
         futures: dict[Future[Any], int] = {
@@ -92,7 +92,7 @@ def run_jobs(
             raise
     # In the order in which jobs are told, whichever run was done first.
     results: dict[str, dict[str, list[Any]]] = {
-        of.name: {name: [] for name in of.jobs()} for of in experiments
+        experiment: {name: [] for name in own} for experiment, own in jobs.items()
     }
     for number in sorted(kept, key=lambda number: tasks[number].place):
         task = tasks[number]

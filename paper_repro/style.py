@@ -1,6 +1,4 @@
-"""One look for all figures: colours that a colour-blind reader can tell apart (Okabe and Ito's),
-and marks for what the paper prints.
-"""
+"""One look for all figures: colours of `vegasfluid.plot`, and marks for what papers print."""
 
 from __future__ import annotations
 
@@ -10,17 +8,12 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from vegasfluid.plot.style import colour
+
 __all__ = ["COLOURS", "NS2_MARK", "PAPER_MARK", "label", "panels"]
 
-COLOURS = {
-    "vegas": "#0072B2",
-    "reno": "#D55E00",
-    "cubic": "#009E73",
-    "theory": "#000000",
-    "other": "#CC79A7",
-    "third": "#E69F00",
-    "fourth": "#56B4E9",
-}
+DRAWN = ("vegas", "reno", "cubic", "theory", "other", "third", "fourth")
+COLOURS = {name: colour(number) for number, name in enumerate(DRAWN)}
 """By what is drawn; the same in every figure."""
 PAPER_MARK: dict[str, Any] = {
     "marker": "x", "color": "black", "linestyle": "none", "label": "the paper", "zorder": 5,

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.harness import Figures, run
 from benchmarks.tuning.judged import Judgement, judge_alone
 from benchmarks.tuning.networks import untuned
-from benchmarks.tuning.rivals import RIVAL, rivals
+from benchmarks.tuning.rivals import rivals
 from vegasfluid.packet.seeds import processors
 
 __all__ = ["measure"]
@@ -87,14 +87,15 @@ def summary(figures: Figures, found: dict[str, Judgement]) -> None:
 
 def measure(full: bool) -> Figures:
     """All networks of the design, or a few; as many at a time as there are processors."""
-    cases = untuned() + rivals() if full else untuned()[::EVERY]
+    design = untuned()[:: 1 if full else EVERY]
+    cases = design + (rivals() if full else [])
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processors(), spawn) as pool:
         found = dict(zip((case.name for case in cases), pool.map(judge_alone, cases), strict=True))
     figures = Figures()
     for name, judgement in found.items():
         add_case(figures, name, judgement)
-    summary(figures, {name: of for name, of in found.items() if not name.startswith(RIVAL)})
+    summary(figures, {case.name: found[case.name] for case in design})
     return figures
 
 

@@ -18,10 +18,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.quantities import mbps, ms
 
-__all__ = ["RIVAL", "rivals"]
-
-RIVAL = "rival_"
-"""How their names begin."""
+__all__ = ["rivals"]
 
 LAWS = {"cubic": Cubic(), "highspeed": HighSpeed(), "scalable": Scalable()}
 UNTIL, WARMUP = 60.0, 20.0
@@ -58,7 +55,7 @@ def rivals() -> list[Untuned]:
         "fast": (600.0, 6000.0, red(6000.0), 4),
     }
     return [
-        Untuned(f"{RIVAL}{name}_{kind}", network_with(law, *of), UNTIL, WARMUP)
+        Untuned(f"rival_{name}_{kind}", network_with(law, *of), UNTIL, WARMUP)
         for name, law in LAWS.items()
         for kind, of in kinds.items()
     ]

@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Job, Results
-from paper_repro.style import panels
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of
-from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_above
+from paper_repro.weigle_feng_2001.drawing import Panel, draw_columns
 from paper_repro.weigle_feng_2001.networks import (
     Pair,
     both_ways,
@@ -191,8 +190,8 @@ class Bars:
             results: of the jobs.
             ns2: names of ns-2's runs, by kind of traffic and alpha.
         """
-        figure, axes = panels(2, len(KINDS))
-        for column, kind in enumerate(KINDS):
+        columns = []
+        for kind in KINDS:
             names = [ns2.get((kind, alpha)) for alpha in self.alphas]
             panel = Panel(
                 f"Figure {self.number}: {NAMES[kind]} traffic",
@@ -201,6 +200,5 @@ class Bars:
                 self.runs(results, kind),
                 [ns2_counts(name) if name else None for name in names],
             )
-            draw_column([row[column] for row in axes], panel)
-        legend_above(figure, axes[0][0])
-        return figure
+            columns.append(panel)
+        return draw_columns(columns)

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_repro.style import COLOURS, NS2_MARK, label
+from paper_repro.style import COLOURS, NS2_MARK, label, panels
 from paper_repro.weigle_feng_2001.counts import Totals
 
-__all__ = ["Panel", "draw_column", "legend_above"]
+__all__ = ["Panel", "draw_columns"]
 
 WIDTH = 0.38
 LAWS = ("reno", "vegas")
@@ -83,7 +83,11 @@ def draw_column(column: Sequence[Axes], panel: Panel) -> None:
     draw_ns2(column[0], panel.ns2)
 
 
-def legend_above(figure: Figure, axes: Axes) -> None:
-    """One legend for all panels, above them, where it hides nothing."""
-    handles, names = axes.get_legend_handles_labels()
+def draw_columns(columns: Sequence[Panel]) -> Figure:
+    """A figure of columns, with one legend above all panels, where it hides nothing."""
+    figure, rows = panels(2, len(columns))
+    for place, panel in enumerate(columns):
+        draw_column([row[place] for row in rows], panel)
+    handles, names = rows[0][0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)
+    return figure

@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 import vegasfluid as vf
 from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.reference import ns2_group, ns2_names
-from paper_repro.style import panels
 from paper_repro.weigle_feng_2001.counts import Totals, mean_of, ratio_of
-from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_above
+from paper_repro.weigle_feng_2001.drawing import Panel, draw_columns
 from paper_repro.weigle_feng_2001.formulas import SECONDS, full_two_way, full_utilisation
 from paper_repro.weigle_feng_2001.networks import (
     Pair,
@@ -239,18 +238,17 @@ def found_by_ns2() -> Found:
 
 def draw(results: Results) -> Figure:
     """Packets acknowledged and retransmitted, one-way and two-way."""
-    figure, axes = panels(2, 2)
-    for side, way in enumerate(WAYS):
-        panel = Panel(
+    columns = [
+        Panel(
             f"Figure 3: {way.replace('_', '-')} traffic",
             "queue size (packets)",
             [str(queue) for queue in QUEUES],
-            runs_of(results, "")[side],
+            runs,
             [ns2_counts(name) for name in ns2_runs(way)],
         )
-        draw_column([row[side] for row in axes], panel)
-    legend_above(figure, axes[0][0])
-    return figure
+        for way, runs in zip(WAYS, runs_of(results, ""), strict=True)
+    ]
+    return draw_columns(columns)
 
 
 FIGURE_3 = Experiment(

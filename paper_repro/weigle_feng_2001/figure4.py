@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 import vegasfluid as vf
 from paper_repro.experiment import NS2, PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.reference import ns2_names
-from paper_repro.style import panels
 from paper_repro.weigle_feng_2001.counts import Totals, lost, mean_of, ratio_of
-from paper_repro.weigle_feng_2001.drawing import Panel, draw_column, legend_above
+from paper_repro.weigle_feng_2001.drawing import Panel, draw_columns
 from paper_repro.weigle_feng_2001.figure3 import QUEUES, third_of
 from paper_repro.weigle_feng_2001.networks import Pair, with_drop_tail, with_red
 from paper_repro.weigle_feng_2001.pairs import (
@@ -183,18 +182,17 @@ def measure(results: Results) -> Evidence:
 
 def draw(results: Results) -> Figure:
     """Packets acknowledged and retransmitted, one-way and two-way."""
-    figure, axes = panels(2, 2)
-    for side, way in enumerate(WAYS):
-        panel = Panel(
+    columns = [
+        Panel(
             f"Figure 4: {way.replace('_', '-')} traffic",
             "RED_min, RED_max (packets)",
             [f"{low}, {2 * low}" for low in LOWS],
             [results[f"{way}_{low}"] for low in LOWS],
             [ns2_counts(name) for name in ns2_runs(way)],
         )
-        draw_column([row[side] for row in axes], panel)
-    legend_above(figure, axes[0][0])
-    return figure
+        for way in WAYS
+    ]
+    return draw_columns(columns)
 
 
 FIGURE_4 = Experiment(

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 import vegasfluid as vf
-from paper_repro.__main__ import HERE, reproduce
-from paper_repro.claims import load_paper
 from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
     CURRENT,
     PROPOSED,
@@ -25,25 +23,8 @@ from paper_repro.feng_tinnakornsrisuphap_2000.figures11to14 import (
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.measures import saturation
 from paper_repro.feng_tinnakornsrisuphap_2000.ns2 import RUNS, ns2_rows
-from paper_repro.feng_tinnakornsrisuphap_2000.run import EXPERIMENTS
 from paper_repro.feng_tinnakornsrisuphap_2000.summary import Summary
 from paper_repro.feng_tinnakornsrisuphap_2000.sweep import Curve
-
-PAPER = "feng_tinnakornsrisuphap_2000"
-QUICK = [experiment for experiment in EXPERIMENTS if experiment.quick]
-
-
-def test_each_claim_has_its_experiment():
-    claims = load_paper(HERE / PAPER).claims
-    assert {claim.experiment for claim in claims} == {of.name for of in EXPERIMENTS}
-
-
-def test_the_quick_claims_are_judged_and_explained():
-    chapter = reproduce(PAPER, QUICK)
-    names = {of.name for of in QUICK}
-    claims = load_paper(HERE / PAPER).claims
-    assert len(chapter.judged) == sum(claim.experiment in names for claim in claims)
-    assert chapter.unexplained == []
 
 
 @pytest.mark.parametrize(

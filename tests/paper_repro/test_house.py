@@ -10,7 +10,7 @@ import pytest
 
 import paper_repro
 import vegasfluid as vf
-from paper_repro.__main__ import main, papers
+from paper_repro.__main__ import experiments_of, main, papers
 from paper_repro.claims import Claim, Expectation, load_paper
 from paper_repro.experiment import (
     ARITHMETIC,
@@ -271,6 +271,12 @@ def test_the_report_has_every_claim_and_the_readme_its_counts():
     assert row in (PAPERS / "README.md").read_text()
 
 
+@pytest.mark.parametrize("paper", papers())
+def test_every_claim_has_its_experiment_and_every_experiment_a_claim(paper):
+    known = {experiment.name for experiment in experiments_of(paper)}
+    assert {claim.experiment for claim in load_paper(PAPERS / paper).claims} == known
+
+
 def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--quick", "--json", "--out", str(tmp_path / "out")])
@@ -279,7 +285,10 @@ def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
     assert document["unexplained"] == []
     assert document["claims"] == sum(document["verdicts"].values()) >= 100
     told = told_by_the_report()
-    for paper in document["papers"].values():
+    for folder, paper in document["papers"].items():
+        quick = {of.name for of in experiments_of(folder) if of.quick}
+        claims = load_paper(PAPERS / folder).claims
+        assert set(paper["claims"]) == {of.id for of in claims if of.experiment in quick}
         for name, claim in paper["claims"].items():
             assert told[name, claim["says"]] == claim["verdict"], name
     left = sum(len(paper["not_run"]) for paper in document["papers"].values())

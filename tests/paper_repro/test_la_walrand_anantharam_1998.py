@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import paper_repro
-from paper_repro.__main__ import reproduce
 from paper_repro.claims import load_paper
 from paper_repro.la_walrand_anantharam_1998.arithmetic import fair_totals
 from paper_repro.la_walrand_anantharam_1998.charts import segment_times
@@ -23,7 +22,6 @@ from paper_repro.la_walrand_anantharam_1998.networks import (
 )
 from paper_repro.la_walrand_anantharam_1998.rerouting import detected
 from paper_repro.la_walrand_anantharam_1998.rules import detect
-from paper_repro.la_walrand_anantharam_1998.run import EXPERIMENTS
 from paper_repro.la_walrand_anantharam_1998.tables import SENT
 
 NAME = "la_walrand_anantharam_1998"
@@ -36,20 +34,6 @@ def a_course(delivered: np.ndarray, cwnd: np.ndarray | None = None) -> Course:
     columns = delivered[:, np.newaxis]
     windows = columns if cwnd is None else cwnd[:, np.newaxis]
     return Course(time, columns, windows, 0 * time, np.zeros(1), 1.0, 0.0, 0.0)
-
-
-def test_every_claim_has_its_experiment():
-    names = {experiment.name for experiment in EXPERIMENTS}
-    assert {claim.experiment for claim in PAPER.claims} == names
-
-
-def test_the_quick_part_judges_its_claims_and_gives_its_reasons():
-    quick = [experiment for experiment in EXPERIMENTS if experiment.quick]
-    chapter = reproduce(NAME, quick)
-    judged = {of.claim.id for of in chapter.judged}
-    names = {experiment.name for experiment in quick}
-    assert judged == {claim.id for claim in PAPER.claims if claim.experiment in names}
-    assert chapter.unexplained == []
 
 
 def test_cells_of_the_tables_are_claims():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vegasfluid as vf
-from paper_repro.__main__ import HERE, reproduce
+from paper_repro.__main__ import HERE
 from paper_repro.claims import load_paper
 from paper_repro.marrone_2013.arithmetic import cubic_window, mean_window, plateau_time
 from paper_repro.marrone_2013.course import Course
@@ -22,34 +22,16 @@ from paper_repro.marrone_2013.environment import (
     Environment,
 )
 from paper_repro.marrone_2013.linux import kernel
-from paper_repro.marrone_2013.run import EXPERIMENTS
 from vegasfluid.congestion.law import RETRANSMIT
 
 PAPER = load_paper(HERE / "marrone_2013")
 LINUX_RUNS = Path(__file__).parents[1] / "agreement" / "linux_runs.jsonl"
 
 
-def test_every_claim_has_its_experiment_and_every_experiment_a_claim():
-    assert {claim.experiment for claim in PAPER.claims} == {one.name for one in EXPERIMENTS}
-
-
 def test_every_figure_of_the_paper_with_data_is_spoken_of():
     shown = {claim.figure for claim in PAPER.claims} - {None}
     assert shown <= set(range(2, 29))
     assert len(shown) >= 18  # 5, 7, 12, 13, ... are drawn beside those that a sentence speaks of
-
-
-QUICK = {one.name for one in EXPERIMENTS if one.quick}
-
-
-@pytest.mark.parametrize(
-    "names", [{"arithmetic", "section2_reno"}, pytest.param(QUICK, marks=pytest.mark.slow)]
-)
-def test_quick_claims_are_judged_and_explained(names):
-    chapter = reproduce("marrone_2013", [one for one in EXPERIMENTS if one.name in names])
-    judged = {one.claim.id for one in chapter.judged}
-    assert judged == {claim.id for claim in PAPER.claims if claim.experiment in names}
-    assert chapter.unexplained == []
 
 
 def test_the_path_holds_what_the_paper_says():

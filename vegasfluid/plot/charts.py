@@ -163,14 +163,9 @@ def draw_vegas(axes: Axes, points: Mapping[str, VegasPoint]) -> None:
 
 def mark(axes: Axes, name: str, at: tuple[float, float], number: int, own: str) -> None:
     """Mark a network; later ones smaller, so that they do not hide earlier ones."""
-    style: dict[str, Any] = {"color": own, "markeredgecolor": edge_colour(), "linestyle": "none"}
+    style: dict[str, Any] = {"color": own, "markeredgecolor": colour(3), "linestyle": "none"}
     style |= {"marker": MARKERS[number % len(MARKERS)], "markersize": max(9.0 - 2 * number, 4.0)}
     axes.plot(*at, label=name, **style)
-
-
-def edge_colour() -> str:
-    """Of marks: what is written on the ground."""
-    return colour(3)
 
 
 def say(axes: Axes, x: float, y: float, text: str, **where: Any) -> None:
