@@ -12,7 +12,6 @@ import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.weigle_feng_2001.bars import against
 from paper_repro.weigle_feng_2001.counts import Totals
-from paper_repro.weigle_feng_2001.exponential import ExponentialOnOff
 from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import table_1, with_drop_tail, with_laws
 from paper_repro.weigle_feng_2001.tables import in_flight, propagation_ms
@@ -40,7 +39,7 @@ def variation_jobs() -> Mapping[str, Job]:
     found = {kind: replace(against(2, kind, LARGE), seeds=SEEDS) for kind in KINDS}
     for kind in KINDS:
         found[f"longer_{kind}"] = replace(found[kind], until=float(LONGER * SECONDS))
-    exponential = ExponentialOnOff(ON_S, OFF_S, rate, mean_gap=GAP_S, mean_size=size)
+    exponential = vf.OnOff(ON_S, OFF_S, rate, times="exponential", mean_gap=GAP_S, mean_size=size)
     found["exponential"] = carrying_this(found["pareto"], exponential)
     found["rate"] = replace(
         carrying_this(found["bulk"], vf.Cbr(vf.mbps(CBR_MBPS[1]))), seeds=SEEDS[:1]

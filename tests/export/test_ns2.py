@@ -125,6 +125,10 @@ FEATURES = {
     "on and off": {
         "VEGAS": 'traffic = { kind = "on_off", on_ms = 300, off_ms = 300, rate_mbps = 2 }'
     },
+    "on and off, exponential": {
+        "VEGAS": 'traffic = { kind = "on_off", times = "exponential", on_ms = 300, off_ms = 300, '
+        "rate_mbps = 2 }"
+    },
     "sessions": {"VEGAS": 'traffic = { kind = "sessions", mean_gap_s = 0.5, mean_size_mb = 0.3 }'},
     "sessions that queue up": {
         "VEGAS": 'traffic = { kind = "sessions", mean_gap_s = 3, mean_size_mb = 0.2, '

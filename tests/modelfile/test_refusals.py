@@ -105,6 +105,7 @@ CASES = [
     ('law = { name = "reno" }', "", "flows.reno.law: must be given, but is missing"),
     ('law = "red"', 'law = "codel"', f'bottleneck.aqm.law: must be one of {", ".join(sorted(queue_laws()))}, but is "codel"'),
     ('kind = "cbr"', 'kind = "tbr"', 'flows.vegas.traffic.kind: must be one of bulk, cbr, on_off, poisson, sessions, but is "tbr"'),
+    ('kind = "cbr", rate_mbps = 10', 'kind = "on_off", times = "weibull", on_ms = 5, off_ms = 5, rate_mbps = 1', 'flows.vegas.traffic.times: must be one of pareto, exponential, but is "weibull"'),
     ("beta_packets = 3", 'beta_packets = 3, dialect = "bsd"', f'flows.vegas.law.dialect: must be one of {", ".join(DIALECTS)}, but is "bsd"'),
     # keys
     ("capacity_mbps = 155", "capacity = 155", "bottleneck.capacity: unknown key; did you mean capacity_mbps? (and 1 more)"),

@@ -140,7 +140,7 @@ def offering() -> Network:
         "on_off": replace(of["reno"], traffic=OnOff(0.1, 0.2, 300.0), delayed_ack=0.04),
         "sessions": replace(of["linux"], count=3, traffic=Sessions(**sessions), **delayed),
         "larger": replace(of["sack"], initial_window=10.0, traffic=Sessions(**sessions)),
-        "short": replace(of["counting"], traffic=OnOff(0.1, 0.1, 400.0)),
+        "short": replace(of["counting"], traffic=OnOff(0.1, 0.1, 400.0, times="exponential")),
         "on_off in sessions": replace(of["newreno"], count=2, traffic=OnOff(**on_off)),
         "udp": replace(of["reno"], law=Unresponsive(), traffic=Poisson(0.01), delayed_ack=0.04),
     }

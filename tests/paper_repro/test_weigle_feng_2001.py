@@ -16,7 +16,6 @@ from paper_repro.claims import load_paper
 from paper_repro.weigle_feng_2001 import figure3, figure4, run, search
 from paper_repro.weigle_feng_2001.bars import against, crossover
 from paper_repro.weigle_feng_2001.counts import totals
-from paper_repro.weigle_feng_2001.exponential import ExponentialOnOff
 from paper_repro.weigle_feng_2001.networks import (
     MODELS,
     both_ways,
@@ -150,7 +149,7 @@ def test_one_connection_a_source_is_never_begun_anew(kind):
 @pytest.mark.usefixtures("dice")
 def test_exponential_times_have_the_means_of_pareto_ones():
     """A flow of 10 MB at 30 Mbit/s takes 2.667 s, and the gap is 0.5 s: 25.3 Mbit/s."""
-    traffic = ExponentialOnOff(0.03, 0.07, vf.mbps(100), 3.0, mean_gap=0.5, mean_size=10.0)
+    traffic = vf.OnOff(0.03, 0.07, vf.mbps(100), 3.0, "exponential", mean_gap=0.5, mean_size=10.0)
     flow, returned = application(traffic, 400)
     assert returned.count(NEW_CONNECTION) == pytest.approx(400 / 3.167, rel=0.15)
     assert flow.offered / 400 / vf.mbps(1) == pytest.approx(25.3, rel=0.1)

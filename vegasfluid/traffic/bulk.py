@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,6 +30,11 @@ class Bulk(AbstractTraffic):
     """
 
     name: ClassVar[str] = "bulk"
+    sources: ClassVar[tuple[str, ...]] = ("ns-2.35, Application/FTP (a file without end)",)
+    validation: ClassVar[Mapping[str, str]] = {
+        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
+        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
+    }
 
     @property
     def rules(self) -> OfferRules:

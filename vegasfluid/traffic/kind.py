@@ -78,6 +78,10 @@ class AbstractTraffic(Value):
 
     name: ClassVar[str]
     """The `kind` in model files."""
+    sources: ClassVar[tuple[str, ...]] = ()
+    """Where the kind is from."""
+    validation: ClassVar[Mapping[str, str]] = {}
+    """What holds it to something outside of it: files of the repository, and what they compare."""
 
     def rate_limit(self, packet_bytes: int) -> float:
         """Packets/s that are handed to TCP at most, mean while a transfer is under way."""

@@ -1,4 +1,4 @@
-"""On-off: a constant rate during Pareto on times, silence during Pareto off times.
+"""On-off: a constant rate during random on times, silence during random off times.
 
 It goes on for ever, or, where `mean_gap` and `mean_size` are given, inside sessions: transfers of
 Pareto size, each over a new connection, with exponential gaps.
@@ -6,12 +6,14 @@ Pareto size, each over a new connection, with exponential gaps.
 Sources:
     W. Willinger, M. Taqqu, R. Sherman and D. Wilson, IEEE/ACM ToN 5(1), 1997: many such sources
     together are self-similar with H = (3 - shape) / 2.
-    E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 3 (on and off times inside sessions).
+    E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 3 (on and off times inside sessions,
+    Pareto or exponential).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -33,6 +35,9 @@ from vegasfluid.traffic.sessions import BYTES, mean_transfer, transfer_size
 
 __all__ = ["OnOff"]
 
+TIMES = ("pareto", "exponential")
+"""How on and off times may be distributed."""
+
 
 def on_application(flow: Any, now: int) -> int:
     """A packet, and the next one interval later, after the off time where the on time is over."""
@@ -43,11 +48,18 @@ def on_application(flow: Any, now: int) -> int:
     begins = flow.left == 0
     if begins:
         flow.left = transfer_size(flow) if flow.gap > 0.0 else ENDLESS
-        flow.on_until = now + ps(pareto(flow, flow.on, flow.tail_index))
+        flow.on_until = now + ps(lasting(flow, flow.on))
     flow.offered += 1
     flow.left -= 1
     plan_next(flow, now)
     return NEW_CONNECTION if begins else CONTINUED
+
+
+def lasting(flow: Any, mean: float) -> float:
+    """An on or off time, s."""
+    if flow.memoryless:
+        return exponential(flow, mean)
+    return pareto(flow, mean, flow.tail_index)
 
 
 def plan_next(flow: Any, now: int) -> None:
@@ -56,8 +68,8 @@ def plan_next(flow: Any, now: int) -> None:
     if flow.left == 0:
         following = NEVER
     elif following > flow.on_until:
-        following = flow.on_until + ps(pareto(flow, flow.off, flow.tail_index))
-        flow.on_until = following + ps(pareto(flow, flow.on, flow.tail_index))
+        following = flow.on_until + ps(lasting(flow, flow.off))
+        flow.on_until = following + ps(lasting(flow, flow.on))
     flow.app_at = following
 
 
@@ -70,13 +82,24 @@ def on_finished(flow: Any, now: int) -> None:
 
 @dataclass(frozen=True)
 class OnOff(AbstractTraffic):
-    """Pareto on and off times.
+    """On and off times of random length.
 
     >>> OnOff(on=0.03, off=0.07, rate=100.0).shape
     1.5
     """
 
     name: ClassVar[str] = "on_off"
+    sources: ClassVar[tuple[str, ...]] = (
+        "Willinger, Taqqu, Sherman and Wilson, IEEE/ACM ToN 5(1), 1997",
+        "Weigle and Feng, LA-UR-01-3420, 2001, section 3",
+    )
+    validation: ClassVar[Mapping[str, str]] = {
+        "tests/fluid/test_networks.py": "the mean rate, in the fluid",
+        "tests/agreement/test_ns2_more.py": "beside Reno and Vegas on network 2: ns-2.35",
+        "paper_repro/weigle_feng_2001": "the paper's on-off sessions, claim by claim",
+        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
+        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
+    }
 
     on: Annotated[Delay, Positive]
     """Mean on time."""
@@ -86,6 +109,8 @@ class OnOff(AbstractTraffic):
     """Packets handed to TCP while on."""
     shape: Annotated[Share, Gt(1)] = 1.5
     """Shape of the Pareto distributions; above 1, so that the means exist."""
+    times: str = "pareto"
+    """Distribution of on and off times: pareto or exponential. Sizes of transfers are Pareto."""
     mean_gap: Annotated[Seconds, Positive] | None = None
     """Mean time from the end of a transfer to the start of the next; None: no sessions."""
     mean_size: Annotated[float, Unit("MB", "mb"), Ge(0), Positive] | None = None
@@ -93,6 +118,8 @@ class OnOff(AbstractTraffic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.times not in TIMES:
+            raise InvalidInput("OnOff", "times", "one of " + ", ".join(TIMES), self.times)
         if (self.mean_gap is None) != (self.mean_size is None):
             missing = "mean_gap" if self.mean_gap is None else "mean_size"
             raise InvalidInput("OnOff", missing, "given with the other one of a session", "missing")
@@ -121,12 +148,13 @@ class OnOff(AbstractTraffic):
         return OfferRules(on_application, on_finished, {"on_until": -1, "left": 0})
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Mean times and the time between two packets, s, the tail index, the transfer, packets."""
+        """Times, s, how they are distributed, and the transfer, packets."""
         return {
             "on": float(self.on),
             "off": float(self.off),
             "interval": 1 / self.rate,
             "tail_index": float(self.shape),
+            "memoryless": int(self.times == "exponential"),
             "gap": float(self.mean_gap or 0),
             "transfer": (self.mean_size or 0) * BYTES / packet_bytes,
         }

@@ -43,8 +43,9 @@ def traffic_of(name: str, flows: Flows, packet_bytes: int) -> list[str]:
             times = {"burst_time_": 0, "idle_time_": kind.mean_interval}
             return app("Exponential", packet_bytes, rate_=AT_ONCE, **times)
         case OnOff() if kind.mean_size is None:
-            times = {"burst_time_": kind.on, "idle_time_": kind.off, "shape_": kind.shape}
-            return app("Pareto", packet_bytes, rate_=kind.rate * bits, **times)
+            times = {"burst_time_": kind.on, "idle_time_": kind.off}
+            shape = {"shape_": kind.shape} if kind.times == "pareto" else {}
+            return app(kind.times.title(), packet_bytes, rate_=kind.rate * bits, **times, **shape)
         case Sessions() if flows.law.rules.reliable:
             packets = kind.mean_size * BYTES / packet_bytes
             numbers = (kind.mean_gap, packets, kind.shape, int(kind.overlapping))

@@ -130,7 +130,7 @@ def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, s
     if isinstance(kind, Cbr):
         on, off = always.format("1000000"), always.format("0")
     elif isinstance(kind, OnOff) and kind.mean_size is None:
-        on, off = pareto(kind.on, kind.shape), pareto(kind.off, kind.shape)
+        on, off = lasting(kind, kind.on), lasting(kind, kind.off)
     else:
         known = "bulk, cbr, or on_off without sessions, for ns-3"
         raise InvalidInput(f"flows.{name}", "traffic", known, kind.name)
@@ -139,6 +139,9 @@ def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, s
     return "OnOffHelper", {"DataRate": rate, "PacketSize": str(segment), **times}
 
 
-def pareto(mean: float, shape: float) -> str:
-    """A Pareto distribution by its mean; ns-3 takes its smallest value."""
-    return f"ns3::ParetoRandomVariable[Scale={mean * (shape - 1) / shape!r}|Shape={shape!r}]"
+def lasting(kind: OnOff, mean: float) -> str:
+    """The distribution of on or off times by its mean; of a Pareto one ns-3 takes the smallest."""
+    if kind.times == "exponential":
+        return f"ns3::ExponentialRandomVariable[Mean={mean!r}]"
+    scale = mean * (kind.shape - 1) / kind.shape
+    return f"ns3::ParetoRandomVariable[Scale={scale!r}|Shape={kind.shape!r}]"
