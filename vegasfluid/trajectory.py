@@ -10,11 +10,11 @@ up without them. xarray is imported when the first label is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from vegasfluid.about import package_version
 from vegasfluid.growth import Growth, place_in
 from vegasfluid.network import Network
 
@@ -31,7 +31,6 @@ __all__ = [
     "class_means",
     "link_names",
     "make_trajectory",
-    "package_version",
 ]
 
 ENGINES = {
@@ -89,14 +88,6 @@ WITHIN = "cwnd_variance"
 
 REVERSE = "_reverse"
 """What the name of a link's other direction ends with, where packets wait there, too."""
-
-
-def package_version() -> str:
-    """The version of vegasfluid that runs."""
-    try:
-        return version("vegasfluid")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        return "unknown"
 
 
 class Recording(NamedTuple):

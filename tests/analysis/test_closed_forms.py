@@ -214,6 +214,7 @@ def test_its_text_reads_back(name):
 @every_formula
 def test_its_latex_is_balanced(name):
     text = forms.catalogue()[name].latex()
+    assert forms.catalogue()[name]._repr_latex_() == rf"$\displaystyle {text}$"  # in notebooks
     depth = np.cumsum([{"{": 1, "}": -1}.get(sign, 0) for sign in text.replace(r"\{", "")])
     assert depth.min() >= 0
     assert depth[-1] == 0

@@ -87,6 +87,11 @@ class AbstractQueueLaw(Value):
     """The name in model files."""
     sources: ClassVar[tuple[str, ...]]
     """Where the law is defined."""
+    validation: ClassVar[Mapping[str, str]] = {}
+    """What holds it to something outside of it: files of the repository, and what they compare."""
+    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Where `drop_prob` is one smooth formula, in words, each with a point inside (parameters,
+    fields of the memory and of `QueueState` by name; what is left out has its default)."""
 
     @property
     def hits_growth(self) -> bool:

@@ -27,6 +27,7 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -185,6 +186,31 @@ class Cubic(AbstractEpochLaw):
 
     name: ClassVar[str] = "cubic"
     sources: ClassVar[tuple[str, ...]] = ("RFC 9438", "Vardoyan, Hollot and Towsley, 2018")
+    validation: ClassVar[Mapping[str, str]] = {
+        "tests/laws/test_cubic.py": "packet rules against closed forms and tables of RFC 9438",
+        "tests/laws/test_sources.py": "defaults and steps against what the sources print",
+        "tests/laws/test_means.py": "mean windows under losses drawn flow by flow",
+        "tests/analysis/test_literature_recovery.py": "recovery from a loss: printed numbers",
+        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
+        "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
+        "benchmarks/design.py": "72 networks: both fluid models against the packet simulator",
+        "benchmarks/solo.py": "the law alone, against theory and packets",
+        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
+        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
+        "paper_repro/marrone_2013": "the paper's CUBIC, claim by claim",
+    }
+    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "slow start": {"slow_start": 1, "cwnd": 20, "squared": 1},
+        "along the cubic": {"cwnd": 1000, "k": 9, "elapsed": 5, "squared": 30},
+        "in the Reno-friendly region": {
+            "cwnd": 10,
+            "k": 0.1,
+            "elapsed": 0.1,
+            "squared": 0.02,
+            "rtt": 0.01,
+        },
+        "far from the plateau": {"cwnd": 10, "k": 9, "elapsed": 0.5, "squared": 0.5},
+    }
 
     C: Annotated[Share, Positive] = 0.4
     """How steep the cubic is, packets/s^3."""

@@ -151,6 +151,14 @@ class AbstractWindowLaw(Value):
     """The name in model files."""
     sources: ClassVar[tuple[str, ...]]
     """Where the law is defined."""
+    validation: ClassVar[Mapping[str, str]] = {}
+    """What holds it to something outside of it: files of the repository, and what they compare."""
+    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "slow start": {"slow_start": 1, "cwnd": 20},
+        "congestion avoidance": {"cwnd": 20},
+    }
+    """Where `growth` is one smooth formula, in words, each with a point inside (fields of the state
+    and parameters by name; what is left out is as at the start, but out of slow start)."""
 
     def begin(self, cwnd: Real, rtt: Real) -> Any:
         """The state of a flow that starts.

@@ -9,6 +9,7 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -51,6 +52,14 @@ class Unresponsive(AbstractWindowLaw):
 
     name: ClassVar[str] = "udp"
     sources: ClassVar[tuple[str, ...]] = ("RFC 768",)
+    validation: ClassVar[Mapping[str, str]] = {
+        "tests/packet/test_queues.py": "the waits of M/D/1, M/D/1/K, M/M/1 and N D/D/1",
+        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
+        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
+    }
+    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "always": {},
+    }
 
     def growth(self, window: Window, seen: Feedback) -> Window:
         """No window changes."""

@@ -44,7 +44,7 @@ class Solution(NamedTuple):
             times: one time, or an array of times; the same for every instance of a batch.
 
         Returns:
-            Shape (*times, n); of a batch, (batch, *times, n).
+            Shape `(*times, n)`; of a batch, `(batch, *times, n)`.
         """
         if self.curve is None:
             allowed = "asked for with saveat=SaveAt(dense=True)"

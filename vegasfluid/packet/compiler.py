@@ -22,7 +22,7 @@ from typing import Any
 import numba
 from numba import njit
 
-from vegasfluid.caches import cache_root
+from vegasfluid.caches import cache_folders
 from vegasfluid.packet import engine
 from vegasfluid.packet.addresses import addressed
 from vegasfluid.packet.bindings import bindings
@@ -95,7 +95,7 @@ def cache_folder(rules: Rules) -> Path:
     for function in functions:
         digest.update(f"{function.__module__}.{function.__qualname__}".encode())
     digest.update(repr((rules.features, layout(rules))).encode())
-    return cache_root() / "numba" / digest.hexdigest()[:16]
+    return cache_folders()["numba"] / digest.hexdigest()[:16]
 
 
 @contextlib.contextmanager

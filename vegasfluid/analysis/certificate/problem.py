@@ -130,7 +130,7 @@ class Problem(Value):
         competitors: the other classes by name.
         loss_process: how losses come, a name in `LOSS_PROCESSES`.
         ratio: rate of a tuned flow over the mean rate of the competitors' flows.
-        epsilon: the unfairness |ln(ratio achieved / ratio)| that is shown outside of an interval
+        epsilon: the unfairness `abs(ln(ratio achieved / ratio))` shown outside an interval
             of alpha.
     """
 

@@ -62,7 +62,7 @@ def certify_alpha(
         network: one link with RED; see `posing` for what is refused.
         tuned: the name of the Vegas class; its alpha, beta and gamma do not count.
         ratio: rate of a tuned flow over the mean rate of the competitors' flows.
-        epsilon: the unfairness |ln(ratio achieved / ratio)| to bound alpha by, above 0 to 1.
+        epsilon: the unfairness `abs(ln(ratio achieved / ratio))` to bound alpha by, above 0 to 1.
         loss_process: how losses come: meanfield, periodic or iid.
 
     Raises:

@@ -139,6 +139,10 @@ class Formula:
         """As LaTeX, without dollar signs."""
         return sp.latex(sp.Eq(self.left, self.expression, evaluate=False))
 
+    def _repr_latex_(self) -> str:
+        """As notebooks show it: set as a formula."""
+        return f"$\\displaystyle {self.latex()}$"
+
     def compiled(self, module: str = "numpy") -> Callable[..., Any]:
         """It as a function of what it takes, in that order; its numbers are floats.
 

@@ -94,7 +94,7 @@ def max_min_ratio(rates: Sequence[float] | np.ndarray) -> float:
 
 
 def unfairness(first: float, second: float) -> float:
-    """|ln(x_1 / x_2)|: 0 for equal rates, and the same whichever of the two has more.
+    """`abs(ln(x_1 / x_2))`: 0 for equal rates, and the same whichever of the two has more.
 
     Args:
         first: a rate, above 0.

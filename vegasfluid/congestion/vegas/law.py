@@ -13,6 +13,7 @@ Sources:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
@@ -69,6 +70,33 @@ class Vegas(AbstractWindowLaw):
 
     name: ClassVar[str] = "vegas"
     sources: ClassVar[tuple[str, ...]] = ("Brakmo and Peterson, IEEE JSAC 13(8), 1995",)
+    validation: ClassVar[Mapping[str, str]] = {
+        "tests/laws/test_contract.py": "mean change of the packet rules against the drift",
+        "tests/laws/test_symbolic.py": "the drift in symbols against the published equations",
+        "tests/laws/test_sources.py": "defaults and steps against what the sources print",
+        "tests/laws/test_means.py": "mean windows under losses drawn flow by flow",
+        "tests/agreement/test_ns2.py": "dialect ns2 beside Reno over RED: ns-2.35, 39 runs",
+        "tests/agreement/test_ns2_drop_tail.py": "dialect ns2 over drop-tail: ns-2.35",
+        "tests/agreement/test_ns2_more.py": "both ways, figure 4, La et al.: ns-2.35",
+        "tests/agreement/test_linux.py": "dialect linux alone, beside Reno, with jitter: Linux 6.1",
+        "benchmarks/overshoot.py": "the false base RTT after an overshoot: ns-2.35 and the fluid",
+        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
+        "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
+        "benchmarks/design.py": "72 networks: both fluid models against the packet simulator",
+        "benchmarks/solo.py": "the law alone, against theory and packets",
+        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
+        "paper_repro/weigle_feng_2001": "the paper's tables and figures, claim by claim",
+        "paper_repro/la_walrand_anantharam_1998": "the paper's Vegas, claim by claim",
+        "paper_repro/net100_2004": "the page's Vegas, claim by claim",
+        "paper_repro/marrone_2013": "the paper's Vegas, claim by claim",
+    }
+    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "slow start, backlog below gamma": {"slow_start": 1, "cwnd": 20, "rtt": 0.1001},
+        "slow start, backlog above gamma": {"slow_start": 1, "cwnd": 200},
+        "backlog below alpha": {"cwnd": 20, "rtt": 0.1001},
+        "backlog between alpha and beta": {"cwnd": 22},
+        "backlog above beta": {"cwnd": 200},
+    }
 
     alpha: Annotated[Packets, Positive] | None = None
     """Backlog below which the window grows."""
