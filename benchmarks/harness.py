@@ -1,4 +1,8 @@
-"""What all benchmarks share: the figures, their targets, and how both are printed."""
+"""What all benchmarks share: the figures, their targets, and how both are printed.
+
+`python -m benchmarks.NAME --json > benchmarks/results/NAME.json` keeps what one run found, with its
+date and machine; the documentation draws and prints from these files (`make benchmarks`).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 __all__ = ["Figures", "run"]
@@ -47,10 +53,20 @@ def _met(value: float, target: dict[str, float]) -> bool:
     return low <= value <= high
 
 
+def processor(described: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's name, where the system tells it; else its architecture."""
+    if described.is_file():
+        for line in described.read_text().splitlines():
+            key, _, name = line.partition(":")
+            if key.strip() == "model name" and name.strip():
+                return name.strip()
+    return platform.processor() or platform.machine()
+
+
 def machine() -> dict[str, Any]:
     """Where this runs."""
     return {
-        "processor": platform.processor() or platform.machine(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "system": platform.system(),
         "python": platform.python_version(),
@@ -91,6 +107,8 @@ def run(measure: Callable[[bool], Figures], description: str) -> None:
             "targets": figures.targets,
             "missed": figures.missed(),
             "machine": machine(),
+            "date": datetime.now(UTC).date().isoformat(),
+            "full": options.full,
             "seconds": seconds,
         }
         print(json.dumps(document, indent=2))

@@ -12,7 +12,7 @@ packets have.
 Wanted are 1e-6 of the solver, 1 % of the fluid and 10 % of packets, wherever the conditions of the
 formula hold; rows in which they do not (told in the remarks) are shown without a target. `--full`
 takes runs twice as long and ten seeds in place of three. `--markdown` prints the page
-docs/analysis-table.md.
+docs/validation/formulas.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page docs/analysis-table.md: the table of formulas as Markdown."""
+"""The page docs/validation/formulas.md: the table of formulas as Markdown."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ LONG = 150
 NONE = "—"
 
 HEAD = """\
-Written by `python -m benchmarks.formulas --markdown{full} > docs/analysis-table.md`: do not edit.
-
 # Formulas against solver, fluid and packets
+
+Written by `python -m benchmarks.formulas --markdown{full} > docs/validation/formulas.md`:
+do not edit.
 
 Each closed form of `vegasfluid.analysis`, its value on a network, and what three engines have:
 
@@ -36,7 +37,7 @@ theory does not claim to hold there. Numbers in brackets are remarks, below.
 
 
 def markdown(table: Sequence[Row], full: bool) -> str:
-    """The page docs/analysis-table.md."""
+    """The page docs/validation/formulas.md."""
     remarks: dict[str, int] = {}
     lines = [
         HEAD.format(full=" --full" if full else "", seeds=10 if full else 3),

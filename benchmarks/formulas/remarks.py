@@ -14,11 +14,13 @@ WHOLE = (
     "which the drift does not."
 )
 FALSE_BASE = (
-    "The slow starts of this network overshoot and leave Vegas a false base RTT (docs/fluid.md)."
+    "The slow starts of this network overshoot and leave Vegas a false base RTT "
+    "([fluid models](../use/fluid.md))."
 )
 ONE_FLOW = (
     "The fluid's loss at a small buffer is spread over a round trip and more, and windows grow in "
-    "the mean of flows; one CUBIC flow behind drop-tail misses its period, too (docs/fluid.md)."
+    "the mean of flows; one CUBIC flow behind drop-tail misses its period, too "
+    "([fluid models](../use/fluid.md))."
 )
 TROUGH = (
     "Measured is the mean of the queue's troughs. They lie lower than the queue at the halving: "

@@ -8,7 +8,8 @@ is installed, beside its defaults and RED_min / N, and on the packet simulator. 
 apart ns-2 runs up to 24 of them, else three (`benchmarks.tuning.judged`). Every seventh network, or
 with `--full` all 48, and nine whose other flows do not speak Reno (`benchmarks.tuning.rivals`; ns-2
 has no Scalable TCP like ours). A network whose ratio on ns-2 is not within 0.9-1.1 is listed by
-name; the shares are of the 48.
+name; the shares are of the 48. A run that was broken off goes on where it was, as long as the
+sources are the same (`benchmarks.tuning.kept`); `seconds` are then those of the last part.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import NamedTuple, cast
 
 import jax
 
+from benchmarks.tuning.kept import kept
 from benchmarks.tuning.networks import TUNED, Untuned
 from benchmarks.tuning.on_ns2 import OnNs2, can_run, ratio_on_ns2
 from vegasfluid.aqm.red import Red
@@ -111,7 +112,7 @@ def judge(case: Untuned) -> Judgement:
 def judge_alone(case: Untuned) -> Judgement:
     """Judge one network of many in a process, whose compiled programs no other network needs."""
     keep_compiled_equations()
-    judgement = judge(case)
+    judgement = kept(case.name, lambda: judge(case))
     jax.clear_caches()
     told = f"{judgement.ns2.ratio:.3f} on ns-2, {judgement.ns2_red_min:.3f} by RED_min / N, "
     told += f"{judgement.ns2_defaults:.3f} by defaults, reached {judgement.found.reached}"

@@ -5,41 +5,23 @@ The runs are a copy of the project's reference runs (`linux_runs.jsonl`).
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.linux_scenarios import PAYLOAD_BYTES, network_of
+from benchmarks.linux import LATE, RUNS, measured
 from benchmarks.ns2_scenarios import reference_runs
-from vegasfluid import metrics, simulate_packets
 
-RUNS = list(reference_runs(Path(__file__).parent / "linux_runs.jsonl"))
-BOTH = [run for run in RUNS if run["tag"] == "e1"]
-SOLO = [run for run in RUNS if run["tag"] == "nv"]
-JITTER = {(run["meta"]["jit"], run["meta"]["algo"]): run for run in RUNS if run["tag"] == "e3"}
-LATE = np.linspace(0.0, 0.2, 21)
-"""s: the order of a few packets decides which round trip Vegas takes for the smallest, so a row of
-the kernel is compared with the mean over start times of the second flow."""
-
-
-def measured(run: dict[str, Any], late: float = 0.0) -> tuple[np.ndarray, np.ndarray, float]:
-    """Mbit/s of payload and mean window of each flow, and the mean queue."""
-    scenario = run["scenario"]
-    data = simulate_packets(
-        network_of(scenario, late),
-        scenario["duration"],
-        warmup=scenario["warmup"],
-        samples=10 * int(scenario["duration"]) + 1,
-    )
-    goodput = metrics.goodput(data).values * PAYLOAD_BYTES * 8e-6
-    return goodput, metrics.time_mean(data, "cwnd").values, float(metrics.mean_queue(data)[-1])
+ROWS = list(reference_runs(RUNS))
+BOTH = [run for run in ROWS if run["tag"] == "e1"]
+SOLO = [run for run in ROWS if run["tag"] == "nv"]
+JITTER = {(run["meta"]["jit"], run["meta"]["algo"]): run for run in ROWS if run["tag"] == "e3"}
 
 
 @pytest.mark.parametrize("run", BOTH, ids=[f"{run['meta']['a']}" for run in BOTH])
 def test_one_reno_and_one_vegas_over_drop_tail(run: dict[str, Any]) -> None:
-    ours = np.mean([measured(run, late)[0] for late in LATE], axis=0)
+    ours = np.mean([measured(run, late).goodput for late in LATE], axis=0)
     theirs = [flow["goodput_mbps"] for flow in run["flows"]]
     np.testing.assert_allclose(ours, theirs, rtol=0.15)
 
@@ -55,15 +37,15 @@ ONE_MORE = pytest.mark.xfail(
     ids=[f"{run['meta']['a']}" for run in SOLO],
 )
 def test_vegas_alone(run: dict[str, Any]) -> None:
-    _, window, queue = measured(run)
-    assert window[0] == pytest.approx(run["flows"][0]["cwnd"], rel=0.05)
+    _, cwnd, queue = measured(run)
+    assert cwnd[0] == pytest.approx(run["flows"][0]["cwnd"], rel=0.05)
     assert queue == pytest.approx(run["queue"]["mean_pkts"], rel=0.05)
 
 
 @pytest.fixture(scope="module")
 def rates() -> dict[tuple[str, str], float]:
     """Mbit/s of one flow, by jitter and law."""
-    return {key: float(measured(run)[0][0]) for key, run in JITTER.items()}
+    return {key: float(measured(run).goodput[0]) for key, run in JITTER.items()}
 
 
 def test_jitter_as_in_the_kernel(rates: dict[tuple[str, str], float]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.agreement import PLATEAU, compare_fluid, compare_packets
+from benchmarks.ns2 import PLATEAU, compare_fluid, compare_packets
 from benchmarks.ns2_rows import ROWS, NS2Row, ns2_rows
 from vegasfluid.fluid import record_density, record_fluid
 

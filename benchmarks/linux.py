@@ -1,0 +1,119 @@
+"""The packet simulator against a real Linux 6.1 kernel in simulated time.
+
+    python -m benchmarks.linux [--json] [--full]
+
+The kernel's runs are `tests/agreement/linux_runs.jsonl`. Goodput is Mbit/s of payload, a window and
+a queue are packets; `.linux` is the kernel's, `.packets` ours, and `.difference` relative.
+
+- One Reno and one Vegas over drop-tail, by Vegas's alpha: ours is the mean over start times of the
+  second flow, because the order of a few packets decides which round trip Vegas takes for the
+  smallest (5 of them, with `--full` 21, as in the tests).
+- Vegas alone, by alpha: its window and the queue.
+- Reno and Vegas alone with jitter that reorders, that keeps order, and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.harness import Figures, run
+from benchmarks.linux_scenarios import PAYLOAD_BYTES, network_of
+from benchmarks.ns2_rows import ROOT
+from benchmarks.ns2_scenarios import reference_runs
+from vegasfluid import metrics, simulate_packets
+
+__all__ = ["LATE", "RUNS", "Measured", "measured"]
+
+RUNS: Path = ROOT / "tests" / "agreement" / "linux_runs.jsonl"
+LATE = np.linspace(0.0, 0.2, 21)
+"""s: start times of the second flow, over which ours are averaged."""
+EVERY = 5
+"""In the quick version: every so many of them."""
+
+
+class Measured(NamedTuple):
+    """What a run gave.
+
+    Args:
+        goodput: Mbit/s of payload of each flow.
+        cwnd: mean window of each flow, packets.
+        queue: mean queue, packets.
+    """
+
+    goodput: np.ndarray
+    cwnd: np.ndarray
+    queue: float
+
+
+def measured(reference: dict[str, Any], late: float = 0.0) -> Measured:
+    """A run of the packet simulator on the network of a reference run.
+
+    Args:
+        reference: a row of the kernel's runs.
+        late: how much later than there the second flow starts, s.
+    """
+    scenario = reference["scenario"]
+    data = simulate_packets(
+        network_of(scenario, late),
+        scenario["duration"],
+        warmup=scenario["warmup"],
+        samples=10 * int(scenario["duration"]) + 1,
+    )
+    goodput = metrics.goodput(data).values * PAYLOAD_BYTES * 8e-6
+    cwnd = metrics.time_mean(data, "cwnd").values
+    return Measured(goodput, cwnd, float(metrics.mean_queue(data)[-1]))
+
+
+def beside_reno(rows: list[dict[str, Any]], late: np.ndarray) -> Iterator[tuple[str, float, float]]:
+    """Name, the kernel's and ours of both flows over drop-tail."""
+    for row in rows:
+        ours = np.mean([measured(row, float(each)).goodput for each in late], axis=0)
+        for flow, of, found in zip(row["scenario"]["flows"], row["flows"], ours, strict=True):
+            name = f"beside.alpha{row['meta']['a']}.{flow['algo']}.goodput_mbps"
+            yield name, of["goodput_mbps"], float(found)
+
+
+def alone(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
+    """Name, the kernel's and ours of Vegas by itself."""
+    for row in rows:
+        found, name = measured(row), f"alone.alpha{row['meta']['a']}"
+        yield f"{name}.cwnd_packets", row["flows"][0]["cwnd"], float(found.cwnd[0])
+        yield f"{name}.queue_packets", row["queue"]["mean_pkts"], found.queue
+
+
+def jittered(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
+    """Name, the kernel's and ours of one flow with jitter."""
+    for row in rows:
+        name = f"jitter.{row['meta']['jit']}.{row['meta']['algo']}.goodput_mbps"
+        yield name, row["flows"][0]["goodput_mbps"], float(measured(row).goodput[0])
+
+
+def measure(full: bool) -> Figures:
+    """All three, at worst and one by one."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in reference_runs(RUNS):
+        rows.setdefault(row["tag"], []).append(row)
+    late = LATE if full else LATE[::EVERY]
+    figures = Figures()
+    parts: tuple[tuple[str, Callable[[], Iterator[tuple[str, float, float]]], float], ...] = (
+        ("beside", lambda: beside_reno(rows["e1"], late), 0.15),
+        ("alone", lambda: alone(rows["nv"]), 0.05),
+        ("jitter", lambda: jittered(rows["e3"]), 0.10),
+    )
+    for part, compared, bound in parts:
+        found = list(compared())
+        worst = max(abs(ours / theirs - 1) for _, theirs, ours in found)
+        figures.add(f"{part}.worst", worst, at_most=bound)
+        for name, theirs, ours in found:
+            figures.add(f"{name}.linux", theirs)
+            figures.add(f"{name}.packets", ours)
+            figures.add(f"{name}.difference", ours / theirs - 1)
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")

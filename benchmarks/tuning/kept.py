@@ -1,0 +1,56 @@
+"""What was done already: a trial of an hour that was broken off goes on where it was.
+
+It is kept with the compiled code (`vegasfluid.caches`), under the sources that it hangs on: after a
+change of the package or of this benchmark all is done anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import vegasfluid
+from vegasfluid.caches import cache_root
+
+__all__ = ["kept"]
+
+T = TypeVar("T")
+
+ABOVE = {"cli", "plot", "sweep"}
+"""Parts of the package that no recommendation hangs on."""
+
+
+def sources() -> str:
+    """A digest of the package below its front ends and of this benchmark."""
+    digest = hashlib.sha256()
+    package, here = Path(vegasfluid.__file__).parent, Path(__file__).parent
+    for root in (package, here):
+        for file in sorted(root.rglob("*.py")):
+            if file.relative_to(root).parts[0] not in ABOVE:
+                digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+SOURCES = sources()
+"""Taken as the modules are: what is edited during a run belongs to the next one."""
+
+
+def kept(name: str, make: Callable[[], T]) -> T:
+    """What `make` gives, or gave before; kept as soon as it is there.
+
+    Args:
+        name: of the case; the file's name.
+        make: does the work.
+    """
+    file = cache_root() / "benchmarks" / SOURCES / f"{name}.pickle"
+    if file.is_file():
+        return pickle.loads(file.read_bytes())
+    made = make()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_suffix(".half")
+    half.write_bytes(pickle.dumps(made))
+    half.replace(file)
+    return made
