@@ -41,7 +41,8 @@ def write(tmp_path: Path, text: str) -> str:
     return str(path)
 
 
-def test_the_papers_network_on_one_screen(capsys):
+def test_the_papers_network_on_one_screen(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert run_app(["analyse", NETWORK_2]) == 0
     shown = capsys.readouterr().out
     assert len(shown.splitlines()) < 50
@@ -137,3 +138,4 @@ def test_a_ratio_that_no_alpha_reaches(capsys):
     assert run_app(["analyse", NETWORK_2, "--ratio", "1.5"]) == 3
     shown = " ".join(capsys.readouterr().out.split())
     assert "No alpha of vegas gives a ratio of 1.5" in shown
+    assert "What could be tried: - a smaller --ratio" in shown

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vegasfluid.errors import InvalidInput, SolveFailed, VegasfluidError
     from vegasfluid.fluid import Closure, simulate_density, simulate_fluid
     from vegasfluid.model import Model
+    from vegasfluid.modelfile import read_model
     from vegasfluid.network import Event, Flows, Link, Network, Spread
     from vegasfluid.packet import simulate_packets, simulate_seeds
     from vegasfluid.quantities import mbps, ms
@@ -64,6 +65,7 @@ _HOMES = {
     "equilibrium": "analysis",
     "mbps": "quantities",
     "ms": "quantities",
+    "read_model": "modelfile",
     "recommend": "tuning",
     "simulate_density": "fluid",
     "simulate_fluid": "fluid",
@@ -108,6 +110,7 @@ __all__ = [
     "modelfile",
     "ms",
     "plot",
+    "read_model",
     "recommend",
     "simulate_density",
     "simulate_fluid",
@@ -118,6 +121,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("vegasfluid.about").package_version()
     if name in _MODULES:
         return import_module(f"vegasfluid.{name}")
     if name in _HOMES:

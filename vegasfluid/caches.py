@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
-__all__ = ["cache_root", "keep_compiled_equations"]
+__all__ = [
+    "cache_folders",
+    "cache_root",
+    "clear_caches",
+    "files_in",
+    "keep_compiled_equations",
+    "unwritable",
+]
 
 
 def cache_root() -> Path:
     """The folder of all caches: $VEGASFLUID_CACHE_DIR, or the user's cache folder."""
     chosen = os.environ.get("VEGASFLUID_CACHE_DIR")
     return Path(chosen) if chosen else user_cache_path("vegasfluid")
+
+
+def cache_folders() -> dict[str, Path]:
+    """The folder of each cache: compiled equations (JAX) and packet simulators (Numba)."""
+    return {"jax": cache_root() / "jax", "numba": cache_root() / "numba"}
+
+
+def files_in(folder: Path) -> list[Path]:
+    """All files in a folder and below; none, where there is no such folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def clear_caches() -> None:
+    """Remove all compiled code; it is compiled anew where it is needed."""
+    for folder in cache_folders().values():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def unwritable(folder: Path) -> str:
+    """Why nothing can be written into a folder, which is made where need be; or an empty text."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"vegasfluid")
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def keep_compiled_equations() -> None:
@@ -23,6 +59,6 @@ def keep_compiled_equations() -> None:
     """
     import jax
 
-    jax.config.update("jax_compilation_cache_dir", str(cache_root() / "jax"))
+    jax.config.update("jax_compilation_cache_dir", str(cache_folders()["jax"]))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

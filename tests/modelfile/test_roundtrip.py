@@ -89,7 +89,9 @@ traffics = st.one_of(
     st.just(Bulk()),
     st.builds(Cbr, positive),
     st.builds(Poisson, positive),
-    st.builds(OnOff, positive, positive, positive, above_one),
+    st.builds(
+        OnOff, positive, positive, positive, above_one, st.sampled_from(["pareto", "exponential"])
+    ),
     st.builds(Sessions, positive, positive, above_one, st.booleans()),
 )
 

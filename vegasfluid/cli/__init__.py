@@ -1,4 +1,4 @@
-"""The command line: `vegasfluid recommend | simulate | check | laws`."""
+"""The command line: `vegasfluid recommend | simulate | check | doctor | ...`."""
 
 from vegasfluid.cli.app import main
 

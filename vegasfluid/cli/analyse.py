@@ -7,23 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
+from vegasfluid.about import package_version
 from vegasfluid.analysis.applied import Applied
 from vegasfluid.analysis.equilibria import Equilibrium
 from vegasfluid.analysis.report import Analysis, Place, analyse
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.cli.next_steps import show_tries
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import mbps
-from vegasfluid.trajectory import package_version
 
 __all__ = ["run"]
 
+TRIES = (
+    "a smaller --ratio; without --ratio the closed forms tell the largest",
+    "RED that drops later (recommend --tune-queue), for losses hold the windows",
+)
+"""What could be asked for instead of a ratio that no alpha gives."""
 LONGEST = 36
 """Characters of a formula on the screen; `--latex` shows all of it."""
 
 
 def run(
-    path: Path,
+    name: str,
     *,
     tune: str | None,
     ratio: float,
@@ -35,7 +41,7 @@ def run(
     """Analyse a model file and show what was found; whether the fair alpha exists, if wanted."""
     check_target("analyse", "--plot", plot, PICTURES)
     check_target("analyse", "--certificate", certificate, (".json",))
-    model = modelfile.load(path)
+    model = modelfile.read_model(name)
     keep_compiled_equations()
     with progress("analyse") as tell:
         found = analyse(model.network, tune, ratio, tell=tell)
@@ -46,12 +52,14 @@ def run(
     if plot is not None:
         draw(found, plot)
     if as_json:
-        print_json({"model": str(path), "version": package_version(), **document(found)})
+        print_json({"model": name, "version": package_version(), **document(found)})
     elif latex:
         show_latex(found)
     else:
         console().print(model.title or "model", style="bold")
         show(found)
+        if found.tuned is not None and found.fair_alpha is None:
+            show_tries(TRIES)
     return found.tuned is None or found.fair_alpha is not None
 
 

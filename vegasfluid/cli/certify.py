@@ -35,12 +35,12 @@ CLASS_ROWS = (
 )
 
 
-def run(path: Path, *, model: Path | None, as_json: bool) -> bool:
+def run(path: Path, *, model: str | None, as_json: bool) -> bool:
     """Check a certificate, and show what is proven or why it is refused; whether it holds.
 
     Args:
         path: the certificate, a JSON file.
-        model: a model file that it has to speak of, or None.
+        model: a model that it has to speak of, or None.
         as_json: print one JSON document instead of text.
 
     Raises:
@@ -49,7 +49,7 @@ def run(path: Path, *, model: Path | None, as_json: bool) -> bool:
     document = read(path)
     certificate = Certificate.read(document)
     if model is not None:
-        matches(certificate, modelfile.load(model).network)
+        matches(certificate, modelfile.read_model(model).network)
     verdict = verify(document)
     if as_json:
         print_json(explain(path, model, verdict))
@@ -95,12 +95,12 @@ def not_a_number(name: str) -> float:
     raise InvalidInput("certificate", "a number", "finite", name)
 
 
-def explain(path: Path, model: Path | None, verdict: Verdict) -> dict[str, Any]:
+def explain(path: Path, model: str | None, verdict: Verdict) -> dict[str, Any]:
     """The verdict as one document."""
     certificate = verdict.certificate
     return {
         "certificate": str(path),
-        "model": None if model is None else str(model),
+        "model": model,
         "valid": verdict.valid,
         "refused": list(verdict.refused),
         "statement": certificate.statement,
@@ -109,7 +109,7 @@ def explain(path: Path, model: Path | None, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def show(path: Path, model: Path | None, verdict: Verdict) -> None:
+def show(path: Path, model: str | None, verdict: Verdict) -> None:
     """The verdict in words."""
     out, certificate = console(), verdict.certificate
     if not verdict.valid:

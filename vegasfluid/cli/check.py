@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from vegasfluid import modelfile
+from vegasfluid.cli.next_steps import after_check, show_next
 from vegasfluid.cli.output import console, plain, print_json, table
 from vegasfluid.model import Model
 from vegasfluid.modelfile.uncertain import uncertain
@@ -17,16 +17,16 @@ from vegasfluid.quantities import unit_of
 __all__ = ["run"]
 
 
-def run(path: Path, *, as_json: bool) -> bool:
+def run(name: str, *, as_json: bool) -> bool:
     """Explain a model file; with `as_json` also one that is refused. Whether it is one."""
     try:
-        model = modelfile.load(path)
+        model = modelfile.read_model(name)
     except modelfile.ModelFileError as refused:
         if not as_json:
             raise
-        print_json({"model": str(path), "ok": False, "errors": list(refused.lines)})
+        print_json({"model": name, "ok": False, "errors": list(refused.lines)})
         return False
-    document = {"model": str(path), "ok": True, **explain(model)}
+    document = {"model": name, "ok": True, **explain(model)}
     if as_json:
         print_json(document)
     else:
@@ -77,6 +77,8 @@ def show(model: Model, document: dict[str, Any]) -> None:
         out.print("simulate, analyse, sweep and export use the nominal numbers.")
     for warning in document["warnings"]:
         out.print(f"Warning: {warning}")
+    out.print()
+    show_next(after_check(document["model"], model.network))
 
 
 def links_table(network: Network) -> Table:

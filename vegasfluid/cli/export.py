@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from vegasfluid import modelfile
+from vegasfluid.cli.next_steps import after_export, show_next
 from vegasfluid.cli.output import console, print_json, progress
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import Exported, OperatingPoint, export_model, needs_points
@@ -14,22 +15,23 @@ from vegasfluid.model import Model
 __all__ = ["run"]
 
 
-def run(path: Path, *, system: str, out: Path | None, seed: int, as_json: bool) -> None:
+def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -> None:
     """Export a model file; show the files, or write them and say what was written."""
     check_folder(out)
-    model = modelfile.load(path)
+    model = modelfile.read_model(name)
     exported = export_model(model, system, points=points(model, system), seed=seed)
     targets = targets_of(exported, out)
     for target, text in zip(targets, exported.files.values(), strict=False):
         target.parent.mkdir(exist_ok=True)
         target.write_text(text, encoding="utf-8")
     if as_json:
-        from vegasfluid.trajectory import package_version
+        from vegasfluid.about import package_version
 
-        head = {"model": str(path), "version": package_version(), "seed": seed}
+        head = {"model": name, "version": package_version(), "seed": seed}
         print_json(head | exported.as_json() | {"written": [str(target) for target in targets]})
     elif targets:
         show(model, exported, targets)
+        show_next(after_export(system, targets[0]))
     else:
         print(shown(exported.files), end="")
 

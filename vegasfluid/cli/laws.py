@@ -24,7 +24,7 @@ def run(*, as_json: bool) -> None:
         "window_laws": [law_entry(law) for law in window_laws().values()],
         "vegas_dialects": [dialect_entry(name) for name in DIALECTS],
         "queue_laws": [law_entry(law) for law in queue_laws().values()],
-        "traffic_kinds": [kind_entry(kind) for kind in traffic_kinds().values()],
+        "traffic_kinds": [law_entry(kind) for kind in traffic_kinds().values()],
     }
     if as_json:
         print_json(document)
@@ -51,13 +51,8 @@ def parameters(kind: type[Value]) -> list[dict[str, Any]]:
 
 
 def law_entry(law: Any) -> dict[str, Any]:
-    """A window law or a queue law."""
+    """A window law, a queue law or a kind of traffic."""
     return {"name": law.name, "parameters": parameters(law), "sources": list(law.sources)}
-
-
-def kind_entry(kind: Any) -> dict[str, Any]:
-    """A kind of traffic."""
-    return {"name": kind.name, "parameters": parameters(kind)}
 
 
 def dialect_entry(name: str) -> dict[str, Any]:
@@ -91,7 +86,7 @@ def show(document: dict[str, list[dict[str, Any]]]) -> None:
 def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
     """Where each law was read."""
     rows = table("sources", "", texts=[""])
-    for title in ("window_laws", "vegas_dialects", "queue_laws"):
+    for title in ("window_laws", "vegas_dialects", "queue_laws", "traffic_kinds"):
         for entry in document[title]:
             rows.add_row(entry["name"], "; ".join(entry["sources"]))
     return rows

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol, cast
 
 from rich.console import Console
 from rich.table import Table
 
+from vegasfluid.cli.terminal import width_in_a_pipe
 from vegasfluid.errors import InvalidInput
 
 __all__ = [
     "PICTURES",
     "Report",
+    "check_model_target",
     "check_target",
     "console",
     "plain",
@@ -37,9 +40,29 @@ class Report(Protocol):
         """Show a line."""
 
 
+class Trimmed:
+    """Standard output without the blanks that tables are padded with at the ends of lines."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        """Write lines."""
+        return sys.stdout.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+
+    def flush(self) -> None:
+        """Write what waits."""
+        sys.stdout.flush()
+
+
 def console() -> Console:
-    """The console for results, on standard output; it acts on nothing that a name holds."""
-    return Console(highlight=False, markup=False, emoji=False)
+    """The console for results, on standard output; it acts on nothing that a name holds.
+
+    What does not go to a terminal is not broken into lines, unless $COLUMNS says how long they are.
+    """
+    plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+    if sys.stdout.isatty():
+        return Console(**plain)
+    return Console(**plain, width=width_in_a_pipe(), file=cast(IO[str], Trimmed()))
 
 
 def _as_json(value: Any) -> Any:
@@ -101,6 +124,17 @@ def check_target(
         raise InvalidInput(command, option, "a file", str(target))
     if endings and target.suffix.lower() not in endings:
         raise InvalidInput(command, option, "named *" + ", *".join(endings), str(target))
+
+
+def check_model_target(command: str, model: str, out: Path | None) -> None:
+    """Refuse a file in which a model could not be kept, or the model itself, with its comments.
+
+    Raises:
+        InvalidInput: for such a file.
+    """
+    check_target(command, "--out", out, (".toml",))
+    if out is not None and out.exists() and out.resolve() == Path(model).resolve():
+        raise InvalidInput(command, "--out", "another file than MODEL", str(out))
 
 
 @contextmanager

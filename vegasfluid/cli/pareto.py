@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
+from vegasfluid.about import package_version
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.asked import only_one
 from vegasfluid.cli.output import (
@@ -18,22 +19,21 @@ from vegasfluid.cli.output import (
     table,
 )
 from vegasfluid.model import Model
-from vegasfluid.trajectory import package_version
 from vegasfluid.tuning import Front, pareto_front
 
 __all__ = ["run"]
 
 
-def run(path: Path, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
+def run(name: str, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
     """Find the front of a model file, print it, and draw it.
 
     Args:
-        path: the model file.
+        name: a model file, or the name of a shipped model.
         plot: the picture to write; None: none.
         as_json: whether to print JSON.
         asked: what `pareto_front` takes besides the network and its times.
     """
-    model = modelfile.load(path)
+    model = modelfile.read_model(name)
     asked["tune"] = only_one(asked["tune"], "with --pareto")
     check_target("recommend", "--plot", plot, PICTURES)
     keep_compiled_equations()
@@ -47,7 +47,7 @@ def run(path: Path, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
         figure_of(draw_front(front)).savefig(plot, dpi=150)
     if as_json:
         points = [point.as_json() for point in front.points]
-        head = {"model": str(path), "version": package_version(), "goal": front.goal.key}
+        head = {"model": name, "version": package_version(), "goal": front.goal.key}
         print_json(head | {"front": points, "plot": None if plot is None else str(plot)})
     else:
         show(model, front)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vegasfluid import modelfile
+from vegasfluid.about import package_version
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.asked import only_one
-from vegasfluid.cli.output import console, print_json, progress, table
+from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries
+from vegasfluid.cli.output import check_model_target, console, print_json, progress, table
 from vegasfluid.cli.robust import recommended, show_robustness
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.network import Network
-from vegasfluid.trajectory import package_version
 from vegasfluid.tuning import (
     JointRecommendation,
     Recommendation,
@@ -45,19 +47,30 @@ ROWS = (
 MILLISECONDS = {"queueing_delay_s": 1e3}
 
 
-def run(path: Path, *, runs: int, seed: int, explained: bool, as_json: bool, **asked: Any) -> bool:
+def run(
+    name: str,
+    *,
+    runs: int,
+    seed: int,
+    explained: bool,
+    out: Path | None,
+    as_json: bool,
+    **asked: Any,
+) -> bool:
     """Recommend parameters for a model file, and print them; whether the goal was reached.
 
     Args:
-        path: the model file.
+        name: a model file, or the name of a shipped model.
         runs: packet runs at each setting.
         seed: the first of their seeds.
         explained: whether to say why.
+        out: where to write the model with what was found; None: nowhere.
         as_json: whether to print JSON.
         asked: what else `recommend` takes: `tune`, `ratio`, `goal`, `limits`, `tune_queue`,
             `tune_gamma`.
     """
-    model = modelfile.load(path)
+    check_model_target("recommend", name, out)
+    model = modelfile.read_model(name)
     job, asked = job_of(model, asked)
     keep_compiled_equations()
     trial = {"until": model.duration, "warmup": model.warmup, "runs": runs, "seed": seed}
@@ -69,12 +82,45 @@ def run(path: Path, *, runs: int, seed: int, explained: bool, as_json: bool, **a
             from vegasfluid.tuning import explain
 
             why = {name: explain(of, **trial, report=report) for name, of in parts.items()}
+    if out is not None:
+        keep(replace(model, network=found.network), out)
     if as_json:
-        head = {"model": str(path), "version": package_version()}
+        head = {"model": name, "version": package_version()}
         print_json(head | found.as_json() | explanations(why))
     else:
         show_all(model, parts, why)
+        show_further_steps(name, out, parts)
     return found.reached
+
+
+def keep(model: Model, out: Path) -> None:
+    """Write the model with what was found."""
+    head = f"# Written by vegasfluid {package_version()}, recommend: its numbers are in the laws."
+    out.write_text(f"{head}\n{modelfile.dump(model)}", encoding="utf-8")
+
+
+def show_further_steps(name: str, out: Path | None, parts: Mapping[str, Recommendation]) -> None:
+    """What to do with what was found, or what to try where the goal was not reached."""
+    if out is not None:
+        console().print(f"Written: {out}", soft_wrap=True)
+    for found in parts.values():
+        if not found.reached:
+            show_tries(tries(found))
+            return
+    show_next(*after_recommend(name, out))
+
+
+def tries(found: Recommendation) -> list[str]:
+    """What could be asked for instead, after a goal that was out of reach."""
+    if isinstance(found, RobustRecommendation):
+        return ["narrower ranges, or a model and an alpha for each part of them"]
+    if found.limits.each:
+        first = "looser limits; --pareto shows which delay goes with which fairness"
+    else:
+        first = f"--ratio nearer to {found.after.packets.ratio:.3g}, which is what packets gave"
+    queue = () if found.queue_tuned else ("--tune-queue: RED's thresholds decide, too",)
+    why = "vegasfluid analyse says where alpha ends to matter, and --explain why"
+    return [first, *queue, why]
 
 
 def job_of(model: Model, asked: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:

@@ -19,7 +19,7 @@ __all__ = ["run"]
 
 
 def run(
-    path: Path,
+    name: str,
     *,
     engines: tuple[str, ...],
     taken: Assumptions,
@@ -31,10 +31,10 @@ def run(
     """Run a model file once, by one simulator or by two; print, save and draw what came out."""
     check_target("simulate", "--out", out)
     check_target("simulate", "--plot", plot, PICTURES)
-    model = modelfile.load(path)
+    model = modelfile.read_model(name)
     runs, documents = [], []
     for number, engine in enumerate(engines):
-        trajectory, document = timed(model, path, engine, taken, seed)
+        trajectory, document = timed(model, name, engine, taken, seed)
         if number == 0 and out is not None:
             trajectory.to_netcdf(out, engine="h5netcdf")
         runs.append(trajectory)
@@ -50,14 +50,14 @@ def run(
 
 
 def timed(
-    model: Model, path: Path, engine: str, taken: Assumptions, seed: int
+    model: Model, name: str, engine: str, taken: Assumptions, seed: int
 ) -> tuple[xr.Dataset, dict[str, Any]]:
     """The trajectory of a model by one of the simulators, and its document."""
     begin = time.perf_counter()
     with progress(f"simulate ({engine})"):
         trajectory = simulated(model, engine, taken, seed)
     seconds = time.perf_counter() - begin
-    trajectory.attrs |= {"model": str(path), "title": model.title}
+    trajectory.attrs |= {"model": name, "title": model.title}
     doubts = trajectory.attrs.get("warnings", "").splitlines()
     return trajectory, {
         "engine": engine,

@@ -53,7 +53,7 @@ class Where:
 
 
 def run(
-    path: Path,
+    name: str,
     over: Sequence[str],
     *,
     where: Where,
@@ -64,14 +64,14 @@ def run(
 ) -> None:
     """Do a sweep, or say what it would take."""
     check_where(where, dry_run, options["engine"])
-    model = modelfile.load(path)
+    model = modelfile.read_model(name)
     points = math.prod(map(size_from, over))
     if points > MOST_POINTS and not yes:
         allowed = f"of {MOST_POINTS} points or less, or with --yes"
         raise InvalidInput("sweep", "--over", allowed, f"{points} points")
-    command = command_of(path, over, options)
+    command = command_of(name, over, options)
     axes = [numbers_from(text) for text in over]
-    sweep = Sweep(model, axes, name=str(path), command=command, **options)
+    sweep = Sweep(model, axes, name=name, command=command, **options)
     if sweep.engine != "packets":
         prepare_devices(where.multi_host)
     if dry_run:
@@ -110,10 +110,10 @@ def check_where(where: Where, dry_run: bool, engine: str) -> None:
         raise InvalidInput("sweep", "--multi-host", "used with fluid or density only", "packets")
 
 
-def command_of(path: Path, over: Sequence[str], options: dict[str, Any]) -> str:
+def command_of(name: str, over: Sequence[str], options: dict[str, Any]) -> str:
     """The command without what changes no number: where to, how many workers."""
     seeds = options["seeds"]
-    words = ["vegasfluid", "sweep", str(path)]
+    words = ["vegasfluid", "sweep", name]
     words += [word for text in over for word in ("--over", text)]
     words += ["--engine", options["engine"]]
     if options["engine"] == "packets":

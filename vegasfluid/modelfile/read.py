@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import stat
@@ -32,8 +33,9 @@ from vegasfluid.modelfile.tables import (
 )
 from vegasfluid.modelfile.uncertain import ranges_of
 from vegasfluid.network import SINGLE_LINK, Link, Network
+from vegasfluid.shipped import model_path, shipped_models
 
-__all__ = ["load", "parse"]
+__all__ = ["load", "parse", "read_model"]
 
 LARGEST_FILE = 1_000_000
 """Bytes. A model file is a page long; what is larger was not meant."""
@@ -71,6 +73,34 @@ def load(path: str | os.PathLike[str]) -> Model:
         ) from None
     except OSError as error:
         raise ModelFileError(f"{name}: {_why_unreadable(error)}") from None
+
+
+def read_model(name: str | os.PathLike[str]) -> Model:
+    """Read a model file, or a model that comes with vegasfluid.
+
+    Args:
+        name: the path of a model file, or the name of a shipped model. A path that exists wins.
+
+    Raises:
+        ModelFileError: for a file that cannot be read or is refused, and for what is neither.
+
+    >>> read_model("weigle_feng_network2").network.flows["vegas"].count
+    25
+    """
+    text = os.fspath(name)
+    if "\0" in text or (path := model_path(text)) is None:
+        raise ModelFileError(f"{text}: {_why_no_model(text)}")
+    return load(text if path == Path(text) else path)
+
+
+def _why_no_model(text: str) -> str:
+    """What was looked for, the nearest shipped model, and how to list them all."""
+    wanted = Path(text).name.removesuffix(".toml")
+    close = difflib.get_close_matches(wanted, shipped_models(), n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    either = "a model file" if wanted != text else "a model file or the name of a shipped model"
+    found = "there is no such file" if wanted != text else "there is neither"
+    return f"must be {either}, but {found}; {hint}vegasfluid models lists what is shipped"
 
 
 def parse(text: str, name: str = "<text>") -> Model:

@@ -1,0 +1,138 @@
+"""`vegasfluid doctor`: what it looks at, what it says where something is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from vegasfluid import caches
+from vegasfluid.cli.app import run_app
+from vegasfluid.cli.doctor import checks, diagnosis, facts, trials
+from vegasfluid.cli.doctor.trials import Outcome
+
+WELL = {
+    "queue_packets": 15.0,
+    "utilisation": 1.0,
+    "goodput_packets_per_s": 166.0,
+    "files": "",
+    "devices": [{"platform": "cpu", "kind": "cpu"}],
+}
+
+
+@pytest.fixture
+def doctor(capsys, monkeypatch):
+    """Run the doctor with given outcomes of its trials; the status and what it prints."""
+
+    def one(*options: str, fluid: Outcome, packets: Outcome) -> tuple[int, str]:
+        monkeypatch.setattr(diagnosis, "ran", lambda: {"fluid": fluid, "packets": packets})
+        status = run_app(["doctor", *options])
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return status, captured.out
+
+    return one
+
+
+def well(**other: object) -> Outcome:
+    """An outcome with other numbers here and there."""
+    return Outcome(WELL | other, "", 1.0)
+
+
+def test_both_engines_really_run():
+    """In processes of their own, as the doctor has them run; theory says what they find."""
+    found = checks.ran()
+    assert all(of.failed == "" for of in found.values())
+    for of in found.values():
+        assert (
+            5 <= of.numbers["queue_packets"] <= 25
+        )  # alpha 2, beta 4, five flows; one more or less
+        assert of.numbers["utilisation"] == pytest.approx(1.0, abs=0.01)
+        assert of.numbers["goodput_packets_per_s"] == pytest.approx(10e6 / 12000 / 5, rel=0.01)
+    assert found["packets"].numbers["files"] == ""
+    assert found["fluid"].numbers["devices"][0]["platform"] in ("cpu", "gpu")
+
+
+def test_all_is_well(doctor):
+    status, out = doctor(fluid=well(), packets=well())
+    assert status == 0
+    assert "All is well" in out
+    status, out = doctor("--json", fluid=well(), packets=well())
+    document = json.loads(out)
+    assert (status, document["ok"]) == (0, True)
+    assert document["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert {cache["name"] for cache in document["caches"]} == {"jax", "numba"}
+    assert all(cache["writable"] for cache in document["caches"])
+    assert {part["name"] for part in document["parts"]} == {"GPU", "notebooks", "ns-2", "ns-3"}
+    assert all(check["ok"] for check in document["checks"])
+
+
+BROKEN = {
+    "crashed": (well(), Outcome({}, "it crashed (signal 4)", 1.0), "it crashed (signal 4)"),
+    "given up": (Outcome({}, "it was given up after 300 s", 300.0), well(), "given up"),
+    "too long a queue": (well(queue_packets=80.0), well(), "queue 80.0 packets; 99% and 5 to 25"),
+    "an idle link": (well(utilisation=0.5), well(), "use 50.0%"),
+    "two minds": (well(), well(goodput_packets_per_s=200.0), "166.0 and 200.0 packets/s"),
+    "no files": (well(), well(files="ImportError: no h5py"), "ImportError: no h5py"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_is_told_with_what_to_do(doctor, case):
+    fluid, packets, part = BROKEN[case]
+    status, out = doctor(fluid=fluid, packets=packets)
+    assert status == 3
+    assert part in out
+    assert "WRONG" in out
+    assert "Not all is well" in out
+    assert "pip install --upgrade vegasfluid" in out or "vegasfluid doctor --json" in out
+
+
+def test_a_cache_that_cannot_be_written_is_told(doctor, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path / "file"))
+    status, out = doctor(fluid=well(), packets=well())
+    assert status == 3
+    assert "set VEGASFLUID_CACHE_DIR to a folder that you may write to" in out
+
+
+def test_libraries_that_are_missing_or_too_old_are_told(monkeypatch):
+    needed = ["numpy>=2", "scipy>=99", "no-such-library>=1", "jax>=9; extra == 'other'"]
+    monkeypatch.setattr(facts, "requires", lambda name: needed)
+    told = facts.missing(facts.packages())
+    assert len(told) == 2
+    assert told[0].startswith("scipy>=99 is needed, and 1.")
+    assert told[1] == "no-such-library>=1 is needed, and none is here"
+
+
+def test_a_gpu_that_jax_does_not_see_is_worth_a_note(doctor, monkeypatch):
+    monkeypatch.setattr(diagnosis, "nvidia_gpu", lambda: True)
+    status, out = doctor(fluid=well(), packets=well())
+    assert status == 0
+    assert "pip install 'vegasfluid[cuda13]'" in out.split("Note: ")[1]
+    assert (
+        "Note: "
+        not in doctor(fluid=well(devices=[{"platform": "gpu", "kind": "H"}]), packets=well())[1]
+    )
+
+
+def test_caches_are_cleared_and_nothing_else(doctor, monkeypatch, tmp_path):
+    monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path))
+    (tmp_path / "mine").write_text("")
+    for folder in caches.cache_folders().values():
+        (folder / "deep").mkdir(parents=True)
+        (folder / "deep" / "code").write_bytes(b"12345")
+    kept = facts.caches()
+    assert [(of["files"], of["bytes"]) for of in kept] == [(1, 5), (1, 5)]
+    doctor("--clear-caches", fluid=well(), packets=well())
+    assert [(of["files"], of["bytes"]) for of in facts.caches()] == [(0, 0), (0, 0)]
+    assert (tmp_path / "mine").exists()
+
+
+def test_a_trial_that_fails_crashes_or_hangs_is_an_outcome(monkeypatch):
+    monkeypatch.setattr(trials.sys, "executable", "/bin/false")
+    assert trials.outcome("fluid").failed == "it ended with status 1"
+    monkeypatch.undo()
+    assert "KeyError: 'none'" in trials.outcome("none").failed
+    assert "given up after 0.01 s" in trials.outcome("fluid", limit=0.01).failed

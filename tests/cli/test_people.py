@@ -1,0 +1,276 @@
+"""The command line as people meet it: models by name, examples, next steps, pipes, terminals."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+
+import vegasfluid as vf
+from tests.cli.typed import command_on_path, on_a_terminal
+from vegasfluid import modelfile
+from vegasfluid.cli.app import app, run_app
+from vegasfluid.cli.examples import EXAMPLES
+from vegasfluid.cli.greeting import FIRST_STEPS
+
+COMMANDS = [str(command.name) for command in app.registered_commands]
+NAME = "weigle_feng_network1"
+BOXES = re.compile("[\u2500-\u257f]")
+QUICK = """
+duration_s = 20
+warmup_s = 5
+[bottleneck]
+capacity_mbps = 10
+buffer_packets = 100
+aqm = { law = "red", min_thresh_packets = 20, max_thresh_packets = 80, max_drop = 0.1 }
+[flows.reno]
+count = 2
+base_rtt_ms = 20
+law = { name = "reno" }
+[flows.vegas]
+count = 2
+base_rtt_ms = 20
+law = { name = "vegas", alpha_packets = 2, beta_packets = 4, dialect = "ns2" }
+"""
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Run a command in an empty folder; its exit status, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def one(*arguments: str) -> tuple[int, str, str]:
+        status = run_app([*arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return one
+
+
+def words(text: str) -> str:
+    """A text without its line breaks."""
+    return " ".join(text.split())
+
+
+# Models by name
+
+
+def test_a_shipped_model_is_read_by_its_name(run):
+    status, out, err = run("check", NAME, "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["model"] == NAME
+    assert vf.read_model(NAME) == modelfile.load(modelfile.shipped_models()[NAME])
+
+
+def test_every_shipped_model_is_there_under_its_name():
+    assert NAME in modelfile.shipped_models()
+    for name, path in modelfile.shipped_models().items():
+        assert path.name == f"{name}.toml"
+        assert vf.read_model(name) == modelfile.load(path)
+
+
+def test_a_path_that_exists_wins(run):
+    Path(NAME).write_text(QUICK)
+    assert json.loads(run("check", NAME, "--json")[1])["flows"] == {"reno": 2, "vegas": 2}
+    assert vf.read_model(Path(NAME)).duration == 20
+    Path(NAME).unlink()
+    Path(NAME).mkdir()
+    assert "but is a folder" in run("check", NAME)[2]
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ("weigle_feng_netwrk1", ("a model file or the name of a shipped model", f"mean {NAME}?")),
+        (f"{NAME}.toml", ("must be a model file, but there is no such file", f"mean {NAME}?")),
+        (f"models/{NAME}.toml", ("there is no such file", f"mean {NAME}?")),
+        (f"./{NAME}", ("there is no such file", f"mean {NAME}?")),
+        ("zzz", ("there is neither; vegasfluid models lists what is shipped",)),
+        ("", ("must be",)),
+        ("a\0b", ("must be",)),
+        ("x" * 5000, ("must be",)),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "recommend", "analyse"])
+def test_what_is_no_model_is_refused_in_one_line(run, command, given, parts):
+    status, out, err = run(command, given)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert all(part in err for part in parts)
+
+
+def test_models_are_listed_shown_and_copied(run):
+    listed = run("models")[1]
+    document = json.loads(run("models", "--json")[1])
+    for entry in document["models"]:
+        assert entry["name"] in listed
+        assert entry["shows"] in listed
+        assert modelfile.load(entry["path"]).title == entry["title"]
+    text = modelfile.shipped_models()[NAME].read_text()
+    assert run("models", NAME) == (0, text, "")
+    assert json.loads(run("models", NAME, "--json")[1])["text"] == text
+    status, out, err = run("models", NAME, "--out", "mine.toml")
+    assert (status, err, Path("mine.toml").read_text()) == (0, "", text)
+    assert "Next: vegasfluid check mine.toml" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("models", "wiegle_feng_network1"), "did you mean weigle_feng_network1?"),
+        (("models", NAME, "--out", "there.toml"), "a file that is not there yet"),
+        (("models", NAME, "--out", "mine.txt"), "named *.toml"),
+        (("models", "--out", "mine.toml"), "given with a NAME"),
+        (("recommend", "there.toml", "--out", "there.toml"), "another file than MODEL"),
+        (("recommend", NAME, "--out", "no/such/folder.toml"), "in a folder that exists"),
+        (("recommend", NAME, "--pareto", "--out", "x.toml"), "left out with --pareto"),
+    ],
+)
+def test_files_that_are_there_stay_as_they_are(run, arguments, part):
+    Path("there.toml").write_text(QUICK)
+    status, out, err = run(*arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert part in err
+    assert Path("there.toml").read_text() == QUICK
+
+
+# What is shown first, and what comes next
+
+
+def test_without_a_command_people_are_greeted(run):
+    status, out, err = run()
+    assert (status, err) == (0, "")
+    for line, purpose in FIRST_STEPS:
+        assert re.search(f"{re.escape(line)} +{re.escape(purpose)}", out)
+        assert parsed(line) == 0
+
+
+def test_the_version_is_told(run):
+    assert run("--version") == (0, f"vegasfluid {vf.__version__}\n", "")
+
+
+def parsed(line: str) -> int:
+    """Parse a command line without doing anything; unknown options and bad values are refused."""
+    program, name, *arguments = shlex.split(line)
+    assert program == "vegasfluid"
+    command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined]
+    command.make_context(name, arguments).close()
+    return 0
+
+
+def test_every_command_has_examples_and_help_shows_them(run):
+    assert set(EXAMPLES) == set(COMMANDS)
+    for name, examples in EXAMPLES.items():
+        shown = run(name, "--help")[1]
+        for example in examples:
+            assert example.line.startswith(f"vegasfluid {name}")
+            assert f"\n    {example.line}\n        {example.purpose}\n" in shown
+            assert parsed(example.line) == 0
+            assert len(example.line) <= 76  # so that no terminal breaks it
+
+
+@pytest.mark.slow
+def test_every_example_runs_in_its_order_in_an_empty_folder(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path / "cache"))  # one of them clears it
+    for examples in EXAMPLES.values():
+        for example in examples:
+            status, out, err = run(*shlex.split(example.line)[1:])
+            assert (status, err) == (0, ""), example.line
+            assert out
+
+
+def test_what_recommend_keeps_is_a_model_with_its_numbers_and_can_be_exported(run):
+    Path("quick.toml").write_text(QUICK)
+    status, out, err = run("recommend", "quick.toml", "--runs", "3", "--out", "tuned.toml")
+    assert (status, err) == (0, "")
+    assert "Written: tuned.toml\nNext: vegasfluid export tuned.toml --format linux" in out
+    before, tuned = vf.read_model("quick.toml"), vf.read_model("tuned.toml")
+    law = tuned.network.flows["vegas"].law
+    assert f"alpha = {law.alpha:g}, beta = {law.beta:g}" in out
+    assert law.alpha > before.network.flows["vegas"].law.alpha
+    assert (tuned.duration, tuned.network.links) == (before.duration, before.network.links)
+    assert tuned.network.flows["reno"] == before.network.flows["reno"]
+    status, out, err = run("export", "tuned.toml", "--format", "ns2")
+    assert (status, err) == (0, "")
+    assert f"{law.alpha:g}" in out
+
+
+def test_each_command_says_what_to_do_next(run):
+    Path("my model.toml").write_text(QUICK)
+    assert run("check", "my model.toml")[1].endswith("Next: vegasfluid recommend 'my model.toml'\n")
+    alone = QUICK[: QUICK.index("[flows.vegas]")]
+    Path("alone.toml").write_text(alone)
+    assert run("check", "alone.toml")[1].endswith("Next: vegasfluid simulate alone.toml\n")
+    status, out, _ = run("recommend", "my model.toml", "--runs", "2", "--ratio", "50")
+    assert status == 3
+    assert "What could be tried:\n- --ratio nearer to " in out
+    out = run("export", "alone.toml", "--format", "ns2", "--out", "s.tcl")[1]
+    assert out.endswith("Next: ns s.tcl\n")
+
+
+# Pipes and terminals
+
+
+def test_a_pipe_gets_whole_plain_lines(run):
+    for arguments in (("laws",), ("models",), ("check", NAME), ("recommend", "--help"), ()):
+        status, out, err = run(*arguments)
+        assert (status, err) == (0, "")
+        assert "\x1b" not in out
+        assert not BOXES.search(out)
+        assert not re.search(" $", out, re.MULTILINE)
+    out = run("models")[1]
+    assert len(max(out.splitlines(), key=len)) > 120
+    assert len(run("recommend", "--help")[1].split("--max-drop-share SHARE", 1)[1].split("\n")) > 1
+
+
+def test_columns_are_kept_to_where_they_are_said(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, run("models")[1].splitlines())) <= 60
+
+
+@pytest.mark.parametrize("command", ["laws", "laws --json", "--help", f"models {NAME}"])
+def test_a_reader_that_leaves_is_no_error(tmp_path, command):
+    """As `vegasfluid laws | head -1`: nothing on standard error, and the status of SIGPIPE."""
+    line = f"{command_on_path(tmp_path) / 'vegasfluid'} {command} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_terminal_gets_colours_and_groups_that_fit(tmp_path, columns):
+    status, told = on_a_terminal(["recommend", "--help"], columns, tmp_path)
+    assert status == 0
+    assert "\x1b[" in told
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", told)
+    assert max(map(len, plain.splitlines())) <= columns
+    for title in ("What is tuned", "Goal and limits", "Results", "General"):
+        assert f" {title} " in plain
+    assert "vegasfluid recommend mine.toml --tune-queue --max-drop-share 0.01\n" in re.sub(
+        r" +\n", "\n", plain
+    )
+
+
+COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[0-9](?:;\d+)*m")
+
+
+def test_no_color_and_dumb_terminals_are_heeded(tmp_path):
+    told = on_a_terminal(["recommend", "--help"], 80, tmp_path, NO_COLOR="1")[1]
+    assert BOXES.search(told)
+    assert not COLOUR.search(told)
+    dumb = on_a_terminal(["check", NAME], 80, tmp_path, TERM="dumb")[1]
+    assert "\x1b" not in dumb
+    dumb = on_a_terminal(["--help"], 80, tmp_path, TERM="dumb")[1]
+    assert "\x1b" not in dumb
+    assert not BOXES.search(dumb)
+
+
+def test_force_color_is_heeded(run, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1m" in run("check", NAME)[1]
+    assert BOXES.search(run("check", "--help")[1])

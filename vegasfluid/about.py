@@ -1,0 +1,15 @@
+"""Which vegasfluid this is."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+__all__ = ["package_version"]
+
+
+def package_version() -> str:
+    """The version of vegasfluid that runs."""
+    try:
+        return version("vegasfluid")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return "unknown"

@@ -1,0 +1,5 @@
+"""`vegasfluid doctor`: whether all is well here, and what to do where it is not."""
+
+from vegasfluid.cli.doctor.diagnosis import run
+
+__all__ = ["run"]

@@ -1,0 +1,89 @@
+"""`vegasfluid models`: the models that come along; one of them shown, or copied to begin with."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+from vegasfluid.cli.output import check_target, console, print_json, table
+from vegasfluid.errors import InvalidInput
+from vegasfluid.shipped import purpose, shipped_models
+
+__all__ = ["run"]
+
+
+def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
+    """List the shipped models, or show one as it is, or copy it into a new file.
+
+    Raises:
+        InvalidInput: for a name that is not among them, or a file that is there already.
+    """
+    if name is None:
+        if out is not None:
+            raise InvalidInput("models", "--out", "given with a NAME", "given alone")
+        show_all(as_json)
+        return
+    path = named(name)
+    text = path.read_text(encoding="utf-8")
+    if out is not None:
+        copy(text, out)
+    if as_json:
+        print_json(entry(name, path) | {"text": text, "written": None if out is None else str(out)})
+    elif out is None:
+        print(text, end="")
+    else:
+        console().print(f"Written: {out}\nNext: vegasfluid check {out}", soft_wrap=True)
+
+
+def named(name: str) -> Path:
+    """The file of a shipped model.
+
+    Raises:
+        InvalidInput: for another name.
+    """
+    known = shipped_models()
+    wanted = Path(name).name.removesuffix(".toml")
+    if wanted in known:
+        return known[wanted]
+    close = difflib.get_close_matches(wanted, known, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise InvalidInput("models", "NAME", f"one of {', '.join(known)}{hint}", name)
+
+
+def copy(text: str, out: Path) -> None:
+    """Write a model into a file that is not there yet: a model is work, and is not overwritten."""
+    check_target("models", "--out", out, (".toml",))
+    if out.exists():
+        raise InvalidInput("models", "--out", "a file that is not there yet", str(out))
+    out.write_text(text, encoding="utf-8")
+
+
+def entry(name: str, path: Path) -> dict[str, Any]:
+    """A shipped model in the list."""
+    from vegasfluid import modelfile
+
+    model = modelfile.load(path)
+    return {
+        "name": name,
+        "title": model.title,
+        "shows": purpose(path),
+        "source": model.source,
+        "flows": {name: flows.count for name, flows in model.network.flows.items()},
+        "path": str(path),
+    }
+
+
+def show_all(as_json: bool) -> None:
+    """The list, as names and what they show."""
+    known = shipped_models()
+    if as_json:
+        print_json({"models": [entry(name, path) for name, path in known.items()]})
+        return
+    rows = table("model", "what it shows", texts=["what it shows"])
+    for name, path in known.items():
+        rows.add_row(name, purpose(path))
+    out = console()
+    out.print(rows)
+    out.print("\nEvery command takes these names in place of a file.")
+    out.print("Begin your own: vegasfluid models NAME --out mine.toml", soft_wrap=True)
