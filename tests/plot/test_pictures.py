@@ -154,7 +154,7 @@ def test_a_picture_is_the_one_that_was_looked_at(name, ground, tmp_path):
 
 
 def test_every_public_function_has_a_picture():
-    assert set(plot.__all__) - {"theme"} == set(PICTURES) & set(plot.__all__)
+    assert set(plot.__all__) - {"theme", "explore"} == set(PICTURES) & set(plot.__all__)
 
 
 def test_another_picture_is_told_from_the_baseline(tmp_path):
@@ -190,10 +190,21 @@ def test_a_map_is_the_data_and_its_line_is_where_they_are_one():
     axes = plot.fairness_map(swept())
     mesh, line = axes.collections
     np.testing.assert_allclose(mesh.get_array().reshape(8, 12), swept()["ratio"][..., 0])
+    chosen = plot.fairness_map(swept().sel(seed=1, drop=True)).collections[0]
+    np.testing.assert_array_equal(chosen.get_array(), mesh.get_array())
     alpha, buffer = np.concatenate(line.get_paths()[0].to_polygons(closed_only=False)).T
     on_rows = np.isin(np.round(buffer, 6), np.round(swept()["buffer"], 6))  # else it is a chord
     assert on_rows.sum() == 8
     np.testing.assert_allclose(alpha[on_rows], buffer[on_rows] / 20)
+
+
+def test_ratios_beside_the_colours_are_plain_numbers():
+    figure = figure_of(plot.fairness_map(swept()))
+    figure.canvas.draw()
+    low, high = figure.axes[-1].get_ylim()
+    beside = zip(figure.axes[-1].get_yticks(), figure.axes[-1].get_yticklabels(), strict=True)
+    said = [text.get_text() for at, text in beside if low <= at <= high]
+    assert said == ["0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "20"]
 
 
 def test_rest_stands_where_it_is():

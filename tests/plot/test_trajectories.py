@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.figure import Figure
 
 from vegasfluid import Flows, Link, Network, Red, Reno, plot
 from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, make_trajectory
@@ -53,6 +54,20 @@ def test_two_runs_are_told_apart():
     looks = [(line.get_color(), line.get_linestyle()) for line in windows.lines]
     assert len(set(looks)) == 4
     assert windows.get_ylim()[1] >= 600
+
+
+def test_runs_of_one_engine_are_called_by_their_label():
+    runs = [made("fluid").assign_attrs(label=f"alpha = {alpha}") for alpha in (1, 4)]
+    panel = plot.goodputs(*runs, made("packets"))
+    named = ["one (alpha = 1)", "one (alpha = 4)", "one (packets)"]
+    assert labels(panel)[::2] == named
+    assert labels(plot.phase_plane(*runs, made("packets"))) == ["alpha = 1", "alpha = 4", "packets"]
+
+
+def test_the_grid_is_as_faint_on_axes_that_are_given():
+    own, given = plot.queues(made("fluid")), Figure().subplots()
+    plot.queues(made("fluid"), ax=given)
+    assert {line.get_alpha() for axes in (own, given) for line in axes.get_ygridlines()} == {0.3}
 
 
 @pytest.mark.parametrize("runs", [1, 2])

@@ -2,7 +2,8 @@
 
 Each function draws on the axes that `ax` gives, or on a new figure, and returns what it drew on:
 the axes (`.figure.savefig(...)` writes them), or the figure where there are several panels.
-`with theme("dark"):` draws on dark ground. The names are loaded on first use.
+`with theme("dark"):` draws on dark ground. `explore` has sliders, for notebooks. The names are
+loaded on first use.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vegasfluid.plot.cards import card
     from vegasfluid.plot.charts import reno_chart, stability_charts, vegas_chart
+    from vegasfluid.plot.explorer import explore
     from vegasfluid.plot.fronts import front
     from vegasfluid.plot.maps import fairness_map, sweep_panels
     from vegasfluid.plot.phases import phase_plane
@@ -23,6 +25,7 @@ _HOMES = {
     "card": "cards",
     "compare": "trajectories",
     "drops": "trajectories",
+    "explore": "explorer",
     "fairness_map": "maps",
     "front": "fronts",
     "goodputs": "trajectories",
@@ -41,6 +44,7 @@ __all__ = [
     "card",
     "compare",
     "drops",
+    "explore",
     "fairness_map",
     "front",
     "goodputs",

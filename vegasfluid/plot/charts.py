@@ -22,7 +22,7 @@ from vegasfluid.analysis.charts import (
     vegas_edge,
     vegas_unstable_gains,
 )
-from vegasfluid.plot.style import colour, figure_of, new_axes, styled
+from vegasfluid.plot.style import FAINT, colour, figure_of, new_axes, styled
 
 __all__ = ["reno_chart", "stability_charts", "vegas_chart"]
 
@@ -95,7 +95,7 @@ def vegas_chart(points: Mapping[str, VegasPoint] | None = None, ax: Axes | None 
 def finish(axes: Axes) -> Axes:
     """Gains by their logarithms, with enough labels; the legend below, where it hides nothing."""
     axes.set_yscale("log")
-    axes.grid(True)
+    axes.grid(True, alpha=FAINT)
     axes.yaxis.set_major_formatter("{x:g}")
     low, high = axes.get_ylim()
     axes.yaxis.set_minor_locator(LogLocator(subs=BETWEEN if high < FEW * low else ()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from vegasfluid.plot.style import colour, new_axes, styled
+from vegasfluid.plot.style import FAINT, colour, new_axes, styled
 
 if TYPE_CHECKING:
     from vegasfluid.tuning import Front
@@ -57,6 +57,6 @@ def front(of: Front, ax: Axes | None = None) -> Axes:
     axes.set_ylabel(of.goal.unit)
     axes.margins(x=0.12, y=0.15)
     axes.set_ylim(bottom=max(0.0, float(np.min(axes.get_ylim()))))
-    axes.grid(True)
+    axes.grid(True, alpha=FAINT)
     axes.legend(loc="best")
     return axes

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.plot.style import colour, new_axes, styled
+from vegasfluid.plot.style import FAINT, colour, new_axes, styled
 
 __all__ = ["fairness_map", "sweep_panels"]
 
@@ -35,7 +37,8 @@ def fairness_map(
     """Draw a metric of a sweep over two of its dimensions, and where flows are alike.
 
     Args:
-        data: the results of a sweep, done or not; the mean over seeds is drawn.
+        data: the results of a sweep, done or not; the mean over seeds is drawn, and what is
+            missing stays empty.
         over: the two dimensions, upwards and to the right; empty: the last two.
         metric: `ratio` has a line where it is 1.
         ax: the axes; None: those of a new figure.
@@ -49,12 +52,13 @@ def fairness_map(
         raise InvalidInput("fairness_map", "over", allowed, ", ".join([*panels, *along]))
     axes = new_axes(ax, (PANEL[0] + 1, PANEL[1]))
     drawn = draw_panel(axes, values, along, scale_of(metric, values.values), data, "")
+    bar = colour_bar(drawn, [axes], titled(data, metric))
     if metric == "ratio":
         x, y = (positions(values[dim]) for dim in along[::-1])
-        found = values.transpose(*along).values
-        if np.isfinite(found).all() and found.min() < 1 < found.max():
-            axes.contour(x, y, found, levels=[1.0], colors=["black"], linewidths=1.2)
-    axes.figure.colorbar(drawn, ax=axes, label=titled(data, metric))
+        found = np.ma.masked_invalid(values.transpose(*along).values)
+        if found.count() and found.min() < 1 < found.max():
+            line = axes.contour(x, y, found, levels=[1.0], colors=["black"], linewidths=1.2)
+            bar.add_lines(line)
     return axes
 
 
@@ -90,8 +94,17 @@ def sweep_panels(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = 
             " ".join(f"{dim} {label(values[dim].values[n])}" for dim, n in chosen.items())
         )
     if drawn is not None:
-        figure.colorbar(drawn, ax=grid.ravel().tolist(), label=titled(data, metric))
+        colour_bar(drawn, grid.ravel().tolist(), titled(data, metric))
     return figure
+
+
+def colour_bar(drawn: Any, axes: list[Axes], title: str) -> Colorbar:
+    """What the colours mean, in plain numbers: 0.5 and 2, not powers of ten."""
+    by_logarithm = isinstance(drawn.norm, LogNorm)
+    ticks = LogLocator(subs=(1.0, 2.0, 5.0)) if by_logarithm else None
+    bar = axes[0].figure.colorbar(drawn, ax=axes, label=title, ticks=ticks, format="{x:g}")
+    bar.ax.minorticks_off()
+    return bar
 
 
 def sorted_out(
@@ -102,8 +115,9 @@ def sorted_out(
     if metric not in known:
         raise InvalidInput("sweep", "--metric", "one of " + ", ".join(known), metric)
     values = data[metric].load()
-    with np.errstate(all="ignore"):
-        values = values.mean("seed", skipna=True)
+    if "seed" in values.dims:  # or it was chosen already
+        with np.errstate(all="ignore"):
+            values = values.mean("seed", skipna=True)
     values = values.squeeze([dim for dim in values.dims if values.sizes[dim] == 1], drop=True)
     dims = [str(dim) for dim in values.dims]
     for dim in over:
@@ -147,7 +161,7 @@ def draw_panel(
     if len(dims) == 1:
         axes.plot(positions(values[dims[0]]), values.values, "o-", color=colour(0), markersize=4)
         axes.set_ylabel(title)
-        axes.grid(True)
+        axes.grid(True, alpha=FAINT)
         return None
     image = np.ma.masked_invalid(values.transpose(*along).values)
     return axes.pcolormesh(*(edges(values[dim]) for dim in dims), image, **scale)

@@ -10,7 +10,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.plot.style import LINES, colour, new_axes, styled
+from vegasfluid.plot.style import FAINT, LINES, colour, new_axes, styled
+from vegasfluid.plot.trajectories import called
 
 if TYPE_CHECKING:
     from vegasfluid.analysis import Equilibrium
@@ -32,7 +33,7 @@ def phase_plane(
     """Draw runs as curves in a plane, each with a ring where it begins and a dot where it ends.
 
     Args:
-        runs: trajectories; one line style and colour each.
+        runs: trajectories; one line style and colour each. Each is called as in `compare`.
         x: what is drawn to the right: `queue` or `avg_queue` (of the first link, or as
             `queue:NAME`), `cwnd:CLASS` or `rtt:CLASS`. None: the window of the first class, or the
             queue where there is one class only.
@@ -51,9 +52,8 @@ def phase_plane(
     axes = new_axes(ax, SIZE)
     for number, (run, line) in enumerate(zip(runs, cycle(LINES), strict=False)):
         right, up = quantity(run, x), quantity(run, y)
-        label = run.attrs.get("engine", "run")
         own = colour(number)
-        axes.plot(right, up, line, color=own, linewidth=1.0, label=label)
+        axes.plot(right, up, line, color=own, linewidth=1.0, label=called(run))
         axes.plot(right[0], up[0], "o", color=own, markerfacecolor="none")
         axes.plot(right[-1], up[-1], "o", color=own)
     if rest is not None:
@@ -61,7 +61,7 @@ def phase_plane(
         axes.plot(*at, "*", color=colour(3), markersize=11, label="rest", linestyle="none")
     axes.set_xlabel(titled(runs[0], x))
     axes.set_ylabel(titled(runs[0], y))
-    axes.grid(True)
+    axes.grid(True, alpha=FAINT)
     axes.legend(loc="best")
     return axes
 

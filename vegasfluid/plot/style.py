@@ -19,7 +19,17 @@ from matplotlib.figure import Figure
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["LINES", "colour", "figure_of", "ground", "new_axes", "styled", "theme"]
+__all__ = [
+    "FAINT",
+    "LINES",
+    "colour",
+    "figure_of",
+    "ground",
+    "new_axes",
+    "settings",
+    "styled",
+    "theme",
+]
 
 Name = Literal["light", "dark"]
 Arguments = ParamSpec("Arguments")
@@ -27,6 +37,8 @@ Drawn = TypeVar("Drawn")
 
 LINES = ("-", "--", ":", "-.")
 """Line styles, one a run."""
+FAINT = 0.3
+"""How strong the grid is: said where it is drawn, for axes that others made in their own style."""
 CYCLES = {
     "light": ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9"),
     "dark": ("#56B4E9", "#E69F00", "#009E73", "#FFFFFF", "#CC79A7", "#D55E00", "#F0E442"),
@@ -83,7 +95,6 @@ def settings() -> dict[Any, Any]:
         "legend.fontsize": "small",
         "axes.titlesize": "medium",
         "axes.titlelocation": "left",
-        "grid.alpha": 0.3,
         **dict.fromkeys(PAINTED, above),
     }
 

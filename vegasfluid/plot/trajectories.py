@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.plot.style import LINES, colour, figure_of, new_axes, styled
+from vegasfluid.plot.style import FAINT, LINES, colour, figure_of, new_axes, styled
 from vegasfluid.trajectory import ENGINES
 
-__all__ = ["compare", "drops", "goodputs", "queues", "trajectory", "windows"]
+__all__ = ["called", "compare", "drops", "goodputs", "queues", "trajectory", "windows"]
 
 SIZE = (9.0, 9.0)
 PANEL = (7.0, 3.2)
@@ -40,7 +40,8 @@ def compare(*runs: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
     """Draw several runs of one network over each other, one line style a run.
 
     Args:
-        runs: trajectories, such as the fluid's and the packets'; at least one.
+        runs: trajectories, such as the fluid's and the packets'; at least one. In legends a run is
+            called by its engine, or as its attribute `label` says (`run.assign_attrs(label=...)`).
         ax: four axes, for windows, queues, drops and goodputs; None: those of a new figure.
 
     Raises:
@@ -91,6 +92,11 @@ def goodputs(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
 PANELS = (windows, queues, drops, goodputs)
 
 
+def called(run: xr.Dataset) -> str:
+    """What a run is called in a legend: its attribute `label`, or its engine."""
+    return str(run.attrs.get("label") or run.attrs.get("engine", "run"))
+
+
 def engine(run: xr.Dataset) -> str:
     """Which simulator a run is from."""
     return ENGINES.get(run.attrs.get("engine", ""), "run")
@@ -112,14 +118,14 @@ def panel(draw: DrawRun, title: str, runs: Sequence[xr.Dataset], ax: Axes | None
         raise InvalidInput("plot", "runs", "one trajectory or more", "none")
     axes = new_axes(ax, PANEL)
     for run, line in zip(runs, cycle(LINES), strict=False):
-        suffix = f" ({run.attrs.get('engine', 'run')})" if len(runs) > 1 else ""
+        suffix = f" ({called(run)})" if len(runs) > 1 else ""
         draw(axes, run, line, suffix)
     axes.set_title(title)
     axes.set_xlabel("time, s")
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     axes.set_xlim(0, max(float(run["time"][-1]) for run in runs))
     axes.set_ylim(bottom=0)
-    axes.grid(True)
+    axes.grid(True, alpha=FAINT)
     warmup = max(float(run.attrs.get("warmup", 0)) for run in runs)
     if warmup > 0:
         axes.axvspan(0, warmup, color="0.5", alpha=0.12, linewidth=0)

@@ -1,0 +1,257 @@
+"""Notebook 2 in Chromium: run it, move its sliders as a reader would, and see what comes of it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.harness import machine
+from benchmarks.slider.lab import Lab, LabFailed
+from benchmarks.slider.notebook import NOTEBOOK
+
+__all__ = ["BROWSERS", "Redraws", "Seen", "SliderPage", "chromium", "opened"]
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE = 300_000
+"""Milliseconds that anything may take: models are compiled, perhaps beside other work."""
+REDRAWING = 60_000
+"""Milliseconds after which a redraw is taken to have failed."""
+SIZE = {"width": 1280, "height": 1000}
+READY = "Python 3 | Idle"
+"""What JupyterLab says of a kernel that waits; one that starts has no such line yet."""
+ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
+"""No address but this machine's is found."""
+
+WATCH = """
+patience => {
+  const images = [...document.querySelectorAll('img.widget-image')];
+  const said = document.querySelector('[role=status][data-ratio]').closest('.widget-html');
+  const loaded = image => new Promise(done => {
+    image.addEventListener('load', () => image.decode().then(done), {once: true});
+  });
+  const changed = new Promise(done => {
+    const observer = new MutationObserver(() => { observer.disconnect(); done(); });
+    observer.observe(said, {childList: true, subtree: true, attributes: true});
+  });
+  const began = new Promise(done => {
+    document.addEventListener('keydown', () => done(performance.now()),
+                              {once: true, capture: true});
+  });
+  const frame = () => new Promise(done => requestAnimationFrame(done));
+  const seen = Promise.all([began, changed, ...images.map(loaded)]).then(async ([since]) => {
+    await frame();
+    await frame();
+    return performance.now() - since;
+  });
+  const late = new Promise((_, refuse) => {
+    setTimeout(() => refuse(new Error('the text or a picture did not change')), patience);
+  });
+  window.redrawn = Promise.race([seen, late]);
+}
+"""
+"""From a key to the frame after the one in which both new pictures stand."""
+BYTES = """
+image => fetch(image.src).then(found => found.blob()).then(blob => new Promise(done => {
+  const reader = new FileReader();
+  reader.onload = () => done(reader.result.split(',')[1]);
+  reader.readAsDataURL(blob);
+}))
+"""
+SETTLED = """
+() => {
+  const said = document.querySelector('[role=status][data-ratio]').dataset;
+  const shown = [...document.querySelectorAll('.widget-slider .widget-readout')];
+  const [alpha, beta] = shown.map(readout => Number(readout.innerText));
+  return Number(said.alpha) === alpha && Number(said.beta) === beta;
+}
+"""
+"""Whether the text is of where both sliders stand; of these one may follow the other."""
+COMPLETE = """
+() => {
+  const images = [...document.querySelectorAll('img.widget-image')];
+  return images.length === 2 && images.every(image => image.complete && image.naturalWidth > 0);
+}
+"""
+
+ALL_RUN = r"""
+() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
+  .every(prompt => /\[\d+\]/.test(prompt.textContent))
+"""
+
+
+def chromium() -> str | None:
+    """Where the browser is; None: there is none."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+class Seen(NamedTuple):
+    """What the page shows.
+
+    Args:
+        sliders: where alpha and beta stand by the sliders' own numbers, packets.
+        reading: alpha, beta (packets) and ratio, as the text says.
+        pictures: of the run and of the map, PNG.
+    """
+
+    sliders: tuple[float, float]
+    reading: tuple[float, float, float]
+    pictures: tuple[bytes, ...]
+
+
+class Redraws(NamedTuple):
+    """How long redraws took.
+
+    Args:
+        times: of each move, ms.
+        load: processes that wanted a processor, mean of the last minute.
+    """
+
+    times: tuple[float, ...]
+    load: float
+
+    @property
+    def median(self) -> float:
+        """Milliseconds."""
+        return float(np.median(self.times))
+
+    @property
+    def slow(self) -> float:
+        """The 90th percentile, ms."""
+        return float(np.percentile(self.times, 90))
+
+    def write(self, file: Path) -> None:
+        """Write them as JSON, with the machine on which they were taken."""
+        found = {"median_ms": self.median, "percentile_90_ms": self.slow, "times_ms": self.times}
+        whole = {**found, "load_average": self.load, "machine": machine()}
+        file.write_text(json.dumps(whole, indent=2) + "\n")
+
+
+class SliderPage:
+    """The notebook on a page, its cells run.
+
+    Args:
+        page: of playwright.
+    """
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.requests: list[str] = []
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def open_and_run(self, lab: Lab) -> None:
+        """Open the notebook, run all cells by the menu, and wait until all are done."""
+        self.page.goto(lab.page(NOTEBOOK))
+        self.page.locator(".jp-StatusBar-TextItem", has_text=READY).wait_for()
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        self.page.wait_for_function(COMPLETE)
+        self.wait_until_idle()
+
+    def wait_until_idle(self) -> None:
+        """Wait until no cell waits or runs."""
+        self.page.wait_for_function(ALL_RUN)
+        self.page.locator(".jp-StatusBar-TextItem", has_text=READY).wait_for()
+
+    def handle(self, name: str) -> Any:
+        """What is pulled of the slider of alpha or of beta."""
+        slider = self.page.locator(".widget-slider").filter(has_text=name)
+        return slider.locator(".noUi-handle")
+
+    def outside(self) -> list[str]:
+        """Requests that went elsewhere than to this machine."""
+        here = ("http://127.0.0.1:", "ws://127.0.0.1:", "blob:", "data:")
+        return [url for url in self.requests if not url.startswith(here)]
+
+    def seen(self) -> Seen:
+        """What stands there once the text has followed the sliders."""
+        self.page.wait_for_function(SETTLED)
+        self.page.wait_for_function(COMPLETE)
+        sliders = self.values()
+        said = self.page.locator("[role=status][data-ratio]")
+        reading = (float(said.get_attribute(f"data-{of}")) for of in ("alpha", "beta", "ratio"))
+        images = self.page.locator("img.widget-image").all()
+        pictures = tuple(base64.b64decode(image.evaluate(BYTES)) for image in images)
+        return Seen(sliders, tuple(reading), pictures)  # type: ignore[arg-type]
+
+    def values(self) -> tuple[float, float]:
+        """Where alpha and beta stand, packets, by the numbers beside the sliders."""
+        texts = self.page.locator(".widget-slider .widget-readout").all_inner_texts()
+        alpha, beta = map(float, texts)
+        return alpha, beta
+
+    def press(self, name: str, key: str) -> float:
+        """Press a key on a slider, for a move that changes both pictures.
+
+        Returns:
+            Milliseconds until both are seen.
+        """
+        self.handle(name).focus()
+        self.page.evaluate(WATCH, REDRAWING)
+        self.page.keyboard.press(key)
+        return float(self.page.evaluate("() => window.redrawn"))
+
+    def step(self, name: str, key: str) -> Seen:
+        """Press a key on a slider; what is seen then, whether or not pictures changed."""
+        self.handle(name).focus()
+        self.page.keyboard.press(key)
+        return self.seen()
+
+    def moves(self, count: int, unmeasured: int = 3) -> Redraws:
+        """Move alpha to the right so often, a place at a time; the first ones only warm up."""
+        times = [self.press("alpha", "ArrowRight") for _ in range(unmeasured + count)]
+        return Redraws(tuple(times[unmeasured:]), os.getloadavg()[0])
+
+    def drag(self, name: str, pixels: int) -> None:
+        """Pull a slider to the right by the mouse, in small moves."""
+        handle = self.handle(name)
+        handle.scroll_into_view_if_needed()
+        box = handle.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + pixels, y, steps=12)
+        self.page.mouse.up()
+
+    def screenshot(self, file: Path) -> None:
+        """The page with the sliders at its top."""
+        sliders = self.page.locator(".widget-slider").first
+        sliders.evaluate("of => of.closest('.jp-CodeCell').scrollIntoView({block: 'start'})")
+        self.page.screenshot(path=file)
+
+
+@contextmanager
+def opened(lab: Lab, artefacts: Path, size: dict[str, int] = SIZE) -> Iterator[SliderPage]:
+    """The notebook in a browser of its own, run; closed when the block ends.
+
+    Args:
+        lab: that runs.
+        artefacts: where a picture of the page is left if something fails.
+        size: of the page, pixels.
+
+    Raises:
+        LabFailed: for whatever fails, with what the server said.
+    """
+    from playwright.sync_api import Error, sync_playwright
+
+    arguments = [ONLY_HERE, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=arguments)
+        page = browser.new_page(viewport=size)
+        page.set_default_timeout(PATIENCE)
+        shown = SliderPage(page)
+        try:
+            shown.open_and_run(lab)
+            yield shown
+        except Error as failed:
+            page.screenshot(path=artefacts / "failed.png")
+            raise LabFailed(f"{failed}\n{lab.last_lines()}") from failed
+        finally:
+            browser.close()
