@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint format lock benchmarks papers clean
+.PHONY: demo test test-all lint notebooks docs format lock matrix audit benchmarks papers clean
 
 demo: $(READY)
 	$(BIN)/vegasfluid recommend models/weigle_feng_network2.toml
@@ -21,20 +21,35 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+# Executed copies of the notebooks, for the site; those in notebooks/ stay without outputs.
+EXECUTED := $(patsubst notebooks/%,docs/notebooks/%,$(wildcard notebooks/*.ipynb))
+SOURCES := $(shell find vegasfluid models -name '*.py' -o -name '*.toml')
+
+# Two at a time; copies of notebooks that are gone go too.
+notebooks: $(READY)
+	@rm -f $(filter-out $(EXECUTED),$(wildcard docs/notebooks/*.ipynb))
+	@$(MAKE) --no-print-directory -j 2 $(EXECUTED)
+
+docs/notebooks/%.ipynb: notebooks/%.ipynb docs/execute.py $(SOURCES) $(READY)
+	$(BIN)/python docs/execute.py --into docs/notebooks $<
+
+docs: notebooks
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky docs build/docs
+
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-benchmarks: $(READY)
-	$(BIN)/python -m benchmarks.main_job
-	$(BIN)/python -m benchmarks.agreement
-	$(BIN)/python -m benchmarks.speed
-	$(BIN)/python -m benchmarks.packets
-	$(BIN)/python -m benchmarks.sweep
-	$(BIN)/python -m benchmarks.search
-	$(BIN)/python -m benchmarks.dde
-	$(BIN)/python -m benchmarks.stability
-	$(BIN)/python -m benchmarks.formulas
+# What each finds, kept for the documentation; a name alone runs one: make benchmarks/results/dde.json
+BENCHMARKS := main_job agreement ns2 linux speed packets sweep search dde stability formulas tuning first_use slider
+
+benchmarks: $(BENCHMARKS:%=benchmarks/results/%.json)
+
+.PHONY: $(BENCHMARKS:%=benchmarks/results/%.json)
+$(BENCHMARKS:%=benchmarks/results/%.json): benchmarks/results/%.json: $(READY)
+	mkdir -p benchmarks/results
+	$(BIN)/python -m benchmarks.$* --json > $@.new
+	mv $@.new $@
 
 # Report and figures of every claim of the five papers, in paper_repro/.
 papers: $(READY)
@@ -52,7 +67,18 @@ $(READY): requirements.lock pyproject.toml
 # Newest versions that pyproject.toml allows, for every platform, with hashes.
 lock: $(READY)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-		--group dev --output-file requirements.lock --upgrade pyproject.toml
+		--extra notebooks --group dev --output-file requirements.lock --upgrade pyproject.toml
+	$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python requirements.lock
+	$(BIN)/uv pip install --quiet --no-deps --python $(BIN)/python --editable .
+	$(BIN)/python -m tools.licences
+
+# A part of the tests on each Python, and with the oldest and the newest libraries (noxfile.py).
+matrix: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv tool run --quiet "nox>=2025.2.9"
+
+# Known vulnerabilities of what is locked; asks PyPI, so it needs the network.
+audit: $(READY)
+	$(BIN)/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r requirements.lock
 
 clean:
 	rm -rf $(VENV)

@@ -1,0 +1,106 @@
+"""The distributions: what is in them, and that the wheel works where nothing of the sources is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tarfile
+import zipfile
+from email import message_from_string
+from pathlib import Path
+
+import pytest
+
+from benchmarks import first_use
+
+ROOT = Path(__file__).parents[2]
+USER = """
+import vegasfluid as vf
+
+model = vf.read_model("weigle_feng_network2")
+reveal_type(model)
+reveal_type(vf.mbps(10))
+reveal_type(vf.Vegas(alpha=2).alpha)
+vf.Vegas(alfa=2)
+"""
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory) -> Path:
+    """A folder with the source distribution, and the wheel that is made of it."""
+    try:
+        first_use.uv()
+    except RuntimeError as missing:
+        pytest.skip(str(missing))
+    folder = tmp_path_factory.mktemp("dist")
+    try:
+        first_use.built(folder)
+    except RuntimeError as failed:
+        if "hatchling" in str(failed):
+            pytest.skip("hatchling cannot be fetched")
+        raise
+    return folder
+
+
+def test_the_wheel_holds_the_package_its_models_and_nothing_else(dist):
+    with zipfile.ZipFile(next(dist.glob("*.whl"))) as wheel:
+        names = wheel.namelist()
+        metadata = message_from_string(
+            wheel.read(next(n for n in names if n.endswith("/METADATA"))).decode()
+        )
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "vegasfluid").rglob("*.py")}
+    models = {f"vegasfluid/{path.relative_to(ROOT)}" for path in (ROOT / "models").glob("*.toml")}
+    inside = {name for name in names if ".dist-info/" not in name}
+    assert inside == modules | models | {"vegasfluid/py.typed"}
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert "Typing :: Typed" in metadata.get_all("Classifier")
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert metadata["Keywords"]
+
+
+def test_the_source_distribution_holds_what_tests_and_pages_need(dist):
+    with tarfile.open(next(dist.glob("*.tar.gz"))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tops = {name.partition("/")[0] for name in names}
+    wanted = {"vegasfluid", "models", "tests", "docs", "benchmarks", "examples", "paper_repro"}
+    assert wanted | {"tools", "Makefile", "requirements.lock", "README.md", "LICENSE"} <= tops
+    assert not any("__pycache__" in name or name.endswith(".pyc") for name in names)
+
+
+@pytest.mark.slow
+def test_the_wheel_alone_recommends_and_is_well(dist, tmp_path):
+    """In a fresh environment and an empty folder: a shipped model, the doctor, types."""
+    programs = first_use.installed(next(dist.glob("*.whl")), tmp_path / "env")
+    here = tmp_path / "here"
+    here.mkdir()
+    cache = {"VEGASFLUID_CACHE_DIR": str(tmp_path / "cache")}
+
+    def told(*arguments: str) -> dict:
+        return json.loads(first_use.done(programs / "vegasfluid", *arguments, cwd=here, **cache))
+
+    found = told("recommend", "weigle_feng_network2", "--out", "tuned.toml", "--json")
+    assert found["reached"] is True
+    assert 125 <= found["recommended"]["alpha_packets"] <= 170  # ns-2's own crossing: 147
+    assert told("check", "tuned.toml", "--json")["ok"] is True
+    health = told("doctor", "--json")
+    assert health["ok"] is True
+    assert {package["name"] for package in health["packages"]} >= {"jax", "numba", "dask"}
+    code = "import vegasfluid; print(vegasfluid.__file__)"
+    where = first_use.done(programs / "python", "-c", code, cwd=here)
+    assert str(tmp_path / "env") in where
+    (here / "user.py").write_text(USER)
+    checked = subprocess.run(
+        ["pyright", "--outputjson", "--pythonpath", str(programs / "python"), "user.py"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    messages = [one["message"] for one in json.loads(checked.stdout)["generalDiagnostics"]]
+    assert [words for words in messages if "revealed" not in words and 'is "' not in words] == [
+        'No parameter named "alfa"'
+    ]
+    assert 'Type of "model" is "Model"' in messages
+    assert not any("Unknown" in message for message in messages)
