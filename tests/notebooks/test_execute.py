@@ -1,0 +1,139 @@
+"""The script that runs notebooks: what it lets through, and what it does not."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "docs" / "execute.py"
+
+spec = importlib.util.spec_from_file_location("execute_notebooks", SCRIPT)
+assert spec is not None
+assert spec.loader is not None
+execute = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(execute)
+
+
+def picture(x: str = "time, s", y: str = "queue, packets"):
+    described = [{"x": x, "y": y, "numbers": ["x", "y"]}]
+    data = {"image/png": "...", "text/plain": "<Figure>", execute.AXES: described}
+    return new_output("display_data", data)
+
+
+def executed(*outputs, count: int = 1):
+    return new_notebook(cells=[new_code_cell(id="one", outputs=[*outputs], execution_count=count)])
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "time, s",
+        "window of a flow, packets",
+        "goodput of a flow, packets/s",
+        "drop probability",
+        "vegas.alpha_packets",
+        "ratio",
+        "gain A = N p' / p",
+        "base RTT, ms",
+    ],
+)
+def test_labels_of_our_pictures_say_their_unit(label):
+    assert execute.says_its_unit(label)
+
+
+@pytest.mark.parametrize("label", ["", "time", "alpha", "queue [packets]", "time, seconds", "x, y"])
+def test_labels_without_a_unit_are_refused(label):
+    assert not execute.says_its_unit(label)
+
+
+def test_a_good_notebook_has_no_complaints():
+    assert list(execute.complaints(executed(picture()))) == []
+
+
+@pytest.mark.parametrize(
+    ("notebook", "told"),
+    [
+        (executed(), "has no picture"),
+        (executed(picture(x="")), "an axis (x) without name and unit: ''"),
+        (executed(picture(y="queue")), "an axis (y) without name and unit: 'queue'"),
+        (executed(picture(), count=3), "is number 1, but ran as number 3"),
+        (
+            executed(picture(), new_output("stream", name="stderr", text="a warning")),
+            "writes to standard error: a warning",
+        ),
+        (
+            executed(picture(), new_output("error", ename="KeyError", evalue="x", traceback=[])),
+            "KeyError: x",
+        ),
+        (
+            executed(picture(), new_output("execute_result", {"text/plain": "<Axes: >"})),
+            "in place of a picture",
+        ),
+        (
+            executed(new_output("display_data", {"image/png": "..."})),
+            "a picture whose axes are not known",
+        ),
+    ],
+    ids=("no-picture", "no-name", "no-unit", "order", "stderr", "error", "axes", "unknown"),
+)
+def test_what_is_wrong_is_told(notebook, told):
+    assert any(told in line for line in execute.complaints(notebook))
+
+
+FIGURE = """
+import os, sys
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+figure, (top, bottom) = plt.subplots(2, 1, sharex=True)  # numbers stand on one x axis only
+top.set(title="drop probability")
+top.set_title("queue, packets", loc="left")
+top.set_xticks([0, 1], ["before", "after"])  # names are no numbers
+bottom.set(xlabel="time, s", ylabel="cwnd, packets");
+"""
+
+
+def run(folder: Path, *sources: str) -> subprocess.CompletedProcess[str]:
+    cells = [new_code_cell(source, id=f"cell-{i}") for i, source in enumerate(sources)]
+    nbformat.write(new_notebook(cells=cells), folder / "tried.ipynb")
+    command = [sys.executable, SCRIPT, "--into", folder / "into", folder / "tried.ipynb"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_notebook_runs_in_this_python_and_in_an_empty_folder(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "data" / "kernels" / "python3"  # a kernel that a user installed
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "kernel.json").write_text('{"argv": ["false"], "display_name": "another"}')
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "data"))
+    done = run(tmp_path, FIGURE, "print(sys.executable, os.listdir())\ntop.figure")
+    assert done.returncode == 0, done.stderr
+    copy = nbformat.read(tmp_path / "into" / "tried.ipynb", as_version=4)
+    text, shown = copy.cells[1].outputs
+    assert text.text == f"{sys.executable} []\n"
+    assert set(shown.data) == {"image/png", "text/plain"}
+    assert [cell.execution_count for cell in copy.cells] == [1, 2]
+
+
+def test_a_picture_with_a_bare_axis_is_not_let_through(tmp_path):
+    done = run(
+        tmp_path,
+        FIGURE,
+        "bare = Figure(); bare.subplots().set(xlabel='time, s', yscale='log'); bare",
+    )
+    assert done.returncode == 1
+    assert "cell-1: an axis (y) without name and unit: ''" in done.stderr
+    assert not (tmp_path / "into").exists()
+
+
+def test_a_cell_that_fails_is_told_with_its_traceback(tmp_path):
+    done = run(tmp_path, "1 / 0")
+    assert done.returncode == 1
+    assert "ZeroDivisionError: division by zero\n" in done.stderr  # and no colours in it
+    assert not (tmp_path / "into").exists()
