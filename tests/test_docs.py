@@ -1,27 +1,88 @@
-"""Every Python block of the pages runs, one page after another as its reader would."""
+"""Every block of code on every page is run, read or looked up, as `tests/pages.py` says."""
 
 from __future__ import annotations
 
-import re
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+from tests.pages import ROOT, Reader, blocks
 
-
-def blocks(page: Path) -> list[str]:
-    return BLOCK.findall(page.read_text())
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem
+DOCS = ROOT / "docs"
+GENERATED = ("_", "api/reference", "laws/congestion", "laws/queues", "laws/traffic", "notebooks/")
+GENERATED += ("papers/claims", "validation/formulas.md")
+WRITTEN = (
+    page
+    for page in DOCS.rglob("*.md")
+    if not page.relative_to(DOCS).as_posix().startswith(GENERATED)
 )
-def test_blocks_run(page, tmp_path, monkeypatch):
+PAGES = [ROOT / "README.md", *sorted(WRITTEN)]
+EXTENDING = [page for page in PAGES if page.parent.name == "extend"]
+OTHERS = [page for page in PAGES if page not in EXTENDING and any(blocks(page))]
+LONG = {
+    "README.md": frozenset(
+        {
+            "recommend models/weigle_feng_network2.toml",
+            "recommend network.toml --explain",
+            "recommend network.toml --tune-queue --max-drop-share 0.01",
+        }
+    ),
+    "index.md": frozenset({"recommend weigle_feng_network2"}),
+    "doctor.md": frozenset({"doctor"}),
+    "export.md": frozenset({"export weigle_feng_network2 --format linux"}),
+    "recommend.md": frozenset(
+        {"recommend weigle_feng_network2 --explain", "recommend uncertain_office_uplink"}
+    ),
+    "fluid.md": frozenset(
+        {
+            "simulate weigle_feng_network2 --engine fluid --against packets --plot run.png",
+            "simulate weigle_feng_network2 --loss-process periodic --base-rtt-ms vegas=60",
+        }
+    ),
+}
+"""Commands that take half a minute or more: they are run with the slow tests."""
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, the present one."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "models").symlink_to(ROOT / "models")
-    names: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks(page):
-        exec(compile(block, str(page), "exec"), names)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("compiled_quickly")
+@pytest.mark.parametrize("page", OTHERS, ids=name_of)
+def test_a_reader_can_follow(page: Path, folder: Path) -> None:
+    Reader(page, folder, LONG.get(page.name, frozenset())).follow()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in OTHERS if page.name in LONG], ids=name_of)
+def test_a_reader_can_follow_what_takes_long(page: Path, folder: Path) -> None:
+    reader = Reader(page, folder)
+    reader.follow(only=LONG[page.name])
+    assert set(reader.ran) == LONG[page.name]
+
+
+def test_laws_of_ones_own(tmp_path: Path) -> None:
+    """In a process of its own, which alone knows them."""
+    assert len(EXTENDING) == 4
+    environment = {
+        **os.environ,
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # as `compiled_quickly`
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.pages", str(tmp_path), *map(str, EXTENDING)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

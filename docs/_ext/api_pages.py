@@ -1,0 +1,196 @@
+"""A page for every public module, with every name of its `__all__`, from docstrings and types.
+
+A name that several modules offer is told once, in the first of `MODULES` that has it; the others
+point there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from plain_types import NAMES
+from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
+
+__all__ = ["MODULES", "page_of", "pages", "setup"]
+
+MODULES = (
+    "vegasfluid",
+    "vegasfluid.fluid",
+    "vegasfluid.packet",
+    "vegasfluid.tuning",
+    "vegasfluid.analysis",
+    "vegasfluid.analysis.closed_forms",
+    "vegasfluid.analysis.charts",
+    "vegasfluid.analysis.literature",
+    "vegasfluid.analysis.certificate",
+    "vegasfluid.plot",
+    "vegasfluid.sweep",
+    "vegasfluid.export",
+    "vegasfluid.metrics",
+    "vegasfluid.burstiness",
+    "vegasfluid.dde",
+    "vegasfluid.modelfile",
+    "vegasfluid.model",
+    "vegasfluid.network",
+    "vegasfluid.congestion",
+    "vegasfluid.congestion.law",
+    "vegasfluid.congestion.vegas",
+    "vegasfluid.aqm",
+    "vegasfluid.aqm.law",
+    "vegasfluid.traffic",
+    "vegasfluid.traffic.kind",
+    "vegasfluid.smooth",
+    "vegasfluid.quantities",
+    "vegasfluid.discovery",
+    "vegasfluid.errors",
+)
+"""In the order of the pages."""
+
+FURTHER = (
+    "vegasfluid.analysis.applied.Applied",
+    "vegasfluid.analysis.certificate.problem.Group",
+    "vegasfluid.analysis.certificate.theorem.Proof",
+    "vegasfluid.analysis.equilibria.Quantities",
+    "vegasfluid.analysis.equilibria.Solved",
+    "vegasfluid.analysis.exclusion.Exclusion",
+    "vegasfluid.analysis.fair.Fair",
+    "vegasfluid.analysis.linearisation.Loop",
+    "vegasfluid.analysis.report.Place",
+    "vegasfluid.aqm.red.AdaptedAverage",
+    "vegasfluid.congestion.cubic.CubicWindow",
+    "vegasfluid.congestion.epochs.AbstractEpochLaw",
+    "vegasfluid.congestion.vegas.dialect.Dialect",
+    "vegasfluid.congestion.vegas_rerouting.ReroutingWindow",
+    "vegasfluid.dde.adaptive.options.Options",
+    "vegasfluid.export.spoken.Spoken",
+    "vegasfluid.packet.seeds.Result",
+    "vegasfluid.ranges.Range",
+    "vegasfluid.sweep.plan.Point",
+    "vegasfluid.trajectory.Recording",
+    "vegasfluid.tuning.fluid_search.FluidOptimum",
+    "vegasfluid.tuning.goals.Rates",
+    "vegasfluid.tuning.limits.Limit",
+    "vegasfluid.tuning.measurement.Measurement",
+    "vegasfluid.tuning.reasons.Reasons",
+    "vegasfluid.tuning.recommendation.Judged",
+    "vegasfluid.tuning.startup.Start",
+    "vegasfluid.tuning.why.Tried",
+)
+"""What public signatures name without being public themselves: results, states, parts of them."""
+
+
+def pages() -> dict[str, str]:
+    """Every page by the module's name."""
+    told: dict[int, str] = {}
+    found = {name: page_of(importlib.import_module(name), told) for name in MODULES}
+    return found | {"further": further()}
+
+
+def further() -> str:
+    """The page of what is not public, but named by what is."""
+    parts = ["# Further types", "What public names take or return without being public themselves."]
+    for name in FURTHER:
+        module, _, own = name.rpartition(".")
+        kind = "class" if inspect.isclass(getattr(importlib.import_module(module), own)) else "data"
+        if kind == "class":
+            parts.append(block(name, getattr(importlib.import_module(module), own)))
+        else:
+            parts.append(
+                type_block(name, told_at_home(own, getattr(importlib.import_module(module), own)))
+            )
+    return "\n\n".join(parts) + "\n"
+
+
+def page_of(module: ModuleType, told: dict[int, str]) -> str:
+    """The page of a module; names that have been told go into `told`, by identity."""
+    name = module.__name__
+    here, elsewhere, data = [], [], []
+    for public in module.__all__:
+        found = getattr(module, public)
+        if public in NAMES and name == "vegasfluid.quantities":
+            here.append(public)
+        elif isinstance(found, ModuleType):
+            elsewhere.append(f"- {public}: {{py:mod}}`{found.__name__}`")
+        elif not documents_itself(found):
+            data.append(public)
+        elif id(found) in told:
+            elsewhere.append(f"- {public}: {{py:obj}}`{told[id(found)]}`")
+        else:
+            told[id(found)] = f"{name}.{public}"
+            here.append(public)
+    parts = [f"# `{name}`", f"```{{py:module}} {name}\n```", inspect.getdoc(module) or ""]
+    for public in here:
+        if public in NAMES:
+            parts.append(
+                type_block(f"{name}.{public}", told_at_home(public, getattr(module, public)))
+            )
+        else:
+            parts.append(block(f"{name}.{public}", getattr(module, public)))
+    parts += [data_block(f"{name}.{public}", getattr(module, public)) for public in data]
+    if elsewhere:
+        parts += ["## Told elsewhere", "\n".join(elsewhere)]
+    return "\n\n".join(parts) + "\n"
+
+
+def documents_itself(found: Any) -> bool:
+    """Whether a name has a docstring of its own, and not only a comment where it is set."""
+    return inspect.isclass(found) or inspect.isroutine(found)
+
+
+def told_at_home(public: str, found: Any) -> str:
+    """The comment on a constant, in the module that sets it."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("vegasfluid") and getattr(module, public, None) is found:
+            comments = ModuleAnalyzer.for_module(name).find_attr_docs()
+            if ("", public) in comments:
+                return "\n   ".join(comments["", public])
+    return ""
+
+
+def data_block(name: str, found: Any) -> str:
+    """The directive of a constant."""
+    text = told_at_home(name.rpartition(".")[2], found)
+    return (
+        f"```{{eval-rst}}\n.. py:data:: {name}\n   :type: {type(found).__name__}\n\n   {text}\n```"
+    )
+
+
+HIDDEN = "   :exclude-members: regimes, validation\n"
+"""What the pages of laws tell better."""
+
+
+def type_block(name: str, text: str) -> str:
+    """The directive of a type alias."""
+    return f"```{{eval-rst}}\n.. py:type:: {name}\n\n   {text}\n```"
+
+
+def block(name: str, found: Any) -> str:
+    """The directive of a class or a function."""
+    if not inspect.isclass(found):
+        return f"```{{eval-rst}}\n.. autofunction:: {name}\n```"
+    kind = "autoexception" if issubclass(found, BaseException) else "autoclass"
+    return f"```{{eval-rst}}\n.. {kind}:: {name}\n   :members:\n{HIDDEN}   :show-inheritance:\n```"
+
+
+def write(app: Sphinx) -> None:
+    """Write the pages that have changed."""
+    folder = Path(app.srcdir) / "api" / "reference"
+    folder.mkdir(exist_ok=True, parents=True)
+    wanted = {folder / f"{name}.md": text for name, text in pages().items()}
+    for old in set(folder.glob("*.md")) - set(wanted):
+        old.unlink()
+    for path, text in wanted.items():
+        if not path.is_file() or path.read_text() != text:
+            path.write_text(text)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entry point."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,244 @@
+"""Equations of a law, by handing its own code symbols in place of numbers.
+
+A law compares by `smooth.maximum` and `smooth.minimum`; on symbols these stay, and each of its
+`regimes` has a point that tells which branch is meant (`closed_forms.branch_at`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import sympy as sp
+
+from vegasfluid.analysis.closed_forms import SYMBOLS, branch_at
+from vegasfluid.analysis.closed_forms.branches import exact
+from vegasfluid.analysis.closed_forms.windows_cubic import CUBIC
+from vegasfluid.analysis.closed_forms.windows_loss_based import HIGHSPEED, SCALABLE
+from vegasfluid.analysis.closed_forms.windows_vegas import VEGAS
+from vegasfluid.aqm.droptail import overflow_prob
+from vegasfluid.aqm.law import AbstractQueueLaw, QueueState
+from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
+from vegasfluid.quantities import unit_of
+
+__all__ = [
+    "after_a_loss",
+    "estimate",
+    "full_buffer",
+    "growth",
+    "loss_factors",
+    "notation",
+    "queue_equations",
+    "traffic",
+]
+
+FAR = sp.Integer(10) ** 9
+"""Packets: no window is at the threshold of slow start."""
+QUANTITIES = {**SYMBOLS, **VEGAS, **HIGHSPEED, **SCALABLE, "C": CUBIC["cubic_c"]}
+OWN = {
+    "slow_start": r"\sigma",
+    "threshold": "h",
+    "k": "K",
+    "elapsed": "s",
+    "squared": "m",
+    "acked": r"n_\text{acked}",
+    "backlog_delay": "D",
+    "groups_high": r"n_\text{high}",
+    "avg_queue": "v",
+    "arrival_rate": "y",
+    "beta": r"\beta",
+    "gamma": r"\gamma",
+    "delta": r"\delta",
+    "weight": "w",
+    "transfers": "n",
+    "high_decrease": r"b_\text{high}",
+    "decrease": "b",
+    "legacy_window": r"W_\text{legacy}",
+    "learning": r"K",
+    "group": "N",
+    "groups": "L",
+    "on": r"T_\text{on}",
+    "off": r"T_\text{off}",
+    "mean_gap": r"T_\text{gap}",
+    "mean_size": "M",
+    "shape": "a",
+    "packet_bytes": "S",
+}
+"""Notation of what no closed form speaks of."""
+NUMBERS = {"cwnd": 20, "rtt": 0.11, "base_rtt": 0.1, "capacity": 1000, "buffer": 100}
+NUMBERS |= {"arrival_rate": 900, "queue": 50}
+"""Where a regime says nothing."""
+
+DIGITS, LARGEST_DENOMINATOR, NOTHING = 5, 1000, 1e-5
+
+Rates = list[tuple[str, Any]]
+"""LaTeX of what changes, and the expression of its rate."""
+
+
+def notation(name: str) -> Any:
+    """The symbol of a quantity or a parameter: that of the closed forms, where they have one."""
+    if name in OWN:
+        return sp.Symbol(OWN[name], positive=True)
+    if name in QUANTITIES:
+        return QUANTITIES[name].symbol
+    letters = name.replace("_", r"\_")
+    return sp.Symbol(rf"\mathit{{{letters}}}", positive=True)
+
+
+def asked(kind: type[Any], regime: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:
+    """A law with symbols for its parameters, and the numbers that stand behind them."""
+    names = [field.name for field in fields(kind)]
+    plain = kind(**{name: value for name, value in regime.items() if name in names})
+    numbers = {name: value for name, value in plain.parameters().items() if unit_of(kind, name)}
+    numbers = {name: value for name, value in numbers.items() if value is not None}
+    symbols = {name: notation(name) for name in numbers}
+    law = kind(**{**plain.parameters(), **symbols})
+    return law, {notation(name): value for name, value in numbers.items()}
+
+
+def state_of(law: AbstractWindowLaw, regime: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:
+    """A state in symbols (out of slow start, or wholly in it), and numbers for them."""
+    start = law.begin(NUMBERS["cwnd"], NUMBERS["base_rtt"])._asdict()
+    numbers = {name: regime.get(name, NUMBERS.get(name, 0)) for name in start}
+    symbols = {name: notation(name) for name in start} | {
+        "slow_start": sp.Integer(numbers["slow_start"])
+    }
+    witness = {symbols[name]: value for name, value in numbers.items() if name != "slow_start"}
+    return type(law.begin(1.0, 1.0))(**symbols), witness
+
+
+def seen(regime: Mapping[str, Any]) -> tuple[Feedback, dict[Any, Any]]:
+    """What a sender sees whose ACKs come at W / R, with no losses."""
+    window, rtt = notation("cwnd"), notation("rtt")
+    nothing = sp.Integer(0)
+    return Feedback(rtt, window / rtt, nothing, FAR), {rtt: regime.get("rtt", NUMBERS["rtt"])}
+
+
+def posed(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> tuple[Any, Any, Any, dict]:
+    """A law, a state and what its sender sees, in symbols, with a number for each symbol."""
+    law, parameters = asked(kind, regime)
+    state, window = state_of(law, regime)
+    feedback, times = seen(regime)
+    return law, state, feedback, parameters | window | times
+
+
+def growth(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> tuple[Rates, Rates]:
+    """What changes between losses in a regime, of one flow; and in the mean over a class.
+
+    The second is empty where it is the same.
+    """
+    law, state, feedback, witness = posed(kind, regime)
+    single = rates(law.growth(state, feedback), witness)
+    if kind.drift is AbstractWindowLaw.drift:
+        return single, []
+    mean = rates(law.drift(state, feedback), witness)
+    return single, [] if mean == single else mean
+
+
+def estimate(kind: type[Any], regime: Mapping[str, Any]) -> Any:
+    """The backlog as a law that knows one estimates it, or None."""
+    law, state, feedback, witness = posed(kind, regime)
+    law = getattr(law, "plain", law)
+    if not hasattr(law, "backlog"):
+        return None
+    return tidy(branch_at(law.backlog(state, feedback), witness).expression)
+
+
+def rates(changes: Any, witness: Mapping[Any, Any]) -> Rates:
+    """What is not at rest, on the branch of a witness."""
+    found = []
+    for name, change in changes._asdict().items():
+        rate = branch_at(change, witness).expression
+        if rate != 0:
+            found.append((rf"\frac{{d{sp.latex(notation(name))}}}{{dt}}", tidy(rate)))
+    return found
+
+
+def tidy(expression: Any) -> Any:
+    """The shorter of an expression and its simplification, with decimals for long fractions."""
+    short = sp.count_ops(expression) < 40 and not expression.has(sp.log)
+    simple = sp.simplify(expression) if short else expression
+    return decimal(min(simple, expression, key=sp.count_ops))
+
+
+def decimal(expression: Any) -> Any:
+    """An expression with decimals in place of fractions that nobody would write.
+
+    What only keeps a division from being nought by nought is left out.
+    """
+    long = [part for part in expression.atoms(sp.Rational) if part.q > LARGEST_DENOMINATOR]
+    decimals = {part: sp.Float(part, DIGITS) if abs(part) > NOTHING else sp.S(0) for part in long}
+    return expression.xreplace(decimals)
+
+
+def upright(expression: Any, witness: Mapping[Any, Any]) -> Any:
+    """A fraction written with a denominator that is above zero at a witness."""
+    top, bottom = sp.fraction(sp.together(expression))
+    if not bottom.free_symbols or bottom.subs(dict(witness)) > 0:
+        return expression
+    return sp.factor(-top) / sp.expand(-bottom)
+
+
+def after_a_loss(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> Rates:
+    """What a loss makes of the state, field by field, where it changes something."""
+    law, state, feedback, witness = posed(kind, regime)
+    left = law.after_loss(state, feedback)
+    return [
+        (sp.latex(notation(name)), tidy(branch_at(value, witness).expression))
+        for name, value in left._asdict().items()
+        if name != "slow_start" and value != getattr(state, name)
+    ]
+
+
+def loss_factors(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> dict[str, Any]:
+    """By how much losses weigh more than in the one-point closure, by process, where not by 1."""
+    law, state, _, witness = posed(kind, regime)
+    found = {
+        process: tidy(branch_at(sp.sympify(law.loss_factor(process, state)), witness).expression)
+        for process in ("iid", "periodic")
+    }
+    return {process: factor for process, factor in found.items() if factor != 1}
+
+
+def queue_equations(kind: type[AbstractQueueLaw], regime: Mapping[str, Any]) -> Rates:
+    """The drop probability in a regime, and how what the law remembers changes."""
+    law, witness = asked(kind, regime)
+    memory = law.begin()
+    kept = type(memory)(*(notation(name) for name in memory._fields))
+    names = ("queue", "arrival_rate", "capacity", "buffer")
+    state = QueueState(notation("queue"), kept, *(notation(name) for name in names[1:]))
+    for name in names:
+        witness[notation(name)] = regime.get(name, NUMBERS[name])
+    for name, start in memory._asdict().items():
+        witness[notation(name)] = regime.get(name, plain_start(kind, regime, name, start))
+    prob = tidy(branch_at(sp.sympify(law.drop_prob(state)), witness).expression)
+    return [("p", upright(prob, witness)), *rates(law.averaging(state), witness)]
+
+
+def plain_start(kind: type[Any], regime: Mapping[str, Any], name: str, start: Any) -> Any:
+    """A number of the memory at the start, where a parameter's symbol stands for it."""
+    names = [field.name for field in fields(kind)]
+    plain = kind(**{key: value for key, value in regime.items() if key in names})
+    return getattr(plain.begin(), name) if isinstance(start, sp.Basic) else start
+
+
+def full_buffer() -> Any:
+    """The share of arrivals that a full buffer loses, above capacity."""
+    names = {"queue": 100, "arrival_rate": 1200, "capacity": 1000, "buffer": 100}
+    symbols = {name: notation(name) for name in names}
+    state = QueueState(symbols["queue"], None, *(symbols[name] for name in list(names)[1:]))
+    witness = {symbols[name]: value for name, value in names.items()}
+    witness[symbols["queue"]] = 100.5
+    return tidy(branch_at(overflow_prob(state), witness).expression)
+
+
+def traffic(kind: type[Any]) -> Iterator[tuple[str, Any]]:
+    """What the fluid takes of a kind of traffic, in words, as expressions of its parameters."""
+    names = [field.name for field in fields(kind) if unit_of(kind, field.name)]
+    source = kind(**{name: notation(name) for name in names})
+    size, under_way = notation("packet_bytes"), notation("transfers")
+    yield "rate at most, packets/s", source.rate_limit(size)
+    yield "mean size of a transfer, packets", source.transfer(size)
+    yield "transfers that arrive, 1/s", exact(source.arriving(under_way))
+    yield "share of the time with one under way", source.busy(under_way)

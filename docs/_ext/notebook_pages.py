@@ -1,0 +1,104 @@
+"""Executed notebooks: their list, and their widgets as they stood when the notebook had run.
+
+Jupyter's widgets need a kernel to answer and scripts from another host to be drawn. A page has
+neither; so each widget is shown as what it held: controls as their label and value, an output as
+the picture or the text in it. (`jupyter lab` brings them to life.)
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+__all__ = ["setup", "still"]
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATES = "application/vnd.jupyter.widget-state+json"
+Models = dict[str, dict[str, Any]]
+
+
+def still(notebook: dict[str, Any]) -> dict[str, Any]:
+    """A notebook whose widgets are replaced by what they show."""
+    kept = notebook.get("metadata", {}).pop("widgets", {})
+    models: Models = {
+        name: model["state"] for name, model in kept.get(STATES, {}).get("state", {}).items()
+    }
+    for cell in notebook["cells"]:
+        if "outputs" in cell:
+            cell["outputs"] = [new for old in cell["outputs"] for new in replaced(old, models)]
+    return notebook
+
+
+def replaced(output: dict[str, Any], models: Models) -> list[dict[str, Any]]:
+    """One output; a widget becomes a line of controls and what its outputs hold."""
+    view = output.get("data", {}).get(VIEW)
+    if view is None:
+        return [output]
+    controls, outputs = collected(view["model_id"], models)
+    if not controls and not outputs:
+        return [{**output, "data": {"text/plain": output["data"].get("text/plain", "")}}]
+    line = [as_html("<div class='still-widgets'>" + "".join(controls) + "</div>")]
+    return (line if controls else []) + outputs
+
+
+def collected(name: str, models: Models) -> tuple[list[str], list[dict[str, Any]]]:
+    """What a widget and those inside it show: controls as HTML, and outputs."""
+    state = models.get(name, {})
+    outputs = list(state.get("outputs", []))
+    controls = [control(state)] if shows_a_value(state) else []
+    for child in state.get("children", []):
+        more, inside = collected(child.removeprefix("IPY_MODEL_"), models)
+        controls, outputs = controls + more, outputs + inside
+    return controls, outputs
+
+
+def shows_a_value(state: dict[str, Any]) -> bool:
+    """Whether a widget is a control with something chosen, or a text."""
+    return "value" in state or "index" in state
+
+
+def control(state: dict[str, Any]) -> str:
+    """A label and the value that was chosen."""
+    value = state.get("value", "")
+    if "index" in state and state["index"] is not None:
+        value = state["_options_labels"][state["index"]]
+    if state.get("_model_name") == "HTMLModel":
+        return f"<span>{value}</span>"
+    label = html.escape(str(state.get("description", "")))
+    return f"<span><b>{label}</b> {html.escape(str(value))}</span>"
+
+
+def as_html(text: str) -> dict[str, Any]:
+    """An output that shows HTML."""
+    data = {"text/html": [text], "text/plain": ["widgets"]}
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+def on_source_read(app: Sphinx, document: str, source: list[str]) -> None:
+    """Before MyST-NB reads a notebook."""
+    if str(app.env.doc2path(document)).endswith(".ipynb"):
+        source[0] = json.dumps(still(json.loads(source[0])))
+
+
+class Notebooks(SphinxDirective):
+    """`notebooks`: the executed notebooks, or the word that there are none."""
+
+    def run(self) -> list[nodes.Node]:
+        """A list of contents; the glob of one without documents would be a warning."""
+        if not list(Path(self.env.srcdir, "notebooks").glob("*.ipynb")):
+            return self.parse_text_to_nodes("None was executed for this build (`make notebooks`).")
+        return self.parse_text_to_nodes("```{toctree}\n:maxdepth: 1\n:glob:\n\nnotebooks/*\n```")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx's entry point."""
+    app.add_directive("notebooks", Notebooks)
+    app.connect("env-get-outdated", lambda *_: ["notebooks"])  # its list is that of a folder
+    app.connect("source-read", on_source_read)
+    return {"parallel_read_safe": True}

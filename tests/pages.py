@@ -1,0 +1,313 @@
+"""The pages as their reader would follow them: every block of code is run, read or looked up.
+
+`Reader(page, folder).follow()` goes through a page from top to bottom in a folder of its own, in
+which `network.toml` ("your network") and a copy of `models/` lie.
+
+- `python` blocks run one after another, with the same names. One with a file for its caption is
+  written there, and can be imported as a part of the package.
+- `sh` blocks: lines that begin with `vegasfluid` run in this process and have to end well; what
+  else a reader may type (`KNOWN`) is not run, but what it names has to be there.
+- `text` blocks are what the command before them prints.
+- `toml` blocks are models, or parts of one, and are read; `json` blocks are parsed.
+- Directives of the site (`DIRECTIVES`) are the site's business; anything else is an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import io
+import json
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomli_w
+from markdown_it import MarkdownIt
+
+from vegasfluid import modelfile
+from vegasfluid.cli.app import run_app
+
+__all__ = ["DIRECTIVES", "NETWORK", "Block", "Reader", "blocks"]
+
+ROOT = Path(__file__).parents[1]
+DIRECTIVES = {
+    "{agreement}",
+    "{benchmarks}",
+    "{citation}",
+    "{command-options}",
+    "{notebooks}",
+    "{paper-table}",
+    "{toctree}",
+}
+TIMING = re.compile(r"^\d+(\.\d+)? s\b")
+OWN = ("network.toml", "mine.toml")
+"""What pages call such a file."""
+
+
+class Block(NamedTuple):
+    """A block of code.
+
+    Args:
+        kind: the language, or a directive in braces.
+        caption: the file that it is, where it says so.
+        text: what it holds.
+        before: the paragraph before it.
+        line: where it stands.
+    """
+
+    kind: str
+    caption: str
+    text: str
+    before: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The blocks of a page; an indented one has no kind."""
+    before = ""
+    for token in MarkdownIt("commonmark").enable("table").parse(page.read_text()):
+        if token.type == "inline":
+            before = token.content
+        if token.type not in ("fence", "code_block"):
+            continue
+        words = token.info.split()
+        caption, text = "", token.content
+        if words[:1] == ["{code-block}"]:
+            option, _, text = text.partition("\n\n")
+            caption, words = option.removeprefix(":caption:").strip(), words[1:]
+        yield Block(words[0] if words else "", caption, text, before, (token.map or [0])[0] + 1)
+
+
+def typed(text: str) -> list[list[str]]:
+    """The lines of a `sh` block as words, without comments."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def pip(words: list[str]) -> None:
+    """`pip install`: what is asked for is this package, a wheel of it, or an extra that it has."""
+    assert words[:2] == ["pip", "install"], words
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    for asked in words[2:]:
+        found = re.fullmatch(r"vegasfluid(?:\[(\w+)\])?|\./vegasfluid-.*\.whl", asked)
+        assert found, asked
+        assert found[1] is None or found[1] in extras, asked
+
+
+def make(words: list[str]) -> None:
+    """`make`: the targets are there."""
+    text = (ROOT / "Makefile").read_text()
+    for target in words[1:]:
+        assert re.search(rf"^{re.escape(target)}:", text, re.M) or is_result(target), target
+
+
+def is_result(target: str) -> bool:
+    """Whether a target is a result of a benchmark."""
+    name = Path(target).stem
+    return target == f"benchmarks/results/{name}.json" and bool(
+        importlib.util.find_spec(f"benchmarks.{name}")
+    )
+
+
+def python(words: list[str]) -> None:
+    """`python -m`: the module is there."""
+    assert words[1] == "-m", words
+    assert importlib.util.find_spec(words[2]), words[2]
+
+
+def git(words: list[str]) -> None:
+    """`git`: anything."""
+
+
+KNOWN: dict[str, Callable[[list[str]], None]] = {
+    "git": git,
+    "make": make,
+    "pip": pip,
+    "python": python,
+    "python3": python,
+}
+"""What is not run, and how it is looked at."""
+
+
+def on_a_cluster(words: list[str]) -> list[str] | None:
+    """A command behind a scheduler (`srun ... vegasfluid ...`), or None."""
+    return words[words.index("vegasfluid") :] if words[0] == "srun" else None
+
+
+def demo() -> list[list[str]]:
+    """What `make demo` runs."""
+    (recipe,) = re.findall(r"^demo:.*\n\t\$\(BIN\)/(.*)", (ROOT / "Makefile").read_text(), re.M)
+    return [shlex.split(recipe)]
+
+
+def squeezed(text: str) -> str:
+    """Text with one space wherever there is white space, so that line breaks do not matter."""
+    return " ".join(text.split())
+
+
+def beginners_model() -> str:
+    """The model that the first page has its reader write."""
+    return next(block.text for block in blocks(ROOT / "docs" / "start.md") if block.kind == "toml")
+
+
+NETWORK = beginners_model()
+"""What a reader's own file holds."""
+
+
+class Reader:
+    """Someone who follows a page.
+
+    Args:
+        page: the page.
+        folder: where to.
+        left_out: commands that are not run this time, as they are typed.
+    """
+
+    def __init__(self, page: Path, folder: Path, left_out: frozenset[str] = frozenset()) -> None:
+        self.page, self.folder, self.left_out = page, folder, left_out
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.printed: str | None = None
+        self.ran: list[str] = []
+        for own in OWN:
+            (folder / own).write_text(NETWORK)
+        (folder / "models").symlink_to(ROOT / "models")
+
+    def follow(self, only: frozenset[str] | None = None) -> None:
+        """Go through the page; with `only`, through these commands and what they print."""
+        for block in blocks(self.page):
+            with self.where(block):
+                self.follow_one(block, only)
+
+    @contextlib.contextmanager
+    def where(self, block: Block) -> Iterator[None]:
+        """Tell the page and the line with whatever goes wrong."""
+        try:
+            yield
+        except BaseException as wrong:
+            wrong.add_note(f"{self.page.relative_to(ROOT)}, line {block.line}")
+            raise
+
+    def follow_one(self, block: Block, only: frozenset[str] | None) -> None:
+        """One block."""
+        if block.kind == "sh":
+            self.type(block.text, only)
+        elif block.kind == "text":
+            self.compare(block.text)
+        elif only is None and block.kind == "python":
+            self.run(block)
+        elif only is None and block.kind == "toml":
+            self.read(block)
+        elif only is None and block.kind == "json":
+            json.loads(block.text)
+        else:
+            known = block.kind in DIRECTIVES or (only is not None and block.kind)
+            assert known, f"a block that nothing is done with: {block.kind or 'indented'}"
+
+    def run(self, block: Block) -> None:
+        """Python: at once, or into a file that can be imported."""
+        if not block.caption:
+            exec(compile(block.text, str(self.page), "exec"), self.names)
+            return
+        path = self.folder / block.caption
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text)
+        package = importlib.import_module(".".join(Path(block.caption).parts[:-1]))
+        package.__path__.append(str(path.parent))  # as if it lay in the package
+
+    def type(self, text: str, only: frozenset[str] | None) -> None:
+        """The lines of a shell."""
+        for words in typed(text):
+            program = Path(words[0]).name
+            behind = on_a_cluster(words)
+            if behind is not None:
+                options_are_known(behind)
+            elif program == "vegasfluid":
+                self.command(words[1:], only)
+            else:
+                assert program in KNOWN, f"a command that nothing is done with: {program}"
+                KNOWN[program]([program, *words[1:]])
+                if words == ["make", "demo"]:
+                    self.command(demo()[0][1:], only)
+
+    def command(self, arguments: list[str], only: frozenset[str] | None) -> None:
+        """A command of ours, unless it is left out."""
+        as_typed = " ".join(arguments)
+        if as_typed in self.left_out or (only is not None and as_typed not in only):
+            self.printed = None
+            return
+        copied = self.folder / arguments[-1] if arguments[0] == "models" else None
+        if copied and copied.name in OWN:
+            copied.unlink()
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            status = run_app(arguments)
+        assert status == 0, f"vegasfluid {as_typed}: exit status {status}"
+        self.printed = out.getvalue()
+        self.ran.append(as_typed)
+        if copied and copied.name in OWN:  # made the reader's own: a network with short runs
+            copied.write_text(NETWORK)
+
+    def compare(self, text: str) -> None:
+        """What is quoted, line by line and in order, with what was printed, but for times."""
+        if self.printed is None:
+            return
+        printed, place = squeezed(self.printed), 0
+        for line in filter(None, map(squeezed, text.splitlines())):
+            if not TIMING.match(line):
+                found = printed.find(line, place)
+                assert found >= 0, f"not printed (any more): {line}\n{self.printed}"
+                place = found + len(line)
+
+    def read(self, block: Block) -> None:
+        """A model, or a part of one, laid over `network.toml`."""
+        given = tomllib.loads(block.text)
+        if "duration_s" in given:
+            modelfile.parse(block.text)
+            if named := re.search(r"into `(\w+\.toml)`", block.before):
+                (self.folder / named[1]).write_text(block.text)
+            return
+        if "law" in given:
+            given = {"flows": {"vegas": given}}
+        whole = merged(tomllib.loads(NETWORK), given)
+        modelfile.parse(tomli_w.dumps(whole))
+
+
+def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Tables laid over tables; everything else is replaced."""
+    both = {
+        key: merged(base[key], value) if isinstance(value, dict) else value
+        for key, value in over.items()
+        if isinstance(base.get(key), dict)
+    }
+    return base | over | both
+
+
+def options_are_known(words: list[str]) -> None:
+    """Hold the options of a command that cannot run here against those that it has."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        run_app([words[1], "--help"])
+    for word in words[2:]:
+        assert not word.startswith("--") or word in out.getvalue(), word
+
+
+def main() -> None:
+    """Follow pages in a process of their own: `python -m tests.pages FOLDER PAGE...`."""
+    folder, *pages = map(Path, sys.argv[1:])
+    for page in pages:
+        own = folder / page.stem
+        own.mkdir()
+        with contextlib.chdir(own):
+            Reader(page, own).follow()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""What the site reads from the code: every law, every public name; and that it builds."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sympy as sp
+
+from tests.pages import ROOT
+from vegasfluid.aqm import queue_laws
+from vegasfluid.congestion import window_laws
+from vegasfluid.congestion.law import Feedback
+from vegasfluid.traffic import traffic_kinds
+
+sys.path.append(str(ROOT / "docs" / "_ext"))
+
+import api_pages
+import benchmark_tables
+import command_options
+import equations
+import law_pages
+import notebook_pages
+import paper_pages
+
+LAWS = [*window_laws().values(), *queue_laws().values(), *traffic_kinds().values()]
+LOADS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
+"""What a browser fetches by itself."""
+
+
+@pytest.fixture(scope="module")
+def law_texts() -> dict[str, str]:
+    return law_pages.pages()
+
+
+def test_every_law_has_its_page(law_texts: dict[str, str]) -> None:
+    assert {path.split("/")[1] for path in law_texts} == {law.name for law in LAWS}
+    for path, text in law_texts.items():
+        for part in ("## Equations", "## Parameters", "## Sources", "## Validation"):
+            assert part in text, (path, part)
+        assert "Nothing yet." not in text, path
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_what_validates_a_law_is_there(law: Any) -> None:
+    assert law.sources
+    assert law.validation
+    for where in law.validation:
+        assert (ROOT / where).exists(), where
+
+
+@pytest.mark.parametrize("kind", window_laws().values(), ids=lambda kind: kind.name)
+def test_equations_are_the_growth_that_is_integrated(kind: Any) -> None:
+    """At the point of each regime, in numbers."""
+    for words, regime in kind.regimes.items():
+        law, state, seen, witness = equations.posed(kind, regime)
+        single, _ = equations.growth(kind, regime)
+        told = {left: float(sp.sympify(right).subs(witness)) for left, right in single}
+        numbers = {name: value for name, value in regime.items() if name in law.parameters()}
+        found = kind(**numbers).growth(
+            type(state)(*(float(sp.sympify(part).subs(witness)) for part in state)),
+            Feedback(*(float(sp.sympify(part).subs(witness)) for part in seen[:-1]), seen[-1]),
+        )
+        for name, rate in found._asdict().items():
+            left = rf"\frac{{d{sp.latex(equations.notation(name))}}}{{dt}}"
+            assert told.get(left, 0.0) == pytest.approx(float(rate), rel=1e-4), (words, name)
+
+
+def test_every_public_name_is_told_once() -> None:
+    pages = api_pages.pages()
+    whole = "\n".join(pages.values())
+    for name in api_pages.MODULES:
+        for public in importlib.import_module(name).__all__:
+            told = re.search(rf":: {re.escape(name)}\.{public}$", pages[name], re.M)
+            assert told or f"- {public}: " in pages[name], (name, public)
+    described = re.findall(r"^\.\. (?:auto|py:)\w+:: (\S+)$", whole, re.M)
+    assert len(described) == len(set(described))
+
+
+@pytest.mark.parametrize("name", ["recommend", "simulate", "sweep", "export", "analyse", "check"])
+def test_options_are_those_of_the_command(name: str) -> None:
+    table = command_options.options_of(name)
+    assert table is not None
+    assert "`--json`" in table
+    assert command_options.options_of("no_such_command") is None
+
+
+def test_a_missed_target_is_shown_as_missed() -> None:
+    machine = {"processor": "P", "cores": 2, "system": "S", "python": "3.11"}
+    found = {"figures": {"speed": 1.0, "size": 2.0}, "targets": {"speed": {"at_least": 3.0}}}
+    found |= {"missed": ["speed"], "machine": machine, "seconds": 1.0, "date": "2026-01-01"}
+    text = benchmark_tables.whole_table("one", found)
+    assert "| `speed` | 1 | at least 3 | **missed** |" in text
+    assert "| `size` | 2 |  |  |" in text
+    assert "2026-01-01" in text
+
+
+def test_kept_results_are_documents_of_benchmarks() -> None:
+    kept = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+    assert kept
+    for path in kept:
+        found = json.loads(path.read_text())
+        assert path.stem in benchmark_tables.benchmarks()
+        assert {"figures", "targets", "missed", "machine", "date", "seconds"} <= set(found)
+        assert set(found["missed"]) <= set(found["targets"]) <= set(found["figures"])
+
+
+def test_the_five_papers_are_cited() -> None:
+    text = paper_pages.bibtex()
+    for folder in (path.parent for path in (ROOT / "paper_repro").glob("*/claims.toml")):
+        title = re.search(r'^title = "(.*)"', (folder / "claims.toml").read_text(), re.M)
+        assert title
+        assert f"{{{title[1]}}}" in text
+
+
+def test_widgets_stand_still() -> None:
+    """Controls as label and value, outputs as what they held, nothing that needs a script."""
+    picture = {"output_type": "display_data", "data": {"image/png": "x"}, "metadata": {}}
+    models = {
+        "box": {"state": {"children": ["IPY_MODEL_slider", "IPY_MODEL_choice", "IPY_MODEL_out"]}},
+        "slider": {"state": {"value": 3, "description": "alpha <"}},
+        "choice": {"state": {"index": 1, "_options_labels": ["reno", "vegas"], "description": ""}},
+        "out": {"state": {"outputs": [picture]}},
+    }
+    view = {"data": {notebook_pages.VIEW: {"model_id": "box"}, "text/plain": ""}}
+    notebook = {
+        "metadata": {"widgets": {notebook_pages.STATES: {"state": models}}},
+        "cells": [{"outputs": [view | {"output_type": "display_data"}, picture]}, {}],
+    }
+    still = notebook_pages.still(notebook)
+    line, drawn, plain = still["cells"][0]["outputs"]
+    (text,) = line["data"]["text/html"]
+    assert "<b>alpha &lt;</b> 3" in text
+    assert "vegas" in text
+    assert drawn == plain == picture
+    assert "widgets" not in still["metadata"]
+
+
+class Fetched(HTMLParser):
+    """The addresses that a page makes a browser fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "link" and given.get("rel") in ("canonical", "next", "prev", "search", "index"):
+            return
+        self.found += [value or "" for name, value in attrs if (tag, name) in LOADS]
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -> None:
+    """Warnings are broken links, too; scripts, pictures, styles and fonts are all local."""
+    options = ["--quiet", "--fail-on-warning", "--keep-going", "--nitpicky"]
+    command = [sys.executable, "-m", "sphinx", *options, str(ROOT / "docs"), str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) > 50
+    for page in pages:
+        parser = Fetched()
+        parser.feed(page.read_text())
+        assert parser.found
+        far = [address for address in parser.found if re.match(r"(https?:)?//", address)]
+        assert not far, (page.name, far)
+    for style in tmp_path.rglob("*.css"):
+        assert not re.search(r"(@import|url\()\s*['\"]?(https?:)?//", style.read_text()), style
