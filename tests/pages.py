@@ -32,6 +32,7 @@ from markdown_it import MarkdownIt
 
 from vegasfluid import modelfile
 from vegasfluid.cli.app import run_app
+from vegasfluid.cli.exits import OUT_OF_REACH
 
 __all__ = ["DIRECTIVES", "NETWORK", "Block", "Reader", "blocks"]
 
@@ -161,6 +162,9 @@ def beginners_model() -> str:
 NETWORK = beginners_model()
 """What a reader's own file holds."""
 
+WITHOUT_A_FAIR_ALPHA = {"analyse network.toml"}
+"""There Linux's Vegas saturates below Reno's rate in theory, and `analyse` says so: exit status 3."""
+
 
 class Reader:
     """Someone who follows a page.
@@ -221,6 +225,9 @@ class Reader:
         path.write_text(block.text)
         package = importlib.import_module(".".join(Path(block.caption).parts[:-1]))
         package.__path__.append(str(path.parent))  # as if it lay in the package
+        for found in vars(package).values():
+            if hasattr(found, "cache_clear"):  # looks for the package's files anew
+                found.cache_clear()
 
     def type(self, text: str, only: frozenset[str] | None) -> None:
         """The lines of a shell."""
@@ -249,7 +256,8 @@ class Reader:
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             status = run_app(arguments)
-        assert status == 0, f"vegasfluid {as_typed}: exit status {status}"
+        expected = OUT_OF_REACH if as_typed in WITHOUT_A_FAIR_ALPHA else 0
+        assert status == expected, f"vegasfluid {as_typed}: exit status {status}"
         self.printed = out.getvalue()
         self.ran.append(as_typed)
         if copied and copied.name in OWN:  # made the reader's own: a network with short runs

@@ -27,6 +27,7 @@ def doctor(capsys, monkeypatch):
 
     def one(*options: str, fluid: Outcome, packets: Outcome) -> tuple[int, str]:
         monkeypatch.setattr(diagnosis, "ran", lambda: {"fluid": fluid, "packets": packets})
+        monkeypatch.delenv("COLUMNS", raising=False)  # lines are not broken in a pipe
         status = run_app(["doctor", *options])
         captured = capsys.readouterr()
         assert captured.err == ""
