@@ -163,7 +163,7 @@ NETWORK = beginners_model()
 """What a reader's own file holds."""
 
 WITHOUT_A_FAIR_ALPHA = {"analyse network.toml"}
-"""There Linux's Vegas saturates below Reno's rate in theory, and `analyse` says so: exit status 3."""
+"""There Linux's Vegas saturates below Reno's rate in theory, and `analyse` says so (exit 3)."""
 
 
 class Reader:
@@ -257,7 +257,7 @@ class Reader:
         with contextlib.redirect_stdout(out):
             status = run_app(arguments)
         expected = OUT_OF_REACH if as_typed in WITHOUT_A_FAIR_ALPHA else 0
-        assert status == expected, f"vegasfluid {as_typed}: exit status {status}"
+        assert status == expected, f"vegasfluid {as_typed}: exit {status}\n{out.getvalue()}"
         self.printed = out.getvalue()
         self.ran.append(as_typed)
         if copied and copied.name in OWN:  # made the reader's own: a network with short runs
