@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -23,7 +22,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.harness import Figures, run
+from benchmarks.harness import Figures, child_seconds, run
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = "weigle_feng_network2"
@@ -74,16 +73,10 @@ def installed(wheel: Path, folder: Path, *options: str) -> Path:
     return folder / "bin"
 
 
-def children() -> float:
-    """Seconds of processors that the processes begun here have used."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def first_answer(programs: Path, folder: Path) -> Used:
     """What the first recommendation takes; it has to reach its goal."""
     folder.mkdir()
-    clock, processors = time.perf_counter(), children()
+    clock, processors = time.perf_counter(), child_seconds()
     told = done(
         programs / "vegasfluid",
         "recommend",
@@ -92,7 +85,7 @@ def first_answer(programs: Path, folder: Path) -> Used:
         cwd=folder,
         VEGASFLUID_CACHE_DIR=str(folder / "cache"),
     )
-    used = Used(time.perf_counter() - clock, children() - processors)
+    used = Used(time.perf_counter() - clock, child_seconds() - processors)
     if not json.loads(told)["reached"]:
         raise RuntimeError(f"{MODEL}: the goal was not reached")
     return used

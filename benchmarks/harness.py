@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Figures", "run"]
+__all__ = ["Figures", "child_seconds", "run"]
 
 
 @dataclass
@@ -71,6 +72,12 @@ def machine() -> dict[str, Any]:
         "system": platform.system(),
         "python": platform.python_version(),
     }
+
+
+def child_seconds() -> float:
+    """Seconds of processors that ended processes begun here have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _wanted(target: dict[str, float]) -> str:

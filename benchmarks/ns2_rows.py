@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import resource
 import subprocess
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.harness import child_seconds
 from vegasfluid import modelfile
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.model import Model
@@ -103,7 +103,6 @@ def ns2_cpu_seconds(row: NS2Row, *, two_way: bool) -> float:
     with tempfile.NamedTemporaryFile("w", suffix=".tcl") as file:
         file.write(script)
         file.flush()
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before = child_seconds()
         subprocess.run(["ns", file.name], check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return child_seconds() - before

@@ -31,14 +31,13 @@ from __future__ import annotations
 
 import math
 import os
-import resource
 import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from benchmarks.harness import Figures, run
+from benchmarks.harness import Figures, child_seconds, run
 from benchmarks.main_job import NETWORK_2, timed
 from benchmarks.ns2_rows import ROOT, ns2_cpu_seconds, ns2_rows
 from benchmarks.objectives import FourKnobs, OneKnob, job_of, small
@@ -145,10 +144,9 @@ def recommendation_seconds(number: int, cache: str) -> tuple[float, float]:
     """CPU and wall seconds of `vegasfluid recommend`, the second time."""
     path = NETWORK_2.replace("2", str(number))
     timed(["recommend", path, "--json"], cache)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = child_seconds()
     wall, _ = timed(["recommend", path, "--json"], cache)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, wall
+    return child_seconds() - before, wall
 
 
 def add_grid(figures: Figures, number: int, cache: str) -> None:

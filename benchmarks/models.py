@@ -1,0 +1,74 @@
+"""`recommend` on every shipped model: seconds, once its code is compiled.
+
+    python -m benchmarks.models [--json] [--full]
+
+Each model is asked for twice, in processes of their own with one cache between them; the second
+answer is timed, imports and all. Models that the command refuses (no class to compare with) are
+counted, not timed. `busy_processes` says how many others wanted the cores meanwhile. `--full`
+takes the best of three.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+from benchmarks.harness import Figures, child_seconds, run
+from vegasfluid.cli.exits import BAD_INPUT, DONE, OUT_OF_REACH
+from vegasfluid.modelfile import shipped_models
+
+__all__ = ["measure"]
+
+GOAL_S = 15
+COMMAND = (sys.executable, "-c", "from vegasfluid.cli import main; main()", "recommend", "--json")
+
+
+class Answer(NamedTuple):
+    """Of one run; seconds by the clock and of processors."""
+
+    status: int
+    reached: bool
+    clock: float
+    processors: float
+
+
+def answer(model: str, cache: str) -> Answer:
+    """Ask once."""
+    environment = {**os.environ, "VEGASFLUID_CACHE_DIR": cache}
+    clock, processors = time.perf_counter(), child_seconds()
+    ended = subprocess.run([*COMMAND, model], env=environment, capture_output=True, text=True)
+    clock, processors = time.perf_counter() - clock, child_seconds() - processors
+    if ended.returncode == BAD_INPUT:
+        return Answer(BAD_INPUT, False, clock, processors)
+    if ended.returncode not in (DONE, OUT_OF_REACH):
+        raise RuntimeError(f"{model}: {ended.stderr.strip()[-2000:]}")
+    return Answer(ended.returncode, json.loads(ended.stdout)["reached"], clock, processors)
+
+
+def measure(full: bool) -> Figures:
+    """All of them, one after another."""
+    figures, refused = Figures(), 0
+    with tempfile.TemporaryDirectory() as cache:
+        for model in shipped_models():
+            first = answer(model, cache)
+            if first.status == BAD_INPUT:
+                refused += 1
+                continue
+            warm = [answer(model, cache) for _ in range(3 if full else 1)]
+            best = min(warm, key=lambda of: of.clock)
+            figures.add(f"{model}.cold_s", first.clock)
+            figures.add(f"{model}.warm_s", best.clock, at_most=GOAL_S)
+            figures.add(f"{model}.processor_s", best.processors)
+            figures.add(f"{model}.reached", best.reached)
+    figures.add("refused", refused)
+    figures.add("busy_processes", os.getloadavg()[0])
+    return figures
+
+
+if __name__ == "__main__":
+    run(measure, __doc__ or "")
