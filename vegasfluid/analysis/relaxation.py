@@ -82,8 +82,7 @@ class Case(NamedTuple):
         return np.asarray(room(self.posed)) * np.ones(self.plan.stations)
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def pace(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vector) -> Pace:
+def moving(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vector) -> Pace:
     """How everything but the queues moves for given queues.
 
     Args:
@@ -107,9 +106,71 @@ def pace(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vect
     return Pace(found, slope, excess)
 
 
+pace = jax.jit(moving, static_argnames=("plan", "closure"))
+"""`moving`, compiled."""
+
+
 def unraveled(steady: Steady, vector: Vector, queue: Vector) -> Unknowns:
     """Everything but the queues as one vector, and queues, as unknowns."""
     return Unknowns(queue, *ravel_pytree(first_guess(steady)[1:])[1](vector))
+
+
+class Way(NamedTuple):
+    """How far everything but the queues was followed; JAX arrays.
+
+    Args:
+        at: the place; (n,).
+        here: how it moves there.
+        step: of Euler's method, s.
+        steps: done.
+        end: GOING, or why it ended.
+    """
+
+    at: Vector
+    here: Pace
+    step: Vector
+    steps: Vector
+    end: Vector
+
+
+GOING, RESTS, LOST = 0, 1, 2
+
+
+@partial(jax.jit, static_argnames=("plan", "closure"))
+def followed(posed: Posed, plan: Plan, closure: Closure, begin: Vector, queue: Vector) -> Way:
+    """Follow everything but the queues, as `settle` says; the first step stands still.
+
+    Args:
+        posed: numbers.
+        plan: structure.
+        closure: how losses are counted.
+        begin: where it begins; (n,).
+        queue: packets; (stations,).
+    """
+    one = jnp.eye(begin.size)
+
+    def onward(way: Way) -> Way:
+        at, here, step = way.at, way.here, way.step
+        move = jnp.linalg.solve(one / step - here.slope, here.speed)
+        leap = jnp.max(jnp.abs(move) / (jnp.abs(at) + 1))
+        then = moving(posed, plan, closure, at + move, queue)
+        finite = jnp.all(jnp.isfinite(then.speed)) | (leap >= LEAP)
+        rests = (leap < SETTLED) & (step > 1)
+        end = jnp.where(finite & ~jnp.isnan(leap), jnp.where(rests, RESTS, GOING), LOST)
+        back = ~rests & ((leap >= LEAP) | turned(here.speed, then.speed))
+        longer = jnp.minimum(step * jnp.where(leap < STRIDE, 2.0, 1.2), LONGEST_STEP)
+        new_at, new = jax.tree.map(partial(jnp.where, back), (at, here), (at + move, then))
+        return Way(new_at, new, jnp.where(back, step / 4, longer), way.steps + 1, end)
+
+    nothing = jnp.zeros_like(begin)
+    still = Pace(nothing, jnp.zeros_like(one), jnp.zeros_like(queue))
+    first = Way(begin, still, jnp.asarray(FIRST_STEP / 2), jnp.asarray(0), jnp.asarray(GOING))
+    return jax.lax.while_loop(lambda way: (way.end == GOING) & (way.steps <= STEPS), onward, first)
+
+
+def turned(before: Vector, after: Vector) -> Vector:
+    """Whether a step went over a corner: something now moves back nearly as fast as it came."""
+    return jnp.any((before * after < 0) & (jnp.abs(after) > BACK * jnp.abs(before) + STILL))
 
 
 class Settled(NamedTuple):
@@ -140,20 +201,15 @@ def settle(case: Case, begin: np.ndarray, queue: np.ndarray) -> Settled:
     Raises:
         SolveFailed: where it leaves the finite numbers.
     """
-    at, step, one = begin, FIRST_STEP, np.eye(begin.size)
-    here = as_arrays(pace(*case, at, queue))
-    for _ in range(STEPS):
-        move = np.linalg.solve(one / step - here.slope, here.speed)
-        leap = np.max(np.abs(move) / (np.abs(at) + 1))
-        then = as_arrays(pace(*case, at + move, queue)) if leap < LEAP else here
-        if leap < SETTLED and step > 1:
-            return Settled(at + move, then.excess, then.slope, True)
-        if leap >= LEAP or turned(here.speed, then.speed):
-            step /= 4
-            continue
-        at, here = at + move, then
-        step = min(step * (2.0 if leap < STRIDE else 1.2), LONGEST_STEP)
-    return Settled(at, here.excess, here.slope, False)
+    way = followed(*case, jnp.asarray(begin), jnp.asarray(queue))
+    if way.end == LOST:
+        raise SolveFailed("the way to rest leaves the finite numbers")
+    return Settled(
+        np.asarray(way.at),
+        np.asarray(way.here.excess),
+        np.asarray(way.here.slope),
+        bool(way.end == RESTS),
+    )
 
 
 def as_arrays(found: Pace) -> Pace:
@@ -166,11 +222,6 @@ def as_arrays(found: Pace) -> Pace:
     if not np.all(np.isfinite(found.speed)):
         raise SolveFailed("the way to rest leaves the finite numbers")
     return found
-
-
-def turned(before: np.ndarray, after: np.ndarray) -> bool:
-    """Whether a step went over a corner: something now moves back nearly as fast as it came."""
-    return bool(np.any((before * after < 0) & (np.abs(after) > BACK * np.abs(before) + STILL)))
 
 
 class Relaxed(NamedTuple):
