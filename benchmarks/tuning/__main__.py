@@ -6,10 +6,10 @@ For each network of a design (`benchmarks.tuning.networks`) alpha and beta are r
 dialect, with ns-2's defaults to begin from, and tried with fresh seeds: on ns-2 itself, where `ns`
 is installed, beside its defaults and RED_min / N, and on the packet simulator. Where seeds are far
 apart ns-2 runs up to 24 of them, else three (`benchmarks.tuning.judged`). Every seventh network, or
-with `--full` all 48, and nine whose other flows do not speak Reno (`benchmarks.tuning.rivals`; ns-2
-has no Scalable TCP like ours). A network whose ratio on ns-2 is not within 0.9-1.1 is listed by
-name; the shares are of the 48. A run that was broken off goes on where it was, as long as the
-sources are the same (`benchmarks.tuning.kept`); `seconds` are then those of the last part.
+with `--full` all 48, and nine whose other flows do not speak Reno (`benchmarks.tuning.rivals`). A
+network whose ratio on ns-2 is not within 0.9-1.1 is listed by name; the shares are of the 48. A run
+that was broken off goes on where it was, as long as the sources are the same
+(`benchmarks.tuning.kept`); `seconds` are then those of the last part.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLOSE, NEAR = (0.9, 1.1), (0.8, 1.25)
 
 
 def add_case(figures: Figures, name: str, of: Judgement) -> None:
-    """One network."""
+    """One network; what ns-2 cannot tell (it has no Scalable TCP like ours) is left out."""
     low, high = of.found.after.packets.interval
     values = {
         "alpha": of.found.after.law.alpha,
@@ -53,7 +53,8 @@ def add_case(figures: Figures, name: str, of: Judgement) -> None:
         "seconds": of.seconds,
     }
     for key, value in values.items():
-        figures.add(f"{name}.{key}", value)
+        if not math.isnan(value):
+            figures.add(f"{name}.{key}", value)
 
 
 def share_within(ratios: list[float], bounds: tuple[float, float]) -> float:
