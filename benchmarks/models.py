@@ -4,13 +4,14 @@
 
 Each model is asked for twice, in processes of their own with one cache between them; the second
 answer is timed, imports and all. Models that the command refuses (no class to compare with) are
-counted, not timed. `busy_processes` says how many others wanted the cores meanwhile. `--full`
-takes the best of three.
+counted, not timed; one that is not answered in three minutes is given up. `busy_processes` says how
+many others wanted the cores meanwhile. `--full` takes the best of three.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from vegasfluid.modelfile import shipped_models
 
 __all__ = ["measure"]
 
-GOAL_S = 15
+GOAL_S, LONGEST_S = 15, 180
 COMMAND = (sys.executable, "-c", "from vegasfluid.cli import main; main()", "recommend", "--json")
 
 
@@ -37,11 +38,16 @@ class Answer(NamedTuple):
     processors: float
 
 
-def answer(model: str, cache: str) -> Answer:
-    """Ask once."""
+def answer(model: str, cache: str) -> Answer | None:
+    """Ask once; None where it takes too long."""
     environment = {**os.environ, "VEGASFLUID_CACHE_DIR": cache}
     clock, processors = time.perf_counter(), child_seconds()
-    ended = subprocess.run([*COMMAND, model], env=environment, capture_output=True, text=True)
+    try:
+        ended = subprocess.run(
+            [*COMMAND, model], env=environment, capture_output=True, text=True, timeout=LONGEST_S
+        )
+    except subprocess.TimeoutExpired:
+        return None
     clock, processors = time.perf_counter() - clock, child_seconds() - processors
     if ended.returncode == BAD_INPUT:
         return Answer(BAD_INPUT, False, clock, processors)
@@ -56,15 +62,17 @@ def measure(full: bool) -> Figures:
     with tempfile.TemporaryDirectory() as cache:
         for model in shipped_models():
             first = answer(model, cache)
-            if first.status == BAD_INPUT:
+            if first is not None and first.status == BAD_INPUT:
                 refused += 1
                 continue
-            warm = [answer(model, cache) for _ in range(3 if full else 1)]
-            best = min(warm, key=lambda of: of.clock)
-            figures.add(f"{model}.cold_s", first.clock)
-            figures.add(f"{model}.warm_s", best.clock, at_most=GOAL_S)
-            figures.add(f"{model}.processor_s", best.processors)
-            figures.add(f"{model}.reached", best.reached)
+            asked = range(3 if full else 1) if first else ()
+            warm = [again for _ in asked if (again := answer(model, cache))]
+            best = min(warm, key=lambda of: of.clock, default=None)
+            figures.add(f"{model}.warm_s", best.clock if best else math.nan, at_most=GOAL_S)
+            if first and best:
+                figures.add(f"{model}.cold_s", first.clock)
+                figures.add(f"{model}.processor_s", best.processors)
+                figures.add(f"{model}.reached", best.reached)
     figures.add("refused", refused)
     figures.add("busy_processes", os.getloadavg()[0])
     return figures
