@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Vegas, metrics, simulate_fluid
-from vegasfluid.tuning.gradients import Fluid
+from vegasfluid.tuning import gradients
+from vegasfluid.tuning.gradients import Fluid, outputs_and_slopes
 from vegasfluid.tuning.knobs import knobs_of, turned
 
 UNTIL, WARMUP, WIDTH = 60.0, 15.0, 1e-5
@@ -76,3 +77,22 @@ def test_a_point_is_evaluated_once(fluid):
     fluid.at(np.log(VALUES) + 0.01)
     fluid.at(np.log(VALUES) + 0.01)
     assert fluid.evaluations == before + 1
+
+
+def test_where_a_derivative_grows_beyond_all_numbers_differences_take_its_place(fluid, monkeypatch):
+    """The swings of a network with data both ways do that; a difference is near the derivative."""
+    values, slopes = fluid.at(np.log(VALUES))
+
+    def overflown(*given):
+        found, along, solution = outputs_and_slopes(*given)
+        return found, along._replace(goodput=along.goodput * np.inf), solution
+
+    monkeypatch.setattr(gradients, "outputs_and_slopes", overflown)
+    same, instead = Fluid(network(), KNOBS, UNTIL, WARMUP).at(np.log(VALUES))
+    np.testing.assert_array_equal(same.goodput, values.goodput)
+    np.testing.assert_allclose(
+        instead.goodput, slopes.goodput, atol=0.05 * np.abs(slopes.goodput).max()
+    )
+    np.testing.assert_allclose(
+        instead.queueing_delay, slopes.queueing_delay, atol=0.05 * abs(slopes.queueing_delay).max()
+    )

@@ -1,7 +1,8 @@
 """What the fluid model says of a network, with its exact derivatives by what is tuned.
 
 The delay equations are differentiated in forward mode, by all knobs at once; values and derivatives
-come from one run of one compiled function.
+come from one run of one compiled function. Where a network swings for ever the derivative of a long
+run may grow beyond all numbers, though its means do not: then differences of runs take its place.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from vegasfluid.trajectory import columns_of
 from vegasfluid.tuning.knobs import Knob, alphas, turned_posed
 
 __all__ = ["Fluid", "Outputs", "Task", "make_task", "outputs", "outputs_and_slopes"]
+
+
+DIFFERENCE = 0.02
+"""In a knob's logarithm, where differences take the place of derivatives."""
 
 
 class Outputs(NamedTuple):
@@ -96,6 +101,15 @@ def outputs_and_slopes(
     return found, slopes, solution
 
 
+outputs_alone = jax.jit(outputs, static_argnames="task")
+"""`outputs`, compiled."""
+
+
+def all_finite(found: Outputs) -> bool:
+    """Whether nothing in some outputs or slopes left the finite numbers."""
+    return all(bool(np.all(np.isfinite(part))) for part in found)
+
+
 class Fluid:
     """The fluid's outputs as a function of the logarithms of knobs, evaluated once a point.
 
@@ -148,9 +162,27 @@ class Fluid:
             *found, solution = outputs_and_slopes(x, self._posed, self._task)
             dde.check(solution)
             first, second = jax.tree.map(np.asarray, found)
+            if not all_finite(second):
+                second = self._differences(x, first)
             self._known[key] = (first, second)
             self.seconds += time.perf_counter() - begin
             pairs = zip(self._task.knobs, np.exp(log_values), strict=True)
             setting = ", ".join(f"{knob.name} {value:.4g}" for knob, value in pairs)
             self._report(f"fluid: {setting}; delay {float(first.queueing_delay):.4g} s")
         return self._known[key]
+
+    def _differences(self, x: Any, here: Outputs) -> Outputs:
+        """How the outputs change from here with each knob, over a step that a swing does not drown.
+
+        Raises:
+            SolveFailed: where a solution leaves the finite numbers.
+        """
+        columns = []
+        for number in range(len(self._task.knobs)):
+            step = DIFFERENCE * (np.arange(len(x)) == number)
+            there, solution = outputs_alone(x + step, self._posed, self._task)
+            dde.check(solution)
+            columns.append(
+                [(np.asarray(a) - b) / DIFFERENCE for a, b in zip(there, here, strict=True)]
+            )
+        return Outputs(*(np.stack(of, axis=-1) for of in zip(*columns, strict=True)))
