@@ -133,6 +133,7 @@ class Fluid:
         self._report = report
         self.seconds = 0.0
         self._known: dict[bytes, tuple[Outputs, Outputs]] = {}
+        self._overflows = False
 
     @property
     def count(self) -> np.ndarray:
@@ -159,11 +160,7 @@ class Fluid:
         if key not in self._known:
             begin = time.perf_counter()
             x = jnp.asarray(log_values, float)
-            *found, solution = outputs_and_slopes(x, self._posed, self._task)
-            dde.check(solution)
-            first, second = jax.tree.map(np.asarray, found)
-            if not all_finite(second):
-                second = self._differences(x, first)
+            first, second = self._found(x)
             self._known[key] = (first, second)
             self.seconds += time.perf_counter() - begin
             pairs = zip(self._task.knobs, np.exp(log_values), strict=True)
@@ -171,18 +168,28 @@ class Fluid:
             self._report(f"fluid: {setting}; delay {float(first.queueing_delay):.4g} s")
         return self._known[key]
 
-    def _differences(self, x: Any, here: Outputs) -> Outputs:
-        """How the outputs change from here with each knob, over a step that a swing does not drown.
+    def _found(self, x: Any) -> tuple[Outputs, Outputs]:
+        """Outputs and derivatives; once these have left the finite numbers, differences."""
+        if not self._overflows:
+            *found, solution = outputs_and_slopes(x, self._posed, self._task)
+            dde.check(solution)
+            first, second = jax.tree.map(np.asarray, found)
+            if all_finite(second):
+                return first, second
+            self._overflows = True
+        first = self._alone(x)
+        return first, self._differences(x, first)
 
-        Raises:
-            SolveFailed: where a solution leaves the finite numbers.
-        """
+    def _alone(self, x: Any) -> Outputs:
+        """The outputs of a run without its derivatives."""
+        found, solution = outputs_alone(x, self._posed, self._task)
+        dde.check(solution)
+        return jax.tree.map(np.asarray, found)
+
+    def _differences(self, x: Any, here: Outputs) -> Outputs:
+        """How the outputs change from here with each knob, over a step that no swing drowns."""
         columns = []
         for number in range(len(self._task.knobs)):
-            step = DIFFERENCE * (np.arange(len(x)) == number)
-            there, solution = outputs_alone(x + step, self._posed, self._task)
-            dde.check(solution)
-            columns.append(
-                [(np.asarray(a) - b) / DIFFERENCE for a, b in zip(there, here, strict=True)]
-            )
+            there = self._alone(x + DIFFERENCE * (np.arange(len(x)) == number))
+            columns.append([(a - b) / DIFFERENCE for a, b in zip(there, here, strict=True)])
         return Outputs(*(np.stack(of, axis=-1) for of in zip(*columns, strict=True)))
