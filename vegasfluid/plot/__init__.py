@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vegasfluid.plot.cards import card
     from vegasfluid.plot.charts import reno_chart, stability_charts, vegas_chart
-    from vegasfluid.plot.explorer import explore
+    from vegasfluid.plot.explorer import Explorer, explore
     from vegasfluid.plot.fronts import front
     from vegasfluid.plot.maps import fairness_map, sweep_panels
     from vegasfluid.plot.phases import phase_plane
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vegasfluid.plot.trajectories import compare, drops, goodputs, queues, trajectory, windows
 
 _HOMES = {
+    "Explorer": "explorer",
     "card": "cards",
     "compare": "trajectories",
     "drops": "trajectories",
@@ -41,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Explorer",
     "card",
     "compare",
     "drops",
