@@ -76,6 +76,8 @@ nitpick_ignore_regex = [
     (r"py:class", r"_NestedSequence|_SupportsArray|_Buffer|_CallableGenericAlias"),
     # type variables and aliases of Any, private to a module
     (r"py:class", r"Real|Expression|Bound|Rate|vegasfluid\.discovery\.Kind"),
+    # what `explore` makes an Explorer of
+    (r"py:class", r"vegasfluid\.plot\.plane\.Plane"),
     # what internal types are made of in turn: inside the delay solver, the proofs, the analysis
     (r"py:class", r"vegasfluid\.dde\.(adaptive|fixed|solution)\..+"),
     (r"py:class", r"vegasfluid\.analysis\.(at_rest|certificate|krawczyk|linear)\..+"),
