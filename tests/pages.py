@@ -163,7 +163,7 @@ NETWORK = beginners_model()
 """What a reader's own file holds."""
 
 WITHOUT_A_FAIR_ALPHA = {"analyse network.toml"}
-"""There Linux's Vegas saturates below Reno's rate in theory, and `analyse` says so (exit 3)."""
+"""There Linux's Vegas saturates at Reno's rate in theory, and `analyse` says so (exit 3)."""
 
 
 class Reader:

@@ -82,7 +82,8 @@ class Case(NamedTuple):
         return np.asarray(room(self.posed)) * np.ones(self.plan.stations)
 
 
-def moving(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vector) -> Pace:
+@partial(jax.jit, static_argnames=("plan", "closure"))
+def pace(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vector) -> Pace:
     """How everything but the queues moves for given queues.
 
     Args:
@@ -104,10 +105,6 @@ def moving(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Ve
 
     slope, (found, excess) = jax.jacfwd(speed, has_aux=True)(vector)
     return Pace(found, slope, excess)
-
-
-pace = jax.jit(moving, static_argnames=("plan", "closure"))
-"""`moving`, compiled."""
 
 
 def unraveled(steady: Steady, vector: Vector, queue: Vector) -> Unknowns:
@@ -153,7 +150,7 @@ def followed(posed: Posed, plan: Plan, closure: Closure, begin: Vector, queue: V
         at, here, step = way.at, way.here, way.step
         move = jnp.linalg.solve(one / step - here.slope, here.speed)
         leap = jnp.max(jnp.abs(move) / (jnp.abs(at) + 1))
-        then = moving(posed, plan, closure, at + move, queue)
+        then = pace(posed, plan, closure, at + move, queue)
         finite = jnp.all(jnp.isfinite(then.speed)) | (leap >= LEAP)
         rests = (leap < SETTLED) & (step > 1)
         end = jnp.where(finite & ~jnp.isnan(leap), jnp.where(rests, RESTS, GOING), LOST)

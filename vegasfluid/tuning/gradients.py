@@ -28,7 +28,6 @@ from vegasfluid.tuning.knobs import Knob, alphas, turned_posed
 
 __all__ = ["Fluid", "Outputs", "Task", "make_task", "outputs", "outputs_and_slopes"]
 
-
 DIFFERENCE = 0.02
 """In a knob's logarithm, where differences take the place of derivatives."""
 
