@@ -31,7 +31,7 @@ class Unknowns(NamedTuple):
     """What is to be found.
 
     Args:
-        queue: packets; (stations,).
+        queue: data packets' worth; (stations,).
         memories: what each queue law keeps.
         classes: of each class the fields of its state that move; each (groups,).
         silent: share of flows that a timeout silences; (groups,).

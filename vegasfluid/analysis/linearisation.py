@@ -106,13 +106,20 @@ def moves(steady: Steady, unknowns: Unknowns, rest: Unknowns, counted: Any, adde
     values = jnp.concatenate([jnp.zeros(steady.counters), rest.queue])
     rates = jnp.concatenate([rest.rates, jnp.zeros_like(rest.queue)])
     watched = Watched(values, rates, LATE, added)
-    state = steady.state(unknowns)
-    state = state._replace(answered=counted[: state.answered.size])
+    state = with_counters(steady.state(unknowns), counted)
     past = Past(watched, steady.system.plan, LATE)
     moved = change(state, look(jnp.asarray(LATE), state, past, steady.system), steady.system)
     x = steady.moving(moved, unknowns)._replace(rates=jnp.zeros(0))
     remembered = jnp.concatenate([rates_of(moved), moved.queue])
     return Moves(ravel_pytree(x)[0], remembered, watched.reads)
+
+
+def with_counters(state: Any, counted: Any) -> Any:
+    """A state whose counters stand there, in the order in which the past is asked for them."""
+    parts = (state.answered, state.arrived, state.noticed, state.dropped)
+    ends = np.cumsum([of.size for of in parts])[:-1]
+    answered, arrived, noticed, dropped = jnp.split(counted, ends)
+    return state._replace(answered=answered, arrived=arrived, noticed=noticed, dropped=dropped)
 
 
 class Jacobians(NamedTuple):

@@ -23,7 +23,6 @@ from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import system_of
-from vegasfluid.fluid.stations import room
 
 __all__ = ["Case", "relax"]
 
@@ -78,8 +77,8 @@ class Case(NamedTuple):
 
     @property
     def room(self) -> np.ndarray:
-        """Of the queues, packets."""
-        return np.asarray(room(self.posed)) * np.ones(self.plan.stations)
+        """Of the queues, data packets' worth at most."""
+        return np.asarray(self.posed.stations.buffer) * np.ones(self.plan.stations)
 
 
 @partial(jax.jit, static_argnames=("plan", "closure"))

@@ -53,7 +53,7 @@ class State(NamedTuple):
         arrived: packets of a flow that came to each hop since the start; (hops,).
         noticed: of these, lost or marked ones that the sender answers; (hops,).
         dropped: of these, lost ones; (hops,).
-        queue: packets waiting; (stations,).
+        queue: what waits, data packets' worth; (stations,).
         memories: what each queue law keeps.
         classes: the state of each class of flows: windows, or distributions of them; where it is
             saved their moments.
@@ -145,7 +145,7 @@ class System(NamedTuple):
         parts = zip(self.populations, state.classes, self.plan.classes, strict=True)
         largest = self.posed.groups.max_window
         return state._replace(
-            queue=smooth.clip(state.queue, 0.0, stations.room(self.posed)),
+            queue=smooth.clip(state.queue, 0.0, self.posed.stations.buffer),
             classes=tuple(kind.within(part, largest[own]) for kind, part, own in parts),
             silent=smooth.clip(state.silent, 0.0, 1.0),
             transfers=smooth.maximum(state.transfers, 0.0),
@@ -204,6 +204,7 @@ class Now(NamedTuple):
         senders: of all groups.
         arriving: packets/s of a flow at each hop.
         sending: packets/s that each station sends.
+        waiting: packets at each station.
         started: 1 for a group that has started.
         busy: the share of a flow's time in which it has something to send.
     """
@@ -211,6 +212,7 @@ class Now(NamedTuple):
     senders: SendersNow
     arriving: Any
     sending: Any
+    waiting: Any
     started: Groups
     busy: Groups
 
@@ -248,9 +250,9 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     """Round-trip times, rates, arrivals and losses that belong to a state."""
     posed, plan, groups = system.posed, system.plan, system.posed.groups
     base, onward = lengths(time, posed)
-    crowd = stations.service(state.arrived * 0 + 1.0, posed, plan)  # first guess of the worth
-    noise = jitter(posed, plan)
-    rtt = round_trip(base, state.queue / crowd, plan) + noise.delay
+    capacity, noise = posed.stations.capacity, jitter(posed, plan)
+    wait = state.queue / capacity
+    rtt = round_trip(base, wait, plan) + noise.delay
     window = in_flight(state, rtt, system)
     rtt = smooth.maximum(rtt, window / groups.access)
     limit = smooth.minimum(groups.offered, groups.access)
@@ -260,17 +262,18 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     busy = per_class(lambda _, traffic, own: traffic.busy(state.transfers[own]), system)
     active = busy * (1 - state.silent)
     arriving = stations.arrivals(
-        started * active * rate, onward, time, state.queue, crowd, past, plan
+        started * active * rate, onward, time, state.queue, past, posed, plan
     )
-    sending = stations.service(arriving, posed, plan)
-    stay = (state.queue / sending)[np.array([hop.station for hop in plan.hops])]
+    admitted = state.arrived - state.dropped
+    waiting = state.queue / stations.waiting_worth(admitted, time, wait, past, posed, plan)
+    stay = wait[np.array([hop.station for hop in plan.hops])]
     losses = losses_seen(rtt, stay, onward, past, plan)
-    noise = noise._replace(dips=dips(window, losses.rate, base, rtt, crowd, groups.count))
+    noise = noise._replace(dips=dips(window, losses.rate, base, rtt, capacity, groups.count))
     repairing = smooth.clip(state.answered - past.answered(rtt), 0.0, 1.0)
     of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, plan)
     sampled = rtt
     if system.closure.late_rtt:
-        sampled = late_rtt(rtt, stay, onward, sending, past, plan)
+        sampled = late_rtt(rtt, stay, onward, capacity, past, plan)
     senders = SendersNow(
         *(rtt, sampled, rate, losses._replace(rate=of_sending), noise, repairing, limit),
         *(groups.initial_ssthresh, groups.min_rto, groups.ack_every),
@@ -280,7 +283,8 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     )
     ended = state.silent / silence(windows(state, rtt, system), senders)
     senders = senders._replace(returning=ended / smooth.maximum(1 - state.silent, NOTHING))
-    return Now(senders, arriving, sending, started, busy)
+    sending = stations.service(arriving, posed, plan)
+    return Now(senders, arriving, sending, waiting, started, busy)
 
 
 def in_turn(posed: Posed, plan: Plan) -> np.ndarray:
@@ -296,7 +300,7 @@ def change(state: State, now: Now, system: System) -> State:
     """The derivative of each part of the state."""
     posed, plan = system.posed, system.plan
     exposed = stations.exposure(now.arriving, growing(state, now, system), posed, plan)
-    verdict = stations.judge(state, now.arriving, now.sending, exposed, posed, plan)
+    verdict = stations.judge(state, now.arriving, now.sending, now.waiting, exposed, posed, plan)
     rates = [change_of_class(number, state, now, system) for number in range(len(plan.groups))]
     events = now.started * jnp.concatenate([rate.events for rate in rates])
     timeouts = now.started * jnp.concatenate([rate.timeouts for rate in rates])
@@ -309,13 +313,13 @@ def change(state: State, now: Now, system: System) -> State:
         arrived=now.arriving,
         noticed=now.arriving * verdict.noticed,
         dropped=now.arriving * verdict.dropped,
-        queue=stations.queue_drift(state, now.arriving, verdict, now.sending, posed, plan),
+        queue=stations.queue_drift(state, now.arriving, verdict, posed, plan),
         memories=tuple(law.averaging(queue) for law, queue in laws),
         classes=tuple(rate.state for rate in rates),
         silent=(1 - state.silent) * (timeouts - now.senders.returning),
         transfers=now.started * (arriving - done),
         timeouts=(1 - state.silent) * now.busy * timeouts,
-        waited=state.queue,
+        waited=now.waiting,
     )
 
 

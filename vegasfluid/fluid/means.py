@@ -34,12 +34,11 @@ def growth_of(ys: Any, system: System, until: float, warmup: float) -> Growth:
 
     state = system.saved.unpack(ys)
     links = {name: gained(of) for name, of in counters(state, system).items()}
-    worth = links["work"] / links["admitted"]
     return Growth(
         until - warmup,
         count=system.posed.groups.count,
         delivered=gained(delivered(ys, system.plan)),
         capacity=system.posed.stations.capacity,
-        queued=gained(state.queue) * worth,
+        queued=gained(state.queue),
         **links,
     )

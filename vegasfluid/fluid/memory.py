@@ -83,12 +83,17 @@ class Past:
         arrived = self._history.slope(times, of=self._at.arrived + hops)
         return arrived - self._history.slope(times, of=self._at.dropped + hops)
 
+    def admitted_until(self, hops: np.ndarray, times: Rates) -> Rates:
+        """Packets of a flow that these hops admitted since the start, each up to its time."""
+        arrived = self._history(times, of=self._at.arrived + hops)
+        return arrived - self._history(times, of=self._at.dropped + hops)
+
     def queue(self, stations: np.ndarray, lags: Rates) -> Rates:
-        """Packets that waited at these stations, each some time ago."""
+        """What waited at these stations, data packets' worth, each some time ago."""
         return self._history(self.ago(lags), of=self._at.queue + stations)
 
     def waiting(self, stations: np.ndarray, times: Rates) -> Rates:
-        """Packets/s by which these queues grew, each at its time."""
+        """By how much these queues grew, data packets' worth/s, each at its time."""
         return self._history.slope(times, of=self._at.queue + stations)
 
     def arrived_and_noticed(

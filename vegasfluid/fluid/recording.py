@@ -42,21 +42,22 @@ def record(network: Network, solution: dde.Solution, system: System) -> Recordin
     """
     state: State = system.saved.unpack(np.asarray(solution.ys))
     times = np.asarray(solution.ts)
-    links = of_links(state, system)
+    links = of_links(times, state, system)
     rtt = round_trips(times, links, system)
     group_of = flows_of_groups(network)
     flows = {name: values[:, group_of] for name, values in of_groups(state, rtt, system).items()}
     return Recording(network, times, flows, links)
 
 
-def of_links(state: State, system: System) -> dict[str, np.ndarray]:
+def of_links(times: np.ndarray, state: State, system: System) -> dict[str, np.ndarray]:
     """Arrays (time, link) by names of `vegasfluid.trajectory.LINK_VARIABLES`."""
     found = counters(state, system)
     marks = marked(state, system) @ at_stations(system)
     averages = np.stack([memory.avg_queue for memory in state.memories], axis=-1)
-    found |= {"queue": state.queue, "avg_queue": averages, "marked": marks}
-    found["backlog"] = state.queue * mean_worth(found["work"], found["admitted"])
-    return found
+    waiting = state.queue / waiting_worth(times, state, found, system)
+    return found | {
+        "queue": waiting, "backlog": state.queue, "avg_queue": averages, "marked": marks,
+    }  # fmt: skip
 
 
 def counters(state: State, system: System) -> dict[str, Any]:
@@ -84,11 +85,24 @@ def marked(state: State, system: System) -> np.ndarray:
     return np.where(marks, state.noticed - state.dropped, 0.0)
 
 
-def mean_worth(work: np.ndarray, admitted: np.ndarray) -> np.ndarray:
-    """The worth of what was admitted since the sample before; (time, link)."""
-    gained = np.diff(work, axis=0, prepend=0.0), np.diff(admitted, axis=0, prepend=0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(gained[1] > 0, gained[0] / gained[1], 1.0)
+def waiting_worth(
+    times: np.ndarray, state: State, counted: dict[str, Any], system: System
+) -> np.ndarray:
+    """The mean worth of a packet that waits: of what came since the first of them, or since the
+    sample before; (time, link).
+    """
+    worth = np.ones_like(state.queue)
+    if not any(hop.acks for hop in system.plan.hops):
+        return worth
+    before = np.concatenate([times[:1], times[:-1]])
+    for link, capacity in enumerate(np.asarray(system.posed.stations.capacity)):
+        first = np.minimum(times - state.queue[:, link] / capacity, before)
+        work, packets = (
+            of[:, link] - np.interp(first, times, of[:, link])
+            for of in (counted["work"], counted["admitted"])
+        )
+        np.divide(work, packets, out=worth[:, link], where=packets > 0)
+    return worth
 
 
 def round_trips(times: np.ndarray, links: dict[str, np.ndarray], system: System) -> np.ndarray:

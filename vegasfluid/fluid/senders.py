@@ -127,20 +127,20 @@ def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> 
     return Losses(rate, smooth.clip(rate / smooth.maximum(came, NOTHING), 0.0, 1.0))
 
 
-def late_rtt(rtt: Groups, stay: Any, onward: Any, sending: Any, past: Past, plan: Plan) -> Groups:
+def late_rtt(rtt: Groups, stay: Any, onward: Any, capacity: Any, past: Past, plan: Plan) -> Groups:
     """The round-trip time of the packets that are acknowledged now, s: of queues that they met.
 
     Args:
         rtt: of packets that would meet the queues of now, s.
         stay: what a packet waits at each hop now, s; (hops,).
         onward: propagation from the queue before, s; (hops,).
-        sending: packets/s that each station sends; (stations,).
+        capacity: of each station, packets/s; (stations,).
         past: queues of the past.
         plan: structure.
     """
     at, group = (np.array([getattr(hop, of) for hop in plan.hops]) for of in ("station", "group"))
     lags = [lag_of(number, rtt[of], stay, onward, plan) for number, of in enumerate(group)]
-    met = past.queue(at, jnp.stack(lags)) / sending[at]
+    met = past.queue(at, jnp.stack(lags)) / capacity[at]
     return rtt.at[group].add(met - stay)
 
 

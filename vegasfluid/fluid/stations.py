@@ -1,12 +1,13 @@
 """The queues: what arrives at each station, what it admits, and how long it takes.
 
-    dq/dt = arrivals (1 - p) - C       held between 0 and the buffer, in packets
+    dq/dt = arrivals (1 - p) - C       held between 0 and the buffer, in data packets' worth
     p = 1 - (1 - early) (1 - overflow) the queue law's drops, and a full buffer's
 
 Behind a queue, the flows leave in the proportion in which they came: what a group of flows sends
-to its next hop is what it brought to this one when the packet that leaves now came, times C over
-all arrivals of that time while the queue was busy. Where ACKs wait among data, packets are of the
-mean worth of those that arrive.
+to its next hop is what it brought to this one when the packet that leaves now came, stretched by
+how the wait grew. Where ACKs wait among data the queue is the work that is left to do, so that the
+wait is exactly q / C and nothing is lost or made by handing it on; the laws, which count packets,
+see it divided by the mean worth of what came during that wait.
 
 Sources:
     V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (one queue). The hand-over from queue to
@@ -27,7 +28,8 @@ from vegasfluid.aqm.law import QueueState
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 
-__all__ = ["Verdict", "arrivals", "exposure", "judge", "queue_drift", "reliable", "room", "service"]
+__all__ = ["Verdict", "arrivals", "exposure", "judge", "queue_drift", "reliable", "service"]
+__all__ += ["waiting_worth"]
 
 Hops = Float[Array, "hops"]
 PerStation = Float[Array, "stations"]
@@ -83,8 +85,34 @@ LEAST_RATE, LEAST_GROWTH = 1e-9, 1e-12
 """Packets/s: tell the worth of packets where none arrive, and whom to hit where none grow."""
 
 
+def waiting_worth(
+    admitted: Hops, now: Any, wait: PerStation, past: Any, posed: Posed, plan: Plan
+) -> PerStation:
+    """The mean worth of a packet that waits at each station: of what came while its first waited.
+
+    Args:
+        admitted: packets of a flow that each hop admitted since the start; (hops,).
+        now: s.
+        wait: of a packet that comes now, s; (stations,).
+        past: counters of past times.
+        posed: numbers.
+        plan: structure.
+    """
+    if not any(hop.acks for hop in plan.hops):
+        return jnp.ones(plan.stations)
+    at = np.array([hop.station for hop in plan.hops])
+    then = now - smooth.clip(wait, plan.least_lag, LONGEST_WAIT * plan.longest_lag)[at]
+    came = admitted - past.admitted_until(np.arange(len(plan.hops)), then)
+    packets = counts(posed, plan) * (smooth.maximum(came, 0.0) + LEAST_RATE)
+    return totals(packets * posed.worth, plan) / totals(packets, plan)
+
+
+LONGEST_WAIT = 0.999
+"""Of the longest lag."""
+
+
 def arrivals(
-    sent: Any, onward: Hops, now: Any, queue: PerStation, sending: PerStation, past: Any, plan: Plan
+    sent: Any, onward: Hops, now: Any, queue: PerStation, past: Any, posed: Posed, plan: Plan
 ) -> Hops:
     """Packets/s of a flow that arrive at each hop.
 
@@ -92,9 +120,9 @@ def arrivals(
         sent: packets/s of a flow of each group.
         onward: propagation from the queue before, s; (hops,).
         now: s.
-        queue: packets that wait at each station now; (stations,).
-        sending: packets/s that each station sends; (stations,).
+        queue: what waits at each station now, data packets' worth; (stations,).
         past: rates at past times.
+        posed: numbers.
         plan: structure.
     """
     group = np.array([hop.group for hop in plan.hops])
@@ -104,9 +132,10 @@ def arrivals(
         return arriving
     before = np.array([plan.hops[number].previous for number in later])
     at = np.array([plan.hops[number].station for number in before])
-    then = now - smooth.maximum(onward[later] + queue[at] / sending[at], plan.least_lag)
+    capacity = posed.stations.capacity[at]
+    then = now - smooth.maximum(onward[later] + queue[at] / capacity, plan.least_lag)
     admitted = smooth.maximum(past.admitted(before, then), 0.0)
-    stretched = smooth.maximum(1 + past.waiting(at, then) / sending[at], SHORTEST)
+    stretched = smooth.maximum(1 + past.waiting(at, then) / capacity, SHORTEST)
     return arriving.at[later].set(admitted / stretched)
 
 
@@ -117,21 +146,6 @@ SHORTEST = 1e-3
 def in_bytes(law: Any) -> bool:
     """Whether a queue law measures the queue in bytes, told in data packets' worth."""
     return getattr(law, "in_bytes", False)
-
-
-def queue_measure(sending: PerStation, posed: Posed) -> Any:
-    """What a waiting packet counts for the law of each station; (stations,)."""
-    switches = np.array([in_bytes(law) for law in posed.aqm])
-    if not switches.any():
-        return np.ones(len(posed.aqm))
-    return jnp.where(switches, posed.stations.capacity / sending, 1.0)
-
-
-def room(posed: Posed) -> Any:
-    """Packets that fit into each buffer; more small ones where it holds bytes; (stations,)."""
-    switches = np.array([in_bytes(law) for law in posed.aqm])
-    smallest = jnp.min(posed.worth)
-    return posed.stations.buffer / jnp.where(switches, smallest, 1.0)
 
 
 def reliable(posed: Posed, plan: Plan) -> np.ndarray:
@@ -173,24 +187,24 @@ def exposure(arriving: Hops, growing: Any, posed: Posed, plan: Plan) -> Any:
 
 
 def judge(
-    state: Any, arriving: Hops, sending: PerStation, exposed: Any, posed: Posed, plan: Plan
-) -> Verdict:
+    state: Any, arriving: Hops, sending: PerStation, waiting: PerStation, exposed: Any,
+    posed: Posed, plan: Plan,
+) -> Verdict:  # fmt: skip
     """What each queue makes of what arrives.
 
     Args:
         state: the state of the equations.
         arriving: packets/s of a flow at each hop.
         sending: packets/s that each station sends.
+        waiting: packets that wait at each station.
         exposed: what `exposure` says.
         posed: numbers.
         plan: structure.
     """
     total = totals(counts(posed, plan) * arriving, plan)
-    measure = queue_measure(sending, posed)
+    by_law = [state.queue if in_bytes(law) else waiting for law in posed.aqm]
     seen = tuple(
-        QueueState(
-            state.queue[s] * measure[s], memory, total[s], sending[s], posed.stations.buffer[s]
-        )
+        QueueState(by_law[s][s], memory, total[s], sending[s], posed.stations.buffer[s])
         for s, memory in enumerate(state.memories)
     )
     pairs = list(zip(posed.aqm, seen, strict=True))
@@ -209,11 +223,19 @@ def judge(
 
 
 def queue_drift(
-    state: Any, arriving: Hops, verdict: Verdict, sending: PerStation, posed: Posed, plan: Plan
+    state: Any, arriving: Hops, verdict: Verdict, posed: Posed, plan: Plan
 ) -> PerStation:
-    """What is admitted less what is sent; at an empty queue only upwards, at a full one down."""
-    admitted = totals(counts(posed, plan) * arriving * (1 - verdict.dropped), plan)
-    drift = admitted - sending
+    """What is admitted less what is sent; at an empty queue only upwards, at a full one down.
+
+    Where ACKs take the place of data that leave, more packets may be there than the buffer holds:
+    then it sinks.
+    """
+    admitted = counts(posed, plan) * arriving * (1 - verdict.dropped)
+    drift = totals(admitted * posed.worth, plan) - posed.stations.capacity
     drift = jnp.where(state.queue <= 0, smooth.maximum(drift, 0.0), drift)
-    full = jnp.stack([queue.queue >= queue.buffer for queue in verdict.seen])
-    return jnp.where(full, smooth.minimum(drift, 0.0), drift)
+    over = jnp.stack([queue.queue - queue.buffer for queue in verdict.seen])
+    return jnp.where(over >= 0, smooth.minimum(drift, -SINKING * over), drift)
+
+
+SINKING = 1.0
+"""1/s."""
