@@ -96,3 +96,21 @@ def test_where_a_derivative_grows_beyond_all_numbers_differences_take_its_place(
     np.testing.assert_allclose(
         instead.queueing_delay, slopes.queueing_delay, atol=0.05 * abs(slopes.queueing_delay).max()
     )
+
+
+def test_further_points_correct_the_differences_by_a_run_each(monkeypatch):
+    """Their slopes tell how the outputs changed on the way, and across it are those of before."""
+    fluid = Fluid(network(), KNOBS[:2], 6.0, 2.0)
+    fluid._overflows = True
+    runs = []
+    alone = gradients.outputs_alone
+    monkeypatch.setattr(gradients, "outputs_alone", lambda x, *of: runs.append(x) or alone(x, *of))
+    here, step, across = np.log(VALUES[:2]), np.array([0.3, -0.1]), np.array([0.1, 0.3])
+    before, old = fluid.at(here)
+    after, new = fluid.at(here + step)
+    assert len(runs) == 3 + 1
+    for name in before._fields:
+        slopes, change = getattr(new, name), getattr(after, name) - getattr(before, name)
+        np.testing.assert_allclose(slopes @ step, change, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(slopes @ across, getattr(old, name) @ across, rtol=1e-9)
+    assert fluid.at(here + step + 0.01)[1] is new  # so near a difference would be of swings

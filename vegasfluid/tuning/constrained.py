@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import least_squares, minimize
 
 from vegasfluid.tuning.goals import Goal, Rates, ShareRatio
-from vegasfluid.tuning.gradients import Fluid, Outputs
+from vegasfluid.tuning.gradients import Fluid, Outputs, broyden
 from vegasfluid.tuning.limits import Limit, Limits
 
 __all__ = ["Misfit", "Problem", "least_delay", "solve"]
@@ -75,13 +75,8 @@ class Misfit(NamedTuple):
 
     def turned(self, at: Vector, level: Outputs) -> Misfit:
         """The misfit as a further measurement has it (Broyden's update of the tilt)."""
-        step = at - self.at
-        length = max(float(step @ step), SMALLEST)
-        tilt = []
-        for new, old, slope in zip(level, self.level, self.tilt, strict=True):
-            missed = np.asarray(new - old - slope @ step)
-            tilt.append(slope + missed[..., np.newaxis] * step / length)
-        return Misfit(at, level, Outputs(*tilt))
+        changes = Outputs(*(new - old for new, old in zip(level, self.level, strict=True)))
+        return Misfit(at, level, broyden(self.tilt, changes, at - self.at))
 
 
 class Line(NamedTuple):

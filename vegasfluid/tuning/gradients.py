@@ -2,7 +2,9 @@
 
 The delay equations are differentiated in forward mode, by all knobs at once; values and derivatives
 come from one run of one compiled function. Where a network swings for ever the derivative of a long
-run may grow beyond all numbers, though its means do not: then differences of runs take its place.
+run may grow beyond all numbers, though its means do not: then differences of runs take its place at
+the first point, and each further run corrects them (C. G. Broyden, "A class of methods for solving
+nonlinear simultaneous equations", Mathematics of Computation 19, 1965).
 """
 
 from __future__ import annotations
@@ -20,16 +22,22 @@ from vegasfluid import dde
 from vegasfluid.fluid.means import growth_of
 from vegasfluid.fluid.pose import Posed, pose
 from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.simulate import Grid, grid_for, integrate, system_of
+from vegasfluid.fluid.simulate import Grid, grid_for, integrate, system_of, with_longer_steps
 from vegasfluid.network import Network
 from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.trajectory import columns_of
 from vegasfluid.tuning.knobs import Knob, alphas, turned_posed
 
-__all__ = ["Fluid", "Outputs", "Task", "make_task", "outputs", "outputs_and_slopes"]
+__all__ = ["Fluid", "Outputs", "Task", "broyden", "make_task", "outputs", "outputs_and_slopes"]
 
 DIFFERENCE = 0.02
-"""In a knob's logarithm, where differences take the place of derivatives."""
+"""In a knob's logarithm, where differences take the place of derivatives; shorter steps drown in
+the swings that made them necessary."""
+STEEPEST = 1e3
+"""Of a goodput in logarithms; what is steeper is no derivative of a mean, but a swing's."""
+WORTH = 4
+"""Longer steps, once queues stand, are taken where they are so many times as long."""
+SMALLEST = 1e-12
 
 
 class Outputs(NamedTuple):
@@ -46,6 +54,22 @@ class Outputs(NamedTuple):
     queueing_delay: Any
     drop_share: Any
     utilisation: Any
+
+
+def broyden(slopes: Outputs, changes: Outputs, step: np.ndarray) -> Outputs:
+    """Slopes that tell how outputs changed over a step, and are else as near as can be to those
+    given.
+
+    Args:
+        slopes: by the knobs; with a last axis of these.
+        changes: of the outputs.
+        step: (knobs,).
+    """
+    length = max(float(step @ step), SMALLEST)
+    pairs = zip(slopes, changes, strict=True)
+    return Outputs(
+        *(old + np.asarray(of - old @ step)[..., np.newaxis] * step / length for old, of in pairs)
+    )
 
 
 class Task(NamedTuple):
@@ -100,13 +124,20 @@ def outputs_and_slopes(
     return found, slopes, solution
 
 
+def quicker(grid: Grid, network: Network) -> Grid:
+    """With longer steps once queues stand, where that is worth another program."""
+    found = with_longer_steps(grid, network)
+    return found if found.longer_steps and found.longer_steps[1] >= WORTH else grid
+
+
 outputs_alone = jax.jit(outputs, static_argnames="task")
 """`outputs`, compiled."""
 
 
-def all_finite(found: Outputs) -> bool:
-    """Whether nothing in some outputs or slopes left the finite numbers."""
-    return all(bool(np.all(np.isfinite(part))) for part in found)
+def sensible(found: Outputs, slopes: Outputs) -> bool:
+    """Whether slopes say anything of outputs: those of a long swing grow beyond all numbers."""
+    finite = all(bool(np.all(np.isfinite(part))) for part in slopes)
+    return finite and np.max(np.abs(slopes.goodput)) <= STEEPEST * np.max(np.abs(found.goodput))
 
 
 class Fluid:
@@ -128,7 +159,8 @@ class Fluid:
         warmup: float,
         report: Callable[[str], None] = lambda message: None,
     ) -> None:
-        self._posed, self._task = make_task(network, knobs, until, warmup)
+        self._posed, task = make_task(network, knobs, until, warmup)
+        self._task = task._replace(grid=quicker(task.grid, network))
         self._report = report
         self.seconds = 0.0
         self._known: dict[bytes, tuple[Outputs, Outputs]] = {}
@@ -156,39 +188,63 @@ class Fluid:
             SolveFailed: where the solution leaves the finite numbers.
         """
         key = np.asarray(log_values, float).tobytes()
-        if key not in self._known:
-            begin = time.perf_counter()
-            x = jnp.asarray(log_values, float)
-            first, second = self._found(x)
-            self._known[key] = (first, second)
-            self.seconds += time.perf_counter() - begin
-            pairs = zip(self._task.knobs, np.exp(log_values), strict=True)
-            setting = ", ".join(f"{knob.name} {value:.4g}" for knob, value in pairs)
-            self._report(f"fluid: {setting}; delay {float(first.queueing_delay):.4g} s")
+        if not self.swings(log_values) or key in self._known:
+            return self._known[key]
+        first = self._run(outputs_alone, log_values)[0]
+        return self._note(key, first, self._slopes(np.asarray(log_values), first))
+
+    def swings(self, log_values: np.ndarray) -> bool:
+        """Whether derivatives have grown beyond all numbers, here or before: at rest none do.
+
+        Raises:
+            SolveFailed: where the solution leaves the finite numbers.
+        """
+        key = np.asarray(log_values, float).tobytes()
+        if not self._overflows and key not in self._known:
+            found, slopes = self._run(outputs_and_slopes, log_values)
+            self._overflows = not sensible(found, slopes)
+            if not self._overflows:
+                self._note(key, found, slopes)
+        return self._overflows
+
+    def _note(self, key: bytes, found: Outputs, slopes: Outputs) -> tuple[Outputs, Outputs]:
+        """Remember a point, and say it."""
+        self._known[key] = (found, slopes)
+        pairs = zip(self._task.knobs, np.exp(np.frombuffer(key)), strict=True)
+        setting = ", ".join(f"{knob.name} {value:.4g}" for knob, value in pairs)
+        self._report(f"fluid: {setting}; delay {float(found.queueing_delay):.4g} s")
         return self._known[key]
 
-    def _found(self, x: Any) -> tuple[Outputs, Outputs]:
-        """Outputs and derivatives; once these have left the finite numbers, differences."""
-        if not self._overflows:
-            *found, solution = outputs_and_slopes(x, self._posed, self._task)
-            dde.check(solution)
-            first, second = jax.tree.map(np.asarray, found)
-            if all_finite(second):
-                return first, second
-            self._overflows = True
-        first = self._alone(x)
-        return first, self._differences(x, first)
-
-    def _alone(self, x: Any) -> Outputs:
-        """The outputs of a run without its derivatives."""
-        found, solution = outputs_alone(x, self._posed, self._task)
+    def _run(self, function: Any, log_values: Any) -> list[Outputs]:
+        """What a compiled function finds; with shorter steps from where queues do not stand."""
+        begin = time.perf_counter()
+        x = jnp.asarray(log_values, float)
+        *found, solution = function(x, self._posed, self._task)
+        grid = self._task.grid
+        if grid.longer_steps is not None and solution.outcome == dde.Outcome.LAG_TOO_SHORT:
+            self._task = self._task._replace(grid=grid._replace(longer_steps=None))
+            *found, solution = function(x, self._posed, self._task)
         dde.check(solution)
-        return jax.tree.map(np.asarray, found)
+        found = jax.tree.map(np.asarray, found)
+        self.seconds += time.perf_counter() - begin
+        return found
+
+    def _slopes(self, x: np.ndarray, here: Outputs) -> Outputs:
+        """Slopes by differences: of runs, or of what the nearest point said and its slopes."""
+        steps = {key: x - np.frombuffer(key) for key in self._known}
+        if not steps:
+            return self._differences(x, here)
+        nearest = min(steps, key=lambda key: float(np.max(np.abs(steps[key]))))
+        (before, slopes), step = self._known[nearest], steps[nearest]
+        if np.max(np.abs(step)) < DIFFERENCE:
+            return slopes
+        changes = (new - old for new, old in zip(here, before, strict=True))
+        return broyden(slopes, Outputs(*changes), step)
 
     def _differences(self, x: Any, here: Outputs) -> Outputs:
         """How the outputs change from here with each knob, over a step that no swing drowns."""
         columns = []
         for number in range(len(self._task.knobs)):
-            there = self._alone(x + DIFFERENCE * (np.arange(len(x)) == number))
+            there = self._run(outputs_alone, x + DIFFERENCE * (np.arange(len(x)) == number))[0]
             columns.append([(a - b) / DIFFERENCE for a, b in zip(there, here, strict=True)])
         return Outputs(*(np.stack(of, axis=-1) for of in zip(*columns, strict=True)))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid.network import Network
-from vegasfluid.tuning.adaptation import Adapted, adapt
+from vegasfluid.tuning.adaptation import adapt, settled
 from vegasfluid.tuning.beginning import PROPORTIONAL, begin, beside
 from vegasfluid.tuning.constrained import Problem
 from vegasfluid.tuning.correction import NEAR_ENOUGH
@@ -82,19 +82,43 @@ def by_root(job: Job) -> Ended:
 
 def by_search(job: Job, goal: Goal, limits: Limits, tune_queue: bool) -> Ended:
     """Several knobs, or limits."""
-    adapted = search_together([job], goal, limits, tune_queue)
-    return ended([job], goal, limits, adapted)[0]
+    searched = search_together([job], goal, limits, tune_queue)
+    return ended([job], goal, limits, searched)[0]
 
 
-def search_together(jobs: Sequence[Job], goal: Goal, limits: Limits, tune_queue: bool) -> Adapted:
+class Searched(NamedTuple):
+    """Where a search for several knobs ended.
+
+    Args:
+        network: with the best setting on packets.
+        first: with the fluid's own.
+        evaluations: fluid runs.
+    """
+
+    network: Network
+    first: Network
+    evaluations: int
+
+
+def search_together(jobs: Sequence[Job], goal: Goal, limits: Limits, tune_queue: bool) -> Searched:
     """The best setting of all classes, on packets; the jobs are of one network."""
     lead = jobs[0]
     knobs = knobs_of(lead.network, {job.tuned: job.zone for job in jobs}, tune_queue)
     problem = problem_of(lead, goal, limits, knobs)
     starts = beginnings(lead.network, knobs, lead.goal)
-    adapted = adapt(problem, lead.network, knobs, lead.judge_packets, *starts)
+    if by_ratios_alone(goal, limits, knobs) and problem.fluid.swings(starts[0]):
+        begun = turned(lead.network, knobs, settled(lead.network, knobs, starts[0]))
+        found = Searched(begun, begun, 1)  # no derivative leads on: `exactly` corrects theory's
+    else:
+        adapted = adapt(problem, lead.network, knobs, lead.judge_packets, *starts)
+        found = Searched(adapted.network, adapted.first, adapted.evaluations)
     lead.seconds["fluid"] += problem.fluid.seconds
-    return adapted
+    return found
+
+
+def by_ratios_alone(goal: Goal, limits: Limits, knobs: Sequence[Knob]) -> bool:
+    """Whether each knob is an alpha with a ratio of its own, and nothing else counts."""
+    return isinstance(goal, ShareRatio) and not limits.each and len(alphas(knobs)) == len(knobs)
 
 
 def beginnings(network: Network, knobs: Sequence[Knob], ratio: float) -> list[np.ndarray]:
@@ -166,9 +190,9 @@ def limited(job: Job, network: Network, limits: Limits) -> dict[str, float]:
     return values if limits.gain_margin is None else values | {"gain_margin": gain_margin(network)}
 
 
-def ended(jobs: Sequence[Job], goal: Goal, limits: Limits, adapted: Adapted) -> list[Ended]:
+def ended(jobs: Sequence[Job], goal: Goal, limits: Limits, searched: Searched) -> list[Ended]:
     """What came of the search on packets, and what is to be said of it, for each class."""
-    network, why = adapted.network, dict[str, str]()
+    network, why = searched.network, dict[str, str]()
     left = broken(jobs[0], network, limits)
     if isinstance(goal, ShareRatio) and not left:
         network, why = exactly(jobs, network, limits)
@@ -177,15 +201,15 @@ def ended(jobs: Sequence[Job], goal: Goal, limits: Limits, adapted: Adapted) -> 
         reasons = [reason_of(limited(job, network, limits), left)] if left else []
         if isinstance(goal, ShareRatio):
             reasons += missed(job.judge_packets(network).ratio, goal, limits, why.get(job.tuned))
-        optimum = optimum_of(job, adapted)
+        optimum = optimum_of(job, searched)
         found.append(Ended(network, optimum, not reasons, "; ".join(reasons)))
     return found
 
 
-def optimum_of(job: Job, adapted: Adapted) -> FluidOptimum:
+def optimum_of(job: Job, searched: Searched) -> FluidOptimum:
     """What the fluid model alone said of a class."""
-    alpha, ratio = job.law_in(adapted.first).alpha, job.judge_fluid(adapted.first)["ratio"]
-    return FluidOptimum(float(cast(Any, alpha)), ratio, math.nan, True, adapted.evaluations)
+    alpha, ratio = job.law_in(searched.first).alpha, job.judge_fluid(searched.first)["ratio"]
+    return FluidOptimum(float(cast(Any, alpha)), ratio, math.nan, True, searched.evaluations)
 
 
 def missed(ratio: float, goal: ShareRatio, limits: Limits, why: str | None) -> list[str]:

@@ -117,8 +117,8 @@ def recommend_several(
     jobs = sharing([make_job(network, tunable_class(network, of), aimed, trial) for of in names])
     knobs_of(network, {job.tuned: job.zone for job in jobs}, tune_queue)
     before, limits = look(jobs, limits, tune_queue)
-    adapted = search_together(jobs, goal, limits, tune_queue)
-    found = ended(jobs, goal, limits, adapted)
+    searched = search_together(jobs, goal, limits, tune_queue)
+    found = ended(jobs, goal, limits, searched)
     network, starts = found[0].network, dict[str, Start]()
     for job in jobs if tune_gamma else []:
         network, starts[job.tuned] = tune_start(job, network)
@@ -147,7 +147,7 @@ def sharing(made: Sequence[Job]) -> list[Job]:
     if not others:
         allowed = "some of the classes, so that there is another to compare with"
         raise InvalidInput("recommend", "tune", allowed, ", ".join(names))
-    same = {"others": others, "measured": lead.measured, "seconds": lead.seconds}
+    same = {"others": others, "measured": lead.measured, "seconds": lead.seconds, "ran": lead.ran}
     return [replace(job, **same) for job in made]
 
 
