@@ -63,6 +63,7 @@ def test_fluid_with_a_gentle_start(row: NS2Row) -> None:
     assert abs(compare_fluid(row, record_fluid)) < bound(row)
 
 
+@pytest.mark.slow
 @named([row for row in GENTLE if row.network == 4])
 def test_density_with_a_gentle_start(row: NS2Row) -> None:
     assert abs(compare_fluid(row, record_density)) < bound(row)

@@ -108,6 +108,7 @@ def test_jax_and_sympy_agree_on_reno_at_two_distances_vegas_and_cubic():
     assert ratios(mixed(6000.0)) == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_friendly_cubic_has_two_states_that_nothing_hears_of():
     """K and the mean square of ages then follow the losses, and die at the rate of these."""
     rest = mixed(2000.0, far=0.02)

@@ -27,6 +27,8 @@ from vegasfluid.tuning import JainIndex, Limits, explain, recommend_several
 from vegasfluid.tuning.beginning import beside
 from vegasfluid.tuning.limits import SLACK
 
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
+
 TIMES = {"until": 60.0, "warmup": 15.0}
 LINK = Link(10e6 / 12000, 150, Red(min_thresh=30, max_thresh=90))
 RENO = Flows(4, Reno(), base_rtt=0.05, start=Spread(0.5))
@@ -121,6 +123,7 @@ def _far_with_defaults(network: Network) -> float:
     return float(np.exp(np.mean(logs)))
 
 
+@pytest.mark.slow
 def test_two_classes_that_are_alike_have_what_one_has():
     one = recommend(Network(LINK, {"reno": RENO, "vegas": vegas(4, 0.04)}), **TIMES, runs=6)
     flows = {"reno": RENO, "a": vegas(2, 0.04), "b": vegas(2, 0.04)}

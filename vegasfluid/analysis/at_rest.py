@@ -16,8 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from vegasfluid import smooth
 from vegasfluid.fluid.equations import Now, State, System, change, lengths, look, round_trip, start
 from vegasfluid.fluid.memory import Past, places
+from vegasfluid.fluid.stations import mean_worth, room
 
 __all__ = ["LATE", "Steady", "StraightPast", "Unknowns", "first_guess", "rates_of", "unmoved"]
 
@@ -31,7 +33,7 @@ class Unknowns(NamedTuple):
     """What is to be found.
 
     Args:
-        queue: data packets' worth; (stations,).
+        queue: packets; (stations,). Where `placed` takes it, data packets' worth, as a run does.
         memories: what each queue law keeps.
         classes: of each class the fields of its state that move; each (groups,).
         silent: share of flows that a timeout silences; (groups,).
@@ -91,6 +93,21 @@ class Steady(NamedTuple):
 
     def state(self, unknowns: Unknowns) -> State:
         """The whole state, with counters at zero."""
+        return self.placed(self.worked(unknowns))
+
+    def worked(self, unknowns: Unknowns) -> Unknowns:
+        """The unknowns with the work that waits in the place of packets.
+
+        Packets lead to one rest each, the same work may be a few data or many ACKs. They are those
+        that `look` tells where a station drops all packets alike.
+        """
+        plan = self.system.plan
+        first = places(plan).arrived
+        came = smooth.maximum(unknowns.rates[first : first + len(plan.hops)], 0.0)
+        return unknowns._replace(queue=unknowns.queue * mean_worth(came, self.system.posed, plan))
+
+    def placed(self, unknowns: Unknowns) -> State:
+        """The whole state of unknowns whose queues are work."""
         system, plan = self.system, self.system.plan
         base, _ = lengths(jnp.asarray(LATE), system.posed)
         rtt = round_trip(base, unknowns.queue / system.posed.stations.capacity, plan)
@@ -110,8 +127,8 @@ class Steady(NamedTuple):
 
     def past(self, unknowns: Unknowns) -> Past:
         """The past of a network that has been like this for long."""
-        still = jnp.zeros_like(unknowns.queue)
-        values = jnp.concatenate([jnp.zeros(self.counters), unknowns.queue])
+        still, work = jnp.zeros_like(unknowns.queue), self.worked(unknowns).queue
+        values = jnp.concatenate([jnp.zeros(self.counters), work])
         rates = jnp.concatenate([unknowns.rates, still])
         return Past(StraightPast(values, rates, LATE), self.system.plan, LATE)
 
@@ -136,7 +153,8 @@ class Steady(NamedTuple):
 
     def held(self, unknowns: Unknowns) -> Unknowns:
         """The unknowns held where they make sense."""
-        return self.moving(self.system.held(self.state(unknowns)), unknowns)
+        held = self.moving(self.system.held(self.state(unknowns)), unknowns)
+        return held._replace(queue=smooth.clip(unknowns.queue, 0.0, room(self.system.posed)))
 
 
 def settle(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:

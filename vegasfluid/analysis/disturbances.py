@@ -99,11 +99,11 @@ def run(
     """The windows of one network from near rest; (samples, groups)."""
     steady = Case(posed, plan, closure).steady
     system, kept = steady.system, remembered(plan, closure)
-    still = jnp.zeros_like(rest.queue)
+    rest, still = steady.worked(rest), jnp.zeros_like(rest.queue)
     rates = jnp.concatenate([rest.rates, still])[:kept]
     larger = jax.tree.map(lambda of: of * (1 + by), (rest.queue, rest.classes))
-    state = steady.state(rest._replace(queue=larger[0], classes=larger[1]))
-    at_rest = system.layout.pack(steady.state(rest))[:kept]
+    state = steady.placed(rest._replace(queue=larger[0], classes=larger[1]))
+    at_rest = system.layout.pack(steady.placed(rest))[:kept]
     # counters stand at zero when the run begins, and had risen evenly up to then
     found = dde.solve_fixed(
         lambda t, y, history, args: system.derivative(t + LATE, y, Later(history, rates)),

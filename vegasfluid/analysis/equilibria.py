@@ -35,7 +35,7 @@ __all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "poli
 
 THEORY = replace(MISRA_GONG_TOWSLEY, late_rtt=True)
 """What theory writes down: windows in the mean, no repairs, no timeouts, all delays told."""
-AT_LIMIT, FULL = 1e-6, 1e-9
+AT_LIMIT = 1e-6
 """What is so far beyond a limit, relative, stands at it."""
 LITTLE = 0.01
 """Packets: a window that may be larger by so many and rest has room to."""
@@ -240,7 +240,7 @@ def measured(steady: Steady, unknowns: Unknowns) -> Quantities:
     now, moved = steady.look(unknowns)
     system, plan = steady.system, steady.system.plan
     state = steady.state(unknowns)
-    waits = unknowns.queue / system.posed.stations.capacity
+    waits = state.queue / system.posed.stations.capacity
     group = np.array([hop.group for hop in plan.hops])
     data = np.array([not hop.acks for hop in plan.hops], float)
     station = np.array([hop.station for hop in plan.hops])
@@ -335,6 +335,6 @@ def estimate(posed: Posed, plan: Plan, closure: Closure) -> Solved:
     held = case.steady.held(found)
     at, inside = (np.asarray(ravel_pytree(of)[0]) for of in (found, held))
     limited = fixed | (np.abs(at - inside) > AT_LIMIT * (1e-3 + np.abs(inside)))
-    waiting = np.asarray(case.steady.look(held)[0].waiting)
-    limited[: waiting.size] |= (waiting <= 0) | (waiting >= case.room * (1 - FULL))
+    queue = np.asarray(found.queue)
+    limited[: queue.size] |= (queue <= 0) | (queue >= case.room)
     return Solved(held, limited)

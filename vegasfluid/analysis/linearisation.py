@@ -106,7 +106,7 @@ def moves(steady: Steady, unknowns: Unknowns, rest: Unknowns, counted: Any, adde
     values = jnp.concatenate([jnp.zeros(steady.counters), rest.queue])
     rates = jnp.concatenate([rest.rates, jnp.zeros_like(rest.queue)])
     watched = Watched(values, rates, LATE, added)
-    state = with_counters(steady.state(unknowns), counted)
+    state = with_counters(steady.placed(unknowns), counted)
     past = Past(watched, steady.system.plan, LATE)
     moved = change(state, look(jnp.asarray(LATE), state, past, steady.system), steady.system)
     x = steady.moving(moved, unknowns)._replace(rates=jnp.zeros(0))
@@ -229,7 +229,7 @@ def linearise(rest: Equilibrium) -> Loop:
     refuse_corners(rest)
     posed, plan = arrays(rest.network)
     steady = Case(posed, plan, rest.closure).steady
-    unknowns = solution(posed, plan, rest.closure, rest.solved)
+    unknowns = steady.worked(solution(posed, plan, rest.closure, rest.solved))
     reads = reads_of(steady, unknowns)
     closed, cut = (
         jax.tree.map(np.asarray, jacobians(posed, plan, rest.closure, unknowns, gain))

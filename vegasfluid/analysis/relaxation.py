@@ -23,6 +23,7 @@ from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import system_of
+from vegasfluid.fluid.stations import room
 
 __all__ = ["Case", "relax"]
 
@@ -36,6 +37,8 @@ LEAP, STRIDE = 0.5, 0.1
 twice as long."""
 BACK = 0.5
 """A step after which something moves back by more than this part of its speed is taken back."""
+ROUNDING = 1e-8
+"""1/s: what moves slower, relative to itself, may do so by rounding."""
 STEPS, ROUNDS = 500, 60
 SETTLED, STILL = 1e-13, 1e-10
 """Relative changes of windows, and of queues from round to round."""
@@ -77,8 +80,8 @@ class Case(NamedTuple):
 
     @property
     def room(self) -> np.ndarray:
-        """Of the queues, data packets' worth at most."""
-        return np.asarray(self.posed.stations.buffer) * np.ones(self.plan.stations)
+        """Of the queues, packets."""
+        return np.asarray(room(self.posed)) * np.ones(self.plan.stations)
 
 
 @partial(jax.jit, static_argnames=("plan", "closure"))
@@ -153,7 +156,7 @@ def followed(posed: Posed, plan: Plan, closure: Closure, begin: Vector, queue: V
         finite = jnp.all(jnp.isfinite(then.speed)) | (leap >= LEAP)
         rests = (leap < SETTLED) & (step > 1)
         end = jnp.where(finite & ~jnp.isnan(leap), jnp.where(rests, RESTS, GOING), LOST)
-        back = ~rests & ((leap >= LEAP) | turned(here.speed, then.speed))
+        back = ~rests & ((leap >= LEAP) | turned(at, here.speed, then.speed))
         longer = jnp.minimum(step * jnp.where(leap < STRIDE, 2.0, 1.2), LONGEST_STEP)
         new_at, new = jax.tree.map(partial(jnp.where, back), (at, here), (at + move, then))
         return Way(new_at, new, jnp.where(back, step / 4, longer), way.steps + 1, end)
@@ -164,9 +167,10 @@ def followed(posed: Posed, plan: Plan, closure: Closure, begin: Vector, queue: V
     return jax.lax.while_loop(lambda way: (way.end == GOING) & (way.steps <= STEPS), onward, first)
 
 
-def turned(before: Vector, after: Vector) -> Vector:
+def turned(at: Vector, before: Vector, after: Vector) -> Vector:
     """Whether a step went over a corner: something now moves back nearly as fast as it came."""
-    return jnp.any((before * after < 0) & (jnp.abs(after) > BACK * jnp.abs(before) + STILL))
+    more = jnp.abs(after) > BACK * jnp.abs(before) + ROUNDING * (1 + jnp.abs(at))
+    return jnp.any((before * after < 0) & more)
 
 
 class Settled(NamedTuple):

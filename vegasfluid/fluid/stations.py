@@ -29,7 +29,7 @@ from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 
 __all__ = ["Verdict", "arrivals", "exposure", "judge", "queue_drift", "reliable", "service"]
-__all__ += ["waiting_worth"]
+__all__ += ["mean_worth", "room", "waiting_worth"]
 
 Hops = Float[Array, "hops"]
 PerStation = Float[Array, "stations"]
@@ -77,8 +77,7 @@ def service(arriving: Hops, posed: Posed, plan: Plan) -> PerStation:
     """
     if not any(hop.acks for hop in plan.hops):
         return posed.stations.capacity
-    packets = counts(posed, plan) * (arriving + LEAST_RATE)
-    return posed.stations.capacity * totals(packets, plan) / totals(packets * posed.worth, plan)
+    return posed.stations.capacity / mean_worth(arriving, posed, plan)
 
 
 LEAST_RATE, LEAST_GROWTH = 1e-9, 1e-12
@@ -103,7 +102,12 @@ def waiting_worth(
     at = np.array([hop.station for hop in plan.hops])
     then = now - smooth.clip(wait, plan.least_lag, LONGEST_WAIT * plan.longest_lag)[at]
     came = admitted - past.admitted_until(np.arange(len(plan.hops)), then)
-    packets = counts(posed, plan) * (smooth.maximum(came, 0.0) + LEAST_RATE)
+    return mean_worth(smooth.maximum(came, 0.0), posed, plan)
+
+
+def mean_worth(admitted: Hops, posed: Posed, plan: Plan) -> PerStation:
+    """The mean worth of packets of which each hop admitted so many of a flow; (stations,)."""
+    packets = counts(posed, plan) * (admitted + LEAST_RATE)
     return totals(packets * posed.worth, plan) / totals(packets, plan)
 
 
@@ -152,6 +156,13 @@ def reliable(posed: Posed, plan: Plan) -> np.ndarray:
     """1 for each group that sends by the clock of its ACKs, else 0; (groups,)."""
     laws = zip(posed.laws, plan.groups, strict=True)
     return np.concatenate([np.full(size, float(law.rules.reliable)) for law, size in laws])
+
+
+def room(posed: Posed) -> Any:
+    """Packets that fit into each buffer; more small ones where it holds bytes; (stations,)."""
+    switches = np.array([in_bytes(law) for law in posed.aqm])
+    smallest = jnp.min(posed.worth)
+    return posed.stations.buffer / jnp.where(switches, smallest, 1.0)
 
 
 def lightness(posed: Posed, plan: Plan) -> Any:
