@@ -102,6 +102,8 @@ class Steady(NamedTuple):
         that `look` tells where a station drops all packets alike.
         """
         plan = self.system.plan
+        if not any(hop.acks for hop in plan.hops):
+            return unknowns
         first = places(plan).arrived
         came = smooth.maximum(unknowns.rates[first : first + len(plan.hops)], 0.0)
         return unknowns._replace(queue=unknowns.queue * mean_worth(came, self.system.posed, plan))

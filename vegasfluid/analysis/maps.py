@@ -107,7 +107,8 @@ def follow_one(posed: Posed, plan: Plan, closure: Closure, near: Any, limited: A
     beyond = jnp.abs(ravel_pytree(case.steady.held(pushed))[0] - flat)
     still = jnp.where(limited, beyond <= INSIDE / 2 * unit, jnp.abs(moved) <= MOVED * unit)
     inside = jnp.abs(ravel_pytree(case.steady.held(found))[0] - flat) <= INSIDE * unit
-    return Followed(flat, jnp.all(still & inside), jacobians(posed, plan, closure, found, 1.0))
+    worked = case.steady.worked(found)
+    return Followed(flat, jnp.all(still & inside), jacobians(posed, plan, closure, worked, 1.0))
 
 
 class Seed(NamedTuple):

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import least_squares, minimize
+from scipy.optimize import minimize
 
 from vegasfluid.tuning.goals import Goal, Rates, ShareRatio
 from vegasfluid.tuning.gradients import Fluid, Outputs, broyden
@@ -38,15 +38,10 @@ BROKEN = 1e-3
 """A limit that is broken by less, in logarithms, is kept to."""
 DIFFERENCE = 0.02
 """Step of the gain margin's derivative, which is by differences, in logarithms."""
-DAMPING = 0.05
-"""Of a ratio's distance, in logarithms, for a step of 1 in log(alpha)."""
-STEPS, FEW = 25, 12
-"""Steps of a search, and runs of the model to meet several ratios."""
-MET = 0.003
-"""Of several ratios: each is met within this, in logarithms."""
-EXACT, EXACT_DELAY, EXACT_RATIOS = 1e-6, 1e-4, 1e-3
-"""Changes of a loss, of one with the logarithm of the delay, and (relative) of several ratios, at
-which the search ends."""
+STEPS = 25
+"""Of a search."""
+EXACT, EXACT_DELAY = 1e-6, 1e-4
+"""Changes of a loss, and of one with the logarithm of the delay, at which the search ends."""
 SMALLEST = 1e-12
 
 
@@ -276,13 +271,10 @@ def relaxed(problem: Problem, least: Vector) -> Limits:
 def solve_stage(problem: Problem, goal: Goal, x: Vector) -> Vector:
     """Solve for one smooth goal.
 
-    Of alphas alone the loss is minimised (of several ratios by a root finder, where no limit
-    stands). With RED's numbers many settings are as good: then the queueing delay is minimised,
-    with the ratios as constraints, or with the loss as a part of what is minimised.
+    Of alphas alone the loss is minimised. With RED's numbers many settings are as good: then the
+    queueing delay is minimised, with the ratios as constraints, or with the loss as a part of what
+    is minimised.
     """
-    limited = problem.free or problem.limits.each
-    if isinstance(goal, ShareRatio) and len(x) > 1 and not limited:
-        return ratios_met(problem, goal, x)
     if not problem.free:
         return within_regions(problem, lambda at: problem.loss(goal, at), problem.kept, x)
     if isinstance(goal, ShareRatio):
@@ -301,37 +293,6 @@ def solve_stage(problem: Problem, goal: Goal, x: Vector) -> Vector:
         return WEIGHT * loss + delay, WEIGHT * slope + along
 
     return within_regions(problem, both, problem.kept, x)
-
-
-class Met(Exception):
-    """Raised inside the least squares to leave them where all ratios are met."""
-
-    def __init__(self, at: Vector) -> None:
-        self.at = at
-
-
-def ratios_met(problem: Problem, goal: ShareRatio, x: Vector) -> Vector:
-    """Meet one ratio for each knob, or come as near as can be (SciPy's least_squares).
-
-    A step costs a little: on a plateau, where alpha changes nothing, it stays where it is.
-    """
-    cost = DAMPING * np.eye(len(x))
-
-    def residuals(at: Vector) -> Vector:
-        distances = problem.derived(goal.distances, at)[0]
-        if np.max(np.abs(distances)) < MET:
-            raise Met(at)
-        return np.append(distances, cost @ (at - x))
-
-    def slopes(at: Vector) -> Vector:
-        return np.vstack([problem.derived(goal.distances, at)[1], cost])
-
-    exact = {"xtol": EXACT_RATIOS, "ftol": EXACT_RATIOS, "max_nfev": FEW}
-    bounds = np.array(problem.bounds).T
-    try:
-        return least_squares(residuals, x, jac=cast(Any, slopes), bounds=bounds, **exact).x
-    except Met as met:
-        return met.at
 
 
 def within_regions(

@@ -188,32 +188,38 @@ class Fluid:
             SolveFailed: where the solution leaves the finite numbers.
         """
         key = np.asarray(log_values, float).tobytes()
-        if not self.swings(log_values) or key in self._known:
+        if not self._swings(log_values) or key in self._known:
             return self._known[key]
-        first = self._run(outputs_alone, log_values)[0]
-        return self._note(key, first, self._slopes(np.asarray(log_values), first))
+        first = self.alone(log_values)
+        self._known[key] = (first, self._slopes(np.asarray(log_values), first))
+        return self._known[key]
 
-    def swings(self, log_values: np.ndarray) -> bool:
-        """Whether derivatives have grown beyond all numbers, here or before: at rest none do.
+    def alone(self, log_values: np.ndarray) -> Outputs:
+        """Outputs without their derivatives, as NumPy arrays.
 
         Raises:
             SolveFailed: where the solution leaves the finite numbers.
         """
+        [found] = self._run(outputs_alone, log_values)
+        self._tell(log_values, found)
+        return found
+
+    def _swings(self, log_values: np.ndarray) -> bool:
+        """Whether derivatives have grown beyond all numbers, here or before: at rest none do."""
         key = np.asarray(log_values, float).tobytes()
         if not self._overflows and key not in self._known:
             found, slopes = self._run(outputs_and_slopes, log_values)
             self._overflows = not sensible(found, slopes)
             if not self._overflows:
-                self._note(key, found, slopes)
+                self._known[key] = (found, slopes)
+                self._tell(log_values, found)
         return self._overflows
 
-    def _note(self, key: bytes, found: Outputs, slopes: Outputs) -> tuple[Outputs, Outputs]:
-        """Remember a point, and say it."""
-        self._known[key] = (found, slopes)
-        pairs = zip(self._task.knobs, np.exp(np.frombuffer(key)), strict=True)
+    def _tell(self, log_values: np.ndarray, found: Outputs) -> None:
+        """Say what a point is like."""
+        pairs = zip(self._task.knobs, np.exp(log_values), strict=True)
         setting = ", ".join(f"{knob.name} {value:.4g}" for knob, value in pairs)
         self._report(f"fluid: {setting}; delay {float(found.queueing_delay):.4g} s")
-        return self._known[key]
 
     def _run(self, function: Any, log_values: Any) -> list[Outputs]:
         """What a compiled function finds; with shorter steps from where queues do not stand."""

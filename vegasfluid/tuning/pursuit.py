@@ -15,6 +15,7 @@ from vegasfluid.tuning.adaptation import adapt, settled
 from vegasfluid.tuning.beginning import PROPORTIONAL, begin, beside
 from vegasfluid.tuning.constrained import Problem
 from vegasfluid.tuning.correction import NEAR_ENOUGH
+from vegasfluid.tuning.fluid_ratios import meet
 from vegasfluid.tuning.fluid_search import FluidOptimum
 from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.gradients import Fluid
@@ -28,6 +29,8 @@ PASSES = 3
 """So often at most each of several classes is corrected."""
 TENTH = 10.0
 """So much smaller a queue may be the better one."""
+SMALLEST = 1e-12
+"""Packets/s: of a class that the model starves, rounding may leave less than nothing."""
 
 
 class Ended(NamedTuple):
@@ -104,11 +107,12 @@ def search_together(jobs: Sequence[Job], goal: Goal, limits: Limits, tune_queue:
     """The best setting of all classes, on packets; the jobs are of one network."""
     lead = jobs[0]
     knobs = knobs_of(lead.network, {job.tuned: job.zone for job in jobs}, tune_queue)
-    problem = problem_of(lead, goal, limits, knobs)
     starts = beginnings(lead.network, knobs, lead.goal)
-    if by_ratios_alone(goal, limits, knobs) and problem.fluid.swings(starts[0]):
-        begun = turned(lead.network, knobs, settled(lead.network, knobs, starts[0]))
-        found = Searched(begun, begun, 1)  # no derivative leads on: `exactly` corrects theory's
+    problem = problem_of(lead, goal, limits, knobs)
+    if isinstance(goal, ShareRatio) and not limits.each and not tune_queue:
+        met = meet(lambda x: distances_at(problem, goal, x), starts, problem.bounds)
+        network = turned(lead.network, knobs, settled(lead.network, knobs, met.x))
+        found = Searched(network, network, met.evaluations)
     else:
         adapted = adapt(problem, lead.network, knobs, lead.judge_packets, *starts)
         found = Searched(adapted.network, adapted.first, adapted.evaluations)
@@ -116,9 +120,11 @@ def search_together(jobs: Sequence[Job], goal: Goal, limits: Limits, tune_queue:
     return found
 
 
-def by_ratios_alone(goal: Goal, limits: Limits, knobs: Sequence[Knob]) -> bool:
-    """Whether each knob is an alpha with a ratio of its own, and nothing else counts."""
-    return isinstance(goal, ShareRatio) and not limits.each and len(alphas(knobs)) == len(knobs)
+def distances_at(problem: Problem, goal: ShareRatio, x: np.ndarray) -> np.ndarray:
+    """How far the ratio of each tuned class is from its goal on the fluid, in logarithms."""
+    goodput = jnp.maximum(jnp.asarray(problem.fluid.alone(x).goodput), SMALLEST)
+    rates = problem.rates(goodput)
+    return np.asarray(goal.distances(rates))
 
 
 def beginnings(network: Network, knobs: Sequence[Knob], ratio: float) -> list[np.ndarray]:
