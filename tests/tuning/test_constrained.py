@@ -10,8 +10,6 @@ import math
 from dataclasses import replace
 from typing import Any, cast
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -122,51 +120,6 @@ def test_two_knobs_with_a_smooth_goal():
     best = minimize(objective, np.log([4.0, 0.3]), method="Nelder-Mead", options={"xatol": 1e-6})
     found = solve(problem(JainIndex(), limits, 2), np.log([1.0, 1.0]))
     np.testing.assert_allclose(np.exp(found), np.exp(best.x), rtol=0.01)
-
-
-class TwoClasses:
-    """Two tuned flows that share what a third leaves of 100 packets/s, up to half of a fair part.
-
-    Flow i holds a_i of the queue and gets a_i / (1 + a_1 + a_2) of the link; the second no more
-    than `top` times what the third has.
-    """
-
-    count = np.ones(3)
-    evaluations = 0
-
-    def __init__(self, top: float) -> None:
-        self.top = top
-
-    def goodput(self, x: Any) -> Any:
-        held = jnp.exp(jnp.asarray(x))
-        held = jnp.stack([held[0], jnp.minimum(held[1], self.top)])
-        return 100 * jnp.append(held, 1.0) / (1 + held.sum())
-
-    def at(self, x: np.ndarray) -> tuple[Outputs, Outputs]:
-        self.evaluations += 1
-        slopes = np.asarray(jax.jacfwd(self.goodput)(jnp.asarray(x)))
-        none = np.zeros(2)
-        return (
-            Outputs(np.asarray(self.goodput(x)), 0.1, 0.01, 0.9),
-            Outputs(slopes, none, none, none),
-        )
-
-
-@pytest.mark.parametrize("start", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize(("top", "second"), [(9.0, 1.5), (0.5, None)])
-def test_two_classes_have_a_ratio_each(start, top, second):
-    """The ratio of flow i to the third is a_i; where it stays below, the other is still met."""
-    fluid = TwoClasses(top)
-    bounds = [(math.log(0.01), math.log(100))] * 2
-    tuned = np.array([1.0, 2.0, 0.0])
-    asked = Problem(cast(Any, fluid), ShareRatio(1.5), Limits(), tuned, fair=33.3, bounds=bounds)
-    found = np.exp(solve(asked, np.log([start, start])))
-    assert found[0] == pytest.approx(1.5, rel=0.01)
-    if second is not None:
-        assert found[1] == pytest.approx(second, rel=0.01)
-    elif start <= 1:
-        assert top <= found[1] < 2, "on the plateau it goes no farther than it must"
-    assert fluid.evaluations < 20
 
 
 def test_the_smallest_delay_whatever_the_goal():

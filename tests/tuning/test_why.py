@@ -189,6 +189,12 @@ def test_refusals(options, message):
     assert "\n" not in str(refused.value)
 
 
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    """A width of one's own: what is piped is not broken into lines."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+
 def shown(capsys, why: Explanation, goal: float = 1.0) -> str:
     show_explanation(recommended(network(), LAW, goal), why)
     text = capsys.readouterr().out
