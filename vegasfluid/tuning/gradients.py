@@ -188,10 +188,8 @@ class Fluid:
             SolveFailed: where the solution leaves the finite numbers.
         """
         key = np.asarray(log_values, float).tobytes()
-        if not self._swings(log_values) or key in self._known:
-            return self._known[key]
-        first = self.alone(log_values)
-        self._known[key] = (first, self._slopes(np.asarray(log_values), first))
+        if key not in self._known:
+            self._known[key] = self._derived(log_values) or self._by_differences(log_values)
         return self._known[key]
 
     def alone(self, log_values: np.ndarray) -> Outputs:
@@ -204,16 +202,21 @@ class Fluid:
         self._tell(log_values, found)
         return found
 
-    def _swings(self, log_values: np.ndarray) -> bool:
-        """Whether derivatives have grown beyond all numbers, here or before: at rest none do."""
-        key = np.asarray(log_values, float).tobytes()
-        if not self._overflows and key not in self._known:
-            found, slopes = self._run(outputs_and_slopes, log_values)
-            self._overflows = not sensible(found, slopes)
-            if not self._overflows:
-                self._known[key] = (found, slopes)
-                self._tell(log_values, found)
-        return self._overflows
+    def _derived(self, log_values: np.ndarray) -> tuple[Outputs, Outputs] | None:
+        """Outputs and exact derivatives; None once these have grown beyond all numbers."""
+        if self._overflows:
+            return None
+        found, slopes = self._run(outputs_and_slopes, log_values)
+        self._overflows = not sensible(found, slopes)
+        if self._overflows:
+            return None
+        self._tell(log_values, found)
+        return found, slopes
+
+    def _by_differences(self, log_values: np.ndarray) -> tuple[Outputs, Outputs]:
+        """Outputs and slopes of differences."""
+        found = self.alone(log_values)
+        return found, self._slopes(np.asarray(log_values), found)
 
     def _tell(self, log_values: np.ndarray, found: Outputs) -> None:
         """Say what a point is like."""
