@@ -265,7 +265,7 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
         started * active * rate, onward, time, state.queue, past, posed, plan
     )
     admitted = state.arrived - state.dropped
-    waiting = state.queue / stations.waiting_worth(admitted, time, wait, past, posed, plan)
+    waiting = state.queue / stations.waiting_worth(admitted, wait, past, posed, plan)
     stay = wait[np.array([hop.station for hop in plan.hops])]
     losses = losses_seen(rtt, stay, onward, past, plan)
     noise = noise._replace(dips=dips(window, losses.rate, base, rtt, capacity, groups.count))

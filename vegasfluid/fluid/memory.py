@@ -83,8 +83,9 @@ class Past:
         arrived = self._history.slope(times, of=self._at.arrived + hops)
         return arrived - self._history.slope(times, of=self._at.dropped + hops)
 
-    def admitted_until(self, hops: np.ndarray, times: Rates) -> Rates:
-        """Packets of a flow that these hops admitted since the start, each up to its time."""
+    def admitted_until(self, hops: np.ndarray, lags: Rates) -> Rates:
+        """Packets of a flow that these hops admitted since the start, each up to some time ago."""
+        times = self.ago(lags)
         arrived = self._history(times, of=self._at.arrived + hops)
         return arrived - self._history(times, of=self._at.dropped + hops)
 

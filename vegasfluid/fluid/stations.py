@@ -85,13 +85,12 @@ LEAST_RATE, LEAST_GROWTH = 1e-9, 1e-12
 
 
 def waiting_worth(
-    admitted: Hops, now: Any, wait: PerStation, past: Any, posed: Posed, plan: Plan
+    admitted: Hops, wait: PerStation, past: Any, posed: Posed, plan: Plan
 ) -> PerStation:
     """The mean worth of a packet that waits at each station: of what came while its first waited.
 
     Args:
         admitted: packets of a flow that each hop admitted since the start; (hops,).
-        now: s.
         wait: of a packet that comes now, s; (stations,).
         past: counters of past times.
         posed: numbers.
@@ -100,8 +99,7 @@ def waiting_worth(
     if not any(hop.acks for hop in plan.hops):
         return jnp.ones(plan.stations)
     at = np.array([hop.station for hop in plan.hops])
-    then = now - smooth.clip(wait, plan.least_lag, LONGEST_WAIT * plan.longest_lag)[at]
-    came = admitted - past.admitted_until(np.arange(len(plan.hops)), then)
+    came = admitted - past.admitted_until(np.arange(len(plan.hops)), wait[at])
     return mean_worth(smooth.maximum(came, 0.0), posed, plan)
 
 
@@ -109,10 +107,6 @@ def mean_worth(admitted: Hops, posed: Posed, plan: Plan) -> PerStation:
     """The mean worth of packets of which each hop admitted so many of a flow; (stations,)."""
     packets = counts(posed, plan) * (admitted + LEAST_RATE)
     return totals(packets * posed.worth, plan) / totals(packets, plan)
-
-
-LONGEST_WAIT = 0.999
-"""Of the longest lag."""
 
 
 def arrivals(
