@@ -250,7 +250,7 @@ def measured(steady: Steady, unknowns: Unknowns) -> Quantities:
     last = np.array(plan.last_data)
     parts = zip(system.populations, state.classes, plan.classes, strict=True)
     cwnd = jnp.concatenate([kind.cwnd(of, now.senders.rtt[own]) for kind, of, own in parts])
-    own = jnp.zeros_like(cwnd).at[group].add(data * moved.arrived * waits[station])
+    own = jnp.asarray(plan.ownership) @ (data * moved.arrived * waits[station])
     return Quantities(
         now.waiting,
         jnp.where(came > 0, hit / jnp.where(came > 0, came, 1.0), 0.0),

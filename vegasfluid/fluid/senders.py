@@ -120,7 +120,7 @@ def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> 
     if len(hops) == len(set(group)):
         rate, came = noticed, arrived
     else:
-        rate = jnp.zeros_like(rtt).at[group].add(noticed)
+        rate = jnp.asarray(plan.ownership[:, hops]) @ noticed
         first = np.array([place for place, n in enumerate(hops) if plan.hops[n].previous < 0])
         came = arrived[first]
     rate = smooth.maximum(rate, 0.0)
@@ -141,7 +141,7 @@ def late_rtt(rtt: Groups, stay: Any, onward: Any, capacity: Any, past: Past, pla
     at, group = (np.array([getattr(hop, of) for hop in plan.hops]) for of in ("station", "group"))
     lags = [lag_of(number, rtt[of], stay, onward, plan) for number, of in enumerate(group)]
     met = past.queue(at, jnp.stack(lags)) / capacity[at]
-    return rtt.at[group].add(met - stay)
+    return rtt + jnp.asarray(plan.ownership) @ (met - stay)
 
 
 def lag_of(number: int, rtt: Any, stay: Any, onward: Any, plan: Plan) -> Any:

@@ -123,18 +123,18 @@ def arrivals(
         posed: numbers.
         plan: structure.
     """
-    group = np.array([hop.group for hop in plan.hops])
-    later = np.array([number for number, hop in enumerate(plan.hops) if hop.previous >= 0], int)
-    arriving = sent[group]
-    if not later.size:
-        return arriving
+    first, later = plan.first, [n for n, hop in enumerate(plan.hops) if hop.previous >= 0]
+    entering = sent[np.array([plan.hops[number].group for number in first])]
+    if not later:
+        return entering
     before = np.array([plan.hops[number].previous for number in later])
     at = np.array([plan.hops[number].station for number in before])
     capacity = posed.stations.capacity[at]
-    then = now - smooth.maximum(onward[later] + queue[at] / capacity, plan.least_lag)
+    then = now - smooth.maximum(onward[np.array(later)] + queue[at] / capacity, plan.least_lag)
     admitted = smooth.maximum(past.admitted(before, then), 0.0)
     stretched = smooth.maximum(1 + past.waiting(at, then) / capacity, SHORTEST)
-    return arriving.at[later].set(admitted / stretched)
+    places = np.argsort([*first, *later])
+    return jnp.concatenate([entering, admitted / stretched])[places]
 
 
 SHORTEST = 1e-3
