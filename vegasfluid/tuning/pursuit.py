@@ -14,19 +14,21 @@ from vegasfluid.network import Network
 from vegasfluid.tuning.adaptation import adapt, settled
 from vegasfluid.tuning.beginning import PROPORTIONAL, begin, beside
 from vegasfluid.tuning.constrained import Problem
-from vegasfluid.tuning.correction import NEAR_ENOUGH
-from vegasfluid.tuning.fluid_ratios import meet
+from vegasfluid.tuning.correction import CLOSE, NEAR_ENOUGH
 from vegasfluid.tuning.fluid_search import FluidOptimum
 from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.gradients import Fluid
 from vegasfluid.tuning.job import Job
+from vegasfluid.tuning.joint_root import meet
 from vegasfluid.tuning.knobs import Knob, alphas, groups_tuned, knobs_of, turned
 from vegasfluid.tuning.limits import SLACK, Limit, Limits
 
 __all__ = ["Ended", "beginnings", "gain_margin", "problem_of", "pursue"]
 
+TOGETHER = 5
+"""So many settings of several classes are measured at most before each is corrected alone."""
 PASSES = 3
-"""So often at most each of several classes is corrected."""
+"""So often at most each of them is."""
 TENTH = 10.0
 """So much smaller a queue may be the better one."""
 SMALLEST = 1e-12
@@ -239,10 +241,13 @@ def exactly(
 ) -> tuple[Network, dict[str, str]]:
     """The network with the alphas that give the ratios exactly, if that keeps to the limits.
 
-    One class after the other has the correction of a single one, until none moves; where the ratio
-    of one is out of reach, the reason is given, too.
+    Several are moved together first, as one moves the others; then one class after the other has
+    the correction of a single one, until none moves; where the ratio of one is out of reach, the
+    reason is given, too.
     """
     why = {}
+    if len(jobs) > 1:
+        network = together(jobs, network, limits)
     for _ in range(PASSES if len(jobs) > 1 else 1):
         begun = network
         for job in jobs:
@@ -250,6 +255,23 @@ def exactly(
         if network == begun:
             break
     return network, why
+
+
+def together(jobs: Sequence[Job], network: Network, limits: Limits) -> Network:
+    """The network with the alphas nearest to all ratios of a few, if that keeps to the limits."""
+    knobs = knobs_of(network, {job.tuned: job.zone for job in jobs}, False)
+
+    def at(x: np.ndarray) -> Network:
+        return turned(network, knobs, settled(network, knobs, x))
+
+    def distances_of(x: np.ndarray) -> np.ndarray:
+        measured = at(x)
+        return np.array([math.log(job.judge_packets(measured).ratio / job.goal) for job in jobs])
+
+    start = np.log([knob.value(network) for knob in knobs])
+    bounds = [logarithms(*knob.range(network)) for knob in knobs]
+    found = at(meet(distances_of, [start], bounds, near=CLOSE, most=TOGETHER).x)
+    return network if broken(jobs[0], found, limits) else found
 
 
 def corrected(job: Job, network: Network, limits: Limits) -> tuple[Network, str]:

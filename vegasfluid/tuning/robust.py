@@ -130,7 +130,9 @@ def robustness(
 ) -> Robustness:
     """How the law fares over the ranges, and how the nominal network's own would."""
     mine = own.after.law
-    here, there = (ask.fluids.at(log_alpha(of)).distances for of in (law, mine))
+    both = [log_alpha(of) for of in (law, mine)]
+    ask.fluids.explore(both)
+    here, there = (ask.fluids.at(of).distances for of in both)
     ask.watch({int(there.argmax()), int(there.argmin())} - set(ask.watched))
     measured = ask.measured(law)
     confirmed, others = ask.seen(law, measured), ask.seen(mine, ask.measured(mine))

@@ -18,7 +18,9 @@ Sources:
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -173,6 +175,13 @@ class Fluids:
             self._known[log_alpha] = self._evaluate(log_alpha)
         return self._known[log_alpha]
 
+    def explore(self, log_alphas: Sequence[float]) -> None:
+        """Evaluate several alphas, some at a time once the first of all has compiled the code."""
+        if not self._known:
+            self.at(log_alphas[0])
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(self.at, log_alphas))
+
     def _evaluate(self, log_alpha: float) -> Outlook:
         distances, slopes = (np.zeros(len(self._scenarios)) for _ in range(2))
         for places, posed, task in self._batches:
@@ -246,8 +255,7 @@ def search_robust(fluids: Fluids, start: float, low: float, high: float) -> Robu
     walked = sorted(
         {*np.linspace(first, last, WALK).tolist(), min(max(math.log(start), first), last)}
     )
-    for x in walked:
-        fluids.at(x)
+    fluids.explore(walked)
     floors, _ = _least(fluids)
     worst = [_regret(fluids.at(x), floors) for x in walked]
     best = int(np.argmin(worst))

@@ -23,7 +23,6 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import hadamard
-from scipy.stats import qmc
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
@@ -82,6 +81,8 @@ def scenarios_of(
     if not 1 <= len(ranges) <= MOST_RANGES:
         allowed = f"from 1 to {MOST_RANGES}"
         raise InvalidInput("recommend", "the number of ranges", allowed, len(ranges))
+    from scipy.stats import qmc  # most of a second, that most recommendations do without
+
     inside = qmc.Sobol(len(ranges), scramble=False).fast_forward(INSIDE).random(INSIDE)
     names = list(ranges)
     middle = dict.fromkeys(names, 0.5)

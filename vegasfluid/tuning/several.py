@@ -1,7 +1,7 @@
 """Several classes of Vegas flows at once: each gets its share beside the flows that none tunes.
 
-All alphas (and RED's numbers) are found together, on the fluid model and on packets (`pursuit`);
-then one class after the other has the correction of a single one, until none moves.
+All alphas (and RED's numbers) are found together, on the fluid model and then on packets
+(`pursuit`); last, one class after the other has the correction of a single one, until none moves.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from vegasfluid.tuning.fluid_ratios import RUNS, meet
+from vegasfluid.tuning.joint_root import RUNS, meet
 
 BOUNDS = [(math.log(0.01), math.log(100))] * 2
 STARTS = [0.1, 1.0, 5.0]

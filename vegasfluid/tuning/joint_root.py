@@ -1,8 +1,8 @@
-"""The alphas of several classes at which the fluid model gives each its ratio.
+"""The alphas of several classes at which each has its ratio, on the fluid model or on packets.
 
-As for one class (`fluid_search`) the search begins at theory's alphas and is led on by plain runs,
-a few: Broyden's method, from slopes as a share follows its backlog (SciPy's `broyden1`). It needs
-no derivative, which takes longer than all these runs and says nothing where a network swings.
+As for one class (`fluid_search`, `correction`) the search is led on by plain runs, a few: Broyden's
+method, from slopes as a share follows its backlog (SciPy's `broyden1`). It needs no derivative:
+that of the fluid takes longer than all these runs, and says nothing where a network swings.
 """
 
 from __future__ import annotations
@@ -21,30 +21,27 @@ __all__ = ["Met", "meet"]
 Vector = np.ndarray
 
 NEAR = 0.003
-"""Each ratio is met within this, in logarithms."""
+"""On the fluid model each ratio is met within this, in logarithms."""
 RUNS = 8
-"""From each beginning."""
+"""From each beginning there."""
 FLAT = 1e-6
 """Changes of the ratios, in logarithms, that are none."""
 
 
 class Met(NamedTuple):
-    """What the fluid model says.
+    """Where the search ended.
 
     Args:
         x: logarithms of the alphas.
         distances: of each ratio from its goal there, in logarithms.
-        evaluations: fluid runs.
+        near: whether all ratios are met.
+        evaluations: how often it was asked.
     """
 
     x: Vector
     distances: Vector
+    near: bool
     evaluations: int
-
-    @property
-    def near(self) -> bool:
-        """Whether all ratios are met."""
-        return bool(np.max(np.abs(self.distances)) < NEAR)
 
 
 class Enough(Exception):
@@ -60,6 +57,9 @@ def meet(
     distances_at: Callable[[Vector], Vector],
     starts: Sequence[Vector],
     bounds: Sequence[tuple[float, float]],
+    *,
+    near: float = NEAR,
+    most: int = RUNS,
 ) -> Met:
     """Meet one ratio for each alpha, or come as near as can be.
 
@@ -67,6 +67,8 @@ def meet(
         distances_at: of each ratio from its goal, in logarithms, at the logarithms of the alphas.
         starts: where to begin; the next one only where the one before led to no end.
         bounds: of each logarithm.
+        near: each ratio is met within this, in logarithms.
+        most: evaluations from each beginning.
 
     >>> def distances_at(x):
     ...     return np.array([x[0] - 0.2 * x[1] - 1.0, 0.8 * x[1] - 0.2 * x[0] - 1.0])
@@ -79,9 +81,10 @@ def meet(
 
     def distances(x: Vector) -> Vector:
         inside = np.clip(x, low, high)
-        runs.append(Met(inside, np.asarray(distances_at(inside)), 0))
+        found = np.asarray(distances_at(inside))
+        runs.append(Met(inside, found, bool(np.max(np.abs(found)) < near), 0))
         still = len(runs) > begun + 1 and same(runs[-1].distances, runs[-2].distances)
-        if runs[-1].near or still or len(runs) == begun + RUNS:
+        if runs[-1].near or still or len(runs) == begun + most:
             raise Enough
         return runs[-1].distances
 
