@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from paper_repro.experiment import Experiment, Job
 from vegasfluid.packet import simulate_packets
-from vegasfluid.packet.seeds import processors
+from vegasfluid.workers import processors
 
 __all__ = ["run_jobs"]
 

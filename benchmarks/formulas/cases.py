@@ -22,8 +22,9 @@ from vegasfluid.fluid.pose import least_lag, longest_lag, pose
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.simulate import grid_for, integrate, system_of
 from vegasfluid.network import Network
-from vegasfluid.packet import for_each_seed, record_packets
+from vegasfluid.packet import record_packets
 from vegasfluid.trajectory import Recording
+from vegasfluid.workers import side_by_side
 
 __all__ = [
     "BOUNDS",
@@ -231,7 +232,7 @@ class Block:
             runs = {name: record_packets(of, times, seed) for name, of in networks.items()}
             return {name: self.look(run, begin) for name, run in runs.items()}
 
-        return for_each_seed(one, range(1, (10 if full else 3) + 1))
+        return side_by_side(one, range(1, (10 if full else 3) + 1))
 
 
 def found_in(relation: Relation, views: Sequence[Views]) -> Found:

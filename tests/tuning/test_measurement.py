@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_packets
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_packets, workers
 from vegasfluid.network import Spread
-from vegasfluid.packet import record_packets, seeds
+from vegasfluid.packet import record_packets
 from vegasfluid.tuning.measurement import Measurement, measure, summary
 
 NETWORK = Network(
@@ -78,7 +78,7 @@ def test_each_seed_is_one_run_of_the_simulator():
 def test_parallel_is_sequential_and_repeatable(monkeypatch):
     parallel = measured()
     assert measured() == parallel
-    monkeypatch.setattr(seeds, "processors", lambda: 1)
+    monkeypatch.setattr(workers, "processors", lambda: 1)
     assert measured() == parallel
     assert measured(SEEDS[::-1]).runs == parallel.runs[::-1]
 

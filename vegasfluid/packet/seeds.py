@@ -1,42 +1,20 @@
-"""Independent seeds side by side: threads, as compiled code runs without Python's lock."""
+"""Independent seeds side by side."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 from vegasfluid.packet.simulate import simulate_packets
 from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.workers import side_by_side
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["for_each_seed", "simulate_seeds"]
-
-Result = TypeVar("Result")
-
-
-def processors() -> int:
-    """As many runs at a time as there are processors."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def for_each_seed(
-    task: Callable[[int], Result], seeds: Sequence[int], workers: int | None = None
-) -> list[Result]:
-    """The results of a task for each seed, in the order of the seeds.
-
-    Args:
-        task: takes a seed.
-        seeds: one call each.
-        workers: calls at a time; None: as many as there are processors.
-    """
-    with ThreadPoolExecutor(workers or processors()) as pool:
-        return list(pool.map(task, seeds))
+__all__ = ["simulate_seeds"]
 
 
 def simulate_seeds(
@@ -82,7 +60,7 @@ def simulate_seeds(
         options = {"warmup": warmup, "samples": samples, "bin_width": bin_width}
         return simulate_packets(network, until, seed=seed, **options)  # type: ignore[arg-type]
 
-    runs = for_each_seed(one, seeds, workers)
+    runs = side_by_side(one, seeds, workers)
     labels = xr.DataArray(list(seeds), dims="seed", name="seed")
     together = xr.concat(runs, labels, combine_attrs="drop_conflicts", data_vars="all")
     return together.assign_attrs(seed=list(seeds))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from vegasfluid.packet.seeds import processors
+from vegasfluid.workers import processors
 
 __all__ = ["use_every_core"]
 

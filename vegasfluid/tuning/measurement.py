@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from vegasfluid.network import Network
-from vegasfluid.packet import for_each_seed, record_packets
+from vegasfluid.packet import record_packets
 from vegasfluid.trajectory import Recording, columns_of
+from vegasfluid.workers import side_by_side
 
 __all__ = ["Measurement", "measure", "summary"]
 
@@ -153,5 +154,5 @@ def measure(
         gained = run.growth(warmup)
         return summary(run, tuned, warmup, others), gained.of_flows / gained.seconds
 
-    runs, flows = zip(*for_each_seed(one, seeds), strict=True)
+    runs, flows = zip(*side_by_side(one, seeds), strict=True)
     return Measurement(runs, flows)

@@ -18,9 +18,7 @@ Sources:
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -37,10 +35,11 @@ from vegasfluid.tuning.goals import Rates, ShareRatio
 from vegasfluid.tuning.gradients import Task, make_task, outputs
 from vegasfluid.tuning.knobs import AlphaKnob
 from vegasfluid.tuning.scenarios import Scenario
+from vegasfluid.workers import side_by_side
 
 __all__ = ["Fluids", "Outlook", "RobustOptimum", "search_robust"]
 
-WALK = 7
+WALK = 6
 """Points of the walk from the smallest to the largest log(alpha)."""
 TIE_BREAK = 1e-3
 """Weight of log(alpha): of alphas with about the same regret, the smaller has the smaller queue."""
@@ -94,13 +93,13 @@ class RobustOptimum(NamedTuple):
 def _distances_and_slopes(
     log_alpha: Float[Array, ""], posed: Posed, task: Task
 ) -> tuple[Array, Array, dde.Solution]:
-    def value_and_slope(one: Posed) -> tuple[Array, Array, dde.Solution]:
-        (value, solution), (slope, _) = jax.jvp(
-            lambda x: _log_ratio(x, one, task), (log_alpha,), (jnp.ones_like(log_alpha),)
-        )
-        return value, slope, solution
+    def all_at(x: Float[Array, ""]) -> tuple[Array, dde.Solution]:
+        return jax.vmap(lambda one: _log_ratio(x, one, task))(posed)
 
-    return jax.vmap(value_and_slope)(posed)
+    values, slopes, solutions = jax.jvp(
+        all_at, (log_alpha,), (jnp.ones_like(log_alpha),), has_aux=True
+    )
+    return values, slopes, solutions
 
 
 def _log_ratio(x: Float[Array, ""], posed: Posed, task: Task) -> tuple[Array, dde.Solution]:
@@ -179,8 +178,7 @@ class Fluids:
         """Evaluate several alphas, some at a time once the first of all has compiled the code."""
         if not self._known:
             self.at(log_alphas[0])
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(self.at, log_alphas))
+        side_by_side(self.at, log_alphas)
 
     def _evaluate(self, log_alpha: float) -> Outlook:
         distances, slopes = (np.zeros(len(self._scenarios)) for _ in range(2))
