@@ -10,7 +10,8 @@ demo: $(READY)
 	$(BIN)/vegasfluid recommend models/weigle_feng_network2.toml
 
 # XLA's older code generator compiles in half the time; `test-all` has the one that users have.
-test: export XLA_FLAGS += --xla_cpu_use_fusion_emitters=false
+test notebooks docs: export XLA_FLAGS += --xla_cpu_use_fusion_emitters=false
+
 test: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
 
