@@ -1,0 +1,31 @@
+"""What XLA is asked to compile: a scatter in the solver's loop makes it ten times as slow."""
+
+from __future__ import annotations
+
+import pytest
+
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
+from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.simulate import grid_for, integrate
+
+TWO = ("first", "second")
+LINKS = {
+    "first": Link(1000.0, 100, Red(min_thresh=20, max_thresh=80), delay=0.005),
+    "second": Link(900.0, 100, delay=0.005),
+}
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_no_scatter_stands_in_the_loop(both_ways: bool) -> None:
+    """Flows of one link and of two, and ACKs that wait in the queues of the opposite data."""
+    flows = {
+        "reno": Flows(2, Reno(), base_rtt=0.05, path=TWO),
+        "vegas": Flows(2, Vegas(3, 5), base_rtt=0.03, path=TWO[:1]),
+    }
+    if both_ways:
+        flows["back"] = Flows(2, Reno(), base_rtt=0.05, path=TWO, direction="reverse")
+    network = Network(LINKS, flows)
+    posed, plan = pose(network)
+    asked = integrate.lower(posed, plan, grid_for(network, 10.0)).as_text()
+    assert "stablehlo.while" in asked
+    assert "stablehlo.scatter" not in asked
