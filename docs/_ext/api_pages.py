@@ -69,7 +69,6 @@ FURTHER = (
     "vegasfluid.congestion.vegas_rerouting.ReroutingWindow",
     "vegasfluid.dde.adaptive.options.Options",
     "vegasfluid.export.spoken.Spoken",
-    "vegasfluid.packet.seeds.Result",
     "vegasfluid.ranges.Range",
     "vegasfluid.sweep.plan.Point",
     "vegasfluid.trajectory.Recording",

@@ -36,6 +36,8 @@ __all__ = ["Frame", "Jacobians", "Loop", "jacobians", "linear_of", "linearise", 
 
 LEAST = 1e-3
 """The smallest unit in which a deviation is told, of its own."""
+UNHEARD = 1e-13
+"""A smaller part of the strongest coupling is none: some compilers leave 1e-46 of an exact zero."""
 
 
 class Read(NamedTuple):
@@ -360,7 +362,8 @@ def connected(linear: Linear) -> np.ndarray:
     others = np.abs(linear.now - np.diag(np.diag(linear.now)))
     caused = others.sum(axis=1) + sum(np.abs(look.state) for look in linear.looks)
     heard = others.sum(axis=0) + np.abs(linear.read).sum(axis=0)
-    return ((caused > 0) & (heard > 0)) | (np.diag(linear.now) >= 0)
+    both = (caused > UNHEARD * caused.max()) & (heard > UNHEARD * heard.max())
+    return both | (np.diag(linear.now) >= 0)
 
 
 def reduced(linear: Linear, kept: np.ndarray) -> Linear:
