@@ -3,6 +3,9 @@
 A law's drift is written with arithmetic and these functions only. Handed JAX arrays they are
 traced, handed NumPy numbers they compute, handed SymPy expressions they stay expressions, so the
 lines that are integrated are the lines that are analysed.
+
+JAX's own minimum knows by `value == result` whose derivative to take. XLA may compute the value
+twice, rounded in two ways, and then there is none: so it is chosen by which is smaller.
 """
 
 from __future__ import annotations
@@ -35,14 +38,20 @@ def minimum(a: Real, b: Real) -> Real:
     """The smaller of two values."""
     if _is_symbolic(a, b):
         return sys.modules["sympy"].Min(a, b)
-    return _arrays(a, b).minimum(a, b)
+    arrays = _arrays(a, b)
+    if arrays.__name__ == "numpy":
+        return arrays.minimum(a, b)
+    return arrays.where(a < b, a, arrays.where(a > b, b, (a + b) / 2))
 
 
 def maximum(a: Real, b: Real) -> Real:
     """The larger of two values."""
     if _is_symbolic(a, b):
         return sys.modules["sympy"].Max(a, b)
-    return _arrays(a, b).maximum(a, b)
+    arrays = _arrays(a, b)
+    if arrays.__name__ == "numpy":
+        return arrays.maximum(a, b)
+    return arrays.where(a > b, a, arrays.where(a < b, b, (a + b) / 2))
 
 
 def clip(value: Real, low: Real, high: Real) -> Real:
