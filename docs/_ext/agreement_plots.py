@@ -8,9 +8,11 @@ its page says so.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import both_grounds
 from benchmark_tables import ROOT, document
 from docutils import nodes
 from matplotlib.figure import Figure
@@ -18,7 +20,6 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from benchmarks.ns2_rows import NS2Row, ns2_rows
-from vegasfluid.plot import theme
 from vegasfluid.plot.style import colour, styled
 
 __all__ = ["PICTURES", "setup"]
@@ -161,10 +162,7 @@ def draw(app: Sphinx) -> None:
     for name, (benchmark, picture) in PICTURES.items():
         if (found := document(benchmark)) is None:
             continue
-        for ground in ("light", "dark"):
-            with theme(ground):
-                options = {"transparent": True, "metadata": {"Date": None}}
-                picture(found["figures"]).savefig(folder / f"{name}-{ground}.svg", **options)
+        both_grounds.draw(partial(picture, found["figures"]), folder, name)
 
 
 class Agreement(SphinxDirective):
@@ -186,12 +184,7 @@ class Agreement(SphinxDirective):
             )
         said = " ".join(self.content)
         words = (picture.__doc__ or "").strip().rstrip(".")
-        figures = (
-            f":::{{figure}} {DRAWN}/{name}-{ground}.svg\n"
-            f":figclass: scrolls only-{ground}\n:alt: {words}\n\n{said}\n:::"
-            for ground in ("light", "dark")
-        )
-        return self.parse_text_to_nodes("\n\n".join(figures))
+        return self.parse_text_to_nodes(both_grounds.figures(f"{DRAWN}/{name}", words, said))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

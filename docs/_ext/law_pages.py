@@ -17,13 +17,14 @@ from typing import Any
 
 import equations
 import sympy as sp
+from freshness import fresh
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 from vegasfluid.analysis.closed_forms import window_at_rest
 from vegasfluid.aqm import queue_laws
 from vegasfluid.cli.laws import law_entry
-from vegasfluid.congestion import AbstractWindowLaw, window_laws
+from vegasfluid.congestion import window_laws
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.congestion.vegas.dialect import Dialect
 from vegasfluid.errors import InvalidInput
@@ -265,19 +266,11 @@ def validation(checks: Mapping[str, str]) -> str:
     return "\n".join(rows + [f"| {what} | `{where}` |" for where, what in checks.items()])
 
 
-def fresh(folder: Path) -> bool:
-    """Whether all pages are there, and younger than every source (SymPy takes half a minute)."""
-    wanted = [folder / group / f"{name}.md" for group, laws in GROUPS.items() for name in laws()]
-    package = Path(str(inspect.getsourcefile(AbstractWindowLaw))).parents[1]
-    sources = [*package.rglob("*.py"), Path(__file__), Path(equations.__file__)]
-    youngest = max(path.stat().st_mtime for path in sources)
-    return all(path.is_file() and path.stat().st_mtime >= youngest for path in wanted)
-
-
 def write(app: Sphinx) -> None:
     """Write the pages anew where they are not fresh, and remove those of laws that are gone."""
     folder = Path(app.srcdir) / "laws"
-    if fresh(folder):
+    made = [folder / group / f"{name}.md" for group, laws in GROUPS.items() for name in laws()]
+    if fresh(made, Path(__file__), Path(equations.__file__)):  # SymPy takes half a minute
         return
     wanted = {folder / f"{path}.md": text for path, text in pages().items()}
     for group in GROUPS:
