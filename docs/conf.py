@@ -29,10 +29,11 @@ extensions = [
     "command_options",
     "benchmark_tables",
     "agreement_plots",
+    "gallery",
     "paper_pages",
     "notebook_pages",
 ]
-exclude_patterns = ["_ext", "_static"]
+exclude_patterns = ["_ext", "_pictures", "_static"]
 nitpicky = True
 default_role = "code"  # of docstrings: what stands in single backticks
 
@@ -90,6 +91,7 @@ html_theme = "furo"
 html_title = "vegasfluid"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_logo = html_favicon = "_static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -42,6 +42,7 @@ DIRECTIVES = {
     "{benchmarks}",
     "{citation}",
     "{command-options}",
+    "{gallery}",
     "{notebooks}",
     "{paper-table}",
     "{toctree}",
