@@ -11,7 +11,7 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -23,19 +23,29 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 WORDS = {"at_least": "at least", "at_most": "at most"}
 LONG = 25
-"""Figures without a target that are shown at once; more are folded away."""
+"""Figures that are shown at once where none has a target; others are folded away."""
 
 
-def benchmarks() -> dict[str, str]:
-    """What every benchmark measures, in a line, by its name."""
+class Benchmark(NamedTuple):
+    """What a benchmark says of itself."""
+
+    says: str
+    """What it measures, in a line."""
+    how: str
+    """How it does that, and what its figures mean, as Markdown."""
+
+
+def benchmarks() -> dict[str, Benchmark]:
+    """Every benchmark by its name, as its module's docstring tells it."""
     found = {}
     folder = ROOT / "benchmarks"
     for path in sorted([*folder.glob("*.py"), *folder.glob("*/__main__.py")]):
         source = path.read_text()
         if re.search(r"^from benchmarks\.harness import .*\brun\b", source, re.M):
             name = path.parent.name if path.stem == "__main__" else path.stem
-            told = ast.get_docstring(ast.parse(source)) or ""
-            found[name] = " ".join(told.split("\n\n")[0].split())
+            says, *how = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")
+            told = [part for part in how if not part.startswith("    python -m")]
+            found[name] = Benchmark(" ".join(says.split()), "\n\n".join(told))
     return found
 
 
@@ -59,16 +69,20 @@ def wanted(target: dict[str, float]) -> str:
     return ", ".join(f"{WORDS[key]} {shown(bound)}" for key, bound in target.items())
 
 
-def rows_of(found: dict[str, Any], names: list[str]) -> str:
-    """Figures as a Markdown table."""
-    missed = set(found["missed"])
+def judged_rows(found: dict[str, Any]) -> str:
+    """Figures that have a target as a Markdown table."""
     rows = ["| figure | found | wanted | |", "|---|---:|---|---|"]
-    for name in names:
-        target = found["targets"].get(name, {})
-        verdict = "**missed**" if name in missed else ("met" if target else "")
+    for name, target in found["targets"].items():
+        verdict = "**missed**" if name in found["missed"] else "met"
         cells = [f"`{name}`", shown(found["figures"][name]), wanted(target), verdict]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)
+
+
+def plain_rows(found: dict[str, Any]) -> list[str]:
+    """A row for each of the other figures."""
+    rest = {name: of for name, of in found["figures"].items() if name not in found["targets"]}
+    return [f"| `{name}` | {shown(value)} |" for name, value in rest.items()]
 
 
 def origin(name: str, found: dict[str, Any]) -> str:
@@ -81,17 +95,20 @@ def origin(name: str, found: dict[str, Any]) -> str:
     return f"`python -m benchmarks.{name}{full}` {taken}: {where}."
 
 
+def folded(title: str, text: str) -> str:
+    """What a reader opens who wants it."""
+    return f"::::{{dropdown}} {title}\n{text}\n::::"
+
+
 def whole_table(name: str, found: dict[str, Any]) -> str:
     """A document as Markdown: what was wanted, and then the rest."""
-    judged = [figure for figure in found["figures"] if figure in found["targets"]]
-    rest = [figure for figure in found["figures"] if figure not in found["targets"]]
     parts = [origin(name, found)]
-    if judged:
-        parts.append(rows_of(found, judged))
-    if rest and len(rest) <= LONG:
-        parts.append(rows_of(found, rest))
-    elif rest:
-        parts.append(f":::{{dropdown}} {len(rest)} more figures\n{rows_of(found, rest)}\n:::")
+    if found["targets"]:
+        parts.append(judged_rows(found))
+    if rows := plain_rows(found):
+        table = "\n".join(["| figure | found |", "|---|---:|", *rows])
+        few = len(rows) <= LONG and not found["targets"]
+        parts.append(table if few else folded(f"{len(rows)} more figures", table))
     return "\n\n".join(parts)
 
 
@@ -117,12 +134,15 @@ def overview() -> str:
 def everything() -> str:
     """Every document that is there, and the names of those that are not."""
     parts, absent = ["## At a glance", overview()], []
-    for name, says in benchmarks().items():
+    for name, (says, how) in benchmarks().items():
         found = document(name)
         if found is None:
             absent.append(f"| `python -m benchmarks.{name}` | {says} |")
-        else:
-            parts += [f"(benchmark-{name})=\n## {name}", says, whole_table(name, found)]
+            continue
+        parts += [f"(benchmark-{name})=\n## {name}", says]
+        if how:
+            parts.append(folded("How it is measured", how))
+        parts.append(whole_table(name, found))
     if absent:
         head = "| command | what it measures |\n|---|---|\n"
         parts += ["## Not kept here", NOT_KEPT, head + "\n".join(absent)]
