@@ -98,7 +98,7 @@ def test_a_missed_target_is_shown_as_missed() -> None:
     found |= {"missed": ["speed"], "machine": machine, "seconds": 1.0, "date": "2026-01-01"}
     text = benchmark_tables.whole_table("one", found)
     assert "| `speed` | 1 | at least 3 | **missed** |" in text
-    assert "| `size` | 2 |  |  |" in text
+    assert "| `size` | 2 |\n" in text
     assert "2026-01-01" in text
 
 
@@ -123,11 +123,16 @@ def test_the_five_papers_are_cited() -> None:
 def test_widgets_stand_still() -> None:
     """Controls as label and value, outputs as what they held, nothing that needs a script."""
     picture = {"output_type": "display_data", "data": {"image/png": "x"}, "metadata": {}}
+    inside = ("slider", "choice", "image", "out")
     models = {
-        "box": {"state": {"children": ["IPY_MODEL_slider", "IPY_MODEL_choice", "IPY_MODEL_out"]}},
+        "box": {"state": {"children": [f"IPY_MODEL_{name}" for name in inside]}},
         "slider": {"state": {"value": 3, "description": "alpha <"}},
         "choice": {"state": {"index": 1, "_options_labels": ["reno", "vegas"], "description": ""}},
         "out": {"state": {"outputs": [picture]}},
+        "image": {
+            "state": {"_model_name": "ImageModel", "format": "png"},
+            "buffers": [{"path": ["value"], "encoding": "base64", "data": "x"}],
+        },
     }
     view = {"data": {notebook_pages.VIEW: {"model_id": "box"}, "text/plain": ""}}
     notebook = {
@@ -135,7 +140,8 @@ def test_widgets_stand_still() -> None:
         "cells": [{"outputs": [view | {"output_type": "display_data"}, picture]}, {}],
     }
     still = notebook_pages.still(notebook)
-    line, drawn, plain = still["cells"][0]["outputs"]
+    line, image, drawn, plain = still["cells"][0]["outputs"]
+    assert image["data"]["image/png"] == "x"
     (text,) = line["data"]["text/html"]
     assert "<b>alpha &lt;</b> 3" in text
     assert "vegas" in text

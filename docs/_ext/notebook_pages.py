@@ -1,8 +1,8 @@
 """Executed notebooks: their list, and their widgets as they stood when the notebook had run.
 
 Jupyter's widgets need a kernel to answer and scripts from another host to be drawn. A page has
-neither; so each widget is shown as what it held: controls as their label and value, an output as
-the picture or the text in it. (`jupyter lab` brings them to life.)
+neither; so each widget is shown as what it held: controls as their label and value, pictures as
+they were drawn, an output as what is in it. (`jupyter lab` brings them to life.)
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ Models = dict[str, dict[str, Any]]
 def still(notebook: dict[str, Any]) -> dict[str, Any]:
     """A notebook whose widgets are replaced by what they show."""
     kept = notebook.get("metadata", {}).pop("widgets", {})
-    models: Models = {
-        name: model["state"] for name, model in kept.get(STATES, {}).get("state", {}).items()
-    }
+    models = {name: whole(model) for name, model in kept.get(STATES, {}).get("state", {}).items()}
     for cell in notebook["cells"]:
         if "outputs" in cell:
             cell["outputs"] = [new for old in cell["outputs"] for new in replaced(old, models)]
     return notebook
+
+
+def whole(model: dict[str, Any]) -> dict[str, Any]:
+    """A widget's state, with what is kept beside it because it is binary (base64)."""
+    beside = {buffer["path"][0]: buffer["data"] for buffer in model.get("buffers", [])}
+    return model["state"] | beside
 
 
 def replaced(output: dict[str, Any], models: Models) -> list[dict[str, Any]]:
@@ -43,7 +47,7 @@ def replaced(output: dict[str, Any], models: Models) -> list[dict[str, Any]]:
     controls, outputs = collected(view["model_id"], models)
     if not controls and not outputs:
         return [{**output, "data": {"text/plain": output["data"].get("text/plain", "")}}]
-    line = [as_html("<div class='still-widgets'>" + "".join(controls) + "</div>")]
+    line = [shown({"text/html": ["<div class='still-widgets'>" + "".join(controls) + "</div>"]})]
     return (line if controls else []) + outputs
 
 
@@ -51,7 +55,11 @@ def collected(name: str, models: Models) -> tuple[list[str], list[dict[str, Any]
     """What a widget and those inside it show: controls as HTML, and outputs."""
     state = models.get(name, {})
     outputs = list(state.get("outputs", []))
-    controls = [control(state)] if shows_a_value(state) else []
+    controls = []
+    if state.get("_model_name") == "ImageModel":
+        outputs.append(shown({f"image/{state['format']}": state["value"]}))
+    elif shows_a_value(state):
+        controls.append(control(state))
     for child in state.get("children", []):
         more, inside = collected(child.removeprefix("IPY_MODEL_"), models)
         controls, outputs = controls + more, outputs + inside
@@ -74,9 +82,9 @@ def control(state: dict[str, Any]) -> str:
     return f"<span><b>{label}</b> {html.escape(str(value))}</span>"
 
 
-def as_html(text: str) -> dict[str, Any]:
-    """An output that shows HTML."""
-    data = {"text/html": [text], "text/plain": ["widgets"]}
+def shown(data: dict[str, Any]) -> dict[str, Any]:
+    """An output."""
+    data = {**data, "text/plain": ["widgets"]}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
