@@ -25,18 +25,17 @@ OTHERS = [page for page in PAGES if page not in EXTENDING and any(blocks(page))]
 LONG = {
     "README.md": frozenset(
         {
-            "recommend models/weigle_feng_network2.toml",
             "recommend network.toml --explain",
             "recommend network.toml --tune-queue --max-drop-share 0.01",
         }
     ),
-    "index.md": frozenset({"recommend weigle_feng_network2"}),
-    "doctor.md": frozenset({"doctor"}),
-    "export.md": frozenset({"export weigle_feng_network2 --format linux"}),
-    "recommend.md": frozenset(
+    "docs/index.md": frozenset({"recommend weigle_feng_network2"}),
+    "docs/use/doctor.md": frozenset({"doctor"}),
+    "docs/use/export.md": frozenset({"export weigle_feng_network2 --format linux"}),
+    "docs/use/recommend.md": frozenset(
         {"recommend weigle_feng_network2 --explain", "recommend uncertain_office_uplink"}
     ),
-    "fluid.md": frozenset(
+    "docs/use/fluid.md": frozenset(
         {
             "simulate weigle_feng_network2 --engine fluid --against packets --plot run.png",
             "simulate weigle_feng_network2 --loss-process periodic --base-rtt-ms vegas=60",
@@ -60,15 +59,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("compiled_quickly")
 @pytest.mark.parametrize("page", OTHERS, ids=name_of)
 def test_a_reader_can_follow(page: Path, folder: Path) -> None:
-    Reader(page, folder, LONG.get(page.name, frozenset())).follow()
+    Reader(page, folder, LONG.get(name_of(page), frozenset())).follow()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in OTHERS if page.name in LONG], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in OTHERS if name_of(page) in LONG], ids=name_of)
 def test_a_reader_can_follow_what_takes_long(page: Path, folder: Path) -> None:
     reader = Reader(page, folder)
-    reader.follow(only=LONG[page.name])
-    assert set(reader.ran) == LONG[page.name]
+    reader.follow(only=LONG[name_of(page)])
+    assert set(reader.ran) == LONG[name_of(page)]
 
 
 def test_laws_of_ones_own(tmp_path: Path) -> None:
