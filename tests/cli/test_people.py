@@ -17,6 +17,7 @@ from vegasfluid import modelfile
 from vegasfluid.cli.app import app, run_app
 from vegasfluid.cli.examples import EXAMPLES
 from vegasfluid.cli.greeting import FIRST_STEPS
+from vegasfluid.cli.next_steps import after_recommend
 
 COMMANDS = [str(command.name) for command in app.registered_commands]
 NAME = "weigle_feng_network1"
@@ -274,3 +275,11 @@ def test_force_color_is_heeded(run, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "\x1b[1m" in run("check", NAME)[1]
     assert BOXES.search(run("check", "--help")[1])
+
+
+def test_the_next_step_after_a_recommendation_is_one_that_can_be_taken():
+    assert after_recommend("m.toml", None, {"ns2", "linux"})[1].endswith("--format linux")
+    assert after_recommend("m.toml", Path("t.toml"), {"brakmo", "ns3", "ns2"}) == [
+        "vegasfluid export t.toml --format ns2"
+    ]
+    assert after_recommend("m.toml", Path("t.toml"), {"brakmo"}) == []

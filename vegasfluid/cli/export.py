@@ -19,7 +19,7 @@ def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -
     """Export a model file; show the files, or write them and say what was written."""
     check_folder(out)
     model = modelfile.read_model(name)
-    exported = export_model(model, system, points=points(model, system), seed=seed)
+    exported = export_model(model, system, points=points(model, system, seed), seed=seed)
     targets = targets_of(exported, out)
     for target, text in zip(targets, exported.files.values(), strict=False):
         target.parent.mkdir(exist_ok=True)
@@ -42,17 +42,15 @@ def check_folder(out: Path | None) -> None:
         raise InvalidInput("export", "--out", "in a folder that exists", str(out))
 
 
-def points(model: Model, system: str) -> Mapping[str, OperatingPoint]:
+def points(model: Model, system: str, seed: int) -> Mapping[str, OperatingPoint]:
     """Where the flows are whose parameters have to be translated; nothing runs if none have."""
     classes = needs_points(model, system)
     if not classes:
         return {}
-    from vegasfluid.caches import keep_compiled_equations
     from vegasfluid.tuning import operating_points
 
-    keep_compiled_equations()
-    with progress("export (fluid)"):
-        return operating_points(model, classes)
+    with progress("export (packets)"):
+        return operating_points(model, classes, seed)
 
 
 def targets_of(exported: Exported, out: Path | None) -> list[Path]:

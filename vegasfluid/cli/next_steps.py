@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from vegasfluid.cli.output import console
@@ -18,10 +18,13 @@ RUNNERS = {
     "ns2": "ns {}",
     "ns3": "pip install ns3; python {}",
 }
+"""What is done with an exported file, by its system; first the one that most people have."""
 
 
 def show_next(*steps: str) -> None:
     """Print what most people do now, a step a line; a command is never broken."""
+    if not steps:
+        return
     label = "Next: "
     lines = f"\n{' ' * len(label)}".join(steps)
     console().print(f"{label}{lines}", soft_wrap=True)
@@ -42,11 +45,20 @@ def after_check(name: str, network: Network) -> str:
     return f"vegasfluid {command} {shlex.quote(name)}"
 
 
-def after_recommend(name: str, out: Path | None) -> list[str]:
-    """How what was found gets to where flows run: it is kept, and then exported."""
+def after_recommend(name: str, out: Path | None, systems: Collection[str]) -> list[str]:
+    """How what was found gets to where flows run: it is kept, and then exported.
+
+    Args:
+        name: the model.
+        out: where it was kept; None: nowhere yet.
+        systems: those that have settings for it.
+    """
     kept = "tuned.toml" if out is None else shlex.quote(str(out))
     keep = [f"vegasfluid recommend {shlex.quote(name)} --out {kept}"] if out is None else []
-    return [*keep, f"vegasfluid export {kept} --format linux"]
+    for system in RUNNERS:
+        if system in systems:
+            return [*keep, f"vegasfluid export {kept} --format {system}"]
+    return keep
 
 
 def after_export(system: str, first: Path) -> str:

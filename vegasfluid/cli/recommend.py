@@ -107,7 +107,8 @@ def show_further_steps(name: str, out: Path | None, parts: Mapping[str, Recommen
         if not found.reached:
             show_tries(tries(found))
             return
-    show_next(*after_recommend(name, out))
+    systems = set.intersection(*(set(found.settings) for found in parts.values()))
+    show_next(*after_recommend(name, out, systems))
 
 
 def tries(found: Recommendation) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where the flows of a network are, by the fluid model: what translating a Vegas needs."""
+"""Where the flows of a network are, packet by packet: what translating a Vegas needs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint
-from vegasfluid.fluid import record_fluid
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Spread
+from vegasfluid.packet import record_packets
 from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.trajectory import class_means
 
@@ -18,21 +18,24 @@ __all__ = ["operating_points"]
 
 
 def operating_points(
-    model: Model, classes: Collection[str] | None = None
+    model: Model, classes: Collection[str] | None = None, seed: int = 1
 ) -> dict[str, OperatingPoint]:
-    """The round-trip times, windows and drop shares of classes, by a run of the fluid model.
+    """The round-trip times, windows and drop shares of classes, by a run of packets.
 
     A run and not an equilibrium: it is there for every network, and what the flows meet in it is
-    what they shall meet in the other system. Windows and round-trip times are means after the
-    warm-up (a quarter of the run where the model has none), and after the class's last start.
+    what they shall meet in the other system. Of packets, as in a recommendation: the fluid's drop
+    share may be half as high again, and then a system counts as one that cannot follow. Windows
+    and round-trip times are means after the warm-up (a quarter of the run where the model has
+    none), and after the class's last start.
 
     Args:
         model: the network, its duration and warm-up.
         classes: which; None: all.
+        seed: of the run.
 
     Raises:
         InvalidInput: for a class that starts after the end.
-        SolveFailed: where the fluid model cannot be integrated.
+        SolveFailed: where the run would take too much memory.
 
     >>> import vegasfluid as vf
     >>> link = vf.Link(1000.0, 200, vf.Red(min_thresh=50, max_thresh=150))
@@ -42,7 +45,7 @@ def operating_points(
     (True, True, True)
     """
     network = model.network
-    run = record_fluid(network, model.duration, DEFAULT_SAMPLES)
+    run = record_packets(network, np.linspace(0.0, model.duration, DEFAULT_SAMPLES), seed)
     counts, names = network.counts, list(network.flows)
     warmup = model.warmup or model.duration / 4
     drop_share = dict(zip(network.links, run.growth(warmup).drop_share, strict=False))
