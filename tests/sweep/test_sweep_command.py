@@ -184,7 +184,7 @@ def test_with_a_cluster_of_its_own(model, tmp_path):
     done = finished([*packets(model, "--out", out, "--workers", 1, "--json")[1:]])
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["done"] == 4
-    assert done.stderr.splitlines() == ["sweep: 0 of 4 points"]
+    assert done.stderr == ""  # as it took less than a minute
 
 
 def test_help_loads_nothing_heavy():
@@ -206,8 +206,8 @@ def test_a_line_a_minute_where_there_is_no_terminal(capsys, monkeypatch):
             now[0] += 1.0
             tell(Progress(200, done=done, began=100.0))
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 4
-    assert lines[1] == "sweep: 60 of 200 points, 0.984 a second, 0:02:22 left"
+    assert len(lines) == 3
+    assert lines[0] == "sweep: 59 of 200 points, 0.983 a second, 0:02:23 left"
 
 
 def test_an_interrupt_that_python_drops_still_stops_the_sweep(tmp_path, capsys):

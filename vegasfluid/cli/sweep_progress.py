@@ -110,8 +110,8 @@ def on_terminal() -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def a_line_a_minute() -> Iterator[Callable[[Progress], None]]:
-    """A line when it begins, and then one a minute."""
-    told = [-EVERY]
+    """A line after the first minute, and then one a minute: what is quick says nothing."""
+    told = [time.monotonic()]
 
     def tell(progress: Progress) -> None:
         if time.monotonic() - told[0] >= EVERY:
