@@ -6,6 +6,7 @@ that takes little time for the rest.
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from dataclasses import replace
 from functools import cache
@@ -156,6 +157,7 @@ def draw(app: Sphinx) -> None:
     if fresh(made, Path(__file__), Path(both_grounds.__file__)):
         return
     folder.mkdir(exist_ok=True)
+    logging.getLogger("jax").setLevel(logging.WARNING)  # the theme's colours turn on all of INFO
     for name, picture in PICTURES.items():
         both_grounds.draw(picture, folder, name)
 
