@@ -1,6 +1,6 @@
 """Pictures of sweeps: a metric over one dimension or two, panels for two more.
 
-Colours are cividis where more is only more, and from orange over white to blue where 1 is the
+Colours are cividis where more is only more, and from orange over white to purple where 1 is the
 middle (a ratio): both can be told apart by colour-blind readers.
 """
 
