@@ -16,6 +16,7 @@ import sympy as sp
 
 from tests.pages import ROOT
 from vegasfluid.aqm import queue_laws
+from vegasfluid.cli.examples import EXAMPLES
 from vegasfluid.congestion import window_laws
 from vegasfluid.congestion.law import Feedback
 from vegasfluid.traffic import traffic_kinds
@@ -90,6 +91,12 @@ def test_options_are_those_of_the_command(name: str) -> None:
     assert table is not None
     assert "`--json`" in table
     assert command_options.options_of("no_such_command") is None
+
+
+def test_every_command_has_a_page_with_its_options() -> None:
+    for command in EXAMPLES:
+        page = ROOT / "docs" / "use" / f"{command}.md"
+        assert f"```{{command-options}} {command}\n" in page.read_text(), command
 
 
 def test_a_missed_target_is_shown_as_missed() -> None:
