@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -20,6 +21,8 @@ import jax  # noqa: E402 (after the folder is chosen)
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+gc.set_threshold(50_000, 20, 20)  # JAX traces millions of objects: collecting took 7 % of the time
 
 from tests.packet.conservation import Watch  # noqa: E402
 from vegasfluid.packet import simulate  # noqa: E402
