@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tarfile
 import zipfile
 from email import message_from_string
@@ -92,7 +93,15 @@ def test_the_wheel_alone_recommends_and_is_well(dist, tmp_path):
     assert str(tmp_path / "env") in where
     (here / "user.py").write_text(USER)
     checked = subprocess.run(
-        ["pyright", "--outputjson", "--pythonpath", str(programs / "python"), "user.py"],
+        [
+            sys.executable,
+            "-m",
+            "pyright",
+            "--outputjson",
+            "--pythonpath",
+            str(programs / "python"),
+            "user.py",
+        ],
         cwd=here,
         capture_output=True,
         text=True,
