@@ -24,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import vegasfluid as vf
 from vegasfluid import sweep, tuning
-from vegasfluid.analysis import charts
+from vegasfluid.analysis import Equilibrium, charts
 from vegasfluid.model import Model
 from vegasfluid.plot.style import figure_of
 from vegasfluid.tuning.pareto import Front
@@ -92,13 +92,35 @@ def front() -> Front:
     return tuning.pareto_front(small(), size=5, runs=3, until=60, warmup=20)
 
 
-def before_and_after() -> Figure:
-    """Goodput over time on packets, with ns-2's defaults and with what `recommend` found."""
+@cache
+def both_runs() -> tuple[xr.Dataset, xr.Dataset]:
+    """Network 2 on packets, with ns-2's defaults and with what `recommend` found."""
     model = papers()
     times = {"until": model.duration, "warmup": model.warmup}
     before = vf.simulate_packets(model.network, **times).assign_attrs(label="before")
     after = vf.simulate_packets(recommended().network, **times).assign_attrs(label="recommended")
-    return figure_of(vf.plot.goodputs(before, after))
+    return before, after
+
+
+@cache
+def rest() -> Equilibrium:
+    """Where the small network rests."""
+    return vf.equilibrium(small())
+
+
+@cache
+def places() -> dict[str, charts.RenoPoint | charts.VegasPoint]:
+    """Twenty flows of each of its laws, by themselves, as points of the charts."""
+    points = {}
+    for name in ("reno", "vegas"):
+        alone = replace(small(), flows={name: replace(small().flows[name], count=20)})
+        points |= charts.points_at(vf.equilibrium(alone))
+    return points
+
+
+def before_and_after() -> Figure:
+    """Goodput over time on packets, with ns-2's defaults and with what `recommend` found."""
+    return figure_of(vf.plot.goodputs(*both_runs()))
 
 
 def card() -> Figure:
@@ -113,8 +135,7 @@ def compare() -> Figure:
 
 def phase_plane() -> Figure:
     """The window of Vegas over the queue, winding down to where the network rests."""
-    rest = vf.equilibrium(small())
-    return figure_of(vf.plot.phase_plane(fluid(), x="queue", y="cwnd:vegas", rest=rest))
+    return figure_of(vf.plot.phase_plane(fluid(), x="queue", y="cwnd:vegas", rest=rest()))
 
 
 def fairness_map() -> Figure:
@@ -124,11 +145,7 @@ def fairness_map() -> Figure:
 
 def stability_charts() -> Figure:
     """Where Reno over RED and Vegas by itself are stable, with networks as points."""
-    points = {}
-    for name in ("reno", "vegas"):
-        alone = replace(small(), flows={name: replace(small().flows[name], count=20)})
-        points |= charts.points_at(vf.equilibrium(alone))
-    return vf.plot.stability_charts(points)
+    return vf.plot.stability_charts(places())
 
 
 def pareto() -> Figure:
