@@ -26,12 +26,12 @@ SUBSET = (
     "tests/test_trajectory.py",
     "tests/modelfile/test_refusals.py",
     "vegasfluid/burstiness",  # PyWavelets
-    "tests/test_cli_analyse.py",  # SymPy, FLINT, optimistix
+    "tests/cli/test_analyse.py",  # SymPy, FLINT, optimistix
     "tests/sweep/test_sweep_command.py",  # Dask, Zarr
     "tests/dde/test_method_of_steps.py",
     "tests/cli/test_doctor.py",  # both engines, netCDF, Matplotlib
 )
-ENGINES = ("tests/test_cli.py", "-k", "simulate_json or recommend_json or export or picture")
+ENGINES = ("tests/cli/test_cli.py", "-k", "simulate_json or recommend_json or export or picture")
 """Every engine through the command line, and what was found as files of other systems."""
 
 

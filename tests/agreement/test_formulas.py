@@ -9,8 +9,6 @@ from benchmarks.formulas.page import markdown
 from benchmarks.formulas.table import blocks, figures_of
 from vegasfluid.analysis import closed_forms
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 BLOCKS = {block.name: block for block in blocks()}
 ALIKE = "windows.iid"
 """The periodic one with another factor, half a minute of compiling; the benchmark has it."""

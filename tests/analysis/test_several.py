@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 from flint import arb, arb_mat
 
 from tests.analysis.drifts import cubic_window, draws, vegas_window, window
+from tests.paths import MODELS
 from vegasfluid import (
     Cubic,
     DropTail,
@@ -42,7 +42,7 @@ RED = Red(min_thresh=50, max_thresh=150)
 LINK = Link(1000.0, 200, RED)
 NS2 = Vegas(alpha=6, beta=8, dialect="ns2")
 LINUX = Vegas(alpha=4, beta=6, dialect="linux")
-MODEL = Path(__file__).parents[2] / "models" / "three_equilibria.toml"
+MODEL = MODELS / "three_equilibria.toml"
 
 RENO = Network(LINK, {"reno": Flows(10, Reno(), base_rtt=0.05)})
 TWO_LAWS = Network(

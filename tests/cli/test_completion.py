@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.typed import command_on_path
+from tests.paths import ROOT
 from vegasfluid.cli.app import run_app
 
 MINE = """
@@ -167,6 +168,6 @@ def test_a_completion_imports_nothing_heavy(home):
         [sys.executable, "-c", code],
         home,
         **bash_asks("vegasfluid recommend mine.toml --tune "),
-        PYTHONPATH=str(Path(__file__).parents[2]),
+        PYTHONPATH=str(ROOT),
     )
     assert told.split() == ["fast", "[]"]

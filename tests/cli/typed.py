@@ -11,9 +11,10 @@ import sys
 import termios
 from pathlib import Path
 
+from tests.paths import ROOT
+
 __all__ = ["command_on_path", "on_a_terminal"]
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = f"""#!{sys.executable}
 import sys
 sys.path.insert(0, {str(ROOT)!r})

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import vegasfluid as vf
+from tests.paths import MODELS
 from vegasfluid import modelfile
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint, export_model
 from vegasfluid.model import Model
 from vegasfluid.packet import record_packets
 
-MODELS = Path(__file__).parents[2] / "models"
 NS = shutil.which("ns")
 needs_ns = pytest.mark.skipif(NS is None, reason="ns-2 is not installed (Debian: ns2)")
 LINE = re.compile(r"^class (.*) count (\d+) goodput_packets_per_s (\S+)$", re.MULTILINE)

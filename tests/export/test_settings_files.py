@@ -7,18 +7,17 @@ import os
 import re
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 import vegasfluid as vf
+from tests.paths import MODELS
 from vegasfluid import modelfile
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import FORMATS, OperatingPoint, export_model
 from vegasfluid.export.red_in_tc import burst_for, rounded_red, step_of_old_kernels, weight_log
 from vegasfluid.model import Model
 
-MODELS = Path(__file__).parents[2] / "models"
 POINT = OperatingPoint(4.0, 20.0, 1e-4)
 NS3_PYTHON = os.environ.get("VEGASFLUID_NS3_PYTHON")
 """A Python with the PyPI package ns3."""

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.laws.drawn import cubic_alone
+from tests.congestion.drawn import cubic_alone
 from vegasfluid import (
     Cubic,
     Flows,

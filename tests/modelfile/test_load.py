@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import TypeAdapter
 
+from tests.paths import ROOT
 from vegasfluid import simulate_packets
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
@@ -38,7 +39,6 @@ from vegasfluid.traffic.on_off import OnOff
 from vegasfluid.traffic.poisson import Poisson
 from vegasfluid.traffic.sessions import Sessions
 
-ROOT = Path(__file__).parents[2]
 MODELS = sorted((ROOT / "models").glob("*.toml"))
 
 SMALLEST = """

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.paths import MODELS
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion import window_laws
@@ -28,7 +29,7 @@ from vegasfluid.traffic.on_off import OnOff
 from vegasfluid.traffic.poisson import Poisson
 from vegasfluid.traffic.sessions import Sessions
 
-MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.toml"))
+FILES = sorted(MODELS.glob("*.toml"))
 
 positive = st.floats(1e-9, 1e9)
 non_negative = st.one_of(st.just(0.0), positive)
@@ -170,7 +171,7 @@ def test_any_model(model: Model) -> None:
     assert list(again.network.links) == list(model.network.links)
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_model_of_the_package(path: Path) -> None:
     model = load(path)
     assert parse(dump(model)) == model
@@ -178,7 +179,7 @@ def test_every_model_of_the_package(path: Path) -> None:
 
 
 def test_there_are_models() -> None:
-    assert len(MODELS) >= 4
+    assert len(FILES) >= 4
 
 
 @given(st.floats(1e-12, 1e12))

@@ -11,7 +11,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 SCRIPT = ROOT / "docs" / "execute.py"
 
 spec = importlib.util.spec_from_file_location("execute_notebooks", SCRIPT)

@@ -10,7 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 MACHINE = re.compile(r"/(?:home|root|tmp|work|Users|var)/|\b[A-Z]:\\\w|\.venv")
 WRITTEN = re.compile(r"^%%writefile \S+\.py\n")

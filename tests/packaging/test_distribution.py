@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import first_use
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 USER = """
 import vegasfluid as vf
 

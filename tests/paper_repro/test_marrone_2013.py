@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,10 +21,11 @@ from paper_repro.marrone_2013.environment import (
     Environment,
 )
 from paper_repro.marrone_2013.linux import kernel
+from tests.paths import ROOT
 from vegasfluid.congestion.law import RETRANSMIT
 
 PAPER = load_paper(HERE / "marrone_2013")
-LINUX_RUNS = Path(__file__).parents[1] / "agreement" / "linux_runs.jsonl"
+LINUX_RUNS = ROOT / "tests" / "agreement" / "linux_runs.jsonl"
 
 
 def test_every_figure_of_the_paper_with_data_is_spoken_of():

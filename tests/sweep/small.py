@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.paths import ROOT
 from vegasfluid import Flows, Link, Model, Network, Red, Reno, Vegas
 from vegasfluid.modelfile import dump
 from vegasfluid.sweep import Numbers, Sweep
@@ -33,7 +34,6 @@ MODEL = Model(
     title="Two against two",
 )
 COMMAND = [sys.executable, "-c", "from vegasfluid.cli import main; main()", "sweep"]
-ROOT = Path(__file__).parents[2]
 
 
 def small_sweep(**options: Any) -> Sweep:

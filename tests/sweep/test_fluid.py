@@ -23,7 +23,6 @@ from vegasfluid import (
     simulate_density,
     simulate_fluid,
 )
-from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.fluid.simulate import grid_for, with_longer_steps
 from vegasfluid.results import sum_up
 from vegasfluid.sweep import Numbers, Sweep, fluid_batches, open_sweep, run
@@ -31,11 +30,6 @@ from vegasfluid.sweep.axes import with_numbers
 from vegasfluid.sweep.summary import METRICS
 
 CAPACITY = "bottleneck.capacity_mbps"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kept_equations():
-    keep_compiled_equations()
 
 
 def fluid_sweep(**options) -> Sweep:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from tests.paths import MODELS
 from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Vegas, modelfile
 from vegasfluid.tuning.heuristics import RULES, heuristic_laws
-
-MODELS = Path(__file__).parents[2] / "models"
 
 
 def pair(link: Link) -> Network:

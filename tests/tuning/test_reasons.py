@@ -29,8 +29,6 @@ from vegasfluid.analysis.fair import with_alpha
 from vegasfluid.tuning import reasons as module
 from vegasfluid.tuning.reasons import Reasons, reasons
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 CUT = 1 / 4
 """Of a loss, in the dialect of ns-2; MGT's Reno has a window of sqrt(2 / p)."""
 START = {

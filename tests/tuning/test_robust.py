@@ -27,7 +27,6 @@ from vegasfluid.tuning.robustness import FAIR, separating, words_for
 from vegasfluid.tuning.scenarios import Scenario, corners, scenarios_of
 from vegasfluid.tuning.thresholds import with_alpha
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
 UNTIL, WARMUP, GOAL = 60.0, 15.0, 0.5
 
 LINK = Link(20e6 / 12000, 250, Red(min_thresh=50, max_thresh=200))

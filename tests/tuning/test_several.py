@@ -27,8 +27,6 @@ from vegasfluid.tuning import JainIndex, Limits, explain, recommend_several
 from vegasfluid.tuning.beginning import beside
 from vegasfluid.tuning.limits import SLACK
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 TIMES = {"until": 60.0, "warmup": 15.0}
 LINK = Link(10e6 / 12000, 150, Red(min_thresh=30, max_thresh=90))
 RENO = Flows(4, Reno(), base_rtt=0.05, start=Spread(0.5))

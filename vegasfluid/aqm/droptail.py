@@ -99,8 +99,8 @@ class DropTail(AbstractQueueLaw):
     name: ClassVar[str] = "droptail"
     sources: ClassVar[tuple[str, ...]] = ("RFC 7567, section 1 (drop-tail as the baseline)",)
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/laws/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/laws/test_drop_tail_losses.py": "every kind of losses against its formula",
+        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
+        "tests/aqm/test_drop_tail_losses.py": "every kind of losses against its formula",
         "tests/packet/test_queues.py": "shares lost by M/D/1/K",
         "tests/agreement/test_ns2_drop_tail.py": "Vegas alone and beside Reno: ns-2.35",
         "tests/agreement/test_linux.py": "Vegas alone and beside Reno: Linux 6.1",

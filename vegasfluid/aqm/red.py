@@ -140,10 +140,10 @@ class Red(AbstractQueueLaw):
         "ns-2.35, queue/red.cc (wait, gentle)",
     )
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/laws/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/laws/test_symbolic.py": "the curve in symbols",
-        "tests/laws/test_sources.py": "defaults and steps against what the sources print",
-        "tests/laws/test_drop_tail_losses.py": "marks, and the adaptation of max_drop",
+        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
+        "tests/congestion/test_symbolic.py": "the curve in symbols",
+        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
+        "tests/aqm/test_drop_tail_losses.py": "marks, and the adaptation of max_drop",
         "tests/agreement/test_ns2.py": "mean queue and ratio: ns-2.35, 39 runs",
         "benchmarks/hollot.py": "Misra, Gong and Towsley's model at Hollot's example",
         "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",

@@ -187,10 +187,10 @@ class Cubic(AbstractEpochLaw):
     name: ClassVar[str] = "cubic"
     sources: ClassVar[tuple[str, ...]] = ("RFC 9438", "Vardoyan, Hollot and Towsley, 2018")
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/laws/test_cubic.py": "packet rules against closed forms and tables of RFC 9438",
-        "tests/laws/test_sources.py": "defaults and steps against what the sources print",
-        "tests/laws/test_means.py": "mean windows under losses drawn flow by flow",
-        "tests/analysis/test_literature_recovery.py": "recovery from a loss: printed numbers",
+        "tests/congestion/test_cubic.py": "packet rules against closed forms and tables of RFC 9438",
+        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
+        "tests/congestion/test_means.py": "mean windows under losses drawn flow by flow",
+        "tests/analysis/literature/test_recovery.py": "recovery from a loss: printed numbers",
         "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
         "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
         "benchmarks/design.py": "72 networks: both fluid models against the packet simulator",

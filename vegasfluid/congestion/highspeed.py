@@ -10,7 +10,7 @@ Sources:
     stays at High_Decrease (the table's last row, 94717 packets, goes on to 0.09). A timeout begins
     slow start up to the window that b(w) leaves, as in Linux, net/ipv4/tcp_highspeed.c; the RFC
     says nothing.
-    The text of the RFC was not at hand; see tests/laws/test_sources.py for what was compared.
+    The text of the RFC was not at hand; see tests/congestion/test_sources.py for what was compared.
 """
 
 from __future__ import annotations
@@ -117,10 +117,10 @@ class HighSpeed(AbstractWindowLaw):
     name: ClassVar[str] = "highspeed"
     sources: ClassVar[tuple[str, ...]] = ("RFC 3649",)
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/laws/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/laws/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/laws/test_sources.py": "defaults and steps against what the sources print",
-        "tests/analysis/test_literature_recovery.py": "recovery from a loss: printed numbers",
+        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
+        "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
+        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
+        "tests/analysis/literature/test_recovery.py": "recovery from a loss: printed numbers",
         "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
         "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
         "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",

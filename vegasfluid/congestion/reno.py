@@ -86,10 +86,10 @@ class Reno(AbstractWindowLaw):
     name: ClassVar[str] = "reno"
     sources: ClassVar[tuple[str, ...]] = ("RFC 5681", "Misra, Gong and Towsley, SIGCOMM 2000")
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/laws/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/laws/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/laws/test_sources.py": "defaults and single steps against what the sources print",
-        "tests/laws/test_means.py": "mean windows under drawn losses",
+        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
+        "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
+        "tests/congestion/test_sources.py": "defaults and single steps against what the sources print",
+        "tests/congestion/test_means.py": "mean windows under drawn losses",
         "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
         "benchmarks/solo.py": "the law alone, against theory and packets",
         "benchmarks/hollot.py": "Misra, Gong and Towsley's model at Hollot's example",

@@ -97,10 +97,10 @@ class Scalable(AbstractWindowLaw):
     name: ClassVar[str] = "scalable"
     sources: ClassVar[tuple[str, ...]] = ("Kelly, ACM SIGCOMM CCR 33(2), 2003",)
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/laws/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/laws/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/laws/test_sources.py": "defaults and steps against what the sources print",
-        "tests/analysis/test_literature_recovery.py": "recovery from a loss: printed numbers",
+        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
+        "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
+        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
+        "tests/analysis/literature/test_recovery.py": "recovery from a loss: printed numbers",
         "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
         "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
         "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",

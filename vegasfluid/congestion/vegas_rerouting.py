@@ -121,8 +121,8 @@ class VegasRerouting(AbstractWindowLaw):
         *NS2.sources,
     )
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/laws/test_rerouting.py": "when a longer route is believed, packet by packet",
-        "tests/laws/test_sources.py": "defaults and steps against what the sources print",
+        "tests/congestion/test_rerouting.py": "when a longer route is believed, packet by packet",
+        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
         "tests/agreement/test_ns2_more.py": "rerouting: ns-2.35, and the paper's tables",
         "tests/fluid/test_networks.py": "a longer route starves plain Vegas, and not this one",
         "paper_repro/la_walrand_anantharam_1998": "the paper's tables and figures, claim by claim",

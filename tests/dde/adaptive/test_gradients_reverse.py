@@ -15,8 +15,6 @@ from tests.dde.switched_systems import EMPTIED
 from vegasfluid import dde
 from vegasfluid.dde.adaptive import adjoint
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
-
 REVERSE = diffrax.RecursiveCheckpointAdjoint()
 TIMES = diffrax.SaveAt(ts=jnp.linspace(0.0, 6.0, 13), t1=True)
 

@@ -71,10 +71,10 @@ class Vegas(AbstractWindowLaw):
     name: ClassVar[str] = "vegas"
     sources: ClassVar[tuple[str, ...]] = ("Brakmo and Peterson, IEEE JSAC 13(8), 1995",)
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/laws/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/laws/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/laws/test_sources.py": "defaults and steps against what the sources print",
-        "tests/laws/test_means.py": "mean windows under losses drawn flow by flow",
+        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
+        "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
+        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
+        "tests/congestion/test_means.py": "mean windows under losses drawn flow by flow",
         "tests/agreement/test_ns2.py": "dialect ns2 beside Reno over RED: ns-2.35, 39 runs",
         "tests/agreement/test_ns2_drop_tail.py": "dialect ns2 over drop-tail: ns-2.35",
         "tests/agreement/test_ns2_more.py": "both ways, figure 4, La et al.: ns-2.35",

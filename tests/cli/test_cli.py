@@ -13,12 +13,11 @@ import pytest
 import xarray as xr
 
 import vegasfluid as vf
+from tests.paths import MODELS
 from vegasfluid import modelfile
 from vegasfluid.cli.app import run_app
 from vegasfluid.errors import SolveFailed
 from vegasfluid.tuning import operating_points
-
-MODELS = Path(__file__).parents[1] / "models"
 
 SMALL = """
 title = "Two against two"

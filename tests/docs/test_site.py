@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from tests.pages import ROOT
+from tests.paths import ROOT
 from vegasfluid.aqm import queue_laws
 from vegasfluid.cli.examples import EXAMPLES
 from vegasfluid.congestion import window_laws

@@ -16,6 +16,7 @@ import pytest
 from flint import arb, arb_series, ctx, fmpq
 from scipy.optimize import brentq
 
+from tests.paths import MODELS
 from vegasfluid import (
     Cubic,
     Event,
@@ -56,7 +57,6 @@ from vegasfluid.congestion.law import Feedback, Window
 from vegasfluid.congestion.vegas.law import VegasWindow
 from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
 
-MODELS = Path(__file__).parents[2] / "models"
 PAPER = (2, 3, 4)
 WIDE = 1e9
 """Packets; more than any window here."""

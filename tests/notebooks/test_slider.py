@@ -18,11 +18,10 @@ import vegasfluid as vf
 from benchmarks.slider.lab import jupyter_lab
 from benchmarks.slider.notebook import network
 from benchmarks.slider.page import BROWSERS, Seen, SliderPage, chromium, opened
+from tests.paths import ROOT
 
 MODULES = ("jupyterlab", "ipywidgets", "ipykernel", "playwright")
-ARTEFACTS = Path(
-    os.environ.get("VEGASFLUID_ARTEFACTS") or Path(__file__).parents[2] / "build" / "browser"
-)
+ARTEFACTS = Path(os.environ.get("VEGASFLUID_ARTEFACTS") or ROOT / "build" / "browser")
 MOVES = 20
 
 

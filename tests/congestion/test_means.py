@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.optimize import brentq
 
-from tests.laws.drawn import capped_aimd, cubic_alone
+from tests.congestion.drawn import capped_aimd, cubic_alone
 from vegasfluid.congestion.cubic import Cubic, CubicWindow
 from vegasfluid.congestion.law import Feedback, Window, aimd_loss_factor
 from vegasfluid.congestion.reno import Reno

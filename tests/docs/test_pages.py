@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages import ROOT, Reader, blocks
+from tests.docs.pages import Reader, blocks
+from tests.paths import ROOT
 
 DOCS = ROOT / "docs"
 GENERATED = ("_", "api/reference", "laws/congestion", "laws/queues", "laws/traffic", "notebooks/")
@@ -56,7 +57,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 @pytest.mark.parametrize("page", OTHERS, ids=name_of)
 def test_a_reader_can_follow(page: Path, folder: Path) -> None:
     Reader(page, folder, LONG.get(name_of(page), frozenset())).follow()
@@ -79,7 +79,7 @@ def test_laws_of_ones_own(tmp_path: Path) -> None:
         "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "tests.pages", str(tmp_path), *map(str, EXTENDING)],
+        [sys.executable, "-m", "tests.docs.pages", str(tmp_path), *map(str, EXTENDING)],
         env=environment,
         capture_output=True,
         text=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.laws.sender import FAR, RTT, Clock
+from tests.congestion.sender import FAR, RTT, Clock
 from vegasfluid import Flows, Link, Network, Reno, Vegas, simulate_packets
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.congestion.vegas.dialect import COUNTERS

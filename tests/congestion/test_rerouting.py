@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tests.laws.sender import RTT, Clock
+from tests.congestion.sender import RTT, Clock
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.errors import InvalidInput

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import MODELS
 from vegasfluid.cli.app import run_app
 
-MODELS = Path(__file__).parents[1] / "models"
 NETWORK_2 = str(MODELS / "weigle_feng_network2.toml")
 
 VEGAS_ALONE = """

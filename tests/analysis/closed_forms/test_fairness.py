@@ -6,7 +6,6 @@ those of the theory sheet.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 from scipy.optimize import brentq, root
 
 from tests.analysis import drifts
+from tests.paths import MODELS
 from vegasfluid.analysis import closed_forms as forms
 from vegasfluid.aqm.law import Average, QueueState
 from vegasfluid.aqm.red import Red
@@ -23,7 +23,6 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
 from vegasfluid.modelfile import load
 
-MODELS = Path(__file__).parents[2] / "models"
 POINTS = 20
 SQRT2 = 2**0.5
 

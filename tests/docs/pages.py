@@ -30,13 +30,13 @@ from typing import Any, NamedTuple
 import tomli_w
 from markdown_it import MarkdownIt
 
+from tests.paths import ROOT
 from vegasfluid import modelfile
 from vegasfluid.cli.app import run_app
 from vegasfluid.cli.exits import OUT_OF_REACH
 
 __all__ = ["DIRECTIVES", "NETWORK", "Block", "Reader", "blocks"]
 
-ROOT = Path(__file__).parents[1]
 DIRECTIVES = {
     "{agreement}",
     "{benchmarks}",
@@ -309,7 +309,7 @@ def options_are_known(words: list[str]) -> None:
 
 
 def main() -> None:
-    """Follow pages in a process of their own: `python -m tests.pages FOLDER PAGE...`."""
+    """Follow pages in a process of their own: `python -m tests.docs.pages FOLDER PAGE...`."""
     folder, *pages = map(Path, sys.argv[1:])
     for page in pages:
         own = folder / page.stem

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.laws.sender import FAR, RTT, Clock
+from tests.congestion.sender import FAR, RTT, Clock
 from vegasfluid.aqm.droptail import DropTail, overflow_prob
 from vegasfluid.aqm.law import ADMIT, Average, QueueState
 from vegasfluid.aqm.red import Red
