@@ -4,19 +4,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint notebooks docs format lock matrix audit benchmarks papers clean
+.PHONY: demo test test-long test-all lint notebooks docs format lock matrix audit benchmarks papers clean
 
 demo: $(READY)
 	$(BIN)/vegasfluid recommend models/weigle_feng_network2.toml
 
-# XLA's older code generator compiles in half the time; `test-all` has the one that users have.
-test notebooks docs: export XLA_FLAGS += --xla_cpu_use_fusion_emitters=false
+# XLA's older code generator compiles in three quarters of the time.
+notebooks docs: export XLA_FLAGS += --xla_cpu_use_fusion_emitters=false
+
+# `make test K=fluid` runs the tests of a folder (tests/fluid and the examples in vegasfluid/fluid);
+# any other K is a word that a test's name holds.
+FOLDERS := $(if $(K),$(wildcard tests/$(K) vegasfluid/$(K) paper_repro/$(K)))
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist loadfile $(or $(FOLDERS),$(if $(K),-k "$(K)"))
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+	$(PYTEST) -m "not slow and not study"
 
-test-all: $(READY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+test-long: $(READY)
+	$(PYTEST) -m "slow or study"
+
+test-all: test test-long
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,23 +1,37 @@
-"""What all tests share: a fresh folder for compiled code, JAX's settings, the reference runs."""
+"""What all tests share: where compiled code is kept and how it is compiled, how much memory a
+worker may take, the reference runs, and the conservation of packets.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-WORKER = "PYTEST_XDIST_WORKER" in os.environ
-if not WORKER:  # the workers inherit the folder, so a run compiles each kernel once
-    os.environ["VEGASFLUID_CACHE_DIR"] = tempfile.mkdtemp(prefix="vegasfluid-tests-")
+from tests.paths import NS2_RUNS, ROOT
 
-import jax  # noqa: E402 (after the folder is chosen)
+COMPILED = ROOT / "build" / "compiled-for-tests"
+"""Compiled code is kept from run to run, for all workers; what has changed is compiled anew."""
+MOST_COMPILED = 2**30
+"""Bytes; when the folder outgrows this it is emptied before the next run."""
+MOST_MEMORY = 1.2 * 2**30
+"""Bytes that a worker may hold after a test, before it lets go of its compiled programs."""
+
+WORKER_MEMORY = 2 * 2**30
+"""Bytes to count on for each worker: what it holds, and what one test may need beyond that."""
+
+os.environ["VEGASFLUID_CACHE_DIR"] = str(COMPILED)
+# XLA's older code generator compiles in three quarters of the time.
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_use_fusion_emitters=false"
+
+import jax  # noqa: E402 (after its flags are set)
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -25,32 +39,53 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 gc.set_threshold(50_000, 20, 20)  # JAX traces millions of objects: collecting took 7 % of the time
 
 from tests.packet.conservation import Watch  # noqa: E402
-from vegasfluid.packet import simulate  # noqa: E402
+from vegasfluid.caches import files_in, keep_compiled_equations  # noqa: E402
+from vegasfluid.packet import compiler, simulate  # noqa: E402
+from vegasfluid.workers import processors  # noqa: E402
 
-MAPPINGS = Path("/proc/self/maps")
-MANY_MAPPINGS = 20000
-"""Linux allows a process 65530 by default; each compiled function takes several."""
-REFERENCE = Path(__file__).parents[2] / "shared" / "reference" / "ns2" / "runs.jsonl"
-
-
-def pytest_unconfigure() -> None:
-    """The first process removes the folder when the run is over."""
-    if not WORKER:
-        shutil.rmtree(os.environ["VEGASFLUID_CACHE_DIR"], ignore_errors=True)
+keep_compiled_equations()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled_code_is_let_go() -> Iterator[None]:
-    """After a file of tests, before a process has too many mappings: then LLVM crashes."""
+def pytest_configure(config: pytest.Config) -> None:
+    """The first process empties a folder of compiled code that has grown too large."""
+    if not hasattr(config, "workerinput"):
+        size = sum(file.stat().st_size for file in files_in(COMPILED))
+        if size > MOST_COMPILED:
+            shutil.rmtree(COMPILED, ignore_errors=True)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker for each core, as far as the memory reaches."""
+    return max(1, min(processors(), psutil.virtual_memory().total // WORKER_MEMORY))
+
+
+@pytest.fixture(autouse=True)
+def memory_is_bounded() -> Iterator[None]:
+    """Let go of compiled programs before a worker holds too many.
+
+    Each takes several memory mappings, too, and LLVM crashes where Linux refuses another one.
+    """
     yield
-    if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MANY_MAPPINGS:
+    if psutil.Process().memory_info().rss > MOST_MEMORY:
         jax.clear_caches()
+        compiler.KERNELS.clear()
+        gc.collect()
+        return_memory()
 
 
-@pytest.fixture(scope="module")
-def compiled_quickly() -> Iterator[None]:
-    """For files that compile much and compute little: LLVM's passes take two thirds of the time."""
-    jax.config.update("jax_disable_most_optimizations", True)
+def return_memory() -> None:
+    """Give memory that is free back to the system; the C library of Linux keeps it otherwise."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+@pytest.fixture(autouse=True)
+def compiled_for_its_length(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Long tests run optimised code; the others spend more on LLVM's passes than they gain."""
+    names = {mark.name for mark in request.node.iter_markers()}
+    optimised = names & {"slow", "study", "optimised"}
+    jax.config.update("jax_disable_most_optimizations", not optimised)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
 
@@ -58,9 +93,9 @@ def compiled_quickly() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def reference() -> dict[str, dict[str, Any]]:
     """The reference runs of ns-2.35 by name of the scenario."""
-    if not REFERENCE.is_file():
-        pytest.skip(f"the reference runs are not here: {REFERENCE}")
-    runs = (json.loads(line) for line in REFERENCE.read_text().splitlines())
+    if not NS2_RUNS.is_file():
+        pytest.skip(f"the reference runs are not here: {NS2_RUNS}")
+    runs = (json.loads(line) for line in NS2_RUNS.read_text().splitlines())
     return {run["scenario"]["name"]: run for run in runs}
 
 
