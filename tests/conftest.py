@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -17,8 +18,8 @@ import pytest
 
 from tests.paths import NS2_RUNS, ROOT
 
-COMPILED = ROOT / "build" / "compiled-for-tests"
-"""Compiled code is kept from run to run, for all workers; what has changed is compiled anew."""
+COMPILED = Path(os.environ.get("TESTS_COMPILED") or ROOT / "build" / "compiled-for-tests")
+"""Compiled code is kept from run to run, for all workers, here or in $TESTS_COMPILED."""
 MOST_COMPILED = 2**30
 """Bytes; when the folder outgrows this it is emptied before the next run."""
 MOST_MEMORY = 1.2 * 2**30
