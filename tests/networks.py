@@ -1,8 +1,8 @@
 """Networks that several folders of tests share, so that their programs are compiled once.
 
 Answers that are known from elsewhere stand beside them. Use one of these before you write another
-network, and keep `until`, `samples` and what does not matter at their defaults: each other structure
-or grid of times is another program to compile.
+network, and keep `until`, `samples` and what does not matter at their defaults: another structure
+or another grid of times is another program to compile.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def office(
     base_rtts: tuple[float, float] = (0.02, 0.02),
     **vegas: Any,
 ) -> Network:
-    """Reno and Vegas in equal numbers over 10 Mbit/s with RED; small, quick, and fair at some alpha.
+    """Reno and Vegas in equal numbers over 10 Mbit/s with RED: small, and fair at some alpha.
 
     Args:
         dialect: of Vegas.
