@@ -13,6 +13,8 @@ import numpy as np
 from vegasfluid.congestion.cubic import Cubic
 
 LOSSES = 200_000
+FLOWS = 500
+"""Flows of CUBIC, drawn side by side."""
 
 
 def packets_between_losses(prob: float) -> np.ndarray:
@@ -36,25 +38,36 @@ def capped_aimd(cut: float, cap: float, prob: float) -> float:
 
 
 def cubic_alone(law: Cubic, rtt: float, prob: float) -> float:
-    """The mean window of one CUBIC flow, without its Reno-friendly region."""
+    """The mean window of CUBIC flows, each alone, without its Reno-friendly region."""
     cut, c = 1 - law.beta, law.C
-    plateau = (c / cut) ** 0.25 * (rtt / prob) ** 0.75
+    plateau = np.full(FLOWS, (c / cut) ** 0.25 * (rtt / prob) ** 0.75)
     window, time, area = law.beta * plateau, 0.0, 0.0
-    for packets in packets_between_losses(prob):
-        k = math.cbrt((plateau - window) / c)
-
-        def sent(t: float, plateau: float = plateau, k: float = k) -> float:
-            return (plateau * t + c / 4 * ((t - k) ** 4 - k**4)) / rtt
-
-        high = 1.0
-        while sent(high) < packets:
-            high *= 2
-        low = 0.0
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (middle, high) if sent(middle) < packets else (low, middle)
-        after = c * (low - k) ** 3 + plateau
-        time, area = time + low, area + packets
-        plateau = after * (1 + law.beta) / 2 if law.fast_convergence and after < plateau else after
+    for packets in packets_between_losses(prob).reshape(-1, FLOWS):
+        k = np.cbrt((plateau - window) / c)
+        after, low = at_loss(packets * rtt, plateau, k, c)
+        time, area = time + low.sum(), area + packets.sum()
+        falling = law.fast_convergence & (after < plateau)
+        plateau = np.where(falling, after * (1 + law.beta) / 2, after)
         window = law.beta * after
-    return area * rtt / time
+    return float(area * rtt / time)
+
+
+def at_loss(
+    area: np.ndarray, plateau: np.ndarray, k: np.ndarray, c: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The window when it has sent so much (packets times round trips), and when that is, s.
+
+    By bisection of the integral of c (t - k)^3 + plateau.
+    """
+
+    def sent(t: np.ndarray) -> np.ndarray:
+        return plateau * t + c / 4 * (np.square(np.square(t - k)) - np.square(np.square(k)))
+
+    low, high = np.zeros_like(area), np.ones_like(area)
+    while np.any(sent(high) < area):
+        high *= 2
+    for _ in range(40):
+        middle = (low + high) / 2
+        below = sent(middle) < area
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return c * (low - k) ** 3 + plateau, low
