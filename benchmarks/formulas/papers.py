@@ -127,10 +127,10 @@ def papers_block() -> Block:
 # ---- Vegas that answers no losses ----------------------------------------------------------------
 
 
-def deaf_block() -> Block:
-    """Fair alphas as they are without losses of Vegas's own."""
+def deaf_networks(formula: Formula) -> tuple[dict[str, Network], dict[str, Network]]:
+    """Networks whose Vegas answers no mark, each at its fair alpha; and those for packets."""
     known, rise = given(beside_reno(LINUX), HALF), rise_of("brakmo")
-    formula, networks, heard = over_red(fair_alpha_lossless()), {}, {}
+    networks, heard = {}, {}
     for name, ratio in (("half", HALF), ("fair", 1.0)):
         alpha = of(formula, known, ratio=ratio) - rise
         networks[name] = beside_reno(vegas(alpha, kind=Deaf))
@@ -141,6 +141,13 @@ def deaf_block() -> Block:
         tuned = vegas(alpha - rise, kind=Deaf)
         networks[str(number)] = gentle(marked(file).with_law("vegas", tuned))
         heard[str(number)] = file.with_law("vegas", vegas(round(alpha), "ns2"))
+    return networks, heard
+
+
+def deaf_block() -> Block:
+    """Fair alphas as they are without losses of Vegas's own."""
+    formula = over_red(fair_alpha_lossless())
+    networks, heard = deaf_networks(formula)
     base = networks["fair"].base_rtts("vegas")[0]
     where = f"{COUNT} Reno and {COUNT} Vegas flows over RED that marks; Vegas answers none"
 

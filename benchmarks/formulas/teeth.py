@@ -179,91 +179,104 @@ def beside_reno(capacity: float, base_rtt: float, buffer: int, backlog: float) -
     return Network(Link(capacity, buffer), flows)
 
 
-def share_block() -> Block:
-    """Vegas's share of a link behind a full buffer."""
-    sizes = {"even": (1000.0, 0.1, 100), "large": (1000.0, 0.005, 400), "small": (4000.0, 0.1, 40)}
-    given = {}
-    for name, (capacity, base_rtt, buffer) in sizes.items():
-        network = beside_reno(capacity, base_rtt, buffer, buffer / 3)
-        given[name] = {
-            "capacity": capacity,
-            "base_rtt": network.base_rtts("reno")[0],
-            "buffer": float(buffer),
-        }
-    third, sevenths = fair_backlog_of_small_buffer(), fair_backlog_of_large_buffer()
-    backlogs = {
-        "even": fair_backlog(**given["even"]),
+SIZES = {"even": (1000.0, 0.1, 100), "large": (1000.0, 0.005, 400), "small": (4000.0, 0.1, 40)}
+"""Capacity in packets/s, base RTT in s, and buffer in packets, by name."""
+
+
+def even_link() -> dict[str, float]:
+    """What formulas take of the link whose buffer is its bandwidth-delay product."""
+    capacity, base_rtt, buffer = SIZES["even"]
+    network = beside_reno(capacity, base_rtt, buffer, buffer / 3)
+    base = network.base_rtts("reno")[0]
+    return {"capacity": capacity, "base_rtt": base, "buffer": float(buffer)}
+
+
+def backlogs_of_vegas() -> dict[str, float]:
+    """The backlog that Vegas keeps, packets, by the network: a size, and where it is not fair."""
+    return {
+        "even": fair_backlog(**even_link()),
         "even.third": 100 / 3,
-        "large": sevenths(buffer=400.0),
+        "large": fair_backlog_of_large_buffer()(buffer=400.0),
         "large.third": 400 / 3,
-        "small": third(buffer=40.0),
+        "small": fair_backlog_of_small_buffer()(buffer=40.0),
         "small.half": 20.0,
     }
-    networks = {
-        key: beside_reno(*sizes[key.partition(".")[0]], backlog)
-        for key, backlog in backlogs.items()
-    }
+
+
+def shares(backlogs: dict[str, float]) -> list[Relation]:
+    """What the formulas of the share say, beside what the networks have."""
     halving, share = queue_after_halving(), vegas_share()
-    even = given["even"] | {"backlog": backlogs["even.third"]}
+    third, sevenths = fair_backlog_of_small_buffer(), fair_backlog_of_large_buffer()
+    even = even_link() | {"backlog": backlogs["even.third"]}
     lowest = halving(**even)
 
     def row(
         key: str, formula: Formula | None, network: str, says: float, has: Any, **more: Any
     ) -> Relation:
-        size = sizes[network.partition(".")[0]]
+        size = SIZES[network.partition(".")[0]]
         words = f"one Reno and one Vegas flow, C T = {size[0] * size[1]:.0f}, B = {size[2]}"
         words += f", d = {backlogs[network]:.1f}"
         return Relation(key, formula, words, lambda _: says, has, MOVES, **more)
 
     still, small = {"free": ("fluid",)}, {"free": MOVES}
+    return [
+        row(
+            "queue_after_halving",
+            halving,
+            "even.third",
+            lowest,
+            at("even.third", "reno", lambda of: of.lowest),
+            **still,
+        ),
+        row(
+            "vegas_share",
+            share,
+            "even.third",
+            share(**even, lowest=lowest),
+            share_of("even.third"),
+            **still,
+        ),
+        row(
+            "fair_backlog",
+            None,
+            "even",
+            0.5,
+            share_of("even"),
+            plain="s_v(d, q_low(d)) = 1/2",
+            **still,
+        ),
+        row(
+            "vegas_share_of_large_buffer",
+            vegas_share_of_large_buffer(),
+            "large.third",
+            0.4,
+            share_of("large.third"),
+            **still,
+        ),
+        row("fair_backlog_of_large_buffer", sevenths, "large", 0.5, share_of("large"), **still),
+        row(
+            "vegas_share_of_small_buffer",
+            vegas_share_of_small_buffer(),
+            "small.half",
+            0.625,
+            share_of("small.half"),
+            **small,
+        ),
+        row("fair_backlog_of_small_buffer", third, "small", 0.5, share_of("small"), **small),
+    ]
+
+
+def share_block() -> Block:
+    """Vegas's share of a link behind a full buffer."""
+    backlogs = backlogs_of_vegas()
+    networks = {
+        key: beside_reno(*SIZES[key.partition(".")[0]], backlog)
+        for key, backlog in backlogs.items()
+    }
     return Block(
         "share",
         networks,
-        [
-            row(
-                "queue_after_halving",
-                halving,
-                "even.third",
-                lowest,
-                at("even.third", "reno", lambda of: of.lowest),
-                **still,
-            ),
-            row(
-                "vegas_share",
-                share,
-                "even.third",
-                share(**even, lowest=lowest),
-                share_of("even.third"),
-                **still,
-            ),
-            row(
-                "fair_backlog",
-                None,
-                "even",
-                0.5,
-                share_of("even"),
-                plain="s_v(d, q_low(d)) = 1/2",
-                **still,
-            ),
-            row(
-                "vegas_share_of_large_buffer",
-                vegas_share_of_large_buffer(),
-                "large.third",
-                0.4,
-                share_of("large.third"),
-                **still,
-            ),
-            row("fair_backlog_of_large_buffer", sevenths, "large", 0.5, share_of("large"), **still),
-            row(
-                "vegas_share_of_small_buffer",
-                vegas_share_of_small_buffer(),
-                "small.half",
-                0.625,
-                share_of("small.half"),
-                **small,
-            ),
-            row("fair_backlog_of_small_buffer", third, "small", 0.5, share_of("small"), **small),
-        ],
+        shares(backlogs),
         until=100.0,
         packets_until=800.0,
         flow=partial(flowed, samples=SAMPLES),

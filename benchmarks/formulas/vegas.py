@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.formulas.beside import (
@@ -60,7 +61,7 @@ NEAR, FAR = 0.1, 0.2
 """Propagation, s."""
 
 
-def lossless_block() -> Block:
+def lossless_network() -> Network:
     """Vegas alone behind a long buffer, in two dialects, from two distances."""
     trips = (NEAR,) * 3 + (FAR,) * 3
     flows = {
@@ -72,57 +73,50 @@ def lossless_block() -> Block:
         )
         for name in ("brakmo", "linux")
     }
-    network = Network(Link(4000.0, 2000, DropTail()), flows)
-    base = {name: network.base_rtts("brakmo")[number] for name, number in (("", 0), (".1", 5))}
-    where = "12 Vegas flows (brakmo, linux; 0.1 and 0.2 s) over one buffer, nothing lost"
-    found = []
-    for dialect, law, alpha in (("brakmo", None, ALPHA + 0.5), ("linux", LINUX, ALPHA)):
-        window, rate = (
-            (vegas_lossless_window(law), vegas_lossless_rate(law))
-            if law
-            else (vegas_lossless_window(), vegas_lossless_rate())
-        )
-        far = f"{dialect}.1"
-        found += [
-            Relation(
-                f"{window.name}.alone",
-                window,
-                where,
-                at(
-                    "one",
-                    far,
-                    lambda of, f=window, a=alpha: f(rtt=of.rtt, base_rtt=base[".1"], alpha=a),
-                ),
-                at("one", far, lambda of: of.cwnd),
-            ),
-            Relation(
-                f"{rate.name}.alone",
-                rate,
-                where,
-                at(
-                    "one",
-                    far,
-                    lambda of, f=rate, a=alpha: f(
-                        **{
-                            k: v
-                            for k, v in {
-                                "capacity": 4000.0,
-                                "queue": of.queue,
-                                "base_rtt": base[".1"],
-                                "alpha": a,
-                            }.items()
-                            if k in f.takes
-                        }
-                    ),
-                ),
-                at("one", far, lambda of: of.rate),
-            ),
-        ]
-    found += [
+    return Network(Link(4000.0, 2000, DropTail()), flows)
+
+
+LOSSLESS = "12 Vegas flows (brakmo, linux; 0.1 and 0.2 s) over one buffer, nothing lost"
+
+
+def lossless_windows(dialect: str, law: str | None, alpha: float, base: float) -> list[Relation]:
+    """Window and rate of the far flows of a dialect."""
+    of_law = (law,) if law else ()
+    window, rate = vegas_lossless_window(*of_law), vegas_lossless_rate(*of_law)
+    far = f"{dialect}.1"
+
+    def window_of(group: Group) -> float:
+        return window(rtt=group.rtt, base_rtt=base, alpha=alpha)
+
+    def rate_of(group: Group) -> float:
+        known = {"capacity": 4000.0, "queue": group.queue, "base_rtt": base, "alpha": alpha}
+        return rate(**{name: value for name, value in known.items() if name in rate.takes})
+
+    return [
+        Relation(
+            f"{window.name}.alone",
+            window,
+            LOSSLESS,
+            at("one", far, window_of),
+            at("one", far, lambda group: group.cwnd),
+        ),
+        Relation(
+            f"{rate.name}.alone",
+            rate,
+            LOSSLESS,
+            at("one", far, rate_of),
+            at("one", far, lambda group: group.rate),
+        ),
+    ]
+
+
+def lossless_rates(near: float, far: float) -> list[Relation]:
+    """What the near flows get beside the far ones, by the base RTTs, s; and the alpha of a rate."""
+    return [
         Relation(
             "fair_alpha_of_rate",
             fair_alpha_of_rate(),
-            where,
+            LOSSLESS,
             at(
                 "one",
                 "brakmo",
@@ -133,7 +127,7 @@ def lossless_block() -> Block:
         Relation(
             "rtt_exponent.vegas",
             None,
-            f"{where}: rate over rate",
+            f"{LOSSLESS}: rate over rate",
             lambda _: 1.0,
             lambda views: views["one"]["brakmo"].rate / views["one"]["brakmo.1"].rate,
             plain="x_1 / x_2 = 1",
@@ -141,13 +135,23 @@ def lossless_block() -> Block:
         Relation(
             "rtt_exponent.vegas_linux",
             None,
-            f"{where}: rate over rate",
-            lambda views: (
-                base[""] / base[".1"] * views["one"]["linux.1"].rtt / views["one"]["linux"].rtt
-            ),
+            f"{LOSSLESS}: rate over rate",
+            lambda views: near / far * views["one"]["linux.1"].rtt / views["one"]["linux"].rtt,
             lambda views: views["one"]["linux"].rate / views["one"]["linux.1"].rate,
             plain="x_1 / x_2 = (T_1 / R_1) / (T_2 / R_2)",
         ),
+    ]
+
+
+def lossless_block() -> Block:
+    """Vegas alone behind a long buffer, in two dialects, from two distances."""
+    network = lossless_network()
+    base_rtts = network.base_rtts("brakmo")
+    near, far = base_rtts[0], base_rtts[5]
+    found = [
+        *lossless_windows("brakmo", None, ALPHA + 0.5, far),
+        *lossless_windows("linux", LINUX, ALPHA, far),
+        *lossless_rates(near, far),
     ]
     return Block("lossless", {"one": network}, found, until=400.0, packets_until=400.0)
 
@@ -164,114 +168,126 @@ def lossy_networks() -> dict[str, Network]:
     return {name: beside_reno(vegas(alpha)) for name, alpha in alphas.items()}
 
 
-def lossy_block() -> Block:
-    """Windows of Vegas where packets are marked, and alphas for them."""
-    networks, law = lossy_networks(), answers("brakmo")
-    base, rise = networks["half"].base_rtts("vegas")[0], rise_of("brakmo")
-    where = f"{COUNT} Reno and {COUNT} Vegas flows (brakmo) over RED that marks"
+@dataclass(frozen=True)
+class LossyRows:
+    """Rows of the table about Vegas whose packets are marked.
 
-    def full_window(group: Group) -> float:
-        return vegas_saturated_window()(drop_prob=group.drop_prob, **law)
+    Args:
+        networks: by name.
+        where: what they have in common, in words.
+    """
 
-    def says(formula: Formula, group: Group, **more: float) -> float:
+    networks: dict[str, Network]
+    where: str
+
+    @property
+    def base(self) -> float:
+        """The base RTT of Vegas, s."""
+        return self.networks["half"].base_rtts("vegas")[0]
+
+    def alpha(self, network: str) -> float:
+        """Alpha of Vegas in a network, packets, with what the dialect adds to it."""
+        tuned: Any = self.networks[network].flows["vegas"].law
+        return tuned.alpha + rise_of("brakmo")
+
+    def says(self, formula: Formula, group: Group, alpha: float) -> float:
+        """What a formula says of a group of flows."""
+        law = answers("brakmo")
+        full = vegas_saturated_window()(drop_prob=group.drop_prob, **law)
         seen = {
             "cwnd": group.cwnd,
             "rtt": group.rtt,
-            "base_rtt": base,
+            "base_rtt": self.base,
             "drop_prob": group.drop_prob,
         }
-        return of(
-            formula, seen, **law, softness=0.25, share=group.cwnd / full_window(group), **more
-        )
-
-    def alpha_of(network: str) -> float:
-        tuned: Any = networks[network].flows["vegas"].law
-        return tuned.alpha + rise
+        return of(formula, seen, **law, softness=0.25, share=group.cwnd / full, alpha=alpha)
 
     def row(
-        key: str, formula: Formula, network: str, words: str, has: Any, **more: Any
+        self, key: str, formula: Formula, network: str, words: str, has: Any, **more: Any
     ) -> Relation:
-        alpha, value = alpha_of(network), has if callable(has) else (lambda _: has)
+        """A formula beside what the flows of Vegas have in a network."""
+        alpha, value = self.alpha(network), has if callable(has) else (lambda _: has)
         return Relation(
             key,
             formula,
-            f"{where}; {words}",
-            at(network, "vegas", lambda group: says(formula, group, alpha=alpha)),
+            f"{self.where}; {words}",
+            at(network, "vegas", lambda group: self.says(formula, group, alpha)),
             at(network, "vegas", value),
             **more,
         )
 
-    def window(group: Group) -> float:
+    def window(self, group: Group) -> float:
+        """The window, packets."""
         return group.cwnd
 
-    def backlog(group: Group) -> float:
-        return own_queue(group, base)
+    def backlog(self, group: Group) -> float:
+        """The packets of its own that a flow has in the queue."""
+        return own_queue(group, self.base)
 
-    def of_queue(views: Views) -> float:
+    def fair_alpha_of_queue(self, views: Views) -> float:
+        """The alpha that has the ratio that is seen, by the queue that is seen."""
         ratio, queue = ratio_of("half")(views), views["half"]["vegas"].queue
-        known = given(networks["half"], ratio) | law
+        known = given(self.networks["half"], ratio) | answers("brakmo")
         return of(fair_alpha_with_losses(), known, queue=queue)
 
-    large = f"alpha = {ENDLESS:g}"
-    return Block(
-        "lossy",
-        networks,
-        [
-            row("vegas_alpha", vegas_alpha(), "half", "alpha of W, R and p", alpha_of("half")),
-            row(
-                "vegas_alpha_of_share",
-                vegas_alpha_of_share(),
-                "half",
-                "alpha of W over the saturated W",
-                alpha_of("half"),
-            ),
-            row(
-                "vegas_small_alpha",
-                vegas_small_alpha(),
-                "small",
-                "alpha of 0.7 packets",
-                alpha_of("small"),
-                free=("packets",),
-            ),
-            row("vegas_saturated_window", vegas_saturated_window(), "full", large, window),
-            row(
-                "vegas_alpha_at_saturation",
-                vegas_alpha_at_saturation(),
-                "full",
-                f"{large}: the backlog",
-                backlog,
-            ),
-            row("law_of_the_minimum", law_of_the_minimum(), "full", large, window),
-            row(
-                "law_of_the_minimum.edge",
-                law_of_the_minimum(),
-                "edge",
-                "alpha where both are alike",
-                window,
-                free=ENGINES,
-            ),
-            Relation(
-                "fair_alpha_with_losses.queue",
-                fair_alpha_with_losses(),
-                f"{where}; alpha of q and the ratio",
-                of_queue,
-                lambda _: alpha_of("half"),
-            ),
-            ratio_row(
-                "fair_alpha_with_losses", over_red(fair_alpha_with_losses()), "half", HALF, where
-            ),
-            Relation(
-                "largest_ratio.halving",
-                largest_ratio(),
-                f"{where}; {large}: x over x",
-                lambda _: largest_ratio()(loss_constant=C_RENO, **law),
-                ratio_of("full"),
-            ),
-        ],
-        until=400.0,
-        closure=IID,
-        packets_until=400.0,
-    )
+
+def lossy_windows(rows: LossyRows) -> list[Relation]:
+    """Windows, and the alphas that have them."""
+    large, row = f"alpha = {ENDLESS:g}", rows.row
+    alphas = {name: rows.alpha(name) for name in ("half", "small")}
+    minimum, at_saturation = law_of_the_minimum(), vegas_alpha_at_saturation()
+    of_share, small = "alpha of W over the saturated W", "alpha of 0.7 packets"
+    full = f"{large}: the backlog"
+    packets = {"free": ("packets",)}
+    return [
+        row("vegas_alpha", vegas_alpha(), "half", "alpha of W, R and p", alphas["half"]),
+        row("vegas_alpha_of_share", vegas_alpha_of_share(), "half", of_share, alphas["half"]),
+        row("vegas_small_alpha", vegas_small_alpha(), "small", small, alphas["small"], **packets),
+        row("vegas_saturated_window", vegas_saturated_window(), "full", large, rows.window),
+        row(
+            "vegas_alpha_at_saturation",
+            at_saturation,
+            "full",
+            f"{large}: the backlog",
+            rows.backlog,
+        ),
+        row("law_of_the_minimum", minimum, "full", large, rows.window),
+        row(
+            "law_of_the_minimum.edge",
+            minimum,
+            "edge",
+            "alpha where both are alike",
+            rows.window,
+            free=ENGINES,
+        ),
+    ]
+
+
+def lossy_block() -> Block:
+    """Windows of Vegas where packets are marked, and alphas for them."""
+    where = f"{COUNT} Reno and {COUNT} Vegas flows (brakmo) over RED that marks"
+    rows = LossyRows(lossy_networks(), where)
+    found = [
+        *lossy_windows(rows),
+        Relation(
+            "fair_alpha_with_losses.queue",
+            fair_alpha_with_losses(),
+            f"{where}; alpha of q and the ratio",
+            rows.fair_alpha_of_queue,
+            lambda _: rows.alpha("half"),
+        ),
+        ratio_row(
+            "fair_alpha_with_losses", over_red(fair_alpha_with_losses()), "half", HALF, where
+        ),
+        Relation(
+            "largest_ratio.halving",
+            largest_ratio(),
+            f"{where}; alpha = {ENDLESS:g}: x over x",
+            lambda _: largest_ratio()(loss_constant=C_RENO, **answers("brakmo")),
+            ratio_of("full"),
+        ),
+    ]
+    return Block("lossy", rows.networks, found, until=400.0, closure=IID, packets_until=400.0)
 
 
 def linux_block(kind: type[Vegas]) -> Block:
