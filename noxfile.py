@@ -31,7 +31,7 @@ SUBSET = (
     "tests/dde/test_method_of_steps.py",
     "tests/cli/test_doctor.py",  # both engines, netCDF, Matplotlib
 )
-ENGINES = ("tests/cli/test_cli.py", "-k", "simulate_json or recommend_json or export or picture")
+ENGINES = ("tests/cli", "-k", "simulate_json or recommend_json or export or picture")
 """Every engine through the command line, and what was found as files of other systems."""
 
 

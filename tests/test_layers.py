@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import vegasfluid
+from tests.paths import ROOT
 
 PACKAGE = Path(vegasfluid.__file__).parent
-ROOT = PACKAGE.parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 MODULES = [
     ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -23,6 +23,8 @@ MODULES = [
 ]
 EDGE = ["typer", "click", "rich", "pydantic", "tomli_w", "h5netcdf", "h5py", "matplotlib"]
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+TESTS_OF_OTHERS = {"agreement", "docs", "notebooks", "packaging", "paper_repro"}
+"""Folders of tests that no folder of the package corresponds to."""
 
 
 @cache
@@ -58,6 +60,7 @@ for run in (simulate_packets(network, 5.0), simulate_fluid(network, 5.0)):
 """
 
 
+@pytest.mark.slow
 def test_numerics_run_without_the_libraries_of_the_edge():
     done = subprocess.run(
         [sys.executable, "-c", RUN_WITHOUT_THE_EDGE], capture_output=True, text=True, check=False
@@ -120,13 +123,23 @@ def test_module_and_its_public_names_have_docstrings(module):
             assert own, f"{module}.{name} has no docstring"
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_files_and_functions_are_short(file):
-    assert len(file.read_text().splitlines()) <= LONGEST_FILE
-    for node in ast.walk(tree(file)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = node.end_lineno - node.lineno + 1
-            assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
+@pytest.mark.parametrize("folder", ["vegasfluid", "tests", "benchmarks", "paper_repro", "docs"])
+def test_files_and_functions_are_short(folder):
+    for file in (ROOT / folder).rglob("*.py"):
+        assert len(file.read_text().splitlines()) <= LONGEST_FILE, file
+        for node in ast.walk(tree(file)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = node.end_lineno - node.lineno + 1
+                assert length <= LONGEST_FUNCTION, f"{file}: {node.name} has {length} lines"
+
+
+def test_tests_lie_where_the_package_has_what_they_test():
+    folders = {
+        path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")
+    }
+    for folder in folders:
+        if folder.parts and folder.parts[0] not in TESTS_OF_OTHERS:
+            assert (PACKAGE / folder).is_dir(), f"tests/{folder} tests no folder of the package"
 
 
 def test_public_names_of_the_package_are_all_there():

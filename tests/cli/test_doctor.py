@@ -41,6 +41,7 @@ def well(**other: object) -> Outcome:
     return Outcome(WELL | other, "", 1.0)
 
 
+@pytest.mark.slow
 def test_both_engines_really_run():
     """In processes of their own, as the doctor has them run; theory says what they find."""
     found = checks.ran()

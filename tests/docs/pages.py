@@ -1,7 +1,8 @@
 """The pages as their reader would follow them: every block of code is run, read or looked up.
 
 `Reader(page, folder).follow()` goes through a page from top to bottom in a folder of its own, in
-which `network.toml` ("your network") and a copy of `models/` lie.
+which `network.toml` ("your network") and a copy of `models/` lie; `look()` runs nothing, but sees
+that code compiles, that models can be read, and that commands and their options exist.
 
 - `python` blocks run one after another, with the same names. One with a file for its caption is
   written there, and can be imported as a part of the package.
@@ -173,23 +174,36 @@ class Reader:
     Args:
         page: the page.
         folder: where to.
-        left_out: commands that are not run this time, as they are typed.
     """
 
-    def __init__(self, page: Path, folder: Path, left_out: frozenset[str] = frozenset()) -> None:
-        self.page, self.folder, self.left_out = page, folder, left_out
+    def __init__(self, page: Path, folder: Path) -> None:
+        self.page, self.folder = page, folder
         self.names: dict[str, Any] = {"__name__": "__main__"}
-        self.printed: str | None = None
-        self.ran: list[str] = []
+        self.printed = ""
         for own in OWN:
             (folder / own).write_text(NETWORK)
         (folder / "models").symlink_to(ROOT / "models")
 
-    def follow(self, only: frozenset[str] | None = None) -> None:
-        """Go through the page; with `only`, through these commands and what they print."""
+    def follow(self) -> None:
+        """Go through the page."""
         for block in blocks(self.page):
             with self.where(block):
-                self.follow_one(block, only)
+                self.follow_one(block)
+
+    def look(self) -> None:
+        """Go through the page without running anything."""
+        for block in blocks(self.page):
+            with self.where(block):
+                if block.kind == "sh":
+                    look_at_commands(block.text)
+                elif block.kind == "python":
+                    compile(block.text, str(self.page), "exec")
+                elif block.kind == "toml":
+                    self.read(block)
+                elif block.kind == "json":
+                    json.loads(block.text)
+                else:
+                    assert block.kind == "text" or block.kind in DIRECTIVES, unknown(block)
 
     @contextlib.contextmanager
     def where(self, block: Block) -> Iterator[None]:
@@ -200,21 +214,20 @@ class Reader:
             wrong.add_note(f"{self.page.relative_to(ROOT)}, line {block.line}")
             raise
 
-    def follow_one(self, block: Block, only: frozenset[str] | None) -> None:
+    def follow_one(self, block: Block) -> None:
         """One block."""
         if block.kind == "sh":
-            self.type(block.text, only)
+            self.type(block.text)
         elif block.kind == "text":
             self.compare(block.text)
-        elif only is None and block.kind == "python":
+        elif block.kind == "python":
             self.run(block)
-        elif only is None and block.kind == "toml":
+        elif block.kind == "toml":
             self.read(block)
-        elif only is None and block.kind == "json":
+        elif block.kind == "json":
             json.loads(block.text)
         else:
-            known = block.kind in DIRECTIVES or (only is not None and block.kind)
-            assert known, f"a block that nothing is done with: {block.kind or 'indented'}"
+            assert block.kind in DIRECTIVES, unknown(block)
 
     def run(self, block: Block) -> None:
         """Python: at once, or into a file that can be imported."""
@@ -230,7 +243,7 @@ class Reader:
             if hasattr(found, "cache_clear"):  # looks for the package's files anew
                 found.cache_clear()
 
-    def type(self, text: str, only: frozenset[str] | None) -> None:
+    def type(self, text: str) -> None:
         """The lines of a shell."""
         for words in typed(text):
             program = Path(words[0]).name
@@ -238,19 +251,16 @@ class Reader:
             if behind is not None:
                 options_are_known(behind)
             elif program == "vegasfluid":
-                self.command(words[1:], only)
+                self.command(words[1:])
             else:
                 assert program in KNOWN, f"a command that nothing is done with: {program}"
                 KNOWN[program]([program, *words[1:]])
                 if words == ["make", "demo"]:
-                    self.command(demo()[0][1:], only)
+                    self.command(demo()[0][1:])
 
-    def command(self, arguments: list[str], only: frozenset[str] | None) -> None:
-        """A command of ours, unless it is left out."""
+    def command(self, arguments: list[str]) -> None:
+        """A command of ours."""
         as_typed = " ".join(arguments)
-        if as_typed in self.left_out or (only is not None and as_typed not in only):
-            self.printed = None
-            return
         copied = self.folder / arguments[-1] if arguments[0] == "models" else None
         if copied and copied.name in OWN:
             copied.unlink()
@@ -260,14 +270,11 @@ class Reader:
         expected = OUT_OF_REACH if as_typed in WITHOUT_A_FAIR_ALPHA else 0
         assert status == expected, f"vegasfluid {as_typed}: exit {status}\n{out.getvalue()}"
         self.printed = out.getvalue()
-        self.ran.append(as_typed)
         if copied and copied.name in OWN:  # made the reader's own: a network with short runs
             copied.write_text(NETWORK)
 
     def compare(self, text: str) -> None:
         """What is quoted, line by line and in order, with what was printed, but for times."""
-        if self.printed is None:
-            return
         printed, place = squeezed(self.printed), 0
         for line in filter(None, map(squeezed, text.splitlines())):
             if not TIMING.match(line):
@@ -299,11 +306,29 @@ def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return base | over | both
 
 
+def unknown(block: Block) -> str:
+    """What is wrong with a block that is of no use here."""
+    return f"a block that nothing is done with: {block.kind or 'indented'}"
+
+
+def look_at_commands(text: str) -> None:
+    """The lines of a shell: what they name exists, and commands have the options that they get."""
+    for words in typed(text):
+        program = Path(words[0]).name
+        behind = on_a_cluster(words) or (words if program == "vegasfluid" else None)
+        if behind is not None:
+            options_are_known(behind)
+        else:
+            assert program in KNOWN, f"a command that nothing is done with: {program}"
+            KNOWN[program]([program, *words[1:]])
+
+
 def options_are_known(words: list[str]) -> None:
     """Hold the options of a command that cannot run here against those that it has."""
     out = io.StringIO()
+    command = [] if words[1].startswith("--") else [words[1]]
     with contextlib.redirect_stdout(out):
-        run_app([words[1], "--help"])
+        assert run_app([*command, "--help"]) == 0, " ".join(words)
     for word in words[2:]:
         assert not word.startswith("--") or word in out.getvalue(), word
 

@@ -20,6 +20,8 @@ from benchmarks.slider.notebook import network
 from benchmarks.slider.page import BROWSERS, Seen, SliderPage, chromium, opened
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.slow  # a notebook server and a browser
+
 MODULES = ("jupyterlab", "ipywidgets", "ipykernel", "playwright")
 ARTEFACTS = Path(os.environ.get("VEGASFLUID_ARTEFACTS") or ROOT / "build" / "browser")
 MOVES = 20
@@ -28,7 +30,7 @@ MOVES = 20
 def missing() -> str | None:
     """What has to be installed; None: nothing."""
     if absent := [name for name in MODULES if importlib.util.find_spec(name) is None]:
-        return f"{', '.join(absent)} (`make test` installs them from requirements.lock)"
+        return f"{', '.join(absent)} (`make test-long` installs them from requirements.lock)"
     if chromium() is None:
         return f"one of {', '.join(BROWSERS)} (on Debian: apt-get install chromium)"
     return None

@@ -1,0 +1,44 @@
+"""`check`: what it prints for people and as JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.commands import SMALL, document, written
+from tests.paths import MODELS
+
+
+def test_check_json(run):
+    path = str(MODELS / "weigle_feng_network2.toml")
+    status, out, err = run("check", path, "--json")
+    found = document(out)
+    assert (status, err) == (0, "")
+    assert found["model"] == path
+    assert found["ok"] is True
+    assert found["flows"] == {"reno": 25, "vegas": 25}
+    assert found["warnings"] == []
+    # By hand: 3 ms on the link there and back, 4 ms of access, and sending 1540 bytes once at
+    # 155 and twice at 100 Mbit/s.
+    base_rtt = 0.007 + 1540 * 8 / 155e6 + 2 * 1540 * 8 / 100e6
+    assert found["base_rtt_s"] == pytest.approx({"reno": base_rtt, "vegas": base_rtt})
+    assert found["bandwidth_delay_packets"] == pytest.approx(155e6 / 12000 * base_rtt)
+
+
+def test_check_json_of_a_refused_model_tells_everything_that_is_wrong(run, tmp_path):
+    path = written(tmp_path, SMALL.replace("count = 2", "count = 0"))
+    status, out, err = run("check", path, "--json")
+    found = document(out)
+    assert (status, err) == (2, "")
+    assert found["ok"] is False
+    assert len(found["errors"]) == 2
+    assert [name in text for name, text in zip(["reno", "vegas"], found["errors"], strict=True)]
+    assert all("count: must be at least 1, but is 0" in text for text in found["errors"])
+
+
+def test_check_shows_what_the_file_says(run, small):
+    lines = [line.split() for line in run("check", small)[1].splitlines()]
+    assert ["reno", "2", "21.23", "reno", "bulk"] in lines  # 20 ms and 1540 bytes at 10 Mbit/s
+    assert ["bottleneck", "min_thresh", "20", "packets"] in lines
+    assert ["max_drop", "0.1"] in lines
+    assert ["gentle", "false"] in lines
+    assert ["vegas", "alpha", "2", "packets"] in lines

@@ -1,0 +1,42 @@
+"""`laws`: the list agrees with what model files accept."""
+
+from __future__ import annotations
+
+from tests.cli.commands import document, edited, written
+
+
+def test_laws_json(run):
+    status, out, err = run("laws", "--json")
+    found = document(out)
+    assert (status, err) == (0, "")
+    names = {part: [entry["name"] for entry in entries] for part, entries in found.items()}
+    laws = {"cubic", "highspeed", "newreno", "reno", "scalable", "udp", "vegas", "vegas_rerouting"}
+    assert set(names["window_laws"]) == laws
+    assert {"droptail", "red"} <= set(names["queue_laws"])
+    assert set(names["traffic_kinds"]) == {"bulk", "cbr", "poisson", "on_off", "sessions"}
+    dialects = {entry["name"]: entry["defaults"] for entry in found["vegas_dialects"]}
+    assert dialects["ns2"] == {"alpha": 1, "beta": 3, "gamma": 1}
+    assert dialects["linux"] == dialects["ns3"] == {"alpha": 2, "beta": 4, "gamma": 1}
+    red = next(entry for entry in found["queue_laws"] if entry["name"] == "red")
+    parameters = {entry["name"]: entry for entry in red["parameters"]}
+    assert parameters["min_thresh"] == {
+        "name": "min_thresh",
+        "key": "min_thresh_packets",
+        "units": "packets",
+        "default": None,
+        "required": True,
+    }
+    assert parameters["weight"]["default"] == 0.002
+    for entry in found["window_laws"] + found["queue_laws"] + found["vegas_dialects"]:
+        assert entry["sources"]
+
+
+def test_every_law_of_the_list_can_stand_in_a_model_file(run, tmp_path):
+    """`laws` and the reader of model files agree on names and keys."""
+    kinds = document(run("laws", "--json")[1])["traffic_kinds"]
+    for kind in kinds:
+        required = [entry["key"] for entry in kind["parameters"] if entry["required"]]
+        keys = "".join(f", {key} = 2" for key in required)
+        traffic = f'traffic = {{ kind = "{kind["name"]}"{keys} }}'
+        path = written(tmp_path, edited("count = 2", f"count = 2\n{traffic}"))
+        assert run("check", path)[0] == 0

@@ -1,0 +1,40 @@
+"""`recommend`: its JSON document, its exit status, and what it needs."""
+
+from __future__ import annotations
+
+import vegasfluid as vf
+from tests.cli.commands import SMALL, WITHOUT_VEGAS, document, edited, refused, written
+
+
+def test_recommend_json(run, small):
+    status, out, err = run("recommend", small, "--runs", "3", "--json")
+    found = document(out)
+    assert (status, err) == (0, "")
+    assert set(found) == {
+        "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
+        "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds",
+    }  # fmt: skip
+    assert (found["model"], found["tuned"], found["goal"]) == (small, "vegas", {"ratio": 1.0})
+    assert found["version"] == vf.__version__
+    assert found["reached"] is True
+    assert found["packets"]["runs"] in (3, 6, 12, 24, 48, 96)  # doubled where they tell too little
+
+
+def test_recommend_out_of_reach_ends_with_3_and_says_why(run, small):
+    status, out, err = run("recommend", small, "--runs", "2", "--ratio", "50")
+    assert (status, err) == (3, "")
+    assert "Goal not reached: even with the largest setting" in " ".join(out.split())
+
+
+def test_recommend_needs_a_class_to_tune_and_another(run, tmp_path):
+    path = written(tmp_path, WITHOUT_VEGAS)
+    refused(
+        run("recommend", path),
+        "the law of a class must be vegas, to have one to tune, but is 'reno",
+    )
+    lonely = edited('[flows.reno]\ncount = 2\nbase_rtt_ms = 20\nlaw = { name = "reno" }', "")
+    path = written(tmp_path, lonely)
+    refused(run("recommend", path), "flows must be two classes or more, to compare")
+    two = SMALL.replace('law = { name = "reno" }', 'law = { name = "vegas" }')
+    path = written(tmp_path, two)
+    refused(run("recommend", path), "tune must be given: one of reno, vegas")
