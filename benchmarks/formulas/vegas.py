@@ -237,7 +237,6 @@ def lossy_windows(rows: LossyRows) -> list[Relation]:
     alphas = {name: rows.alpha(name) for name in ("half", "small")}
     minimum, at_saturation = law_of_the_minimum(), vegas_alpha_at_saturation()
     of_share, small = "alpha of W over the saturated W", "alpha of 0.7 packets"
-    full = f"{large}: the backlog"
     packets = {"free": ("packets",)}
     return [
         row("vegas_alpha", vegas_alpha(), "half", "alpha of W, R and p", alphas["half"]),
