@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import diffrax
@@ -9,11 +11,61 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.dde import switched_systems, systems
+from tests.dde.adaptive.families import Family
 from tests.dde.make_references import DATA
+from tests.dde.switched_systems import (
+    DDETST_B2,
+    DDETST_C1,
+    DDETST_C2,
+    DDETST_C3,
+    DDETST_C4,
+    EMPTIED,
+    FOLDED,
+    RELAY,
+    RENO_RED,
+    RENO_VEGAS,
+    STATE_KINK,
+    WALLS,
+)
+from tests.dde.systems import (
+    BY_STATE,
+    DDETST_B1,
+    DDETST_D1,
+    EXPONENTIAL,
+    FELDSTEIN_NEVES,
+    KERMACK,
+    LINEAR,
+    LOGARITHMIC_LAG,
+    MACKEY_GLASS,
+    PANTOGRAPH,
+    TWO_LAGS,
+    System,
+    constant,
+)
 from vegasfluid import dde
 
-SYSTEMS = systems.SYSTEMS + switched_systems.SYSTEMS
+SMOOTH = Family(
+    LINEAR,
+    EXPONENTIAL,
+    TWO_LAGS,
+    BY_STATE,
+    PANTOGRAPH,
+    DDETST_B1,
+    FELDSTEIN_NEVES,
+    LOGARITHMIC_LAG,
+    MACKEY_GLASS,
+)
+"""One component, and no events but breaking points."""
+KINKED = Family(DDETST_B2, DDETST_C1, FOLDED, STATE_KINK, RELAY, EMPTIED)
+"""One component, with a clamp and a switch."""
+PAIRS = Family(DDETST_D1, DDETST_C2, WALLS)
+"""Two components, with a clamp and two switches."""
+TRIPLES = Family(KERMACK, DDETST_C3, DDETST_C4, RENO_RED)
+"""Three components, with a clamp and three switches."""
+FAMILIES = (SMOOTH, KINKED, PAIRS, TRIPLES, Family(RENO_VEGAS))
+SYSTEMS = tuple(system for family in FAMILIES for system in family.systems)
+MOST_TIMES = 1001
+"""Save times of a program for a family of several; a shorter list is filled up with its last."""
 
 
 def tolerance(rtol, atol=None):
@@ -46,19 +98,113 @@ def answer(system, t1=None, count=101):
     return ts[ts <= end], ys[ts <= end]
 
 
-def sweep(system, solver, *, t1=None, **options):
-    """A compiled function of (rtol, atol) that solves a test system at the times of its answer."""
-    ts, _ = answer(system, t1)
+def family_of(system: System) -> Family:
+    """The family in which a test system is compiled."""
+    return next(family for family in FAMILIES if system in family.systems)
+
+
+@functools.cache
+def program(family: Family, solver):
+    """A compiled solve of a system of a family at some times, to a tolerance."""
 
     @jax.jit
-    def run(rtol, atol):
-        controller = tolerance(rtol, atol)
-        saveat = diffrax.SaveAt(ts=jnp.asarray(ts))
-        return solved(
-            system, solver, t1=t1, saveat=saveat, stepsize_controller=controller, **options
-        )
+    def run(which, t0, t1, y0, ts, rtol):
+        return dde.solve(
+            family.rhs, solver, t0, t1, None, y0, which, **family.options(), rows=4096,
+            saveat=diffrax.SaveAt(ts=ts), stepsize_controller=tolerance(rtol), throw=False,
+        )  # fmt: skip
 
     return run
+
+
+def at_answers(system, solver, rtol, t1=None):
+    """A solve of a test system to a tolerance, saved at the times of its answer."""
+    family, end = family_of(system), system.t1 if t1 is None else t1
+    ts, _ = answer(system, t1)
+    padded = np.pad(ts, (0, max(0, MOST_TIMES - len(ts))), mode="edge")
+    found = program(family, solver)(
+        jnp.asarray(family.number(system)),
+        *(jnp.asarray(value, float) for value in (system.t0, end, system.y0, padded, rtol)),
+    )
+    return found._replace(ts=found.ts[: len(ts)], ys=found.ys[: len(ts)])
+
+
+def equation(name, rhs, y0, t1, *, t0=0.0, **options):
+    """An equation of a single test, with a constant past unless another is given."""
+    options = {"past": constant(*y0), "longest_lag": np.inf} | options
+    return System(name, "", rhs, y0, t0, t1, **options)
+
+
+LAGS_OF_1_AND_SQRT2 = equation(
+    "lags of 1 and sqrt 2",
+    lambda t, y, history, args: -0.5 * history(t - 1.0) - 0.7 * history(t - math.sqrt(2)),
+    y0=(1.0,),
+    t1=5.9,
+)
+AT_STEPS = Family(
+    LINEAR,
+    EXPONENTIAL,
+    BY_STATE,
+    FELDSTEIN_NEVES,
+    LOGARITHMIC_LAG,
+    LAGS_OF_1_AND_SQRT2,
+    FOLDED,
+    EMPTIED,
+)
+"""One component; solved in steps of one length, which tests of order and of breaks look at."""
+
+
+@functools.cache
+def stepping_program(family: Family, solver, constant: bool):
+    """A compiled solve of a system of a family; and its dense output at some times."""
+
+    @jax.jit
+    def run(which, t0, t1, y0, ts, size):
+        controller = diffrax.ConstantStepSize() if constant else tolerance(size)
+        found = dde.solve(
+            family.rhs, solver, t0, t1, size if constant else None, y0, which,
+            **family.options(), saveat=diffrax.SaveAt(steps=True, dense=True),
+            stepsize_controller=controller, max_steps=2048, throw=False,
+        )  # fmt: skip
+        return found, found.evaluate(ts)
+
+    return run
+
+
+def stepped(family, system, solver, *, rtol=None, step=None, ts=None, t1=None):
+    """The ends of the steps of a solve, to a tolerance or in steps of one length.
+
+    Args:
+        family: with which it is compiled.
+        system: one of the family, perhaps with another start or end.
+        solver: the method.
+        rtol: the tolerance, or None.
+        step: the length of all steps, or None.
+        ts: up to 101 times; None: as many from start to end.
+        t1: the end, if it is not the system's.
+
+    Returns:
+        The solution, with nan beyond its last step; and its dense output at `ts`.
+    """
+    end = system.t1 if t1 is None else t1
+    times = np.linspace(system.t0, end, 101) if ts is None else np.asarray(ts, float)
+    padded = np.pad(times, (0, 101 - len(times)), mode="edge")
+    numbers = (system.t0, end, system.y0, padded, rtol if step is None else step)
+    found, ys = stepping_program(family, solver, step is not None)(
+        jnp.asarray(family.number(system)), *(jnp.asarray(value, float) for value in numbers)
+    )
+    return found, np.asarray(ys)[: len(times)]
+
+
+def ends_of(solution):
+    """The ends of the steps."""
+    ts = np.asarray(solution.ts)
+    return ts[np.isfinite(ts)]
+
+
+def distance(times, solution):
+    """From each time to the nearest end of a step."""
+    return np.abs(np.asarray(times)[:, None] - ends_of(solution)).min(1)
 
 
 def errors(system, ys, t1=None):

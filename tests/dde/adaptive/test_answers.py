@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import diffrax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.dde.adaptive.solving import SYSTEMS, answer, errors, sweep
+from tests.dde.adaptive.solving import SYSTEMS, answer, at_answers, errors
 from tests.dde.switched_systems import DDETST_C1, RENO_RED, RENO_VEGAS, WALLS
 from tests.dde.systems import DDETST_B1, LINEAR, MACKEY_GLASS
 from vegasfluid import dde
@@ -25,12 +24,12 @@ def names(value):
 
 
 def solved_at(system, solver, tolerances):
-    run = sweep(system, solver, t1=SHORT.get(system.name), rows=4096, throw=False)
+    end = SHORT.get(system.name)
     for rtol in tolerances:
-        found = run(jnp.asarray(rtol), jnp.asarray(rtol))
+        found = at_answers(system, solver, rtol, end)
         assert found.outcome == dde.Outcome.SUCCESS
         assert np.isnan(found.time)
-        yield rtol, errors(system, found.ys, SHORT.get(system.name)).max()
+        yield rtol, errors(system, found.ys, end).max()
 
 
 @pytest.mark.parametrize(
@@ -44,13 +43,17 @@ def test_answer_is_as_near_as_the_tolerance_says(system):
 
 
 @pytest.mark.parametrize("solver", [BOSH3, DOPRI5], ids=names)
-@pytest.mark.parametrize("system", [LINEAR, DDETST_B1, WALLS], ids=names)
+@pytest.mark.parametrize(
+    "system", [LINEAR, DDETST_B1, pytest.param(WALLS, marks=pytest.mark.slow)], ids=names
+)
 def test_other_methods(system, solver):
     for rtol, error in solved_at(system, solver, (1e-4, 1e-6)):
         assert error < ALLOWED * rtol
 
 
-@pytest.mark.parametrize("system", NETWORKS, ids=names)
+@pytest.mark.parametrize(
+    "system", [RENO_RED, pytest.param(RENO_VEGAS, marks=pytest.mark.slow)], ids=names
+)
 def test_networks_to_six_digits(system):
     """Clamps, kinks and lags by the state, for as long as the reference goes."""
     ((_, error),) = solved_at(system, TSIT5, (1e-10,))

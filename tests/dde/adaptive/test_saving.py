@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import math
+from typing import Any, NamedTuple
+
 import diffrax
 import jax
 import jax.numpy as jnp
@@ -9,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.dde.adaptive.solving import tolerance
-from tests.dde.systems import EXPONENTIAL, step_polynomial
+from tests.dde.systems import EXPONENTIAL, ROOT, step_polynomial
 from vegasfluid import dde
 
 BOSH3 = diffrax.Bosh3()
@@ -17,22 +21,54 @@ END = 3.5
 FINE = tolerance(1e-6)
 
 
-def solve(saveat, t1=END, **options):
-    options = {"stepsize_controller": FINE} | options
-    return dde.solve(
-        lambda t, y, history, args: -history(t - 1.0), BOSH3,
-        0.0, t1, None, jnp.ones(1), saveat=saveat, **options,
+class Decay(NamedTuple):
+    """Y' = -decay y - rate y(t - 1), defined until `end`; exp(root t) before 0."""
+
+    decay: Any = 0.0
+    rate: Any = 1.0
+    end: Any = 1e9
+    root: Any = 0.0
+
+
+def rhs(t, y, history, args):
+    return -args.decay * y - args.rate * history(t - 1.0) + 0 * jnp.sqrt(args.end - t)
+
+
+def past(s, args):
+    return jnp.exp(args.root * s)[None]
+
+
+def solve(saveat, t1=END, args=None, **options):
+    options = {"stepsize_controller": FINE, "max_steps": 200} | options
+    args = jax.tree.map(jnp.asarray, args or Decay())
+    return dde.solve(rhs, BOSH3, 0.0, t1, None, jnp.ones(1), args, past=past, saveat=saveat,
+                     **options)  # fmt: skip
+
+
+def everywhere(ts, t1=END, **options):
+    """A solve saved at 32 times, at both ends, and anywhere."""
+    assert len(ts) == 32
+    saveat = diffrax.SaveAt(t0=True, ts=jnp.asarray(ts), t1=True, dense=True)
+    return solve(saveat, t1, **options)
+
+
+def with_a_short_ring(ts, t1=END, **options):
+    """A solve saved at up to 701 times, whose history keeps 16 steps."""
+    padded = np.pad(np.asarray(ts, float), (0, 701 - len(ts)), mode="edge")
+    return solve(
+        diffrax.SaveAt(ts=jnp.asarray(padded)), t1, rows=16, max_steps=1000,
+        stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-6, dtmax=0.2), **options,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def dense():
-    return solve(diffrax.SaveAt(t0=True, t1=True, dense=True))
+    return everywhere(np.linspace(0.0, END, 33)[1:])
 
 
-@pytest.fixture(scope="module")
+@functools.cache
 def stepped():
-    return solve(diffrax.SaveAt(steps=True), max_steps=200)
+    return solve(diffrax.SaveAt(steps=True))
 
 
 def known(ts):
@@ -47,9 +83,9 @@ def test_only_the_end_by_default():
 
 
 def test_start_and_end_are_exactly_there(dense):
-    np.testing.assert_array_equal(dense.ts, [0.0, END])
+    np.testing.assert_array_equal(dense.ts[jnp.array([0, -1])], [0.0, END])
     np.testing.assert_array_equal(dense.ys[0], [1.0])
-    np.testing.assert_allclose(dense.ys[1], known(END), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(dense.ys[-1], known(END), rtol=0, atol=1e-5)
 
 
 def test_dense_output_is_the_solution_inside_and_nan_outside(dense):
@@ -61,7 +97,9 @@ def test_dense_output_is_the_solution_inside_and_nan_outside(dense):
     assert np.isnan(outside).all()
     assert dense.evaluate(0.5).shape == (1,)
     assert float(dense.evaluate(0.5)[0]) == pytest.approx(0.5, abs=1e-9)
-    np.testing.assert_array_equal(dense.evaluate(jnp.array([0.0, END])), dense.ys)
+    np.testing.assert_array_equal(
+        dense.evaluate(jnp.array([0.0, END])), dense.ys[jnp.array([0, -1])]
+    )
 
 
 def test_dense_output_can_be_compiled_and_differentiated(dense):
@@ -70,9 +108,9 @@ def test_dense_output_can_be_compiled_and_differentiated(dense):
     assert float(slope(jnp.asarray(1.6))) == pytest.approx(-0.4, abs=1e-3)
 
 
-def test_steps_are_the_ends_of_the_steps(stepped, dense):
-    ts, ys = np.asarray(stepped.ts), np.asarray(stepped.ys)
-    count = int(stepped.stats["steps"])
+def test_steps_are_the_ends_of_the_steps(dense):
+    ts, ys = np.asarray(stepped().ts), np.asarray(stepped().ys)
+    count = int(stepped().stats["steps"])
     assert (len(ts), len(ys)) == (200, 200)
     assert np.all(np.diff(ts[:count]) > 0)
     assert ts[0] > 0
@@ -83,44 +121,52 @@ def test_steps_are_the_ends_of_the_steps(stepped, dense):
     np.testing.assert_allclose(ys[:count], dense.evaluate(ts[:count]), rtol=0, atol=1e-14)
 
 
-def test_start_and_every_third_step(stepped):
-    solution = solve(diffrax.SaveAt(t0=True, steps=3), max_steps=200)
-    ts, count = np.asarray(stepped.ts), int(stepped.stats["steps"])
+def test_start_and_a_function_of_every_third_step():
+    save = diffrax.SaveAt(t0=True, steps=3, fn=lambda t, y, args: {"t": t, "twice": 2 * y[0]})
+    solution = solve(save)
+    ts, count = np.asarray(stepped().ts), int(stepped().stats["steps"])
     thirds = ts[2:count:3]
-    found = np.asarray(solution.ts)
-    np.testing.assert_array_equal(found[: len(thirds) + 1], [0.0, *thirds])
-    np.testing.assert_array_equal(solution.ys[1 : len(thirds) + 1], stepped.ys[2:count:3])
+    expected = np.array([0.0, *thirds])
+    kept = slice(len(thirds) + 1)
+    np.testing.assert_array_equal(solution.ts[kept], expected)
+    np.testing.assert_array_equal(solution.ys["t"][kept], expected)
+    states = np.array([1.0, *stepped().ys[2:count:3, 0]])
+    np.testing.assert_array_equal(solution.ys["twice"][kept], 2 * states)
 
 
-def test_every_second_step_and_the_end(stepped):
+@pytest.mark.parametrize("every", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_steps_in_between_and_the_end(every):
     """The end is there once, even if the last step is none of those that were asked for."""
-    for every in (2, 3):
-        solution = solve(diffrax.SaveAt(steps=every, t1=True), max_steps=200)
-        found = np.asarray(solution.ts)
-        found = found[np.isfinite(found)]
-        assert found[-1] == END
-        assert np.all(np.diff(found) > 0)
-        count = int(stepped.stats["steps"])
-        assert len(found) == -(-count // every)
+    solution = solve(diffrax.SaveAt(steps=every, t1=True))
+    found = np.asarray(solution.ts)
+    found = found[np.isfinite(found)]
+    assert found[-1] == END
+    assert np.all(np.diff(found) > 0)
+    count = int(stepped().stats["steps"])
+    assert len(found) == -(-count // every)
 
 
-def test_times_at_nodes_between_them_and_at_the_ends(stepped):
+def test_times_at_nodes_between_them_and_at_the_ends():
     """Also the same time twice, and many more than a step's worth at once."""
-    nodes = np.asarray(stepped.ts)[: int(stepped.stats["steps"])]
+    nodes = np.asarray(stepped().ts)[: int(stepped().stats["steps"])]
     crowd = np.linspace(2.0, 2.001, 150)
     ts = np.sort(np.concatenate([[0.0, 0.0, 1.0, 1.0, 2.0, END, END], nodes, crowd]))
-    solution = solve(diffrax.SaveAt(ts=jnp.asarray(ts)))
-    np.testing.assert_array_equal(solution.ts, ts)
-    np.testing.assert_allclose(solution.ys, known(ts), rtol=0, atol=1e-5)
-    at_nodes = np.asarray(solution.ys)[np.isin(ts, nodes)]
-    np.testing.assert_allclose(at_nodes, known(ts[np.isin(ts, nodes)]), rtol=0, atol=1e-5)
-    np.testing.assert_array_equal(solution.ys[:2], np.ones((2, 1)))
+    solution = with_a_short_ring(ts)
+    count = len(ts)
+    np.testing.assert_array_equal(solution.ts[:count], ts)
+    ys = np.asarray(solution.ys)[:count]
+    np.testing.assert_allclose(ys, known(ts), rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(ys[:2], np.ones((2, 1)))
 
 
-@pytest.mark.parametrize("count", [1, 32, 500])
-def test_any_number_of_times(count):
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(1, marks=pytest.mark.slow), 32, pytest.param(500, marks=pytest.mark.slow)],
+)
+def test_any_number_of_times(count, dense):
     ts = np.linspace(0.0, END, count + 1)[1:]
-    solution = solve(diffrax.SaveAt(t0=True, ts=jnp.asarray(ts), t1=True))
+    saveat = diffrax.SaveAt(t0=True, ts=jnp.asarray(ts), t1=True)
+    solution = dense if count == 32 else solve(saveat)
     np.testing.assert_array_equal(solution.ts, [0.0, *ts, END])
     np.testing.assert_allclose(solution.ys, known([0.0, *ts, END]), rtol=0, atol=1e-5)
 
@@ -128,40 +174,25 @@ def test_any_number_of_times(count):
 def test_times_survive_a_ring_that_wraps():
     """The history keeps 16 steps, the solve makes more than a hundred, and nothing is lost."""
     ts = np.linspace(0.0, 30.0, 701)
-    solution = dde.solve(
-        EXPONENTIAL.rhs, BOSH3, 0.0, 30.0, None, jnp.ones(1), EXPONENTIAL.args,
-        past=EXPONENTIAL.past, rows=16, saveat=diffrax.SaveAt(ts=jnp.asarray(ts)),
-        stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-6, dtmax=0.2),
-    )  # fmt: skip
+    args = Decay(decay=1.0, rate=-(ROOT + 1) * math.exp(ROOT), root=ROOT)
+    solution = with_a_short_ring(ts, 30.0, args=args)
     assert int(solution.stats["steps"]) > 100
     np.testing.assert_allclose(solution.ys, EXPONENTIAL.exact(ts), rtol=0, atol=2e-5)
 
 
-def test_function_of_the_state_is_saved():
-    saveat = diffrax.SaveAt(
-        ts=jnp.array([0.5, 1.0]), fn=lambda t, y, args: {"t": t, "twice": 2 * y[0]}
-    )
-    solution = solve(saveat)
-    np.testing.assert_allclose(solution.ys["t"], [0.5, 1.0])
-    np.testing.assert_allclose(solution.ys["twice"], [1.0, 0.0], atol=1e-9)
-
-
 def test_end_at_the_start():
     """Nothing to solve: the state at t0, wherever it is asked for."""
-    saveat = diffrax.SaveAt(t0=True, ts=jnp.zeros(2), t1=True)
-    solution = solve(saveat, t1=0.0)
+    solution = everywhere(np.zeros(32), t1=0.0)
     assert solution.outcome == dde.Outcome.SUCCESS
-    np.testing.assert_array_equal(solution.ys, np.ones((4, 1)))
+    np.testing.assert_array_equal(solution.ys, np.ones((34, 1)))
     assert int(solution.stats["steps"]) == 0
 
 
 def test_times_beyond_a_failure_are_nan():
-    solution = dde.solve(
-        lambda t, y, history, args: -history(t - 1.0) + 0 * jnp.sqrt(2.0 - t), BOSH3,
-        0.0, END, None, jnp.ones(1), throw=False,
-        saveat=diffrax.SaveAt(ts=jnp.linspace(0.0, END, 8), t1=True, dense=True),
-    )  # fmt: skip
-    np.testing.assert_allclose(solution.ys[:4], known([0.0, 0.5, 1.0, 1.5]), rtol=0, atol=1e-5)
-    assert np.isnan(solution.ys[5:]).all()
+    ts = np.linspace(0.0, END, 32)
+    solution = everywhere(ts, args=Decay(end=2.0), throw=False)
+    reached = ts < 1.6
+    np.testing.assert_allclose(solution.ys[1:-1][reached], known(ts[reached]), rtol=0, atol=1e-5)
+    assert np.isnan(solution.ys[1:][np.array([*(ts > 2.1), True])]).all()
     assert np.isnan(solution.evaluate(jnp.array([2.1, 3.0]))).all()
     assert float(solution.evaluate(0.5)[0]) == pytest.approx(0.5, abs=1e-8)
