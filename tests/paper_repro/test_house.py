@@ -10,6 +10,7 @@ import pytest
 
 import paper_repro
 import vegasfluid as vf
+from paper_repro import __main__ as command
 from paper_repro.__main__ import experiments_of, main, papers
 from paper_repro.claims import Claim, Expectation, load_paper
 from paper_repro.experiment import (
@@ -277,24 +278,43 @@ def test_every_claim_has_its_experiment_and_every_experiment_a_claim(paper):
     assert {claim.experiment for claim in load_paper(PAPERS / paper).claims} == known
 
 
-def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
+def check_quick_run(folder: Path, capsys, kept=lambda experiment: True) -> dict:
+    """Run the quick experiments of all papers; their JSON, report and verdicts belong together."""
     with pytest.raises(SystemExit) as ended:
-        main(["--quick", "--json", "--out", str(tmp_path / "out")])
+        main(["--quick", "--json", "--out", str(folder)])
     assert ended.value.code == 0
     document = json.loads(capsys.readouterr().out)
     assert document["unexplained"] == []
-    assert document["claims"] == sum(document["verdicts"].values()) >= 100
+    assert document["claims"] == sum(document["verdicts"].values())
     told = told_by_the_report()
-    for folder, paper in document["papers"].items():
-        quick = {of.name for of in experiments_of(folder) if of.quick}
-        claims = load_paper(PAPERS / folder).claims
+    for name_of_paper, paper in document["papers"].items():
+        quick = {of.name for of in experiments_of(name_of_paper) if of.quick and kept(of)}
+        claims = load_paper(PAPERS / name_of_paper).claims
         assert set(paper["claims"]) == {of.id for of in claims if of.experiment in quick}
         for name, claim in paper["claims"].items():
             assert told[name, claim["says"]] == claim["verdict"], name
     left = sum(len(paper["not_run"]) for paper in document["papers"].values())
     assert document["claims"] + left == sum(len(load_paper(of).claims) for of in in_order()) >= 250
     assert {"papers", "claims", "verdicts", "unexplained", "machine", "seconds"} <= set(document)
-    assert {file.name for file in Path(tmp_path / "out").glob("report.*")} == {
-        "report.md",
-        "report.html",
-    }
+    assert {file.name for file in folder.glob("report.*")} == {"report.md", "report.html"}
+    return document
+
+
+@pytest.mark.study
+def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
+    document = check_quick_run(tmp_path / "out", capsys)
+    assert document["claims"] >= 100
+
+
+def test_quick_experiments_without_long_runs_are_explained(tmp_path, capsys, monkeypatch):
+    """As above, with the experiments that simulate nothing, and figure 1 of Weigle and Feng."""
+
+    def short(experiment: Experiment) -> bool:
+        return not experiment.jobs() or experiment.name == "figure1"
+
+    monkeypatch.setattr(
+        command, "experiments_of", lambda paper: list(filter(short, experiments_of(paper)))
+    )
+    document = check_quick_run(tmp_path / "out", capsys, short)
+    assert document["claims"] >= 50
+    assert len(document["papers"]["weigle_feng_2001"]["figures"]) == 1
