@@ -67,7 +67,9 @@ def drops_for_each_sent(run, name: str) -> float:
     return sums["dropped"] / sums["sent"]
 
 
-@pytest.mark.parametrize("simulate", [simulate_fluid, simulate_in_packets])
+@pytest.mark.parametrize(
+    "simulate", [simulate_fluid, pytest.param(simulate_in_packets, marks=pytest.mark.study)]
+)
 def test_a_vegas_at_rest_loses_little_where_renos_fill_the_buffer(simulate) -> None:
     """As both simulators have it; with RED instead, they lose alike."""
     common = {"base_rtt": 0.09, "initial_ssthresh": 30.0, "send_overhead": 5e-4}

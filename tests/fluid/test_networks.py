@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.fluid.common_grid import simulate_on_common_grid
 from vegasfluid import (
     Cbr,
     DropTail,
@@ -25,8 +26,13 @@ from vegasfluid import (
     simulate_packets,
 )
 
-FAST = Link(4000.0, 400, delay=0.005)
+FAST = Link(4000.0, 400, Red(min_thresh=30, max_thresh=120), delay=0.005)
 SLOW = Link(1000.0, 200, Red(min_thresh=30, max_thresh=120), delay=0.01)
+
+
+BETWEEN_LINKS = {"lags": (0.005, 5.0), "step": 0.005}
+"""The least lag is the time from queue to queue."""
+BOTH_WAYS = {"lags": (0.01, 20.0), "step": 0.0099}
 
 
 def udp(rate: float, **others) -> Flows:
@@ -35,9 +41,10 @@ def udp(rate: float, **others) -> Flows:
 
 @pytest.mark.parametrize("order", [("fast", "slow"), ("slow", "fast")])
 def test_the_slower_of_two_links_decides(order: tuple[str, ...]) -> None:
-    links = {"fast": FAST, "slow": SLOW}
+    links = {name: {"fast": FAST, "slow": SLOW}[name] for name in order}
     flows = Flows(12, Reno(), base_rtt=0.06, path=order, initial_ssthresh=5.0)
-    run = simulate_fluid(Network(links, {"reno": flows}), until=60.0)
+    network = Network(links, {"reno": flows})
+    run = simulate_on_common_grid(network, 60.0, **BETWEEN_LINKS)
     used = dict(zip(links, metrics.utilisation(run).values, strict=True))
     assert used["slow"] == pytest.approx(1.0, abs=0.01)
     assert used["fast"] == pytest.approx(0.25, abs=0.01)
@@ -99,22 +106,23 @@ def test_both_ways_the_capacity_is_shared_with_acks() -> None:
     That rest does not hold: from round-off alone one way gains on the other after some 12 s, so
     it is measured before.
     """
-    run = simulate_fluid(both_ways(), until=11.0, warmup=6.0)
+    run = simulate_on_common_grid(both_ways(), 60.0, samples=601, **BOTH_WAYS)
+    run = run.sel(time=slice(0, 11))
     expected = 1000.0 * 1500 / 1540
-    for rate in metrics.goodput(run).values:
+    for rate in metrics.goodput(run, warmup=6.0).values:
         assert 10 * rate == pytest.approx(expected, rel=0.001)
     assert list(run["link"].values) == ["bottleneck", "bottleneck_reverse"]
-    np.testing.assert_allclose(metrics.utilisation(run), 1.0, atol=0.01)
+    np.testing.assert_allclose(metrics.utilisation(run, warmup=6.0), 1.0, atol=0.01)
 
 
 def test_acks_are_those_of_data_that_came_through() -> None:
     """However queues of data and ACKs swing, no ACK is made by handing them on."""
-    deep = Link(2000.0, 4000, Red(min_thresh=800, max_thresh=3200, max_drop=1.0), delay=0.002)
+    deep = Link(2000.0, 4000, Red(min_thresh=800, max_thresh=3200, max_drop=1.0), delay=0.01)
     flows = {
-        name: Flows(10, Reno(), base_rtt=0.02, direction=name, start=start)
+        name: Flows(10, Reno(), base_rtt=0.06, direction=name, start=start)
         for name, start in (("forward", 0.0), ("reverse", 3.0))
     }
-    run = simulate_fluid(Network(deep, flows), until=30.0)
+    run = simulate_on_common_grid(Network(deep, flows), 60.0, samples=601, **BOTH_WAYS)
     came = 10 * run["delivered"]
     assert run["queue"].values.max() > 1000
     for back, data in (("reverse", "forward"), ("forward", "reverse")):
@@ -124,13 +132,21 @@ def test_acks_are_those_of_data_that_came_through() -> None:
         assert float(acks[-1]) > 0.8 * float(came.sel(flow_class=data)[-1])
 
 
+def swaying() -> np.ndarray:
+    """Packets/s of a flow each way, where those back begin a little later."""
+    run = simulate_on_common_grid(both_ways(later=0.1), 60.0, samples=601, **BOTH_WAYS)
+    return metrics.goodput(run, warmup=20.0).values
+
+
+def test_both_ways_queues_sway() -> None:
+    """What is not begun at once sways: neither link is full."""
+    assert np.all(10 * swaying() < 900.0)
+
+
+@pytest.mark.study
 def test_both_ways_queues_sway_and_packets_say_so_too() -> None:
-    """What is not begun at once sways: neither link is full, in fluid as in packets."""
-    network = both_ways(later=0.1)
-    fluid = metrics.goodput(simulate_fluid(network, until=60.0, warmup=20.0)).values
-    packets = metrics.goodput(simulate_packets(network, until=60.0, warmup=20.0)).values
-    np.testing.assert_allclose(fluid, packets, rtol=0.05)
-    assert np.all(10 * fluid < 900.0)
+    packets = simulate_packets(both_ways(later=0.1), until=60.0, warmup=20.0)
+    np.testing.assert_allclose(swaying(), metrics.goodput(packets).values, rtol=0.05)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +172,7 @@ def test_sessions_come_and_go_in_the_mean() -> None:
     traffic = Sessions(mean_gap=2.0, mean_size=3.0)
     flows = Flows(4, Reno(), base_rtt=0.1, max_window=10, traffic=traffic, initial_window=10)
     network = Network(Link(5000.0, 500), {"web": flows})
-    run = simulate_fluid(network, until=300.0)
+    run = simulate_fluid(network, until=2000.0)
     size, rate = 2000.5, 10 / network.base_rtts("web")[0]
     share = (size / rate) / (size / rate + 2.0)
     np.testing.assert_allclose(metrics.goodput(run), share * rate, rtol=0.01)
