@@ -18,6 +18,7 @@ TESTED_WITH = (
     "hypothesis>=6.112",
     "jinja2>=3.1",
     "markdown-it-py>=3.0",
+    "psutil>=5.9",
     "pytest-xdist>=3.6",
     "pytest>=8.3",
 )
@@ -39,8 +40,8 @@ def run_the_subset(session: nox.Session, *options: str) -> None:
     """Tests that use every library that vegasfluid needs; all tests take too long for this."""
     side_by_side = ("-n", "2", "--dist", "worksteal")
     pytest = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *side_by_side)
-    session.run(*pytest, "-m", "not slow", *options, *SUBSET)
-    session.run(*pytest, "-m", "not slow", *options, *ENGINES)
+    session.run(*pytest, "-m", "not slow and not study", *options, *SUBSET)
+    session.run(*pytest, "-m", "not slow and not study", *options, *ENGINES)
 
 
 @nox.session(python=[OLDEST, *BETWEEN, NEWEST])
