@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from vegasfluid import Flows, Link, Network, Red, Reno, simulate_fluid
 from vegasfluid.analysis import equilibrium, stability
@@ -17,13 +18,18 @@ FORWARD = Flows(10, Reno(), base_rtt=0.06, initial_ssthresh=5.0)
 NETWORK = Network(LINK, {"forward": FORWARD, "reverse": replace(FORWARD, direction="reverse")})
 
 
+def simulated(network: Network) -> xr.Dataset:
+    """Ten seconds."""
+    return simulate_fluid(network, until=10.0, closure=THEORY, samples=2001)
+
+
 @pytest.fixture(scope="module")
 def rest() -> Equilibrium:
     return equilibrium(NETWORK)
 
 
 def test_a_run_comes_to_that_rest_as_long_as_both_ways_are_alike(rest) -> None:
-    run = simulate_fluid(NETWORK, until=10.0, closure=THEORY)
+    run = simulated(NETWORK)
     for name, found in (("queue", rest.values.queue), ("cwnd", rest.values.cwnd)):
         np.testing.assert_allclose(run[name][-1], found, rtol=2e-5)
     acks_and_data = 1000.0 * 1500 / 1540 / 10
@@ -33,9 +39,8 @@ def test_a_run_comes_to_that_rest_as_long_as_both_ways_are_alike(rest) -> None:
 def test_what_sets_them_apart_grows_as_the_rightmost_root_says(rest) -> None:
     root = stability(rest).rightmost_root
     assert root.real > 0
-    other = replace(FORWARD, base_rtt=0.06 * (1 + 1e-10))
-    network = Network(LINK, NETWORK.flows | {"forward": other})
-    run = simulate_fluid(network, until=10.0, closure=THEORY, samples=2001)
+    other = replace(FORWARD, initial_ssthresh=5.0 * (1 + 1e-10))
+    run = simulated(Network(LINK, NETWORK.flows | {"forward": other}))
     apart = np.abs(np.diff(run["queue"].values, axis=1))[:, 0]
     times, period = run["time"].values, 2 * math.pi / root.imag
     begins = (4.0, 4.0 + 2 * period)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import jax
 import numpy as np
@@ -24,8 +26,9 @@ from vegasfluid import (
     metrics,
     simulate_fluid,
 )
-from vegasfluid.analysis import THEORY, closed_forms, equilibrium
+from vegasfluid.analysis import closed_forms, equilibrium
 from vegasfluid.analysis.disturbances import disturbed
+from vegasfluid.analysis.equilibria import Equilibrium
 from vegasfluid.fluid import Closure
 
 MARKS = Red(min_thresh=50, max_thresh=450, max_drop=0.1, wait=False, ecn=True)
@@ -59,9 +62,8 @@ def test_reno_under_marks_rests_at_the_root_of_the_closed_form(count, base_rtt):
 
 def test_vegas_alone_rests_in_a_set_from_alpha_to_beta():
     """La, Walrand and Anantharam: a queue of N alpha to N beta, whatever the round trips are."""
-    law = Vegas(3, 5)
-    flows = {f"v{n}": Flows(2, law, base_rtt=0.05 * n) for n in (1, 2, 3)}
-    rest = equilibrium(network(flows, DropTail()))
+    law, trips = Vegas(3, 5), (0.05, 0.1, 0.15)
+    rest = equilibrium(network({"vegas": Flows(6, law, base_rtt=2 * trips)}, DropTail()))
     assert rest.upper is not None
 
     for end, backlog in zip((rest, rest.upper), law.rests, strict=True):
@@ -74,7 +76,7 @@ def test_vegas_alone_rests_in_a_set_from_alpha_to_beta():
 def test_vegas_beside_reno_has_the_alpha_of_the_closed_form(dialect):
     """With losses, alpha is an explicit function of the window at rest."""
     law = Vegas(12, 14, dialect=dialect)
-    made = network(reno(5) | {"vegas": Flows(5, law, base_rtt=0.1)})
+    made = network(reno(5) | {"vegas": Flows(5, law, base_rtt=0.1)}, Red(50, 450, max_drop=0.1))
     rest = equilibrium(made)
     assert rest.upper is None
     form = closed_forms.vegas_alpha(Vegas(dialect=dialect))
@@ -89,23 +91,31 @@ def test_vegas_beside_reno_has_the_alpha_of_the_closed_form(dialect):
     assert form.of(known) == pytest.approx(12.0, rel=1e-9)
 
 
-NETWORKS = {
-    "reno, two round trips": network(reno() | {"far": Flows(5, Reno(), base_rtt=0.23)}),
-    "vegas (ns3)": network(reno() | {"v": Flows(5, Vegas(9, 11, dialect="ns3"), base_rtt=0.1)}),
-    "cubic": network({"cubic": Flows(5, Cubic(), base_rtt=0.1)}),
-    "rerouting": network(reno() | {"v": Flows(5, VegasRerouting(9, 11), base_rtt=0.1)}),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "closure"),
-    [(name, THEORY) for name in NETWORKS] + [("reno, two round trips", Closure())],
-    ids=lambda of: of if isinstance(of, str) else ("packets" if of.timeouts else "theory"),
+FOUR_LAWS = network(
+    reno()
+    | {
+        "ns3": Flows(5, Vegas(9, 11, dialect="ns3"), base_rtt=0.1),
+        "cubic": Flows(5, Cubic(), base_rtt=0.23),
+        "rerouting": Flows(5, VegasRerouting(9, 11), base_rtt=0.1),
+    }
 )
-def test_nothing_moves_at_rest(name, closure):
-    """A run of the delay equations that begins at rest stays there."""
-    rest = equilibrium(NETWORKS[name], closure)
+TWO_TRIPS = network(
+    reno() | {"far": Flows(5, Reno(), base_rtt=0.23)}, Red(50, 450, max_drop=0.1, weight=0.05)
+)
+
+
+@cache
+def two_trips() -> Equilibrium:
+    """With the closure that follows packets best."""
+    return equilibrium(TWO_TRIPS, Closure())
+
+
+@pytest.mark.parametrize("closure", ["theory", "packets"])
+def test_nothing_moves_at_equilibrium(closure):
+    """A run of the delay equations that begins in equilibrium stays there."""
+    rest = two_trips() if closure == "packets" else equilibrium(FOUR_LAWS)
     _, windows = disturbed([rest], 2.0, by=0.0)
+    assert windows.shape[-1] == len(rest.network.flows)
     assert np.ptp(windows[0], axis=0) == pytest.approx(0.0, abs=1e-6)
 
 
@@ -126,14 +136,11 @@ def test_several_links_share_out_what_each_has():
 
 
 def test_a_long_run_comes_to_rest_there():
-    """With the closure that follows packets best."""
-    made = network(reno(), Red(50, 450, max_drop=0.1, weight=0.05))
-    run = simulate_fluid(made, until=200.0)
-    rest = equilibrium(made, Closure())
+    run = simulate_fluid(TWO_TRIPS, until=200.0)
+    rest = two_trips()
     assert float(run["queue"][-1, 0]) == pytest.approx(rest.values.queue[0], rel=1e-3)
-    assert float(metrics.time_mean(run, "cwnd", warmup=190).mean()) == pytest.approx(
-        rest.mean("reno", "cwnd"), rel=1e-3
-    )
+    windows = metrics.time_mean(run, "cwnd", warmup=190).values
+    assert windows == pytest.approx(rest.values.cwnd, rel=1e-3)
 
 
 def test_where_nothing_is_lost_windows_stand_at_their_limit():
@@ -153,7 +160,10 @@ def test_a_full_drop_tail_buffer():
     assert prob == pytest.approx(1 - 1000.0 / (10 * cwnd / rtt), rel=1e-9)
 
 
-def with_numbers(capacity=1000.0, base_rtt=0.1, alpha=12.0, low=50.0) -> Network:
+NUMBERS = {"capacity": 1000.0, "base_rtt": 0.1, "alpha": 12.0, "low": 50.0}
+
+
+def with_numbers(capacity: Any, base_rtt: Any, alpha: Any, low: Any) -> Network:
     flows = {
         "reno": Flows(5, Reno(), base_rtt=base_rtt),
         "vegas": Flows(5, replace(Vegas(12, 99), alpha=alpha), base_rtt=base_rtt),
@@ -161,21 +171,22 @@ def with_numbers(capacity=1000.0, base_rtt=0.1, alpha=12.0, low=50.0) -> Network
     return network(flows, Red(low, 450, max_drop=0.1), capacity)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("capacity", 1000.0), ("base_rtt", 0.1), ("alpha", 12.0), ("low", 50.0)]
-)
-def test_implicit_gradients_are_the_differences(name, value):
-    rest = equilibrium(with_numbers())
+@cache
+def gradient() -> dict[str, float]:
+    """The derivatives of the queue by all numbers, by the implicit function theorem."""
+    rest = equilibrium(with_numbers(**NUMBERS))
+    slopes = jax.grad(lambda numbers: rest.follow(with_numbers(**numbers)).queue[0])(NUMBERS)
+    return {name: float(slope) for name, slope in slopes.items()}
 
-    def queue(number):
-        return rest.follow(with_numbers(**{name: number})).queue[0]
 
-    step = 1e-4 * value
-    ends = [
-        equilibrium(with_numbers(**{name: value + sign * step})).values.queue[0] for sign in (-1, 1)
-    ]
-    slope = float(jax.grad(queue)(value))
-    assert slope == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-4)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_implicit_gradients_are_the_differences(name):
+    step = 1e-4 * NUMBERS[name]
+    below, above = (
+        equilibrium(with_numbers(**NUMBERS | {name: NUMBERS[name] + moved})).values.queue[0]
+        for moved in (-step, step)
+    )
+    assert gradient()[name] == pytest.approx((above - below) / (2 * step), rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -353,8 +353,8 @@ def test_a_class_of_several_base_rtts_has_several_places():
 
 
 def test_what_is_in_neither_chart_has_no_place():
-    rest = shared(cubic=Flows(4, Cubic(), base_rtt=0.05))
-    assert points_at(rest) == {}
+    rest = example(0.05)
+    assert points_at(replace(rest, network=rest.network.with_law("reno", Cubic()))) == {}
     red = Red(min_thresh=50, max_thresh=150, weight=0.01)
     links = {name: Link(1000.0, 400, red, delay=0.01) for name in ("one", "two")}
     both = Flows(4, Reno(), base_rtt=0.1, path=("one", "two"))
