@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid import Flows, Link, Network, Red, Reno, Spread, Vegas
+from vegasfluid import Flows, Link, Model, Network, Red, Reno, Spread, Vegas
+from vegasfluid.modelfile import dump
 
-__all__ = ["CAPACITY", "LOSSY", "MARKING", "office", "pair_of_classes"]
+__all__ = ["CAPACITY", "LOSSY", "MARKING", "office", "office_model", "pair_of_classes"]
 
 CAPACITY = 10e6 / 12000
 """packets/s: 10 Mbit/s in packets of 1500 bytes."""
@@ -49,6 +50,17 @@ def office(
         ),
     }
     return Network(Link(CAPACITY, buffer, aqm), flows)
+
+
+def office_model(dialect: str = "ns2", **law: Any) -> str:
+    """The text of a model file: the office for 60 s, of which 15 s are left out.
+
+    Args:
+        dialect: of Vegas.
+        law: further arguments of `Vegas`.
+    """
+    network = office(dialect).with_law("vegas", Vegas(dialect=dialect, **law))
+    return dump(Model(network, duration=60.0, warmup=15.0))
 
 
 def pair_of_classes(

@@ -7,60 +7,44 @@ import math
 
 import pytest
 
-from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Spread, Vegas, recommend
+from tests.networks import office, office_model
+from tests.tuning.equilibrium_model import EquilibriumModel
+from tests.tuning.offices import TRIAL, recommended_office
+from vegasfluid import DropTail, Model, recommend
 from vegasfluid.analysis import equilibrium, stability
 from vegasfluid.cli.app import run_app
-from vegasfluid.tuning import JainIndex, Limits, WorstFlow, pareto_front
+from vegasfluid.modelfile import dump
+from vegasfluid.tuning import JainIndex, Limits, WorstFlow, pareto_front, pursuit
 from vegasfluid.tuning.pursuit import gain_margin
-
-CAPACITY = 10e6 / 12000
-TIMES = {"until": 60.0, "warmup": 15.0, "runs": 6}
-
-MODEL = """
-duration_s = 60
-warmup_s = 15
-[bottleneck]
-capacity_mbps = 10
-buffer_packets = 150
-aqm = { law = "red", min_thresh_packets = 40, max_thresh_packets = 120, max_drop = 0.1 }
-[flows.reno]
-count = 4
-base_rtt_ms = 20
-start_s = { spread_s = 0.1 }
-law = { name = "reno" }
-[flows.vegas]
-count = 4
-base_rtt_ms = 20
-start_s = { spread_s = 0.1 }
-law = { name = "vegas", dialect = "ns2" }
-"""
-
-
-def network(aqm=None, buffer=150, dialect="ns2", rtts=(0.02, 0.02)) -> Network:
-    aqm = Red(min_thresh=40, max_thresh=120) if aqm is None else aqm
-    reno, vegas = (
-        Flows(4, law, base_rtt=rtt, start=Spread(0.1))
-        for law, rtt in zip((Reno(), Vegas(dialect=dialect)), rtts, strict=True)
-    )
-    return Network(Link(CAPACITY, buffer, aqm), {"reno": reno, "vegas": vegas})
 
 
 @pytest.fixture
 def model(tmp_path):
     path = tmp_path / "model.toml"
-    path.write_text(MODEL)
+    path.write_text(office_model())
     return str(path)
 
 
 @pytest.fixture(scope="module")
 def fair():
     """The plain recommendation."""
-    return recommend(network(), **TIMES)
+    return recommended_office()
+
+
+@pytest.fixture(params=["equilibrium", pytest.param("fluid", marks=pytest.mark.slow)])
+def searched_model(request, monkeypatch):
+    """On which model settings are searched: a quick one, or that which users have.
+
+    Packets measure and correct both, so what is found must keep to the same.
+    """
+    if request.param == "equilibrium":
+        monkeypatch.setattr(pursuit, "Fluid", EquilibriumModel)
+    return request.param
 
 
 def test_jains_index_is_raised():
     """Its best is near the fair ratio, and the number is that of packets."""
-    found = recommend(network(), goal=JainIndex(), **TIMES)
+    found = recommend(office(), goal=JainIndex(), **TRIAL)
     assert found.reached
     assert found.before.packets.means()["jain_index"] < 0.75
     after = found.after.packets.means()["jain_index"]
@@ -71,10 +55,10 @@ def test_jains_index_is_raised():
     assert 0.8 < found.after.packets.ratio < 1.25
 
 
-def test_a_limit_stands_before_the_ratio(fair):
+def test_a_limit_stands_before_the_ratio(fair, searched_model):
     """Fewer drops than the fair alpha makes: what is fairest with so few is taken, and told."""
     bound = 0.8 * fair.after.packets.means()["drop_share"]
-    found = recommend(network(), limits=Limits(drop_share=bound), **TIMES)
+    found = recommend(office(), limits=Limits(drop_share=bound), **TRIAL)
     assert found.after.packets.means()["drop_share"] <= 1.02 * bound
     assert found.after.law.alpha < fair.after.law.alpha
     assert found.before.packets.ratio < found.after.packets.ratio < fair.after.packets.ratio
@@ -85,15 +69,15 @@ def test_a_limit_stands_before_the_ratio(fair):
 
 
 def test_a_limit_that_is_kept_anyhow_changes_nothing(fair):
-    found = recommend(network(), limits=Limits(queueing_delay=0.2, utilisation=0.5), **TIMES)
+    found = recommend(office(), limits=Limits(queueing_delay=0.2, utilisation=0.5), **TRIAL)
     assert found.after.law == fair.after.law
     assert found.reached == fair.reached
     assert found.as_json()["limits"] == {"queueing_delay_s": 0.2, "utilisation": 0.5}
 
 
-def test_a_limit_that_nothing_keeps_to():
+def test_a_limit_that_nothing_keeps_to(searched_model):
     """Reno alone fills the queue to more than that, whatever Vegas does."""
-    found = recommend(network(), limits=Limits(queueing_delay=0.02), **TIMES)
+    found = recommend(office(), limits=Limits(queueing_delay=0.02), **TRIAL)
     assert not found.reached
     assert "no setting that was tried keeps to queueing delay at most 0.02 s (it is 0.0" in (
         found.reason
@@ -103,28 +87,28 @@ def test_a_limit_that_nothing_keeps_to():
 def test_a_gain_margin_is_that_of_rest(fair):
     """One that is kept changes nothing; the search within one is in `test_constrained`."""
     margin = gain_margin(fair.network)
-    found = recommend(network(), limits=Limits(gain_margin=margin / 1.5), **TIMES)
+    found = recommend(office(), limits=Limits(gain_margin=margin / 1.5), **TRIAL)
     assert found.after.law == fair.after.law
     assert found.reached == fair.reached
     assert margin == stability(equilibrium(fair.network)).gain_margin
 
 
-def test_red_is_tuned_for_a_smaller_delay():
-    found = recommend(network(), tune_queue=True, limits=Limits(drop_share=0.02), **TIMES)
+def test_red_is_tuned_for_a_smaller_delay(searched_model):
+    found = recommend(office(), tune_queue=True, limits=Limits(drop_share=0.02), **TRIAL)
     before, after = found.before.packets.means(), found.after.packets.means()
     assert found.reached
     assert found.after.packets.ratio == pytest.approx(1.0, abs=0.1)
     assert after["queueing_delay_s"] < 0.9 * before["queueing_delay_s"]
     assert after["drop_share"] < 0.0205
     assert after["utilisation"] > 0.98 * before["utilisation"]
-    assert found.network.link.aqm != network().link.aqm
+    assert found.network.link.aqm != office().link.aqm
     queue = found.as_json()["recommended"]
     assert 1 <= queue["min_thresh_packets"] < queue["max_thresh_packets"] <= 150
     assert 0.01 <= queue["max_drop"] <= 1
 
 
-def test_the_front_falls_from_fair_to_quick():
-    front = pareto_front(network(), goal=WorstFlow(), size=5, **TIMES)
+def test_the_front_falls_from_fair_to_quick(searched_model):
+    front = pareto_front(office(), goal=WorstFlow(), size=5, **TRIAL)
     delays = [of.packets.means()["queueing_delay_s"] for of in front.points]
     values = [of.packet_values.mean() for of in front.points]
     assert len(front.points) >= 3
@@ -133,7 +117,7 @@ def test_the_front_falls_from_fair_to_quick():
     assert len({tuple(of.setting.values()) for of in front.points}) == len(front.points)
 
 
-def test_the_front_of_the_command(model, tmp_path, capsys):
+def test_the_front_of_the_command(model, searched_model, tmp_path, capsys):
     picture = tmp_path / "front.png"
     given = ["recommend", model, "--pareto", "--plot", str(picture), "--runs", "3", "--json"]
     assert run_app(given) == 0
@@ -147,7 +131,7 @@ def test_the_front_of_the_command(model, tmp_path, capsys):
     assert "alpha  ratio  delay, ms" in capsys.readouterr().out
 
 
-def test_a_goal_and_limits_of_the_command(model, capsys):
+def test_a_goal_and_limits_of_the_command(model, searched_model, capsys):
     given = ["--goal", "worst-flow", "--max-delay-ms", "70", "--min-utilisation", "0.9"]
     assert run_app(["recommend", model, *given, "--runs", "4"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
@@ -177,27 +161,30 @@ def test_refusals_of_the_command(model, options, line, capsys):
 
 def test_red_cannot_be_tuned_on_drop_tail(tmp_path, capsys):
     path = tmp_path / "model.toml"
-    tail = [line for line in MODEL.splitlines() if not line.startswith("aqm")]
-    path.write_text("\n".join(tail))
+    path.write_text(dump(Model(office(aqm=DropTail()), duration=60.0, warmup=15.0)))
     assert run_app(["recommend", str(path), "--tune-queue"]) == 2
     assert "must be red, but is 'droptail'" in capsys.readouterr().err
 
 
 OUT_OF_REACH = {
     "Linux's Vegas halves, and does not get twice what Reno gets": (
-        network(dialect="linux"), 2.0, "largest", "below 2"
+        office("linux"), 2.0, "largest", "below 2"
     ),
-    "20 times the round-trip time": (network(rtts=(0.01, 0.2)), 1.0, "largest", "below 1"),
+    "20 times the round-trip time": (office(base_rtts=(0.01, 0.2)), 1.0, "largest", "below 1"),
     "a buffer in which Reno starves": (
-        network(DropTail(), 8, rtts=(0.1, 0.1)), 1.0, "smallest", "above 1"
+        office(aqm=DropTail(), buffer=8, base_rtts=(0.1, 0.1)), 1.0, "smallest", "above 1"
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", OUT_OF_REACH)
+@pytest.mark.parametrize(
+    "case",
+    [of if "Linux" in of else pytest.param(of, marks=pytest.mark.slow) for of in OUT_OF_REACH],
+)
 def test_what_cannot_be_reached(case):
+    """The quick one is above; `test_recommend` has one below."""
     given, ratio, end, side = OUT_OF_REACH[case]
-    found = recommend(given, ratio=ratio, **TIMES)
+    found = recommend(given, ratio=ratio, **TRIAL)
     assert not found.reached
     assert found.reason.startswith(f"even with the {end} setting (alpha ")
     assert found.reason.endswith(side)

@@ -10,15 +10,13 @@ from functools import cache
 import pytest
 from scipy.optimize import brentq
 
+from tests.networks import CAPACITY, office
 from tests.tuning.recommended import recommended
 from vegasfluid import (
     Cbr,
-    Flows,
     InvalidInput,
-    Link,
     Network,
     Red,
-    Reno,
     Sessions,
     SolveFailed,
     Unresponsive,
@@ -32,28 +30,25 @@ from vegasfluid.tuning.reasons import Reasons, reasons
 CUT = 1 / 4
 """Of a loss, in the dialect of ns-2; MGT's Reno has a window of sqrt(2 / p)."""
 START = {
-    "flows": 10,
-    "capacity": 2083.0,
+    "flows": 4,
+    "capacity": CAPACITY,
     "base_rtt": 0.02,
-    "min_thresh": 100.0,
-    "max_thresh": 300.0,
+    "min_thresh": 40.0,
+    "max_thresh": 120.0,
     "max_drop": 0.1,
 }
-"""Of each class that many flows."""
+"""The office's numbers; of each class that many flows."""
 GOALS = {0.3: "below saturation", 1.0: "below saturation", 1.3: "loss-dominated", 1.41: "plateau"}
 """Ratios, with the regime: losses take over where a flow climbs in 0.735 of its round trips."""
 
 
 def network(**changes: float) -> Network:
-    """Ten Reno flows beside as many of Vegas, or what else is asked for."""
+    """The office, with other numbers where they are asked for."""
     of = {**START, **changes}
     red = Red(of["min_thresh"], of["max_thresh"], max_drop=of["max_drop"])
-    both = {"base_rtt": of["base_rtt"]}
-    flows = {
-        "reno": Flows(int(of["flows"]), Reno(), **both),
-        "vegas": Flows(int(of["flows"]), Vegas(dialect="ns2"), **both),
-    }
-    return Network(Link(of["capacity"], 400, red), flows)
+    rtts = of["base_rtt"], of["base_rtt"]
+    given = office(aqm=red, count=int(of["flows"]), base_rtts=rtts)
+    return replace(given, links={"bottleneck": replace(given.link, capacity=of["capacity"])})
 
 
 @cache
@@ -216,7 +211,7 @@ def test_an_alpha_that_is_not_found_is_told_as_such(monkeypatch):
 
 def test_a_network_without_losses():
     """Others that send little leave room: the queue is what Vegas wants, and rest is a set."""
-    start = network(capacity=4000.0)
+    start = network(capacity=1600.0)
     rate = Cbr(rate=100.0)
     modest = replace(start.flows["reno"], law=Unresponsive(), traffic=rate)
     little = replace(start, flows={**start.flows, "reno": modest})
@@ -232,7 +227,7 @@ def test_a_network_without_losses():
 
 def test_verdict_is_that_of_the_margin():
     """More delay makes queues swing: the margin falls through 1, and the verdict with it."""
-    far = network(base_rtt=1.0, min_thresh=10.0, max_thresh=200.0)
+    far = network(base_rtt=1.0, min_thresh=4.0, max_thresh=80.0)
     near, swung = told(1.0), reasons(recommended(far, Vegas(9, 11, dialect="ns2")))
     for found in (near, swung):
         verdict = found.stability

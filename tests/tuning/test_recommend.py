@@ -7,51 +7,23 @@ import math
 
 import pytest
 
-from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Spread, Vegas, recommend
+from tests.networks import office, office_model
+from tests.tuning.offices import TRIAL, recommended_office
+from vegasfluid import InvalidInput, Vegas, recommend
 from vegasfluid.cli.app import run_app
 
 KEYS = {"ratio", "jain_index", "utilisation", "queue_packets", "queueing_delay_s", "drop_share"}
 PACKET_KEYS = KEYS | {"ratio_ci95", "retransmit_share", "runs"}
 
-MODEL = """
-duration_s = 60
-warmup_s = 15
-[bottleneck]
-capacity_mbps = 10
-buffer_packets = 150
-aqm = {{ law = "red", min_thresh_packets = 40, max_thresh_packets = 120, max_drop = 0.1 }}
-[flows.reno]
-count = 4
-base_rtt_ms = 20
-start_s = {{ spread_s = 0.1 }}
-law = {{ name = "reno" }}
-[flows.vegas]
-count = 4
-base_rtt_ms = 20
-start_s = {{ spread_s = 0.1 }}
-law = {{ name = "vegas", dialect = "{dialect}" }}
-"""
-
-
-def network(dialect: str = "ns2", **changes) -> Network:
-    link = Link(10e6 / 12000, 150, Red(min_thresh=40, max_thresh=120))
-    options = {"base_rtt": 0.02, "start": Spread(0.1)}
-    vegas = Flows(4, Vegas(dialect=dialect), **{**options, **changes})
-    return Network(link, {"reno": Flows(4, Reno(), **options), "vegas": vegas})
-
-
-def run(dialect: str = "ns2", **options):
-    return recommend(network(dialect), until=60.0, warmup=15.0, runs=6, **options)
-
 
 @pytest.fixture(scope="module")
 def fair():
-    return run()
+    return recommended_office()
 
 
 @pytest.fixture(scope="module")
 def half():
-    return run(ratio=0.5)
+    return recommended_office(ratio=0.5)
 
 
 def test_goal_is_reached(fair):
@@ -61,7 +33,7 @@ def test_goal_is_reached(fair):
     assert straddled or low <= 1.0 <= high
     assert abs(math.log(fair.after.packets.ratio)) < (math.log(1.1) if straddled else 0.03)
     assert fair.network.flows["vegas"].law == fair.after.law
-    assert fair.network.flows["reno"] == network().flows["reno"]
+    assert fair.network.flows["reno"] == office().flows["reno"]
     assert fair.after.law.alpha == int(fair.after.law.alpha)
 
 
@@ -81,7 +53,7 @@ def test_it_is_better_than_before(fair):
 
 
 def test_the_same_seeds_give_the_same_numbers(half):
-    again = run(ratio=0.5).as_json()
+    again = recommend(office(), ratio=0.5, **TRIAL).as_json()
     first = half.as_json()
     assert again.pop("seconds") != first.pop("seconds")
     assert again == first
@@ -100,7 +72,7 @@ def check_numbers(block: dict, keys: set[str]) -> None:
 def test_json_of_the_command(tmp_path, capsys, fair):
     """The keys of the contract, and the library's numbers."""
     path = tmp_path / "model.toml"
-    path.write_text(MODEL.format(dialect="ns2"))
+    path.write_text(office_model())
     assert run_app(["recommend", str(path), "--runs", "6", "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -142,7 +114,7 @@ def test_settings_are_whole_where_the_system_takes_them(fair, half):
 def test_out_of_reach_on_the_plateau(tmp_path, capsys):
     """Linux's Vegas halves at a loss as Reno does: five times Reno's share it cannot get."""
     path = tmp_path / "model.toml"
-    path.write_text(MODEL.format(dialect="linux"))
+    path.write_text(office_model("linux"))
     assert run_app(["recommend", str(path), "--runs", "3", "--ratio", "5", "--json"]) == 3
     found = json.loads(capsys.readouterr().out)
     assert found["reached"] is False
@@ -151,7 +123,7 @@ def test_out_of_reach_on_the_plateau(tmp_path, capsys):
 
 
 def test_out_of_reach_below_the_smallest_alpha():
-    found = run(ratio=0.05)
+    found = recommend(office(), ratio=0.05, **TRIAL)
     assert not found.reached
     assert found.after.law.alpha == 1
     assert found.reason.startswith("even with the smallest setting (alpha 1, beta 1)")
@@ -159,13 +131,13 @@ def test_out_of_reach_below_the_smallest_alpha():
 
 
 def test_class_that_never_sends_is_refused():
-    late = network(start=60.0)
+    late = office(start=60.0)
     with pytest.raises(InvalidInput, match=r"flows.vegas: start must be below the simulated time"):
         recommend(late, until=60.0)
 
 
 def test_steps_are_reported():
     lines: list[str] = []
-    run(ratio=0.5, report=lines.append)
+    recommend(office(), ratio=0.5, report=lines.append, **TRIAL)
     assert any(line.startswith("fluid: alpha ") for line in lines)
     assert sum(line.startswith("packets: alpha ") for line in lines) >= 2

@@ -9,22 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.networks import CAPACITY, office, office_model
 from tests.tuning.recommended import recommended
-from vegasfluid import (
-    DropTail,
-    Flows,
-    InvalidInput,
-    Link,
-    Network,
-    Red,
-    Reno,
-    Vegas,
-    metrics,
-    simulate_packets,
-)
+from vegasfluid import DropTail, InvalidInput, Model, Red, Vegas, metrics, simulate_packets
 from vegasfluid.cli.app import run_app
 from vegasfluid.cli.explanation import show_explanation
-from vegasfluid.network import Spread
+from vegasfluid.modelfile import dump
 from vegasfluid.tuning import explain
 from vegasfluid.tuning.heuristics import RULES
 from vegasfluid.tuning.why import Explanation, drop_tail_backlog
@@ -47,48 +37,17 @@ TRIED_KEYS = {
     "queue_packets", "queueing_delay_s", "drop_share", "runs",
 }  # fmt: skip
 
-MODEL = """
-duration_s = 20
-warmup_s = 5
-[bottleneck]
-capacity_mbps = 10
-buffer_packets = 150
-aqm = { law = "red", min_thresh_packets = 40, max_thresh_packets = 120, max_drop = 0.1 }
-[flows.reno]
-count = 4
-base_rtt_ms = 20
-start_s = { spread_s = 0.1 }
-law = { name = "reno" }
-"""
-VEGAS = """
-[flows.vegas]
-count = 4
-base_rtt_ms = 20
-start_s = { spread_s = 0.1 }
-law = { name = "vegas", dialect = "ns2" }
-"""
-
-
-def network(aqm: Any = None, count: int = 4, base_rtt: float = 0.02, buffer: int = 150) -> Network:
-    link = Link(10e6 / 12000, buffer, aqm or Red(min_thresh=40, max_thresh=120))
-    options = {"base_rtt": base_rtt, "start": Spread(0.1)}
-    flows = {
-        "reno": Flows(count, Reno(), **options),
-        "vegas": Flows(count, Vegas(dialect="ns2"), **options),
-    }
-    return Network(link, flows)
-
 
 @pytest.fixture(scope="module")
 def told() -> Explanation:
-    return explain(recommended(network(), LAW), **TIMES, runs=2, seed=5)
+    return explain(recommended(office(), LAW), **TIMES, runs=2, seed=5)
 
 
 @pytest.fixture(scope="module")
 def silent() -> Explanation:
     """An adaptive RED never rests."""
     adaptive = Red(min_thresh=40, max_thresh=120, adaptive=True)
-    return explain(recommended(network(adaptive), LAW), **TIMES, runs=2)
+    return explain(recommended(office(aqm=adaptive), LAW), **TIMES, runs=2)
 
 
 def test_rules_are_measured_on_packets(told):
@@ -99,7 +58,7 @@ def test_rules_are_measured_on_packets(told):
         "red_min_over_n": (5, 7),
         "proportional": (5, 15),
     }
-    changed = network().with_law("vegas", Vegas(11, 12, dialect="ns2"))
+    changed = office().with_law("vegas", Vegas(11, 12, dialect="ns2"))
     ratios = []
     for seed in (5, 6):
         run = simulate_packets(changed, 20.0, seed=seed)
@@ -111,7 +70,7 @@ def test_rules_are_measured_on_packets(told):
 
 def test_what_is_known_is_not_measured_again(told):
     """The model had the defaults, and of the recommendation everything is known."""
-    found = recommended(network(), LAW)
+    found = recommended(office(), LAW)
     assert told.defaults.law == Vegas(dialect="ns2")
     assert told.defaults.packets.runs == found.before.packets.runs
     assert told.recommended.packets.runs == found.after.packets.runs
@@ -120,7 +79,7 @@ def test_what_is_known_is_not_measured_again(told):
 
 def test_other_defaults_are_measured():
     """A model with other numbers has not been measured with the defaults."""
-    other = network().with_law("vegas", Vegas(3, 5, gamma=2, dialect="ns2"))
+    other = office().with_law("vegas", Vegas(3, 5, gamma=2, dialect="ns2"))
     adaptive = replace(other.link, aqm=Red(min_thresh=40, max_thresh=120, adaptive=True))
     found = recommended(replace(other, links={"bottleneck": adaptive}), replace(LAW, gamma=2))
     why = explain(found, **TIMES, runs=2)
@@ -165,12 +124,12 @@ def test_where_theory_is_silent_rules_are_measured_all_the_same(silent):
 
 def test_one_flow_against_one_at_a_full_buffer():
     """As many packets as 39.8 % of the buffer where it holds what the path holds."""
-    capacity = 10e6 / 12000
-    base = 150 / capacity - (1 + 40 / 1500) / capacity  # and the time to send
-    full = network(DropTail(), 1, base)
+    base = 150 / CAPACITY - (1 + 40 / 1500) / CAPACITY  # and the time to send
+    tail: dict[str, Any] = {"aqm": DropTail(), "base_rtts": (base, base)}
+    full = office(count=1, **tail)
     assert drop_tail_backlog(full, "vegas") == pytest.approx(0.398 * 150, abs=0.0005 * 150)
-    assert drop_tail_backlog(network(DropTail(), 2, base), "vegas") is None
-    assert drop_tail_backlog(network(count=1), "vegas") is None
+    assert drop_tail_backlog(office(count=2, **tail), "vegas") is None
+    assert drop_tail_backlog(office(count=1), "vegas") is None
     swapped = full.with_law("reno", Vegas())
     assert drop_tail_backlog(swapped, "vegas") is None
 
@@ -185,7 +144,7 @@ def test_one_flow_against_one_at_a_full_buffer():
 )
 def test_refusals(options, message):
     with pytest.raises(InvalidInput, match=message) as refused:
-        explain(recommended(network(), LAW), **options)
+        explain(recommended(office(), LAW), **options)
     assert "\n" not in str(refused.value)
 
 
@@ -196,7 +155,7 @@ def narrow(monkeypatch):
 
 
 def shown(capsys, why: Explanation, goal: float = 1.0) -> str:
-    show_explanation(recommended(network(), LAW, goal), why)
+    show_explanation(recommended(office(), LAW, goal), why)
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     assert len(text.splitlines()) < 40
@@ -240,7 +199,7 @@ def test_screen_where_no_alpha_has_the_goal(told, capsys):
 
 def test_command(tmp_path, capsys):
     path = tmp_path / "model.toml"
-    path.write_text(MODEL + VEGAS)
+    path.write_text(office_model())
     assert run_app(["recommend", str(path), "--runs", "2", "--explain", "--json"]) in (0, 3)
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -254,7 +213,8 @@ def test_command(tmp_path, capsys):
 
 def test_command_refuses_in_one_line(tmp_path, capsys):
     path = tmp_path / "model.toml"
-    path.write_text(MODEL)
+    reno = {"reno": office().flows["reno"]}
+    path.write_text(dump(Model(replace(office(), flows=reno), duration=20.0, warmup=5.0)))
     assert run_app(["recommend", str(path), "--explain"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

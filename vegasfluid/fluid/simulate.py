@@ -21,7 +21,7 @@ from vegasfluid.fluid.equations import System, start
 from vegasfluid.fluid.lattice import FINEST, make_lattice
 from vegasfluid.fluid.meanfield import MeanField
 from vegasfluid.fluid.memory import remembered
-from vegasfluid.fluid.pose import Posed, pose, start_of_flows
+from vegasfluid.fluid.pose import Posed, as_floats, pose, start_of_flows
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.validity import doubts
@@ -146,7 +146,7 @@ def integrate(
     Returns:
         A solution whose states `system_of(...).saved.unpack` reads; of whole ones `layout.unpack`.
     """
-    posed = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed)
+    posed = as_floats(posed)
     system = system_of(posed, plan, closure, cells)
     return dde.solve_fixed(
         lambda t, y, history, args: system.derivative(t, y, history),
@@ -299,7 +299,7 @@ def recorded(
 ) -> Recording:
     """Integrate a network's equations, as plain arrays."""
     posed, plan = pose(network, base_rtt)
-    solution = integrate(posed, plan, grid, closure, cells)
+    solution = integrate(as_floats(posed), plan, grid, closure, cells)
     try:
         dde.check(solution)
     except SolveFailed as failed:

@@ -20,7 +20,7 @@ import numpy as np
 
 from vegasfluid import dde
 from vegasfluid.fluid.means import growth_of
-from vegasfluid.fluid.pose import Posed, pose
+from vegasfluid.fluid.pose import Posed, as_floats, pose
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import Grid, grid_for, integrate, system_of, with_longer_steps
 from vegasfluid.network import Network
@@ -96,14 +96,14 @@ def make_task(
     """The equations of a network, and what of them is searched."""
     posed, plan = pose(network)
     path = tuple(columns_of(network, alphas(knobs)[0].flows))
-    return posed, Task(plan, grid_for(network, until, DEFAULT_SAMPLES), warmup, knobs, path)
+    return as_floats(posed), Task(plan, grid_for(network, until, DEFAULT_SAMPLES), warmup, knobs, path)
 
 
 def outputs(log_values: Any, posed: Posed, task: Task) -> tuple[Outputs, dde.Solution]:
     """What a run says where the knobs stand at these logarithms, and its solution; traceable."""
     posed = turned_posed(posed, task.knobs, jnp.exp(log_values))
     solution = integrate(posed, task.plan, task.grid)
-    system = system_of(jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed), task.plan)
+    system = system_of(as_floats(posed), task.plan)
     gained = growth_of(solution.ys, system, task.grid.until, task.warmup)
     path = gained.along(task.path)
     links = (path.queueing_delay, path.drop_share, path.utilisation)
