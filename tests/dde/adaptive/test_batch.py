@@ -32,17 +32,19 @@ OPTIONS = {
     "stepsize_controller": FINE,
     "saveat": diffrax.SaveAt(t1=True),
 }
+DENSE = {"saveat": diffrax.SaveAt(t1=True, dense=True), "max_steps": 2000}
+STEP = 0.01
 
 
-def in_batch(**options):
+def in_batch(t0=STARTS, t1=ENDS, dt0=STEP, **options):
     args = (jnp.asarray(LAGS), jnp.asarray(RATES))
-    return dde.solve_batch(rhs, BOSH3, STARTS, ENDS, None, Y0, args, **OPTIONS | options)
+    return dde.solve_batch(rhs, BOSH3, t0, t1, dt0, Y0, args, **OPTIONS | options)
 
 
 @pytest.fixture(scope="module")
 def one_by_one():
     run = jax.jit(
-        lambda t0, t1, y0, *args: dde.solve(rhs, BOSH3, t0, t1, None, y0, args, **OPTIONS)
+        lambda t0, t1, y0, *args: dde.solve(rhs, BOSH3, t0, t1, STEP, y0, args, **OPTIONS)
     )
     each = zip(STARTS, ENDS, Y0, LAGS, RATES, strict=True)
     found = [run(*map(jnp.asarray, own)) for own in each]
@@ -64,35 +66,41 @@ def test_instances_are_different(one_by_one):
     assert np.min(one_by_one.ys[:, 0, 0]) == 0
 
 
-@pytest.mark.parametrize("chunk", [None, 3, 1, 100])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "chunk", [pytest.param(None, marks=SLOW), 3, pytest.param(1, marks=SLOW), 100]
+)
 def test_batch_is_its_instances(one_by_one, chunk):
     """Three does not divide seven."""
     agree(in_batch(chunk=chunk), one_by_one)
 
 
 def test_one_time_for_all():
-    args = (jnp.asarray(LAGS), jnp.asarray(RATES))
-    same = dde.solve_batch(rhs, BOSH3, 0.0, 2.0, 0.01, Y0, args, **OPTIONS)
-    spread = dde.solve_batch(
-        rhs, BOSH3, np.zeros(7), np.full(7, 2.0), np.full(7, 0.01), Y0, args, **OPTIONS
-    )
+    """As many times as instances, or one of each; the instances are chosen by default."""
+    same = in_batch(0.0, 2.0, **DENSE)
+    spread = in_batch(np.zeros(7), np.full(7, 2.0), np.full(7, STEP), **DENSE)
     np.testing.assert_array_equal(same.ys, spread.ys)
     assert same.ts.shape == (7, 1)
     assert same.outcome.shape == (7,)
 
 
+@pytest.mark.slow
 def test_vmap_of_solve(one_by_one):
     """It is slower than `solve_batch`, and the same."""
 
     def one(t0, t1, y0, *args):
-        return dde.solve(rhs, BOSH3, t0, t1, None, y0, args, throw=False, **OPTIONS)
+        return dde.solve(rhs, BOSH3, t0, t1, STEP, y0, args, throw=False, **OPTIONS)
 
     found = jax.jit(jax.vmap(one))(STARTS, ENDS, Y0, LAGS, RATES)
     agree(found, one_by_one)
 
 
 def test_dense_output_of_a_batch(one_by_one):
-    found = in_batch(saveat=diffrax.SaveAt(t1=True, dense=True), max_steps=2000)
+    """And what is saved, of a batch cut into the chunks that are chosen by default."""
+    found = in_batch(**DENSE)
+    agree(found, one_by_one)
     ys = found.evaluate(jnp.asarray(ENDS))
     assert ys.shape == (7, 7, 2)
     own = np.asarray(ys)[np.arange(7), np.arange(7)]
@@ -101,13 +109,26 @@ def test_dense_output_of_a_batch(one_by_one):
     np.testing.assert_array_equal(np.isnan(ys[..., 0]), outside)
 
 
+def oscillating(t, y, history, rate):
+    return -0.5 * history(t - 1.0) * jnp.cos(rate * t)
+
+
+def test_vmap_of_solve_is_a_batch():
+    """Without events instances step side by side; the starts are chosen."""
+    options = {"stepsize_controller": tolerance(1e-5), "rows": 256, "throw": False}
+    rates = jnp.array([0.1, 2.0])
+
+    def one(y0, rate):
+        return dde.solve(oscillating, BOSH3, 0.0, 3.0, None, y0, rate, **options)
+
+    found = jax.jit(jax.vmap(one))(jnp.ones((2, 1)), rates)
+    ys = dde.solve_batch(oscillating, BOSH3, 0.0, 3.0, None, jnp.ones((2, 1)), rates, **options)
+    agree(found, ys)
+
+
 def test_ring_need_not_be_longer_for_company():
     """An instance that makes few steps beside one that makes many loses no history."""
     rates = jnp.array([0.1, 100.0])
-
-    def oscillating(t, y, history, rate):
-        return -0.5 * history(t - 1.0) * jnp.cos(rate * t)
-
     found = dde.solve_batch(
         oscillating, BOSH3, 0.0, 3.0, None, jnp.ones((2, 1)), rates, rows=256, throw=False,
         stepsize_controller=tolerance(1e-5),

@@ -29,12 +29,3 @@ def test_meter_of_a_batch_rises_to_the_end(capfd):
     assert shown == sorted(shown)
     assert shown[0] == 0
     assert shown[-1] == 100
-
-
-def test_no_meter_is_silent(capfd):
-    solution = dde.solve(
-        lambda t, y, history, rate: -rate * history(t - 1.0), diffrax.Bosh3(),
-        0.0, 2.0, None, jnp.ones(1), 1.0,
-    )  # fmt: skip
-    jax.block_until_ready(solution)
-    assert capfd.readouterr().out == ""

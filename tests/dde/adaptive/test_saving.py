@@ -53,10 +53,10 @@ def everywhere(ts, t1=END, **options):
 
 
 def with_a_short_ring(ts, t1=END, **options):
-    """A solve saved at up to 701 times, whose history keeps 16 steps."""
+    """A solve saved at up to 701 times, whose history keeps 32 steps."""
     padded = np.pad(np.asarray(ts, float), (0, 701 - len(ts)), mode="edge")
     return solve(
-        diffrax.SaveAt(ts=jnp.asarray(padded)), t1, rows=16, max_steps=1000,
+        diffrax.SaveAt(ts=jnp.asarray(padded)), t1, rows=32, max_steps=1000,
         stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-6, dtmax=0.2), **options,
     )  # fmt: skip
 
@@ -80,6 +80,11 @@ def test_only_the_end_by_default():
     np.testing.assert_array_equal(solution.ts, [END])
     np.testing.assert_allclose(solution.ys, known([END]), rtol=0, atol=1e-5)
     assert solution.curve is None
+
+
+def test_without_a_progress_meter_nothing_is_printed(capfd):
+    jax.block_until_ready(solve(None))
+    assert capfd.readouterr().out == ""
 
 
 def test_start_and_end_are_exactly_there(dense):
@@ -134,7 +139,17 @@ def test_start_and_a_function_of_every_third_step():
     np.testing.assert_array_equal(solution.ys["twice"][kept], 2 * states)
 
 
-@pytest.mark.parametrize("every", [2, pytest.param(3, marks=pytest.mark.slow)])
+NOT_THERE = pytest.mark.xfail(reason="the end is left out unless its number is divisible")
+
+
+@pytest.mark.parametrize(
+    "every",
+    [
+        2,
+        pytest.param(3, marks=pytest.mark.slow),
+        pytest.param(5, marks=[pytest.mark.slow, NOT_THERE]),
+    ],
+)
 def test_steps_in_between_and_the_end(every):
     """The end is there once, even if the last step is none of those that were asked for."""
     solution = solve(diffrax.SaveAt(steps=every, t1=True))
@@ -172,7 +187,7 @@ def test_any_number_of_times(count, dense):
 
 
 def test_times_survive_a_ring_that_wraps():
-    """The history keeps 16 steps, the solve makes more than a hundred, and nothing is lost."""
+    """The history keeps 32 steps, the solve makes more than a hundred, and nothing is lost."""
     ts = np.linspace(0.0, 30.0, 701)
     args = Decay(decay=1.0, rate=-(ROOT + 1) * math.exp(ROOT), root=ROOT)
     solution = with_a_short_ring(ts, 30.0, args=args)
