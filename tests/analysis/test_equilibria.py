@@ -125,8 +125,8 @@ def test_several_links_share_out_what_each_has():
     links = {name: Link(1000.0, 2000, red, delay=0.01) for name in ("a", "b")}
     flows = {
         "long": Flows(5, Reno(), base_rtt=0.1, path=("a", "b")),
-        "one": Flows(5, Reno(), base_rtt=0.1, path=("a",)),
-        "two": Flows(5, Reno(), base_rtt=0.1, path=("b",)),
+        "one": Flows(5, Reno(), base_rtt=0.05, path=("a",)),
+        "two": Flows(5, Reno(), base_rtt=0.05, path=("b",)),
     }
     rest = equilibrium(Network(links, flows))
     rates = {name: rest.mean(name, "goodput") for name in flows}

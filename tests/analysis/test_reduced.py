@@ -1,0 +1,142 @@
+"""The reduced equations, in which only queues are unknown, against the laws themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flint import arb
+
+from tests.analysis.drifts import cubic_window, draws, seen, vegas_window, window
+from vegasfluid import Cubic, Flows, Link, Network, NewReno, Red, Reno, Vegas
+from vegasfluid.analysis.reduced import Reduced
+from vegasfluid.analysis.reduced_network import reduced_network
+from vegasfluid.analysis.reduced_queues import ReducedRed, ReducedTail
+from vegasfluid.aqm.droptail import overflow_prob
+from vegasfluid.aqm.law import Average, QueueState
+from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.vegas import VegasWindow
+from vegasfluid.fluid.closure import Closure
+
+RED = Red(min_thresh=50, max_thresh=150)
+LINK = Link(1000.0, 200, RED)
+NS2 = Vegas(alpha=6, beta=8, dialect="ns2")
+LINUX = Vegas(alpha=4, beta=6, dialect="linux")
+
+
+def one_law(law: AbstractWindowLaw, process: str = "meanfield") -> Reduced:
+    network = Network(LINK, {"one": Flows(1, law, base_rtt=0.1)})
+    return reduced_network(network, Closure(process, False, False, False))
+
+
+@pytest.mark.parametrize("process", ["meanfield", "periodic", "iid"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        Reno(),
+        NewReno(),
+        Cubic(),
+        Cubic(beta=0.8, fast_convergence=False, friendly=False),
+        Vegas(alpha=3, beta=5),
+        Vegas(alpha=4, beta=4),
+        NS2,
+        Vegas(alpha=60, beta=90, dialect="ns2"),
+        LINUX,
+    ],
+    ids=str,
+)
+def test_rates_are_those_at_which_the_drift_is_zero(law: AbstractWindowLaw, process: str) -> None:
+    (sender,) = one_law(law, process).senders
+    base = sender.crowd.base_rtt
+    for at in draws(6, 7, prob=(1e-5, 2e-2), wait=(1e-3, 0.3)):
+        prob, rtt = at["prob"], base + at["wait"]
+        if isinstance(law, Cubic):
+            expected = cubic_window(law, rtt, prob, process)
+        elif isinstance(law, Vegas):
+            expected = vegas_window(law, rtt, base, prob, process, 1e-3)
+        else:
+            expected = window(law, rtt, prob, process)
+        if expected < 3:
+            continue
+        low, high = (bound(arb(prob), arb(rtt)) for bound in (sender.lowest, sender.highest))
+        assert low < high
+        assert float(low) == pytest.approx(expected / rtt, rel=1e-9)
+        assert float(high) == pytest.approx(expected / rtt, rel=1e-9)
+
+
+def test_small_windows_of_linux_step_as_reno() -> None:
+    """Between two and three packets: the drift itself, with the share that steps as Reno."""
+    (sender,) = one_law(LINUX).senders
+    for prob in (0.25, 0.35, 0.45):
+        rtt = 0.3
+        rate = sender.rate(arb(prob), arb(rtt))
+        cwnd = float(rate) * rtt
+        assert 2 < cwnd < 3
+        found = [drift_of_linux(cwnd * off, prob, rtt) for off in (1 - 1e-6, 1 + 1e-6)]
+        assert found[0] > 0 > found[1]
+
+
+def drift_of_linux(cwnd: float, prob: float, rtt: float) -> float:
+    base = np.float64(0.1 + one_law(LINUX).senders[0].crowd.base_rtt - 0.1)
+    state = VegasWindow(np.float64(cwnd), np.float64(0), base, np.float64(0))
+    return float(LINUX.drift(state, seen(cwnd, rtt, prob)).cwnd)
+
+
+@pytest.mark.parametrize("law", [Reno(), Cubic(), NS2, LINUX], ids=str)
+def test_slopes_hold_all_difference_quotients(law: AbstractWindowLaw) -> None:
+    (sender,) = one_law(law).senders
+    base = sender.crowd.base_rtt
+    random = np.random.default_rng(3)
+    for at in draws(5, 11, prob=(1e-4, 1e-2), wait=(0.02, 0.2)):
+        lost, rtt = (arb(of, of / 50) for of in (at["prob"], base + at["wait"]))
+        told = sender.slopes(lost, rtt)
+        ends = [
+            [arb(float(of.mid()) * (1 + off)) for of, off in zip((lost, rtt), offs, strict=True)]
+            for offs in random.uniform(-0.02, 0.02, (2, 2))
+        ]
+        change = sender.rate(*ends[1]) - sender.rate(*ends[0])
+        told_change = told.by_lost * (ends[1][0] - ends[0][0])
+        told_change += told.by_rtt * (ends[1][1] - ends[0][1])
+        assert told_change.contains(change)
+
+
+@pytest.mark.parametrize(
+    "red",
+    [
+        RED,
+        Red(50, 150, 0.02, wait=False),
+        Red(50, 80, 0.7, wait=False, gentle=True),
+        Red(50, 80, 0.3, gentle=True, ecn=True),
+        Red(50, 80, 0.3, ecn=True),
+    ],
+    ids=str,
+)
+def test_losses_are_those_of_the_queue_law(red: Red) -> None:
+    queue = ReducedRed(Link(1000.0, 200, red), red)
+    for packets in (0.0, 50.0, 60.0, 79.9, 80.4, 81.5, 120.0, 150.2, 170.0):
+        state = QueueState(packets, Average(packets), 1000.0, 1000.0, 200.0)
+        met = queue.met(arb(packets))
+        assert float(met.wait) == pytest.approx(packets / 1000)
+        assert float(met.lost) == pytest.approx(float(red.drop_prob(state)), abs=1e-14)
+        assert float(met.dropped) == pytest.approx(float(red.forced_prob(state)), abs=1e-14)
+
+
+@pytest.mark.parametrize("place", [59.2, 59.5, 59.9, 60.3])
+def test_a_full_buffer_loses_what_the_fluid_says(place: float) -> None:
+    """With arrivals C / ((1 - e) (1 - r)), what is admitted is C; the fluid's overflow is r."""
+    red = Red(50, 150, 0.1)
+    link = Link(1000.0, 60, red)
+    queue = ReducedRed(link, red)
+    met = queue.met(arb(place))
+    packets, lost = float(met.wait) * 1000, float(met.lost)
+    assert 59 < packets < 60
+    state = QueueState(packets, Average(packets), 1000 / (1 - lost), 1000.0, 60.0)
+    refused = float(overflow_prob(state))
+    assert packets + refused == pytest.approx(place, abs=1e-9)
+    assert 1 - (1 - float(red.drop_prob(state))) * (1 - refused) == pytest.approx(lost, abs=1e-12)
+
+
+def test_a_drop_tail_buffer_is_full_before_it_loses() -> None:
+    queue = ReducedTail(Link(1000.0, 60))
+    below, above = queue.met(arb(59.9)), queue.met(arb(60.25))
+    assert (float(below.lost), float(above.lost)) == (0.0, 0.25)
+    assert float(above.wait) == pytest.approx(0.06)
