@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from tests.packet.scenarios import crowded
 from vegasfluid import metrics
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
@@ -16,15 +17,6 @@ from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.packet import simulate_packets
 
 RED = Red(5, 15, max_drop=0.1, weight=0.02)
-
-
-def crowded(aqm: Any) -> Network:
-    """More flows than the link has room for: losses, timeouts, packets that come twice."""
-    flows = {
-        "near": Flows(6, Reno(), base_rtt=0.02, start=Spread(0.5)),
-        "far": Flows(6, Reno(), access=800.0, access_delay=0.02, start=Spread(0.5)),
-    }
-    return Network(Link(1000.0, 20, aqm, delay=0.005), flows)
 
 
 @pytest.mark.parametrize("aqm", [RED, DropTail()], ids=["red", "droptail"])

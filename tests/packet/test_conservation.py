@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.packet.conservation import CHECKS
-from tests.packet.scenarios import SCENARIOS, few, flows, link, network
+from tests.packet.scenarios import crowded, few, flows, link, network
+from tests.packet.shared_kernels import SHARED
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
-from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.packet.memory import Simulation
 from vegasfluid.packet.setup import prepare
 from vegasfluid.packet.simulate import execute, machine
@@ -21,29 +20,22 @@ from vegasfluid.packet.simulate import execute, machine
 UNTIL = 20.0
 
 
-def crowded(aqm: Any) -> Network:
-    """More flows than the link has room for: losses, timeouts, packets that come twice."""
-    classes = {
-        "near": Flows(6, Reno(), base_rtt=0.02, start=Spread(0.5)),
-        "far": Flows(6, Reno(), access=800.0, access_delay=0.02, start=Spread(0.5)),
-    }
-    return Network(Link(1000.0, 20, aqm, delay=0.005), classes)
-
-
 RUNS = {
     "crowded RED": crowded(Red(5, 15, max_drop=0.1, weight=0.02)),
     "crowded drop-tail": crowded(DropTail()),
     "tiny buffer": network(link(DropTail(), 1), flows({"a": Reno(), "b": Reno(), "c": Reno()})),
     "RED of two packets": network(link(few(), 2), flows({"a": Reno(), "b": Reno()})),
-    **SCENARIOS,
+    **SHARED,
 }
 
 
 @cache
 def end_of(name: str) -> Simulation:
     """What a run worked on, as it was left."""
-    begin = prepare(RUNS[name], 1, counted=True)  # as in test_engines: the same machine code
-    return execute(RUNS[name], begin, np.linspace(0, UNTIL, 2001), machine(begin), 0.1)
+    counted = name in SHARED  # as in test_engines and test_behaviour: the same kernels
+    begin = prepare(RUNS[name], 1, counted=counted)
+    times = np.linspace(0, UNTIL, 2001)
+    return execute(RUNS[name], begin, times, machine(begin), 0.1 if counted else None)
 
 
 @pytest.mark.parametrize("check", CHECKS)

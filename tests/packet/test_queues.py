@@ -33,17 +33,51 @@ CAPACITY, SOURCES, BATCHES, BATCH, WARMUP = 1000.0, 40, 40, 50.0, 20.0
 """packets/s, flows, number and length of the batches in s, and what is left out before them."""
 
 
+def on_application(flow: Any, now: int) -> int:
+    """A customer, except at the start, and the next after an exponential time."""
+    if now > flow.start:
+        flow.offered += int(exponential(flow, flow.mean_packets)) + 1
+    flow.app_at = now + ps(exponential(flow, flow.interval)) + 1
+    return CONTINUED
+
+
+@dataclass(frozen=True)
+class Customers(AbstractTraffic):
+    """Customers at exponential intervals, whose packets come all at once."""
+
+    name: ClassVar[str] = "customers"
+    mean_interval: float
+    mean_packets: float
+
+    @property
+    def rules(self) -> OfferRules:
+        return OfferRules(on_application)
+
+    def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
+        return {"interval": self.mean_interval, "mean_packets": self.mean_packets}
+
+
+NAMES = ("first", "second")
+"""Links of each network, in a row."""
+
+
+def idle() -> dict[str, Flows]:
+    """A class with each traffic that starts after the end, so that one kernel serves for all."""
+    kinds = (Poisson(1.0), Customers(1.0, 1.0), Cbr(1.0))
+    common: dict[str, Any] = {"base_rtt": 0.01, "start": 1e6, "path": NAMES}
+    return {f"idle {kind.name}": Flows(1, Unresponsive(), traffic=kind, **common) for kind in kinds}
+
+
+def network_of(crowd: Flows, buffer: float, capacity: float = CAPACITY) -> Network:
+    """One class over the links that it crosses."""
+    return Network({name: Link(capacity, buffer) for name in NAMES}, {**idle(), "crowd": crowd})
+
+
 def poisson(load: float, buffer: float) -> Network:
     """Over two links; what comes out of the first never waits at the second."""
-    names = ["first", "second"]
-    crowd = Flows(
-        SOURCES,
-        Unresponsive(),
-        base_rtt=0.01,
-        traffic=Poisson(SOURCES / (load * CAPACITY)),
-        path=tuple(names),
-    )
-    return Network({name: Link(CAPACITY, buffer) for name in names}, {"poisson": crowd})
+    traffic = Poisson(SOURCES / (load * CAPACITY))
+    crowd = Flows(SOURCES, Unresponsive(), base_rtt=0.01, traffic=traffic, path=NAMES)
+    return network_of(crowd, buffer)
 
 
 def batches(network: Network, looks: int = 1) -> Recording:
@@ -78,37 +112,13 @@ def test_the_queue_that_is_seen_is_that_of_m_d_1() -> None:
     require_near(busy.mean(axis=1), load)
 
 
-def on_application(flow: Any, now: int) -> int:
-    """A customer, except at the start, and the next after an exponential time."""
-    if now > flow.start:
-        flow.offered += int(exponential(flow, flow.mean_packets)) + 1
-    flow.app_at = now + ps(exponential(flow, flow.interval)) + 1
-    return CONTINUED
-
-
-@dataclass(frozen=True)
-class Customers(AbstractTraffic):
-    """Customers at exponential intervals, whose packets come all at once."""
-
-    name: ClassVar[str] = "customers"
-    mean_interval: float
-    mean_packets: float
-
-    @property
-    def rules(self) -> OfferRules:
-        return OfferRules(on_application)
-
-    def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        return {"interval": self.mean_interval, "mean_packets": self.mean_packets}
-
-
 def test_the_wait_of_a_customer_is_that_of_m_m_1() -> None:
     """The work that is left is what a customer would wait: P(> x) = rho exp(-(mu - lambda) x)."""
     rate, service, packets, looks = 35.0, 50.0, 200, 500
     capacity = service * packets
     traffic = Customers(1 / rate, packets - 0.5)  # whole packets: half of one more in the mean
-    crowd = Flows(1, Unresponsive(), base_rtt=0.01, traffic=traffic)
-    run = batches(Network(Link(capacity, 1e6), {"customers": crowd}), looks)
+    crowd = Flows(1, Unresponsive(), base_rtt=0.01, traffic=traffic, path=NAMES[:1])
+    run = batches(network_of(crowd, 1e6, capacity), looks)
     wait = (run.links["backlog"][1:, 0] / capacity).reshape(BATCHES, looks)
     require_near(wait.mean(axis=1), rate / service / (service - rate))
     for x in (0.01, 0.05, 0.1):
@@ -164,8 +174,9 @@ def test_periodic_sources_of_random_phase_queue_as_n_d_d_1() -> None:
         base_rtt=0.01,
         traffic=Cbr(CAPACITY / period),
         start=Spread(period / CAPACITY),
+        path=NAMES[:1],
     )
-    network = Network(Link(CAPACITY, 1000), {"cbr": flows})
+    network = network_of(flows, 1000)
     times = np.linspace(1, 1 + period / CAPACITY, 151)  # one period
     runs = [record_packets(network, times, seed).links["backlog"][:-1, 0] for seed in range(150)]
     for waiting in (0, 1, 2, 4):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.packet.shared_kernels import SHARED, one_way
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
@@ -46,16 +47,17 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others() -> None:
 
 
 def test_the_number_of_workers_changes_no_byte() -> None:
+    network = SHARED["every law"]
     runs = [
-        simulate_seeds(only_reno(), until=5, seeds=[1, 2, 3, 4], workers=workers, bin_width=0.1)
+        simulate_seeds(network, until=5, seeds=[1, 2, 3, 4], workers=workers, bin_width=0.1)
         for workers in (1, 3)
     ]
     assert runs[0].identical(runs[1])
     assert len({run.tobytes() for run in runs[0].arrivals.values}) == 4
-    alone = simulate_packets(only_reno(), until=5, seed=3, bin_width=0.1)
+    alone = simulate_packets(network, until=5, seed=3, bin_width=0.1)
     assert (runs[0].sel(seed=3).queue.values == alone.queue.values).all()
     with pytest.raises(InvalidInput, match="one or more, all different"):
-        simulate_seeds(only_reno(), until=5, seeds=[1, 1])
+        simulate_seeds(network, until=5, seeds=[1, 1])
 
 
 def test_another_alpha_meets_the_same_start_times_and_coins() -> None:
@@ -109,11 +111,11 @@ def test_rings_that_do_not_suffice_are_made_larger(monkeypatch: pytest.MonkeyPat
 def test_nobody_sends_beyond_what_the_receiver_allows(recovery: str) -> None:
     """Not in a long recovery either, where each duplicate ACK is worth a new packet (RFC 5681)."""
     flows = Flows(2, Reno(recovery=recovery), base_rtt=0.1, max_window=400)
-    network = Network(Link(1000.0, 300), {"reno": flows})
+    network = one_way(Network(Link(1000.0, 300), {"reno": flows}))
     ends = []
     for until in np.arange(1.0, 20.0):
-        begin = prepare(network, 1)
-        sim = simulate.execute(network, begin, np.array([0.0, until]), simulate.machine(begin))
+        begin, times = prepare(network, 1, counted=True), np.array([0.0, until])
+        sim = simulate.execute(network, begin, times, simulate.machine(begin), 0.1)
         ends.append((sim.flows["max_seq"] - sim.flows["una"]).max())
     assert 300 < max(ends) <= 400
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 import paper_repro
 import vegasfluid as vf
@@ -143,7 +145,7 @@ def test_a_mean_has_its_standard_error():
 
 def jobs_of_two_engines():
     link = vf.Link(vf.mbps(10), 50, delay=0.01)
-    network = vf.Network(link, {"vegas": vf.Flows(1, vf.Vegas(), base_rtt=0.04)})
+    network = vf.Network(link, {"reno": vf.Flows(1, vf.Reno(), base_rtt=0.04)})
 
     def kept(run):
         return run.attrs.get("seed"), float(metrics.utilisation(run)[0])
@@ -307,14 +309,19 @@ def test_what_is_quick_is_explained_and_json_is_one_document(tmp_path, capsys):
 
 
 def test_quick_experiments_without_long_runs_are_explained(tmp_path, capsys, monkeypatch):
-    """As above, with the experiments that simulate nothing, and figure 1 of Weigle and Feng."""
+    """As above, with the experiments that simulate nothing, and one of Marrone's, with a figure."""
+    simulated = "section2_reno"
 
     def short(experiment: Experiment) -> bool:
-        return not experiment.jobs() or experiment.name == "figure1"
+        return not experiment.jobs() or experiment.name == simulated
 
-    monkeypatch.setattr(
-        command, "experiments_of", lambda paper: list(filter(short, experiments_of(paper)))
-    )
+    def drawn(paper: str) -> list[Experiment]:
+        kept = filter(short, experiments_of(paper))
+        return [replace(of, draw=lambda _: Figure()) if of.jobs() else of for of in kept]
+
+    monkeypatch.setattr(command, "experiments_of", drawn)
     document = check_quick_run(tmp_path / "out", capsys, short)
-    assert document["claims"] >= 50
-    assert len(document["papers"]["weigle_feng_2001"]["figures"]) == 1
+    assert document["claims"] >= 60
+    (figure,) = document["papers"]["marrone_2013"]["figures"]
+    assert Path(figure).stem == simulated
+    assert (tmp_path / "out" / figure).is_file()
