@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import diffrax
 import jax
@@ -16,12 +17,58 @@ from vegasfluid import dde
 
 BOSH3 = diffrax.Bosh3()
 FINE = tolerance(1e-9)
-TS = np.array([0.5, 1.0, 1.7, 2.9, 3.9])
+FAR = 1e9
 
 
-def solved(rhs, t1, y0, args, ts=TS, solver=BOSH3, **options):
-    options = {"stepsize_controller": FINE, "saveat": diffrax.SaveAt(ts=jnp.asarray(ts))} | options
-    return dde.solve(rhs, solver, 0.0, t1, None, y0, args, **options).ys
+class Numbers(NamedTuple):
+    """Of y' = -decay y - rate y(t - lag) + wave sin t + growth (1 below a threshold, 2 y above).
+
+    y is held between `lower` and `upper`; z' = y(t - lag).
+    """
+
+    t0: Any = 0.0
+    t1: Any = 4.0
+    start: Any = 0.0
+    decay: Any = 0.0
+    rate: Any = 0.0
+    lag: Any = 1.0
+    wave: Any = 0.0
+    growth: Any = 0.0
+    threshold: Any = FAR
+    lower: Any = -FAR
+    upper: Any = FAR
+
+
+def rhs(t, y, history, own, above):
+    old = history(t - own.lag)[0]
+    kinked = own.growth * jnp.where(above[0], 2 * y[0], 1.0)
+    slope = kinked - own.decay * y[0] - own.rate * old + own.wave * jnp.sin(t)
+    return jnp.stack([slope, old])
+
+
+def solve(numbers, ts):
+    """The states at five times, and at the end."""
+    return dde.solve(
+        rhs, BOSH3, numbers.t0, numbers.t1, None,
+        jnp.stack([numbers.start, jnp.zeros_like(numbers.start)]), numbers,
+        switches=lambda t, y, history, own: y[:1] - own.threshold,
+        clamps=[dde.Clamp(0, lower=lambda own: own.lower, upper=lambda own: own.upper)],
+        stepsize_controller=FINE, saveat=diffrax.SaveAt(ts=ts, t1=True),
+    ).ys  # fmt: skip
+
+
+@jax.jit
+def along(numbers, direction, ts):
+    """The states, and their derivative in a direction."""
+    return jax.jvp(lambda moved: solve(moved, ts), (numbers,), (direction,))
+
+
+def derivative(numbers, name, ts):
+    """The states at five times and at the end, and their derivative by one of the numbers."""
+    zero = Numbers(*[0.0] * len(numbers))
+    given = jax.tree.map(lambda value: jnp.asarray(value, float), numbers)
+    direction = jax.tree.map(lambda value: jnp.asarray(value, float), zero._replace(**{name: 1.0}))
+    return tuple(map(np.asarray, along(given, direction, jnp.asarray(ts, float))))
 
 
 def powers(t, lag, rate):
@@ -36,21 +83,16 @@ def powers(t, lag, rate):
 
 def test_start_rate_and_lag():
     """By a start that is also the past, by a factor, and by the lag that moves the breaks."""
-
-    def run(y0, rate, lag):
-        return solved(
-            lambda t, y, history, own: -own[0] * history(t - own[1]), 4.0, y0, (rate, lag)
-        )
-
-    lag, rate = 0.8, 1.1
-    point = (jnp.array([1.5]), jnp.asarray(rate), jnp.asarray(lag))
-    by_start, by_rate, by_lag = jax.jit(jax.jacfwd(run, argnums=(0, 1, 2)))(*point)
-    for number, t in enumerate(TS):
-        terms, slopes = powers(t, lag, rate)
-        assert float(by_start[number, 0, 0]) == pytest.approx(terms.sum(), abs=1e-7)
-        known = 1.5 * terms @ np.arange(len(terms)) / rate
-        assert float(by_rate[number, 0]) == pytest.approx(known, abs=1e-7)
-        assert float(by_lag[number, 0]) == pytest.approx(1.5 * slopes.sum(), abs=1e-6)
+    numbers, ts = Numbers(start=1.5, rate=1.1, lag=0.8), [0.5, 1.0, 1.7, 2.9, 3.9]
+    by_start, by_rate, by_lag = (
+        derivative(numbers, name, ts)[1][:, 0] for name in ("start", "rate", "lag")
+    )
+    for number, t in enumerate([*ts, 4.0]):
+        terms, slopes = powers(t, numbers.lag, numbers.rate)
+        assert by_start[number] == pytest.approx(terms.sum(), abs=1e-7)
+        known = 1.5 * terms @ np.arange(len(terms)) / numbers.rate
+        assert by_rate[number] == pytest.approx(known, abs=1e-7)
+        assert by_lag[number] == pytest.approx(1.5 * slopes.sum(), abs=1e-6)
 
 
 def test_bound_of_a_clamp_and_what_reads_it_late():
@@ -58,18 +100,9 @@ def test_bound_of_a_clamp_and_what_reads_it_late():
 
     q is u from c = acos(3/2 - u) to pi, then u - 1 - cos t until it is 0; z collects that later.
     """
-    bound = 0.9
-
-    def rhs(t, y, history, own):
-        return jnp.stack([jnp.sin(t), history(t - 1.0)[0]])
-
-    ts = np.array([0.5, 2.0, 4.0, 5.5, 6.2])
-    clamps = [dde.Clamp(0, lower=0.0, upper=lambda own: own)]
-
-    def run(bound):
-        return solved(rhs, 6.2, jnp.array([0.5, 0.0]), bound, ts=ts, clamps=clamps)
-
-    found = jax.jit(jax.jacfwd(run))(jnp.asarray(bound))
+    bound, ts = 0.9, np.array([0.5, 2.0, 4.0, 5.5, 6.2])
+    numbers = Numbers(t1=6.2, start=0.5, wave=1.0, lower=0.0, upper=bound)
+    found = derivative(numbers, "upper", ts)[1][:5]
     met, empty = math.acos(1.5 - bound), 2 * math.pi - math.acos(bound - 1)
     assert met < 2.0 < 4.0 < empty < 5.5
     by_bound = ((ts > met) & (ts < empty)).astype(float)
@@ -80,36 +113,23 @@ def test_bound_of_a_clamp_and_what_reads_it_late():
 
 def test_threshold_of_a_switch():
     """Y' = 1 below c and 2 y above: t, then c exp(2 (t - c))."""
-
-    def rhs(t, y, history, threshold, above):
-        return jnp.where(above, 2 * y, jnp.ones_like(y))
-
-    def run(threshold):
-        return solved(
-            rhs, 2.0, jnp.zeros(1), threshold, ts=np.array([0.5, 1.0, 1.5, 2.0]),
-            switches=lambda t, y, history, threshold: y - threshold,
-        )  # fmt: skip
-
-    ys, found = jax.jit(lambda c: jax.jvp(run, (c,), (jnp.ones_like(c),)))(jnp.asarray(0.7))
-    grown = 0.7 * np.exp(2 * (np.array([1.0, 1.5, 2.0]) - 0.7))
-    np.testing.assert_allclose(ys[:, 0], [0.5, *grown], rtol=1e-7)
-    np.testing.assert_allclose(found[:, 0], [0.0, *(grown * (1 / 0.7 - 2))], rtol=1e-6, atol=1e-9)
+    numbers = Numbers(t1=2.0, growth=1.0, threshold=0.7)
+    ts = np.array([0.5, 1.0, 1.5, 1.8, 2.0])
+    ys, found = (values[:5, 0] for values in derivative(numbers, "threshold", ts))
+    grown = 0.7 * np.exp(2 * (ts[1:] - 0.7))
+    np.testing.assert_allclose(ys, [0.5, *grown], rtol=1e-7)
+    np.testing.assert_allclose(found, [0.0, *(grown * (1 / 0.7 - 2))], rtol=1e-6, atol=1e-9)
 
 
 def test_ends_of_the_solve():
     """By t1 the derivative is the slope; by t0, with the state given there, minus that slope."""
-
-    def run(t0, t1):
-        return dde.solve(
-            lambda t, y, history, args: -y + 0 * history(t - 1.0), BOSH3, t0, t1, None,
-            jnp.ones(1), stepsize_controller=FINE,
-        ).ys[0, 0]  # fmt: skip
-
-    by_start, by_end = jax.jit(jax.jacfwd(run, argnums=(0, 1)))(jnp.asarray(0.0), jnp.asarray(1.5))
-    assert float(by_start) == pytest.approx(math.exp(-1.5), abs=1e-7)
-    assert float(by_end) == pytest.approx(-math.exp(-1.5), abs=1e-7)
+    numbers, ts = Numbers(t1=1.5, start=1.0, decay=1.0), np.full(5, 1.0)
+    by_start, by_end = (derivative(numbers, name, ts)[1][-1, 0] for name in ("t0", "t1"))
+    assert by_start == pytest.approx(math.exp(-1.5), abs=1e-7)
+    assert by_end == pytest.approx(-math.exp(-1.5), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_reno_over_red_against_central_differences():
     """Until 12 s the queue empties thrice, and its kinks come back through the lag.
 
@@ -121,11 +141,11 @@ def test_reno_over_red_against_central_differences():
         args = args._replace(
             max_prob=args.max_prob * jnp.exp(share), propagation=args.propagation + 0.1 * share
         )
-        return solved(
-            RENO_RED.rhs, 12.0, jnp.asarray(RENO_RED.y0), args,
-            ts=np.array([2.0, 4.0, 5.4, 8.0, 12.0]), stepsize_controller=FINE,
-            solver=diffrax.Tsit5(), rows=4096, **given(RENO_RED),
-        )  # fmt: skip
+        ts = jnp.array([2.0, 4.0, 5.4, 8.0, 12.0])
+        return dde.solve(
+            RENO_RED.rhs, diffrax.Tsit5(), 0.0, 12.0, None, jnp.asarray(RENO_RED.y0), args,
+            saveat=diffrax.SaveAt(ts=ts), stepsize_controller=FINE, rows=4096, **given(RENO_RED),
+        ).ys  # fmt: skip
 
     both = jax.jit(lambda share: jax.jvp(run, (share,), (jnp.ones_like(share),)))
     gap = 1e-4

@@ -1,21 +1,139 @@
-"""Reverse mode against forward mode, closed forms, and itself without its history term."""
+"""Reverse mode against closed forms, forward mode, and itself without its history term."""
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
-from tests.dde.adaptive.solving import given, tolerance
-from tests.dde.switched_systems import EMPTIED
+from tests.dde.adaptive.solving import tolerance
 from vegasfluid import dde
 from vegasfluid.dde.adaptive import adjoint
 
 REVERSE = diffrax.RecursiveCheckpointAdjoint()
+TSIT5 = diffrax.Tsit5()
+
+
+class Numbers(NamedTuple):
+    """Of y' = f(t) - rate y(s), s = (1 - shrink) t - lag - bend y^2.
+
+    f is such that height sin t is the solution for any rate, lag and bend, if that is y before 0.
+    The past is base exp(growth s) + height sin s.
+    """
+
+    rate: Any
+    lag: Any = 0.0
+    bend: Any = 0.0
+    shrink: Any = 0.0
+    base: Any = 0.0
+    growth: Any = 0.0
+    height: Any = 0.0
+
+
+def past(s, own):
+    return (own.base * jnp.exp(own.growth * s) + own.height * jnp.sin(s))[None]
+
+
+def rhs(t, y, history, own):
+    known = own.height * jnp.sin(t)
+    read = own.height * jnp.sin(t - own.lag - own.bend * known**2)
+    force = own.height * jnp.cos(t) + own.rate * read
+    return force - own.rate * history((1 - own.shrink) * t - own.lag - own.bend * y[0] ** 2)
+
+
+@jax.jit
+def value_and_gradient(numbers, t1):
+    """The state at t1, and its derivatives by all numbers."""
+
+    def end(own):
+        return dde.solve(
+            rhs, TSIT5, 0.0, t1, None, own.base[None], own, past=past,
+            adjoint=REVERSE, max_steps=1024, stepsize_controller=tolerance(1e-10),
+        ).ys[-1, 0]  # fmt: skip
+
+    return jax.value_and_grad(end)(numbers)
+
+
+def gradient(t1, **numbers):
+    """The derivatives of the state at t1 by all numbers."""
+    given = jax.tree.map(lambda value: jnp.asarray(value, float), Numbers(**numbers))
+    return jax.tree.map(float, value_and_gradient(given, jnp.asarray(t1, float)))[1]
+
+
+def test_exponential_by_its_rate():
+    """Y = exp(r t) solves y' = r exp(r) y(t - 1), past included."""
+    r = 0.3
+    found = gradient(4.0, rate=-r * math.exp(r), lag=1.0, base=1.0, growth=r)
+    by_r = found.growth - (1 + r) * math.exp(r) * found.rate
+    assert by_r == pytest.approx(4 * math.exp(4 * r), rel=1e-7)
+    assert found.base == pytest.approx(math.exp(4 * r), rel=1e-7)
+
+
+def pantograph_terms(rate, t):
+    """The terms of the solution of y' = -rate y(t/2) from 1; sums of them are its derivatives."""
+    orders = range(30)
+    return np.array([(-rate * t) ** k / math.factorial(k) / 2 ** (k * (k - 1) / 2) for k in orders])
+
+
+def test_through_a_lag_that_vanishes():
+    """The steps that read within themselves are implicit; so is their derivative."""
+    rate, t = 1.5, 2.0
+    found = gradient(t, rate=rate, shrink=0.5, base=1.0)
+    known = pantograph_terms(rate, t) @ np.arange(30) / rate
+    assert found.rate == pytest.approx(known, rel=1e-7)
+
+
+@pytest.mark.xfail(reason="the slope at t0 does not tell y0 that it was read with a lag of 0")
+def test_by_the_start_through_a_lag_that_vanishes_there():
+    found = gradient(2.0, rate=1.5, shrink=0.5, base=1.0)
+    assert found.base == pytest.approx(pantograph_terms(1.5, 2.0).sum(), rel=1e-7)
+
+
+def test_through_a_lag_by_the_state():
+    """The solution is height sin t, for any rate, lag and bend: they weigh what cancels."""
+    t = 5.0
+    found = gradient(t, rate=0.5, lag=1.0, bend=0.5, height=1.0)
+    assert found.height == pytest.approx(math.sin(t), abs=1e-7)
+    np.testing.assert_allclose([found.rate, found.lag, found.bend], 0.0, rtol=0, atol=1e-7)
+
+
+def filling(t, y, history, rate):
+    """A queue that empties and fills again, and what reads it late."""
+    return jnp.stack([rate * jnp.cos(t) - 0.5, history(t - 0.7)[0]])
+
+
+def test_through_events_and_in_batches():
+    """Of q from 0, which is emptied once, and is filled from where rate cos t is 1/2 again."""
+    end, late = 7.5, 6.8
+    rates = np.linspace(1.0, 1.2, 3)
+
+    def filled(rates):
+        found = dde.solve_batch(
+            filling, TSIT5, 0.0, end, None, jnp.zeros((3, 2)), rates, chunk=3,
+            clamps=[dde.Clamp(0, lower=0.0)], adjoint=REVERSE, max_steps=512,
+            stepsize_controller=tolerance(1e-8),
+        )  # fmt: skip
+        return found.ys[:, 0]
+
+    ys, back = jax.vjp(jax.jit(filled), jnp.asarray(rates))
+    by_queue, by_reader = (
+        np.asarray(jax.jit(back)(jnp.zeros_like(ys).at[:, part].set(1.0))[0]) for part in (0, 1)
+    )
+    for rate, queue, reader in zip(rates, by_queue, by_reader, strict=True):
+        empty = brentq(lambda t, rate=rate: rate * math.sin(t) - t / 2, 1.0, 3.0)
+        start = 2 * math.pi - math.acos(0.5 / rate)
+        assert queue == pytest.approx(math.sin(end) - math.sin(start), rel=1e-6)
+        first = 1 - math.cos(empty)
+        second = math.cos(start) - math.cos(late) - (late - start) * math.sin(start)
+        assert reader == pytest.approx(first + second, rel=1e-6)
+
+
 TIMES = diffrax.SaveAt(ts=jnp.linspace(0.0, 6.0, 13), t1=True)
 
 
@@ -26,34 +144,38 @@ def late(t, y, history, args):
     return jnp.stack([-rate * past[0], y[0] - past[1]])
 
 
-def weighed(args, y0, mode, max_steps=256):
+def weighed(args, y0, mode):
     """A number that depends on all saved states."""
     found = dde.solve(
-        late, diffrax.Tsit5(), 0.0, 6.0, None, y0, args,
-        saveat=TIMES, adjoint=mode, max_steps=max_steps, stepsize_controller=tolerance(1e-8),
+        late, TSIT5, 0.0, 6.0, None, y0, args,
+        saveat=TIMES, adjoint=mode, max_steps=256, stepsize_controller=tolerance(1e-8),
     )  # fmt: skip
     weights = jnp.arange(1.0, 1.0 + found.ys.size).reshape(found.ys.shape)
     return jnp.sum(jnp.sin(found.ys) * weights)
-
-
-ARGS, START = (1.0, 1.3), jnp.array([1.0, 0.5])
 
 
 def flat(tree):
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(tree)])
 
 
+def derivatives(transform, mode):
+    args, start = (jnp.asarray(1.0), jnp.asarray(1.3)), jnp.array([1.0, 0.5])
+    number = transform(lambda *given: weighed(*given, mode), argnums=(0, 1))
+    return flat(jax.jit(number)(args, start))
+
+
 @pytest.fixture(scope="module")
 def forward():
-    return flat(jax.jacfwd(weighed, argnums=(0, 1))(ARGS, START, None))
+    return derivatives(jax.jacfwd, None)
 
 
+@pytest.mark.slow
 def test_reverse_agrees_with_forward(forward):
     """Both are the derivative of the same steps."""
-    reverse = flat(jax.grad(weighed, argnums=(0, 1))(ARGS, START, REVERSE))
-    np.testing.assert_allclose(reverse, forward, rtol=1e-9)
+    np.testing.assert_allclose(derivatives(jax.grad, REVERSE), forward, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_without_the_history_term_it_is_wrong(forward, monkeypatch):
     """The run is long enough for the history to matter: this derivative is another equation's."""
 
@@ -62,60 +184,7 @@ def test_without_the_history_term_it_is_wrong(forward, monkeypatch):
 
     handed = adjoint._handed
     monkeypatch.setattr(adjoint, "_handed", deaf)
-    traced_anew = 257
-    gradient = jax.grad(weighed, argnums=(0, 1))(ARGS, START, REVERSE, traced_anew)
-    reverse = flat(gradient)
+    jax.clear_caches()
+    reverse = derivatives(jax.grad, REVERSE)
+    jax.clear_caches()
     assert np.abs(reverse / forward - 1).max() > 0.1
-
-
-def test_exponential_by_its_rate():
-    """Y = exp(rate t) solves y' = rate exp(rate) y(t - 1), past included."""
-    expected = 4 * math.exp(4 * 0.3)
-
-    def value(rate):
-        found = dde.solve(
-            lambda t, y, history, rate: rate * jnp.exp(rate) * history(t - 1.0),
-            diffrax.Tsit5(), 0.0, 4.0, None, jnp.ones(1), rate,
-            past=lambda s, rate: jnp.exp(rate * s)[None],
-            adjoint=REVERSE, max_steps=128, stepsize_controller=tolerance(1e-10),
-        )  # fmt: skip
-        return found.ys[-1, 0]
-
-    assert jax.grad(value)(0.3) == pytest.approx(expected, rel=1e-7)
-
-
-def filled(rate, mode, batch):
-    """A queue that empties and fills again, in a batch of rates."""
-    options = given(EMPTIED) | {"clamps": [dde.Clamp(0, lower=0.0)]}
-
-    def rhs(t, y, history, rate):
-        return rate * jnp.cos(t)[None] - 0.5 + 0.1 * history(t - 0.7)
-
-    found = dde.solve_batch(
-        rhs, diffrax.Tsit5(), 0.0, 9.0, None, jnp.zeros((batch, 1)), rate, chunk=batch,
-        adjoint=mode, max_steps=512, stepsize_controller=tolerance(1e-8), **options,
-    )  # fmt: skip
-    return jnp.sum(found.ys)
-
-
-def test_through_events_and_in_batches():
-    batch = 3
-    rates = jnp.linspace(1.0, 1.2, batch)
-    reverse = jax.grad(filled)(rates, REVERSE, batch)
-    forward = jax.jacfwd(filled)(rates, None, batch)
-    np.testing.assert_allclose(reverse, forward, rtol=1e-8)
-
-
-def test_through_a_lag_that_vanishes():
-    """The steps that read within themselves are implicit; so is their derivative."""
-
-    def value(rate, mode):
-        found = dde.solve(
-            lambda t, y, history, rate: -rate * history(t / 2),
-            diffrax.Tsit5(), 0.0, 2.0, None, jnp.ones(1), rate,
-            adjoint=mode, max_steps=1024, stepsize_controller=tolerance(1e-8),
-        )  # fmt: skip
-        return found.ys[-1, 0]
-
-    forward = float(jax.jacfwd(value)(1.5, None))
-    assert float(jax.grad(value)(1.5, REVERSE)) == pytest.approx(forward, rel=1e-7)
