@@ -187,9 +187,7 @@ def test_shared_kernels_give_the_bytes_of_the_interpreted_engine(name: str) -> N
     assert last["delivered"].sum() > 1000
 
 
-@pytest.mark.parametrize(
-    "name", [*ONE_WAY, "two-way RED", "jitter in order", "jitter out of order"]
-)
+@pytest.mark.parametrize("name", DIFFERENT)
 def test_the_interpreted_engine_agrees_where_nothing_is_idle(name: str) -> None:
     """The paths of the engine that a network takes which does not ask for everything."""
     network, begin = SCENARIOS[name], prepare(SCENARIOS[name], 3, counted=True)
