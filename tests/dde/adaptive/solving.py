@@ -62,6 +62,8 @@ PAIRS = Family(DDETST_D1, DDETST_C2, WALLS)
 """Two components, with a clamp and two switches."""
 TRIPLES = Family(KERMACK, DDETST_C3, DDETST_C4, RENO_RED)
 """Three components, with a clamp and three switches."""
+FEW = Family(LINEAR, DDETST_B1, PANTOGRAPH)
+"""Some of the smooth ones, for other methods."""
 FAMILIES = (SMOOTH, KINKED, PAIRS, TRIPLES, Family(RENO_VEGAS))
 SYSTEMS = tuple(system for family in FAMILIES for system in family.systems)
 MOST_TIMES = 1001
@@ -117,9 +119,9 @@ def program(family: Family, solver):
     return run
 
 
-def at_answers(system, solver, rtol, t1=None):
+def at_answers(system, solver, rtol, t1=None, family=None):
     """A solve of a test system to a tolerance, saved at the times of its answer."""
-    family, end = family_of(system), system.t1 if t1 is None else t1
+    family, end = family or family_of(system), system.t1 if t1 is None else t1
     ts, _ = answer(system, t1)
     padded = np.pad(ts, (0, max(0, MOST_TIMES - len(ts))), mode="edge")
     found = program(family, solver)(
@@ -141,6 +143,13 @@ LAGS_OF_1_AND_SQRT2 = equation(
     y0=(1.0,),
     t1=5.9,
 )
+READ_LATE = equation(
+    "clamp that is read late",
+    lambda t, y, history, args: 1 - 3 * history(t - 0.7),
+    y0=(0.0,),
+    t1=2.5,
+    clamps=((0, None, 0.5),),
+)
 AT_STEPS = Family(
     LINEAR,
     EXPONENTIAL,
@@ -148,6 +157,7 @@ AT_STEPS = Family(
     FELDSTEIN_NEVES,
     LOGARITHMIC_LAG,
     LAGS_OF_1_AND_SQRT2,
+    READ_LATE,
     FOLDED,
     EMPTIED,
 )

@@ -70,7 +70,7 @@ SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "chunk", [pytest.param(None, marks=SLOW), 3, pytest.param(1, marks=SLOW), 100]
+    "chunk", [3, *(pytest.param(chunk, marks=SLOW) for chunk in (None, 1, 100))]
 )
 def test_batch_is_its_instances(one_by_one, chunk):
     """Three does not divide seven."""

@@ -14,6 +14,7 @@ from tests.dde.adaptive.families import Family
 from tests.dde.adaptive.solving import (
     AT_STEPS,
     LAGS_OF_1_AND_SQRT2,
+    READ_LATE,
     distance,
     ends_of,
     equation,
@@ -143,19 +144,12 @@ def test_past_that_does_not_go_on_beyond_the_start(beyond):
     np.testing.assert_allclose(ys[:, 0], [first, second], rtol=0, atol=1e-7)
 
 
-READ_LATE = equation(
-    "clamp that is read late",
-    lambda t, y, history, args: jnp.stack([jnp.ones(()), history(t - 0.7).sum()]),
-    y0=(0.0, 0.0),
-    t1=3.0,
-    clamps=((0, None, 1.0),),
-)
-
-
 def test_clamps_are_breaking_points_too():
-    """Where a clamp begins to hold at 1, the slope of what reads it jumps at 1.7.
+    """Where a clamp begins to hold at 1/2, the slope of what reads it has a kink at 1.2.
 
-    What reads that in turn is smoother at 2.4, and stepped on as well.
+    What reads that in turn is smoother at 1.9, and stepped on as well; so is where it is left.
     """
-    solution, _ = stepped(Family(READ_LATE), READ_LATE, TSIT5, rtol=1e-6)
-    assert distance([1.0, 1.7, 2.4], solution).max() < 1e-12
+    solution, _ = stepped(AT_STEPS, READ_LATE, TSIT5, step=0.19)
+    assert distance([0.5, 1.2, 1.9], solution).max() < 1e-12
+    left = 0.7 + 1 / 3
+    assert distance([left, left + 0.7], solution).max() < 1e-9

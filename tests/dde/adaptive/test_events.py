@@ -118,6 +118,14 @@ def test_both_bounds(solver):
     assert float(solution.ys[solution.ts == 7.0][0, 0]) == pytest.approx(1 - math.cos(7), abs=1e-8)
 
 
+@pytest.mark.parametrize("start", [-0.1, 1.1])
+def test_start_out_of_bounds(start):
+    solution, ys = stepped(ONE, replace(TWO_BOUNDS, y0=(start,)), TSIT5, rtol=1e-6)
+    assert solution.outcome == dde.Outcome.START_OUT_OF_BOUNDS
+    assert np.isnan(solution.ys).all()
+    assert np.isnan(ys[1:]).all()
+
+
 @pytest.mark.parametrize("low", [1e-2, 1e-4, 1e-8, 0.0, -1e-8, -1e-4, -1e-2])
 def test_grazing_contact(low):
     """Q' = 2 (t - 1) from 1 + low, with a floor at 0: lowest at t = 1, where it is low.

@@ -203,16 +203,6 @@ def by_lag(t, y, history, lag):
     return -history(t - lag)
 
 
-@pytest.mark.parametrize("start", [-0.1, 2.1])
-def test_start_out_of_bounds(start):
-    found = dde.solve(
-        by_lag, BOSH3, 0.0, 2.0, None, jnp.full(1, start), 1.0,
-        clamps=[dde.Clamp(0, 0.0, 2.0)], throw=False,
-    )  # fmt: skip
-    assert found.outcome == dde.Outcome.START_OUT_OF_BOUNDS
-    assert np.isnan(found.ys).all()
-
-
 def test_too_few_steps():
     given = {"growth": -1.0, "rtol": 1e-15, "t1": 6.0}
     with pytest.raises(SolveFailed, match=r"^dde\.solve failed at t = .*allow more max_steps"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -24,17 +27,31 @@ def located(functions, *, half=True, tally=None):
 
 
 def bent(root, bend):
-    """A decreasing function, the more bent the larger `bend`."""
+    """A decreasing function, the more bent the larger `bend`; a rising one if that is negative."""
     return lambda share: jnp.expm1(bend * (root - share))
+
+
+@functools.cache
+def compiled(half):
+    """The first root of one bent function, compiled for all roots and bends."""
+
+    def values(root, bend, share):
+        return jnp.stack([jnp.sign(bend) * bent(root, bend)(share)])
+
+    @jax.jit
+    def run(root, bend):
+        ends = [values(root, bend, jnp.array([share])) for share in (0.0, 0.5, 1.0)]
+        known = (ends[0], ends[1] if half else None, ends[2])
+        return first_root(lambda share: values(root, bend, share), jnp.ones(1, bool), *known)[0][0]
+
+    return run
 
 
 @pytest.mark.parametrize("half", [True, False])
 @pytest.mark.parametrize("root", [0.003, 0.3, 0.5, 0.7, 0.998])
 @pytest.mark.parametrize("bend", [0.1, 1.0, 6.0, -4.0])
 def test_one_function(root, bend, half):
-    sign = 1.0 if bend > 0 else -1.0
-    share, _ = located([lambda share: sign * bent(root, bend)(share)], half=half)
-    assert share == pytest.approx(root, abs=1e-9)
+    assert float(compiled(half)(root, bend)) == pytest.approx(root, abs=1e-9)
 
 
 @pytest.mark.parametrize("root", [0.2, 0.5263, 0.95])

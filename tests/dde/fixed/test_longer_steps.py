@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,15 +14,26 @@ from vegasfluid import dde
 TIMES = np.linspace(0.0, 8.0, 9)
 
 
+@functools.cache
+def program(step, longer_steps):
+    """A compiled solve of y' = -rate y(t - lag)."""
+
+    @jax.jit
+    def run(rate, lag):
+        return dde.solve_fixed(
+            lambda t, y, history, args: -rate * history(t - lag),
+            jnp.ones(1),
+            save_at=TIMES,
+            step=step,
+            longest_lag=1.0,
+            longer_steps=longer_steps,
+        )
+
+    return run
+
+
 def solved(step, longer_steps, lag=1.0):
-    solution = dde.solve_fixed(
-        lambda t, y, history, args: -history(t - lag),
-        jnp.ones(1),
-        save_at=TIMES,
-        step=step,
-        longest_lag=1.0,
-        longer_steps=longer_steps,
-    )
+    solution = program(step, longer_steps)(jnp.asarray(1.0), jnp.asarray(lag))
     return solution, np.asarray(solution.ys[:, 0])
 
 
@@ -69,19 +82,11 @@ def test_a_lag_that_is_shorter_than_the_longer_steps_is_a_fault_with_its_time():
 
 def test_it_can_be_batched_and_differentiated():
     def last(rate):
-        return dde.solve_fixed(
-            lambda t, y, history, rate: -rate * history(t - 1.0),
-            jnp.ones(1),
-            rate,
-            save_at=TIMES,
-            step=0.05,
-            longest_lag=1.0,
-            longer_steps=(2.0, 4),
-        ).ys[-1, 0]
+        return program(0.05, (2.0, 4))(rate, jnp.ones(())).ys[-1, 0]
 
-    rates = jnp.array([0.5, 1.0])
-    values, slopes = jax.vmap(jax.value_and_grad(last))(rates)
-    h = 1e-5
-    between = (jax.vmap(last)(rates + h) - jax.vmap(last)(rates - h)) / (2 * h)
+    rates, h = jnp.array([0.5, 1.0]), 1e-5
+    values, slopes = jax.jit(jax.vmap(jax.value_and_grad(last)))(rates)
+    batch = jax.jit(jax.vmap(last))
+    between = (batch(rates + h) - batch(rates - h)) / (2 * h)
     np.testing.assert_allclose(slopes, between, rtol=1e-6)
     np.testing.assert_allclose(values[1], EXACT[-1], atol=1e-5)
