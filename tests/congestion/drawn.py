@@ -57,7 +57,7 @@ def at_loss(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The window when it has sent so much (packets times round trips), and when that is, s.
 
-    By bisection of the integral of c (t - k)^3 + plateau.
+    By bisection of the integral of c (t - k)^3 + plateau, and Newton's method from there.
     """
 
     def sent(t: np.ndarray) -> np.ndarray:
@@ -66,8 +66,11 @@ def at_loss(
     low, high = np.zeros_like(area), np.ones_like(area)
     while np.any(sent(high) < area):
         high *= 2
-    for _ in range(40):
+    for _ in range(12):
         middle = (low + high) / 2
         below = sent(middle) < area
         low, high = np.where(below, middle, low), np.where(below, high, middle)
+    for _ in range(3):
+        low -= (sent(low) - area) / (c * (low - k) ** 3 + plateau)
+    assert np.all(np.abs(sent(low) - area) <= 1e-9 * area)
     return c * (low - k) ** 3 + plateau, low

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-import numpy as np
-
+from tests.packet.plain_records import plain_class
 from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, SEND_ONE, AbstractWindowLaw
 from vegasfluid.packet.records import FLOW, with_fields
 
@@ -18,9 +17,10 @@ def flow_record(law: AbstractWindowLaw, cwnd: float, ssthresh: float, base_rtt: 
     """The record of a sender that has seen `base_rtt` (ps) and sent nothing."""
     added = {**law.rules.state, **law.packet_parameters()}
     added |= {"recovery": law.rules.recovery, "window_limited": 1, "reordering": 3}
-    flow = np.zeros(1, with_fields(FLOW, [added])).view(np.recarray)[0]
-    for name, value in added.items():
-        flow[name] = value
+    dtype = with_fields(FLOW, [added])
+    flow = plain_class(dtype)()
+    for name, value in (dict.fromkeys(dtype.names or (), 0) | added).items():
+        setattr(flow, name, value)
     if "base_rtt" in added:
         flow.base_rtt = base_rtt
     flow.cwnd, flow.ssthresh, flow.max_window = cwnd, ssthresh, 1e6

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.congestion.sender import FAR, RTT, Clock
+from tests.packet.plain_records import plain_class
 from vegasfluid.aqm.droptail import DropTail, overflow_prob
 from vegasfluid.aqm.law import ADMIT, Average, QueueState
 from vegasfluid.aqm.red import Red
@@ -318,11 +319,14 @@ def test_reds_average_decays_while_the_link_is_idle_as_averaging_says() -> None:
 
 def queue_driver(law: DropTail, service: int, buffer: int) -> tuple[Any, Any]:
     """The engine's queue as plain Python, which says whether it takes a packet; its record."""
-    links = np.zeros(1, with_fields(LINK, [])).view(np.recarray)
-    links.service, links.buffer, links.tossed = service, buffer, 0
+    dtype = with_fields(LINK, [])
+    link = plain_class(dtype)()
+    for name in dtype.names or ():
+        setattr(link, name, 0)
+    link.service, link.buffer = service, buffer
     bound = bindings(Rules((Reno(),), (law,), (Bulk(),), Features()))
-    plain, sim = rebound(admit, bound, lambda f: f, {}), SimpleNamespace(links=links)
-    return lambda now: plain(sim, 0, 1.0, service, now) != REFUSED, links[0]
+    plain, sim = rebound(admit, bound, lambda f: f, {}), SimpleNamespace(links=[link])
+    return lambda now: plain(sim, 0, 1.0, service, now) != REFUSED, link
 
 
 @pytest.mark.parametrize("load", [1.1, 1.5, 2.0, 3.0])

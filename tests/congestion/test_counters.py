@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.congestion.sender import FAR, RTT, Clock
-from vegasfluid import Flows, Link, Network, Reno, Vegas, simulate_packets
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, simulate_packets
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.congestion.vegas.dialect import COUNTERS
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
@@ -56,7 +56,8 @@ def test_a_trajectory_shows_the_means_over_the_class() -> None:
         "reno": Flows(1, Reno(), base_rtt=0.04, start=10.0),
         "vegas": Flows(2, Vegas(dialect="ns2"), base_rtt=0.04),
     }
-    run = simulate_packets(Network(Link(1000.0, 200), flows), 10.0, samples=11)
+    # RED drops nothing here: this is the kernel of the bundled models.
+    run = simulate_packets(Network(Link(1000.0, 200, Red(150, 200)), flows), 10.0, samples=11)
     assert run["vegas_diff"].attrs["units"] == "packets"
     vegas, reno = (run.isel(time=-1).sel(flow_class=name) for name in ("vegas", "reno"))
     assert all(float(reno[name]) == 0.0 for name in COUNTERS)

@@ -76,7 +76,10 @@ def cubic_at_rest(law: Cubic, process: str, rtt: float, prob: float = PROB) -> C
         rate = prob * float(window.cwnd) / rtt
         seen = Feedback(rtt, window.cwnd / rtt, rate, 1e9, loss_process=process)
         drift = law.drift(window, seen)
+        before = window
         window = CubicWindow(*(at + step * by for at, by in zip(window, drift, strict=True)))
+        if all(abs(new - old) <= 1e-13 * abs(new) for new, old in zip(window, before, strict=True)):
+            break
     return window
 
 

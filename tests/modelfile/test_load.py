@@ -281,7 +281,24 @@ def test_the_networks_of_la_walrand_and_anantharam() -> None:
         assert rerouting.flows[name].start == start
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("models/*.toml")), ids=lambda path: path.stem)
+WITH_OTHER_KERNELS = {
+    "la_walrand_anantharam_persistent",
+    "la_walrand_anantharam_rerouting",
+    "three_equilibria",
+    "uncertain_office_uplink",
+    "weigle_feng_network2_two_way",
+}
+"""Models that ask more of the packet engine than Reno and ns-2's Vegas over RED, one way."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.slow if path.stem in WITH_OTHER_KERNELS else ())
+        for path in MODELS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_every_model_runs(path: Path) -> None:
     network = load(path).network
     starts = [flows.start for flows in network.flows.values()]

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.packet.plain_records import on_plain_records
 from tests.packet.scenarios import SCENARIOS
 from tests.packet.second_engine import Simulator, sampled
 from tests.packet.second_network import Queue, ps
@@ -29,7 +30,7 @@ END = 12 * 10**12
 BIN = 0.1
 """s"""
 TICKS = np.linspace(0, END, 401).astype(np.int64)
-SHORT = np.linspace(0, 1.5e12, 51).astype(np.int64)
+SHORT = np.linspace(0, 3e12, 101).astype(np.int64)
 """Sample times of what Python does alone, ps."""
 DIFFERENT = ("every law", "drop-tail", "chain", "marks", "traffic", "two-way RED")
 DIFFERENT += ("jitter in order", "jitter out of order")
@@ -164,7 +165,7 @@ def require_the_same_bytes(network: Network, times: np.ndarray) -> np.ndarray:
     begin = prepare(network, 1, counted=True)
     fast = execute(network, begin, times, machine(begin), BIN)
     with np.errstate(over="ignore"):  # the random numbers wrap, as they shall
-        plain = execute(network, begin, times, interpreted(begin.rules), BIN)
+        plain = execute(network, begin, times, on_plain_records(interpreted(begin.rules)), BIN)
     for array in ("flows", "stages", "links", "flow_samples", "link_samples", "bins"):
         one, other = getattr(fast, array), getattr(plain, array)
         for field in one.dtype.names:
@@ -181,10 +182,10 @@ def test_the_compiled_engine_gives_the_bytes_of_the_interpreted_one(name: str) -
     assert last["delivered"].sum() > 2000
 
 
-@pytest.mark.parametrize("name", ["chain", "every law", "marks", "traffic", "everything"])
+@pytest.mark.parametrize("name", ["every law", "marks", "traffic", "everything"])
 def test_shared_kernels_give_the_bytes_of_the_interpreted_engine(name: str) -> None:
-    last = require_the_same_bytes(SHARED[name], np.linspace(0, 1.7, 61))
-    assert last["delivered"].sum() > 1000
+    last = require_the_same_bytes(SHARED[name], np.linspace(0, 4, 61))
+    assert last["delivered"].sum() > 2000
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
@@ -192,7 +193,9 @@ def test_the_interpreted_engine_agrees_where_nothing_is_idle(name: str) -> None:
     """The paths of the engine that a network takes which does not ask for everything."""
     network, begin = SCENARIOS[name], prepare(SCENARIOS[name], 3, counted=True)
     with np.errstate(over="ignore"):
-        first = execute(network, begin, SHORT * 1e-12, interpreted(begin.rules), BIN)
+        first = execute(
+            network, begin, SHORT * 1e-12, on_plain_records(interpreted(begin.rules)), BIN
+        )
     require_agreement(first, begin, second_run(network, begin, SHORT[-1]), SHORT)
     last = first.flow_samples[-1]
     assert last["delivered"].sum() > 1000
