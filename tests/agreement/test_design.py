@@ -159,8 +159,8 @@ def some() -> dict[str, dict[str, float]]:
 @pytest.mark.parametrize(
     ("record", "which"),
     [
-        pytest.param(record_fluid, slice(None), id="mean"),
-        pytest.param(record_density, slice(1, None, 2), id="density", marks=pytest.mark.slow),
+        pytest.param(record_fluid, slice(None), id="mean", marks=pytest.mark.study),
+        pytest.param(record_density, slice(1, None, 2), id="density", marks=pytest.mark.study),
     ],
 )
 def test_many_flows_under_red(record, which: slice, some: dict[str, dict[str, float]]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from benchmarks.formulas.cases import Block, Row
@@ -14,6 +16,13 @@ ALIKE = "windows.iid"
 """The periodic one with another factor, half a minute of compiling; the benchmark has it."""
 
 
+def named(names: Iterable[str], quick: set[str]) -> pytest.MarkDecorator:
+    """Blocks of networks; those that are not quick to compile are a study."""
+    marks = {name: [] if name in quick else [pytest.mark.study] for name in names}
+    params = [pytest.param(name, marks=of) for name, of in marks.items()]
+    return pytest.mark.parametrize("name", params)
+
+
 def misses(rows: list[Row]) -> list[str]:
     """The differences that are larger than theory allows."""
     assert rows
@@ -24,22 +33,22 @@ def told(block: Block) -> set[str]:
     return {of.formula.name for of in block.relations if of.formula is not None}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name, of in BLOCKS.items() if of.rests and not of.long and name != ALIKE],
+@named(
+    (name for name, of in BLOCKS.items() if of.rests and not of.long and name != ALIKE),
+    {"timeouts", "linux"},
 )
 def test_solver_rests_where_the_formulas_say(name: str) -> None:
     """To 1e-6, on networks of many kinds."""
     assert misses(BLOCKS[name].rows(False, ("solver",))) == []
 
 
-@pytest.mark.parametrize("name", ["windows.periodic", "lossless", "linux"])
+@named(["windows.periodic", "lossless", "linux"], {"linux"})
 def test_long_runs_of_the_fluid_end_where_the_formulas_say(name: str) -> None:
     """To 1 %."""
     assert misses(BLOCKS[name].rows(False, ("fluid",))) == []
 
 
-@pytest.mark.parametrize("name", ["lossless", "lossy", "persistent"])
+@named(["lossless", "lossy", "persistent"], {"persistent"})
 def test_packets_have_what_the_formulas_say(name: str) -> None:
     """To 10 %, where theory claims to hold."""
     assert misses(BLOCKS[name].rows(False, ("packets",))) == []

@@ -27,6 +27,7 @@ def test_the_benchmark_says_in_a_line_that_it_needs_a_gpu():
         measure(False)
 
 
+@pytest.mark.study
 def test_every_job_differs_between_its_instances():
     """So that a batch that did one instance over and over would not be called the same."""
     found = np.asarray(JOBS["dde_smooth"].prepare(FEW)())

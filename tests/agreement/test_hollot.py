@@ -41,6 +41,14 @@ def test_the_example_at_rest() -> None:
     assert at.rtt == pytest.approx(0.246, rel=1e-9)
 
 
+def test_the_fluid_rests_where_it_should() -> None:
+    figures = Figures()
+    hollot.add_fixed_point(figures)
+    assert len(figures.targets) == 2
+    assert figures.missed() == []
+
+
+@pytest.mark.study
 def test_the_fluid_rests_turns_unstable_and_cycles_as_it_should() -> None:
     figures = hollot.measure(full=False)
     assert len(figures.targets) == len(figures.values) == 7

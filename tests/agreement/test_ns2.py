@@ -10,6 +10,7 @@ reproduce and of which the fluid is told (`test_overshoot.py`).
 from __future__ import annotations
 
 import csv
+from collections.abc import Container
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,29 @@ GENTLE = [row for row in ns2_rows() if row.gentle_start]
 SEEDS = (1, 2, 3)
 
 
-def named(rows: list[NS2Row]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("row", rows, ids=[row.name for row in rows])
+QUICK = {
+    "net2_oneway_a1_b3",
+    "net2_oneway_a100_b105",
+    "net2_oneway_a134_b139_nowait",
+    "net2_oneway_a134_b139_gentle_start",
+    "net3_oneway_a89_b94_gentle_start",
+    "net4_oneway_a75_b80",
+}
+"""Small and large alpha, waiting between drops or not, each start, each network."""
+
+
+def named(rows: list[NS2Row], quick: Container[str]) -> pytest.MarkDecorator:
+    """Rows by name; those that are not quick are a study."""
+    marks = {row.name: [] if row.name in quick else [pytest.mark.study] for row in rows}
+    params = [pytest.param(row, id=row.name, marks=marks[row.name]) for row in rows]
+    return pytest.mark.parametrize("row", params)
 
 
 def test_the_table_holds_all_gentle_rows() -> None:
     assert [sum(row.network == n for row in GENTLE) for n in (2, 3, 4)] == [6, 5, 5]
 
 
-@named(ns2_rows())
+@named(ns2_rows(), QUICK)
 def test_packets(row: NS2Row) -> None:
     """With the gentle start, with the overshoot, and without RED's `wait`."""
     found = compare_packets(row, SEEDS)
@@ -40,6 +55,7 @@ def test_packets(row: NS2Row) -> None:
         assert abs(found["ratio"]) < 0.1
 
 
+@pytest.mark.study
 def test_the_false_base_rtt_after_an_overshoot() -> None:
     """On network 4 the overshoot halves Vegas's ratio, in ns-2 as in the dialect `ns2`."""
     rows = {(row.alpha, row.gentle_start): row for row in ns2_rows() if row.network == 4}
@@ -58,13 +74,12 @@ def bound(row: NS2Row) -> float:
     return 0.1 if row.alpha >= PLATEAU else 0.07
 
 
-@named(GENTLE)
+@named(GENTLE, {row.name for row in GENTLE if row.network == 4})
 def test_fluid_with_a_gentle_start(row: NS2Row) -> None:
     assert abs(compare_fluid(row, record_fluid)) < bound(row)
 
 
-@pytest.mark.slow
-@named([row for row in GENTLE if row.network == 4])
+@named([row for row in GENTLE if row.network == 4], ())
 def test_density_with_a_gentle_start(row: NS2Row) -> None:
     assert abs(compare_fluid(row, record_density)) < bound(row)
 

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 from benchmarks.ns2_scenarios import network_of, reference_runs
+from tests.agreement.idle import RENO_AND_VEGAS, with_idle
 from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
-from vegasfluid.network import Network
-from vegasfluid.packet.memory import Simulation
-from vegasfluid.packet.setup import prepare
-from vegasfluid.packet.simulate import execute, machine, record_packets
+from vegasfluid.network import Flows, Network
+from vegasfluid.packet.simulate import record_packets
+from vegasfluid.trajectory import Recording
 
 RUNS = {
     run["scenario"]["name"]: run for run in reference_runs(Path(__file__).parent / "ns2_runs.jsonl")
@@ -58,13 +59,21 @@ def mean_ratio(name: str) -> float:
     return float(np.mean([measured(name, seed)["ratio"] for seed in SEEDS]))
 
 
-@pytest.mark.parametrize("parameters", ["a1_b3", "a100_b105", "a134_b139"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param("a1_b3", marks=pytest.mark.study),
+        "a100_b105",
+        pytest.param("a134_b139", marks=pytest.mark.study),
+    ],
+)
 def test_network_2_both_ways(parameters: str) -> None:
     name = f"net2_twoway_{parameters}"
     theirs = [run["ratio"] for other, run in RUNS.items() if other.startswith(name)]
     assert mean_ratio(name) == pytest.approx(np.mean(theirs), rel=0.15)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "name",
     [
@@ -106,16 +115,22 @@ def test_figure_4_lies_inside_the_range_of_ns2s_seeds(way: str) -> None:
     assert inside >= 7
 
 
-def run_to(network: Network, times: list[float]) -> Simulation:
-    """A run that was looked at at the start and at some times."""
-    begin = prepare(network, 1)
-    return execute(network, begin, np.array([0.0, *times]), machine(begin))
+BOTH_VEGAS = tuple(Flows(1, law, base_rtt=0.05) for law in (Vegas(dialect="ns2"), VegasRerouting()))
+"""Beside them, either has the kernel of both."""
 
 
-def counts_at(network: Network, times: list[float]) -> tuple[np.ndarray, np.ndarray]:
+def run_to(network: Network, times: list[float], idle: tuple[Flows, ...] = BOTH_VEGAS) -> Recording:
+    """A run at the start and at some times; without its idle flows."""
+    run = record_packets(with_idle(network, *idle), np.array([0.0, *times]), 1)
+    return run._replace(flows={name: of[:, len(idle) :] for name, of in run.flows.items()})
+
+
+def counts_at(
+    network: Network, times: list[float], idle: tuple[Flows, ...] = BOTH_VEGAS
+) -> tuple[np.ndarray, np.ndarray]:
     """What each flow has delivered, and the queue, at some times."""
-    sim = run_to(network, times)
-    return sim.flow_samples["delivered"][1:], sim.link_samples["queue"][1:, 0]
+    run = run_to(network, times, idle)
+    return run.flows["delivered"][1:], run.links["queue"][1:, 0]
 
 
 def started_later(network: Network, seed: int) -> Network:
@@ -137,7 +152,10 @@ def test_the_ten_connections_of_la_walrand_and_anantharam() -> None:
     theirs = np.mean([run["acked"] for run in runs], axis=0)
     queues = [shot["queue_pkts"] for run in runs for shot in run["snapshots"] if shot["t"] == 50]
     network = network_of(runs[0]["scenario"])
-    ours = [counts_at(started_later(network, seed), [50.0, 140.0]) for seed in range(1, 13)]
+    ours = [
+        counts_at(started_later(network, seed), [50.0, 140.0], RENO_AND_VEGAS)
+        for seed in range(1, 13)
+    ]
     delivered = np.mean([counts[-1] for counts, _ in ours], axis=0)
     assert np.corrcoef(theirs, delivered)[0, 1] >= 0.98
     assert np.sqrt(np.mean((theirs - delivered) ** 2)) <= 100
@@ -165,8 +183,8 @@ def rerouted(seed: int, law: AbstractWindowLaw | None = None) -> tuple[np.ndarra
     if law:
         classes = {name: replace(of, law=law) for name, of in network.flows.items()}
         network = replace(network, flows=classes)
-    sim = run_to(network, [34.0, 60.0, 70.0])
-    return sim.flow_samples["delivered"][1:], sim.flow_samples["cwnd"][-1]
+    run = run_to(network, [34.0, 60.0, 70.0])
+    return run.flows["delivered"][1:], run.flows["cwnd"][-1]
 
 
 def test_the_modified_vegas_recovers_as_in_the_papers_tables() -> None:

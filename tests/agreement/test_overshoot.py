@@ -9,6 +9,7 @@ import pytest
 from benchmarks.overshoot import differences, fitted, overshoots, true_base_rtt
 
 
+@pytest.mark.study
 def test_one_false_base_rtt_tells_all_alphas_of_network_4() -> None:
     rows = [row for row in overshoots()[4] if row.ratio >= 0.2]
     assert sorted(row.alpha for row in rows) == [75, 89, 150, 300]

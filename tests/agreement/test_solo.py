@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import solo
-from vegasfluid import Cubic
+from vegasfluid import Cubic, simulate_fluid
 
 KNOWN = {"solo.cubic.tooth_0.2.cwnd", "solo.cubic.tooth_0.2.period"}
 KNOWN |= {"solo.cubic.tooth_0.5.cwnd", "solo.cubic.tooth_1.cwnd"}
@@ -14,12 +14,26 @@ KNOWN |= {"solo.cubic.tooth_0.5.cwnd", "solo.cubic.tooth_1.cwnd"}
 is 17 percent off that of packets, and its window up to 8 percent off theory's."""
 
 
+@pytest.mark.study
 def test_laws_alone() -> None:
     figures = solo.measure(full=False)
     missed = {name.rsplit(".", 1)[0] for name in figures.missed()}
     assert missed <= KNOWN
     assert all(figures.values[name] < 0.17 for name in figures.missed())
     assert sum(name.startswith("solo.reno") for name in figures.targets) >= 20
+
+
+def test_many_renos_under_red_rest_where_theory_says() -> None:
+    found = solo.rest(simulate_fluid(solo.RENO, 100.0, closure=solo.BALANCE), 50.0)
+    queue, cwnd = solo.reno_over_red(solo.RENO)
+    assert found.queue == pytest.approx(queue, rel=0.01)
+    assert found.cwnd == pytest.approx(cwnd, rel=0.01)
+
+
+def test_many_cubics_under_red_have_the_window_of_theory() -> None:
+    found = solo.rest(simulate_fluid(solo.CUBIC, 200.0, closure=solo.BALANCE), 50.0)
+    expected = solo.POOJARY_SHARMA * (found.rtt / found.drops) ** 0.75
+    assert found.cwnd == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize(("part", "utilisation"), [(0.0, 0.75), (1.0, 1.0)])
