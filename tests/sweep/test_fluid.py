@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 
@@ -33,8 +34,8 @@ CAPACITY = "bottleneck.capacity_mbps"
 
 
 def fluid_sweep(**options) -> Sweep:
-    """Three alphas and two capacities, two seconds each."""
-    axes = [Numbers(ALPHA, [2, 6, 12]), Numbers(CAPACITY, [9, 12])]
+    """Four alphas and two capacities, four seconds each; all batches are of two points."""
+    axes = [Numbers(ALPHA, [2, 4, 6, 12]), Numbers(CAPACITY, [9, 12])]
     usual = {"axes": axes, "engine": "fluid", "seeds": (1,), "until": 4.0, "chunk": 4, "fine": True}
     return small_sweep(**(usual | options))
 
@@ -96,11 +97,14 @@ def test_longer_steps_once_queues_stand_change_little(tmp_path):
 
 
 def test_where_queues_do_not_stand_steps_stay_short(tmp_path):
-    """A Vegas by itself keeps a few packets in the queue: its round trips stay short."""
+    """Vegas beside a Reno flow that sends little keeps a few packets in the queue: its round trips
+    stay short.
+    """
     for fine in (True, False):
         sweep = deep_sweep(fine=fine)
-        alone = replace(sweep.model.network, flows={"vegas": sweep.model.network.flows["vegas"]})
-        small = replace(sweep.model, network=with_numbers(alone, {"vegas.count": 2}))
+        few = with_numbers(sweep.model.network, {"vegas.count": 2, "reno.count": 1})
+        flows = {**few.flows, "reno": replace(few.flows["reno"], max_window=2)}
+        small = replace(sweep.model, network=replace(few, flows=flows))
         run(replace(sweep, model=small), tmp_path / f"{fine}.zarr")
     both = [open_sweep(tmp_path / f"{fine}.zarr").load() for fine in (True, False)]
     assert float(both[0]["rtt_s"].max()) < 0.04
@@ -128,9 +132,9 @@ def test_a_ladder_of_steps_needs_few_functions():
 
 def test_networks_of_another_structure_are_batches_of_their_own(tmp_path):
     """A class with one flow more begins in other parts, so its equations have other groups."""
-    axes = [Numbers("vegas.count", [1, 2, 4]), Numbers(ALPHA, [2, 6])]
-    reached = run(fluid_sweep(axes=axes, chunk=6), tmp_path / "sweep.zarr")
-    assert (reached.done, reached.failed) == (6, 0)
+    axes = [Numbers("vegas.count", [1, 2, 4]), Numbers(ALPHA, [2, 6, 12])]
+    reached = run(fluid_sweep(axes=axes, chunk=9), tmp_path / "sweep.zarr")
+    assert (reached.done, reached.failed) == (9, 0)
     data = open_sweep(tmp_path / "sweep.zarr").isel(seed=0)
     for count in (1, 4):
         own = single(simulate_fluid, {ALPHA: 6, "vegas.count": count})
@@ -147,12 +151,13 @@ def test_a_point_that_cannot_be_integrated_stops_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(fluid_batches, "record", record)
     reached = run(fluid_sweep(), tmp_path / "sweep.zarr")
-    assert (reached.done, reached.failed) == (6, 2)
+    assert (reached.done, reached.failed) == (8, 2)
     data = open_sweep(tmp_path / "sweep.zarr").load()
     assert set(data["reason"].sel({ALPHA: 6}).values) == {"ZeroDivisionError: by nothing"}
-    assert np.isfinite(data["ratio"].sel({ALPHA: [2, 12]})).all()
+    assert np.isfinite(data["ratio"].sel({ALPHA: [2, 4, 12]})).all()
 
 
+@pytest.mark.slow
 def test_traffic_may_be_swept_and_be_different(tmp_path):
     """Sessions with Pareto on and off times, whose numbers are traced."""
     flows = {"reno": Flows(4, Reno(), base_rtt=0.03), "vegas": Flows(4, Vegas(2, 4), base_rtt=0.03)}
@@ -190,16 +195,29 @@ def started(path, before="", *, shared=False, **more):
     )
 
 
+@pytest.mark.slow
 def test_two_devices_say_what_one_says(swept, tmp_path):
     path = tmp_path / "sweep.zarr"
     process = started(path, XLA_FLAGS="--xla_force_host_platform_device_count=2")
     out, said = process.communicate(timeout=300)
-    assert out.split() == ["2", "1", "6"], said
+    assert out.split() == ["2", "1", "8"], said
     one, two = open_sweep(swept).load(), open_sweep(path).load()
     for name in METRICS:
         np.testing.assert_allclose(two[name], one[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
+def test_processes_of_a_jax_job_share_the_chunks(swept, tmp_path, monkeypatch):
+    """One after the other in this process, as if each were one of two."""
+    path, done = tmp_path / "sweep.zarr", []
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    for number in range(2):
+        monkeypatch.setattr(jax, "process_index", lambda number=number: number)
+        done.append(run(fluid_sweep(), path, multi_host=True).done)
+    assert done == [4, 4]
+    assert files_of(path) == files_of(swept)
+
+
+@pytest.mark.slow
 def test_two_processes_of_a_jax_job_share_the_chunks(swept, tmp_path):
     path = tmp_path / "sweep.zarr"
     with socket.socket() as free:
@@ -210,7 +228,7 @@ def test_two_processes_of_a_jax_job_share_the_chunks(swept, tmp_path):
     ends = [process.communicate(timeout=300) for process in both]
     shares = [out.split() for out, _ in ends]
     assert [share[:2] for share in shares] == [["1", "2"], ["1", "2"]], ends
-    assert sum(int(share[2]) for share in shares) == 6
+    assert sum(int(share[2]) for share in shares) == 8
     assert files_of(path).keys() == files_of(swept).keys()
     one, two = open_sweep(swept).load(), open_sweep(path).load()
     np.testing.assert_allclose(two["ratio"], one["ratio"], rtol=1e-9)

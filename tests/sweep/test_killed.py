@@ -13,24 +13,29 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.sweep.small import ALPHA, COMMAND, environment, files_of, finished, write_model
-from vegasfluid.sweep import open_sweep
+from tests.sweep.small import ALPHA, COMMAND, environment, files_of, finished, here, write_model
+from vegasfluid.cli.app import run_app
+from vegasfluid.sweep import open_sweep, work
 
-POINTS = 120
-KILLS, FEW, OWN_CLUSTER, WORKER_KILLS = 20, 5, 5, 5
+POINTS, FEW = 120, 40
+KILLS, OWN_CLUSTER, WORKER_KILLS = 20, 5, 5
 """How often; one in OWN_CLUSTER sweeps has workers of its own, which go with it."""
 LONGEST = 120.0
 """Seconds that a wait may take on a busy machine."""
 
 
+def small_chunks(folder, points=POINTS):
+    """What the sweep is, without where it goes: chunks of one point, some 20 ms of work each."""
+    return [
+        *(write_model(folder), "--over", f"{ALPHA}=1:{points}:{points}"),
+        *("--over", "bottleneck.capacity_mbps=12", "--engine", "packets", "--seeds", "2"),
+        *("--until", "300", "--chunk", "2"),
+    ]
+
+
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    """What the sweep is, without where it goes: chunks of one point, some 20 ms of work each."""
-    model = write_model(tmp_path_factory.mktemp("model"))
-    return [
-        *(model, "--over", f"{ALPHA}=1:{POINTS}:{POINTS}", "--over", "bottleneck.capacity_mbps=12"),
-        *("--engine", "packets", "--seeds", "2", "--until", "300", "--chunk", "2"),
-    ]
+    return small_chunks(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")
@@ -89,14 +94,14 @@ def soon_after(seconds, path, few):
     return lambda: time.monotonic() > end or chunks_in(path) >= few
 
 
-@pytest.mark.parametrize("kills", [FEW, pytest.param(KILLS, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(
-    asked, scheduler, undisturbed, tmp_path, kills
+    asked, scheduler, undisturbed, tmp_path
 ):
     """The moments are spread over the work, from before the store is there to the last chunks."""
     path, draw = tmp_path / "sweep.zarr", random.Random(20)
     reached = []
-    for moment in sorted(draw.randrange(POINTS - 10) for _ in range(kills)):
+    for moment in sorted(draw.randrange(POINTS - 10) for _ in range(KILLS)):
         own = draw.randrange(OWN_CLUSTER) == 0
         process = begun(asked, path, *(() if own else ("--scheduler", scheduler)))
         passed = chunks_in(path)
@@ -109,9 +114,9 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
         process.kill()
         process.communicate()
         reached.append(chunks_in(path))
-    assert len(reached) == kills
+    assert len(reached) == KILLS
     assert reached[-1] < POINTS
-    assert len(set(reached)) >= kills / 2
+    assert len(set(reached)) >= KILLS / 2
     assert files_of(path) != undisturbed
     done = finished([*asked, "--out", path, "--scheduler", scheduler])
     assert done.returncode == 0, done.stderr
@@ -127,6 +132,39 @@ def workers_of(process):
         return []
 
 
+def chunks_after(process, path, count):
+    """Wait until some more chunks are there, and say how many there are."""
+    wanted = chunks_in(path) + count
+    wait_for(lambda: chunks_in(path) >= wanted, process)
+    return chunks_in(path)
+
+
+def test_a_dead_worker_is_replaced_and_an_interrupted_sweep_goes_on(tmp_path, monkeypatch):
+    """All in one, as a process with a worker takes seconds to start; undisturbed, and to its end,
+    the sweep runs in this process.
+    """
+    asked = small_chunks(tmp_path, FEW)
+    path, undisturbed = tmp_path / "sweep.zarr", tmp_path / "undisturbed.zarr"
+    process = begun(asked, path, "--workers", "1")
+    assert chunks_after(process, path, 1) < FEW
+    [worker] = workers_of(process)
+    worker.kill()
+    before = chunks_in(path)
+    wait_for(lambda: {of.pid for of in workers_of(process)} - {worker.pid}, process)
+    assert before < chunks_after(process, path, 3) < FEW
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=LONGEST)
+    assert process.returncode == 130, said
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    assert int((open_sweep(path)["status"] == 1).sum()) == chunks_in(path) < FEW
+    monkeypatch.setattr(work, "engine_of", here)
+    for out in (path, undisturbed):
+        assert run_app(["sweep", *map(str, asked), "--out", str(out)]) == 0
+    assert files_of(path) == files_of(undisturbed)
+
+
+@pytest.mark.slow
 def test_workers_that_die_are_replaced_and_their_chunks_computed_again(
     asked, undisturbed, tmp_path
 ):
@@ -147,6 +185,7 @@ def test_workers_that_die_are_replaced_and_their_chunks_computed_again(
     assert files_of(path) == undisturbed
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_it_says_how_to_go_on_and_ends_with_130(asked, undisturbed, tmp_path):
     path = tmp_path / "sweep.zarr"
     process = begun(asked, path, "--workers", "2")
