@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,8 +29,8 @@ from paper_repro.weigle_feng_2001.persistent import over_one_connection
 from paper_repro.weigle_feng_2001.search import DATA, small
 from paper_repro.weigle_feng_2001.tables import in_flight, propagation_ms
 from paper_repro.weigle_feng_2001.traffic import carrying
-from vegasfluid.traffic import AbstractTraffic, chance
-from vegasfluid.traffic.kind import NEVER, NEW_CONNECTION, ps
+from tests.traffic.application import application, draw_random_numbers
+from vegasfluid.traffic.kind import NEW_CONNECTION
 
 FOLDER = Path(run.__file__).parent
 PAPER = load_paper(FOLDER)
@@ -122,23 +121,7 @@ def test_where_vegas_comes_to_have_as_much():
 
 @pytest.fixture
 def dice(monkeypatch):
-    """Rules of applications as plain Python: the number that the compiler binds is drawn here."""
-    random = np.random.default_rng(4)
-    monkeypatch.setattr(chance, "uniform", lambda source: random.random(), raising=False)
-
-
-def application(traffic: AbstractTraffic, seconds: float) -> tuple[SimpleNamespace, list[int]]:
-    """What an application does whose packets are delivered at once, and what each step returns."""
-    rules = traffic.rules
-    begin = {"app_at": 0, "offered": 0, "finished": 0, **rules.state}
-    flow = SimpleNamespace(**begin, **traffic.packet_parameters(1500))
-    returned = []
-    while flow.app_at < ps(seconds):
-        now = flow.app_at
-        returned.append(rules.on_application(flow, now))
-        if flow.offered and flow.app_at == NEVER:
-            rules.on_finished(flow, now)
-    return flow, returned
+    draw_random_numbers(monkeypatch)
 
 
 @pytest.mark.usefixtures("dice")
@@ -151,15 +134,6 @@ def test_one_connection_a_source_is_never_begun_anew(kind):
     flow, returned = application(kept, 60)
     assert flow.finished > 5
     assert NEW_CONNECTION not in returned
-
-
-@pytest.mark.usefixtures("dice")
-def test_exponential_times_have_the_means_of_pareto_ones():
-    """A flow of 10 MB at 30 Mbit/s takes 2.667 s, and the gap is 0.5 s: 25.3 Mbit/s."""
-    traffic = vf.OnOff(0.03, 0.07, vf.mbps(100), 3.0, "exponential", mean_gap=0.5, mean_size=10.0)
-    flow, returned = application(traffic, 400)
-    assert returned.count(NEW_CONNECTION) == pytest.approx(400 / 3.167, rel=0.15)
-    assert flow.offered / 400 / vf.mbps(1) == pytest.approx(25.3, rel=0.1)
 
 
 def test_jobs_are_as_long_as_the_papers():
