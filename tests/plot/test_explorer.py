@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,16 +23,17 @@ def network(**laws: object) -> vf.Network:
     return vf.Network(vf.Link(vf.mbps(20), buffer=150), flows)
 
 
-@pytest.fixture(scope="module")
+@cache
 def shown() -> Explorer:
+    """One for all tests; made inside the first, which says how programs are compiled."""
     return vf.plot.explore(network(), until=20, packets=(LOWEST, HIGHEST), points=3)
 
 
 @pytest.fixture
-def explorer(shown: Explorer) -> Explorer:
+def explorer() -> Explorer:
     """Where it began."""
-    shown.alpha.value, shown.beta.value = 4.0, 6.0
-    return shown
+    shown().alpha.value, shown().beta.value = 4.0, 6.0
+    return shown()
 
 
 def test_it_begins_with_the_numbers_of_the_network(explorer):
