@@ -6,7 +6,7 @@ import diffrax
 import numpy as np
 import pytest
 
-from tests.dde.adaptive.solving import FEW, SYSTEMS, answer, at_answers, errors
+from tests.dde.adaptive.solving import FEW, PAIRS, SYSTEMS, answer, at_answers, errors
 from tests.dde.switched_systems import DDETST_C1, RENO_RED, RENO_VEGAS, WALLS
 from tests.dde.systems import DDETST_B1, LINEAR, MACKEY_GLASS
 from vegasfluid import dde
@@ -33,7 +33,13 @@ def solved_at(system, solver, tolerances, family=None):
 
 
 @pytest.mark.parametrize(
-    "system", [system for system in SYSTEMS if system not in NETWORKS], ids=names
+    "system",
+    [
+        pytest.param(system, marks=[pytest.mark.slow] if system in PAIRS.systems else [])
+        for system in SYSTEMS
+        if system not in NETWORKS
+    ],
+    ids=names,
 )
 def test_answer_is_as_near_as_the_tolerance_says(system):
     """C1 and C2 read their past over long steps, whose dense output no tolerance governs."""

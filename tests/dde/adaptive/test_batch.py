@@ -101,7 +101,7 @@ def test_dense_output_of_a_batch(one_by_one):
     """And what is saved, of a batch cut into the chunks that are chosen by default."""
     found = in_batch(**DENSE)
     agree(found, one_by_one)
-    ys = found.evaluate(jnp.asarray(ENDS))
+    ys = jax.jit(lambda batch, times: batch.evaluate(times))(found, jnp.asarray(ENDS))
     assert ys.shape == (7, 7, 2)
     own = np.asarray(ys)[np.arange(7), np.arange(7)]
     np.testing.assert_allclose(own, one_by_one.ys[:, 0], rtol=0, atol=1e-12)

@@ -17,7 +17,7 @@ from vegasfluid import dde
 from vegasfluid.dde.adaptive import adjoint
 
 REVERSE = diffrax.RecursiveCheckpointAdjoint()
-TSIT5 = diffrax.Tsit5()
+BOSH3, TSIT5 = diffrax.Bosh3(), diffrax.Tsit5()
 
 
 class Numbers(NamedTuple):
@@ -115,8 +115,8 @@ def test_through_events_and_in_batches():
 
     def filled(rates):
         found = dde.solve_batch(
-            filling, TSIT5, 0.0, end, None, jnp.zeros((3, 2)), rates, chunk=3,
-            clamps=[dde.Clamp(0, lower=0.0)], adjoint=REVERSE, max_steps=512,
+            filling, BOSH3, 0.0, end, None, jnp.zeros((3, 2)), rates, chunk=3,
+            clamps=[dde.Clamp(0, lower=0.0)], adjoint=REVERSE, max_steps=4096,
             stepsize_controller=tolerance(1e-8),
         )  # fmt: skip
         return found.ys[:, 0]

@@ -68,7 +68,7 @@ def solve(
 
     >>> import diffrax
     >>> solution = solve(
-    ...     lambda t, y, history, rate: -rate * history(t - 1.0), diffrax.Tsit5(),
+    ...     lambda t, y, history, rate: -rate * history(t - 1.0), diffrax.Bosh3(),
     ...     0.0, 3.0, None, jnp.ones(1), 1.0, saveat=diffrax.SaveAt(ts=jnp.array([1.5, 3.0])),
     ... )
     >>> [round(float(value), 3) for value in solution.ys[:, 0]]
@@ -123,7 +123,7 @@ def solve_batch(
 
     >>> import diffrax
     >>> solution = solve_batch(
-    ...     lambda t, y, history, rate: -rate * history(t - 1.0), diffrax.Tsit5(),
+    ...     lambda t, y, history, rate: -rate * history(t - 1.0), diffrax.Bosh3(),
     ...     0.0, 0.5, None, jnp.ones((2, 1)), jnp.array([0.5, 1.0]),
     ... )
     >>> [round(float(value), 3) for value in solution.ys[:, 0, 0]]
