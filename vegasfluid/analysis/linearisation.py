@@ -12,7 +12,7 @@ Sources:
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -38,6 +38,9 @@ LEAST = 1e-3
 """The smallest unit in which a deviation is told, of its own."""
 UNHEARD = 1e-13
 """A smaller part of the strongest coupling is none: some compilers leave 1e-46 of an exact zero."""
+
+STRUCTURES = 64
+"""So many structures of networks are remembered with what their equations look up."""
 
 
 class Read(NamedTuple):
@@ -147,6 +150,27 @@ def reads_of(steady: Steady, rest: Unknowns) -> list[Read]:
     return found
 
 
+def reads_at(case: Case, rest: Unknowns) -> tuple[Read, ...]:
+    """The same of a case, without lags; networks of the same structure look up the same."""
+    leaves, structure = jax.tree.flatten((case.posed, rest))
+    return known_reads(structure, tuple(leaf.shape for leaf in leaves), case.plan, case.closure)
+
+
+@lru_cache(maxsize=STRUCTURES)
+def known_reads(
+    structure: Any, shapes: tuple[tuple[int, ...], ...], plan: Plan, closure: Closure
+) -> tuple[Read, ...]:
+    """The same, by the structure and the shapes of the numbers and the unknowns."""
+    found: list[Read] = []
+
+    def trace(*leaves: Any) -> None:
+        posed, rest = jax.tree.unflatten(structure, leaves)
+        found.extend(reads_of(Case(posed, plan, closure).steady, rest))
+
+    jax.eval_shape(trace, *(jax.ShapeDtypeStruct(shape, float) for shape in shapes))
+    return tuple(read._replace(lags=None) for read in found)
+
+
 @partial(jax.jit, static_argnames=("plan", "closure"))
 def jacobians(posed: Posed, plan: Plan, closure: Closure, rest: Unknowns, gain: Any) -> Jacobians:
     """The Jacobians of the equations at rest.
@@ -232,13 +256,13 @@ def linearise(rest: Equilibrium) -> Loop:
     posed, plan = arrays(rest.network)
     steady = Case(posed, plan, rest.closure).steady
     unknowns = steady.worked(solution(posed, plan, rest.closure, rest.solved))
-    reads = reads_of(steady, unknowns)
+    reads = reads_at(Case(posed, plan, rest.closure), unknowns)
     closed, cut = (
         jax.tree.map(np.asarray, jacobians(posed, plan, rest.closure, unknowns, gain))
         for gain in (1.0, 0.0)
     )
     flat = np.asarray(ravel_pytree(unknowns._replace(rates=jnp.zeros(0)))[0])
-    frame = Frame(steady.counters, flat, ~rest.solved.limited[: flat.size], tuple(reads))
+    frame = Frame(steady.counters, flat, ~rest.solved.limited[: flat.size], reads)
     looks = frame.looks(closed)
     told = frame.told(closed, looks)
     whole = frame.fill(closed, looks, told)
