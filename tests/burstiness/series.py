@@ -24,7 +24,7 @@ def on_off_source(shape: float, shortest: float, bins: int, rng: np.random.Gener
     the first bin, so that the source is nearly stationary.
     """
     last = 2 * bins
-    periods = int(2 * last / (shortest * shape / (shape - 1.0)))
+    periods = int(1.25 * last / (shortest * shape / (shape - 1.0)))
     lengths = shortest * (1.0 + rng.pareto(shape, periods))
     is_on = np.arange(periods) % 2 == 0
     ends = np.concatenate([[0.0], np.cumsum(lengths)])
