@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 
 import jax
 import numpy as np
@@ -40,7 +41,8 @@ def fluid_sweep(**options) -> Sweep:
     return small_sweep(**(usual | options))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+@cache
 def swept(tmp_path_factory):
     path = tmp_path_factory.mktemp("fluid") / "sweep.zarr"
     run(fluid_sweep(), path)

@@ -7,25 +7,17 @@ import math
 import jax.numpy as jnp
 import pytest
 
-from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_fluid
+from tests.networks import office
+from tests.tuning.offices import TIMES
+from vegasfluid import Network, Red, metrics, simulate_fluid
 from vegasfluid.tuning.beginning import Beginning, begin
 from vegasfluid.tuning.fluid_search import EXACT, FINE, KNEE, search
 from vegasfluid.tuning.thresholds import largest_alpha, with_alpha
 
-UNTIL, WARMUP = 60.0, 15.0
-
-
-def network(dialect: str) -> Network:
-    link = Link(10e6 / 12000, 100, Red(min_thresh=20, max_thresh=80))
-    vegas = Vegas(dialect=dialect)
-    return Network(
-        link, {"reno": Flows(4, Reno(), base_rtt=0.02), "vegas": Flows(4, vegas, base_rtt=0.02)}
-    )
-
 
 def ratio_at(of: Network, alpha: float) -> float:
     law = with_alpha(of.flows["vegas"].law, jnp.asarray(alpha))
-    return metrics.ratio(simulate_fluid(of.with_law("vegas", law), UNTIL, warmup=WARMUP), "vegas")
+    return metrics.ratio(simulate_fluid(of.with_law("vegas", law), **TIMES), "vegas")
 
 
 def searched(of: Network, goal: float):
@@ -40,17 +32,17 @@ def searched(of: Network, goal: float):
 @pytest.mark.parametrize("goal", [0.5, 1.0])
 def test_search_finds_the_crossing(goal):
     """Below the ratio is too small, above too large: bisected here on the simulator itself."""
-    found = searched(network("ns2"), goal)
+    found = searched(office("ns2"), goal)
     assert found.reached
     assert found.ratio == pytest.approx(goal, rel=2 * EXACT)
     assert found.evaluations < 8
     low, high = found.alpha * 0.999, found.alpha * 1.001
-    assert ratio_at(network("ns2"), low) < goal < ratio_at(network("ns2"), high)
+    assert ratio_at(office("ns2"), low) < goal < ratio_at(office("ns2"), high)
 
 
 def test_on_a_plateau_the_smallest_alpha_is_taken():
     """Textbook Vegas halves: it gets at most what Reno gets, and from saturation on just that."""
-    saturated = network("brakmo")
+    saturated = office("brakmo", aqm=Red(min_thresh=20, max_thresh=80))
     plateau = ratio_at(saturated, 50.0)
     assert ratio_at(saturated, 100.0) == pytest.approx(plateau, abs=1e-3)
     found = searched(saturated, 2.0)
@@ -62,7 +54,7 @@ def test_on_a_plateau_the_smallest_alpha_is_taken():
 
 def test_goal_below_the_smallest_alpha():
     """Nothing is below: the smallest alpha is the answer, and it is not said to be the goal's."""
-    found = searched(network("ns2"), 0.01)
+    found = searched(office("ns2"), 0.01)
     assert not found.reached
     assert found.alpha == pytest.approx(1.0)
     assert found.ratio > 0.1

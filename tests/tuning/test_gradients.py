@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -25,7 +27,8 @@ def network(**options) -> Network:
 KNOBS = knobs_of(network(), {"vegas": 2.0}, queue=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+@cache
 def fluid() -> Fluid:
     return Fluid(network(), KNOBS, UNTIL, WARMUP)
 
@@ -100,15 +103,19 @@ def test_where_a_derivative_grows_beyond_all_numbers_differences_take_its_place(
 
 def test_further_points_correct_the_differences_by_a_run_each(monkeypatch):
     """Their slopes tell how the outputs changed on the way, and across it are those of before."""
-    fluid = Fluid(network(), KNOBS[:2], 6.0, 2.0)
+    fluid = Fluid(network(), KNOBS, UNTIL, WARMUP)
     fluid._overflows = True
     runs = []
     alone = gradients.outputs_alone
     monkeypatch.setattr(gradients, "outputs_alone", lambda x, *of: runs.append(x) or alone(x, *of))
-    here, step, across = np.log(VALUES[:2]), np.array([0.3, -0.1]), np.array([0.1, 0.3])
+    here, step, across = (
+        np.log(VALUES),
+        np.array([0.3, -0.1, 0.0, 0.0]),
+        np.array([0.1, 0.3, 0.2, -0.1]),
+    )
     before, old = fluid.at(here)
     after, new = fluid.at(here + step)
-    assert len(runs) == 3 + 1
+    assert len(runs) == 1 + len(KNOBS) + 1
     for name in before._fields:
         slopes, change = getattr(new, name), getattr(after, name) - getattr(before, name)
         np.testing.assert_allclose(slopes @ step, change, rtol=1e-9, atol=1e-12)

@@ -18,7 +18,7 @@ LINK = vf.Link(vf.mbps(20), 300, vf.Red(min_thresh=30, max_thresh=150, max_drop=
 NETWORK = vf.Network(
     LINK,
     {
-        "reno": vf.Flows(10, vf.Reno(recovery="sack"), base_rtt=vf.ms(40)),
+        "reno": vf.Flows(10, vf.Reno(), base_rtt=vf.ms(40)),
         "vegas": vf.Flows(10, vf.Vegas(6, 8, dialect="linux"), base_rtt=vf.ms(60), start=5.0),
     },
 )
@@ -39,11 +39,15 @@ def test_points_are_where_the_fluid_model_is():
 
 
 def test_several_links_add_up():
-    links = {"a": LINK, "b": LINK}
-    flows = {"long": replace(NETWORK.flows["reno"], path=("a", "b"))}
-    flows |= {name: replace(NETWORK.flows["reno"], path=(name,)) for name in links}
+    """The link at the end has more than enough room, and a Vegas flow from elsewhere."""
+    links = {"a": LINK, "b": LINK, "end": vf.Link(5e3, 50)}
+    flows = {"long": replace(NETWORK.flows["reno"], path=("a", "b", "end"))}
+    flows |= {name: replace(NETWORK.flows["reno"], path=(name,)) for name in ("a", "b")}
+    flows["vegas"] = vf.Flows(1, vf.Vegas(), base_rtt=vf.ms(40), path=("end",))
     found = operating_points(Model(vf.Network(links, flows), duration=60, warmup=20))
-    a, b = (found[name].drop_prob for name in links)  # of some 1000 drops each, so 3 % of chance
+    a, b = (
+        found[name].drop_prob for name in ("a", "b")
+    )  # of some 1000 drops each, so 3 % of chance
     assert a == pytest.approx(b, rel=0.1)
     assert found["long"].drop_prob == pytest.approx(a + b, rel=0.02)
     excess = {name: point.rtt_over_base - 1 for name, point in found.items()}

@@ -25,7 +25,7 @@ def model(tmp_path):
     return str(path)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def fair():
     """The plain recommendation."""
     return recommended_office()

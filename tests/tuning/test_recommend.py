@@ -16,12 +16,12 @@ KEYS = {"ratio", "jain_index", "utilisation", "queue_packets", "queueing_delay_s
 PACKET_KEYS = KEYS | {"ratio_ci95", "retransmit_share", "runs"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def fair():
     return recommended_office()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def half():
     return recommended_office(ratio=0.5)
 

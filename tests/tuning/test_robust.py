@@ -1,46 +1,26 @@
-"""Parameters that hold over ranges: which networks, the fluid, packets, the command."""
+"""Parameters that hold over ranges: which networks, the fluid, packets."""
 
 from __future__ import annotations
 
-import json
 import math
-from functools import partial
+from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Spread, Vegas
-from vegasfluid.cli.app import run_app
-from vegasfluid.cli.robust import recommended
+from tests.tuning.ranges import COUNTS, GOAL, NETWORK, PLACE, RANGES, UNTIL, WARMUP
+from vegasfluid import InvalidInput, Network, Vegas
 from vegasfluid.fluid import record_fluid
-from vegasfluid.modelfile import parse
-from vegasfluid.modelfile.parameter import placed
-from vegasfluid.ranges import Range
 from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.tuning import recommend_robust
 from vegasfluid.tuning.balance import Balance, Side
 from vegasfluid.tuning.measurement import Measurement, measure
 from vegasfluid.tuning.recommend import Job
 from vegasfluid.tuning.robust_fluid import FINE_STEP, KNEE, Fluids, Outlook, search_robust
-from vegasfluid.tuning.robustness import FAIR, separating, words_for
+from vegasfluid.tuning.robustness import FAIR
 from vegasfluid.tuning.scenarios import Scenario, corners, scenarios_of
 from vegasfluid.tuning.thresholds import with_alpha
-
-UNTIL, WARMUP, GOAL = 60.0, 15.0, 0.5
-
-LINK = Link(20e6 / 12000, 250, Red(min_thresh=50, max_thresh=200))
-NETWORK = Network(
-    LINK,
-    {
-        "reno": Flows(6, Reno(), base_rtt=0.04, start=Spread(0.1)),
-        "vegas": Flows(5, Vegas(), base_rtt=0.04),
-    },
-)
-RANGES = {"reno.count": Range(5, 7), "reno.base_rtt_ms": Range(30, 50)}
-COUNTS = {"reno.count": Range(4, 9)}
-"""Networks that share all structure, so that each simulator compiles once."""
-PLACE = partial(placed, NETWORK)
 
 # Which networks stand for the ranges
 
@@ -128,17 +108,19 @@ def test_of_a_plateau_the_smaller_alpha_is_taken():
     assert found.regret < KNEE
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+@cache
 def scenarios() -> tuple[Scenario, ...]:
     return scenarios_of(NETWORK, COUNTS, PLACE)
 
 
-@pytest.fixture(scope="module")
-def fluids(scenarios) -> Fluids:
+@pytest.fixture
+@cache
+def fluids() -> Fluids:
     law = with_alpha(Vegas(), 1.0)
     given = [
         Scenario(of.kind, of.shares, of.numbers, of.network.with_law("vegas", law))
-        for of in scenarios
+        for of in scenarios_of(NETWORK, COUNTS, PLACE)
     ]
     return Fluids(given, "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP)
 
@@ -156,6 +138,21 @@ def test_batched_distances_are_those_of_single_runs(scenarios, fluids):
     for number in range(len(scenarios)):
         alone = distance(scenarios[number].network, 4.0)
         assert outlook.distances[number] == pytest.approx(alone, abs=1e-6)
+
+
+def test_steps_and_lags_serve_all_networks():
+    """The shortest step and lag of all, and the longest: a shorter lag needs a shorter step."""
+    places = [PLACE({"reno.base_rtt_ms": value}) for value in (5, 200)]
+    given = [Scenario("corner", {}, {}, of) for of in places]
+    apart = [Fluids([of], "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP) for of in given]
+    tasks = [of._batches[0].task for of in apart]
+    plans, grids = [of.plan for of in tasks], [of.grid for of in tasks]
+    [together] = Fluids(given, "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP)._batches
+    assert grids[0].step < grids[1].step
+    assert together.task.grid.step == grids[0].step
+    assert together.task.plan.least_lag == plans[0].least_lag < plans[1].least_lag
+    assert together.task.grid.longest_lag == together.task.plan.longest_lag
+    assert together.task.plan.longest_lag == plans[1].longest_lag > plans[0].longest_lag
 
 
 def test_slopes_are_those_of_central_differences(fluids):
@@ -205,7 +202,8 @@ def test_a_floor_keeps_a_network_from_dictating():
     assert balance.judge_law(Vegas()).ratio == pytest.approx(1.5**0.5)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+@cache
 def found():
     return recommend_robust(NETWORK, COUNTS, PLACE, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=6)
 
@@ -252,140 +250,3 @@ def test_every_network_is_looked_at(found):
     assert len(ratios) >= 3
     assert found.robust.most.packets.ratio == max(ratios)
     assert found.robust.least.packets.ratio == min(ratios)
-
-
-# Why not
-
-
-def test_the_number_that_separates_is_named():
-    """A made-up plane: the first number moves log(ratio) ten times as far as the second."""
-    given = scenarios_of(NETWORK, RANGES, PLACE)
-    shares = np.array([list(of.shares.values()) for of in given])
-    logs = 0.1 + shares @ np.array([1.0, -0.1])
-    most, least = given[int(logs.argmax())], given[int(logs.argmin())]
-    assert separating(given, logs, most, least) == ["reno.count"]
-    logs = shares @ np.array([0.6, -1.0])
-    most, least = given[int(logs.argmax())], given[int(logs.argmin())]
-    assert separating(given, logs, most, least) == ["reno.base_rtt_ms", "reno.count"]
-
-
-def test_words_for_numbers():
-    assert words_for(["reno.base_rtt_ms", "vegas.access_delay_ms"]) == "RTTs"
-    assert words_for(["up.capacity_mbps", "reno.count"]) == "capacities and numbers of flows"
-
-
-# The command
-
-FAR = """
-duration_s = 60
-warmup_s = 15
-[bottleneck]
-capacity_mbps = 20
-buffer_packets = 250
-aqm = { law = "red", min_thresh_packets = 50, max_thresh_packets = 200, max_drop = 0.1 }
-[flows.reno]
-count = 5
-base_rtt_ms = { low = 10, high = 200, spread = "log_uniform" }
-law = { name = "reno" }
-[flows.vegas]
-count = 5
-base_rtt_ms = 40
-law = { name = "vegas", dialect = "ns2" }
-"""
-
-
-@pytest.fixture(scope="module")
-def far():
-    model = parse(FAR)
-    return recommended(model, None, ratio=1.0, until=60.0, warmup=15.0, runs=4)
-
-
-@pytest.fixture
-def command(far, tmp_path, monkeypatch, capsys):
-    """Run the command on the model, with the recommendation that was made once for all tests."""
-    path = tmp_path / "model.toml"
-    path.write_text(FAR)
-    asked = []
-
-    def known(*given, **options):
-        asked.append((given, options))
-        return far
-
-    monkeypatch.setattr("vegasfluid.cli.recommend.recommended", known)
-
-    def run(*options: str) -> tuple[int, str]:
-        status = run_app(["recommend", str(path), "--runs", "4", *options])
-        ((model,), given), *others = asked
-        assert (model, others) == (parse(FAR), [])
-        given.pop("report")
-        times = {"until": 60.0, "warmup": 15.0}
-        assert given == {"tune": None, "ratio": 1.0, "runs": 4, "seed": 1, **times}
-        captured = capsys.readouterr()
-        assert captured.err == ""
-        return status, captured.out
-
-    return run
-
-
-def test_round_trips_twenty_times_as_long_are_not_fair(command):
-    """The best compromise is printed with the reason, and the command ends with 3."""
-    status, out = command("--json")
-    found = json.loads(out)
-    robust, law = found["robust"], found["recommended"]
-    assert (status, found["reached"]) == (3, False)
-    start = "no single alpha is fair to RTTs this far apart: the ratio is "
-    assert found["reason"].startswith(start)
-    least, most = robust["worst"]["least"], robust["worst"]["most"]
-    assert most["numbers"] == {"reno.base_rtt_ms": 200.0}
-    assert least["numbers"]["reno.base_rtt_ms"] < 40
-    assert least["ratio"] < 1 < most["ratio"]
-    assert robust["worst"]["factor"] == pytest.approx(max(most["ratio"], 1 / least["ratio"]))
-    assert robust["worst"]["factor"] > 1.25
-    own = robust["nominal_only"]
-    assert robust["worst"]["factor"] < own["worst"]["factor"]
-    assert law["alpha_packets"] < own["alpha_packets"]
-    assert own["packets"]["runs"] == found["packets"]["runs"]
-    price = abs(math.log(found["packets"]["ratio"])) - abs(math.log(own["packets"]["ratio"]))
-    assert robust["price"]["log_ratio"] == pytest.approx(price)
-
-
-def test_keys_of_the_command(command):
-    """Those of every recommendation, and what is said of the ranges."""
-    found = json.loads(command("--json")[1])
-    robust = found["robust"]
-    assert set(found) == {
-        "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
-        "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds", "robust",
-    }  # fmt: skip
-    assert set(robust) == {
-        "ranges", "scenarios", "worst", "nominal", "nominal_only", "price",
-        "fluid_regret_log_ratio",
-    }  # fmt: skip
-    assert robust["ranges"] == {
-        "reno.base_rtt_ms": {"low": 10.0, "high": 200.0, "spread": "log_uniform"}
-    }
-    kinds = [of["kind"] for of in robust["scenarios"]]
-    assert kinds == ["nominal"] + 2 * ["corner"] + 4 * ["inside"]
-    for of in robust["scenarios"]:
-        low, high = of["ratio_ci95"]
-        assert low < of["ratio"] < high
-    assert robust["nominal"]["ratio"] == found["packets"]["ratio"]
-
-
-def test_networks_with_other_round_trips_are_integrated_as_well_as_alone(far):
-    """The shortest round trip has the shortest step, so it is integrated as in a run of its own."""
-    law, shortest = far.after.law, far.robust.seen[1]
-    assert shortest.scenario.numbers == {"reno.base_rtt_ms": 10.0}
-    network = shortest.scenario.network.with_law("vegas", with_alpha(law, law.alpha))
-    run = record_fluid(network, UNTIL, DEFAULT_SAMPLES)
-    assert shortest.fluid_ratio == pytest.approx(run.growth(WARMUP).ratio(1), rel=1e-6)
-
-
-def test_what_the_command_prints(command, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    status, told = command()
-    assert status == 3
-    assert "Over 2 corners of the ranges and 4 points inside" in told
-    assert "Goal not reached: no single alpha is fair to RTTs this far apart" in told
-    assert "Price of robustness: the nominal network is" in told
-    assert "farther from the goal" in told

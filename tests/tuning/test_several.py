@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from tests.tuning.equilibrium_model import EquilibriumModel
+from tests.tuning.offices import TIMES
 from vegasfluid import (
     Flows,
     InvalidInput,
     Link,
+    Model,
     Network,
     Red,
     Reno,
@@ -23,38 +28,13 @@ from vegasfluid import (
     simulate_packets,
 )
 from vegasfluid.cli.app import run_app
-from vegasfluid.tuning import JainIndex, Limits, explain, recommend_several
+from vegasfluid.modelfile import dump
+from vegasfluid.tuning import JainIndex, Limits, explain, pursuit, recommend_several
 from vegasfluid.tuning.beginning import beside
 from vegasfluid.tuning.limits import SLACK
 
-TIMES = {"until": 60.0, "warmup": 15.0}
 LINK = Link(10e6 / 12000, 150, Red(min_thresh=30, max_thresh=90))
 RENO = Flows(4, Reno(), base_rtt=0.05, start=Spread(0.5))
-
-MODEL = """
-title = "Two offices"
-duration_s = 60
-warmup_s = 15
-[bottleneck]
-capacity_mbps = 10
-buffer_packets = 150
-aqm = { law = "red", min_thresh_packets = 30, max_thresh_packets = 90, max_drop = 0.1 }
-[flows.reno]
-count = 4
-base_rtt_ms = 50
-start_s = { spread_s = 0.5 }
-law = { name = "reno" }
-[flows.near]
-count = 2
-base_rtt_ms = 20
-start_s = { spread_s = 0.5 }
-law = { name = "vegas" }
-[flows.far]
-count = 2
-base_rtt_ms = 40
-start_s = { spread_s = 0.5 }
-law = { name = "vegas" }
-"""
 
 
 def vegas(count: int, rtt: float, **options: Any) -> Flows:
@@ -68,7 +48,8 @@ def alpha_of(network: Network, name: str) -> float:
     return float(cast(Any, network.flows[name].law).alpha)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+@cache
 def offices():
     """Vegas flows near and far, and Reno flows between."""
     return recommend_several(NETWORK, **TIMES, runs=6)
@@ -131,8 +112,11 @@ def test_two_classes_that_are_alike_have_what_one_has():
         assert part.optimum.alpha == pytest.approx(one.optimum.alpha, rel=0.01)
 
 
-def test_a_goal_over_all_flows_within_a_limit(offices):
+@pytest.mark.parametrize("model", ["equilibrium", pytest.param("fluid", marks=pytest.mark.slow)])
+def test_a_goal_over_all_flows_within_a_limit(offices, model, monkeypatch):
     """The fair setting drops more than 1 %: within that limit all get less fair shares."""
+    if model == "equilibrium":
+        monkeypatch.setattr(pursuit, "Fluid", EquilibriumModel)
     means = offices.first.after.packets.means()
     assert means["drop_share"] > 0.01
     limits = Limits(queueing_delay=0.9 * means["queueing_delay_s"])
@@ -145,15 +129,26 @@ def test_a_goal_over_all_flows_within_a_limit(offices):
     assert indices[0] == indices[1] > offices.first.before.packets.means()["jain_index"]
 
 
-def test_a_class_that_cannot_have_its_share_does_not_keep_the_other_from_it():
-    """Vegas flows three times as far as Reno's grow all the time, and get less all the same."""
-    flows = {"reno": RENO, "near": vegas(2, 0.02), "far": vegas(2, 0.15)}
+def check_the_other_has_its_share(far: Flows) -> None:
+    """Where the flows far away get less all the same, those near have what Reno's have."""
+    flows = {"reno": RENO, "near": vegas(2, 0.02), "far": far}
     found = recommend_several(Network(LINK, flows), **TIMES, runs=4)
     assert not found.reached
     assert found.parts["near"].reached
     assert found.reason.startswith("far: even with the largest setting")
     assert found.parts["near"].after.packets.ratio == pytest.approx(1.0, rel=0.1)
     assert found.parts["far"].after.packets.ratio < 0.8
+
+
+def test_a_class_that_cannot_have_its_share_does_not_keep_the_other_from_it():
+    """A window of five packets is too small for a share, whatever alpha is."""
+    check_the_other_has_its_share(replace(vegas(2, 0.04), max_window=5))
+
+
+@pytest.mark.slow
+def test_a_class_that_is_too_far_does_not_keep_the_other_from_its_share():
+    """Vegas flows three times as far as Reno's grow all the time, and get less all the same."""
+    check_the_other_has_its_share(vegas(2, 0.15))
 
 
 def test_what_others_are_to_a_class_that_is_tuned_beside_them():
@@ -193,7 +188,7 @@ def test_without_vegas_there_is_nothing_to_tune():
 @pytest.fixture
 def model(tmp_path):
     path = tmp_path / "model.toml"
-    path.write_text(MODEL)
+    path.write_text(dump(Model(NETWORK, duration=60.0, warmup=15.0)))
     return str(path)
 
 

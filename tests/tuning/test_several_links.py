@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 
+from tests.networks import office
+from tests.tuning.offices import TIMES
 from vegasfluid import (
     DropTail,
     Flows,
@@ -21,12 +24,12 @@ from vegasfluid import (
     recommend,
     simulate_packets,
 )
+from vegasfluid.packet import record_packets
 from vegasfluid.trajectory import columns_of
 from vegasfluid.tuning import explain
 from vegasfluid.tuning.beginning import begin
 from vegasfluid.tuning.measurement import measure, summary
 
-TIMES = {"until": 60.0, "warmup": 15.0}
 RED = Red(min_thresh=20, max_thresh=80)
 LINKS = {"one": Link(1000.0, 120, RED), "two": Link(800.0, 120, RED), "tail": Link(5e3, 50)}
 
@@ -72,8 +75,13 @@ def test_the_search_begins_with_a_part_of_each_queue():
     assert begin(PARKING_LOT, "vegas", 2.0).alpha == pytest.approx(2 * (50 / 8 + 50 / 10))
 
 
-def test_a_recommendation_on_fresh_runs():
-    found = recommend(PARKING_LOT, **TIMES, runs=6)
+@pytest.fixture
+@cache
+def found():
+    return recommend(PARKING_LOT, **TIMES, runs=6)
+
+
+def test_a_recommendation_on_fresh_runs(found):
     assert found.reached
     logs = []
     for seed in range(101, 109):
@@ -83,8 +91,7 @@ def test_a_recommendation_on_fresh_runs():
     assert np.mean(logs) == pytest.approx(0.0, abs=0.08)
 
 
-def test_rules_of_one_queue_do_not_apply(monkeypatch):
-    found = recommend(PARKING_LOT, until=20.0, runs=2)
+def test_rules_of_one_queue_do_not_apply(found):
     why = explain(found, until=20.0, runs=2).as_json()
     assert why["theory_missing"]
     assert set(why["heuristics_missing"].values()) == {"there is no single queue"}
@@ -104,10 +111,7 @@ def test_drop_tail_links_have_a_part_in_the_beginning():
 
 def test_of_one_link_nothing_is_changed():
     """The link's own numbers, by Growth's."""
-    from vegasfluid.packet import record_packets
-
-    both = {"v": Flows(3, Vegas(), base_rtt=0.05), "r": Flows(3, Reno(), base_rtt=0.05)}
-    run = record_packets(Network(Link(1000.0, 60), both), np.array([0.0, 5.0, 20.0]), 1)
-    gained, found = run.growth(5.0), summary(run, "v", 5.0)
+    run = record_packets(office(), np.array([0.0, 5.0, 20.0]), 1)
+    gained, found = run.growth(5.0), summary(run, "vegas", 5.0)
     assert found["drop_share"] == float(gained.drop_share[0])
     assert found["queue_packets"] == float(gained.mean_queue[0])

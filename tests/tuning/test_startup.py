@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from tests.networks import office_model
 from vegasfluid import (
     Flows,
     InvalidInput,
@@ -104,27 +105,12 @@ def test_a_class_that_starts_late_has_no_start_to_judge():
 
 def test_the_command_tells_the_start(tmp_path, capsys):
     path = tmp_path / "model.toml"
-    path.write_text("""
-duration_s = 40
-warmup_s = 10
-[bottleneck]
-capacity_mbps = 10
-buffer_packets = 150
-aqm = { law = "red", min_thresh_packets = 30, max_thresh_packets = 90, max_drop = 0.1 }
-[flows.reno]
-count = 4
-base_rtt_ms = 30
-law = { name = "reno" }
-[flows.vegas]
-count = 4
-base_rtt_ms = 30
-law = { name = "vegas", gamma_packets = 3, dialect = "ns2" }
-""")
+    path.write_text(office_model(gamma=3))
     status = run_app(["recommend", str(path), "--tune-gamma", "--runs", "4", "--json"])
     document = json.loads(capsys.readouterr().out)
     assert status in (0, 3)
     start = document["start"]
-    assert (start["until_s"], start["given_gamma_packets"]) == (10, 3)
+    assert (start["until_s"], start["given_gamma_packets"]) == (15, 3)
     nearer = abs(math.log(start["ratio"])) - abs(math.log(start["given_ratio"]))
     assert nearer <= 0 if document["recommended"]["gamma_packets"] == 3 else nearer < -0.03
     assert run_app(["recommend", str(path), "--tune-gamma", "--pareto"]) == 2

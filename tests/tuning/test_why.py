@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,14 @@ TRIED_KEYS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+@cache
 def told() -> Explanation:
     return explain(recommended(office(), LAW), **TIMES, runs=2, seed=5)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+@cache
 def silent() -> Explanation:
     """An adaptive RED never rests."""
     adaptive = Red(min_thresh=40, max_thresh=120, adaptive=True)

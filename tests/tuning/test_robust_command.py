@@ -1,0 +1,199 @@
+"""Why no setting is fair over ranges, and what the command says of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from tests.tuning.ranges import GOAL, NETWORK, PLACE, RANGES, UNTIL, WARMUP
+from vegasfluid.cli.app import run_app
+from vegasfluid.cli.robust import recommended
+from vegasfluid.fluid import record_fluid
+from vegasfluid.modelfile import parse
+from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.tuning.robustness import separating, words_for
+from vegasfluid.tuning.scenarios import scenarios_of
+from vegasfluid.tuning.thresholds import with_alpha
+
+
+def test_the_number_that_separates_is_named():
+    """A made-up plane: the first number moves log(ratio) ten times as far as the second."""
+    given = scenarios_of(NETWORK, RANGES, PLACE)
+    shares = np.array([list(of.shares.values()) for of in given])
+    logs = 0.1 + shares @ np.array([1.0, -0.1])
+    most, least = given[int(logs.argmax())], given[int(logs.argmin())]
+    assert separating(given, logs, most, least) == ["reno.count"]
+    logs = shares @ np.array([0.6, -1.0])
+    most, least = given[int(logs.argmax())], given[int(logs.argmin())]
+    assert separating(given, logs, most, least) == ["reno.base_rtt_ms", "reno.count"]
+
+
+def test_words_for_numbers():
+    assert words_for(["reno.base_rtt_ms", "vegas.access_delay_ms"]) == "RTTs"
+    assert words_for(["up.capacity_mbps", "reno.count"]) == "capacities and numbers of flows"
+
+
+MANY = """
+duration_s = 60
+warmup_s = 15
+[bottleneck]
+capacity_mbps = 20
+buffer_packets = 250
+aqm = { law = "red", min_thresh_packets = 50, max_thresh_packets = 200, max_drop = 0.1 }
+[flows.reno]
+count = { low = 4, high = 60 }
+base_rtt_ms = 40
+start_s = { spread_s = 0.1 }
+law = { name = "reno" }
+[flows.vegas]
+count = 5
+base_rtt_ms = 40
+law = { name = "vegas" }
+"""
+"""The network of `ranges` with up to 60 Reno flows: its program serves here, too."""
+FAR = """
+duration_s = 60
+warmup_s = 15
+[bottleneck]
+capacity_mbps = 20
+buffer_packets = 250
+aqm = { law = "red", min_thresh_packets = 50, max_thresh_packets = 200, max_drop = 0.1 }
+[flows.reno]
+count = 5
+base_rtt_ms = { low = 10, high = 200, spread = "log_uniform" }
+law = { name = "reno" }
+[flows.vegas]
+count = 5
+base_rtt_ms = 40
+law = { name = "vegas", dialect = "ns2" }
+"""
+
+
+@pytest.fixture
+@cache
+def many():
+    return recommended(parse(MANY), None, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=4)
+
+
+@pytest.fixture
+@cache
+def far():
+    return recommended(parse(FAR), None, ratio=1.0, until=UNTIL, warmup=WARMUP, runs=4)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """Run the command on a model, with the recommendation that was made once for all tests."""
+
+    def run(text, found, *options: str) -> tuple[int, str]:
+        path = tmp_path / "model.toml"
+        path.write_text(text)
+        asked = []
+
+        def known(*given, **options):
+            asked.append((given, options))
+            return found
+
+        monkeypatch.setattr("vegasfluid.cli.recommend.recommended", known)
+        ratio = found.goal.ratio
+        given = ["recommend", str(path), "--runs", "4", "--ratio", str(ratio), *options]
+        status = run_app(given)
+        ((model,), given), *others = asked
+        assert (model, others) == (parse(text), [])
+        given.pop("report")
+        times = {"until": UNTIL, "warmup": WARMUP}
+        assert given == {"tune": None, "ratio": ratio, "runs": 4, "seed": 1, **times}
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return status, captured.out
+
+    return run
+
+
+def check_unfair(found, ratio, apart):
+    """Of the document: no alpha is fair, and what was found is the best compromise."""
+    robust = found["robust"]
+    assert not found["reached"]
+    start = f"no single alpha is fair to {apart} this far apart: the ratio is "
+    assert found["reason"].startswith(start)
+    least, most = robust["worst"]["least"], robust["worst"]["most"]
+    assert least["ratio"] < ratio < most["ratio"]
+    factor = max(most["ratio"] / ratio, ratio / least["ratio"])
+    assert robust["worst"]["factor"] == pytest.approx(factor)
+    assert robust["worst"]["factor"] > 1.25
+    own = robust["nominal_only"]
+    assert robust["worst"]["factor"] < own["worst"]["factor"]
+    assert own["packets"]["runs"] == found["packets"]["runs"]
+    now, then = (abs(math.log(of["packets"]["ratio"] / ratio)) for of in (found, own))
+    assert robust["price"]["log_ratio"] == pytest.approx(now - then)
+
+
+def test_fifteen_times_as_many_flows_are_not_fair(many, command):
+    """The best compromise is printed with the reason, and the command ends with 3."""
+    status, out = command(MANY, many, "--json")
+    found = json.loads(out)
+    assert status == 3
+    check_unfair(found, GOAL, "numbers of flows")
+    worst = found["robust"]["worst"]
+    assert worst["most"]["numbers"] == {"reno.count": 60}
+    assert worst["least"]["numbers"] == {"reno.count": 4}
+    own = found["robust"]["nominal_only"]
+    assert found["recommended"]["alpha_packets"] > own["alpha_packets"]
+
+
+@pytest.mark.slow
+def test_round_trips_twenty_times_as_long_are_not_fair(far, command):
+    status, out = command(FAR, far, "--json")
+    found = json.loads(out)
+    assert status == 3
+    check_unfair(found, 1.0, "RTTs")
+    worst = found["robust"]["worst"]
+    assert worst["most"]["numbers"] == {"reno.base_rtt_ms": 200.0}
+    assert worst["least"]["numbers"]["reno.base_rtt_ms"] < 40
+    own = found["robust"]["nominal_only"]
+    assert found["recommended"]["alpha_packets"] < own["alpha_packets"]
+
+
+def test_keys_of_the_command(many, command):
+    """Those of every recommendation, and what is said of the ranges."""
+    found = json.loads(command(MANY, many, "--json")[1])
+    robust = found["robust"]
+    assert set(found) == {
+        "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
+        "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds", "robust",
+    }  # fmt: skip
+    assert set(robust) == {
+        "ranges", "scenarios", "worst", "nominal", "nominal_only", "price",
+        "fluid_regret_log_ratio",
+    }  # fmt: skip
+    assert robust["ranges"] == {"reno.count": {"low": 4, "high": 60, "spread": "uniform"}}
+    kinds = [of["kind"] for of in robust["scenarios"]]
+    assert kinds == ["nominal"] + 2 * ["corner"] + 4 * ["inside"]
+    for of in robust["scenarios"]:
+        low, high = of["ratio_ci95"]
+        assert low < of["ratio"] < high
+    assert robust["nominal"]["ratio"] == found["packets"]["ratio"]
+
+
+@pytest.mark.slow
+def test_networks_with_other_round_trips_are_integrated_as_well_as_alone(far):
+    """The shortest round trip has the shortest step, so it is integrated as in a run of its own."""
+    law, shortest = far.after.law, far.robust.seen[1]
+    assert shortest.scenario.numbers == {"reno.base_rtt_ms": 10.0}
+    network = shortest.scenario.network.with_law("vegas", with_alpha(law, law.alpha))
+    run = record_fluid(network, UNTIL, DEFAULT_SAMPLES)
+    assert shortest.fluid_ratio == pytest.approx(run.growth(WARMUP).ratio(1), rel=1e-6)
+
+
+def test_what_the_command_prints(many, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    status, told = command(MANY, many)
+    assert status == 3
+    assert "Over 2 corners of the ranges and 4 points inside" in told
+    assert "Goal not reached: no single alpha is fair to numbers of flows" in told
+    assert "Price of robustness: the nominal network is" in told
+    assert "farther from the goal" in told
