@@ -25,6 +25,8 @@ MOST_COMPILED = 2**30
 MOST_MEMORY = 1.2 * 2**30
 """Bytes that a worker may hold after a test, before it lets go of its compiled programs."""
 
+STEP = 2**28
+"""Bytes that it may hold beyond what was left the last time."""
 WORKER_MEMORY = 2 * 2**30
 """Bytes to count on for each worker: what it holds, and what one test may need beyond that."""
 
@@ -60,18 +62,46 @@ def pytest_xdist_auto_num_workers() -> int:
     return max(1, min(processors(), psutil.virtual_memory().total // WORKER_MEMORY))
 
 
-@pytest.fixture(autouse=True)
-def memory_is_bounded() -> Iterator[None]:
-    """Let go of compiled programs before a worker holds too many.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Long tests run optimised code; the others spend more on LLVM's passes than they gain.
+
+    Set before any fixture of the test, so that what a fixture compiles is compiled as for its test.
+    """
+    optimised = any(item.get_closest_marker(name) for name in ("slow", "study", "optimised"))
+    jax.config.update("jax_disable_most_optimizations", not optimised)
+
+
+class Memory:
+    """Lets go of compiled programs before a worker holds too many.
 
     Each takes several memory mappings, too, and LLVM crashes where Linux refuses another one.
     """
-    yield
-    if psutil.Process().memory_info().rss > MOST_MEMORY:
+
+    bound = MOST_MEMORY
+
+    def let_go(self) -> None:
+        """Do so above the bound, which moves up with what cannot be freed."""
+        if resident() <= self.bound:
+            return
         jax.clear_caches()
         compiler.KERNELS.clear()
         gc.collect()
         return_memory()
+        self.bound = max(MOST_MEMORY, resident() + STEP)
+
+
+MEMORY = Memory()
+
+
+def pytest_runtest_teardown() -> None:
+    """After each test."""
+    MEMORY.let_go()
+
+
+def resident() -> int:
+    """Bytes that this process holds in memory."""
+    return psutil.Process().memory_info().rss
 
 
 def return_memory() -> None:
@@ -79,16 +109,6 @@ def return_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
-
-
-@pytest.fixture(autouse=True)
-def compiled_for_its_length(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Long tests run optimised code; the others spend more on LLVM's passes than they gain."""
-    names = {mark.name for mark in request.node.iter_markers()}
-    optimised = names & {"slow", "study", "optimised"}
-    jax.config.update("jax_disable_most_optimizations", not optimised)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(scope="session")
