@@ -67,7 +67,10 @@ def problem(goal, limits=Limits(), knobs=1, **options) -> Problem:  # noqa: B008
     )
 
 
-STARTS = pytest.mark.parametrize("start", [0.02, 0.5, 3.0, 60.0])
+STARTS = pytest.mark.parametrize(
+    "start", [0.02, 3.0, *(pytest.param(start, marks=pytest.mark.slow) for start in (0.5, 60.0))]
+)
+"""From below and from above what is best; from nearer and from farther in the long tests."""
 
 
 @STARTS

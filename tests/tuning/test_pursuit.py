@@ -42,7 +42,7 @@ def searched_model(request, monkeypatch):
     return request.param
 
 
-def test_jains_index_is_raised():
+def test_jains_index_is_raised(searched_model):
     """Its best is near the fair ratio, and the number is that of packets."""
     found = recommend(office(), goal=JainIndex(), **TRIAL)
     assert found.reached

@@ -166,7 +166,7 @@ def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
     found = search_robust(fluids, 3.0, 0.5, 300.0)
     assert found.floors == pytest.approx(np.zeros(len(scenarios)))
     step = 0.04
-    grid = np.log(found.alpha) + step * np.array([-5.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 5.5])
+    grid = np.log(found.alpha) + step * np.array([-5.5, -1.5, -0.5, 0.5, 1.5, 5.5])
     worst = [max(abs(distance(of.network, math.exp(x))) for of in scenarios) for x in grid.tolist()]
     assert abs(grid[np.argmin(worst)] - math.log(found.alpha)) < step
     assert found.regret <= min(worst) + 5e-3
@@ -218,24 +218,17 @@ def test_the_worst_cases_balance_on_packets(found):
     logs = math.log(most.ratio / GOAL), -math.log(least.ratio / GOAL)
     assert robust.worst == pytest.approx(max(logs))
 
-    def worst(alpha: float) -> float:
-        logs = [
-            math.log(
-                measure(
-                    of.network.with_law("vegas", with_alpha(law, alpha)),
-                    "vegas",
-                    range(1, 1 + len(most.runs)),
-                    until=UNTIL,
-                    warmup=WARMUP,
-                ).ratio
-                / GOAL
-            )
-            for of in scenarios_of(NETWORK, COUNTS, PLACE)
-        ]
-        return max(map(abs, logs))
+    def far(network: Network, alpha: float) -> float:
+        """How far from the goal it is at an alpha, in log(ratio)."""
+        changed = network.with_law("vegas", with_alpha(law, alpha))
+        seeds = range(1, 1 + len(most.runs))
+        ratio = measure(changed, "vegas", seeds, until=UNTIL, warmup=WARMUP).ratio
+        return abs(math.log(ratio / GOAL))
 
+    corners_first = [of.network for of in scenarios_of(NETWORK, COUNTS, PLACE)][1:]
     for factor in (0.5, 2.0):
-        assert robust.worst < worst(factor * law.alpha)
+        alpha = factor * law.alpha
+        assert any(far(network, alpha) > robust.worst for network in corners_first)
 
 
 def test_every_network_is_looked_at(found):
