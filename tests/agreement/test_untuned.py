@@ -48,6 +48,7 @@ def test_kinds_are_mixed():
         assert recoveries == {"reno", "newreno", "sack"}
 
 
+@pytest.mark.study
 @pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed (Debian: ns2)")
 def test_ns2_and_the_packet_simulator_agree_on_one_of_them():
     """The shortest with RED: its ratio is told apart from what other alphas give."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -41,12 +42,17 @@ def fluid_sweep(**options) -> Sweep:
     return small_sweep(**(usual | options))
 
 
-@pytest.fixture
 @cache
-def swept(tmp_path_factory):
-    path = tmp_path_factory.mktemp("fluid") / "sweep.zarr"
+def swept_below(folder: Path) -> Path:
+    """The store of the sweep, which is done once."""
+    path = folder / "fluid.zarr"
     run(fluid_sweep(), path)
     return path
+
+
+@pytest.fixture
+def swept(tmp_path_factory):
+    return swept_below(tmp_path_factory.getbasetemp())
 
 
 def single(simulate, values, until=4.0):
