@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optimistix
 from jax.flatten_util import ravel_pytree
 
 from vegasfluid.analysis.at_rest import Steady, Unknowns
@@ -183,23 +184,7 @@ def polished(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Quanti
 def solution(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Unknowns:
     """The zero of the equations near an estimate, to all digits."""
     nearby = Nearby(Case(posed, plan, closure), near)
-    return nearby.unknowns(nearby.root().z)
-
-
-class Root(NamedTuple):
-    """Where Newton's method is, and where it ends; JAX arrays.
-
-    Args:
-        z: the unknowns as their distance from an estimate, in units of its values; (n,).
-        slope: the Jacobian of the residual before the last step; (n, n).
-        off: the larger of the last step and of the residual before it, in units of the tolerances.
-        steps: how many were taken.
-    """
-
-    z: Any
-    slope: Any
-    off: Any
-    steps: Any
+    return nearby.unknowns(nearby.root())
 
 
 class Nearby:
@@ -226,25 +211,17 @@ class Nearby:
         beyond = ravel_pytree(unknowns)[0] - ravel_pytree(steady.held(self.near.unknowns))[0]
         return jnp.where(jnp.asarray(self.near.limited), beyond, moved) / self.scale
 
-    def root(self) -> Root:
-        """The zero by Newton's method; its derivatives are zero."""
-        posed = jax.lax.stop_gradient(self.case.posed)
-
-        def residual(z: Any) -> tuple[Any, Any]:
-            value = self.residual(z, posed)
-            return value, value
-
-        def step(root: Root) -> Root:
-            slope, value = jax.jacfwd(residual, has_aux=True)(root.z)
-            z = root.z - jnp.linalg.solve(slope, value)
-            moved = jnp.max(jnp.abs(z - root.z) / (ABSOLUTE + RELATIVE * jnp.abs(z)))
-            left = jnp.max(jnp.abs(value)) / ABSOLUTE
-            return Root(z, slope, jnp.maximum(moved, left), root.steps + 1)
-
-        zero = jnp.zeros_like(self.flat)
-        begin = Root(zero, jnp.eye(zero.size), jnp.asarray(jnp.inf), jnp.asarray(0))
-        found = jax.lax.while_loop(lambda of: (of.off >= 1) & (of.steps < STEPS), step, begin)
-        return jax.lax.stop_gradient(found)
+    def root(self) -> Any:
+        """The zero; its derivatives are zero."""
+        found = optimistix.root_find(
+            self.residual,
+            optimistix.Newton(RELATIVE, ABSOLUTE),
+            jnp.zeros_like(self.flat),
+            args=jax.lax.stop_gradient(self.case.posed),
+            max_steps=STEPS,
+            throw=False,
+        )
+        return jax.lax.stop_gradient(found.value)
 
 
 def newton(case: Case, near: Solved) -> Unknowns:
@@ -255,8 +232,8 @@ def newton(case: Case, near: Solved) -> Unknowns:
     """
     nearby = Nearby(case, near)
     root = nearby.root()
-    move = jnp.linalg.solve(root.slope, nearby.residual(root.z, case.posed))
-    return nearby.unknowns(root.z - move)
+    slope = jax.lax.stop_gradient(jax.jacfwd(nearby.residual)(root, case.posed))
+    return nearby.unknowns(root - jnp.linalg.solve(slope, nearby.residual(root, case.posed)))
 
 
 def measured(steady: Steady, unknowns: Unknowns) -> Quantities:

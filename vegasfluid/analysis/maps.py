@@ -100,7 +100,7 @@ def follow_one(posed: Posed, plan: Plan, closure: Closure, near: Any, limited: A
     case = Case(posed, plan, closure)
     unravel = ravel_pytree(first_guess(case.steady))[1]
     nearby = Nearby(case, Solved(unravel(near), limited))
-    found = nearby.unknowns(nearby.root().z)
+    found = nearby.unknowns(nearby.root())
     flat, moved = ravel_pytree(found)[0], ravel_pytree(case.steady.residual(found))[0]
     unit = jnp.maximum(jnp.abs(flat), 1e-3)
     pushed = unravel(flat + jnp.where(limited, INSIDE * unit * jnp.sign(moved), 0.0))

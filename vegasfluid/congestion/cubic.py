@@ -187,7 +187,7 @@ class Cubic(AbstractEpochLaw):
     name: ClassVar[str] = "cubic"
     sources: ClassVar[tuple[str, ...]] = ("RFC 9438", "Vardoyan, Hollot and Towsley, 2018")
     validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_cubic.py": "packet rules against closed forms and tables of RFC 9438",
+        "tests/congestion/test_cubic.py": "packet rules against closed forms and RFC 9438's tables",
         "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
         "tests/congestion/test_means.py": "mean windows under losses drawn flow by flow",
         "tests/analysis/literature/test_recovery.py": "recovery from a loss: printed numbers",

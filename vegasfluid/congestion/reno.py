@@ -88,7 +88,7 @@ class Reno(AbstractWindowLaw):
     validation: ClassVar[Mapping[str, str]] = {
         "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
         "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/congestion/test_sources.py": "defaults and single steps against what the sources print",
+        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
         "tests/congestion/test_means.py": "mean windows under drawn losses",
         "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
         "benchmarks/solo.py": "the law alone, against theory and packets",

@@ -96,7 +96,8 @@ def make_task(
     """The equations of a network, and what of them is searched."""
     posed, plan = pose(network)
     path = tuple(columns_of(network, alphas(knobs)[0].flows))
-    return as_floats(posed), Task(plan, grid_for(network, until, DEFAULT_SAMPLES), warmup, knobs, path)
+    grid = grid_for(network, until, DEFAULT_SAMPLES)
+    return as_floats(posed), Task(plan, grid, warmup, knobs, path)
 
 
 def outputs(log_values: Any, posed: Posed, task: Task) -> tuple[Outputs, dde.Solution]:
