@@ -203,66 +203,39 @@ def backlogs_of_vegas() -> dict[str, float]:
     }
 
 
+def share_row(
+    key: str, formula: Formula | None, network: str, backlog: float, says: float, **more: Any
+) -> Relation:
+    """What a formula says of Vegas's share in a network, beside what the engines have."""
+    size = SIZES[network.partition(".")[0]]
+    words = f"one Reno and one Vegas flow, C T = {size[0] * size[1]:.0f}, B = {size[2]}"
+    words += f", d = {backlog:.1f}"
+    has = more.pop("has", share_of(network))
+    return Relation(key, formula, words, lambda _: says, has, MOVES, **more)
+
+
 def shares(backlogs: dict[str, float]) -> list[Relation]:
     """What the formulas of the share say, beside what the networks have."""
     halving, share = queue_after_halving(), vegas_share()
-    third, sevenths = fair_backlog_of_small_buffer(), fair_backlog_of_large_buffer()
     even = even_link() | {"backlog": backlogs["even.third"]}
     lowest = halving(**even)
-
-    def row(
-        key: str, formula: Formula | None, network: str, says: float, has: Any, **more: Any
-    ) -> Relation:
-        size = SIZES[network.partition(".")[0]]
-        words = f"one Reno and one Vegas flow, C T = {size[0] * size[1]:.0f}, B = {size[2]}"
-        words += f", d = {backlogs[network]:.1f}"
-        return Relation(key, formula, words, lambda _: says, has, MOVES, **more)
-
+    third, sevenths = fair_backlog_of_small_buffer(), fair_backlog_of_large_buffer()
+    of_large, of_small = vegas_share_of_large_buffer(), vegas_share_of_small_buffer()
     still, small = {"free": ("fluid",)}, {"free": MOVES}
+    at_third = {"has": at("even.third", "reno", lambda of: of.lowest), **still}
+    plain = {"plain": "s_v(d, q_low(d)) = 1/2", **still}
+
+    def row(key: str, formula: Formula | None, network: str, says: float, more: Any) -> Relation:
+        return share_row(key, formula, network, backlogs[network], says, **more)
+
     return [
-        row(
-            "queue_after_halving",
-            halving,
-            "even.third",
-            lowest,
-            at("even.third", "reno", lambda of: of.lowest),
-            **still,
-        ),
-        row(
-            "vegas_share",
-            share,
-            "even.third",
-            share(**even, lowest=lowest),
-            share_of("even.third"),
-            **still,
-        ),
-        row(
-            "fair_backlog",
-            None,
-            "even",
-            0.5,
-            share_of("even"),
-            plain="s_v(d, q_low(d)) = 1/2",
-            **still,
-        ),
-        row(
-            "vegas_share_of_large_buffer",
-            vegas_share_of_large_buffer(),
-            "large.third",
-            0.4,
-            share_of("large.third"),
-            **still,
-        ),
-        row("fair_backlog_of_large_buffer", sevenths, "large", 0.5, share_of("large"), **still),
-        row(
-            "vegas_share_of_small_buffer",
-            vegas_share_of_small_buffer(),
-            "small.half",
-            0.625,
-            share_of("small.half"),
-            **small,
-        ),
-        row("fair_backlog_of_small_buffer", third, "small", 0.5, share_of("small"), **small),
+        row("queue_after_halving", halving, "even.third", lowest, at_third),
+        row("vegas_share", share, "even.third", share(**even, lowest=lowest), still),
+        row("fair_backlog", None, "even", 0.5, plain),
+        row("vegas_share_of_large_buffer", of_large, "large.third", 0.4, still),
+        row("fair_backlog_of_large_buffer", sevenths, "large", 0.5, still),
+        row("vegas_share_of_small_buffer", of_small, "small.half", 0.625, small),
+        row("fair_backlog_of_small_buffer", third, "small", 0.5, small),
     ]
 
 
