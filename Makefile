@@ -15,13 +15,14 @@ notebooks docs: export XLA_FLAGS += --xla_cpu_use_fusion_emitters=false
 # `make test K=fluid` runs the tests of a folder (tests/fluid and the examples in vegasfluid/fluid);
 # any other K is a word that a test's name holds.
 FOLDERS := $(if $(K),$(wildcard tests/$(K) vegasfluid/$(K) paper_repro/$(K)))
-PYTEST := $(BIN)/python -m pytest -q -n auto --dist loadfile $(or $(FOLDERS),$(if $(K),-k "$(K)"))
+PYTEST := $(BIN)/python -m pytest -q -n auto $(or $(FOLDERS),$(if $(K),-k "$(K)"))
 
 test: $(READY)
-	$(PYTEST) -m "not slow and not study"
+	$(PYTEST) --dist loadfile -m "not slow and not study"
 
+# Long tests of one file are divided among the workers, too.
 test-long: $(READY)
-	$(PYTEST) -m "slow or study"
+	$(PYTEST) --dist worksteal -m "slow or study"
 
 test-all: test test-long
 
@@ -91,4 +92,4 @@ audit: $(READY)
 	$(BIN)/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r requirements.lock
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build/compiled-for-tests
