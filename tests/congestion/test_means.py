@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from scipy.optimize import brentq
 
@@ -108,3 +109,23 @@ def test_cubic_where_it_is_friendly() -> None:
     """Short round trips: as an AIMD with the same mean window (RFC 9438, section 4.3)."""
     window = cubic_at_rest(Cubic(), "meanfield", 0.005, prob=1e-3)
     assert float(window.cwnd) == pytest.approx(math.sqrt(3 * 0.3 / (1.7 * 0.3 * 1e-3)), rel=0.01)
+
+
+@pytest.mark.parametrize("cwnd", [1.0, 4.0, 19.0])
+def test_the_smallest_of_a_window_of_uniform_round_trips(cwnd):
+    """The mean of the smallest of n uniform numbers is 1 / (n + 1) of their width above the end."""
+    law, jitter = Vegas(dialect="linux"), 0.02
+    drawn = np.random.default_rng(1).uniform(0.09, 0.09 + jitter, (100_000, int(cwnd))).min(axis=1)
+    window, seen = VegasWindow(cwnd, 0.0, 0.05, 0.0), Feedback(0.1, 100.0, 0.0, 1e9, jitter=jitter)
+    assert law.sample(window, seen) == pytest.approx(drawn.mean(), abs=4 * drawn.std() / 300)
+
+
+@pytest.mark.parametrize("base_rtt", [0.05, 0.08])
+def test_a_timeout_makes_ns2_take_the_present_round_trip_for_its_base(base_rtt):
+    """Of flows that do so at a rate r, the mean base RTT goes to the present one at that rate."""
+    window = VegasWindow(20.0, 0.0, base_rtt, 0.0)
+    quiet, timing_out = (
+        Vegas(dialect="ns2").growth(window, Feedback(0.1, 200.0, 0.0, 1e9, timeout_rate=rate))
+        for rate in (0.0, 0.3)
+    )
+    assert timing_out.base_rtt - quiet.base_rtt == pytest.approx(0.3 * (0.1 - base_rtt))

@@ -286,3 +286,11 @@ def test_adaptive_red_brings_the_average_into_its_band() -> None:
     )
     assert float(plain["avg_queue"][-1, 0]) > 90.5
     assert 69.5 < float(adapted["avg_queue"][-1, 0]) < 90.5
+
+
+def test_vegas_keeps_alpha_to_beta_packets_at_its_own_access_link() -> None:
+    """A window W takes W / a over an access link of a packets/s: what exceeds a T waits there."""
+    flows = Flows(1, Vegas(4, 8), access=50.0, access_delay=0.05)
+    alone = Network(Link(1000.0, 500), {"slow": flows})
+    cwnd = float(simulate_fluid(alone, until=30.0)["cwnd"][-1, 0])
+    assert 4 < cwnd - 50.0 * alone.base_rtts("slow")[0] < 8
