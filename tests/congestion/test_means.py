@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from tests.congestion.drawn import capped_aimd, cubic_alone
 from vegasfluid.congestion.cubic import Cubic, CubicWindow
 from vegasfluid.congestion.law import Feedback, Window, aimd_loss_factor
+from vegasfluid.congestion.recovery import timeout_share
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
 
@@ -129,3 +130,11 @@ def test_a_timeout_makes_ns2_take_the_present_round_trip_for_its_base(base_rtt):
         for rate in (0.0, 0.3)
     )
     assert timing_out.base_rtt - quiet.base_rtt == pytest.approx(0.3 * (0.1 - base_rtt))
+
+
+@pytest.mark.parametrize(("cwnd", "drop_prob"), [(10.0, 0.01), (40.0, 0.05)])
+def test_reno_waits_for_its_timer_where_a_window_has_another_loss(cwnd, drop_prob):
+    """Other losses of the window are geometric with the mean p W; NewReno repairs them, too."""
+    reno, newreno = (timeout_share(name, cwnd, drop_prob, 0.0) for name in ("reno", "newreno"))
+    others = np.random.default_rng(1).geometric(1 / (1 + cwnd * drop_prob), 200_000) - 1
+    assert reno - newreno == pytest.approx((others > 0).mean(), abs=0.005)

@@ -8,8 +8,12 @@ import pytest
 
 from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_fluid
 from vegasfluid import simulate_packets as simulate_in_packets
+from vegasfluid.congestion.law import Window
 from vegasfluid.congestion.unresponsive import Unresponsive
+from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.noise import Noise
 from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.senders import Losses, SendersNow, feedback, loss_events
 from vegasfluid.fluid.stations import exposure
 from vegasfluid.traffic.cbr import Cbr
 
@@ -58,6 +62,31 @@ def test_where_nobody_grows_chance_decides() -> None:
     found = exposure(jnp.array(SENT), jnp.zeros(2), posed, plan)
     assert np.all(np.isfinite(np.asarray(found)))
     assert float((np.asarray(found) * SENT * [4, 1]).sum()) == pytest.approx(1400, rel=1e-6)
+
+
+def found_in_turn(in_turn: float) -> SendersNow:
+    """Senders that find 0.5 losses/s, of which this part hits whoever grows; none repairs one."""
+    zero = jnp.zeros(1)
+    numbers = dict.fromkeys(SendersNow._fields, zero) | {
+        "rtt": zero + 0.1,
+        "sampled": zero + 0.1,
+        "rate": zero + 1e7,
+        "losses": Losses(zero + 0.5, zero + 1e-6),
+        "noise": Noise(*(zero for _ in Noise._fields)),
+        "limit": zero + 1e9,
+        "in_turn": np.array([in_turn]),
+    }
+    return SendersNow(**numbers)
+
+
+@pytest.mark.parametrize(("process", "factor"), [("periodic", 4 / 3), ("iid", 7 / 6)])
+def test_losses_in_turn_take_half_of_a_window_however_else_losses_come(process, factor) -> None:
+    """Reno loses W / 2 with each; the factor of the process is for losses that chance decides."""
+    law, window = Reno(), Window(jnp.array([1e6]), jnp.zeros(1))
+    for in_turn, expected in ((1.0, 0.5 / factor), (0.0, 0.5)):
+        now = found_in_turn(in_turn)
+        seen = feedback(window, law, now, Closure(loss_process=process))
+        assert float(loss_events(window, law, now, seen).weight[0]) == pytest.approx(expected)
 
 
 def drops_for_each_sent(run, name: str) -> float:
