@@ -1,0 +1,28 @@
+"""RED's packet rule, step by step, against what ns-2.35's `queue/red.cc` does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.congestion.test_contract import red_queue
+from vegasfluid.aqm.law import ADMIT, EARLY, FORCED
+from vegasfluid.aqm.red import Red
+
+
+@pytest.mark.parametrize("average", [60.0, 200.0])
+@pytest.mark.parametrize("waiting", [0, 1])
+def test_one_packet_in_the_queue_is_never_followed_by_a_drop(average: float, waiting: int) -> None:
+    """red.cc: `if (edv_.v_ave >= edp_.th_min && qlen > 1)`, however large the average is."""
+    queue = red_queue(Red(20, 100, max_drop=1.0), average)
+    queue.above, queue.coin = 1, 0.0
+    assert Red(20, 100).rule.drops(queue, waiting, 0.0) == ADMIT
+    assert queue.above == 0
+
+
+def test_the_first_packet_above_the_threshold_is_admitted() -> None:
+    """red.cc: `edv_.old == 0` starts the count of packets, and drops nothing."""
+    queue = red_queue(Red(20, 100, max_drop=1.0, wait=False), 99.0)
+    queue.coin, drops = 0.0, Red(20, 100).rule.drops
+    assert [drops(queue, 99, 0.0) for _ in range(2)] == [ADMIT, EARLY]
+    queue.avg_queue = 101.0
+    assert drops(queue, 101, 0.0) == FORCED
