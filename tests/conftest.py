@@ -69,7 +69,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     Set before any fixture of the test, so that what a fixture compiles is compiled as for its test.
     """
-    optimised = any(item.get_closest_marker(name) for name in ("slow", "study", "optimised"))
+    marked = {mark.name for mark in item.iter_markers()}
+    optimised = bool(marked & {"slow", "study", "optimised"}) and "unoptimised" not in marked
     jax.config.update("jax_disable_most_optimizations", not optimised)
 
 

@@ -103,6 +103,7 @@ def test_jax_and_sympy_agree_on_reno(marked):
 
 
 @pytest.mark.slow
+@pytest.mark.unoptimised
 def test_jax_and_sympy_agree_on_reno_at_two_distances_vegas_and_cubic():
     """CUBIC with all four of its states."""
     assert mixed(6000.0).mean("cubic", "cwnd") > 1.05 * np.sqrt(2 / mixed(6000.0).values.drop_prob)
@@ -111,6 +112,7 @@ def test_jax_and_sympy_agree_on_reno_at_two_distances_vegas_and_cubic():
 
 
 @pytest.mark.slow
+@pytest.mark.unoptimised
 def test_friendly_cubic_has_two_states_that_nothing_hears_of():
     """K and the mean square of ages then follow the losses, and die at the rate of these."""
     rest = mixed(2000.0, far=0.02)

@@ -43,6 +43,7 @@ def test_what_a_page_shows_exists(page: Path, folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.unoptimised
 @pytest.mark.parametrize("page", OTHERS, ids=name_of)
 def test_a_reader_can_follow(page: Path, folder: Path) -> None:
     Reader(page, folder).follow()

@@ -103,6 +103,7 @@ def _far_with_defaults(network: Network) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.unoptimised
 def test_two_classes_that_are_alike_have_what_one_has():
     one = recommend(Network(LINK, {"reno": RENO, "vegas": vegas(4, 0.04)}), **TIMES, runs=6)
     flows = {"reno": RENO, "a": vegas(2, 0.04), "b": vegas(2, 0.04)}
@@ -146,6 +147,7 @@ def test_a_class_that_cannot_have_its_share_does_not_keep_the_other_from_it():
 
 
 @pytest.mark.slow
+@pytest.mark.unoptimised
 def test_a_class_that_is_too_far_does_not_keep_the_other_from_its_share():
     """Vegas flows three times as far as Reno's grow all the time, and get less all the same."""
     check_the_other_has_its_share(vegas(2, 0.15))

@@ -328,6 +328,7 @@ def shared(**classes: Flows) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.unoptimised
 def test_flows_beside_others_stand_where_they_would_if_flows_like_them_filled_the_link():
     """Vegas flows with the fair alpha leave to Reno what as many Reno flows would."""
     vegas = Flows(3, Vegas(alpha=4, beta=6, dialect="ns2"), base_rtt=0.05)

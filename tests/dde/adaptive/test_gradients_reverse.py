@@ -170,12 +170,14 @@ def forward():
 
 
 @pytest.mark.slow
+@pytest.mark.unoptimised
 def test_reverse_agrees_with_forward(forward):
     """Both are the derivative of the same steps."""
     np.testing.assert_allclose(derivatives(jax.grad, REVERSE), forward, rtol=1e-9)
 
 
 @pytest.mark.slow
+@pytest.mark.unoptimised
 def test_without_the_history_term_it_is_wrong(forward, monkeypatch):
     """The run is long enough for the history to matter: this derivative is another equation's."""
 
