@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.congestion.test_contract import red_queue
+from tests.congestion.test_contract import red_queue, state
 from vegasfluid.aqm.law import ADMIT, EARLY, FORCED
 from vegasfluid.aqm.red import Red
 
@@ -26,3 +26,16 @@ def test_the_first_packet_above_the_threshold_is_admitted() -> None:
     assert [drops(queue, 99, 0.0) for _ in range(2)] == [ADMIT, EARLY]
     queue.avg_queue = 101.0
     assert drops(queue, 101, 0.0) == FORCED
+
+
+@pytest.mark.parametrize(("gentle", "last"), [(False, 100.0), (True, 200.0)])
+def test_with_ecn_the_range_of_marks_ends_where_every_packet_is_dropped(
+    gentle: bool, last: float
+) -> None:
+    """Floyd, "Recommendation on using the gentle variant of RED", 2000: up to twice max_thresh."""
+    law = Red(20, 100, max_drop=0.1, ecn=True, gentle=gentle)
+    queue = red_queue(law, 0.0)
+    for average, dropped in ((0.9 * last, 0.0), (1.1 * last, 1.0)):
+        queue.avg_queue, queue.above, queue.coin = average, 1, 1.0
+        assert (law.rule.drops(queue, int(average), 0.0) == FORCED) == bool(dropped)
+        assert float(law.forced_prob(state(average))) == pytest.approx(dropped, abs=1e-12)
