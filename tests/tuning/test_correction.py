@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vegasfluid.tuning.bracket import MOST_STEPS
-from vegasfluid.tuning.correction import CLOSE, Correction, Setting, correct
+from vegasfluid.tuning.correction import CLOSE, Correction, Search, Setting, correct
 from vegasfluid.tuning.measurement import Measurement
 
 LIMITS = (1.0, 1000.0)
@@ -211,3 +211,16 @@ def test_a_start_beyond_the_limits():
     found, asked = searched(lambda alpha: alpha / 40, start=1e6)
     assert asked[0] == pytest.approx(1000.0)
     assert found.reached
+
+
+def test_of_settings_as_near_the_usual_dead_zone_is_best():
+    """Each packet that the dead zone differs from the usual one costs 1 % of the ratio."""
+    measured = Measurement(({"ratio": 1.2}, {"ratio": 1.21}))
+    search = Search(lambda setting: measured, lambda alpha: alpha, zone=2.0, goal=1.0)
+    costs = []
+    for zone in (5.0, 2.0, 1.0):
+        search.look(Setting(10.0, zone))
+        costs.append(search.cost(Setting(10.0, zone)))
+    assert search.result.best == Setting(10.0, 2.0)
+    assert costs[0] - costs[1] == pytest.approx(0.03)
+    assert costs[2] - costs[1] == pytest.approx(0.01)
