@@ -12,8 +12,8 @@ from benchmarks.formulas.page import markdown
 from benchmarks.formulas.table import blocks, figures_of
 from vegasfluid.analysis import closed_forms
 
-AT_REST = ("windows.periodic", "timeouts", "red", "lossless", "lossy", "linux", "deaf")
-AT_REST += ("papers", "persistent")
+IN_EQUILIBRIUM = ("windows.periodic", "timeouts", "red", "lossless", "lossy", "linux", "deaf")
+IN_EQUILIBRIUM += ("papers", "persistent")
 """Blocks that the solver has an answer for. Not `windows.iid`: the periodic one with another
 factor, half a minute of compiling; the benchmark has it."""
 
@@ -41,7 +41,7 @@ def told(block: Block) -> set[str]:
     return {of.formula.name for of in block.relations if of.formula is not None}
 
 
-@named(AT_REST, {"timeouts", "linux"})
+@named(IN_EQUILIBRIUM, {"timeouts", "linux"})
 def test_solver_rests_where_the_formulas_say(name: str) -> None:
     """To 1e-6, on networks of many kinds."""
     assert misses(block_of_name()[name].rows(False, ("solver",))) == []
@@ -60,8 +60,8 @@ def test_packets_have_what_the_formulas_say(name: str) -> None:
 
 
 def test_no_block_is_left_out() -> None:
-    rests = {name for name, of in block_of_name().items() if of.rests and not of.long}
-    assert rests == {*AT_REST, "windows.iid"}
+    solved = {name for name, each in block_of_name().items() if each.rests and not each.long}
+    assert solved == {*IN_EQUILIBRIUM, "windows.iid"}
 
 
 def test_no_closed_form_is_left_out() -> None:

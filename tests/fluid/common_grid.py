@@ -11,7 +11,7 @@ import xarray as xr
 from vegasfluid import Network, dde
 from vegasfluid.fluid import Closure
 from vegasfluid.fluid.closure import DEFAULT_CLOSURE
-from vegasfluid.fluid.pose import least_lag, longest_lag, pose
+from vegasfluid.fluid.pose import as_floats, least_lag, longest_lag, pose
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.simulate import Grid, grid_for, integrate, labelled, system_of
 from vegasfluid.times import DEFAULT_SAMPLES, check_times
@@ -49,7 +49,7 @@ def simulate_on_common_grid(
     assert lags[0] <= least_lag(network) + 1e-12
     assert longest_lag(network) <= lags[1]
     posed, plan = pose(network, lags=lags)
-    solution = integrate(posed, plan, Grid(until, samples, step, lags[1]), closure)
+    solution = integrate(as_floats(posed), plan, Grid(until, samples, step, lags[1]), closure)
     dde.check(solution)
     recording = record(network, solution, system_of(posed, plan, closure))
     return labelled(recording, "fluid", check_times(until, warmup, samples))

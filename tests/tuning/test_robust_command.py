@@ -181,7 +181,7 @@ def test_keys_of_the_command(many, command):
 
 @pytest.mark.slow
 def test_networks_with_other_round_trips_are_integrated_as_well_as_alone(far):
-    """The shortest round trip has the shortest step, so it is integrated as in a run of its own."""
+    """The shortest round trip has the shortest step, so it is integrated as in a run by itself."""
     law, shortest = far.after.law, far.robust.seen[1]
     assert shortest.scenario.numbers == {"reno.base_rtt_ms": 10.0}
     network = shortest.scenario.network.with_law("vegas", with_alpha(law, law.alpha))
