@@ -41,6 +41,7 @@ from vegasfluid.analysis.closed_forms import (
 )
 from vegasfluid.analysis.equilibria import arrays, at_last, concrete, estimate, read_off
 from vegasfluid.analysis.literature import recovery_time
+from vegasfluid.analysis.relaxation import Case
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
@@ -293,10 +294,9 @@ def with_false_bases(network: Network, closure: Closure) -> Equilibrium:
     found = [0.0, *(BACKLOG * queue_per_alpha(number) for number in range(1, JOINING))]
     false = posed.groups.base_rtt + jnp.array(found) / network.link.capacity
     posed = posed._replace(groups=posed.groups._replace(believed_rtt=false))
-    low = estimate(posed, plan, closure)
-    return Equilibrium(
-        network, closure, concrete(read_off(posed, plan, closure, low.unknowns)), low
-    )
+    case = Case(posed, plan, closure)
+    low = estimate(case)
+    return Equilibrium(network, closure, concrete(read_off(*case, low.unknowns)), low)
 
 
 def persistent_block() -> Block:

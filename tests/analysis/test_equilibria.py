@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -29,6 +31,7 @@ from vegasfluid import (
 from vegasfluid.analysis import closed_forms, equilibrium
 from vegasfluid.analysis.disturbances import disturbed
 from vegasfluid.analysis.equilibria import Equilibrium
+from vegasfluid.congestion.vegas.dialect import Dialect
 from vegasfluid.fluid import Closure
 
 MARKS = Red(min_thresh=50, max_thresh=450, max_drop=0.1, wait=False, ecn=True)
@@ -201,6 +204,92 @@ def test_implicit_gradients_are_the_differences(name):
         for moved in (-step, step)
     )
     assert gradient()[name] == pytest.approx((above - below) / (2 * step), rel=1e-4)
+
+
+def slopes(rest: Equilibrium, made: Callable[[Any], Network], at: float) -> Any:
+    """How the queue and the windows follow a number, by the implicit function theorem."""
+
+    def found(number: Any) -> Any:
+        values = rest.follow(made(number))
+        return jnp.concatenate([values.queue, values.cwnd])
+
+    return np.asarray(jax.jacfwd(found)(at))
+
+
+def largest(packets: Any) -> Network:
+    """Ten Reno flows that their largest window limits."""
+    return network({"reno": Flows(10, Reno(), base_rtt=0.05, max_window=packets)}, Red(50, 150))
+
+
+def test_at_the_largest_window_the_window_follows_the_limit():
+    """The queue is what the windows hold beyond the path: 10 (window) - 1000 (0.05)."""
+    assert slopes(equilibrium(largest(7.0)), largest, 7.0) == pytest.approx([10.0, 1.0], rel=1e-9)
+
+
+def full(packets: Any) -> Network:
+    """Ten Reno flows over a buffer that is full in the mean."""
+    return Network(Link(1000.0, packets), {"reno": Flows(10, Reno(), base_rtt=0.05)})
+
+
+def test_a_full_queue_follows_the_buffer():
+    """The window follows as differences of two equilibria say."""
+    found = slopes(equilibrium(full(40.0)), full, 40.0)
+    ends = [equilibrium(full(buffer)).values.cwnd[0] for buffer in (39.9, 40.1)]
+    assert found[0] == pytest.approx(1.0, rel=1e-9)
+    assert found[1] == pytest.approx((ends[1] - ends[0]) / 0.2, rel=1e-4)
+
+
+@pytest.mark.parametrize("dialect", ["brakmo", "ns2", "linux"])
+def test_the_ends_of_a_set_follow_alpha_and_beta(dialect):
+    """Ten Vegas flows alone: the queue is ten times alpha at one end and ten times beta at the
+    other, but for constants; so it has no slope by the other one.
+    """
+
+    def made(alpha: Any, beta: Any) -> Network:
+        law = replace(Vegas(3, 8, dialect=dialect), alpha=alpha, beta=beta)
+        return network({"vegas": Flows(10, law, base_rtt=0.05)}, DropTail())
+
+    lower = equilibrium(made(3, 8))
+    assert lower.upper is not None
+    for rest, wanted in ((lower, (1.0, 0.0)), (lower.upper, (0.0, 1.0))):
+        by_alpha = slopes(rest, lambda of: made(of, 8.0), 3.0)
+        by_beta = slopes(rest, lambda of: made(3.0, of), 8.0)
+        queue = rest.values.queue[0]
+        parts = 1.0
+        if dialect == "linux":  # over the base RTT d its backlog is queue (1 + queue / (C d)) / 10
+            parts = 1 + 2 * queue / (1000.0 * rest.network.base_rtts("vegas")[0])
+        assert [by_alpha[0], by_beta[0]] == pytest.approx(
+            [10 * of / parts for of in wanted], rel=1e-5, abs=1e-9
+        )
+
+
+class Deaf(Vegas):
+    """A Vegas that answers no losses: beside Reno it stands at the edge of its dead zone."""
+
+    @property
+    def spoken(self) -> Dialect:
+        """The dialect without its cut."""
+        return replace(super().spoken, loss_cut=0.0)
+
+
+def beside_deaf(alpha: Any) -> Network:
+    """A dead zone of one point; Reno is marked."""
+    law = replace(Deaf(8, 9), alpha=alpha, beta=alpha + 1)
+    return network(reno(5) | {"vegas": Flows(5, law, base_rtt=0.1)}, replace(MARKS, wait=False))
+
+
+def test_at_the_edge_of_a_dead_zone_beside_reno_windows_follow_alpha():
+    """There neither side of the edge has a slope of use: on one nothing moves."""
+    ends = [equilibrium(beside_deaf(alpha)).values for alpha in (7.99, 8.01)]
+    below, above = (np.concatenate([of.queue, of.cwnd]) for of in ends)
+    found = slopes(equilibrium(beside_deaf(8.0)), beside_deaf, 8.0)
+    assert found == pytest.approx((above - below) / 0.02, rel=1e-4)
+    assert found[2] > 0.1 > -0.1 > found[1]
+
+
+def test_where_nothing_stands_at_a_corner_nothing_is_asked_aside():
+    assert not np.any(four_laws().solved.aside)
+    assert np.count_nonzero(equilibrium(beside_deaf(8.0)).solved.aside) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,10 @@
 
 The rest of the fluid's own equations, for any closure. A first estimate (`relaxation`) is polished
 by Newton's method; what stands at a limit (an empty or a full queue, the smallest or the largest
-window) is held there. By the implicit function theorem the result can be differentiated in every
-number of the network. Where Vegas loses nothing, its windows rest anywhere between alpha and beta:
-then rest is a set, and its two ends are found, from below and from above.
+window) or at a corner (Vegas at the edge of its dead zone) is treated as `corners` says. By the
+implicit function theorem the result can be differentiated in every number of the network. Where
+Vegas loses nothing, its windows rest anywhere between alpha and beta: then rest is a set, and its
+two ends are found, from below and from above.
 
 Sources:
     Derived for this project. Several equilibria of several protocols: A. Tang, J. Wang, S. Low and
@@ -24,6 +25,7 @@ import optimistix
 from jax.flatten_util import ravel_pytree
 
 from vegasfluid.analysis.at_rest import Steady, Unknowns
+from vegasfluid.analysis.corners import FAR, Solved, idling, solved
 from vegasfluid.analysis.relaxation import Case, relax
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
@@ -35,10 +37,6 @@ __all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "poli
 
 THEORY = replace(MISRA_GONG_TOWSLEY, late_rtt=True)
 """What theory writes down: windows in the mean, no repairs, no timeouts, all delays told."""
-AT_LIMIT = 1e-6
-"""What is so far beyond a limit, relative, stands at it."""
-LITTLE = 0.01
-"""Packets: a window that may be larger by so many and rest has room to."""
 RELATIVE, ABSOLUTE = 1e-13, 1e-13
 STEPS = 100
 SMALLEST = 1e-3
@@ -65,18 +63,6 @@ class Quantities(NamedTuple):
     rtt: Any
     goodput: Any
     backlog: Any
-
-
-class Solved(NamedTuple):
-    """A solution as the solver left it; concrete.
-
-    Args:
-        unknowns: at rest.
-        limited: which of them stand at a limit, as a flat vector of booleans.
-    """
-
-    unknowns: Unknowns
-    limited: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -123,7 +109,9 @@ class Equilibrium:
             network: of the same structure.
 
         Returns:
-            JAX arrays that can be differentiated in the network's numbers.
+            JAX arrays that can be differentiated in the network's numbers: to all digits, and to
+            some six where a window stands at the edge of Vegas's dead zone. NaN where Newton's
+            method does not lead from one to the other.
 
         Raises:
             InvalidInput: for a network of another structure.
@@ -206,10 +194,12 @@ class Nearby:
 
     def residual(self, z: Any, posed: Posed) -> Any:
         """What is to be zero."""
-        steady, unknowns = self.case._replace(posed=posed).steady, self.unknowns(z)
-        moved = ravel_pytree(steady.residual(unknowns))[0]
-        beyond = ravel_pytree(unknowns)[0] - ravel_pytree(steady.held(self.near.unknowns))[0]
-        return jnp.where(jnp.asarray(self.near.limited), beyond, moved) / self.scale
+        steady, near = self.case._replace(posed=posed).steady, self.near
+        flat = self.flat + self.scale * z
+        moved = ravel_pytree(steady.residual(self.unravel(flat + near.aside)))[0] - near.speed
+        # well beyond it, for the derivative by the limit itself
+        limit = ravel_pytree(steady.held(self.unravel(self.flat + FAR * near.outward)))[0]
+        return jnp.where(jnp.asarray(near.limited), flat - limit, moved) / self.scale
 
     def root(self) -> Any:
         """The zero; its derivatives are zero."""
@@ -283,20 +273,25 @@ def equilibrium(network: Network, closure: Closure = THEORY) -> Equilibrium:
     '12.25'
     """
     network = at_last(network)
-    posed, plan = arrays(network)
-    low = estimate(posed, plan, closure)
-    if not idling(posed, plan, closure, low.unknowns):
-        unknowns = solution(posed, plan, closure, low)
-        return Equilibrium(
-            network, closure, concrete(read_off(posed, plan, closure, unknowns)), low
-        )
-    above = posed._replace(laws=tuple(law.highest() for law in posed.laws))
-    high = estimate(above, plan, closure)
-    ends = (concrete(read_off(posed, plan, closure, of.unknowns)) for of in (low, high))
+    case = Case(*arrays(network), closure)
+    low = estimate(case)
+    if not idling(case, low.unknowns):
+        unknowns = solution(*case, low)
+        return Equilibrium(network, closure, concrete(read_off(*case, unknowns)), low)
+    above = case._replace(
+        posed=case.posed._replace(laws=tuple(law.highest() for law in case.posed.laws))
+    )
+    high = solved(case, relax(above), side=1.0)
     lower, upper = (
-        Equilibrium(network, closure, *of) for of in zip(ends, (low, high), strict=True)
+        Equilibrium(network, closure, concrete(read_off(*case, of.unknowns)), of)
+        for of in (low, high)
     )
     return replace(lower, upper=upper)
+
+
+def estimate(case: Case) -> Solved:
+    """A first estimate, come to from below, and what in it stands at a limit or a corner."""
+    return solved(case, relax(case))
 
 
 def concrete(values: Quantities) -> Quantities:
@@ -315,30 +310,3 @@ def concrete(values: Quantities) -> Quantities:
 def read_off(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> Quantities:
     """What a user asks of rest, at a solution."""
     return measured(Case(posed, plan, closure).steady, unknowns)
-
-
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def lifted(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> tuple[Any, ...]:
-    """How fast the windows of each class would move if they were larger by a little."""
-    classes = tuple(
-        of | {"cwnd": of["cwnd"] + LITTLE} if "cwnd" in of else of for of in unknowns.classes
-    )
-    moved = Case(posed, plan, closure).steady.residual(unknowns._replace(classes=classes))
-    return tuple(of["cwnd"] for of in moved.classes if "cwnd" in of)
-
-
-def idling(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> bool:
-    """Whether windows rest where they are larger by a little, too."""
-    return any(np.any(np.asarray(of) == 0) for of in lifted(posed, plan, closure, unknowns))
-
-
-def estimate(posed: Posed, plan: Plan, closure: Closure) -> Solved:
-    """A first estimate, and what in it stands at a limit."""
-    case = Case(posed, plan, closure)
-    found, fixed = relax(case)
-    held = case.steady.held(found)
-    at, inside = (np.asarray(ravel_pytree(of)[0]) for of in (found, held))
-    limited = fixed | (np.abs(at - inside) > AT_LIMIT * (1e-3 + np.abs(inside)))
-    queue = np.asarray(found.queue)
-    limited[: queue.size] |= (queue <= 0) | (queue >= case.room)
-    return Solved(held, limited)

@@ -262,7 +262,7 @@ def linearise(rest: Equilibrium) -> Loop:
         for gain in (1.0, 0.0)
     )
     flat = np.asarray(ravel_pytree(unknowns._replace(rates=jnp.zeros(0)))[0])
-    frame = Frame(steady.counters, flat, ~rest.solved.limited[: flat.size], reads)
+    frame = Frame(steady.counters, flat, ~rest.solved.still[: flat.size], reads)
     looks = frame.looks(closed)
     told = frame.told(closed, looks)
     whole = frame.fill(closed, looks, told)

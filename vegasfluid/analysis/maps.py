@@ -18,21 +18,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vegasfluid.analysis.at_rest import first_guess
-from vegasfluid.analysis.equilibria import (
-    THEORY,
-    Nearby,
-    Solved,
-    arrays,
-    at_last,
-    estimate,
-    idling,
-)
+from vegasfluid.analysis.corners import Solved, idling
+from vegasfluid.analysis.equilibria import THEORY, Nearby, arrays, at_last, estimate
 from vegasfluid.analysis.linearisation import Frame, Jacobians, jacobians, linear_of, reads_of
 from vegasfluid.analysis.relaxation import Case
 from vegasfluid.analysis.spectrum import generator
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.network import Network
 
@@ -83,23 +75,21 @@ def follow(
     plan: Plan,
     closure: Closure,
     values: tuple[Any, Any],
-    near: Any,
-    limited: Any,
+    near: Solved,
 ) -> Followed:
-    """Rest at some points, from unknowns near it, and what of these stands at a limit."""
+    """Rest at some points, from solutions near them; these with their unknowns as a vector."""
 
-    def one(first: Any, second: Any, near: Any, limited: Any) -> Followed:
+    def one(first: Any, second: Any, near: Solved) -> Followed:
         posed, _ = arrays(at_last(network_of(first, second)))
-        return follow_one(posed, plan, closure, near, limited)
+        return follow_one(Case(posed, plan, closure), near)
 
-    return jax.vmap(one)(*values, near, limited)
+    return jax.vmap(one)(*values, near)
 
 
-def follow_one(posed: Posed, plan: Plan, closure: Closure, near: Any, limited: Any) -> Followed:
+def follow_one(case: Case, near: Solved) -> Followed:
     """The same at one point."""
-    case = Case(posed, plan, closure)
-    unravel = ravel_pytree(first_guess(case.steady))[1]
-    nearby = Nearby(case, Solved(unravel(near), limited))
+    unravel, limited = ravel_pytree(first_guess(case.steady))[1], near.limited
+    nearby = Nearby(case, near._replace(unknowns=unravel(near.unknowns)))
     found = nearby.unknowns(nearby.root())
     flat, moved = ravel_pytree(found)[0], ravel_pytree(case.steady.residual(found))[0]
     unit = jnp.maximum(jnp.abs(flat), 1e-3)
@@ -108,18 +98,18 @@ def follow_one(posed: Posed, plan: Plan, closure: Closure, near: Any, limited: A
     still = jnp.where(limited, beyond <= INSIDE / 2 * unit, jnp.abs(moved) <= MOVED * unit)
     inside = jnp.abs(ravel_pytree(case.steady.held(found))[0] - flat) <= INSIDE * unit
     worked = case.steady.worked(found)
-    return Followed(flat, jnp.all(still & inside), jacobians(posed, plan, closure, worked, 1.0))
+    return Followed(flat, jnp.all(still & inside), jacobians(*case, worked, 1.0))
 
 
 class Seed(NamedTuple):
     """What points have in common that were followed from one.
 
     Args:
-        limited: what stands at a limit.
+        solved: the solution there, with its unknowns as a vector.
         tells: whether the linear system tells there.
     """
 
-    limited: np.ndarray
+    solved: Solved
     tells: bool
 
 
@@ -166,14 +156,14 @@ class Grid:
         """Find rest at a point from scratch."""
         case = self.at(point)
         try:
-            found = estimate(*case)
+            found = estimate(case)
         except SolveFailed:
             self.given_up.add(point)
             return
         full = np.asarray(found.unknowns.queue) >= case.room
-        tells = not (np.any(full) or idling(*case, found.unknowns))
+        tells = not (np.any(full) or idling(case, found.unknowns))
         near = np.asarray(ravel_pytree(found.unknowns)[0])
-        seed = Seed(found.limited, tells)
+        seed = Seed(found._replace(unknowns=near), tells)
         if tells:
             self.take([(point, seed, near)])
         else:
@@ -187,9 +177,9 @@ class Grid:
         pad = [0] * (TOGETHER - len(ways))
         places = np.array([*range(len(ways)), *pad])
         values = tuple(of[np.array(points)[places]] for of in self.values)
-        near = np.stack([of for _, _, of in ways])[places]
-        limited = np.stack([seed.limited for _, seed, _ in ways])[places]
-        done = follow(self.network_of, self.case.plan, self.closure, values, near, limited)
+        each = [seed.solved._replace(unknowns=near) for _, seed, near in ways]
+        near = jax.tree.map(lambda *of: np.stack(of)[places], *each)
+        done = follow(self.network_of, self.case.plan, self.closure, values, near)
         done = jax.tree.map(np.asarray, done)
         for place, (point, seed, _) in enumerate(ways):
             if done.right[place]:
@@ -278,6 +268,6 @@ def root_at(shared: tuple[int, tuple[Any, ...]], grid: Grid, point: int) -> floa
     """The real part of the rightmost root at a point, 1/s."""
     counters, reads = shared
     size = grid.found[point].x[0].shape[0]
-    flat, free = grid.flat[point][:size], ~grid.seed[point].limited[:size]
+    flat, free = grid.flat[point][:size], ~grid.seed[point].solved.still[:size]
     linear = linear_of(Frame(counters, flat, free, reads), grid.found[point])
     return float(np.linalg.eigvals(generator(linear, NODES)).real.max())

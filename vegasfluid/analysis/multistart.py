@@ -15,14 +15,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.stats import qmc
 
 from vegasfluid.analysis.at_rest import first_guess
-from vegasfluid.analysis.equilibria import AT_LIMIT, Solved
-from vegasfluid.analysis.relaxation import Case, Settled, as_arrays, pace, settle, unraveled
+from vegasfluid.analysis.corners import Solved, solved
+from vegasfluid.analysis.relaxation import (
+    Case,
+    Settled,
+    as_arrays,
+    pace,
+    relaxed,
+    settle,
+)
 from vegasfluid.errors import SolveFailed
 
 __all__ = ["begin_at", "rest_near"]
@@ -87,15 +93,17 @@ def rest_near(case: Case, queue: np.ndarray) -> Solved | None:
     try:
         here = place(case, begin, queue)
         for _ in range(STEPS):
-            if here.distance < AT_REST:
-                return solved(case, here) if here.rest.rests else None
-            there = stepped(case, here)
+            there = None if here.distance < AT_REST else stepped(case, here)
             if there is None:
-                return solved(case, here) if here.rest.rests and here.distance < NEARLY else None
+                break
             here = there
+        else:
+            return None
     except (SolveFailed, np.linalg.LinAlgError):
         return None
-    return None
+    if not here.rest.rests or here.distance >= NEARLY:
+        return None
+    return solved(case, relaxed(case, here.queue, here.rest))
 
 
 def place(case: Case, begin: np.ndarray, queue: np.ndarray) -> Place:
@@ -142,14 +150,3 @@ def slope(case: Case, here: Place, number: int) -> np.ndarray:
     follow = np.linalg.solve(still.slope, still.speed - pulled.speed)
     then = as_arrays(pace(*case, here.rest.at + follow, moved))
     return (then.excess - here.rest.excess) / nudge
-
-
-def solved(case: Case, here: Place) -> Solved:
-    """A place at rest, and what in it stands at a limit."""
-    found = unraveled(case.steady, jnp.asarray(here.rest.at), jnp.asarray(here.queue))
-    held = case.steady.held(found)
-    at, inside = (np.asarray(ravel_pytree(of)[0]) for of in (found, held))
-    fixed = np.concatenate([here.queue < 0, ~np.any(here.rest.slope, axis=1)])
-    limited = fixed | (np.abs(at - inside) > AT_LIMIT * (1e-3 + np.abs(inside)))
-    limited[: here.queue.size] |= (here.queue <= 0) | (here.queue >= case.room)
-    return Solved(held, limited)

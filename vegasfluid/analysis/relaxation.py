@@ -25,7 +25,7 @@ from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import system_of
 from vegasfluid.fluid.stations import room
 
-__all__ = ["Case", "relax"]
+__all__ = ["Case", "Relaxed", "relax", "relaxed"]
 
 QUICK = 100.0
 """How fast memories and rates follow, in units of windows."""
@@ -236,6 +236,12 @@ class Relaxed(NamedTuple):
     fixed: np.ndarray
 
 
+def relaxed(case: Case, queue: np.ndarray, found: Settled) -> Relaxed:
+    """An estimate from queues and from where everything else comes to rest for them."""
+    unknowns = unraveled(case.steady, jnp.asarray(found.at), jnp.asarray(queue))
+    return Relaxed(unknowns, np.concatenate([queue < 0, ~np.any(found.slope, axis=1)]))
+
+
 def relax(case: Case) -> Relaxed:
     """Rest, to some ten digits; what stands at a limit may stand beyond it.
 
@@ -255,10 +261,7 @@ def relax(case: Case) -> Relaxed:
             found = settle(case, first, queue)
             if not found.rests:
                 break
-            return Relaxed(
-                unraveled(case.steady, jnp.asarray(found.at), jnp.asarray(queue)),
-                np.concatenate([queue < 0, ~np.any(found.slope, axis=1)]),
-            )
+            return relaxed(case, queue, found)
     raise SolveFailed(f"windows and queues come to no rest; the queues were {queue} packets")
 
 

@@ -13,12 +13,12 @@ from itertools import combinations
 
 import numpy as np
 
+from vegasfluid.analysis.corners import idling
 from vegasfluid.analysis.equilibria import (
     Equilibrium,
     arrays,
     concrete,
     equilibrium,
-    idling,
     read_off,
 )
 from vegasfluid.analysis.multistart import begin_at, rest_near
@@ -45,8 +45,7 @@ class Search:
 
     def __init__(self, network: Network, closure: Closure) -> None:
         self.network, self.closure = network, closure
-        self.posed, self.plan = arrays(network)
-        self.case = Case(self.posed, self.plan, closure)
+        self.case = Case(*arrays(network), closure)
         self.found: list[Equilibrium] = []
         self.idle: Equilibrium | None = None
 
@@ -61,9 +60,9 @@ class Search:
         if solved is None:
             return
         with suppress(SolveFailed):
-            values = concrete(read_off(self.posed, self.plan, self.closure, solved.unknowns))
+            values = concrete(read_off(*self.case, solved.unknowns))
             rest = Equilibrium(self.network, self.closure, values, solved)
-            idles = idling(self.posed, self.plan, self.closure, solved.unknowns)
+            idles = idling(self.case, solved.unknowns)
             self.keep(replace(rest, upper=rest) if idles else rest)
 
     def between(self) -> None:
