@@ -272,24 +272,34 @@ class Deaf(Vegas):
         return replace(super().spoken, loss_cut=0.0)
 
 
-def beside_deaf(alpha: Any) -> Network:
-    """A dead zone of one point; Reno is marked."""
+def beside_deaf(alpha: Any, times: float = 1.0) -> Network:
+    """A dead zone of one point, beside Reno that is marked; capacity and queue times a factor."""
     law = replace(Deaf(8, 9), alpha=alpha, beta=alpha + 1)
-    return network(reno(5) | {"vegas": Flows(5, law, base_rtt=0.1)}, replace(MARKS, wait=False))
+    aqm = Red(50 * times, 450 * times, max_drop=0.1 / times**2, wait=False, ecn=True)
+    flows = reno(5) | {"vegas": Flows(5, law, base_rtt=0.1)}
+    return network(flows, aqm, 1000 * times, 2000 * times)
 
 
-def test_at_the_edge_of_a_dead_zone_beside_reno_windows_follow_alpha():
-    """There neither side of the edge has a slope of use: on one nothing moves."""
-    ends = [equilibrium(beside_deaf(alpha)).values for alpha in (7.99, 8.01)]
+@pytest.mark.parametrize("times", [1.0, 16.0])
+def test_at_the_edge_of_a_dead_zone_beside_reno_windows_follow_alpha(times):
+    """On one side of the edge nothing moves the window: the slopes are those of the other."""
+    alpha, step = 8 * times, 1e-3 * times
+    ends = [equilibrium(beside_deaf(alpha + moved, times)).values for moved in (-step, step)]
     below, above = (np.concatenate([of.queue, of.cwnd]) for of in ends)
-    found = slopes(equilibrium(beside_deaf(8.0)), beside_deaf, 8.0)
-    assert found == pytest.approx((above - below) / 0.02, rel=1e-4)
+    found = slopes(equilibrium(beside_deaf(alpha, times)), lambda of: beside_deaf(of, times), alpha)
+    assert found == pytest.approx((above - below) / (2 * step), rel=1e-4)
     assert found[2] > 0.1 > -0.1 > found[1]
+
+
+@pytest.mark.parametrize("times", [1.0, 16.0])
+def test_the_edge_of_a_dead_zone_is_found_however_numbers_are_rounded(times):
+    for number in range(40):
+        rest = equilibrium(beside_deaf(8 * times * (1 + number * 2.0**-52), times))
+        assert np.count_nonzero(rest.solved.aside) == 1
 
 
 def test_where_nothing_stands_at_a_corner_nothing_is_asked_aside():
     assert not np.any(four_laws().solved.aside)
-    assert np.count_nonzero(equilibrium(beside_deaf(8.0)).solved.aside) == 1
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,12 @@ AT_LIMIT = 1e-6
 """What is so far beyond a limit, relative, stands at it."""
 FAR = 1e12
 """Packets and the like: beyond any limit that is one."""
-ASIDE = 1e-6
-"""How far beside a corner the equations are asked, in parts of the window: derivatives there have
-six digits."""
+ASIDE, PART_ASIDE = 1e-6, 1e-9
+"""How far beside a corner the equations are asked: packets, and parts of the window. Far less than
+what a corner is rounded by, far more than what numbers are; derivatives have some six digits."""
 QUADRATIC = 3.0
 """Twice as far aside, a window at a smooth corner moves four times as fast, others twice."""
-FLAT = 1e-3
+FLAT = 0.05
 """On the other side of a sharp corner a window moves by less than this part of the speed here."""
 LITTLE = 0.01
 """Packets: a window that may be larger by so many and still does not move is in a dead zone."""
@@ -94,7 +94,7 @@ def solved(case: Case, relaxed: Relaxed, side: float = -1.0) -> Solved:
     def speeds(by: np.ndarray) -> np.ndarray:
         return np.asarray(speed(*case, inside, jnp.asarray(by)))
 
-    aside = np.where(window & (outward == 0), side * ASIDE * np.maximum(within, 1.0), 0.0)
+    aside = side * np.where(window & (outward == 0), ASIDE + PART_ASIDE * within, 0.0)
     once, twice, across = (np.abs(speeds(times * aside)) for times in (1, 2, -1))
     flat_here = fixed | (twice > QUADRATIC * once) | (across < FLAT * once)
     corner = (aside != 0) & (once > 0) & flat_here
