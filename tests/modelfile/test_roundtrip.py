@@ -86,8 +86,7 @@ LONGEST = 1e-3
 """s: of a link; a round trip over three of them is longer than twice their sum."""
 round_trips = st.floats(6 * LONGEST, 1e6)
 above_one = st.floats(1, 1e3, exclude_min=True)
-traffics = st.one_of(
-    st.just(Bulk()),
+rates = st.one_of(
     st.builds(Cbr, positive),
     st.builds(Poisson, positive),
     st.builds(
@@ -95,6 +94,7 @@ traffics = st.one_of(
     ),
     st.builds(Sessions, positive, positive, above_one, st.booleans()),
 )
+traffics = st.just(Bulk()) | rates
 
 
 @st.composite
@@ -110,13 +110,14 @@ def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
             st.fixed_dictionaries({"base_rtt": st.one_of(round_trips, each(round_trips))}),
         )
     )
+    law = draw(laws)
     path = st.lists(st.sampled_from(links), min_size=1, max_size=3).map(tuple)
     return Flows(
         count,
-        draw(laws),
+        law,
         access=draw(st.none() | positive),
         start=draw(st.one_of(non_negative, each(non_negative), st.builds(Spread, non_negative))),
-        traffic=draw(traffics),
+        traffic=draw(traffics if law.rules.reliable else rates),
         direction=draw(st.sampled_from(["forward", "reverse"])),
         path=draw(path if len(links) > 1 else st.none() | path),
         max_window=draw(st.floats(1, 1e6)),
