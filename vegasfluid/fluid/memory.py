@@ -1,8 +1,8 @@
 """What the equations ask of the past: rates, as slopes of counters.
 
-The state begins with the counters that are asked for (answered, arrived, noticed, and, where
-packets cross several queues, dropped and the queues), so that the solver keeps these and nothing
-else.
+The state begins with the counters that are asked for (answered, arrived, noticed; where packets are
+marked, dropped; and, where they cross several queues, the queues), so that the solver keeps these
+and nothing else.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def remembered(plan: Plan, closure: Closure) -> int:
     """How many leading components of the state the history keeps."""
     at = places(plan)
     several = any(hop.previous >= 0 for hop in plan.hops)
-    return at.queue + plan.stations if several or closure.late_rtt else at.dropped
+    if several or closure.late_rtt:
+        return at.queue + plan.stations
+    return at.queue if plan.marks else at.dropped
 
 
 class Past:
@@ -97,10 +99,8 @@ class Past:
         """By how much these queues grew, data packets' worth/s, each at its time."""
         return self._history.slope(times, of=self._at.queue + stations)
 
-    def arrived_and_noticed(
-        self, hops: np.ndarray, lags: Rates, together: bool
-    ) -> tuple[Rates, Rates]:
-        """Packets/s of a flow that came to these hops, and those lost or marked there.
+    def met(self, hops: np.ndarray, lags: Rates, together: bool) -> tuple[Rates, Rates, Rates]:
+        """Packets/s of a flow that came to these hops; those lost or marked there; those lost.
 
         Args:
             hops: their numbers.
@@ -108,8 +108,12 @@ class Past:
             together: whether all lags are the same; one look then serves all.
         """
         times = self.ago(lags)
-        arrived, noticed = self._at.arrived + hops, self._at.noticed + hops
+        counters = [self._at.arrived + hops, self._at.noticed + hops]
+        if self._plan.marks:
+            counters.append(self._at.dropped + hops)
         if together:
             slopes = self._history.slope(times[0])
-            return slopes[arrived], slopes[noticed]
-        return self._history.slope(times, of=arrived), self._history.slope(times, of=noticed)
+            found = [slopes[of] for of in counters]
+        else:
+            found = [self._history.slope(times, of=of) for of in counters]
+        return found[0], found[1], found[-1]

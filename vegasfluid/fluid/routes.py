@@ -41,6 +41,7 @@ class Plan(NamedTuple):
         lag: for each group, which of the distinct round-trip times it has.
         hops: of all groups, group by group.
         stations: their number.
+        marks: whether a station marks packets in place of dropping them.
         least_lag: no time between two events that the equations tie is taken to be shorter, s.
         longest_lag: nor longer, s.
     """
@@ -49,6 +50,7 @@ class Plan(NamedTuple):
     lag: tuple[int, ...]
     hops: tuple[Hop, ...]
     stations: int
+    marks: bool
     least_lag: float
     longest_lag: float
 
@@ -128,4 +130,5 @@ def make_plan(
                 previous = len(hops) - 1
             group += 1
     stations = len(network.links) * (2 if both else 1)
-    return Plan(groups, lag, tuple(hops), stations, *lags)
+    marks = any(getattr(link.aqm, "ecn", False) for link in network.links.values())
+    return Plan(groups, lag, tuple(hops), stations, marks, *lags)

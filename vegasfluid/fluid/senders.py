@@ -55,15 +55,17 @@ TIMER = 1.5
 
 
 class Losses(NamedTuple):
-    """What senders learn of their losses now; each of shape (groups,).
+    """What senders learn of congestion now; each of shape (groups,).
 
     Args:
         rate: packets lost or marked, 1/s for a flow that is sending.
         prob: of a packet to be lost or marked.
+        lost: of a packet to be lost; None where nothing is marked, and it is `prob`.
     """
 
     rate: Groups
     prob: Groups
+    lost: Groups | None = None
 
 
 class SendersNow(NamedTuple):
@@ -103,7 +105,7 @@ class SendersNow(NamedTuple):
 
 
 def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> Losses:
-    """What the senders of each group learn of losses at any hop of their data.
+    """What the senders of each group learn of losses and marks at any hop of their data.
 
     Args:
         rtt: of each group, s.
@@ -116,15 +118,14 @@ def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> 
     group = np.array([plan.hops[number].group for number in hops])
     lags = [lag_of(number, rtt[plan.hops[number].group], stay, onward, plan) for number in hops]
     together = len(hops) == len(set(group)) and len(set(plan.lag)) == 1
-    arrived, noticed = past.arrived_and_noticed(hops, jnp.stack(lags), together)
-    if len(hops) == len(set(group)):
-        rate, came = noticed, arrived
-    else:
-        rate = jnp.asarray(plan.ownership[:, hops]) @ noticed
+    came, rate, lost = past.met(hops, jnp.stack(lags), together)
+    if len(hops) > len(set(group)):
+        rate, lost = (jnp.asarray(plan.ownership[:, hops]) @ of for of in (rate, lost))
         first = np.array([place for place, n in enumerate(hops) if plan.hops[n].previous < 0])
-        came = arrived[first]
-    rate = smooth.maximum(rate, 0.0)
-    return Losses(rate, smooth.clip(rate / smooth.maximum(came, NOTHING), 0.0, 1.0))
+        came = came[first]
+    came, rate = smooth.maximum(came, NOTHING), smooth.maximum(rate, 0.0)
+    of_packet = smooth.clip(rate / came, 0.0, 1.0)
+    return Losses(rate, of_packet, smooth.clip(lost / came, 0.0, 1.0) if plan.marks else None)
 
 
 def late_rtt(rtt: Groups, stay: Any, onward: Any, capacity: Any, past: Past, plan: Plan) -> Groups:
@@ -259,12 +260,21 @@ def free(window: Any, now: SendersNow) -> Any:
 def ending_in_timeout(law: AbstractWindowLaw, cwnd: Any, now: SendersNow, closure: Closure) -> Any:
     """The share of the loss events of windows of `cwnd` packets that end in a timeout.
 
-    Losses in turn come one at a time, and the packet that is sent again finds room.
+    Losses in turn come one at a time, and the packet that is sent again finds room. A mark is
+    answered like a loss, but its packet has arrived: nothing is sent again (RFC 3168, 6.1.2).
     """
     if not closure.timeouts or not law.rules.reliable:
         return jnp.zeros_like(cwnd)
-    again = (1 - part_in_turn(cwnd, now)) * now.losses.prob
-    return timeout_share(law.repairs_by, cwnd, again, now.rtt / now.min_rto)
+    again = (1 - part_in_turn(cwnd, now)) * lost_of(now.losses)
+    share = timeout_share(law.repairs_by, cwnd, again, now.rtt / now.min_rto)
+    if now.losses.lost is None:
+        return share
+    return share * now.losses.lost / smooth.maximum(now.losses.prob, NOTHING)
+
+
+def lost_of(losses: Losses) -> Groups:
+    """The probability of a packet to be lost."""
+    return losses.prob if losses.lost is None else losses.lost
 
 
 def counted(losses: Any, rtt: Any, plan: Plan) -> Any:
@@ -274,7 +284,7 @@ def counted(losses: Any, rtt: Any, plan: Plan) -> Any:
 
 def silence(cwnd: Groups, now: SendersNow) -> Groups:
     """How long a timeout silences a flow, s: its timer, backed off, and half of the slow start."""
-    p = smooth.minimum(now.losses.prob, LARGEST_PROB)
+    p = smooth.minimum(lost_of(now.losses), LARGEST_PROB)
     backoff = (1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6) / (1 - p)
     timer = smooth.maximum(now.min_rto, TIMER * now.rtt) * backoff
     doublings = smooth.log1p(smooth.maximum(cwnd / 2, 1.0) - 1) / np.log(2)
