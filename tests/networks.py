@@ -13,6 +13,7 @@ from vegasfluid import Flows, Link, Model, Network, Red, Reno, Spread, Vegas
 from vegasfluid.modelfile import dump
 
 __all__ = ["CAPACITY", "LOSSY", "MARKING", "office", "office_model", "pair_of_classes"]
+__all__ += ["three_alphas"]
 
 CAPACITY = 10e6 / 12000
 """packets/s: 10 Mbit/s in packets of 1500 bytes."""
@@ -76,3 +77,18 @@ def pair_of_classes(
         "vegas": Flows(count, Vegas(alpha, alpha + 2, dialect=dialect), base_rtt=0.1),
     }
     return Network(Link(1000.0, 2000, aqm), flows)
+
+
+def three_alphas(width: float) -> Network:
+    """Twelve Vegas flows alone over a large buffer, with three alphas and narrow dead zones.
+
+    Nothing is lost, and each flow has alpha packets in the queue (S. Low, L. Peterson and L. Wang,
+    JACM 49(2), 2002, of alpha = beta): 72 packets and rates of 1 : 2 : 3 where `width` is 0.
+
+    Args:
+        width: beta less alpha, packets.
+    """
+    classes = {
+        f"of {alpha}": Flows(4, Vegas(alpha, alpha + width), base_rtt=0.05) for alpha in (3, 6, 9)
+    }
+    return Network(Link(1000.0, 2000), classes)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.networks import three_alphas
 from vegasfluid import (
     Cubic,
     DropTail,
@@ -73,6 +74,18 @@ def test_vegas_alone_rests_in_a_set_from_alpha_to_beta():
         assert end.values.queue[0] == pytest.approx(6 * backlog, rel=1e-6)
         assert end.values.backlog == pytest.approx(backlog, rel=1e-6)
         assert end.values.goodput == pytest.approx(1000.0 / 6, rel=1e-6)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5, 1.0])
+def test_a_dead_zone_without_width_holds_as_many_packets_as_alpha(width):
+    """Low, Peterson and Wang: with alpha = beta each flow has alpha packets in the queue, so that
+    rates are as 1 : 2 : 3. Where a step leads over a dead zone, windows end in its middle.
+    """
+    values = equilibrium(three_alphas(width)).values
+    backlog = np.array([3.0, 6.0, 9.0]) + width / 2
+    assert values.backlog == pytest.approx(backlog, rel=1e-6)
+    assert values.queue[0] == pytest.approx(4 * backlog.sum(), rel=1e-6)
+    assert values.goodput / values.goodput[0] == pytest.approx(backlog / backlog[0], rel=1e-6)
 
 
 FOUR_LAWS = network(

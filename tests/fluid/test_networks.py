@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.fluid.common_grid import simulate_on_common_grid
+from tests.networks import three_alphas
 from vegasfluid import (
     Cbr,
     DropTail,
@@ -237,6 +238,16 @@ def test_a_late_starter_takes_the_queue_for_propagation() -> None:
     assert rates[1] / rates[0] == pytest.approx(1.618, rel=0.05)
     alpha = law.rests[0]
     assert float(run["queue"][-1, 0]) == pytest.approx(2.618 * alpha, rel=0.05)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5])
+def test_vegas_flows_without_a_dead_zone_share_by_alpha(width: float) -> None:
+    """Low, Peterson and Wang, alpha = beta: 72 packets, rates 1 : 2 : 3. Else by its middle."""
+    run = simulate_fluid(three_alphas(width), until=200.0, warmup=150.0)
+    backlog = np.array([3.0, 6.0, 9.0]) + width / 2
+    assert float(run["queue"][-1, 0]) == pytest.approx(4 * backlog.sum(), rel=0.01)
+    rates = np.diff(run["delivered"].values[[-40, -1]], axis=0)[0]
+    assert rates / rates[0] == pytest.approx(backlog / backlog[0], rel=0.01)
 
 
 def test_a_false_base_rtt_is_a_parameter() -> None:

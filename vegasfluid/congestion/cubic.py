@@ -27,6 +27,7 @@ Sources:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -199,6 +200,12 @@ class Cubic(AbstractEpochLaw):
         "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
         "paper_repro/marrone_2013": "the paper's CUBIC, claim by claim",
     }
+    domains: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "slow_start": (0.0, 1.0),
+        "k": (0.0, math.inf),
+        "elapsed": (0.0, math.inf),
+        "squared": (0.0, math.inf),
+    }
     regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "slow start": {"slow_start": 1, "cwnd": 20, "squared": 1},
         "along the cubic": {"cwnd": 1000, "k": 9, "elapsed": 5, "squared": 30},
@@ -328,10 +335,12 @@ class Cubic(AbstractEpochLaw):
         """A new epoch from beta times the window (sections 4.2, 4.6 and 4.7).
 
         A window that has fallen since the loss before is remembered as (1 + beta) / 2 of itself,
-        so that W_max is nearer to it by a half (fast convergence): taken in the mean.
+        so that W_max is nearer to it by a half (fast convergence): taken in the mean. At equal
+        distances losses find the window that they found before, and it never has.
         """
         cut = 1 - self.beta
-        gives_way = 0.70 - 0.24 * cut if self.fast_convergence else 0.0
+        falls = self.fast_convergence and seen.loss_process != "periodic"
+        gives_way = 0.70 - 0.24 * cut if falls else 0.0
         plateau = cut * window.cwnd * (1 - gives_way / 2)
         nothing = 0 * window.cwnd
         return CubicWindow(

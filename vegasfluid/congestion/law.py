@@ -160,6 +160,9 @@ class AbstractWindowLaw(Value):
     """Where `growth` is one smooth formula, in words, each with a point inside (fields of the state
     and parameters by name; what is left out is as at the start, but out of slow start)."""
 
+    domains: ClassVar[Mapping[str, tuple[float, float]]] = {"slow_start": (0.0, 1.0)}
+    """The smallest and largest values of the fields of a state, but for the window itself."""
+
     def begin(self, cwnd: Real, rtt: Real) -> Any:
         """The state of a flow that starts.
 
@@ -181,8 +184,12 @@ class AbstractWindowLaw(Value):
         return whole_part(self.cwnd_of(window, rtt), 1.0)
 
     def within(self, window: Any, largest: Real) -> Any:
-        """The state held to windows from two packets to `largest`."""
-        return window._replace(cwnd=smooth.clip(window.cwnd, SMALLEST_SSTHRESH, largest))
+        """The state held to its domain: windows from two packets to `largest`, others by `domains`.
+
+        The equations do not leave it, but a step of a solver may.
+        """
+        held = {name: smooth.clip(getattr(window, name), *of) for name, of in self.domains.items()}
+        return window._replace(cwnd=smooth.clip(window.cwnd, SMALLEST_SSTHRESH, largest), **held)
 
     def settled(self, window: Any, rtt: Real, base_rtt: Real) -> dict[str, Real]:
         """Fields that nothing moves any more where a flow rests, and what a run leaves in them.

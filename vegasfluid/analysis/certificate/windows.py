@@ -117,7 +117,8 @@ def cubic_window(group: CubicCompetitor, process: str) -> WindowAtRest:
     """The regions of CUBIC."""
     cut = 1 - arb(group.beta)
     part, rise = spread(group, process)
-    gives_way = written(0.70) - written(0.24) * cut if group.fast_convergence else arb(0)
+    falls = group.fast_convergence and process != "periodic"
+    gives_way = written(0.70) - written(0.24) * cut if falls else arb(0)
     height = 1 / (1 - gives_way / 2)
     age = plateau_age(height, part)
     factor = (arb(group.C) * height * age**3 / cut) ** (arb(1) / 4)

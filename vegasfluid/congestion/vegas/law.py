@@ -90,6 +90,11 @@ class Vegas(AbstractWindowLaw):
         "paper_repro/net100_2004": "the page's Vegas, claim by claim",
         "paper_repro/marrone_2013": "the paper's Vegas, claim by claim",
     }
+    domains: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "slow_start": (0.0, 1.0),
+        "base_rtt": (0.0, math.inf),
+        "threshold": (0.0, math.inf),
+    }
     regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "slow start, backlog below gamma": {"slow_start": 1, "cwnd": 20, "rtt": 0.1001},
         "slow start, backlog above gamma": {"slow_start": 1, "cwnd": 200},
@@ -140,9 +145,17 @@ class Vegas(AbstractWindowLaw):
 
     @property
     def rests(self) -> tuple[Any, Any]:
-        """Where a growing and a shrinking window come to rest, packets of backlog."""
+        """Where a growing and a shrinking window come to rest, packets of backlog.
+
+        A dead zone that is narrower than a step is stepped over in both directions: then it is
+        one point, in the middle of the two.
+        """
         alpha, beta = cast(Any, self.alpha), cast(Any, self.beta)
-        return alpha + self.spoken.rise, beta + self.spoken.fall
+        low, high = alpha + self.spoken.rise, beta + self.spoken.fall
+        if self.spoken.rise <= self.spoken.fall:
+            return low, high
+        middle = smooth.positive_part(low - high) / 2
+        return low - middle, high + middle
 
     def begin(self, cwnd: Any, rtt: Any) -> VegasWindow:
         """Slow start, with the first packet's round-trip time for the base."""
