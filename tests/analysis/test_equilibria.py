@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.formulas.beside import Deaf
 from tests.networks import three_alphas
 from vegasfluid import (
     Cubic,
@@ -32,7 +33,6 @@ from vegasfluid import (
 from vegasfluid.analysis import closed_forms, equilibrium
 from vegasfluid.analysis.disturbances import disturbed
 from vegasfluid.analysis.equilibria import Equilibrium
-from vegasfluid.congestion.vegas.dialect import Dialect
 from vegasfluid.fluid import Closure
 
 MARKS = Red(min_thresh=50, max_thresh=450, max_drop=0.1, wait=False, ecn=True)
@@ -274,15 +274,6 @@ def test_the_ends_of_a_set_follow_alpha_and_beta(dialect):
         assert [by_alpha[0], by_beta[0]] == pytest.approx(
             [10 * of / parts for of in wanted], rel=1e-5, abs=1e-9
         )
-
-
-class Deaf(Vegas):
-    """A Vegas that answers no losses: beside Reno it stands at the edge of its dead zone."""
-
-    @property
-    def spoken(self) -> Dialect:
-        """The dialect without its cut."""
-        return replace(super().spoken, loss_cut=0.0)
 
 
 def beside_deaf(alpha: Any, times: float = 1.0) -> Network:

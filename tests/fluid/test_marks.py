@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.networks import CAPACITY
 from vegasfluid import (
     Flows,
     Link,
@@ -18,14 +19,9 @@ from vegasfluid import (
     simulate_packets,
 )
 
-CURVE: dict[str, Any] = {"max_drop": 0.5, "weight": 0.02, "ecn": True, "gentle": True}
-CAPACITY = 10e6 / 12000
-
-
-def small_windows(**others: Any) -> Network:
-    """Twenty Reno flows over 10 Mbit/s that marks: so small windows would time out on losses."""
-    link = Link(CAPACITY, 500, Red(min_thresh=5, max_thresh=50, **CURVE))
-    return Network(link, {"reno": Flows(20, Reno(), base_rtt=0.02, **others)})
+RED = Red(min_thresh=5, max_thresh=50, max_drop=0.5, weight=0.02, gentle=True, ecn=True)
+LINK = Link(CAPACITY, 500, RED)
+"""Its windows are so small that losses would end in timeouts."""
 
 
 def gained(run: Any, name: str) -> Any:
@@ -40,19 +36,19 @@ def gained(run: Any, name: str) -> Any:
 )
 def test_where_nothing_is_lost_nothing_times_out(simulate: Any) -> None:
     """RFC 3168, section 6.1.2: a mark halves the window, and nothing is retransmitted."""
-    run = simulate(small_windows(), until=60.0, warmup=20.0)
+    network = Network(LINK, {"reno": Flows(20, Reno(), base_rtt=0.02)})
+    run = simulate(network, until=60.0, warmup=20.0)
     assert gained(run, "dropped") == pytest.approx([0.0], abs=1e-9)
     assert gained(run, "timeouts") == pytest.approx([0.0], abs=1e-9)
     assert float(metrics.utilisation(run)[0]) > 0.97
 
 
 def test_flows_that_do_not_understand_marks_time_out_beside_flows_that_do() -> None:
-    link = Link(CAPACITY, 500, Red(min_thresh=5, max_thresh=50, **CURVE))
     flows = {
         name: Flows(10, Reno(), base_rtt=0.02, ecn=capable)
         for name, capable in (("marked", True), ("dropped", False))
     }
-    run = simulate_fluid(Network(link, flows), until=60.0, warmup=20.0)
+    run = simulate_fluid(Network(LINK, flows), until=60.0, warmup=20.0)
     marked, dropped = gained(run, "timeouts")
     assert marked == pytest.approx(0.0, abs=1e-9)
     assert dropped > 1.0

@@ -23,7 +23,7 @@ from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 
-__all__ = ["FAR", "Solved", "held", "idling", "solved"]
+__all__ = ["FAR", "Solved", "idling", "solved"]
 
 AT_LIMIT = 1e-6
 """What is so far beyond a limit, relative, stands at it."""
@@ -63,11 +63,6 @@ class Solved(NamedTuple):
         return self.limited | (self.aside != 0)
 
 
-def held(case: Case, found: Unknowns) -> Unknowns:
-    """The unknowns within their limits, as NumPy arrays."""
-    return jax.tree.map(np.asarray, case.steady.held(found))
-
-
 def flat(unknowns: Unknowns) -> np.ndarray:
     """The unknowns as one vector."""
     return np.asarray(ravel_pytree(unknowns)[0])
@@ -82,7 +77,7 @@ def solved(case: Case, relaxed: Relaxed, side: float = -1.0) -> Solved:
         side: of a corner from which a window came to it: -1 from below, 1 from above.
     """
     found, fixed = relaxed
-    inside = held(case, found)
+    inside = jax.tree.map(np.asarray, case.steady.held(found))
     beyond, within = flat(found), flat(inside)
     outward = np.where(
         np.abs(beyond - within) > AT_LIMIT * (1e-3 + np.abs(within)), np.sign(beyond - within), 0.0
@@ -100,7 +95,7 @@ def solved(case: Case, relaxed: Relaxed, side: float = -1.0) -> Solved:
     corner = (aside != 0) & (once > 0) & flat_here
     aside = np.where(corner, aside, 0.0)
     off = speeds(aside) - np.where(corner, 0.0, speeds(np.zeros_like(aside)))
-    return Solved(inside, limited & ~corner, outward, aside, off if corner.any() else 0 * off)
+    return Solved(inside, limited & ~corner, outward, aside, off)
 
 
 def windows(unknowns: Unknowns) -> np.ndarray:

@@ -237,7 +237,7 @@ class Relaxed(NamedTuple):
 
 
 def relaxed(case: Case, queue: np.ndarray, found: Settled) -> Relaxed:
-    """An estimate from queues and from where everything else comes to rest for them."""
+    """An estimate of the equilibrium from queues and from the steady state of the rest for them."""
     unknowns = unraveled(case.steady, jnp.asarray(found.at), jnp.asarray(queue))
     return Relaxed(unknowns, np.concatenate([queue < 0, ~np.any(found.slope, axis=1)]))
 

@@ -184,7 +184,7 @@ class AbstractWindowLaw(Value):
         return whole_part(self.cwnd_of(window, rtt), 1.0)
 
     def within(self, window: Any, largest: Real) -> Any:
-        """The state held to its domain: windows from two packets to `largest`, others by `domains`.
+        """The state clipped to its domain: windows to 2 packets and `largest`, others to `domains`.
 
         The equations do not leave it, but a step of a solver may.
         """

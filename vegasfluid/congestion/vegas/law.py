@@ -145,7 +145,7 @@ class Vegas(AbstractWindowLaw):
 
     @property
     def rests(self) -> tuple[Any, Any]:
-        """Where a growing and a shrinking window come to rest, packets of backlog.
+        """The equilibrium backlogs of a growing and of a shrinking window, packets.
 
         A dead zone that is narrower than a step is stepped over in both directions: then it is
         one point, in the middle of the two.
