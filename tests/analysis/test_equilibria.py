@@ -25,12 +25,13 @@ from vegasfluid import (
     Red,
     Reno,
     Sessions,
+    SolveFailed,
     Vegas,
     VegasRerouting,
     metrics,
     simulate_fluid,
 )
-from vegasfluid.analysis import closed_forms, equilibrium
+from vegasfluid.analysis import closed_forms, equilibria, equilibrium
 from vegasfluid.analysis.disturbances import disturbed
 from vegasfluid.analysis.equilibria import Equilibrium
 from vegasfluid.fluid import Closure
@@ -336,3 +337,36 @@ def test_another_structure_cannot_be_followed():
     rest = equilibrium(network(reno()))
     with pytest.raises(InvalidInput, match="of the same structure"):
         rest.follow(network(reno() | {"far": Flows(5, Reno(), base_rtt=0.2)}))
+
+
+@pytest.mark.parametrize("capacity", [100.0, 4000.0, 1e4, 1e5])
+def test_a_network_too_far_to_follow_gives_nan_and_no_other_number(capacity):
+    """From 1000 packets/s Newton's method reaches the first two, and not the others."""
+    there = network(reno(), capacity=capacity)
+    queue = equilibrium(network(reno())).follow(there).queue
+    if capacity < 1e4:
+        np.testing.assert_allclose(queue, equilibrium(there).values.queue, rtol=1e-9)
+    else:
+        assert np.all(np.isnan(queue))
+
+
+def where_newton_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No step is smaller than nothing, so that Newton's method never ends by itself."""
+    monkeypatch.setattr(equilibria, "CLOSE", 0.0)
+    monkeypatch.setattr(equilibria, "solution", equilibria.solution.__wrapped__)
+
+
+def test_an_estimate_at_rest_is_kept_where_newtons_method_fails(monkeypatch):
+    """The search for it has solved the same equations; only the last digits are not polished."""
+    made = network(reno())
+    exact = equilibrium(made).values.queue
+    where_newton_fails(monkeypatch)
+    np.testing.assert_allclose(equilibrium(made).values.queue, exact, rtol=1e-6)
+
+
+def test_a_failure_tells_the_estimate_from_which_it_sought(monkeypatch):
+    where_newton_fails(monkeypatch)
+    monkeypatch.setattr(equilibria, "AT_REST", 0.0)
+    told = r"near the estimate with queues of 64\.58\d+ and windows of 16\.\d+ packets"
+    with pytest.raises(SolveFailed, match=told):
+        equilibrium(network(reno()))

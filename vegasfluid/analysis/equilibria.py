@@ -37,8 +37,14 @@ __all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "poli
 
 THEORY = replace(MISRA_GONG_TOWSLEY, late_rtt=True)
 """What theory writes down: windows in the mean, no repairs, no timeouts, all delays told."""
-RELATIVE, ABSOLUTE = 1e-13, 1e-13
+CLOSE = 1e-10
+"""Newton's method ends after a step that is smaller than this part of an unknown's value: what is
+left is about the square of it. The speeds themselves are rounded by some 1e-12 of the values, 1/s,
+so that a smaller bound may never be met."""
 STEPS = 100
+AT_REST = 1e-6
+"""1/s: an estimate whose parts all move more slowly than this, of their values, is kept where
+Newton's method fails."""
 SMALLEST = 1e-3
 """The smallest unit in which an unknown is told, of its own."""
 UNBOUNDED = (1e-9, 1e9)
@@ -170,9 +176,15 @@ def polished(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Quanti
 
 @partial(jax.jit, static_argnames=("plan", "closure"))
 def solution(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Unknowns:
-    """The zero of the equations near an estimate, to all digits."""
-    nearby = Nearby(Case(posed, plan, closure), near)
-    return nearby.unknowns(nearby.root())
+    """The zero of the equations near an estimate, to all digits; the estimate itself where Newton's
+    method fails from there, if nothing in it moves much; else NaN.
+    """
+    case = Case(posed, plan, closure)
+    nearby = Nearby(case, near)
+    root, nothing = nearby.root(), jnp.zeros_like(nearby.flat)
+    at_rest = jnp.max(jnp.abs(nearby.residual(nothing, case.posed))) < AT_REST
+    kept = jnp.where(at_rest, nothing, jnp.nan)
+    return nearby.unknowns(jnp.where(jnp.all(jnp.isfinite(root)), root, kept))
 
 
 class Nearby:
@@ -202,16 +214,17 @@ class Nearby:
         return jnp.where(jnp.asarray(near.limited), flat - limit, moved) / self.scale
 
     def root(self) -> Any:
-        """The zero; its derivatives are zero."""
+        """The zero, by Newton's method, NaN where that fails; its derivatives are zero."""
         found = optimistix.root_find(
             self.residual,
-            optimistix.Newton(RELATIVE, ABSOLUTE),
+            optimistix.Newton(rtol=CLOSE, atol=CLOSE),
             jnp.zeros_like(self.flat),
             args=jax.lax.stop_gradient(self.case.posed),
             max_steps=STEPS,
             throw=False,
         )
-        return jax.lax.stop_gradient(found.value)
+        converged = found.result == optimistix.RESULTS.successful
+        return jax.lax.stop_gradient(jnp.where(converged, found.value, jnp.nan))
 
 
 def newton(case: Case, near: Solved) -> Unknowns:
@@ -276,15 +289,13 @@ def equilibrium(network: Network, closure: Closure = THEORY) -> Equilibrium:
     case = Case(*arrays(network), closure)
     low = estimate(case)
     if not idling(case, low.unknowns):
-        unknowns = solution(*case, low)
-        return Equilibrium(network, closure, concrete(read_off(*case, unknowns)), low)
+        return Equilibrium(network, closure, concrete(case, solution(*case, low), low), low)
     above = case._replace(
         posed=case.posed._replace(laws=tuple(law.highest() for law in case.posed.laws))
     )
     high = solved(case, relax(above), side=1.0)
     lower, upper = (
-        Equilibrium(network, closure, concrete(read_off(*case, of.unknowns)), of)
-        for of in (low, high)
+        Equilibrium(network, closure, concrete(case, of.unknowns, of), of) for of in (low, high)
     )
     return replace(lower, upper=upper)
 
@@ -294,16 +305,25 @@ def estimate(case: Case) -> Solved:
     return solved(case, relax(case))
 
 
-def concrete(values: Quantities) -> Quantities:
-    """Plain arrays, checked.
+def concrete(case: Case, unknowns: Unknowns, near: Solved) -> Quantities:
+    """What a user asks of a solution, as plain arrays.
 
     Raises:
-        SolveFailed: where something is not finite.
+        SolveFailed: where the solution is none; it tells the estimate from which it was sought.
     """
-    found = Quantities(*(np.asarray(value) for value in values))
-    if not all(np.all(np.isfinite(value)) for value in found):
-        raise SolveFailed("the equations of rest have no finite solution near the estimate")
-    return found
+    found = Quantities(*(np.asarray(value) for value in read_off(*case, unknowns)))
+    if all(np.all(np.isfinite(value)) for value in found):
+        return found
+    estimate = read_off(*case, near.unknowns)
+    raise SolveFailed(
+        "no equilibrium was found near the estimate with queues of "
+        f"{listed(estimate.queue)} and windows of {listed(estimate.cwnd)} packets"
+    )
+
+
+def listed(values: Any) -> str:
+    """Numbers as words: "1.5, 20"."""
+    return ", ".join(f"{value:.6g}" for value in np.asarray(values))
 
 
 @partial(jax.jit, static_argnames=("plan", "closure"))

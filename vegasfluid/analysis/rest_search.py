@@ -14,13 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from vegasfluid.analysis.corners import idling
-from vegasfluid.analysis.equilibria import (
-    Equilibrium,
-    arrays,
-    concrete,
-    equilibrium,
-    read_off,
-)
+from vegasfluid.analysis.equilibria import Equilibrium, arrays, concrete, equilibrium
 from vegasfluid.analysis.multistart import begin_at, rest_near
 from vegasfluid.analysis.relaxation import Case
 from vegasfluid.errors import InvalidInput, SolveFailed
@@ -60,7 +54,7 @@ class Search:
         if solved is None:
             return
         with suppress(SolveFailed):
-            values = concrete(read_off(*self.case, solved.unknowns))
+            values = concrete(self.case, solved.unknowns, solved)
             rest = Equilibrium(self.network, self.closure, values, solved)
             idles = idling(self.case, solved.unknowns)
             self.keep(replace(rest, upper=rest) if idles else rest)
