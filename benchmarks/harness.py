@@ -16,9 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-__all__ = ["Figures", "child_seconds", "run"]
+from scipy.optimize import brentq
+
+__all__ = ["Figures", "child_seconds", "root", "run"]
 
 
 @dataclass
@@ -72,6 +74,11 @@ def machine() -> dict[str, Any]:
         "system": platform.system(),
         "python": platform.python_version(),
     }
+
+
+def root(of: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function of one number is zero, between two numbers at which its signs differ."""
+    return cast(float, brentq(of, low, high))
 
 
 def child_seconds() -> float:

@@ -27,9 +27,8 @@ from typing import NamedTuple, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import brentq
 
-from benchmarks.harness import Figures, run
+from benchmarks.harness import Figures, root, run
 from vegasfluid import metrics
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
@@ -105,7 +104,7 @@ def rest(low: float, slope: float) -> Rest:
         cwnd = (CAPACITY * PROPAGATION + queue) / FLOWS
         return slope * (queue - low) - 2 / cwnd**2
 
-    queue = brentq(excess, low, low + SPAN)
+    queue = root(excess, low, low + SPAN)
     rtt = PROPAGATION + queue / CAPACITY
     return Rest(queue, rtt * CAPACITY / FLOWS, slope * (queue - low), rtt)
 
@@ -129,7 +128,7 @@ def critical_gain(cwnd: float, averaging: float = math.inf) -> float:
     (1.292, 1.1349)
     """
     rate = min(averaging, 1e12)
-    omega = brentq(lambda omega: gain_on_axis(omega, cwnd, rate).imag, 1e-3, 1.2)
+    omega = root(lambda omega: gain_on_axis(omega, cwnd, rate).imag, 1e-3, 1.2)
     return gain_on_axis(omega, cwnd, rate).real
 
 
@@ -137,7 +136,7 @@ def critical_rate(low: float) -> float:
     """The rate of averaging K up to which the network of slope SLOPE is stable, 1/s."""
     at = rest(low, SLOPE)
     gain = FLOWS / (at.queue - low)
-    return brentq(lambda rate: critical_gain(at.cwnd, rate * at.rtt) - gain, 0.01, 3.0)
+    return root(lambda rate: critical_gain(at.cwnd, rate * at.rtt) - gain, 0.01, 3.0)
 
 
 def phase_margin(rate: float, low: float) -> float:
@@ -150,7 +149,7 @@ def phase_margin(rate: float, low: float) -> float:
         plant /= (s + 2 * FLOWS / (at.rtt**2 * CAPACITY)) * (s + 1 / at.rtt)
         return SLOPE * rate / (s + rate) * plant
 
-    crossing = brentq(lambda omega: abs(loop(omega)) - 1, 1e-4, 100.0)
+    crossing = root(lambda omega: abs(loop(omega)) - 1, 1e-4, 100.0)
     way = np.linspace(1e-6, crossing, 2000)
     phase = np.unwrap(np.angle([loop(omega) for omega in way]))
     return 180 + math.degrees(phase[-1])

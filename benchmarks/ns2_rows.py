@@ -42,17 +42,19 @@ class NS2Row(NamedTuple):
         return self.initial_ssthresh < 1e4
 
 
+NUMBERS = [key for key in NS2Row._fields if key not in ("name", "network", "wait")]
+
+
 def ns2_rows() -> list[NS2Row]:
     """Every row of the table."""
     with ROWS.open() as file:
         lines = [line for line in file if not line.startswith("#")]
     return [
         NS2Row(
-            row["name"],
-            int(row["network"]),
-            *(float(row[key]) for key in ("alpha", "beta", "initial_ssthresh")),
-            row["wait"] == "true",
-            *(float(row[key]) for key in NS2Row._fields[6:]),
+            name=row["name"],
+            network=int(row["network"]),
+            wait=row["wait"] == "true",
+            **{key: float(row[key]) for key in NUMBERS},
         )
         for row in csv.DictReader(lines)
     ]

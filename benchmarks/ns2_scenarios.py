@@ -164,7 +164,7 @@ def class_of(
     )
 
 
-def events_of(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Event, ...]:
+def events_of(given: Mapping[str, Any], names: list[str]) -> tuple[Event, ...]:
     """Changes of the delay at the receiver's side of one flow, as changes of its round trip."""
     found = []
     for event in given.get("events", ()):

@@ -14,6 +14,7 @@ fluid is from ns-2's ratios with the true and the false one: at worst where ns-2
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -68,7 +69,7 @@ def fitted(rows: list[NS2Row], tolerance: float) -> float:
     def loss(part: float) -> float:
         return float(np.sum(np.square(list(differences(rows, part).values()))))
 
-    found = minimize_scalar(
+    found: Any = minimize_scalar(
         loss, bounds=(SMALLEST, 0.999), method="bounded", options={"xatol": tolerance}
     )
     return float(found.x)

@@ -145,7 +145,7 @@ def differential_evolution(trace: Trace, bounds: Bounds, start: Vector) -> objec
 
 def tpe(trace: Trace, bounds: Bounds, start: Vector) -> object:
     """Optuna's tree-structured Parzen estimator, which begins with `start`."""
-    import optuna
+    import optuna  # pyright: ignore[reportMissingImports]
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=SEED))
@@ -169,7 +169,7 @@ PEERS: dict[str, Peer] = {
 def optuna_is_there() -> bool:
     """Whether Optuna can be imported; says on standard error how to have it, if not."""
     try:
-        import optuna  # noqa: F401
+        import optuna  # noqa: F401 # pyright: ignore[reportMissingImports]
     except ImportError:
         print("without Optuna's TPE (dependency group benchmarks)", file=sys.stderr, flush=True)
         return False

@@ -24,9 +24,8 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import brentq
 
-from benchmarks.harness import Figures, run
+from benchmarks.harness import Figures, root, run
 from vegasfluid import metrics
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
@@ -95,8 +94,8 @@ def cubic_tooth(buffer: float, law: Cubic) -> Tooth:
     time = np.linspace(0, plateau, 10_001)
     window = top + float(law.C) * (time - plateau) ** 3
     sent = np.minimum(window / np.maximum(RTT, window / CAPACITY), CAPACITY)
-    means = (float(np.trapezoid(of, time)) / plateau for of in (sent / CAPACITY, window))
-    return Tooth(*means, plateau)
+    used, cwnd = (float(np.trapezoid(of, time)) / plateau for of in (sent / CAPACITY, window))
+    return Tooth(used, cwnd, plateau)
 
 
 def tooth(data: xr.Dataset, warmup: float) -> Tooth:
@@ -128,7 +127,7 @@ def reno_over_red(network: Network) -> tuple[float, float]:
         cwnd = (held + queue) / flows.count
         return spacing * slope * (queue - law.min_thresh) - IID**2 / cwnd**2
 
-    queue = brentq(excess, float(law.min_thresh), float(law.max_thresh))
+    queue = root(excess, float(law.min_thresh), float(law.max_thresh))
     return queue, (held + queue) / flows.count
 
 
@@ -244,7 +243,8 @@ def add_vegas(figures: Figures, engines: dict[str, Engine], until: float) -> Non
     flows, law = VEGAS.flows["vegas"], cast(Vegas, VEGAS.flows["vegas"].law)
     means = rest(simulate_fluid(VEGAS, until), until / 4)
     own = (means.cwnd - held / flows.count) * means.rtt / VEGAS.base_rtts("vegas")[0]
-    figures.add("solo.vegas.backlog", own, at_least=float(law.alpha), at_most=float(law.beta) + 1)
+    low, high = cast(float, law.alpha), cast(float, law.beta)
+    figures.add("solo.vegas.backlog", own, at_least=low, at_most=high + 1)
     add_rests(figures, "vegas.droptail", VEGAS, engines, until, 0.1)
 
 

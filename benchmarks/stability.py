@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -99,7 +100,7 @@ def over_red(flows: dict[str, Flows], capacity: float = 2000.0, **of_red: object
     return network_of
 
 
-def farther(flows: dict[str, Flows], max_drop: float, **of_red: object) -> Callable:
+def farther(flows: dict[str, Flows], max_drop: float, **of_red: Any) -> Callable:
     """Networks by a factor on all base RTTs: a critical delay."""
 
     def network_of(factor: float) -> Network:

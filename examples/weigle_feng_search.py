@@ -91,7 +91,8 @@ def main() -> None:
     data = open_sweep(store)
     over = ("gap", "alpha") if data.sizes["gap"] > 1 else ("alpha",)
     sweep_panels(data, "ratio", over).savefig(store.with_suffix(".png"), dpi=120)
-    fair = abs(np.log(data["ratio"])).mean("seed", skipna=False).isel(gap=0).load()
+    ratio = data["ratio"]
+    fair = abs(ratio.copy(data=np.log(ratio))).mean("seed", skipna=False).isel(gap=0).load()
     best = fair.fillna(np.inf).argmin("alpha")
     print(data["alpha"].isel(alpha=best).to_pandas().to_string())
 

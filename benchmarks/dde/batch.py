@@ -202,7 +202,7 @@ def add_settings(figures: Figures, count: int = 256) -> None:
         for chunk in (1, 8, 16, 32, 64, 128, 256):
             solve = solver(count, chunk=chunk, rows=rows)
             solve(RTOL, RTOL, args)
-            cpu = min(seconds(lambda solve=solve: solve(RTOL, RTOL, args))[0] for _ in range(2))
+            cpu = min(seconds(partial(solve, RTOL, RTOL, args))[0] for _ in range(2))
             figures.add(f"batch.rows{rows}.chunk{chunk}.ms_an_instance", 1e3 * cpu / count)
 
 
@@ -214,9 +214,9 @@ def add_varied(figures: Figures, count: int = 10) -> None:
     answers = tight(args, count)
     found: list[float] = []
     for number in range(count):
-        own = {name: float(getattr(args, name)[number]) for name in ("flows", "max_prob")}
-        delay = float(args.propagation[number])
-        form = replace(module.FORMS["C"], **own, propagation=delay)
+        of: Any = jax.tree.map(lambda value, number=number: float(value[number]), args)
+        own = {"flows": of.flows, "max_prob": of.max_prob, "propagation": of.propagation}
+        form = replace(module.FORMS["C"], **own)
         tried = module.try_all(module.compile_problem("C", form), times, answers[number], repeats=3)
         found.append(1e3 * module.fastest_within(tried, ERROR).found.cpu)
     figures.add("batch.jitcdde_varied.least_ms", min(found))

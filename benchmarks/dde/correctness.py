@@ -77,7 +77,7 @@ def add_errors(figures: Figures) -> None:
         figures.add(f"error.{name}", error_of(found.ys, ys), at_most=bound)
 
 
-def order(system: System, method: str, steps: Sequence[float], until: float) -> float:
+def order(system: System, method: str, steps: Sequence[float] | np.ndarray, until: float) -> float:
     """The power of the step with which the error falls: the slope of a line of least squares."""
     times, ys = known(system, until, 101)
     constant = diffrax.ConstantStepSize()

@@ -115,7 +115,7 @@ def add_reverse(figures: Figures) -> None:
     forward = jax.jit(jax.jacfwd(mean_queue("C")))(values)
     reverse = jax.jit(jax.grad(mean_queue("C", adjoint)))
     off = jnp.max(jnp.abs(reverse(values) / forward - 1))
-    figures.add("gradient.C.reverse_off", off, at_most=1e-6)
+    figures.add("gradient.C.reverse_off", float(off), at_most=1e-6)
     run = jax.jit(mean_queue("C"))
     figures.add("gradient.C.reverse_over_run", ratio(reverse, run, values, 10), at_most=8)
     many, count = _spread(values, 100), 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -56,7 +55,10 @@ def ours(name: str) -> tuple[Tried, ...]:
     """All that is tried of ours."""
     _, ys = known(PROBLEMS[name])
     tried = []
-    for setting in itertools.product(METHODS, RTOLS[name], LONGEST[name]):
+    settings = [
+        (m, rtol, longest) for m in METHODS for rtol in RTOLS[name] for longest in LONGEST[name]
+    ]
+    for setting in settings:
         method, rtol, longest = setting
         task = run_of(name, setting)
         error = error_of(task().ys, ys)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scipy.optimize import brentq
-
 from benchmarks.formulas.beside import (
     CAPACITY,
     COUNT,
@@ -32,8 +30,10 @@ from benchmarks.formulas.cases import (
     at,
 )
 from benchmarks.formulas.independent import C_RENO, IID
+from benchmarks.harness import root
 from vegasfluid import modelfile
 from vegasfluid.analysis.closed_forms import (
+    Formula,
     fair_alpha_lossless,
     fair_alpha_of_loss,
     fair_alpha_with_losses,
@@ -73,7 +73,7 @@ def ratio_at(alpha: float, known: dict[str, float]) -> float:
     def above(ratio: float) -> float:
         return of(over_red(fair_alpha_with_losses()), known, ratio=ratio, **answers("ns2")) - alpha
 
-    return float(brentq(above, 0.5, 1.4))
+    return root(above, 0.5, 1.4)
 
 
 def papers_block() -> Block:

@@ -39,7 +39,7 @@ from vegasfluid.analysis.closed_forms import (
     vegas_share_of_large_buffer,
     vegas_share_of_small_buffer,
 )
-from vegasfluid.analysis.equilibria import arrays, at_last, concrete, estimate, read_off
+from vegasfluid.analysis.equilibria import arrays, at_last, concrete, estimate
 from vegasfluid.analysis.literature import recovery_time
 from vegasfluid.analysis.relaxation import Case
 from vegasfluid.aqm.droptail import DropTail
@@ -296,7 +296,7 @@ def with_false_bases(network: Network, closure: Closure) -> Equilibrium:
     posed = posed._replace(groups=posed.groups._replace(believed_rtt=false))
     case = Case(posed, plan, closure)
     low = estimate(case)
-    return Equilibrium(network, closure, concrete(read_off(*case, low.unknowns)), low)
+    return Equilibrium(network, closure, concrete(case, low.unknowns, low), low)
 
 
 def persistent_block() -> Block:

@@ -79,7 +79,7 @@ def lossless_network() -> Network:
 LOSSLESS = "12 Vegas flows (brakmo, linux; 0.1 and 0.2 s) over one buffer, nothing lost"
 
 
-def lossless_windows(dialect: str, law: str | None, alpha: float, base: float) -> list[Relation]:
+def lossless_windows(dialect: str, law: Vegas | None, alpha: float, base: float) -> list[Relation]:
     """Window and rate of the far flows of a dialect."""
     of_law = (law,) if law else ()
     window, rate = vegas_lossless_window(*of_law), vegas_lossless_rate(*of_law)
@@ -206,7 +206,8 @@ class LossyRows:
         self, key: str, formula: Formula, network: str, words: str, has: Any, **more: Any
     ) -> Relation:
         """A formula beside what the flows of Vegas have in a network."""
-        alpha, value = self.alpha(network), has if callable(has) else (lambda _: has)
+        alpha = self.alpha(network)
+        value: Any = has if callable(has) else (lambda _: has)
         return Relation(
             key,
             formula,

@@ -9,13 +9,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.harness import machine
 from benchmarks.slider.lab import Lab, LabFailed
 from benchmarks.slider.notebook import NOTEBOOK
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ViewportSize
 
 __all__ = ["BROWSERS", "Redraws", "Seen", "SliderPage", "chromium", "opened"]
 
@@ -24,7 +27,7 @@ PATIENCE = 300_000
 """Milliseconds that anything may take: models are compiled, perhaps beside other work."""
 REDRAWING = 60_000
 """Milliseconds after which a redraw is taken to have failed."""
-SIZE = {"width": 1280, "height": 1000}
+SIZE: ViewportSize = {"width": 1280, "height": 1000}
 READY = "Python 3 | Idle"
 """What JupyterLab says of a kernel that waits; one that starts has no such line yet."""
 ONLY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
@@ -228,7 +231,7 @@ class SliderPage:
 
 
 @contextmanager
-def opened(lab: Lab, artefacts: Path, size: dict[str, int] = SIZE) -> Iterator[SliderPage]:
+def opened(lab: Lab, artefacts: Path, size: ViewportSize = SIZE) -> Iterator[SliderPage]:
     """The notebook in a browser of its own, run; closed when the block ends.
 
     Args:

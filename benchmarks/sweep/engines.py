@@ -8,12 +8,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -53,14 +53,20 @@ class Spent(NamedTuple):
     cpu: float
 
 
+def cpu_of_workers(client: Client) -> float:
+    """CPU seconds that all workers have taken so far."""
+    taken: Any = client.run(time.process_time)
+    return sum(taken.values())
+
+
 def spent_by(client: Client, sweep: Sweep) -> Spent:
     """On a sweep by a cluster that is there, without a store."""
-    before = sum(client.run(time.process_time).values())
+    before = cpu_of_workers(client)
     begin = time.perf_counter()
     found = sum(1 for _ in answers(client, sweep, sweep.chunks()))
     wall = time.perf_counter() - begin
     assert found == sum(1 for _ in sweep.chunks())
-    return Spent(wall, sum(client.run(time.process_time).values()) - before)
+    return Spent(wall, cpu_of_workers(client) - before)
 
 
 def counting(processes: int) -> float:
@@ -145,7 +151,8 @@ def add_fluid(figures: Figures, full: bool) -> None:
 
 def difference(sweep: Sweep) -> float:
     """The largest of ratios, of a few points with short steps all along; relative."""
-    few = [replace(axis, values=axis.values[:: len(axis.values) // 2]) for axis in sweep.axes]
+    axes = cast(Sequence[Numbers], sweep.axes)
+    few = [replace(axis, values=axis.values[:: len(axis.values) // 2]) for axis in axes]
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
         for fine in (True, False):

@@ -133,7 +133,7 @@ def add_points(figures: Figures, full: bool) -> None:
     figures.add("sweep.wall_s_a_point", wall / len(values))
     add_ns2(figures, cpu / len(values))
     places = np.linspace(0, len(values) - 1, CHECKED).astype(int)
-    gaps = [abs(alone(chosen[n], model) / values[n] - 1) for n in places]
+    gaps = [abs(alone(chosen[n], model) / float(values[n]) - 1) for n in places]
     figures.add("sweep.worst_difference_to_single_runs", max(gaps), at_most=1e-3)
     figures.add("sweep.failed", float(np.sum(~np.isfinite(values))), at_most=0)
 

@@ -6,7 +6,7 @@ import math
 import shutil
 import sys
 import time
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import jax
 
@@ -95,7 +95,7 @@ def judge(case: Untuned) -> Judgement:
     runs = int(
         min(len(FRESH_SEEDS), max(10, MOST_FRESH / (case.until * case.network.link.capacity)))
     )
-    span = {"until": case.until, "warmup": case.warmup}
+    span: Any = {"until": case.until, "warmup": case.warmup}
     fresh = measure(found.network, TUNED, FRESH_SEEDS[:runs], **span)
     (low, high), (fresh_low, fresh_high) = found.after.packets.interval, fresh.interval
     on_ns2 = defaults = red_min = OnNs2(math.nan, math.nan, 0)

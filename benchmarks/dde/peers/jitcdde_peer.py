@@ -46,7 +46,6 @@ from jitcdde import anchors, jitcdde, past_y, t, y
 from jitcxde_common import DEFAULT_COMPILE_ARGS
 from jitcxde_common.symbolic import conditional
 
-Name = Literal["A", "C", "D"]
 Expression = Any
 Helpers = list[tuple[Expression, Expression]]
 
@@ -92,7 +91,7 @@ class Settings:
             raise ValueError("stepping on discontinuities passes the first outputs")
 
 
-FORMS: dict[Name, Form] = {
+FORMS: dict[str, Form] = {
     "A": Form(),
     "C": Form(queue_unit=20.0, average_unit=5.0),
     "D": Form(),
@@ -121,7 +120,7 @@ def grid(
 #    steps are stable up to 0.097), first_step 1e-4, widths 1e-3 to 3. Its error scatters by 2 to 3,
 #    as the flows magnify the error at the kink of the marking from one loss to the next.
 RTOLS = (1e-5, 7e-6, 5e-6, 3e-6, 2e-6, 1e-6, 7e-7, 5e-7, 3e-7, 1e-7, 3e-8, 1e-8, 1e-9)
-SETTINGS: dict[Name, tuple[Settings, ...]] = {
+SETTINGS: dict[str, tuple[Settings, ...]] = {
     "A": grid((1e-6, 1e-7, 3e-8, 1e-8, 7e-9, 5e-9, 3e-9, 1e-9), (1.0, 0.1), 1e-2, (10.0,)),
     "C": grid(RTOLS, (10.0,), 1e-3, (0.2, 0.5)),
     "D": grid(RTOLS, (0.01, 1.0), 1e-3, (0.095, 0.1)),
@@ -278,7 +277,7 @@ def elsewhere() -> Iterator[None]:
 class Compiled:
     """A problem compiled by JiTCDDE."""
 
-    def __init__(self, name: Name, form: Form):
+    def __init__(self, name: str, form: Form):
         self.name, self.form = name, form
         self.problem = PROBLEMS[name](form)
         begin = time.perf_counter()
@@ -322,7 +321,7 @@ class Compiled:
         solver, keep = self.solver, settings.outputs == "anchors"
         solver.purge_past()
         solver.max_delay = EVERYTHING if keep else self.problem.longest_delay
-        solver.constant_past(np.array(self.problem.start) / self.problem.units, time=0.0)
+        solver.constant_past(np.array(self.problem.start) / self.problem.units, time=0)
         solver.set_integration_parameters(
             rtol=settings.rtol,
             atol=settings.atol,
@@ -345,12 +344,12 @@ class Compiled:
         return [solver.integrate(moment) if moment > 0 else start for moment in times]
 
 
-def compile_problem(name: Name, form: Form | None = None) -> Compiled:
+def compile_problem(name: str, form: Form | None = None) -> Compiled:
     """Problem A, C or D, in its best form or in another."""
     return Compiled(name, form or FORMS[name])
 
 
-def smoothed(name: Name, width: float) -> Form:
+def smoothed(name: str, width: float) -> Form:
     """The form with clamps smoothed over a width, to show where its error ends."""
     return replace(FORMS[name], queue_width=width)
 
