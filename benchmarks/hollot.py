@@ -33,8 +33,9 @@ from vegasfluid import metrics
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
+from vegasfluid.fluid.grid import Grid, grid_for
 from vegasfluid.fluid.pose import pose
-from vegasfluid.fluid.simulate import Grid, grid_for, integrate, system_of
+from vegasfluid.fluid.simulate import integrate, system_of
 from vegasfluid.network import Flows, Link, Network
 
 __all__ = [

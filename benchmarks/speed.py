@@ -19,8 +19,9 @@ import jax
 
 from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
+from vegasfluid.fluid.grid import grid_for
 from vegasfluid.fluid.pose import pose
-from vegasfluid.fluid.simulate import grid_for, integrate
+from vegasfluid.fluid.simulate import integrate
 from vegasfluid.tuning.gradients import make_task, outputs_and_slopes
 from vegasfluid.tuning.knobs import knobs_of
 from vegasfluid.tuning.thresholds import DEAD_ZONE

@@ -18,9 +18,10 @@ from vegasfluid import dde
 from vegasfluid.analysis import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.closed_forms import Formula
 from vegasfluid.fluid import Closure
+from vegasfluid.fluid.grid import grid_for
 from vegasfluid.fluid.pose import least_lag, longest_lag, pose
 from vegasfluid.fluid.recording import record
-from vegasfluid.fluid.simulate import grid_for, integrate, system_of
+from vegasfluid.fluid.simulate import integrate, system_of
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
 from vegasfluid.trajectory import Recording

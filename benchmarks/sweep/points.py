@@ -25,8 +25,8 @@ from benchmarks.ns2_rows import model_of, ns2_cpu_seconds, ns2_rows
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
+from vegasfluid.fluid.grid import grid_for
 from vegasfluid.fluid.pose import Posed, pose
-from vegasfluid.fluid.simulate import grid_for
 from vegasfluid.model import Model
 from vegasfluid.network import Network
 from vegasfluid.tuning.gradients import Task, outputs

@@ -11,9 +11,10 @@ import xarray as xr
 from vegasfluid import Network, dde
 from vegasfluid.fluid import Closure
 from vegasfluid.fluid.closure import DEFAULT_CLOSURE
+from vegasfluid.fluid.grid import Grid, grid_for
 from vegasfluid.fluid.pose import as_floats, least_lag, longest_lag, pose
 from vegasfluid.fluid.recording import record
-from vegasfluid.fluid.simulate import Grid, grid_for, integrate, labelled, system_of
+from vegasfluid.fluid.simulate import integrate, labelled, system_of
 from vegasfluid.times import DEFAULT_SAMPLES, check_times
 
 __all__ = ["LAGS", "STEP", "simulate_on_common_grid"]

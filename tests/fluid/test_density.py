@@ -30,13 +30,14 @@ from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.density import Density
 from vegasfluid.fluid.epoch_cells import make_epochs
 from vegasfluid.fluid.equations import System
+from vegasfluid.fluid.grid import Grid, grid_for
 from vegasfluid.fluid.lattice import deposit, make_lattice, transport
 from vegasfluid.fluid.noise import Noise
 from vegasfluid.fluid.pose import pose
 from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.senders import Losses, SendersNow
-from vegasfluid.fluid.simulate import Grid, cells_for, grid_for, integrate, labelled, system_of
+from vegasfluid.fluid.simulate import cells_for, integrate, labelled, system_of
 
 LATTICE = make_lattice(500.0)
 NETWORK = Network(

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
+from vegasfluid.fluid.grid import grid_for
 from vegasfluid.fluid.pose import pose
 from vegasfluid.fluid.recording import delivered
-from vegasfluid.fluid.simulate import grid_for, integrate, system_of
+from vegasfluid.fluid.simulate import integrate, system_of
 from vegasfluid.tuning.thresholds import with_alpha
 
 NETWORK = Network(

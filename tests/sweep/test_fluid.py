@@ -26,7 +26,7 @@ from vegasfluid import (
     simulate_density,
     simulate_fluid,
 )
-from vegasfluid.fluid.simulate import grid_for, with_longer_steps
+from vegasfluid.fluid.grid import grid_for, with_longer_steps
 from vegasfluid.results import sum_up
 from vegasfluid.sweep import Numbers, Sweep, fluid_batches, open_sweep, run
 from vegasfluid.sweep.axes import with_numbers

@@ -22,10 +22,10 @@ from vegasfluid.analysis.relaxation import Case
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.equations import System
+from vegasfluid.fluid.grid import grid_for
 from vegasfluid.fluid.memory import remembered
 from vegasfluid.fluid.pose import Posed, pose
 from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.simulate import grid_for
 
 __all__ = ["disturbed", "growth_rate"]
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import jax
-import numpy as np
+import jax.numpy as jnp
 
 from vegasfluid import dde
 from vegasfluid.congestion.epochs import AbstractEpochLaw
+from vegasfluid.dde.fixed.schedule import Schedule
+from vegasfluid.dde.fixed.solve import solve_along
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.closure import DEFAULT_CLOSURE, Closure
 from vegasfluid.fluid.density import Cells, Density
 from vegasfluid.fluid.epoch_cells import make_epochs
 from vegasfluid.fluid.equations import System, start
+from vegasfluid.fluid.grid import Grid, density_grid, grid_for
 from vegasfluid.fluid.lattice import FINEST, make_lattice
 from vegasfluid.fluid.meanfield import MeanField
 from vegasfluid.fluid.memory import remembered
-from vegasfluid.fluid.pose import Posed, as_floats, pose, start_of_flows
+from vegasfluid.fluid.pose import Posed, as_floats, pose
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.validity import doubts
@@ -32,76 +34,11 @@ from vegasfluid.trajectory import Recording, make_trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Grid", "cells_for", "density_grid", "grid_for", "integrate", "record_density"]
-__all__ += ["record_fluid", "simulate_density", "simulate_fluid", "system_of", "with_longer_steps"]
+__all__ = ["cells_for", "integrate", "record_density", "record_fluid", "simulate_density"]
+__all__ += ["simulate_fluid", "system_of"]
 
-LARGEST_STEP = 0.02
-"""Seconds; a queue's filling must be seen even where round trips are long."""
-LONGEST_STEP, SETTLING = 0.05, 40
-"""Seconds, once a part of the run is over in which queues come to stand, where that is asked for.
-On network 2 goodput changes by up to 0.3 %, where half the usual step changes it by 0.1 %."""
-SLACK = 0.99
-AVERAGING_STEPS = 1.5
-"""The largest step in time constants of RED's average (the method is stable up to 2.78)."""
-FILLING = 0.5
-"""The largest step in the time in which a link sends a full buffer."""
-COURANT = 0.9
-"""How far mass may move in a step, in the narrowest cells."""
 ABOVE_SHARE = 6.0
 """The largest window of a class with many flows, in units of its mean if it had all."""
-
-
-class Grid(NamedTuple):
-    """Where the solution is wanted, and how finely it is integrated; all concrete.
-
-    Args:
-        until: s.
-        samples: number of evenly spaced sample times from 0 to `until`.
-        step: largest step, s.
-        longest_lag: bound on the round-trip time, s.
-        longer_steps: from so many seconds on, steps are so many times as long; None: never.
-    """
-
-    until: float
-    samples: int
-    step: float
-    longest_lag: float
-    longer_steps: tuple[float, int] | None = None
-
-
-def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
-    """A grid on which the network's equations are integrated well.
-
-    The step is no longer than the shortest lag (the method's history must be known), and short
-    against the averaging of each queue law.
-    """
-    _, plan = pose(network)
-    limits = [plan.least_lag, LARGEST_STEP, *limits_of_links(network)]
-    return Grid(until, samples, SLACK * min(limits), plan.longest_lag)
-
-
-def limits_of_links(network: Network) -> Iterator[float]:
-    """The longest steps that each link allows, s."""
-    for link in network.links.values():
-        yield FILLING * link.buffer / link.capacity
-        averaging = -math.log1p(-getattr(link.aqm, "weight", 0.0)) * link.capacity
-        if averaging > 0:
-            yield AVERAGING_STEPS / averaging
-
-
-def with_longer_steps(grid: Grid, network: Network) -> Grid:
-    """The same with longer steps once queues stand: where the shortest lag is no limit any more.
-
-    Where queues do not stand, the solution shows it: its outcome is that a lag is too short. Then
-    the grid itself is right.
-    """
-    starts = [start for flows in network.flows.values() for start in start_of_flows(flows)]
-    settled = max([*starts, *(event.at for event in network.events)]) + grid.until / SETTLING
-    between = grid.until / (grid.samples - 1)
-    settled = between * math.ceil(settled / between - 1e-9)
-    longest = SLACK * min([LONGEST_STEP, *limits_of_links(network)])
-    factor = int(longest / grid.step + 1e-9)
-    return grid if factor < 2 else grid._replace(longer_steps=(settled, factor))
 
 
 Resolution = tuple[Cells | None, ...]
@@ -123,7 +60,6 @@ def system_of(
     return System.of(posed, populations, plan, closure)
 
 
-@partial(jax.jit, static_argnames=("plan", "grid", "closure", "whole"))
 def integrate(
     posed: Posed,
     plan: Plan,
@@ -132,7 +68,8 @@ def integrate(
     cells: Resolution | None = None,
     whole: bool = False,
 ) -> dde.Solution:
-    """Solve the equations; compiled, and open to `jax.vmap`, `jax.jvp` and `jax.grad`.
+    """Solve the equations; compiled, and open to `jax.vmap`, `jax.jvp` and, where `grid.aligned`,
+    `jax.grad`.
 
     Args:
         posed: the numbers, which may be traced.
@@ -145,18 +82,28 @@ def integrate(
     Returns:
         A solution whose states `system_of(...).saved.unpack` reads; of whole ones `layout.unpack`.
     """
-    posed = as_floats(posed)
+    steps = grid.schedule(jnp.result_type(float))
+    return integrated(as_floats(posed), plan, steps, closure, cells, whole)
+
+
+@partial(jax.jit, static_argnames=("plan", "closure", "whole"))
+def integrated(
+    posed: Posed,
+    plan: Plan,
+    steps: Schedule,
+    closure: Closure,
+    cells: Resolution | None,
+    whole: bool,
+) -> dde.Solution:
+    """The solution with these steps, one program for all lengths of step."""
     system = system_of(posed, plan, closure, cells)
-    return dde.solve_fixed(
+    return solve_along(
+        steps,
         lambda t, y, history, args: system.derivative(t, y, history),
         system.layout.pack(start(posed, system.populations, plan)),
-        save_at=np.linspace(0.0, grid.until, grid.samples),
-        step=grid.step,
-        longest_lag=grid.longest_lag,
         project=system.project,
         remember=remembered(plan, closure),
         save=None if whole else system.save,
-        longer_steps=grid.longer_steps,
     )
 
 
@@ -258,13 +205,6 @@ def record_density(
     """Integrate the density model of a network, as plain arrays at evenly spaced times."""
     grid = density_grid(network, until, samples)
     return recorded(network, grid, closure, base_rtt, cells_for(network))
-
-
-def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
-    """A grid on which windows are carried from cell to cell, too."""
-    grid = grid_for(network, until, samples)
-    shortest = pose(network)[1].least_lag
-    return grid._replace(step=min(grid.step, COURANT * FINEST * shortest))
 
 
 def cells_for(network: Network) -> Resolution:

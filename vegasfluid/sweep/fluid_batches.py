@@ -24,18 +24,11 @@ from jax.sharding import PartitionSpec as Cut
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.closure import DEFAULT_CLOSURE
+from vegasfluid.fluid.grid import Grid, density_grid, grid_for, with_longer_steps
 from vegasfluid.fluid.pose import Posed, least_lag, longest_lag, pose
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.simulate import (
-    Grid,
-    cells_for,
-    density_grid,
-    grid_for,
-    integrate,
-    system_of,
-    with_longer_steps,
-)
+from vegasfluid.fluid.simulate import cells_for, integrate, system_of
 from vegasfluid.model import Model
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
 from vegasfluid.sweep.results import Frame, Results, reason_of

@@ -19,10 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid import dde
+from vegasfluid.fluid.grid import Grid, grid_for, with_longer_steps
 from vegasfluid.fluid.means import growth_of
 from vegasfluid.fluid.pose import Posed, as_floats, pose
 from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.simulate import Grid, grid_for, integrate, system_of, with_longer_steps
+from vegasfluid.fluid.simulate import integrate, system_of
 from vegasfluid.network import Network
 from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.trajectory import columns_of

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
 __all__ = ["Grid", "History", "Past", "coarser_ring", "empty_ring", "hermite", "hermite_slope"]
-__all__ += ["record"]
+__all__ += ["record", "rows_of"]
 
 Past = Callable[[Float[Array, ""]], Float[Array, " n"]]
 """The state at one time before the start."""
@@ -29,27 +30,41 @@ Ring = Float[Array, "rows two_n"]
 """State and slope side by side; grid point k is in row k modulo rows, a power of two."""
 
 
-class Grid(NamedTuple):
+def rows_of(longest_lag: float, step: float) -> int:
+    """Rows of a ring that holds `longest_lag`: a power of two.
+
+    >>> rows_of(2.0, 0.5)
+    8
+    """
+    return 2 ** math.ceil(math.log2(math.ceil(longest_lag / step) + 3))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Grid:
     """Equidistant times, told from their numbers so that rounding does not accumulate.
+
+    Args:
+        start: time of grid point 0.
+        step: from one grid point to the next.
+        longest_lag: bound on how far back the history may be asked for.
+        slack: rounding of a time, in steps: a lag off its bound by less is no fault.
+        rows: of the ring; 0: as many as `longest_lag` needs.
 
     >>> grid = Grid(start=1.0, step=0.5, longest_lag=2.0, slack=0.0)
     >>> grid.rows, float(grid.time(jnp.int32(3), 0.5, jnp.float32))
     (8, 2.75)
     """
 
-    start: float
-    """Time of grid point 0."""
-    step: float
-    """From one grid point to the next."""
-    longest_lag: float
-    """Bound on how far back the history may be asked for."""
-    slack: float
-    """Rounding of a time, in steps: a lag off its bound by less is no fault."""
+    start: Any
+    step: Any
+    longest_lag: Any
+    slack: Any
+    rows: int = field(default=0, metadata={"static": True})
 
-    @property
-    def rows(self) -> int:
-        """Rows of a ring that holds `longest_lag`."""
-        return 2 ** math.ceil(math.log2(math.ceil(self.longest_lag / self.step) + 3))
+    def __post_init__(self) -> None:
+        if not self.rows:
+            object.__setattr__(self, "rows", rows_of(self.longest_lag, self.step))
 
     def time(self, number: Int32[Array, ""], ahead: Any, dtype: jnp.dtype) -> Float[Array, ""]:
         """The time `ahead` steps after grid point `number`."""
@@ -101,7 +116,7 @@ def hermite(
     before: Float[Array, "*lags two_n"],
     after: Float[Array, "*lags two_n"],
     part: Float[Array, "*lags"],
-    step: float,
+    step: Any,
 ) -> Float[Array, "*lags n"]:
     """The cubic with the states and slopes of two neighbouring grid points.
 
@@ -128,7 +143,7 @@ def hermite_slope(
     before: Float[Array, "*lags two_n"],
     after: Float[Array, "*lags two_n"],
     part: Float[Array, "*lags"],
-    step: float,
+    step: Any,
 ) -> Float[Array, "*lags n"]:
     """The slope of that cubic; arguments as of `hermite`.
 

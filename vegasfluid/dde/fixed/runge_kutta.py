@@ -24,12 +24,14 @@ from vegasfluid.dde.fixed.history import (
     Ring,
     coarser_ring,
     empty_ring,
+    hermite,
     record,
 )
+from vegasfluid.dde.fixed.schedule import Schedule, Stretch
 from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shapes import check_shape
 
-__all__ = ["Coarser", "Problem", "Project", "RightHandSide", "Save", "integrate"]
+__all__ = ["Problem", "Project", "RightHandSide", "Save", "integrate"]
 
 RightHandSide = Callable[
     [Float[Array, ""], Float[Array, " n"], History, PyTree], Float[Array, " n"]
@@ -58,97 +60,97 @@ class Problem(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Where the solve stands at grid point `number`; `ring` holds the points before it."""
+    """Where the solve stands at grid point `number`; `ring` holds the points before it.
+
+    `before` is state and slope at the point before it, for readings between the two; None where
+    there are none.
+    """
 
     number: Int32[Array, ""]
     y: Float[Array, " n"]
     slope: Float[Array, " n"]
     ring: Ring
     fault: Fault
-
-
-class Coarser(NamedTuple):
-    """Longer steps from some time on."""
-
-    after: int
-    """Intervals with steps of the grid."""
-    factor: int
-    """Steps of the grid in one that is taken after them; divides the steps of an interval."""
-
-
-NEVER = Coarser(2**31 - 1, 1)
+    before: Float[Array, " two_n"] | None
 
 
 def integrate(
-    problem: Problem,
-    y0: Float[Array, " n"],
-    intervals: int,
-    steps: int,
-    coarser: Coarser = NEVER,
+    problem: Problem, y0: Float[Array, " n"], schedule: Schedule
 ) -> tuple[Float[Array, "m k"], Fault]:
-    """Integrate over `intervals` intervals of `steps` steps each.
+    """Integrate along a schedule.
 
     Args:
-        problem: what to integrate.
-        y0: state at `problem.grid.start`, shape (n,).
-        intervals: number of intervals.
-        steps: number of steps in each.
-        coarser: longer steps from some time on.
+        problem: what to integrate; its grid is that of the schedule's first stretch.
+        y0: state at the start, shape (n,).
+        schedule: of steps and readings.
 
     Returns:
-        What is saved of the states at the ends of the intervals, with that of y0 in front, shape
-        (intervals + 1, k), and the first fault.
+        What is saved of the states at the schedule's times, shape (m, k), and the first fault.
 
-    >>> grid = Grid(start=0.0, step=0.1, longest_lag=0.1, slack=0.0)
+    >>> from vegasfluid.dde.fixed.schedule import on_the_grid
+    >>> steps = on_the_grid(np.linspace(0.0, 2.0, 3), 0.1, 0.1, np.float64)
     >>> rhs, same = (lambda t, y, history, rate: rate * y), (lambda y: y)
-    >>> growth = Problem(rhs, 1.0, same, lambda s: jnp.ones(1), grid)
-    >>> ys, fault = integrate(growth, jnp.ones(1), intervals=2, steps=10)
+    >>> growth = Problem(rhs, 1.0, same, lambda s: jnp.ones(1), steps.first.grid)
+    >>> ys, fault = integrate(growth, jnp.ones(1), steps)
     >>> [round(float(value), 3) for value in ys[:, 0]], int(fault.code)
     ([1.0, 2.718, 7.389], 0)
     """
     begun = _begin(problem, y0)
-    first = min(coarser.after, intervals)
-    end, ys = _onward(problem, begun, first, steps)
-    parts = [_saved(problem, begun)[None], ys]
+    first, then, factor = schedule.first, schedule.then, schedule.factor
+    end, ys = _onward(problem, begun, first)
+    start = problem.save(problem.grid.time(begun.number, 0.0, y0.dtype), y0)
     fault = end.fault
-    if first < intervals:
-        longer, state = _coarsened(problem, end, coarser.factor)
-        end, ys = _onward(longer, state, intervals - first, steps // coarser.factor)
+    parts = [start[None], ys]
+    if then is not None:
+        # the last reading of steps that do not end on a time is where they become longer
+        parts = [start[None], ys if first.even is not None else ys[:-1]]
+        end, ys = _onward(problem._replace(grid=then.grid), _coarsened(end, factor, then), then)
         parts.append(ys)
         late = (fault.code == jnp.int32(Outcome.SUCCESS)) & (end.fault.code != fault.code)
-        scale = jnp.where(late, jnp.int32(coarser.factor), jnp.int32(1))
+        scale = jnp.where(late, jnp.int32(factor), jnp.int32(1))
         fault = Fault(end.fault.code, end.fault.step * scale)
-        end = end._replace(number=end.number * coarser.factor)
+        end = end._replace(number=end.number * factor)
     fault = fault.note(Outcome.NOT_FINITE, _not_finite(end.y), end.number)
     return jnp.concatenate(parts), fault
 
 
-def _saved(problem: Problem, state: _State) -> Float[Array, " k"]:
-    return problem.save(problem.grid.time(state.number, 0.0, state.y.dtype), state.y)
-
-
 def _onward(
-    problem: Problem, state: _State, intervals: int, steps: int
+    problem: Problem, state: _State, stretch: Stretch
 ) -> tuple[_State, Float[Array, "m k"]]:
-    """The state after some intervals, and what is saved at their ends."""
+    """The state after a stretch, and what is saved at its readings."""
 
-    def one_step(state: _State, _: None) -> tuple[_State, None]:
-        return _advance(problem, state), None
+    def one_step(_: Any, state: _State) -> _State:
+        return _advance(problem, state)
 
-    def one_interval(state: _State, _: None) -> tuple[_State, Float[Array, " k"]]:
-        state, _ = jax.lax.scan(one_step, state, None, length=steps)
-        return state, _saved(problem, state)
+    def to_reading(state: _State, of: tuple[Any, Any]) -> tuple[_State, Float[Array, " k"]]:
+        count, part = of
+        if stretch.even is not None:
+            state = jax.lax.fori_loop(0, stretch.even, one_step, state)
+            time, y = problem.grid.time(state.number, 0.0, state.y.dtype), state.y
+        else:
+            state = jax.lax.fori_loop(0, count, one_step, state)
+            time, y = _between(problem, state, part)
+        return state, problem.save(time, y)
 
-    return jax.lax.scan(one_interval, state, None, length=intervals)
+    if stretch.even is None and state.before is None:
+        state = state._replace(before=jnp.concatenate([state.y, state.slope]))
+    return jax.lax.scan(to_reading, state, (stretch.counts, stretch.parts))
 
 
-def _coarsened(problem: Problem, state: _State, factor: int) -> tuple[Problem, _State]:
-    """The same with longer steps; the history keeps every so-manieth of its points."""
-    fine = problem.grid
-    grid = fine._replace(step=fine.step * factor, slack=fine.slack / factor)
-    ring = coarser_ring(state.ring, state.number - factor, factor, grid.rows)
-    number = state.number // jnp.int32(factor)
-    return problem._replace(grid=grid), state._replace(number=number, ring=ring)
+def _between(problem: Problem, state: _State, part: Any) -> tuple[Any, Float[Array, " n"]]:
+    """Time and state within the last step; at its end they are the step's own."""
+    assert state.before is not None
+    after = jnp.concatenate([state.y, state.slope])
+    inside = hermite(state.before, after, part, problem.grid.step)
+    held = jnp.where(jnp.isfinite(inside), problem.project(inside), inside)
+    time = problem.grid.time(state.number, part - 1, state.y.dtype)
+    return time, jnp.where(part == 1, state.y, held)
+
+
+def _coarsened(state: _State, factor: int, then: Stretch) -> _State:
+    """The same on the grid of longer steps; the history keeps every so-manieth of its points."""
+    ring = coarser_ring(state.ring, state.number - factor, factor, then.grid.rows)
+    return state._replace(number=state.number // jnp.int32(factor), ring=ring)
 
 
 def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
@@ -158,7 +160,7 @@ def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
     ring = record(empty_ring(kept, problem.grid.rows), number, kept, jnp.zeros_like(kept))
     slope, history = _slope(problem, ring, number, 0.0, y0)
     fault = _noted(Fault.none(), history.too_long, history.too_short, number)
-    return _State(number, y0, slope, ring, fault)
+    return _State(number, y0, slope, ring, fault, None)
 
 
 def _advance(problem: Problem, state: _State) -> _State:
@@ -186,7 +188,8 @@ def _advance(problem: Problem, state: _State) -> _State:
     fault = state.fault.note(Outcome.NOT_FINITE, _not_finite(state.y), state.number)
     number = state.number + 1
     fault = _noted(fault, jnp.any(too_long), jnp.any(too_short), number)
-    return _State(number, last.point, last.slope, ring, fault)
+    before = None if state.before is None else jnp.concatenate([state.y, state.slope])
+    return _State(number, last.point, last.slope, ring, fault, before)
 
 
 class _Stage(NamedTuple):

@@ -11,20 +11,14 @@ from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 
 from vegasfluid.dde.fixed.history import Grid, Past
-from vegasfluid.dde.fixed.runge_kutta import (
-    Coarser,
-    Problem,
-    Project,
-    RightHandSide,
-    Save,
-    integrate,
-)
+from vegasfluid.dde.fixed.runge_kutta import Problem, Project, RightHandSide, Save, integrate
+from vegasfluid.dde.fixed.schedule import Schedule, on_the_grid
 from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shapes import check_shape
 from vegasfluid.dde.solution import Solution
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["solve_fixed"]
+__all__ = ["solve_along", "solve_fixed"]
 
 
 def solve_fixed(
@@ -80,13 +74,33 @@ def solve_fixed(
     [1.0, 0.75, 0.5, 0.25]
     """
     state, times = _checked_state(y0), _checked_times(save_at)
-    coarser, kept = _coarser(times, longer_steps), _checked_number(remember, state)
-    steps, grid = _grid(times, step, longest_lag, state, coarser)
-    problem = Problem(rhs, args, project or _same, past or (lambda s: state[:kept]), grid, kept)
+    step, longest_lag = _positive("step", step), _positive("longest_lag", longest_lag)
+    steps = on_the_grid(times, step, longest_lag, state.dtype, longer_steps)
+    of = {"project": project, "past": past, "remember": remember, "save": save}
+    return solve_along(steps, rhs, state, args, **of)
+
+
+def solve_along(
+    steps: Schedule,
+    rhs: RightHandSide,
+    y0: Float[Array, " n"],
+    args: PyTree = None,
+    *,
+    project: Project | None = None,
+    past: Past | None = None,
+    remember: int | None = None,
+    save: Save | None = None,
+) -> Solution:
+    """Solve with the steps of a schedule, whose numbers may be traced.
+
+    Beside that: as `solve_fixed`, which has the same other arguments and returns the same.
+    """
+    kept, grid = _checked_number(remember, y0), steps.first.grid
+    problem = Problem(rhs, args, project or _same, past or (lambda s: y0[:kept]), grid, kept)
     problem = problem if save is None else problem._replace(save=save)
-    _check_functions(problem, state)
-    ys, fault = integrate(problem, state, len(times) - 1, steps, coarser)
-    return Solution(jnp.asarray(times, state.dtype), ys, fault.code, _time(fault, grid, state))
+    _check_functions(problem, y0)
+    ys, fault = integrate(problem, y0, steps)
+    return Solution(jnp.asarray(steps.times, y0.dtype), ys, fault.code, _time(fault, grid, y0))
 
 
 def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
@@ -97,33 +111,6 @@ def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
 
 def _same(y: Array) -> Array:
     return y
-
-
-def _coarser(times: np.ndarray, longer_steps: tuple[float, int] | None) -> Coarser:
-    """From which interval on steps are longer; behind the last one: never."""
-    if longer_steps is None or longer_steps[1] == 1:
-        return Coarser(times.size - 1, 1)
-    after = int(np.searchsorted(times, times[0] + longer_steps[0] - 1e-9))
-    return Coarser(min(after, times.size - 1), longer_steps[1])
-
-
-def _grid(
-    times: np.ndarray, step: float, longest_lag: float, y0: Array, coarser: Coarser
-) -> tuple[int, Grid]:
-    """Steps an interval, which longer ones divide, and the grid that they make."""
-    factor = coarser.factor
-    step, longest_lag = _positive("step", step), _positive("longest_lag", longest_lag)
-    gap = float(times[-1] - times[0]) / (times.size - 1)
-    steps = factor * max(1, math.ceil(gap / step / factor - 1e-9))
-    if steps * (times.size - 1) >= 2**31:
-        raise InvalidInput("dde.solve", "step", "large enough for less than 2**31 steps", step)
-    size = gap / steps
-    latest = float(np.abs(times).max()) + longest_lag
-    slack = 16 * float(jnp.finfo(y0.dtype).eps) * latest / size
-    if slack > 0.5:
-        allowed = f"above {2 * slack * size:.3g}, for times up to {latest:g} in {y0.dtype}"
-        raise InvalidInput("dde.solve", "step", allowed, step)
-    return steps, Grid(float(times[0]), size, longest_lag, slack)
 
 
 def _checked_number(remember: int | None, y0: Array) -> int | None:
