@@ -11,6 +11,7 @@ from vegasfluid.trajectory import (
     CLASS_VARIABLES,
     LINK_VARIABLES,
     WITHIN,
+    Recording,
     class_means,
     make_trajectory,
     package_version,
@@ -29,7 +30,9 @@ def run() -> xr.Dataset:
     values = 10 * TIMES[:, None] + np.arange(5)
     flows = {name: values.copy() for name in CLASS_VARIABLES}
     links = {name: 100 * TIMES[:, None] for name in LINK_VARIABLES if name != "capacity"}
-    return make_trajectory(NETWORK, TIMES, flows, links, {"engine": "by hand", "warmup": 1.0})
+    return make_trajectory(
+        Recording(NETWORK, TIMES, flows, links), {"engine": "by hand", "warmup": 1.0}
+    )
 
 
 def test_class_means_by_hand():
@@ -54,7 +57,7 @@ def test_the_spread_of_windows_is_that_between_flows_and_within(run):
     values = 10 * TIMES[:, None] + np.arange(5)
     flows = {name: values.copy() for name in CLASS_VARIABLES} | {WITHIN: 0 * values + 2.0}
     links = {name: 100 * TIMES[:, None] for name in LINK_VARIABLES if name != "capacity"}
-    told = make_trajectory(NETWORK, TIMES, flows, links, {})
+    told = make_trajectory(Recording(NETWORK, TIMES, flows, links), {})
     np.testing.assert_allclose(told["cwnd_spread"], np.tile(np.sqrt(between**2 + 2), (3, 1)))
     assert WITHIN not in told
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["DEFAULT_SAMPLES", "check_times"]
+__all__ = ["DEFAULT_SAMPLES", "check_times", "sample_times"]
 
 DEFAULT_SAMPLES = 401
 """Sample times of a run, where nobody says how many."""
@@ -35,3 +37,15 @@ def check_times(until: float, warmup: float | None, samples: int) -> float:
     if not 0 <= warmup < until:
         raise InvalidInput("simulate", "warmup", f"at least 0 and below {until:g}", warmup)
     return warmup
+
+
+def sample_times(until: float, warmup: float | None, samples: int) -> np.ndarray:
+    """Evenly spaced times from 0 to `until`, and the end of the warm-up; (time,) s.
+
+    >>> sample_times(4.0, 1.0, 3).tolist()
+    [0.0, 1.0, 2.0, 4.0]
+    """
+    times = np.linspace(0.0, until, samples)
+    if warmup is None or np.min(np.abs(times - warmup)) < 1e-9 * until:
+        return times
+    return np.sort(np.append(times, warmup))

@@ -99,12 +99,15 @@ class Recording(NamedTuple):
         flows: arrays (time, flow) by names of CLASS_VARIABLES.
         links: arrays (time, link) by names of LINK_VARIABLES; after the links of the network
             their other directions follow, where packets wait there, too.
+        error: by which parts of themselves goodput, queue and drops may be off the solution of the
+            equations that were integrated; None where nobody looked.
     """
 
     network: Network
     times: np.ndarray
     flows: Mapping[str, np.ndarray]
     links: Mapping[str, np.ndarray]
+    error: tuple[float, float, float] | None = None
 
     def growth(self, warmup: float) -> Growth:
         """What the counters gained after the warm-up (s), as plain arrays."""
@@ -151,10 +154,7 @@ def link_names(network: Network, columns: int) -> list[str]:
 
 
 def make_trajectory(
-    network: Network,
-    times: np.ndarray,
-    flows: Mapping[str, np.ndarray],
-    links: Mapping[str, np.ndarray],
+    recording: Recording,
     attributes: Mapping[str, object],
     *,
     bins: np.ndarray | None = None,
@@ -163,16 +163,14 @@ def make_trajectory(
     """Label the arrays of a run.
 
     Args:
-        network: what was simulated.
-        times: (time,) s.
-        flows: arrays (time, flow) by names of CLASS_VARIABLES, of which the class means are kept.
-        links: arrays (time, link) by names of LINK_VARIABLES.
+        recording: of the run; of its flows the class means are kept.
         attributes: engine, seed, warm-up and what else describes the run.
         bins: (bin, link) data packets that arrived at each queue.
         bin_width: of these bins, s; None where there are none.
     """
     import xarray as xr
 
+    network, times, flows, links, _ = recording
     names = list(network.flows)
     counts, columns = network.counts, links["queue"].shape[1]
     classes = {name: class_means(counts, data) for name, data in flows.items() if name != WITHIN}

@@ -19,7 +19,7 @@ from vegasfluid import plot
 from vegasfluid.analysis.charts import RenoPoint, VegasPoint
 from vegasfluid.analysis.equilibria import THEORY, Equilibrium, Quantities
 from vegasfluid.errors import InvalidInput
-from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, make_trajectory
+from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, Recording, make_trajectory
 from vegasfluid.tuning.fluid_search import FluidOptimum
 from vegasfluid.tuning.goals import JainIndex, ShareRatio
 from vegasfluid.tuning.limits import NO_LIMITS
@@ -66,7 +66,7 @@ def run(engine: str = "fluid", shift: float = 0.0) -> xr.Dataset:
         "lost": 0.01 * delivered.sum(axis=1, keepdims=True) * (1 + 0.2 * swing[:, None]),
     }
     attributes = {"engine": engine, "warmup": 10.0, "title": "Two against two, $made up$"}
-    return make_trajectory(network(), TIMES, flows, links, attributes)
+    return make_trajectory(Recording(network(), TIMES, flows, links), attributes)
 
 
 def swept() -> xr.Dataset:

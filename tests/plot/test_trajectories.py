@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from vegasfluid import Flows, Link, Network, Red, Reno, plot
-from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, make_trajectory
+from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, Recording, make_trajectory
 
 TIMES = np.linspace(0.0, 10.0, 21)
 
@@ -20,7 +20,7 @@ def made(engine: str, scale: float = 1.0) -> xr.Dataset:
     flows = {name: values.copy() for name in CLASS_VARIABLES}
     links = {name: scale * TIMES[:, None] for name in LINK_VARIABLES if name != "capacity"}
     attributes = {"engine": engine, "warmup": 2.5, "title": "A $title$"}
-    return make_trajectory(Network(link, classes), TIMES, flows, links, attributes)
+    return make_trajectory(Recording(Network(link, classes), TIMES, flows, links), attributes)
 
 
 def labels(axes) -> list[str]:

@@ -128,6 +128,7 @@ def simulate(
     against: of.Against = None,
     loss_process: of.LossProcess = None,
     base_rtt_ms: of.BaseRtts = None,
+    tolerance: of.Tolerance = None,
     out: Annotated[of.Target, of.written("Write the trajectory (netCDF).")] = None,
     plot: Annotated[of.Target, of.picture("the trajectory")] = None,
     seed: of.Seed = 1,
@@ -138,7 +139,7 @@ def simulate(
     from vegasfluid.cli.simulate import run
 
     engines = (engine,) if against is None else (engine, against)
-    taken = assumed(engines, loss_process, base_rtt_ms or [])
+    taken = assumed(engines, loss_process, base_rtt_ms or [], tolerance)
     run(model, engines=engines, taken=taken, out=out, plot=plot, seed=seed, as_json=as_json)
 
 

@@ -47,6 +47,7 @@ __all__ = [
     "SystemName",
     "Target",
     "ToFormat",
+    "Tolerance",
     "Tune",
     "TuneGamma",
     "TuneOne",
@@ -195,6 +196,16 @@ LossProcess = Annotated[
 BaseRtts = Annotated[
     list[str] | None,
     option(panel=ASSUMED, metavar="CLASS=MS", help="The base RTT that a class begins with."),
+]
+
+Tolerance = Annotated[
+    float | None,
+    option(
+        panel=ASSUMED,
+        metavar="X",
+        help="Of goodput, queue and drops, as a part of them: the solver's steps are halved until "
+        "that changes them by no more. 0.01 where none is given.",
+    ),
 ]
 
 # Sweeps

@@ -75,7 +75,7 @@ def simulated(model: Model, engine: str, taken: Assumptions, seed: int) -> xr.Da
 
         return simulate_packets(model.network, model.duration, warmup=model.warmup, seed=seed)
     from vegasfluid.caches import keep_compiled_equations
-    from vegasfluid.fluid import Closure, simulate_density, simulate_fluid
+    from vegasfluid.fluid import TOLERANCE, Closure, simulate_density, simulate_fluid
 
     keep_compiled_equations()
     simulate = simulate_density if engine == "density" else simulate_fluid
@@ -86,6 +86,7 @@ def simulated(model: Model, engine: str, taken: Assumptions, seed: int) -> xr.Da
         warmup=model.warmup,
         closure=closure,
         base_rtt=taken.base_rtt,
+        tolerance=TOLERANCE if taken.tolerance is None else taken.tolerance,
     )
 
 

@@ -13,7 +13,7 @@ from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
 from vegasfluid.fluid.lattice import FINEST
 from vegasfluid.fluid.pose import pose, start_of_flows
 from vegasfluid.network import Network
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.times import DEFAULT_SAMPLES, sample_times
 
 __all__ = ["Grid", "density_grid", "grid_for", "with_longer_steps"]
 
@@ -40,6 +40,7 @@ class Grid(NamedTuple):
         step: s.
         longest_lag: bound on the round-trip time, s.
         longer_steps: from so many seconds on, steps are so many times as long; None: never.
+        warmup: another time at which the solution is read, s; None: none.
         aligned: whether steps are cut to a whole number between two samples, as `jax.grad` needs;
             else they are all of that length, and the solution does not depend on `samples`.
         finest: the shortest step that shares a compiled program with this one, s; None: its own.
@@ -50,16 +51,17 @@ class Grid(NamedTuple):
     step: float
     longest_lag: float
     longer_steps: tuple[float, int] | None = None
+    warmup: float | None = None
     aligned: bool = False
     finest: float | None = None
 
     def schedule(self, dtype: Any) -> Schedule:
         """All its steps, for states of this type."""
-        times = np.linspace(0.0, self.until, self.samples)
-        given = times, self.step, self.longest_lag, dtype, self.longer_steps
+        given = self.step, self.longest_lag, dtype, self.longer_steps
         if self.aligned:
-            return on_the_grid(*given)
-        return anywhere(*given, rows_of(self.longest_lag, self.finest or self.step))
+            return on_the_grid(np.linspace(0.0, self.until, self.samples), *given)
+        times = sample_times(self.until, self.warmup, self.samples)
+        return anywhere(times, *given, rows_of(self.longest_lag, self.finest or self.step))
 
     def halved(self) -> Grid:
         """The same with steps half as long."""
@@ -95,8 +97,6 @@ def with_longer_steps(grid: Grid, network: Network) -> Grid:
     """
     starts = [start for flows in network.flows.values() for start in start_of_flows(flows)]
     settled = max([*starts, *(event.at for event in network.events)]) + grid.until / SETTLING
-    between = grid.until / (grid.samples - 1)
-    settled = between * math.ceil(settled / between - 1e-9)
     longest = SLACK * min([LONGEST_STEP, *limits_of_links(network)])
     factor = int(longest / grid.step + 1e-9)
     return grid if factor < 2 else grid._replace(longer_steps=(settled, factor))

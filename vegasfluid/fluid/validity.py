@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from vegasfluid.fluid.accuracy import TOLERANCE
 from vegasfluid.growth import place_in
 from vegasfluid.network import Flows, Link
 from vegasfluid.trajectory import Recording, class_means
@@ -29,19 +30,30 @@ NOTICEABLE = 1e-6
 """Share of packets dropped at a full buffer that counts."""
 
 
-def doubts(run: Recording, warmup: float) -> list[str]:
+def doubts(run: Recording, warmup: float, tolerance: float = TOLERANCE) -> list[str]:
     """Why a run of a fluid model may be far from packets.
 
     Args:
         run: of a fluid model.
         warmup: time that is left out, s.
+        tolerance: of the run's error.
 
     Returns:
         One line for each reason, with the number that triggers it; none where all is well.
     """
     first, _ = place_in(run.times, warmup)
     late = slice(first, None)
-    return [*of_classes(run, late), *of_links(run, late)]
+    return [*of_steps(run, tolerance), *of_classes(run, late), *of_links(run, late)]
+
+
+def of_steps(run: Recording, tolerance: float) -> Iterator[str]:
+    """Steps that are too long."""
+    if run.error is not None and max(run.error) > tolerance:
+        goodput, queue, drops = (f"{100 * part:.2g} %" for part in run.error)
+        yield (
+            f"the solver's steps: halving them changes goodput by {goodput}, queues by {queue} and "
+            f"drops by {drops}; the tolerance is {100 * tolerance:.2g} %."
+        )
 
 
 def of_classes(run: Recording, late: slice) -> Iterator[str]:

@@ -16,13 +16,13 @@ from vegasfluid.packet.memory import Simulation, table_of
 from vegasfluid.packet.records import PICOSECONDS, picoseconds
 from vegasfluid.packet.rules import Rules, layout
 from vegasfluid.packet.setup import Start, prepare
-from vegasfluid.times import DEFAULT_SAMPLES, check_times
+from vegasfluid.times import DEFAULT_SAMPLES, check_times, sample_times
 from vegasfluid.trajectory import Recording, make_trajectory
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["record_packets", "sample_times", "simulate_packets"]
+__all__ = ["record_packets", "simulate_packets"]
 
 FEWEST_SLOTS = 256
 MOST_BYTES = 4 * 2**30
@@ -47,11 +47,6 @@ def places_for(network: Network, rules: Rules) -> int:
         for link in network.links.values()
     )
     return 1 << int(longest + 2).bit_length()
-
-
-def sample_times(until: float, warmup: float, samples: int) -> np.ndarray:
-    """Evenly spaced times from 0 to `until`, and the end of the warm-up; (time,) s."""
-    return np.unique(np.append(np.linspace(0.0, until, samples), warmup))
 
 
 def shapes(
@@ -213,4 +208,4 @@ def simulate_packets(
     sim = execute(network, begin, times, machine(begin), bin_width)
     attributes = {"engine": "packets", "seed": seed, "warmup": warmup}
     recording = record(network, times, sim)
-    return make_trajectory(*recording, attributes, bins=sim.bins["count"], bin_width=bin_width)
+    return make_trajectory(recording, attributes, bins=sim.bins["count"], bin_width=bin_width)

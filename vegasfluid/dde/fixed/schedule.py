@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int32
 
 from vegasfluid.dde.fixed.history import Grid, rows_of
 from vegasfluid.errors import InvalidInput
@@ -37,8 +36,8 @@ class Stretch:
     """
 
     grid: Grid
-    counts: Int32[Array, " m"]
-    parts: Float[Array, " m"]
+    counts: Any
+    parts: Any
     even: int | None = field(default=None, metadata={"static": True})
 
 
@@ -54,7 +53,7 @@ class Schedule:
         factor: steps of `first` in one of `then`.
     """
 
-    times: Float[Array, " m"]
+    times: Any
     first: Stretch
     then: Stretch | None = None
     factor: int = field(default=1, metadata={"static": True})

@@ -1,0 +1,133 @@
+"""Random networks for the soak: every congestion control, both queue laws, far apart in all sizes.
+
+A network is drawn by its number alone, so that one can be looked at by itself. Rates, round trips
+and numbers of flows are drawn evenly on logarithmic scales; buffers and thresholds are shares of
+what the path holds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.newreno import NewReno
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
+from vegasfluid.congestion.vegas import DIALECTS, Vegas
+from vegasfluid.congestion.vegas_rerouting import VegasRerouting
+from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.quantities import mbps, ms
+
+__all__ = ["SEED", "Drawn", "drawn"]
+
+SEED = 30
+LOSS_BASED = (Reno, NewReno, Cubic, HighSpeed, Scalable)
+MEGABITS, MILLISECONDS, FLOWS = (1.0, 1000.0), (1.0, 300.0), (1, 200)
+APART = 3.0
+"""Round trips of the classes of a network are up to so many times as long, or as short."""
+EPOCHS, SHORTEST, LONGEST, MOST_PACKETS = 12, 20.0, 200.0, 4e6
+"""A run lasts so many times as a fair window of Reno takes to grow by itself; s; packets."""
+
+
+class Drawn(NamedTuple):
+    """A random network, and how long to run it.
+
+    Args:
+        number: by which it was drawn.
+        network: what was drawn.
+        until: simulated time, s.
+        warmup: time that means leave out, s.
+    """
+
+    number: int
+    network: Network
+    until: float
+    warmup: float
+
+
+class Draw:
+    """Random numbers of one network."""
+
+    def __init__(self, number: int) -> None:
+        self.random = np.random.default_rng([SEED, number])
+
+    def log(self, low: float, high: float) -> float:
+        """Evenly on a logarithmic scale."""
+        return float(np.exp(self.random.uniform(np.log(low), np.log(high))))
+
+    def yes(self, share: float = 0.5) -> bool:
+        """Whether something is so that is so in a share of the networks."""
+        return bool(self.random.random() < share)
+
+    def split(self, total: int, parts: int) -> list[int]:
+        """A number of flows in parts, each of one at least."""
+        cuts = np.sort(self.random.choice(np.arange(1, total), parts - 1, replace=False))
+        return np.diff([0, *cuts, total]).astype(int).tolist()
+
+
+def drawn(number: int) -> Drawn:
+    """The network of a number."""
+    draw = Draw(number)
+    capacity, base = mbps(draw.log(*MEGABITS)), draw.log(*MILLISECONDS)
+    total = round(draw.log(*FLOWS))
+    parts = min(int(draw.random.integers(1, 4)), total)
+    rtts = [ms(base)] + [ms(rtt_near(draw, base)) for _ in range(parts - 1)]
+    held = capacity * float(np.mean(rtts))
+    buffer = float(round(max(10.0, draw.log(0.3, 3.0) * held, 2.0 * total * draw.yes(0.8))))
+    link = Link(capacity, buffer, red(draw, buffer) if draw.yes() else DropTail())
+    window = (held + buffer / 2) / total
+    flows = {}
+    for own, (count, rtt) in enumerate(zip(draw.split(total, parts), rtts, strict=True)):
+        law = law_of(draw, buffer / 2 / total)
+        flows[f"{law.name}{own}"] = Flows(
+            count,
+            law,
+            base_rtt=rtt,
+            ecn=draw.yes(0.8),
+            start=Spread(1.0),
+            initial_ssthresh=max(2.0, window / 2) if draw.yes() else 1e9,
+        )
+    trip = (held + buffer / 2) / capacity
+    until = min(max(EPOCHS * window / 2 * trip, SHORTEST), LONGEST)
+    until = max(min(until, MOST_PACKETS / capacity), SHORTEST)
+    return Drawn(number, Network(link, flows), until, until / 4)
+
+
+def rtt_near(draw: Draw, base: float) -> float:
+    """The round trip of another class, ms: the same, or one not too far from it."""
+    if draw.yes(1 / 3):
+        return base
+    return float(np.clip(draw.log(base / APART, base * APART), *MILLISECONDS))
+
+
+def red(draw: Draw, buffer: float) -> AbstractQueueLaw:
+    """RED with thresholds in a buffer; half of them mark."""
+    low = draw.log(0.05, 0.3) * buffer
+    return Red(
+        min_thresh=max(low, 2.0),
+        max_thresh=max(low, 2.0) * draw.log(1.5, 3.0),
+        max_drop=draw.log(0.02, 1.0),
+        weight=draw.log(0.0005, 0.1),
+        gentle=draw.yes(),
+        wait=draw.yes(),
+        ecn=draw.yes(),
+    )
+
+
+def law_of(draw: Draw, fair: float) -> AbstractWindowLaw:
+    """A congestion control; Vegas, with alpha about its fair share of the queue, in half."""
+    if draw.yes():
+        return LOSS_BASED[int(draw.random.integers(len(LOSS_BASED)))]()
+    if draw.yes(0.1):
+        return VegasRerouting()
+    alpha = max(1, round(draw.log(0.3, 2.0) * fair))
+    width = int(draw.random.integers(0, 4))
+    dialect = list(DIALECTS)[int(draw.random.integers(len(DIALECTS)))]
+    return Vegas(alpha, alpha + width, dialect=dialect)

@@ -1,0 +1,83 @@
+"""Steps that do not end where the solution is read: still of order 4, and one program for all."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from vegasfluid import dde
+from vegasfluid.dde.fixed.history import rows_of
+from vegasfluid.dde.fixed.schedule import anywhere, on_the_grid
+from vegasfluid.dde.fixed.solve import solve_along
+
+TRACES = []
+
+
+@jax.jit
+def along(steps):
+    """Y' = -y(t - 1) from y = 1."""
+    TRACES.append(1)
+    return solve_along(steps, lambda t, y, history, args: -history(t - 1.0), jnp.ones(1))
+
+
+def exact(t):
+    """By the method of steps, up to t = 3."""
+    first = 1 - t
+    second = first + (t - 1) ** 2 / 2
+    third = second - (t - 2) ** 3 / 6
+    return np.where(t <= 1, first, np.where(t <= 2, second, third))
+
+
+def read(times, step, **more):
+    times = np.asarray(times)
+    solution = dde.check(along(anywhere(times, step, 1.0, np.float64, **more)))
+    np.testing.assert_array_equal(solution.ts, times)
+    return np.asarray(solution.ys[:, 0])
+
+
+def test_wherever_it_is_read_it_is_the_solution():
+    """A polynomial of degree 3 in each unit of time is told to rounding."""
+    times = np.sort(np.random.default_rng(1).uniform(0.0, 3.0, 40))
+    times = np.concatenate([[0.0], times, [3.0]])
+    np.testing.assert_allclose(read(times, 0.125), exact(times), atol=1e-13)
+
+
+def test_readings_may_be_closer_than_steps():
+    times = np.array([0.0, 1e-3, 0.01, 0.012, 0.4, 2.3, 2.301, 2.99])
+    np.testing.assert_allclose(read(times, 0.25), exact(times), atol=1e-13)
+
+
+def test_readings_change_nothing_of_the_solution():
+    few, many = np.linspace(0.0, 3.0, 4), np.linspace(0.0, 3.0, 61)
+    np.testing.assert_array_equal(read(few, 0.3), read(many, 0.3)[::20])
+
+
+def test_readings_at_ends_of_steps_are_those_of_a_grid():
+    times = np.linspace(0.0, 3.0, 7)
+    between = along(anywhere(times, 0.125, 1.0, np.float64))
+    ends = along(on_the_grid(times, 0.125, 1.0, np.float64))
+    np.testing.assert_array_equal(between.ys, ends.ys)
+
+
+@pytest.mark.parametrize("turn", [0.9, 1.3, 2.6])
+def test_steps_become_longer_at_any_time(turn):
+    times = np.linspace(0.0, 3.0, 14)
+    found = read(times, 0.0625, longer_steps=(turn, 4))
+    np.testing.assert_allclose(found, exact(times), atol=1e-13)
+
+
+def test_one_program_serves_steps_of_any_length():
+    times, rows = np.linspace(0.0, 3.0, 11), rows_of(1.0, 0.01)
+    read(times, 0.3, rows=rows)
+    before = len(TRACES)
+    for step in (0.2, 0.05, 0.01):
+        np.testing.assert_allclose(read(times, step, rows=rows), exact(times), atol=1e-13)
+    assert len(TRACES) == before
+
+
+def test_a_lag_shorter_than_the_step_is_a_fault_at_its_time():
+    solution = along(anywhere(np.linspace(0.0, 3.0, 4), 1.2, 1.5, np.float64))
+    assert solution.outcome == dde.Outcome.LAG_TOO_SHORT
+    assert float(solution.time) == pytest.approx(1.2)

@@ -1,0 +1,99 @@
+"""A run follows from its network alone, and says how far it may be from its equations' solution."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from tests.networks import office
+from vegasfluid import DropTail, Flows, InvalidInput, Link, Network, Reno, mbps, metrics, ms
+from vegasfluid import simulate_fluid as simulate
+from vegasfluid.fluid import record_fluid
+from vegasfluid.fluid.accuracy import Error, difference
+from vegasfluid.fluid.grid import grid_for
+
+FULL = office(aqm=DropTail())
+"""Losses at a full buffer, and Vegas's dead zone: corners that no order of convergence survives."""
+
+
+@cache
+def run(samples=401, until=30.0, **more):
+    return simulate(FULL, until, warmup=10.0, samples=samples, **more)
+
+
+@pytest.mark.parametrize("samples", [31, 262])
+def test_samples_only_say_where_the_result_is_read(samples):
+    """Also where no sample falls on the end of the warm-up."""
+    usual, other = run(), run(samples)
+    assert 10.0 in other["time"].values
+    for of in (metrics.goodput, metrics.mean_queue, metrics.drop_share):
+        np.testing.assert_allclose(of(other), of(usual), rtol=1e-9)
+    together = np.intersect1d(usual["time"].values, other["time"].values)
+    assert together.size >= 3
+    for name in ("cwnd", "queue", "dropped"):
+        at = [of[name].sel(time=together).values for of in (usual, other)]
+        np.testing.assert_allclose(*at, rtol=1e-9)
+
+
+def test_a_longer_run_begins_like_a_shorter_one():
+    step = grid_for(FULL, 30.0).step
+    assert grid_for(FULL, 4000.0).step == step
+    runs = [record_fluid(FULL, until, 61, tolerance=None) for until in (15.0, 30.0)]
+    shorter, longer = (of.flows["cwnd"] for of in runs)
+    np.testing.assert_allclose(longer[:31], shorter[::2], rtol=1e-9)
+
+
+def test_the_estimate_bounds_what_much_shorter_steps_change():
+    rough, exact = (record_fluid(FULL, 30.0, 401, warmup=10.0, tolerance=of) for of in (10.0, 1e-4))
+    assert rough.error is not None
+    assert exact.error is not None
+    assert max(exact.error) < max(rough.error)
+    found = difference(rough, exact, 10.0)
+    assert max(found) > 1e-6
+    assert all(off <= 1.2 * told for off, told in zip(found, rough.error, strict=True))
+
+
+def test_a_run_carries_its_estimate():
+    """One figure for goodput, queue and drops, also in a file; below the tolerance."""
+    attributes = run().attrs
+    assert np.shape(attributes["error_estimate"]) == (3,)
+    assert 0 < max(attributes["error_estimate"]) <= attributes["tolerance"] == 0.01
+    assert "steps" not in attributes.get("warnings", "")
+
+
+def test_a_tolerance_that_cannot_be_met_is_said_to_be_missed():
+    assert (
+        "the solver's steps: halving them changes goodput by"
+        in run(until=12.0, tolerance=1e-13).attrs["warnings"]
+    )
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_tolerance_that_makes_no_sense_is_refused(tolerance):
+    with pytest.raises(InvalidInput, match="tolerance must be above 0 and finite"):
+        simulate(FULL, 10.0, tolerance=tolerance)
+
+
+def test_differences_are_parts_of_what_is_not_too_small():
+    """By hand: two classes of 1 and 3 packets/s, of which one is off by a tenth."""
+    recording = record_fluid(FULL, 2.0, 3, warmup=1.0, tolerance=None)
+    flows = dict(recording.flows)
+    flows["delivered"] = flows["delivered"] * np.where(np.arange(8) < 4, 1.1, 1.0)
+    more = recording._replace(flows=flows)
+    found = difference(more, recording, 1.0)
+    assert found == Error(pytest.approx(0.1), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("rtt", [4, 12])
+def test_reno_alone_over_drop_tail_goes_on_losing_and_growing(rtt):
+    """It stood still for good after its first losses, at a utilisation of 0.09 (4 ms). The buffer
+    holds three times what the path does, so that the link is always busy.
+    """
+    link = Link(mbps(100), buffer=200)
+    found = simulate(Network(link, {"reno": Flows(4, Reno(), base_rtt=ms(rtt))}), 60.0, warmup=20)
+    late = found.sel(time=slice(40.0, None))
+    assert np.ptp(late["cwnd"].values) > 1.0
+    assert np.ptp(late["dropped"].values) > 1.0
+    assert float(metrics.utilisation(found)[0]) > 0.95
