@@ -171,7 +171,7 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
     models = [network_of(low, *of) for of in zip(slope.tolist(), rate.tolist(), strict=True)]
     posed, plan = pose(models[0])
     samples = int(UNTIL / SAMPLE) + 1
-    grid = Grid(UNTIL, samples, min(grid_for(of, UNTIL).step for of in models), plan.longest_lag)
+    grid = Grid(UNTIL, samples, min(grid_for(of, UNTIL).step for of in models), posed.lags.longest)
     layout = system_of(posed, plan, MISRA_GONG_TOWSLEY).saved
 
     def queue(max_drop: jax.Array, weight: jax.Array) -> jax.Array:

@@ -210,7 +210,7 @@ def test_it_agrees_with_the_mean_model(solved) -> None:
 @pytest.mark.slow
 def test_its_derivative_is_that_of_central_differences(network) -> None:
     posed, plan = pose(network)
-    cells, grid = cells_for(network), Grid(10.0, 11, 0.03, plan.longest_lag)
+    cells, grid = cells_for(network), Grid(10.0, 11, 0.03, posed.lags.longest)
 
     def queue(max_drop):
         law = Red(min_thresh=60, max_thresh=260, max_drop=max_drop)

@@ -141,18 +141,17 @@ def test_batched_distances_are_those_of_single_runs(scenarios, fluids):
 
 
 def test_steps_and_lags_serve_all_networks():
-    """The shortest step and lag of all, and the longest: a shorter lag needs a shorter step."""
+    """The shortest step of all and the longest lag: a shorter lag needs a shorter step."""
     places = [PLACE({"reno.base_rtt_ms": value}) for value in (5, 200)]
     given = [Scenario("corner", {}, {}, of) for of in places]
     apart = [Fluids([of], "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP) for of in given]
     tasks = [of._batches[0].task for of in apart]
-    plans, grids = [of.plan for of in tasks], [of.grid for of in tasks]
+    grids = [of.grid for of in tasks]
     [together] = Fluids(given, "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP)._batches
     assert grids[0].step < grids[1].step
     assert together.task.grid.step == grids[0].step
-    assert together.task.plan.least_lag == plans[0].least_lag < plans[1].least_lag
-    assert together.task.grid.longest_lag == together.task.plan.longest_lag
-    assert together.task.plan.longest_lag == plans[1].longest_lag > plans[0].longest_lag
+    assert together.task.grid.longest_lag == grids[1].longest_lag > grids[0].longest_lag
+    np.testing.assert_array_equal(together.posed.lags.longest, [of.longest_lag for of in grids])
 
 
 def test_slopes_are_those_of_central_differences(fluids):

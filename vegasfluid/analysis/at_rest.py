@@ -132,7 +132,9 @@ class Steady(NamedTuple):
         still, work = jnp.zeros_like(unknowns.queue), self.worked(unknowns).queue
         values = jnp.concatenate([jnp.zeros(self.counters), work])
         rates = jnp.concatenate([unknowns.rates, still])
-        return Past(StraightPast(values, rates, LATE), self.system.plan, LATE)
+        return Past(
+            StraightPast(values, rates, LATE), self.system.plan, self.system.posed.lags, LATE
+        )
 
     def look(self, unknowns: Unknowns) -> tuple[Now, State]:
         """What goes on, and how fast each part of the state changes."""

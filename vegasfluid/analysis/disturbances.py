@@ -76,14 +76,14 @@ def disturbed(
         for (posed, _), of in zip(cases, rests, strict=True)
     ]
     posed, begin = together([posed for posed, _ in cases]), together(found)
-    plans = [pose(rest.network)[1] for rest in rests]
-    least, longest = min(of.least_lag for of in plans), max(of.longest_lag for of in plans)
+    bounds = [pose(rest.network)[0].lags for rest in rests]
+    longest = max(of.longest for of in bounds)
+    posed = posed._replace(lags=together([jax.tree.map(jnp.asarray, of) for of in bounds]))
     steps = (grid_for(rest.network, until).step for rest in rests)
     shortest = float(jnp.min(posed.groups.base_rtt))
     step = min(shortest / PARTS, *steps)
     lengths = Lengths(until, step, longest)
-    bounded = plan._replace(least_lag=least, longest_lag=longest)
-    windows = jax.vmap(lambda p, u: run(p, bounded, closure, u, lengths, by))(posed, begin)
+    windows = jax.vmap(lambda p, u: run(p, plan, closure, u, lengths, by))(posed, begin)
     return np.linspace(0.0, until, SAMPLES), np.asarray(windows)
 
 

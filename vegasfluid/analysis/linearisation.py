@@ -112,7 +112,7 @@ def moves(steady: Steady, unknowns: Unknowns, rest: Unknowns, counted: Any, adde
     rates = jnp.concatenate([rest.rates, jnp.zeros_like(rest.queue)])
     watched = Watched(values, rates, LATE, added)
     state = with_counters(steady.placed(unknowns), counted)
-    past = Past(watched, steady.system.plan, LATE)
+    past = Past(watched, steady.system.plan, steady.system.posed.lags, LATE)
     moved = change(state, look(jnp.asarray(LATE), state, past, steady.system), steady.system)
     x = steady.moving(moved, unknowns)._replace(rates=jnp.zeros(0))
     remembered = jnp.concatenate([rates_of(moved), moved.queue])

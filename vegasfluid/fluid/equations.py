@@ -133,7 +133,7 @@ class System(NamedTuple):
     def derivative(self, time: Scalar, y: Float[Array, " n"], history: Any) -> Float[Array, " n"]:
         """dy/dt of the whole network; see `State` for y."""
         state = self.held(self.layout.unpack(y))  # within a step it may be a little outside
-        now = look(time, state, Past(history, self.plan, time), self)
+        now = look(time, state, Past(history, self.plan, self.posed.lags, time), self)
         return self.layout.pack(change(state, now, self))
 
     def project(self, y: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -270,7 +270,7 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     losses = losses_seen(rtt, stay, onward, past, plan)
     noise = noise._replace(dips=dips(window, losses.rate, base, rtt, capacity, groups.count))
     repairing = smooth.clip(state.answered - past.answered(rtt), 0.0, 1.0)
-    of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, plan)
+    of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, posed.lags)
     sampled = rtt
     if system.closure.late_rtt:
         sampled = late_rtt(rtt, stay, onward, capacity, past, plan)

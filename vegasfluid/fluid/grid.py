@@ -11,7 +11,7 @@ import numpy as np
 from vegasfluid.dde.fixed.history import rows_of
 from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
 from vegasfluid.fluid.lattice import FINEST
-from vegasfluid.fluid.pose import pose, start_of_flows
+from vegasfluid.fluid.pose import least_lag, pose, start_of_flows
 from vegasfluid.network import Network
 from vegasfluid.times import DEFAULT_SAMPLES, sample_times
 
@@ -75,9 +75,9 @@ def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> 
     The step is no longer than the shortest lag (the method's history must be known), and short
     against the averaging of each queue law.
     """
-    _, plan = pose(network)
-    limits = [plan.least_lag, LARGEST_STEP, *limits_of_links(network)]
-    return Grid(until, samples, SLACK * min(limits), plan.longest_lag)
+    lags = pose(network)[0].lags
+    limits = [lags.least, LARGEST_STEP, *limits_of_links(network)]
+    return Grid(until, samples, SLACK * min(limits), lags.longest)
 
 
 def limits_of_links(network: Network) -> Iterator[float]:
@@ -105,5 +105,5 @@ def with_longer_steps(grid: Grid, network: Network) -> Grid:
 def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
     """A grid on which windows are carried from cell to cell, too."""
     grid = grid_for(network, until, samples)
-    shortest = pose(network)[1].least_lag
+    shortest = least_lag(network)
     return grid._replace(step=min(grid.step, COURANT * FINEST * shortest))

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.pose import Lags
 from vegasfluid.fluid.routes import Plan
 
 __all__ = ["Past", "Places", "places", "remembered"]
@@ -61,16 +62,17 @@ class Past:
     Args:
         history: the solver's.
         plan: structure.
+        lags: bounds on them.
         now: s.
     """
 
-    def __init__(self, history: Any, plan: Plan, now: Any) -> None:
-        self._history, self._plan, self._now = history, plan, now
+    def __init__(self, history: Any, plan: Plan, lags: Lags, now: Any) -> None:
+        self._history, self._plan, self._lags, self._now = history, plan, lags, now
         self._at = places(plan)
 
     def ago(self, lags: Rates) -> Rates:
         """The times so long ago, s; lags are held to what the history can tell."""
-        return self._now - smooth.clip(lags, self._plan.least_lag, BELOW * self._plan.longest_lag)
+        return self._now - smooth.clip(lags, self._lags.least, BELOW * self._lags.longest)
 
     def answered(self, lags: Rates) -> Rates:
         """Loss events of a flow of each group up to some time ago; (groups,)."""

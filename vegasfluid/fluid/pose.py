@@ -99,6 +99,18 @@ class Changes(NamedTuple):
     onward: Any
 
 
+class Lags(NamedTuple):
+    """What the time between two events that the equations tie is held to.
+
+    Args:
+        least: s.
+        longest: s.
+    """
+
+    least: Any
+    longest: Any
+
+
 class Posed(NamedTuple):
     """All numbers of the equations; a pytree whose leaves may be traced or batched.
 
@@ -111,6 +123,7 @@ class Posed(NamedTuple):
         onward: propagation from the queue before to each hop, s; (hops,).
         worth: capacity that a packet of each hop takes, data packets; (hops,).
         changes: of delays.
+        lags: bounds on them.
     """
 
     laws: tuple[AbstractWindowLaw, ...]
@@ -121,6 +134,7 @@ class Posed(NamedTuple):
     onward: Any
     worth: Any
     changes: Changes
+    lags: Lags
 
 
 def as_floats(posed: Posed) -> Posed:
@@ -204,8 +218,8 @@ def pose(
     rtts = [_key(row[1]) for row in rows]
     distinct = list(dict.fromkeys(rtts))
     lag = tuple(distinct.index(rtt) for rtt in rtts)
-    lags = lags or (least_lag(network), longest_lag(network))
-    plan = make_plan(network, tuple(sizes), lag, lags)
+    bounds = Lags(*(lags or (least_lag(network), longest_lag(network))))
+    plan = make_plan(network, tuple(sizes), lag)
     groups = Groups(*(stacked(column) for column in zip(*rows, strict=True)))
     classes = network.flows.values()
     ways = 2 if network.two_way else 1
@@ -225,6 +239,7 @@ def pose(
         onward=stacked(onward(network, plan, firsts)),
         worth=np.array([ack if hop.acks else 1.0 for hop in plan.hops]),
         changes=changes_of(network, plan, firsts),
+        lags=bounds,
     ), plan
 
 

@@ -42,8 +42,6 @@ class Plan(NamedTuple):
         hops: of all groups, group by group.
         stations: their number.
         marks: whether a station marks packets in place of dropping them.
-        least_lag: no time between two events that the equations tie is taken to be shorter, s.
-        longest_lag: nor longer, s.
     """
 
     groups: tuple[int, ...]
@@ -51,8 +49,6 @@ class Plan(NamedTuple):
     hops: tuple[Hop, ...]
     stations: int
     marks: bool
-    least_lag: float
-    longest_lag: float
 
     @property
     def classes(self) -> Iterator[slice]:
@@ -107,16 +103,13 @@ def stations_of(network: Network, flows: Flows) -> tuple[list[int], list[int]]:
     return (there, back) if flows.direction == "forward" else (back, there)
 
 
-def make_plan(
-    network: Network, groups: tuple[int, ...], lag: tuple[int, ...], lags: tuple[float, float]
-) -> Plan:
+def make_plan(network: Network, groups: tuple[int, ...], lag: tuple[int, ...]) -> Plan:
     """The structure of a network's equations.
 
     Args:
         network: what is connected to what.
         groups: the number of groups of each class.
         lag: for each group, which of the distinct round-trip times it has.
-        lags: the least and the longest, s (see `Plan`).
     """
     both = network.two_way
     hops: list[Hop] = []
@@ -131,4 +124,4 @@ def make_plan(
             group += 1
     stations = len(network.links) * (2 if both else 1)
     marks = any(getattr(link.aqm, "ecn", False) for link in network.links.values())
-    return Plan(groups, lag, tuple(hops), stations, marks, *lags)
+    return Plan(groups, lag, tuple(hops), stations, marks)

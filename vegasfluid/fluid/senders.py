@@ -28,6 +28,7 @@ from vegasfluid.congestion.recovery import timeout_share
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.memory import Past
 from vegasfluid.fluid.noise import Noise
+from vegasfluid.fluid.pose import Lags
 from vegasfluid.fluid.routes import Plan
 
 __all__ = [
@@ -277,9 +278,9 @@ def lost_of(losses: Losses) -> Groups:
     return losses.prob if losses.lost is None else losses.lost
 
 
-def counted(losses: Any, rtt: Any, plan: Plan) -> Any:
+def counted(losses: Any, rtt: Any, lags: Lags) -> Any:
     """Losses of a flow that count, 1/s."""
-    return smooth.minimum(losses, smooth.minimum(MOST_EVENTS / rtt, STIFF / plan.least_lag))
+    return smooth.minimum(losses, smooth.minimum(MOST_EVENTS / rtt, STIFF / lags.least))
 
 
 def silence(cwnd: Groups, now: SendersNow) -> Groups:

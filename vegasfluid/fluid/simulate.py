@@ -23,7 +23,7 @@ from vegasfluid.fluid.grid import Grid, density_grid, grid_for
 from vegasfluid.fluid.lattice import FINEST, make_lattice
 from vegasfluid.fluid.meanfield import MeanField
 from vegasfluid.fluid.memory import remembered
-from vegasfluid.fluid.pose import Posed, as_floats, pose
+from vegasfluid.fluid.pose import Posed, as_floats, least_lag, pose
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.validity import doubts
@@ -116,7 +116,7 @@ def simulate_fluid(
     samples: int = DEFAULT_SAMPLES,
     closure: Closure = DEFAULT_CLOSURE,
     base_rtt: Mapping[str, float] | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = TOLERANCE,
 ) -> xr.Dataset:
     """Integrate the fluid model of a network.
 
@@ -129,7 +129,7 @@ def simulate_fluid(
         base_rtt: the base RTT with which the Vegas senders of a class begin, s, by the class's
             name; one that is too small is never corrected.
         tolerance: steps are halved until that changes goodput, queues and drops by no larger part
-            of them than this.
+            of them than this; None: one run with the network's own step, whose error nobody knows.
 
     Returns:
         A trajectory (see `vegasfluid.trajectory`); where the model may not hold, its attribute
@@ -171,8 +171,7 @@ def record_fluid(
 ) -> Recording:
     """Integrate the fluid model of a network, as plain arrays at evenly spaced times.
 
-    Arguments as of `simulate_fluid`; where the tolerance is None it is one run with the network's
-    own step, whose error nobody knows.
+    Arguments as of `simulate_fluid`.
     """
     grid = grid_for(network, until, samples)
     return recorded(network, grid, Run(closure, base_rtt, None), warmup, tolerance)
@@ -186,7 +185,7 @@ def simulate_density(
     samples: int = DEFAULT_SAMPLES,
     closure: Closure = DEFAULT_CLOSURE,
     base_rtt: Mapping[str, float] | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = TOLERANCE,
 ) -> xr.Dataset:
     """Integrate the fluid model with the windows of each class as a distribution.
 
@@ -213,13 +212,13 @@ def simulate_density(
 
 
 def labelled(
-    recording: Recording, engine: str, warmup: float, tolerance: float = TOLERANCE
+    recording: Recording, engine: str, warmup: float, tolerance: float | None = TOLERANCE
 ) -> xr.Dataset:
     """A trajectory, with a line in `warnings` for each reason to doubt it."""
     attributes: dict[str, Any] = {"engine": engine, "warmup": warmup}
-    if recording.error is not None:
+    if recording.error is not None and tolerance is not None:
         attributes |= {"error_estimate": list(recording.error), "tolerance": tolerance}
-    if found := doubts(recording, warmup, tolerance):
+    if found := doubts(recording, warmup, tolerance or TOLERANCE):
         attributes["warnings"] = "\n".join(found)
     return make_trajectory(recording, attributes)
 
@@ -244,7 +243,7 @@ def record_density(
 
 def cells_for(network: Network) -> Resolution:
     """Cells in which the flows of each class have room."""
-    youngest = FINEST * pose(network)[1].least_lag  # so that ages are carried as far as windows
+    youngest = FINEST * least_lag(network)  # so that ages are carried as far as windows
     return tuple(
         make_epochs(flows.law, largest_window(network, name), youngest)
         if isinstance(flows.law, AbstractEpochLaw)

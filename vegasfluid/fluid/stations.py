@@ -130,7 +130,7 @@ def arrivals(
     before = np.array([plan.hops[number].previous for number in later])
     at = np.array([plan.hops[number].station for number in before])
     capacity = posed.stations.capacity[at]
-    then = now - smooth.maximum(onward[np.array(later)] + queue[at] / capacity, plan.least_lag)
+    then = now - smooth.maximum(onward[np.array(later)] + queue[at] / capacity, posed.lags.least)
     admitted = smooth.maximum(past.admitted(before, then), 0.0)
     stretched = smooth.maximum(1 + past.waiting(at, then) / capacity, SHORTEST)
     places = np.argsort([*first, *later])

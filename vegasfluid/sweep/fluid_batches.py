@@ -25,7 +25,7 @@ from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.closure import DEFAULT_CLOSURE
 from vegasfluid.fluid.grid import Grid, density_grid, grid_for, with_longer_steps
-from vegasfluid.fluid.pose import Posed, least_lag, longest_lag, pose
+from vegasfluid.fluid.pose import Posed, pose
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import cells_for, integrate, system_of
@@ -105,10 +105,10 @@ def on_ladder(value: float, base: float, *, up: bool = False) -> float:
     return base * RUNG**whole
 
 
-def lengths(model: Model, engine: str) -> tuple[float, float, float]:
-    """Step, least and longest lag of a model, s."""
+def lengths(model: Model, engine: str) -> tuple[float, float]:
+    """Step and longest lag of a model, s."""
     grid = GRIDS[engine](model.network, model.duration, DEFAULT_SAMPLES)
-    return grid.step, least_lag(model.network), longest_lag(model.network)
+    return grid.step, grid.longest_lag
 
 
 def equations_of(
@@ -120,17 +120,17 @@ def equations_of(
         number: of the point in its chunk.
         point: of a sweep.
         engine: fluid or density.
-        base: on what the ladders of step, least and longest lag stand, s.
+        base: on what the ladders of step and longest lag stand, s.
         fine: whether steps stay short all along.
 
     Raises:
         InvalidInput: where its numbers make no sense.
     """
     model = point.model()
-    step, least, longest = lengths(model, engine)
-    longest = on_ladder(longest, base[2], up=True)
-    posed, plan = pose(model.network, lags=(on_ladder(least, base[1]), longest))
-    grid = Grid(model.duration, DEFAULT_SAMPLES, on_ladder(step, base[0]), longest)
+    step, longest = lengths(model, engine)
+    posed, plan = pose(model.network)
+    rungs = on_ladder(step, base[0]), on_ladder(longest, base[1], up=True)
+    grid = Grid(model.duration, DEFAULT_SAMPLES, *rungs)
     if engine == "fluid" and not fine:
         grid = with_longer_steps(grid, model.network)
     numbers = Numbers(posed, cells_for(model.network) if engine == "density" else None)
@@ -176,7 +176,7 @@ def solved(batch: Sequence[Equations], room: int) -> dde.Solution:
 def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator[list[Equations]]:
     """The points that have equations, by structure; of others it is noted why they have none."""
     alike: dict[Any, list[Equations]] = {}
-    stands_on: dict[int, tuple[float, float, float]] = {}
+    stands_on: dict[int, tuple[float, float]] = {}
     for number, point in enumerate(points):
         try:
             if id(point.base) not in stands_on:

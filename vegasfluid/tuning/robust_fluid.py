@@ -220,20 +220,16 @@ def _stacked(*leaves: Any) -> Array:
 
 
 def _common(tasks: Sequence[Task]) -> Task:
-    """The structure that serves all: the shortest and the longest lag, the shortest step.
+    """The structure that serves all: the longest lag and the shortest step.
 
     Groups have one round-trip time in common only where they have in every network.
     """
     plans, grids = [task.plan for task in tasks], [task.grid for task in tasks]
     lags = list(zip(*(plan.lag for plan in plans), strict=True))
     distinct = list(dict.fromkeys(lags))
-    longest = max(plan.longest_lag for plan in plans)
-    plan = plans[0]._replace(
-        lag=tuple(distinct.index(lag) for lag in lags),
-        least_lag=min(plan.least_lag for plan in plans),
-        longest_lag=longest,
-    )
-    grid = grids[0]._replace(step=min(grid.step for grid in grids), longest_lag=longest)
+    plan = plans[0]._replace(lag=tuple(distinct.index(lag) for lag in lags))
+    step, longest = min(of.step for of in grids), max(of.longest_lag for of in grids)
+    grid = grids[0]._replace(step=step, longest_lag=longest)
     return tasks[0]._replace(plan=plan, grid=grid)
 
 
