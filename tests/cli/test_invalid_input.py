@@ -69,6 +69,12 @@ def test_bad_file(run, tmp_path, command):
             ["simulate", "--engine", "packets", "--loss-process", "iid"],
             "--loss-process must be used with fluid or density only",
         ),
+        (["simulate", "--tolerance", "0"], "tolerance must be above 0 and finite, but is 0.0"),
+        (["simulate", "--tolerance", "nan"], "tolerance must be above 0 and finite, but is nan"),
+        (
+            ["simulate", "--engine", "packets", "--tolerance", "0.1"],
+            "--tolerance must be used with fluid or density only",
+        ),
         (["recommend", "--ratio", "-1"], "ratio must be above 0 and finite, but is -1.0"),
         (["recommend", "--ratio", "0"], "ratio must be above 0 and finite, but is 0.0"),
         (["recommend", "--ratio", "nan"], "ratio must be above 0 and finite, but is nan"),

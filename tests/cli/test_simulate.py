@@ -51,7 +51,11 @@ def same_as_run(saved: xr.Dataset, path: str, engine: str) -> None:
         simulate = vf.simulate_fluid if engine == "fluid" else vf.simulate_density
         expected = simulate(model.network, 20.0, warmup=5.0)
     xr.testing.assert_equal(saved, expected)
-    assert saved.attrs == expected.attrs | {"model": path, "title": "Two against two"}
+    both = [dict(of.attrs) for of in (saved, expected)]
+    errors = [of.pop("error_estimate", ()) for of in both]
+    np.testing.assert_array_equal(*errors)
+    assert np.size(errors[0]) == (0 if engine == "packets" else 3)
+    assert both[0] == both[1] | {"model": path, "title": "Two against two"}
     units = {name: saved[name].attrs["units"] for name in saved.data_vars}
     assert units == {
         "cwnd": "packets",
@@ -117,6 +121,18 @@ def test_progress_goes_to_a_terminal_only(run, small, monkeypatch):
     assert status == 0
     assert document(out)["engine"] == "fluid"
     assert "simulate (fluid)" in err
+
+
+def test_the_tolerance_is_kept_to_or_said_to_be_missed(run, small, tmp_path):
+    exact = tmp_path / "exact.nc"
+    warned = {}
+    for tolerance in ("0.5", "1e-13"):
+        out = run("simulate", small, "--json", "--tolerance", tolerance, "--out", str(exact))[1]
+        warned[tolerance] = any("the solver's steps" in of for of in document(out)["warnings"])
+        with xr.open_dataset(exact) as saved:
+            assert saved.attrs["tolerance"] == float(tolerance)
+            assert warned[tolerance] == (max(saved.attrs["error_estimate"]) > float(tolerance))
+    assert warned == {"0.5": False, "1e-13": True}
 
 
 def test_what_the_fluid_takes_for_granted(run, small):

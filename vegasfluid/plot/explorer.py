@@ -88,9 +88,9 @@ class Explorer:
 
     @property
     def run(self) -> xr.Dataset:
-        """The trajectory that is drawn."""
-        times = self._plane.model.duration, self._plane.model.warmup
-        return simulate_fluid(self.network, times[0], warmup=times[1])
+        """The trajectory that is drawn, with the network's own step, as every point of the map."""
+        until, warmup = self._plane.model.duration, self._plane.model.warmup
+        return simulate_fluid(self.network, until, warmup=warmup, tolerance=None)
 
     @property
     def _title(self) -> str:
