@@ -11,11 +11,11 @@ all of them.
 
 from __future__ import annotations
 
-from benchmarks.design import Engine
+from benchmarks.design import ENGINES, Engine
 from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.fluid import record_density, record_fluid
+from vegasfluid.fluid import record_fluid
 from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.tuning.measurement import measure as measure_packets
 from vegasfluid.tuning.measurement import summary
@@ -86,7 +86,7 @@ def measure(full: bool) -> Figures:
     add_packets(figures, rows, FULL_SEEDS if full else SEEDS)
     gentle = [row for row in rows if row.gentle_start]
     add_fluid(figures, "fluid", record_fluid, gentle)
-    add_fluid(figures, "density", record_density, gentle if full else quick(gentle))
+    add_fluid(figures, "density", ENGINES["density"], gentle if full else quick(gentle))
     return figures
 
 

@@ -10,11 +10,18 @@ import pytest
 from scipy.stats import qmc
 
 from benchmarks import design
-from benchmarks.design import Case, designed, differences, from_model, from_packets, points
+from benchmarks.design import (
+    ENGINES,
+    Case,
+    designed,
+    differences,
+    from_model,
+    from_packets,
+    points,
+)
 from benchmarks.harness import Figures
 from vegasfluid.congestion.vegas import DIALECTS, Vegas
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid import record_density, record_fluid
 from vegasfluid.network import Network
 from vegasfluid.trajectory import Recording
 
@@ -159,8 +166,8 @@ def some() -> dict[str, dict[str, float]]:
 @pytest.mark.parametrize(
     ("record", "which"),
     [
-        pytest.param(record_fluid, slice(None), id="mean", marks=pytest.mark.study),
-        pytest.param(record_density, slice(1, None, 2), id="density", marks=pytest.mark.study),
+        pytest.param(ENGINES["fluid"], slice(None), id="mean", marks=pytest.mark.study),
+        pytest.param(ENGINES["density"], slice(1, None, 2), id="density", marks=pytest.mark.study),
     ],
 )
 def test_many_flows_under_red(record, which: slice, some: dict[str, dict[str, float]]) -> None:

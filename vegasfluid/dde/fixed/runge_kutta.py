@@ -87,6 +87,7 @@ def integrate(
     Returns:
         What is saved of the states at the schedule's times, shape (m, k), and the first fault.
 
+    >>> import numpy as np
     >>> from vegasfluid.dde.fixed.schedule import on_the_grid
     >>> steps = on_the_grid(np.linspace(0.0, 2.0, 3), 0.1, 0.1, np.float64)
     >>> rhs, same = (lambda t, y, history, rate: rate * y), (lambda y: y)
