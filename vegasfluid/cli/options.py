@@ -204,7 +204,7 @@ Tolerance = Annotated[
         panel=ASSUMED,
         metavar="X",
         help="Of goodput, queue and drops, as a part of them: the solver's steps are halved until "
-        "that changes them by no more. 0.01 where none is given.",
+        "they are exact to that. 0.01 where none is given.",
     ),
 ]
 

@@ -22,6 +22,8 @@ TOLERANCE = 0.01
 """Of goodput, queue and drops, where nobody says another."""
 HALVINGS, MOST_STEPS = 5, 400_000
 """Steps are halved at most so often, and after the first time only up to so many of them."""
+SAFETY = 2.0
+"""A run may be off by so many times what the last halving changed: convergence is uneven."""
 SMALL_SHARE, SMALL_QUEUE, FEW_DROPS = 0.01, 1.0, 1e-3
 """Differences are shares of no less than this part of a fair goodput, so many packets of queue, and
 drops of this part of what arrives."""
@@ -71,8 +73,8 @@ def refined(
         warmup: time that means leave out, s.
 
     Returns:
-        The last run; what its last halving changed is its `error`, above the tolerance where steps
-        would have had to be shorter still.
+        The last run; its `error` is twice what its last halving changed, above the tolerance where
+        steps would have had to be shorter still.
     """
     grid = grid._replace(finest=grid.step / 4)
     coarse = run(grid)
@@ -81,7 +83,7 @@ def refined(
             break
         grid = grid.halved()
         fine = run(grid)
-        error = difference(coarse, fine, warmup)
+        error = Error(*(SAFETY * part for part in difference(coarse, fine, warmup)))
         coarse = fine._replace(error=error)
         if max(error) <= tolerance:
             break
