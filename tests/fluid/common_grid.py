@@ -34,6 +34,7 @@ def simulate_on_common_grid(
     closure: Closure = DEFAULT_CLOSURE,
     step: float = STEP,
     lags: tuple[float, float] = LAGS,
+    aligned: bool = False,
 ) -> xr.Dataset:
     """What `simulate_fluid` gives, with a step and bounds on lags that are chosen by hand.
 
@@ -45,12 +46,14 @@ def simulate_on_common_grid(
         closure: how losses are counted.
         step: s; not above the network's own.
         lags: the least and the longest, s; the network's own lie between them.
+        aligned: whether samples are ends of steps.
     """
     assert step <= grid_for(network, until).step + 1e-12
     assert lags[0] <= least_lag(network) + 1e-12
     assert longest_lag(network) <= lags[1]
     posed, plan = pose(network, lags=lags)
-    solution = integrate(as_floats(posed), plan, Grid(until, samples, step, lags[1]), closure)
+    grid = Grid(until, samples, step, lags[1], aligned=aligned)
+    solution = integrate(as_floats(posed), plan, grid, closure)
     dde.check(solution)
     recording = record(network, solution, system_of(posed, plan, closure))
     return labelled(recording, "fluid", check_times(until, warmup, samples))
