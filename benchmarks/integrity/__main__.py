@@ -1,4 +1,4 @@
-"""A soak of the fluid model: random networks of every kind, each held to what no run may break.
+"""A soak test of the fluid model: invariants, error estimates and packets on random networks.
 
     python -m benchmarks.integrity [--json] [--full]
 
@@ -108,8 +108,9 @@ def first_to_others(run: Recording, warmup: float) -> float:
 
 
 def measure(full: bool) -> Figures:
-    """Look at all networks, as many at a time as there are processors; what each showed is told on
-    standard error.
+    """Check all networks, as many at a time as there are processors.
+
+    The result of each is printed to standard error as a line of JSON.
     """
     spawn, found = get_context("spawn"), []
     with ProcessPoolExecutor(processors(), mp_context=spawn, max_tasks_per_child=EACH) as pool:

@@ -33,7 +33,6 @@ from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.trajectory import Recording
 
 UNTIL, WARMUP = 10.0, 2.5
-MOST_PACKETS = 3e4
 
 
 class Draw:

@@ -51,7 +51,7 @@ def test_red_cannot_be_tuned_where_there_is_none():
 
 
 def test_outputs_are_those_of_a_simulation(fluid):
-    """A run of its own with the same steps, measured by `metrics`."""
+    """The same network simulated separately with the same steps, and measured by `metrics`."""
     found, _ = fluid.at(np.log(VALUES))
     at_values = turned(network(), KNOBS, [jnp.asarray(of) for of in VALUES])
     run = simulate_fluid(at_values, UNTIL, warmup=WARMUP, tolerance=None)

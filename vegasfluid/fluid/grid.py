@@ -11,7 +11,7 @@ import numpy as np
 from vegasfluid.dde.fixed.history import rows_of
 from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
 from vegasfluid.fluid.lattice import FINEST
-from vegasfluid.fluid.pose import least_lag, pose, start_of_flows
+from vegasfluid.fluid.pose import least_lag, longest_lag, start_of_flows
 from vegasfluid.network import Network
 from vegasfluid.times import DEFAULT_SAMPLES, sample_times
 
@@ -65,8 +65,7 @@ class Grid(NamedTuple):
 
     def halved(self) -> Grid:
         """The same with steps half as long."""
-        longer = self.longer_steps and (self.longer_steps[0], 2 * self.longer_steps[1])
-        return self._replace(step=self.step / 2, longer_steps=longer)
+        return self._replace(step=self.step / 2)
 
 
 def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
@@ -75,9 +74,8 @@ def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> 
     The step is no longer than the shortest lag (the method's history must be known), and short
     against the averaging of each queue law.
     """
-    lags = pose(network)[0].lags
-    limits = [lags.least, LARGEST_STEP, *limits_of_links(network)]
-    return Grid(until, samples, SLACK * min(limits), lags.longest)
+    limits = [least_lag(network), LARGEST_STEP, *limits_of_links(network)]
+    return Grid(until, samples, SLACK * min(limits), longest_lag(network))
 
 
 def limits_of_links(network: Network) -> Iterator[float]:

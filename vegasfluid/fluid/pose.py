@@ -100,7 +100,7 @@ class Changes(NamedTuple):
 
 
 class Lags(NamedTuple):
-    """What the time between two events that the equations tie is held to.
+    """The bounds within which each delay in the equations is clipped.
 
     Args:
         least: s.

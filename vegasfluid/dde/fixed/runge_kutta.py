@@ -150,7 +150,7 @@ def _between(problem: Problem, state: _State, part: Any) -> tuple[Any, Float[Arr
 
 
 def _coarsened(state: _State, factor: int, then: Stretch) -> _State:
-    """The same on the grid of longer steps; the history keeps every so-manieth of its points."""
+    """The state on the grid of longer steps; of the history every `factor`-th point is kept."""
     ring = coarser_ring(state.ring, state.number - factor, factor, then.grid.rows)
     return state._replace(number=state.number // jnp.int32(factor), ring=ring)
 

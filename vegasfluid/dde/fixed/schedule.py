@@ -162,6 +162,6 @@ def _grid(
 
 
 def _longer(grid: Grid, factor: int) -> Grid:
-    """The grid of every so-manieth point."""
+    """The grid of every `factor`-th point."""
     rows = max(2 * grid.rows // 2 ** math.floor(math.log2(factor)), 8)
     return replace(grid, step=grid.step * factor, slack=grid.slack / factor, rows=rows)
