@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
-from benchmarks.integrity.checks import faults, frozen, outside, unconserved
+from benchmarks.integrity.checks import faults, frozen
 from vegasfluid import (
     Cubic,
     DropTail,
@@ -89,64 +88,18 @@ def run_of(structure, number: int) -> Recording:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_nothing_stands_still_leaves_its_domain_or_is_lost_track_of(structure) -> None:
+def test_nothing_stands_still_leaves_its_domain_or_vanishes(structure) -> None:
     """And what a run says of its error holds, and samples say only where it is read."""
     beyond = []
     for number in range(10):
         network = structure(Draw(number))
         usual = run_of(structure, number)
-        assert [*outside(usual), *frozen(usual)] == [], network
+        assert faults(usual) == [], network
         exact = record_fluid(network, UNTIL, DEFAULT_SAMPLES, warmup=WARMUP, tolerance=0.005)
         beyond.append(np.max(np.array(difference(usual, exact, WARMUP)) - np.array(usual.error)))
         other = record_fluid(network, UNTIL, 287, warmup=WARMUP)
         assert max(difference(other, usual, WARMUP)) < 1e-3, number
-    assert np.sum(np.array(beyond) > 0) <= 2, beyond  # none is wanted: 37 of all 40 are within
-
-
-BEYOND = "where losses hit those who grow, a class can be asked for more than it sends: it vanishes"
-
-
-@pytest.mark.parametrize(
-    "structure",
-    [
-        pytest.param(
-            of, marks=pytest.mark.xfail(of is three_over_drop_tail, reason=BEYOND, strict=True)
-        )
-        for of in STRUCTURES
-    ],
-)
-def test_packets_are_conserved(structure) -> None:
-    """A link sends no more than it can; what was sent is delivered, dropped or under way."""
-    for number in range(10):
-        assert list(unconserved(run_of(structure, number))) == [], number
-
-
-def broken(run: Recording, name: str, change: Callable[[np.ndarray], np.ndarray]) -> Recording:
-    """The run with one of its arrays changed."""
-    kind = "flows" if name in run.flows else "links"
-    arrays = dict(getattr(run, kind))
-    return run._replace(**{kind: arrays | {name: change(arrays[name])}})
-
-
-def test_what_is_broken_is_found() -> None:
-    """Each fault, put into a sound run."""
-    sound = record_fluid(reno_alone(Draw(0)), UNTIL, DEFAULT_SAMPLES, warmup=WARMUP)
-    late = np.arange(DEFAULT_SAMPLES)[:, np.newaxis] > 0.5 * DEFAULT_SAMPLES
-    still = sound
-    for name in ("cwnd", "dropped"):
-        still = broken(still, name, lambda of: np.where(late, of[200], of))
-    assert any("stands still" in of for of in faults(still))
-    wrong = {
-        "is not finite": ("rtt", lambda of: of * np.nan),
-        "queue is outside its buffer": ("queue", lambda of: of - 1),
-        "a window is below a packet": ("cwnd", lambda of: of * 0.0),
-        "counts backwards": ("delivered", lambda of: of[::-1]),
-        "more than it can": ("work", lambda of: 1.01 * of + 1e4),
-        "packets sent are not": ("sent", lambda of: 0.9 * of),
-    }
-    for told, (name, change) in wrong.items():
-        assert any(told in of for of in faults(broken(sound, name, change))), told
-    assert faults(sound) == []
+    assert np.all(np.array(beyond) <= 0), beyond
 
 
 def test_windows_at_their_limit_do_not_stand_still() -> None:

@@ -145,6 +145,10 @@ class DropTail(AbstractQueueLaw):
         """No average is kept."""
         return Average(0.0 * seen.queue)
 
+    def within(self, memory: Average, buffer: Any) -> Average:
+        """None is kept, and none is held."""
+        return memory
+
     @property
     def rule(self) -> AdmissionRule:
         """Admit; only the full buffer drops."""

@@ -118,6 +118,17 @@ class AbstractQueueLaw(Value):
     def averaging(self, seen: QueueState) -> Any:
         """d(memory)/dt, each field in its unit a second."""
 
+    def within(self, memory: Any, buffer: Real) -> Any:
+        """What is kept of the past, held in its domain: an average from 0 to a full buffer.
+
+        The equations do not leave it, but a step of a solver may.
+
+        Args:
+            memory: as `begin` has it.
+            buffer: packets.
+        """
+        return memory._replace(avg_queue=smooth.clip(memory.avg_queue, 0.0, buffer))
+
     @property
     @abstractmethod
     def rule(self) -> AdmissionRule:

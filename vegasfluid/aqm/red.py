@@ -241,6 +241,13 @@ class Red(AbstractQueueLaw):
             return Average(average)
         return AdaptedAverage(average, self.adapting(seen.memory))
 
+    def within(self, memory: Average | AdaptedAverage, buffer: Any) -> Average | AdaptedAverage:
+        """The average held in the buffer, and an adapted maximum between 0 and 1."""
+        held = super().within(memory, buffer)
+        if isinstance(held, AdaptedAverage):
+            return held._replace(max_drop=smooth.clip(held.max_drop, 0.0, 1.0))
+        return held
+
     def adapting(self, memory: AdaptedAverage) -> Any:
         """d(max_drop)/dt: the steps of `adapt`, spread over their interval."""
         span = self.max_thresh - self.min_thresh

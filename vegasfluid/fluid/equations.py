@@ -136,16 +136,24 @@ class System(NamedTuple):
         now = look(time, state, Past(history, self.plan, self.posed.lags, time), self)
         return self.layout.pack(change(state, now, self))
 
-    def project(self, y: Float[Array, " n"]) -> Float[Array, " n"]:
-        """The state held where it makes sense."""
-        return self.layout.pack(self.held(self.layout.unpack(y)))
+    def project(self, before: Float[Array, " n"], y: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The state after a step, in its domain; what a full buffer cannot take is lost."""
+        state = self.layout.unpack(y)
+        lost = stations.spilt(self.layout.unpack(before), state, self.posed, self.plan)
+        counted = state._replace(dropped=state.dropped + lost, noticed=state.noticed + lost)
+        return self.layout.pack(self.held(counted))
 
     def held(self, state: State) -> State:
-        """Windows of a packet or more, queues in buffers."""
+        """Every part of the state in its domain: windows, queues, what laws keep, shares of flows.
+
+        The counters have none but that they do not count back, which their rates see to.
+        """
         parts = zip(self.populations, state.classes, self.plan.classes, strict=True)
-        largest = self.posed.groups.max_window
+        largest, buffers = self.posed.groups.max_window, self.posed.stations.buffer
+        memories = zip(self.posed.aqm, state.memories, buffers, strict=True)
         return state._replace(
-            queue=smooth.clip(state.queue, 0.0, self.posed.stations.buffer),
+            queue=smooth.clip(state.queue, 0.0, buffers),
+            memories=tuple(law.within(memory, buffer) for law, memory, buffer in memories),
             classes=tuple(kind.within(part, largest[own]) for kind, part, own in parts),
             silent=smooth.clip(state.silent, 0.0, 1.0),
             transfers=smooth.maximum(state.transfers, 0.0),

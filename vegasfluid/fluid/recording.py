@@ -8,6 +8,7 @@ import numpy as np
 
 from vegasfluid import dde
 from vegasfluid.fluid.equations import State, System
+from vegasfluid.fluid.invariants import check_invariants
 from vegasfluid.fluid.memory import places
 from vegasfluid.fluid.pose import flows_of_groups
 from vegasfluid.fluid.routes import Plan
@@ -39,6 +40,9 @@ def record(network: Network, solution: dde.Solution, system: System) -> Recordin
         network: what was integrated.
         solution: of its equations.
         system: the equations, with concrete numbers.
+
+    Raises:
+        SolveFailed: where something in it cannot be (see `invariants`).
     """
     state: State = system.saved.unpack(np.asarray(solution.ys))
     times = np.asarray(solution.ts)
@@ -46,7 +50,7 @@ def record(network: Network, solution: dde.Solution, system: System) -> Recordin
     rtt = round_trips(times, links, system)
     group_of = flows_of_groups(network)
     flows = {name: values[:, group_of] for name, values in of_groups(state, rtt, system).items()}
-    return Recording(network, times, flows, links)
+    return check_invariants(Recording(network, times, flows, links))
 
 
 def of_links(times: np.ndarray, state: State, system: System) -> dict[str, np.ndarray]:

@@ -29,7 +29,7 @@ from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 
 __all__ = ["Verdict", "arrivals", "exposure", "judge", "queue_drift", "reliable", "service"]
-__all__ += ["mean_worth", "room", "waiting_worth"]
+__all__ += ["mean_worth", "room", "spilt", "waiting_worth"]
 
 Hops = Float[Array, "hops"]
 PerStation = Float[Array, "stations"]
@@ -213,13 +213,13 @@ def judge(
         for s, memory in enumerate(state.memories)
     )
     pairs = list(zip(posed.aqm, seen, strict=True))
-    overflow = jnp.stack([overflow_prob(queue) for queue in seen])
+    overflow = jnp.stack([overflow_prob(refusing(queue)) for queue in seen])
     early = jnp.stack([law.drop_prob(queue) for law, queue in pairs])
     forced = jnp.stack([law.forced_prob(queue) for law, queue in pairs])
     at = np.array([hop.station for hop in plan.hops])
     capable = posed.groups.capable[np.array([hop.group for hop in plan.hops])]
     light = lightness(posed, plan)
-    refused = smooth.minimum(overflow[at] * exposed, 1.0)
+    refused = share_refused(overflow, arriving, exposed, posed, plan)
     lost = 1 - (1 - early[at] * light) * (1 - refused)
     kept = 1 - (1 - forced[at] * light) * (1 - refused)  # of packets that are marked instead
     dropped = capable * kept + (1 - capable) * lost
@@ -227,20 +227,63 @@ def judge(
     return Verdict(dropped, jnp.stack(answered), seen)
 
 
+def share_refused(
+    overflow: PerStation, arriving: Hops, exposed: Any, posed: Posed, plan: Plan
+) -> Hops:
+    """The share of each hop's packets that a full buffer loses; (hops,).
+
+    More than all of what a hop brings cannot be lost: then the others lose the rest, evenly.
+
+    Args:
+        overflow: share of what arrives at each station that finds no room.
+        arriving: packets/s of a flow at each hop.
+        exposed: what `exposure` says.
+        posed: numbers.
+        plan: structure.
+    """
+    at = np.array([hop.station for hop in plan.hops])
+    wanted = overflow[at] * exposed
+    kept = smooth.positive_part(1 - wanted)
+    packets = counts(posed, plan) * arriving
+    missing = totals(packets * smooth.positive_part(wanted - 1), plan)
+    others = smooth.maximum(totals(packets * kept, plan), LEAST_RATE)
+    return 1 - kept * (1 - smooth.minimum(missing / others, 1.0)[at])
+
+
+def spilt(before: Any, after: Any, posed: Posed, plan: Plan) -> Hops:
+    """Packets of a flow of each hop that a step admitted to buffers which had no room for them.
+
+    In a step a queue may fill and go on growing. What is too much is a share of all that the step
+    admitted, the same one for each hop.
+
+    Args:
+        before: state of the equations before the step.
+        after: state that it led to.
+        posed: numbers.
+        plan: structure.
+    """
+    came = after.arrived - before.arrived - (after.dropped - before.dropped)
+    admitted = totals(counts(posed, plan) * posed.worth * came, plan)
+    over = smooth.positive_part(after.queue - posed.stations.buffer)
+    at = np.array([hop.station for hop in plan.hops])
+    return came * (over / smooth.maximum(admitted, LEAST_RATE))[at]
+
+
 def queue_drift(
     state: Any, arriving: Hops, verdict: Verdict, posed: Posed, plan: Plan
 ) -> PerStation:
-    """What is admitted less what is sent; at an empty queue only upwards, at a full one down.
-
-    Where ACKs take the place of data that leave, more packets may be there than the buffer holds:
-    then it sinks.
-    """
+    """What is admitted less what is sent; at an empty queue only upwards."""
     admitted = counts(posed, plan) * arriving * (1 - verdict.dropped)
     drift = totals(admitted * posed.worth, plan) - posed.stations.capacity
-    drift = jnp.where(state.queue <= 0, smooth.maximum(drift, 0.0), drift)
-    over = jnp.stack([queue.queue - queue.buffer for queue in verdict.seen])
-    return jnp.where(over >= 0, smooth.minimum(drift, -SINKING * over), drift)
+    return jnp.where(state.queue <= 0, smooth.maximum(drift, 0.0), drift)
 
 
 SINKING = 1.0
-"""1/s."""
+"""1/s: where ACKs take the place of data that leave, more packets may be there than the buffer
+holds; then it sinks."""
+
+
+def refusing(seen: QueueState) -> QueueState:
+    """The queue for the formula of a full buffer: more leave than come where too many wait."""
+    over = smooth.positive_part(seen.queue - seen.buffer)
+    return seen._replace(capacity=seen.capacity - SINKING * over)

@@ -100,14 +100,16 @@ def test_last_step_is_looked_at():
 def test_projection_does_not_hide_a_nan():
     solution = solved(
         lambda t, y, history, args: jnp.sqrt(5.0 - t) + 0 * y,
-        project=lambda y: jnp.where(y > 0, y, 0.0),
+        project=lambda before, y: jnp.where(y > 0, y, 0.0),
     )
     assert solution.outcome == dde.Outcome.NOT_FINITE
     assert solution.time == pytest.approx(5.0, abs=1.5 * STEP)
 
 
 def test_projection_is_applied_after_each_step():
-    solution = solved(lambda t, y, history, args: -jnp.ones(1), project=lambda y: y.clip(0.0))
+    solution = solved(
+        lambda t, y, history, args: -jnp.ones(1), project=lambda before, y: y.clip(0.0)
+    )
     np.testing.assert_allclose(solution.ys[:, 0], [1, 0, 0, 0, 0, 0])
 
 
@@ -157,7 +159,7 @@ def test_history_inside_vmap_is_refused_by_jax():
         ("y0", {"y0": [1]}),
         ("y0", {"y0": np.zeros(0)}),
         ("past", {"past": lambda s: s}),
-        ("project", {"project": lambda y: y[0]}),
+        ("project", {"project": lambda before, y: y[0]}),
         ("rhs", {"rhs": lambda t, y, history, args: y[0]}),
         ("rhs", {"rhs": lambda t, y, history, args: [1.0]}),
     ],

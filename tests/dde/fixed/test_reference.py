@@ -125,7 +125,7 @@ def test_clamped_queue_idles_for_about_half_of_the_time():
         save_at=np.linspace(0.0, 100.0, 10001),
         step=0.005,
         longest_lag=1.0,
-        project=lambda y: y.at[1].max(0.0),
+        project=lambda before, y: y.at[1].max(0.0),
     )
     queue = np.asarray(dde.check(solution).ys)[:, 1]
     assert queue.min() == 0

@@ -37,8 +37,9 @@ RightHandSide = Callable[
 ]
 """dy/dt, shape (n,), of the time, the state, the history and the arguments."""
 
-Project = Callable[[Float[Array, " n"]], Float[Array, " n"]]
-"""The allowed state that stands for a state, shape (n,) to shape (n,)."""
+Project = Callable[[Float[Array, " n"], Float[Array, " n"]], Float[Array, " n"]]
+"""The allowed state that stands for the second of two states, to which a step led from the first;
+each of shape (n,)."""
 
 Save = Callable[[Float[Array, ""], Float[Array, " n"]], Float[Array, " k"]]
 """What is kept of a time and a state, shape (n,) to shape (k,)."""
@@ -89,7 +90,7 @@ def integrate(
     >>> import numpy as np
     >>> from vegasfluid.dde.fixed.schedule import on_the_grid
     >>> steps = on_the_grid(np.linspace(0.0, 2.0, 3), 0.1, 0.1, np.float64)
-    >>> rhs, same = (lambda t, y, history, rate: rate * y), (lambda y: y)
+    >>> rhs, same = (lambda t, y, history, rate: rate * y), (lambda before, y: y)
     >>> growth = Problem(rhs, 1.0, same, lambda s: jnp.ones(1), steps.first.grid)
     >>> ys, fault = integrate(growth, jnp.ones(1), steps)
     >>> [round(float(value), 3) for value in ys[:, 0]], int(fault.code)
@@ -179,7 +180,7 @@ def _advance(problem: Problem, state: _State) -> _State:
         total = carry.total + of.weight * slope
         free = state.y + step * jnp.where(of.ends, total / 6, of.reach * slope)
         # A projection must not hide a nan.
-        held = jnp.where(of.ends & jnp.isfinite(free), problem.project(free), free)
+        held = jnp.where(of.ends & jnp.isfinite(free), problem.project(state.y, free), free)
         point = jnp.where(of.looks_on, carry.point, held)
         return _Stage(point, total, slope), (history.too_long, history.too_short)
 

@@ -52,7 +52,8 @@ def solve_fixed(
         step: largest step; each interval of `save_at` is cut into equal steps no longer. It must
             not exceed the shortest lag, and divides a constant lag best.
         longest_lag: bound on t - s; memory is about `longest_lag / step` states and slopes.
-        project: applied to the state after each step, such as a clamp at zero; None: nothing.
+        project: applied to the states before and after each step; returns the one that the step
+            is to end in, such as the latter clamped at zero; None: nothing.
         past: y at one time s < t0, shape () to shape (n,); None: y0. Is evaluated at
             t0 as well; if it does not meet y0 there, order 4 needs t0 plus each lag on the grid.
         remember: number of leading components of y that history and `past` have; None: all.
@@ -109,7 +110,7 @@ def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
     return jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, y0.dtype))
 
 
-def _same(y: Array) -> Array:
+def _same(before: Array, y: Array) -> Array:
     return y
 
 
@@ -152,4 +153,4 @@ def _check_functions(problem: Problem, y0: Array) -> None:
     """Refuse a `past` or `project` that returns another shape than the state's."""
     some_time = jax.ShapeDtypeStruct((), y0.dtype)
     check_shape("past", jax.eval_shape(problem.past, some_time), y0[: problem.remember].shape)
-    check_shape("project", jax.eval_shape(problem.project, y0), y0.shape)
+    check_shape("project", jax.eval_shape(problem.project, y0, y0), y0.shape)

@@ -1,0 +1,78 @@
+"""What cannot be in a run of the fluid is found, with its time and its owner, and ends the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from vegasfluid import DropTail, Flows, Link, Network, Reno, SolveFailed
+from vegasfluid.aqm.red import AdaptedAverage, Red
+from vegasfluid.fluid import record_fluid
+from vegasfluid.fluid.invariants import check_invariants, violations
+from vegasfluid.trajectory import Recording
+
+LINK = Link(1000.0, 20)
+RENO = {"reno": Flows(5, Reno(), base_rtt=0.05)}
+
+
+@pytest.fixture(scope="module")
+def sound() -> Recording:
+    return record_fluid(Network(LINK, RENO), 10.0, 101, tolerance=None)
+
+
+def broken(run: Recording, name: str, change: Callable[[np.ndarray], np.ndarray]) -> Recording:
+    """The run with one of its arrays changed from 6 s on."""
+    kind = "flows" if name in run.flows else "links"
+    arrays = dict(getattr(run, kind))
+    late = run.times[:, np.newaxis] >= 6
+    changed = np.where(late, change(arrays[name]), arrays[name])
+    return run._replace(**{kind: arrays | {name: changed}})
+
+
+BREAKS = {
+    "reno: rtt is not finite": ("rtt", lambda of: of * np.nan),
+    "bottleneck: the queue is below 0": ("backlog", lambda of: -1.0 - of),
+    "bottleneck: the queue is above the buffer": ("backlog", lambda of: 21.0 + of),
+    "bottleneck: the average queue is above the buffer": ("avg_queue", lambda of: 21.0 + of),
+    "reno: the window is below a packet": ("cwnd", lambda of: 0.0 * of),
+    "reno: delivered counts back": ("delivered", lambda of: 0.5 * of),
+    "bottleneck: it sent more than it can": ("work", lambda of: 1.1 * of + 100),
+    "reno: more arrives or is dropped than was sent": ("sent", lambda of: 0.9 * of),
+    "reno: packets vanish on the way": ("sent", lambda of: 1.1 * of),
+}
+
+
+@pytest.mark.parametrize("told", BREAKS)
+def test_what_cannot_be_is_found_with_its_time(sound: Recording, told: str) -> None:
+    assert violations(sound) == []
+    run = broken(sound, *BREAKS[told])
+    assert f"{told}, first at t = 6 s" in [str(of) for of in violations(run)]
+    with pytest.raises(SolveFailed, match="t = 6 s"):
+        check_invariants(run)
+
+
+@dataclass(frozen=True)
+class Giving(DropTail):
+    """A queue law that is wrong: it hands out packets."""
+
+    name: ClassVar[str] = "giving"
+
+    def drop_prob(self, seen):
+        return 0.0 * seen.queue - 0.5
+
+
+def test_a_run_that_makes_packets_fails() -> None:
+    network = Network(Link(1000.0, 20, Giving()), RENO)
+    with pytest.raises(SolveFailed, match=r"went wrong: .* counts back, first at t = \d"):
+        record_fluid(network, 10.0, 101, tolerance=None)
+
+
+def test_what_queue_laws_keep_is_held_in_its_domain() -> None:
+    """An average in the buffer, and RED's adapted maximum among the probabilities."""
+    law = Red(5, 15, adaptive=True)
+    assert law.within(AdaptedAverage(-1.0, 1.5), 20.0) == AdaptedAverage(0.0, 1.0)
+    assert law.within(AdaptedAverage(30.0, 0.1), 20.0) == AdaptedAverage(20.0, 0.1)
