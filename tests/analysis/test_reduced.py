@@ -107,6 +107,8 @@ def test_slopes_hold_all_difference_quotients(law: AbstractWindowLaw) -> None:
         Red(50, 80, 0.7, wait=False, gentle=True),
         Red(50, 80, 0.3, gentle=True, ecn=True),
         Red(50, 80, 0.3, ecn=True),
+        Red(50, 80, 0.3, ecn=True, hard_drop=True),
+        Red(50, 70, 0.3, gentle=True, ecn=True, hard_drop=True),
     ],
     ids=str,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import sympy as sp
@@ -62,13 +63,14 @@ def test_sympy_reads_small_buffers() -> None:
     assert float(told.subs(rate, 4)) == pytest.approx(0.8**3)
 
 
-def test_with_ecn_only_what_is_beyond_chance_is_dropped() -> None:
-    """RFC 3168, section 7: marks between the thresholds, drops above them."""
-    law = Red(20, 80, max_drop=0.2, ecn=True)
+def test_with_ecn_only_what_is_beyond_chance_is_dropped_or_nothing() -> None:
+    """RFC 3168, section 7: marks between the thresholds, drops above them; Linux marks there."""
+    law = Red(20, 80, max_drop=0.2, ecn=True, hard_drop=True)
     between, above = (QueueState(v, Average(v), 1e3, 1e3, 1e6) for v in (50.0, 90.0))
     assert float(law.drop_prob(between)) > 0.05
     assert float(law.forced_prob(between)) == 0.0
     assert float(law.forced_prob(above)) == float(law.drop_prob(above)) == 1.0
+    assert float(replace(law, hard_drop=False).forced_prob(above)) == 0.0
     plain = Red(20, 80, max_drop=0.2)
     assert float(plain.forced_prob(between)) == float(plain.drop_prob(between))
 

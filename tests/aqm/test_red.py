@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.congestion.test_contract import red_queue, state
-from vegasfluid.aqm.law import ADMIT, EARLY, FORCED
+from vegasfluid.aqm.law import ADMIT, EARLY, FORCED, MARK
 from vegasfluid.aqm.red import Red
 
 
@@ -33,9 +33,20 @@ def test_with_ecn_the_range_of_marks_ends_where_every_packet_is_dropped(
     gentle: bool, last: float
 ) -> None:
     """Floyd, "Recommendation on using the gentle variant of RED", 2000: up to twice max_thresh."""
-    law = Red(20, 100, max_drop=0.1, ecn=True, gentle=gentle)
+    law = Red(20, 100, max_drop=0.1, ecn=True, hard_drop=True, gentle=gentle)
     queue = red_queue(law, 0.0)
     for average, dropped in ((0.9 * last, 0.0), (1.1 * last, 1.0)):
         queue.avg_queue, queue.above, queue.coin = average, 1, 1.0
         assert (law.rule.drops(queue, int(average), 0.0) == FORCED) == bool(dropped)
         assert float(law.forced_prob(state(average))) == pytest.approx(dropped, abs=1e-12)
+
+
+@pytest.mark.parametrize(("gentle", "last"), [(False, 100.0), (True, 200.0)])
+def test_without_hard_drop_marks_go_on_above_the_range_of_chance(gentle: bool, last: float) -> None:
+    """Linux 6.1, net/sched/sch_red.c, RED_HARD_MARK: marked, and dropped if it cannot be marked."""
+    law = Red(20, 100, max_drop=0.1, ecn=True, gentle=gentle)
+    for capable, verdict in ((1, MARK), (0, FORCED)):
+        queue = red_queue(law, 1.1 * last)
+        queue.capable, queue.above, queue.coin = capable, 1, 1.0
+        assert law.rule.drops(queue, int(1.1 * last), 0.0) == verdict
+    assert float(law.forced_prob(state(1.1 * last))) == 0.0

@@ -108,7 +108,7 @@ def red(switches: str) -> dict[str, str]:
 FEATURES = {
     "red": {},
     "gentle, no wait, in bytes": red("gentle = true, wait = false, in_bytes = true"),
-    "adaptive, ecn": red("adaptive = true, ecn = true"),
+    "adaptive, ecn": red("adaptive = true, ecn = true, hard_drop = true"),
     "drop-tail, newreno": {"QUEUE": "", "RENO": 'law = { name = "newreno" }'},
     "sack, delayed ACKs": {
         "RENO": 'law = { name = "reno", recovery = "sack" }\ndelayed_ack_ms = 100'

@@ -105,11 +105,16 @@ def test_large_thresholds_leave_little_of_the_weight():
 def test_switches_of_red():
     marking = Model(network(ecn=True, adaptive=True), duration=20)
     text = exported("linux", marking).files["tune.sh"]
-    assert line_with(text, "red limit").endswith("bandwidth 10000000bit adaptive ecn harddrop")
+    assert line_with(text, "red limit").endswith("bandwidth 10000000bit adaptive ecn")
+    hard = exported("linux", Model(network(ecn=True, hard_drop=True), duration=20))
+    assert line_with(hard.files["tune.sh"], "red limit").endswith(" ecn harddrop")
     gentle = exported("linux", Model(network(gentle=True, wait=False), duration=20))
     assert any("not gentle" in note for note in gentle.notes)
     assert not any("(wait)" in note for note in gentle.notes)
-    text = exported("freebsd", Model(network(gentle=True, ecn=True), duration=20)).files["tune.sh"]
+    told = exported("freebsd", Model(network(gentle=True, ecn=True, hard_drop=True), duration=20))
+    assert any("marks above the upper threshold" in note for note in told.notes)
+    assert not any("hard_drop" in note for note in exported("freebsd", marking).notes)
+    text = told.files["tune.sh"]
     assert re.search(r"queue 100 gred \d\.\d+/20/80/\d\.\d+ ecn$", text, re.MULTILINE)
 
 

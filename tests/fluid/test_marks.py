@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.networks import CAPACITY
@@ -13,6 +14,9 @@ from vegasfluid import (
     Network,
     Red,
     Reno,
+    Spread,
+    Vegas,
+    mbps,
     metrics,
     simulate_density,
     simulate_fluid,
@@ -25,8 +29,8 @@ LINK = Link(CAPACITY, 500, RED)
 
 
 def gained(run: Any, name: str) -> Any:
-    """What a counter of each class gained after slow start, in which the queue overshoots."""
-    late = run[name].sel(time=slice(20.0, None)).values
+    """What a counter of each class gained after the warm-up: in slow start the queue overshoots."""
+    late = run[name].sel(time=slice(run.attrs["warmup"], None)).values
     return late[-1] - late[0]
 
 
@@ -41,6 +45,24 @@ def test_where_nothing_is_lost_nothing_times_out(simulate: Any) -> None:
     assert gained(run, "dropped") == pytest.approx([0.0], abs=1e-9)
     assert gained(run, "timeouts") == pytest.approx([0.0], abs=1e-9)
     assert float(metrics.utilisation(run)[0]) > 0.97
+
+
+STEP = Red(min_thresh=20, max_thresh=20.001, max_drop=1.0, weight=0.5, ecn=True)
+
+
+def test_marks_from_one_queue_length_on() -> None:
+    """As data centres mark: nothing is lost, and shares, use and queue are those of packets."""
+    laws = {"reno": Reno(), "vegas": Vegas(dialect="linux")}
+    flows = {name: Flows(5, law, base_rtt=0.005, start=Spread(0.1)) for name, law in laws.items()}
+    network = Network(Link(mbps(100), 500, STEP), flows)
+    fluid, packets = (
+        simulate(network, until=10.0, warmup=3.0) for simulate in (simulate_fluid, simulate_packets)
+    )
+    for run in (fluid, packets):
+        assert gained(run, "dropped") == pytest.approx([0.0, 0.0], abs=1e-9)
+        assert gained(run, "timeouts") == pytest.approx([0.0, 0.0], abs=1e-9)
+    for metric in (metrics.goodput, metrics.mean_queue, metrics.utilisation):
+        np.testing.assert_allclose(metric(fluid), metric(packets), rtol=0.1)
 
 
 def test_flows_that_do_not_understand_marks_time_out_beside_flows_that_do() -> None:

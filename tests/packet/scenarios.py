@@ -215,7 +215,7 @@ SCENARIOS: dict[str, Network] = {
     "two-way chain": two_way_chain(),
     "jitter in order": two_way_chain(jitter=0.003),
     "jitter out of order": jumbled(),
-    "marks": marking(),
+    "marks": marking(hard_drop=True),
     "adaptive marks": marking(adaptive=True, gentle=True, wait=False),
     "traffic": offering(),
     "everything": everything(),

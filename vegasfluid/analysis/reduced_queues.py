@@ -150,6 +150,8 @@ class ReducedRed(ReducedQueue):
         """The share that is dropped even where packets may be marked."""
         if not self.red.ecn:
             return early
+        if not self.red.hard_drop:
+            return 0 * early
         return step(queue - (2 if self.red.gentle else 1) * self.high, ONE)
 
     def filled(self, queue: float, lost: float) -> float:

@@ -10,7 +10,10 @@ Sources:
     S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance",
     IEEE/ACM ToN 1(4), 1993, sections 4 and 7 (the average, the curve, the spacing).
     `wait`, `gentle`, `in_bytes`: ns-2.35, queue/red.cc (behaviour read there, told anew here).
-    Marks: RFC 3168, section 7 (a mark in place of an early drop, drops above the range).
+    Marks: RFC 3168, section 7 (a mark in place of an early drop). Above the range of chance it
+    recommends drops, as ns-2.35 does; Linux 6.1, net/sched/sch_red.c, marks there, too, unless
+    `harddrop` is set, so that max_thresh just above min_thresh marks from one queue length on, as
+    data centres do (M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1).
     `adaptive`: S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED", 2001, section 3.
     The share of packets dropped: derived for this project from the mean gap, and tested.
 """
@@ -102,7 +105,7 @@ def drops(queue: Any, waiting: int, idle_packets: float) -> int:
     queue.count += worth
     if queue.avg_queue >= certain * queue.max_thresh:
         queue.count = 0.0
-        return FORCED
+        return FORCED if queue.hard_drop or not (queue.ecn and queue.capable) else MARK
     if queue.above == 0:
         queue.above = 1
         queue.count = worth
@@ -193,7 +196,9 @@ class Red(AbstractQueueLaw):
     wait: bool = True
     """Space drops evenly (at least 1/p_b packets apart) instead of 1/p_b at most."""
     ecn: bool = False
-    """Mark packets of flows that understand it instead of dropping them early."""
+    """Mark packets of flows that understand it instead of dropping them."""
+    hard_drop: bool = False
+    """With `ecn`: drop above the range of chance, as ns-2, and do not mark there, as Linux."""
     adaptive: bool = False
     """Move `max_drop` so that the average stays in the middle between the thresholds."""
     in_bytes: bool = False
@@ -227,9 +232,11 @@ class Red(AbstractQueueLaw):
         return 2 * prob / (3 - prob) if self.wait else smooth.minimum(2 * prob, 1.0)
 
     def forced_prob(self, seen: QueueState) -> Any:
-        """Above the range of chance everything is dropped; with `ecn` nothing is below it."""
+        """All; with `ecn` what is above the range of chance, or nothing without `hard_drop`."""
         if not self.ecn:
             return self.drop_prob(seen)
+        if not self.hard_drop:
+            return 0 * seen.memory.avg_queue
         last = (2 if self.gentle else 1) * self.max_thresh
         return smooth.step(seen.memory.avg_queue - last, 1.0)
 
@@ -265,6 +272,6 @@ class Red(AbstractQueueLaw):
 
     def packet_parameters(self) -> dict[str, float]:
         """Thresholds, probability, weight and the switches."""
-        switches = ("gentle", "wait", "ecn", "adaptive", "in_bytes")
+        switches = ("gentle", "wait", "ecn", "hard_drop", "adaptive", "in_bytes")
         whole = {name: int(getattr(self, name)) for name in switches}
         return {name: float(value) for name, value in self.parameters().items()} | whole

@@ -48,6 +48,7 @@ WAIT_NOTE = (
 )
 GAMMA_NOTE = "FreeBSD's Vegas has no gamma: its slow start ends above beta."
 ADAPTIVE_NOTE = "dummynet's RED does not adapt: max_p stays."
+HARD_NOTE = "dummynet marks above the upper threshold, too, where the model drops (hard_drop)."
 BYTES_NOTE = "The queue is told in packets, where the model counts bytes."
 HEAD = """\
 #!/bin/sh
@@ -155,7 +156,12 @@ def red_words(law: Red) -> tuple[str, str, list[str]]:
     kind = "gred" if law.gentle else "red"
     marks = " ecn" if law.ecn else ""
     words = f"{kind} {as_decimal(weight)}/{low}/{high}/{as_decimal(probability)}{marks}"
-    kinds = {WAIT_NOTE: law.wait, ADAPTIVE_NOTE: law.adaptive, BYTES_NOTE: law.in_bytes}
+    kinds = {
+        WAIT_NOTE: law.wait,
+        ADAPTIVE_NOTE: law.adaptive,
+        BYTES_NOTE: law.in_bytes,
+        HARD_NOTE: law.ecn and law.hard_drop,
+    }
     return told, words, [note for note, holds in kinds.items() if holds]
 
 

@@ -41,7 +41,9 @@ WAIT_NOTE = (
     " to 2/p (wait): at the same average it drops up to three times as many. For the same share of"
     " drops write a third of the probability."
 )
-GENTLE_NOTE = "Linux's RED is not gentle: above the upper threshold every packet is dropped."
+GENTLE_NOTE = (
+    "Linux's RED is not gentle: above the upper threshold all packets are dropped or marked."
+)
 BYTES_NOTE = "Linux's RED counts bytes where the model counts packets."
 HEAD = """\
 #!/bin/sh
@@ -137,7 +139,8 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
         return [*lines, f"{begin} pfifo limit {int(link.buffer)}"], []
     red = rounded_red(law, link.buffer, packet_bytes)
     lines += [line for text in told_rounding(law, red) for line in comment(text)]
-    switches = (" adaptive" if law.adaptive else "") + (" ecn harddrop" if law.ecn else "")
+    switches = (" adaptive" if law.adaptive else "") + (" ecn" if law.ecn else "")
+    switches += " harddrop" if law.ecn and law.hard_drop else ""
     lines.append(
         f"{begin} red limit {red.limit} min {red.low} max {red.high} "
         f"avpkt {red.average_packet} burst {red.burst} probability {red.probability:.6g} "

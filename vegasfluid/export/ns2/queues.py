@@ -8,6 +8,7 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from vegasfluid.aqm.red import Red
@@ -15,7 +16,7 @@ from vegasfluid.export.quoting import tcl_number
 from vegasfluid.export.refusals import red_of, require_no_jitter
 from vegasfluid.network import Link
 
-__all__ = ["queue_of"]
+__all__ = ["notes_of", "queue_of"]
 
 
 def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[str, str]]:
@@ -34,6 +35,16 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[s
     if law is None:
         return "DropTail", int(link.buffer) + 1, {}
     return "RED", int(link.buffer), red(law, packet_bytes)
+
+
+MARK_NOTE = "ns-2's RED drops above the upper threshold, where the model marks."
+
+
+def notes_of(links: Iterable[Link]) -> tuple[str, ...]:
+    """What the queues of ns-2 do otherwise."""
+    laws = [link.aqm for link in links]
+    marking = any(isinstance(law, Red) and law.ecn and not law.hard_drop for law in laws)
+    return (MARK_NOTE,) if marking else ()
 
 
 def red(law: Red, packet_bytes: int) -> dict[str, str]:

@@ -6,7 +6,7 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.export.document import Exported, about
 from vegasfluid.export.ns2.agents import Agent, agent_of, receiver_of
 from vegasfluid.export.ns2.body import BODY, COUNTING, SESSIONS
-from vegasfluid.export.ns2.queues import queue_of
+from vegasfluid.export.ns2.queues import notes_of, queue_of
 from vegasfluid.export.ns2.traffic import traffic_of
 from vegasfluid.export.quoting import tcl_number, tcl_word
 from vegasfluid.export.settings import SYSTEMS
@@ -42,11 +42,11 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
     network = model.network
     spoken = in_words_of(SYSTEMS["ns2"], network, points)
     agents = {name: agent_of(name, flows, spoken) for name, flows in network.flows.items()}
-    topology = lay_out(network, "ns-2")
+    topology, notes = lay_out(network, "ns-2"), notes_of(network.links.values())
     traffic = {
         name: traffic_of(name, flows, network.packet_bytes) for name, flows in network.flows.items()
     }
-    lines = [HEAD, *about(model, (), spoken), *beginning(model, topology, seed)]
+    lines = [HEAD, *about(model, notes, spoken), *beginning(model, topology, seed)]
     lines += link_lines(network, topology)
     for number, (name, flows) in enumerate(network.flows.items()):
         lines += ["", *class_lines(network, number, name, topology, agents[name])]
@@ -55,7 +55,7 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
     lines += ["", "set events {", *event_lines(network, topology), "}"]
     sessions = SESSIONS if any(kind[0] == "sessions" for kind in traffic.values()) else ""
     text = "\n".join(lines) + "\n" + BODY + sessions + COUNTING
-    return Exported("ns2", {"scenario.tcl": text}, spoken)
+    return Exported("ns2", {"scenario.tcl": text}, spoken, notes)
 
 
 def tcl_list(words: list[str] | tuple[str, ...]) -> str:

@@ -167,7 +167,7 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
         "Gentle": boolean(law.gentle),
         "Wait": boolean(law.wait),
         "UseEcn": boolean(law.ecn),
-        "UseHardDrop": "true",
+        "UseHardDrop": boolean(law.hard_drop),
         "AdaptMaxP": boolean(law.adaptive),
         "Bottom": "0.01",
         "MeanPktSize": str(packet_bytes),
