@@ -56,6 +56,7 @@ def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
             initial_window=INITIAL_WINDOW,
             delayed_ack=DELAYED_ACK if scenario["delack"] else 0.0,
             quick_acks=QUICK_ACKS,
+            send_overhead=0.0,  # nothing is random in the kernel either
         )
     return Network(links, classes, packet_bytes=PACKET_BYTES, ack_bytes=ACK_BYTES)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vegasfluid.congestion.unresponsive import Unresponsive
     from vegasfluid.congestion.vegas import Vegas
     from vegasfluid.congestion.vegas_rerouting import VegasRerouting
+    from vegasfluid.disagreement import disagreements
     from vegasfluid.errors import InvalidInput, SolveFailed, VegasfluidError
     from vegasfluid.fluid import Closure, simulate_density, simulate_fluid
     from vegasfluid.model import Model
@@ -62,6 +63,7 @@ _HOMES = {
     "VegasRerouting": "congestion.vegas_rerouting",
     "VegasfluidError": "errors",
     "analyse": "analysis",
+    "disagreements": "disagreement",
     "equilibrium": "analysis",
     "mbps": "quantities",
     "ms": "quantities",
@@ -103,6 +105,7 @@ __all__ = [
     "VegasfluidError",
     "analyse",
     "analysis",
+    "disagreements",
     "equilibrium",
     "export",
     "mbps",

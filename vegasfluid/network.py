@@ -104,8 +104,8 @@ class Flows(Value):
     """Longest time that a receiver holds an ACK back; 0: every packet is acknowledged at once."""
     quick_acks: Annotated[int, Ge(0)] = 0
     """First packets of a connection whose ACKs are not held back (Linux: 16)."""
-    send_overhead: Delay = 0.0
-    """Largest random time that a sender takes before it sends all that it may."""
+    send_overhead: Delay | None = None
+    """Largest random time that a sender takes before sending; None: see `Network.send_overhead`."""
     ecn: bool = True
     """Whether queues may mark their packets instead of dropping them."""
 
@@ -252,6 +252,35 @@ class Network(Value):
     def crossing(self, link: str) -> int:
         """The number of flows that cross a link."""
         return sum(of.count for name, of in self.flows.items() if link in self.route(name))
+
+    def send_overhead(self, flows: str) -> float:
+        """The largest random time that the senders of a class take before they send, s.
+
+        Where it is not given: one packet time of the slowest link on the path that several flows
+        share and that drops only at a full buffer; 0 where there is none. Without any randomness
+        flows over such a link fall into step, and which of them loses is an accident of phases (S.
+        Floyd and V. Jacobson, "On traffic phase effects in packet-switched gateways", 1992, which
+        has this remedy). The times of real hosts vary by themselves. Packets only.
+        """
+        given = self.flows[flows].send_overhead
+        if given is not None:
+            return given
+        shared = (self.links[name] for name in self.route(flows) if self.crossing(name) > 1)
+        times = [1 / link.capacity for link in shared if not link.aqm.drops_by_chance]
+        return max(times, default=0.0)
+
+    def assumptions(self) -> list[str]:
+        """What packet runs take for granted that the model does not say, a sentence each."""
+        taken: dict[float, list[str]] = {}
+        for name, flows in self.flows.items():
+            time = self.send_overhead(name)
+            if flows.send_overhead is None and time > 0 and flows.law.rules.reliable:
+                taken.setdefault(time, []).append(name)
+        return [
+            f"{', '.join(names)}: senders wait at random up to {time * 1e3:.3g} ms, a packet time, "
+            "before they send, or flows over drop-tail would fall into step (send_overhead_ms)."
+            for time, names in taken.items()
+        ]
 
     @property
     def two_way(self) -> bool:

@@ -175,7 +175,8 @@ def beside_reno(capacity: float, base_rtt: float, buffer: int, backlog: float) -
     tuned = Vegas(backlog - 0.5, backlog + 0.5)
     laws: dict[str, AbstractWindowLaw] = {"reno": Reno(recovery="sack"), "vegas": tuned}
     flows = {
-        name: Flows(1, law, base_rtt=base_rtt, initial_ssthresh=20) for name, law in laws.items()
+        name: Flows(1, law, base_rtt=base_rtt, initial_ssthresh=20, send_overhead=0.0)
+        for name, law in laws.items()
     }
     return Network(Link(capacity, buffer), flows)
 
@@ -283,7 +284,7 @@ def joining() -> Network:
     law = Vegas(BACKLOG - 0.5, BACKLOG + 0.5)
     trips = tuple(0.1 + 0.002 * number for number in range(JOINING))
     starts = tuple(APART * number for number in range(JOINING))
-    flows = Flows(JOINING, law, base_rtt=trips, start=starts, initial_ssthresh=2)
+    flows = Flows(JOINING, law, base_rtt=trips, start=starts, initial_ssthresh=2, send_overhead=0.0)
     return Network(Link(PIPE, 2000), {"vegas": flows})
 
 

@@ -70,6 +70,7 @@ def lossless_network() -> Network:
             Vegas(ALPHA, ALPHA + 1 if name == "brakmo" else ALPHA, dialect=name),
             base_rtt=trips,
             initial_ssthresh=4,
+            send_overhead=0.0,
         )
         for name in ("brakmo", "linux")
     }

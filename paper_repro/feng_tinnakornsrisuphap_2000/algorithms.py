@@ -100,7 +100,10 @@ def red_shares(run: xr.Dataset) -> Mapping[str, float]:
 def vegas_and_rival() -> vf.Network:
     """A Vegas flow whose link gets a second, constant stream at 20 s."""
     rival = vf.Flows(1, Unresponsive(), base_rtt=RTT, traffic=vf.Cbr(300.0), start=20.0)
-    flows = {"tcp": vf.Flows(1, law_named("vegas"), base_rtt=RTT), "rival": rival}
+    flows = {
+        "tcp": vf.Flows(1, law_named("vegas"), base_rtt=RTT, send_overhead=0.0),
+        "rival": rival,
+    }
     return vf.Network(vf.Link(1000.0, buffer=500), flows)
 
 
@@ -113,7 +116,8 @@ def overloaded_red() -> vf.Network:
 
 def vegas_flows(count: int) -> vf.Network:
     """So many Vegas flows over a link."""
-    flows = vf.Flows(count, law_named("vegas"), base_rtt=RTT, start=vf.Spread(1.0))
+    spread = vf.Spread(1.0)
+    flows = vf.Flows(count, law_named("vegas"), base_rtt=RTT, start=spread, send_overhead=0.0)
     return vf.Network(vf.Link(1000.0, buffer=200), {"tcp": flows})
 
 

@@ -168,7 +168,7 @@ def outside_flows(setting: Setting) -> dict[str, vf.Flows]:
     return {
         f"outside_{site}": vf.Flows(
             SESSION_FLOWS, law, base_rtt=vf.ms(2 * (of.outside_ms + own[site])), traffic=traffic,
-            path=paths[site], max_window=of.max_window,
+            path=paths[site], max_window=of.max_window, send_overhead=0.0,
             direction="forward" if site == "snl" else "reverse",
         )
         for site in SITES
@@ -191,6 +191,7 @@ def client_flows(setting: Setting) -> dict[str, vf.Flows]:
                 traffic=vf.Poisson(vf.ms(of.packet_interval_ms)),
                 path=path,
                 max_window=of.max_window,
+                send_overhead=0.0,
                 direction="forward" if site == "lanl" else "reverse",
             )
     return classes

@@ -42,7 +42,12 @@ def single(law: str, trip: float, cwnd: float = 1.0, doubles: bool = True) -> vf
         doubles: whether it begins with slow start.
     """
     flows = vf.Flows(
-        1, LAWS[law], base_rtt=trip, access=vf.mbps(10, PACKET_BYTES), initial_window=cwnd
+        1,
+        LAWS[law],
+        base_rtt=trip,
+        access=vf.mbps(10, PACKET_BYTES),
+        initial_window=cwnd,
+        send_overhead=0.0,
     )
     flows = flows if doubles else replace(flows, initial_ssthresh=2)
     return vf.Network(gateway(None), {"connection1": flows}, packet_bytes=PACKET_BYTES)

@@ -38,7 +38,12 @@ def mixed(kinds: Mapping[str, int], buffer: int, trip: float = TRIP) -> vf.Netwo
     link = vf.Link(vf.mbps(1.5, PACKET_BYTES), buffer - 1, delay=vf.ms(5))
     flows = {
         law: vf.Flows(
-            count, LAWS[law], base_rtt=trip, access=vf.mbps(10, PACKET_BYTES), start=vf.Spread(1.0)
+            count,
+            LAWS[law],
+            base_rtt=trip,
+            access=vf.mbps(10, PACKET_BYTES),
+            start=vf.Spread(1.0),
+            send_overhead=0.0,
         )
         for law, count in kinds.items()
     }

@@ -86,6 +86,7 @@ def rerouted(
             access=ACCESS,
             start=start,
             min_rto=min_rto,
+            send_overhead=0.0,
             path=("bottleneck", f"R2-S{number + 2}"),
         )
     events = tuple(vf.Event(at, "R2-S3", ways * behind_r2(to)) for at, to in CHANGES)

@@ -155,6 +155,7 @@ def one_of(law: AbstractWindowLaw, window: float = WINDOW) -> vf.Flows:
         delayed_ack=vf.ms(40),
         quick_acks=16,
         min_rto=ROUND_TRIP + TIMER_MARGIN,
+        send_overhead=0.0,
     )
 
 

@@ -107,8 +107,12 @@ def with_queue(network: vf.Network, **changed: object) -> vf.Network:
 
 
 def with_drop_tail(network: vf.Network, queue: int) -> vf.Network:
-    """With a drop-tail queue of so many packets, the one in transmission among them, as in ns-2."""
-    return with_queue(network, buffer=queue - 1, aqm=vf.DropTail())
+    """With a drop-tail queue of so many packets, the one in transmission among them, as in ns-2.
+
+    Senders send at once, as ns-2's do where nothing is said.
+    """
+    changed = changed_flows(network, lambda of: replace(of, send_overhead=0.0))
+    return with_queue(changed, buffer=queue - 1, aqm=vf.DropTail())
 
 
 def with_red(network: vf.Network, low: int, high: int, *, wait: bool = True) -> vf.Network:

@@ -47,7 +47,7 @@ def ratios_by_kind(run: xr.Dataset) -> list[float]:
 
 def marking(network: vf.Network) -> vf.Network:
     """RED that marks instead of dropping early."""
-    return with_queue(network, aqm=replace(network.link.aqm, ecn=True))
+    return with_queue(network, aqm=replace(network.link.aqm, ecn=True, hard_drop=True))
 
 
 def doubling(network: vf.Network) -> vf.Network:

@@ -43,7 +43,7 @@ QUICK = {"02_1", "05_1"}
 def test_vegas_alone_sends_the_packets_that_ns2_sends(run: dict[str, Any]) -> None:
     law = Vegas(alpha=run["alpha"], beta=run["alpha"] + 2, dialect="ns2")
     starts, rtts = tuple(run["starts"]), tuple(run["rtts"])
-    flows = Flows(len(starts), law, base_rtt=rtts, start=starts)
+    flows = Flows(len(starts), law, base_rtt=rtts, start=starts, send_overhead=0.0)
     network = Network(Link(run["capacity"], run["buffer"]), {"vegas": flows})
     times = np.array([0.0, *(np.arange(1, 20) + 3e-4)])
     found = record_packets(with_idle(network, *RENO_AND_VEGAS), times, 1).flows
@@ -73,7 +73,8 @@ def test_newreno_gives_up_a_window_with_very_many_losses(
 
     With a timer that each partial ACK starts anew there are 0 and 24 timeouts.
     """
-    flows = Flows(len(starts), Reno(recovery="newreno"), base_rtt=rtts, start=starts)
+    law = Reno(recovery="newreno")
+    flows = Flows(len(starts), law, base_rtt=rtts, start=starts, send_overhead=0.0)
     network = Network(Link(capacity, buffer), {"reno": flows})
     found = record_packets(with_idle(network, *RENO_AND_VEGAS), np.array([0.0, 19.0]), 1).flows
     assert found["sent"][-1].sum() == pytest.approx(sent, rel=0.01)

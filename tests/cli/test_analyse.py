@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.paths import MODELS
+from vegasfluid.analysis import report
 from vegasfluid.cli.app import run_app
+from vegasfluid.errors import SolveFailed
 
 NETWORK_2 = str(MODELS / "weigle_feng_network2.toml")
 
@@ -47,7 +49,13 @@ def test_the_papers_network_on_one_screen(capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert len(shown.splitlines()) < 50
     assert max(map(len, shown.splitlines())) <= 80
-    for words in ("alpha = 145.936 packets", "RED_min / N", "134.22", "unstable", "Proven: "):
+    for words in (
+        "alpha = 145.936 packets",
+        "RED_min / N",
+        "134.22",
+        "unstable",
+        "Proven, of theory's equations: ",
+    ):
         assert words in " ".join(shown.split())
 
 
@@ -137,5 +145,82 @@ def test_a_ratio_that_no_alpha_reaches(capsys):
     """Vegas answers losses itself: the plateau is sqrt 2 here."""
     assert run_app(["analyse", NETWORK_2, "--ratio", "1.5"]) == 3
     shown = " ".join(capsys.readouterr().out.split())
-    assert "No alpha of vegas gives a ratio of 1.5" in shown
+    assert "In theory no alpha of vegas gives a ratio of 1.5" in shown
+    assert "the ratio nears 1.41" in shown
     assert "What could be tried: - a smaller --ratio" in shown
+
+
+UPLINK = """
+duration_s = 60
+[bottleneck]
+capacity_mbps = 10
+delay_ms = 5
+buffer_packets = 200
+aqm = { law = "red", min_thresh_packets = 20, max_thresh_packets = 80, max_drop = 0.02 }
+[flows.reno]
+count = 4
+base_rtt_ms = 40
+law = { name = "reno" }
+[flows.vegas]
+count = 4
+base_rtt_ms = 40
+law = { name = "vegas", dialect = "linux" }
+"""
+"""Of docs/start.md: recommend finds alpha = 31 for it, which is fair on packets."""
+
+SAW_TOOTH = """
+duration_s = 60
+[bottleneck]
+capacity_mbps = 10
+buffer_packets = 60
+[flows.reno]
+count = 1
+base_rtt_ms = 40
+law = { name = "reno" }
+[flows.vegas]
+count = 1
+base_rtt_ms = 40
+law = { name = "vegas" }
+"""
+
+
+def test_where_theory_only_nears_the_ratio_packets_are_told(capsys, tmp_path):
+    """Linux halves at a loss, as Reno does: in theory its ratio nears 1 and never reaches it."""
+    assert run_app(["analyse", write(tmp_path, UPLINK), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["fair_alpha_packets"] is None
+    nearest, packets = document["nearest_alpha"], document["on_packets"]
+    assert nearest["largest"] == pytest.approx(1.0, abs=1e-3)
+    assert nearest["ratio"] == pytest.approx(0.95, abs=1e-3)
+    assert packets["alpha"] == round(nearest["alpha"])
+    assert packets["lowest"] <= packets["ratio"] <= packets["highest"]
+    assert packets["ratio"] == pytest.approx(1.0, abs=0.15)
+    assert any("8 flows" in caveat for caveat in document["caveats"])
+
+
+def test_over_drop_tail_the_saw_tooth_and_the_mean_of_the_cycle_are_told(capsys, tmp_path):
+    """Rest is lost there; the closed form's share is that of the run, nearly."""
+    assert run_app(["analyse", write(tmp_path, SAW_TOOTH), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["equilibria"][0]["stable"] is False
+    forms, cycle = document["closed_forms"], document["cycle"]
+    rates = {name: of["goodput_packets_per_s"] for name, of in cycle["classes"].items()}
+    share = rates["vegas"] / sum(rates.values())
+    assert forms["share of vegas"]["value"] == pytest.approx(share, rel=0.2)
+    assert cycle["period_s"] == pytest.approx(3.0, rel=0.2)
+    queue = cycle["links"]["bottleneck"]
+    assert queue["lowest_packets"] < queue["queue_packets"] < queue["highest_packets"] <= 60
+    assert forms["fair backlog, small buffer"]["value"] == pytest.approx(20.0)
+    assert any("full buffer of bottleneck" in caveat for caveat in document["caveats"])
+
+
+def test_a_network_that_comes_to_no_rest_is_told_by_a_run(capsys, tmp_path, monkeypatch):
+    def restless(network, closure):
+        raise SolveFailed("windows and queues come to no rest.")
+
+    monkeypatch.setattr(report, "equilibrium", restless)
+    assert run_app(["analyse", write(tmp_path, SAW_TOOTH)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "come to no rest" in shown
+    assert "In the mean of a run of the fluid model" in shown
+    assert "share of vegas" in shown

@@ -13,6 +13,7 @@ def test_recommend_json(run, small):
     assert set(found) == {
         "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
         "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds",
+        "assumed", "warnings", "disagreements",
     }  # fmt: skip
     assert (found["model"], found["tuned"], found["goal"]) == (small, "vegas", {"ratio": 1.0})
     assert found["version"] == vf.__version__

@@ -9,8 +9,8 @@ or in the network is counted when it is asked for, delays are looked up when a p
 
 Times are whole picoseconds. Events of one time come in the order of their kinds, then of the
 flows, then of the stages of their paths. Each flow and each queue draws from a source of its own:
-a queue when a packet arrives and the last number was used, a flow for an overhead when it sends
-and for jitter when a queue admits its packet.
+a queue when a packet arrives and the last number was used, and for jitter when it admits one, a
+flow for an overhead when it sends.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class Queue:
         if fate == "admitted":
             self.work += packet.size
             most = ps(self.link.jitter)
-            jitter = int(flow.dice.uniform() * most) if most else 0
+            jitter = int(self.dice.uniform() * most) if most else 0
             self.waiting.append(Held(packet, flow, stage, jitter))
             if self.serving is None:
                 self.serve(now)

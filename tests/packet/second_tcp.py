@@ -227,8 +227,8 @@ class Flow:
 
     def send(self, seq: int, now: int) -> None:
         state = self.state
-        if self.spec.send_overhead and self.ready_at <= now:
-            self.ready_at = now + int(self.dice.uniform() * ps(self.spec.send_overhead))
+        if self.ready_at <= now and (largest := self.sim.network.send_overhead(self.name)):
+            self.ready_at = now + int(self.dice.uniform() * ps(largest))
         begin = max(ready := max(now, self.ready_at), self.access_free)
         self.access_free = begin + self.access_service
         packet = Packet(seq, answers=self.answered if seq >= self.answered else 0)

@@ -49,7 +49,7 @@ def idle_classes(classes: list[Flows], path: tuple[str, ...]) -> dict[str, Flows
         "path": path,
         "direction": max(flows.direction for flows in classes),
         "delayed_ack": max(flows.delayed_ack for flows in classes),
-        "send_overhead": max(flows.send_overhead for flows in classes),
+        "send_overhead": max(flows.send_overhead or 0.0 for flows in classes),
     }
     chosen = [*laws.values(), *sources.values()]
     return {f"idle {i}": replace(flows, **more) for i, flows in enumerate(chosen)}
@@ -72,7 +72,8 @@ def with_idle(
     """The network with idle links and classes before its own, and idle events."""
     names = tuple(network.links)
     classes = {
-        name: replace(flows, path=flows.path or names) for name, flows in network.flows.items()
+        name: replace(flows, path=flows.path or names, send_overhead=network.send_overhead(name))
+        for name, flows in network.flows.items()
     }
     return Network(
         {**links, **network.links},

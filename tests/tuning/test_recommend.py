@@ -80,6 +80,7 @@ def test_json_of_the_command(tmp_path, capsys, fair):
     assert set(found) == {
         "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
         "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds",
+        "assumed", "warnings", "disagreements",
     }  # fmt: skip
     assert set(found["recommended"]) == {
         "alpha_packets", "beta_packets", "gamma_packets", "dialect",

@@ -165,6 +165,7 @@ def test_keys_of_the_command(many, command):
     assert set(found) == {
         "model", "version", "tuned", "goal", "reached", "reason", "recommended", "before", "fluid",
         "packets", "fluid_alpha_packets", "settings", "settings_missing", "seconds", "robust",
+        "assumed", "warnings", "disagreements",
     }  # fmt: skip
     assert set(robust) == {
         "ranges", "scenarios", "worst", "nominal", "nominal_only", "price",

@@ -1,4 +1,4 @@
-"""What can be said of a network without running it: rest, closed forms, stability, proofs.
+"""What theory says of a network: rest, closed forms, stability, proofs; and runs beside it.
 
 Loaded on first use: closed forms, certificates and the literature's laws do without JAX.
 """

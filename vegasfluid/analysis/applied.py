@@ -22,7 +22,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 
-__all__ = ["Applied", "applied"]
+__all__ = ["Applied", "applied", "of_drop_tail"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,41 @@ def applied(rest: Equilibrium, tuned: str | None, ratio: float) -> list[Applied]
     if tuned is not None and isinstance(network.link.aqm, Red):
         found += list(over_red(rest, tuned, ratio, process))
     return found
+
+
+def of_drop_tail(network: Network) -> list[Applied]:
+    """The closed forms of a saw-tooth at a drop-tail buffer: of one Reno flow beside one Vegas flow
+    with its alpha for its backlog, or alone; none of other networks.
+    """
+    if len(network.links) != 1 or network.link.aqm.drops_by_chance:
+        return []
+    laws = {name: flows.law for name, flows in network.flows.items() if flows.count == 1}
+    vegas = {name: law for name, law in laws.items() if isinstance(law, Vegas)}
+    renos = [name for name, law in laws.items() if isinstance(law, Reno)]
+    if len(renos) != 1 or len(vegas) > 1 or len(network.flows) != len(renos) + len(vegas):
+        return []
+    base_rtt = float(np.mean([network.mean_base_rtt(of) for of in network.flows]))
+    own = {"capacity": float(network.link.capacity), "base_rtt": base_rtt}
+    own["buffer"] = float(network.link.buffer)
+    if not vegas:
+        filling = own["buffer"] / (own["capacity"] * base_rtt)
+        form = closed_forms.reno_utilisation()
+        return [Applied("utilisation of the saw-tooth", form, {"filling": min(filling, 1.0)})]
+    ((name, law),) = vegas.items()
+    backlog = float(law.rests[0])
+    if not 0 < backlog < own["buffer"]:
+        return []
+    lowest = Applied(
+        "queue after a halving", closed_forms.queue_after_halving(), own | {"backlog": backlog}
+    )
+    share = own | {"backlog": backlog, "lowest": lowest.value}
+    forms = [lowest, Applied(f"share of {name}", closed_forms.vegas_share(), share)]
+    small = {"buffer": own["buffer"]}
+    return [
+        *forms,
+        Applied("fair backlog, small buffer", closed_forms.fair_backlog_of_small_buffer(), small),
+        Applied("fair backlog, large buffer", closed_forms.fair_backlog_of_large_buffer(), small),
+    ]
 
 
 def windows(rest: Equilibrium, process: str) -> Iterator[Applied]:

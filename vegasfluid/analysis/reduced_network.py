@@ -105,7 +105,7 @@ def require_plain(name: str, flows: Flows) -> None:
     """Refuse flows that do not send all the time, or whose ACKs are hindered."""
     plain = {"send_overhead": 0, "delayed_ack": 0, "direction": "forward"}
     for field, allowed in plain.items():
-        if getattr(flows, field) != allowed:
+        if getattr(flows, field) not in (allowed, None):
             given = getattr(flows, field)
             raise InvalidInput(f"flows.{name}", field, f"{allowed} for a proof", given)
     if flows.traffic.name != "bulk":

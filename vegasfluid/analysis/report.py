@@ -1,6 +1,7 @@
 """Everything at once: rest, fair alpha, stability, closed forms, certificate of one network.
 
-What cannot be said of a network is left out, with the reason beside it.
+What cannot be said of a network is left out, with the reason beside it. Where it comes to no rest,
+a run of the fluid model tells the means; what theory says of an alpha is held against packets.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vegasfluid.analysis.applied import Applied, applied
+from vegasfluid.analysis.applied import Applied, applied, of_drop_tail
 from vegasfluid.analysis.certificate import Certificate, certify_alpha
 from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.fair import Fair, fair_alpha, tuned_class, with_alpha
+from vegasfluid.analysis.runs import Cycle, Measured, caveats, cycle_of, measured
 from vegasfluid.analysis.several import STARTS, Equilibria, all_equilibria
 from vegasfluid.analysis.verdicts import Stability, stability
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.network import Network
 
-__all__ = ["Analysis", "Place", "analyse"]
+__all__ = ["Analysis", "Nearest", "Place", "analyse"]
+
+NEARLY, ENDLESS = 0.95, 1e6
+"""The part of the largest ratio that is nearly all; an alpha (packets) as good as endless."""
 
 Found = TypeVar("Found")
 
@@ -40,11 +45,29 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Analysis:
-    """What can be said of a network without running it.
+class Nearest:
+    """The alpha that gives a tuned flow nearly all that any alpha does.
 
     Args:
-        here: where it rests as it is.
+        alpha: packets, in the measure of the dialect.
+        ratio: that it gives in theory.
+        largest: ratio that theory nears as alpha grows.
+    """
+
+    alpha: float
+    ratio: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What can be said of a network with hardly a run of it.
+
+    Args:
+        network: that was analysed.
+        here: where it rests as it is; None where no rest was found.
+        restless: why there is none; empty where there is.
+        cycle: means of a run of the fluid model, where it does not rest or may not; else None.
         others: where else it may rest as it is.
         equilibria: how many there are, and whether these are proven to be all; None where untold.
         uncounted: why it is not; empty where it is.
@@ -52,12 +75,18 @@ class Analysis:
         ratio: that its flows are to have.
         fair_alpha: packets, in the measure of the dialect; None where no alpha gives the ratio.
         there: where it rests with that alpha.
+        nearest: where no alpha gives the ratio, the one that gives nearly all that any does.
+        packets: what that alpha, or the fair one, gives on packets; None where there is neither.
+        caveats: why theory and packets may part here.
         formulas: that speak of it.
         certificate: of the alpha.
         unproven: why there is none; empty where there is.
     """
 
-    here: Place
+    network: Network
+    here: Place | None
+    restless: str
+    cycle: Cycle | None
     others: tuple[Place, ...]
     equilibria: Equilibria | None
     uncounted: str
@@ -65,6 +94,9 @@ class Analysis:
     ratio: float
     fair_alpha: float | None
     there: Place | None
+    nearest: Nearest | None
+    packets: Measured | None
+    caveats: tuple[str, ...]
     formulas: tuple[Applied, ...]
     certificate: Certificate | None
     unproven: str = ""
@@ -87,16 +119,18 @@ def analyse(
         tell: is told what is being done.
 
     Raises:
-        InvalidInput: where something in the network never rests; for a class that is no Vegas.
-        SolveFailed: where no rest is found.
+        InvalidInput: for a class that is no Vegas, or a ratio that is not above 0.
     """
     if not ratio > 0:
         raise InvalidInput("analyse", "--ratio", "above 0", ratio)
     tuned = tuned_class(network, tune)
     tell("rest")
-    here = equilibrium(network, closure)
+    rest, restless = attempt(lambda: equilibrium(network, closure))
     tell("all equilibria")
-    several, uncounted = attempt(lambda: counted(here))
+    several, uncounted, others = None, restless, ()
+    if rest is not None:
+        several, uncounted = attempt(lambda: counted(rest))
+        others = () if several is None else tuple(map(place, several.beside(rest)))
     tell("the fair alpha")
     certificate, unproven = attempt(lambda: certified(network, tuned, ratio, closure))
     fair = None
@@ -104,23 +138,61 @@ def analyse(
         alpha = float(certificate.alpha)
         fair = Fair(alpha, equilibrium(with_alpha(network, tuned, alpha), closure))
     elif tuned is not None:
-        fair = fair_alpha(network, tuned, ratio, closure)
+        fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, closure))
+    nearest = None
+    if tuned is not None and fair is None:
+        nearest, _ = attempt(lambda: nearly(network, tuned, closure))
     tell("stability")
+    here = None if rest is None else place(rest)
     there = None if fair is None else place(fair.rest)
-    at = here if fair is None else fair.rest
+    tell("runs")
+    found = fair or nearest
+    packets = None
+    if found is not None and tuned is not None:
+        packets, _ = attempt(lambda: measured(network, tuned, found.alpha))
+    cycle = None
+    if not lasts(here):
+        cycle, _ = attempt(lambda: cycle_of(network))
+    at = rest if fair is None else fair.rest
+    forms = [] if at is None else applied(at, tuned if fair else None, ratio)
     return Analysis(
-        here=place(here),
-        others=tuple(map(place, [] if several is None else several.beside(here))),
+        network=network,
+        here=here,
+        restless=restless,
+        cycle=cycle,
+        others=others,
         equilibria=several,
         uncounted=uncounted,
         tuned=tuned,
         ratio=ratio,
         fair_alpha=None if fair is None else fair.alpha,
         there=there,
-        formulas=tuple(applied(at, tuned if fair else None, ratio)),
+        nearest=nearest,
+        packets=packets,
+        caveats=tuple(caveats(network, windows_of(network, rest, cycle))),
+        formulas=(*forms, *of_drop_tail(network)),
         certificate=certificate,
         unproven=unproven,
     )
+
+
+def nearly(network: Network, tuned: str, closure: Closure) -> Nearest | None:
+    """The alpha that gives nearly all that any does; None where even the smallest gives more."""
+    largest = equilibrium(with_alpha(network, tuned, ENDLESS), closure).ratio(tuned)
+    found = fair_alpha(network, tuned, NEARLY * largest, closure)
+    return None if found is None else Nearest(found.alpha, found.rest.ratio(tuned), largest)
+
+
+def lasts(here: Place | None) -> bool:
+    """Whether a network rests, and stays at rest as far as is known."""
+    return here is not None and (here.stability is None or here.stability.stable)
+
+
+def windows_of(network: Network, rest: Equilibrium | None, cycle: Cycle | None) -> dict[str, float]:
+    """The mean window of each class, packets, by a run where there is one."""
+    if cycle is not None:
+        return cycle.cwnd
+    return {} if rest is None else {name: rest.mean(name, "cwnd") for name in network.flows}
 
 
 def counted(here: Equilibrium) -> Equilibria:

@@ -97,6 +97,7 @@ class DropTail(AbstractQueueLaw):
     """
 
     name: ClassVar[str] = "droptail"
+    drops_by_chance: ClassVar[bool] = False
     sources: ClassVar[tuple[str, ...]] = ("RFC 7567, section 1 (drop-tail as the baseline)",)
     validation: ClassVar[Mapping[str, str]] = {
         "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",

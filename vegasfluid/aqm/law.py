@@ -87,6 +87,8 @@ class AbstractQueueLaw(Value):
     """The name in model files."""
     sources: ClassVar[tuple[str, ...]]
     """Where the law is defined."""
+    drops_by_chance: ClassVar[bool] = True
+    """Whether packets are dropped at random before the buffer is full."""
     validation: ClassVar[Mapping[str, str]] = {}
     """What holds it to something outside of it: files of the repository, and what they compare."""
     regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

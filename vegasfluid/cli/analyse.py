@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,15 @@ from vegasfluid import modelfile
 from vegasfluid.about import package_version
 from vegasfluid.analysis.applied import Applied
 from vegasfluid.analysis.equilibria import Equilibrium
-from vegasfluid.analysis.report import Analysis, Place, analyse
+from vegasfluid.analysis.report import Analysis, Nearest, Place, analyse
+from vegasfluid.analysis.runs import Cycle, Measured
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import show_tries
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import mbps
 
-__all__ = ["run"]
+__all__ = ["packets_line", "run"]
 
 TRIES = (
     "a smaller --ratio; without --ratio the closed forms tell the largest",
@@ -32,19 +34,19 @@ def run(
     name: str,
     *,
     tune: str | None,
-    ratio: float,
+    ratio: float | None,
     latex: bool,
     plot: Path | None,
     certificate: Path | None,
     as_json: bool,
 ) -> bool:
-    """Analyse a model file and show what was found; whether the fair alpha exists, if wanted."""
+    """Analyse a model file and show what was found; whether the ratio that was asked for exists."""
     check_target("analyse", "--plot", plot, PICTURES)
     check_target("analyse", "--certificate", certificate, (".json",))
     model = modelfile.read_model(name)
     keep_compiled_equations()
     with progress("analyse") as tell:
-        found = analyse(model.network, tune, ratio, tell=tell)
+        found = analyse(model.network, tune, 1.0 if ratio is None else ratio, tell=tell)
     if certificate is not None:
         if found.certificate is None:
             raise InvalidInput("analyse", "--certificate", "left out here", found.unproven)
@@ -58,9 +60,9 @@ def run(
     else:
         console().print(model.title or "model", style="bold")
         show(found)
-        if found.tuned is not None and found.fair_alpha is None:
+        if found.nearest is not None:
             show_tries(TRIES)
-    return found.tuned is None or found.fair_alpha is not None
+    return ratio is None or found.tuned is None or found.fair_alpha is not None
 
 
 def draw(found: Analysis, target: Path) -> None:
@@ -79,19 +81,25 @@ def draw(found: Analysis, target: Path) -> None:
 def document(found: Analysis) -> dict[str, Any]:
     """Everything as one document."""
     value = {form.name: form.value for form in found.formulas}
-    upper = found.here.rest.upper
-    places = [told(found.here)] + ([] if upper is None else [told(Place(upper, None))])
+    upper = None if found.here is None else found.here.rest.upper
+    places = [] if found.here is None else [told(found.here)]
+    places += [] if upper is None else [told(Place(upper, None))]
     places += map(told, found.others)
     several = found.equilibria
     return {
         "closure": "theory: mean windows, independent of packets",
         "equilibria": places,
+        "no_equilibrium": found.restless or None,
+        "cycle": None if found.cycle is None else told_cycle(found.cycle),
         "set_valued": upper is not None,
         "equilibria_proven_to_be_all": None if several is None else several.complete,
         "equilibria_missing": found.uncounted or None,
         "tuned": found.tuned,
         "goal": {"ratio": found.ratio},
         "fair_alpha_packets": found.fair_alpha,
+        "nearest_alpha": None if found.nearest is None else asdict(found.nearest),
+        "on_packets": None if found.packets is None else asdict(found.packets),
+        "caveats": list(found.caveats),
         "at_fair_alpha": None if found.there is None else told(found.there),
         "saturation_alpha_packets": value.get("alpha at saturation"),
         "red_min_over_n_packets": value.get("fair alpha, RED_min / N"),
@@ -145,27 +153,97 @@ def told(place: Place) -> dict[str, Any]:
     }
 
 
+def told_cycle(cycle: Cycle) -> dict[str, Any]:
+    """The means of a run as a document."""
+    return {
+        "until_s": cycle.until,
+        "period_s": cycle.period,
+        "classes": {
+            name: {
+                "cwnd_packets": cwnd,
+                "rtt_s": cycle.rtt[name],
+                "goodput_packets_per_s": cycle.goodput[name],
+            }
+            for name, cwnd in cycle.cwnd.items()
+        },
+        "links": {
+            name: dict(zip(("queue_packets", "lowest_packets", "highest_packets"), of, strict=True))
+            for name, of in cycle.queue.items()
+        },
+    }
+
+
 def show(found: Analysis) -> None:
     """Everything in words and tables."""
+    out = console()
+    if found.here is None:
+        out.print(f"Theory's mean-field equations: {found.restless}")
+    else:
+        show_rest(found)
+    if found.cycle is not None:
+        out.print(cycle_line(found, found.cycle))
+    if found.there is not None:
+        out.print(f"{fair_line(found)}\n{stability_line(found.there, 'With it: ')}")
+    elif found.nearest is not None:
+        out.print(nearest_line(found, found.nearest))
+    if found.packets is not None:
+        out.print(packets_line(found.packets))
+    if found.formulas:
+        out.print()
+        out.print(formula_table(found.formulas))
+    if found.certificate is not None:
+        out.print(f"\nProven, of theory's equations: {found.certificate.statement}")
+    elif found.tuned is not None:
+        out.print(f"\nNot proven: {found.unproven}")
+    for caveat in found.caveats:
+        out.print(f"Theory and packets may part: {caveat}.")
+
+
+def show_rest(found: Analysis) -> None:
+    """Where a network rests, in how many places, and whether it stays there."""
     out = console()
     out.print("At rest, by the theory's mean-field equations\n")
     out.print(rest_table(found))
     out.print()
     out.print(queue_table(found))
     out.print(f"\n{count_line(found)}")
+    assert found.here is not None
     for number, place in enumerate((found.here, *found.others), 1):
         out.print(stability_line(place, f"{number}: " if found.others else ""))
-    if found.there is not None:
-        out.print(f"{fair_line(found)}\n{stability_line(found.there, 'With it: ')}")
-    elif found.tuned is not None:
-        out.print(f"No alpha of {found.tuned} gives a ratio of {found.ratio:g}: it saturates.")
-    if found.formulas:
-        out.print()
-        out.print(formula_table(found.formulas))
-    if found.certificate is not None:
-        out.print(f"\nProven: {found.certificate.statement}")
-    elif found.tuned is not None:
-        out.print(f"\nNot proven: {found.unproven}")
+
+
+def cycle_line(found: Analysis, cycle: Cycle) -> str:
+    """The means of a run of the fluid model."""
+    per_packet = 1 / mbps(1.0, found.network.packet_bytes)
+    often = "" if cycle.period is None else f", which swings with a period of {cycle.period:.3g} s"
+    queues = [
+        f"{name}: {mean:.4g} packets wait ({lowest:.4g} to {highest:.4g})"
+        for name, (mean, lowest, highest) in cycle.queue.items()
+    ]
+    classes = [
+        f"{name}: a window of {cwnd:.4g}, {cycle.goodput[name] * per_packet:.4g} Mbit/s a flow"
+        for name, cwnd in cycle.cwnd.items()
+    ]
+    head = f"In the mean of a run of the fluid model of {cycle.until:.3g} s{often}:"
+    return f"{head} {'; '.join([*queues, *classes])}."
+
+
+def nearest_line(found: Analysis, nearest: Nearest) -> str:
+    """Why no alpha gives the ratio, and what the largest does."""
+    return (
+        f"In theory no alpha of {found.tuned} gives a ratio of {found.ratio:g}: as alpha grows the "
+        f"ratio nears {nearest.largest:.3g}, where losses hold {found.tuned} as they hold its "
+        f"competitors. With alpha = {nearest.alpha:.4g} it is {nearest.ratio:.3g}."
+    )
+
+
+def packets_line(packets: Measured) -> str:
+    """What packets give with the alpha that theory names."""
+    return (
+        f"On packets alpha = {packets.alpha:.4g} gives a ratio of {packets.ratio:.3g} "
+        f"({packets.lowest:.3g} to {packets.highest:.3g} in {packets.runs} runs of "
+        f"{packets.until:.3g} s); recommend finds the alpha that packets want."
+    )
 
 
 def rest_table(found: Analysis) -> Any:
@@ -190,6 +268,8 @@ def queue_table(found: Analysis) -> Any:
 
 def states_of(found: Analysis) -> list[tuple[str, Equilibrium]]:
     """What is shown of rest, with a label each."""
+    if found.here is None:
+        return []
     here = found.here.rest
     beside = [(f"{number}: ", place.rest) for number, place in enumerate(found.others, 2)]
     states = [("1: " if beside else "", here), *beside]
@@ -216,11 +296,14 @@ def count_line(found: Analysis) -> str:
 def fair_line(found: Analysis) -> str:
     """The fair alpha in words."""
     assert found.tuned is not None
+    assert found.there is not None
     goal = "its fair share" if found.ratio == 1 else f"{found.ratio:g} times a competitor's rate"
-    present = found.here.rest.ratio(found.tuned)
+    present = ""
+    if found.here is not None:
+        present = f" (ratio as it is: {found.here.rest.ratio(found.tuned):.3g})"
     return (
-        f"A flow of {found.tuned} gets {goal} with alpha = {found.fair_alpha:.6g} packets "
-        f"(ratio as it is: {present:.3g})."
+        f"In theory a flow of {found.tuned} gets {goal} with alpha = {found.fair_alpha:.6g} packets"
+        f"{present}."
     )
 
 

@@ -207,13 +207,13 @@ def sweep(
 def analyse(
     model: of.ModelName,
     tune: of.TuneOne = None,
-    ratio: of.Ratio = 1.0,
+    ratio: of.AskedRatio = None,
     latex: of.Latex = False,
     plot: Annotated[of.Target, of.picture("the stability charts")] = None,
     certificate: of.Certificate = None,
     as_json: of.AsJson = False,
 ) -> None:
-    """Say what can be said without a run: rest, fair alpha, stability, closed forms, a proof."""
+    """Say what theory says: rest, fair alpha, stability, closed forms, a proof; beside packets."""
     from vegasfluid.cli.analyse import run
 
     reached = run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from rich.table import Table
 
 from vegasfluid import modelfile
 from vegasfluid.analysis.certificate import Certificate, Verdict, matches, verify
+from vegasfluid.analysis.runs import Measured, measured
+from vegasfluid.cli.analyse import packets_line
 from vegasfluid.cli.output import console, print_json, table
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.errors import InvalidInput
@@ -21,6 +24,10 @@ __all__ = ["run"]
 LARGEST_FILE = 1_000_000
 """Bytes; a certificate has some thousands."""
 MOST_DIGITS = 100
+OF_THEORY = (
+    "That is a theorem about theory's mean-field equations, which know no single packet, no "
+    "timeout and no spread of windows; --model measures what packets make of it."
+)
 ROWS = (
     ("alpha, packets", "alpha_packets"),
     ("alpha at the lower ratio", "alpha_below_packets"),
@@ -46,15 +53,19 @@ def run(path: Path, *, model: str | None, as_json: bool) -> bool:
     Raises:
         InvalidInput: for a file that holds no certificate, or one of another model.
     """
-    document = read(path)
+    document, packets = read(path), None
     certificate = Certificate.read(document)
-    if model is not None:
-        matches(certificate, modelfile.read_model(model).network)
     verdict = verify(document)
+    if model is not None:
+        network = modelfile.read_model(model).network
+        matches(certificate, network)
+        if verdict.valid:
+            middle = sum(certificate.alpha.bounds) / 2
+            packets = measured(network, certificate.problem.tuned_name, float(middle))
     if as_json:
-        print_json(explain(path, model, verdict))
+        print_json(explain(path, model, verdict, packets))
     else:
-        show(path, model, verdict)
+        show(path, model, verdict, packets)
     return verdict.valid
 
 
@@ -95,7 +106,9 @@ def not_a_number(name: str) -> float:
     raise InvalidInput("certificate", "a number", "finite", name)
 
 
-def explain(path: Path, model: str | None, verdict: Verdict) -> dict[str, Any]:
+def explain(
+    path: Path, model: str | None, verdict: Verdict, packets: Measured | None
+) -> dict[str, Any]:
     """The verdict as one document."""
     certificate = verdict.certificate
     return {
@@ -106,10 +119,12 @@ def explain(path: Path, model: str | None, verdict: Verdict) -> dict[str, Any]:
         "statement": certificate.statement,
         "alpha_packets": {"low": certificate.alpha.low, "high": certificate.alpha.high},
         "digits": verdict.digits,
+        "proves": OF_THEORY,
+        "on_packets": None if packets is None else asdict(packets),
     }
 
 
-def show(path: Path, model: str | None, verdict: Verdict) -> None:
+def show(path: Path, model: str | None, verdict: Verdict, packets: Measured | None) -> None:
     """The verdict in words."""
     out, certificate = console(), verdict.certificate
     if not verdict.valid:
@@ -124,6 +139,9 @@ def show(path: Path, model: str | None, verdict: Verdict) -> None:
     out.print(claims_table(certificate))
     digits = math.floor(min(verdict.digits, MOST_DIGITS))
     out.print(f"\nalpha is proven to {digits} digits. {whole_alphas(certificate)}".rstrip())
+    out.print(OF_THEORY)
+    if packets is not None:
+        out.print(packets_line(packets))
 
 
 def claims_table(certificate: Certificate) -> Table:

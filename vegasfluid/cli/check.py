@@ -48,6 +48,7 @@ def explain(model: Model) -> dict[str, Any]:
             }
             for number, of in uncertain(model)
         },
+        "assumed": network.assumptions(),
         "warnings": network.warnings(),
     }
 
@@ -75,6 +76,8 @@ def show(model: Model, document: dict[str, Any]) -> None:
         out.print(ranges_table(document["ranges"]))
         out.print("recommend holds over the ranges.")
         out.print("simulate, analyse, sweep and export use the nominal numbers.")
+    for assumption in document["assumed"]:
+        out.print(f"Assumed: {assumption}")
     for warning in document["warnings"]:
         out.print(f"Warning: {warning}")
     out.print()

@@ -161,6 +161,14 @@ Ratio = Annotated[
     float,
     option(panel=GOAL, metavar="R", help="Goodput of a tuned flow over that of another flow."),
 ]
+AskedRatio = Annotated[
+    float | None,
+    option(
+        panel=GOAL,
+        metavar="R",
+        help="Goodput of a tuned flow over that of another flow; 1 where none is asked for.",
+    ),
+]
 Goal = Annotated[
     str,
     option(

@@ -207,6 +207,12 @@ def show(model: Model, found: Recommendation) -> None:
         f"{wanted}95 % interval {low:.3f} to {high:.3f} over "
         f"{document['packets']['runs']} runs."
     )
+    for assumption in document["assumed"]:
+        out.print(f"Assumed: {assumption}")
+    for warning in document["warnings"]:
+        out.print(f"Warning: {warning}")
+    for sentence in document["disagreements"]:
+        out.print(f"Fluid and packets: {sentence}")
     show_further(found)
     show_settings(found)
     if isinstance(found, RobustRecommendation):

@@ -11,6 +11,7 @@ import xarray as xr
 from vegasfluid import modelfile
 from vegasfluid.cli.assumptions import Assumptions
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
+from vegasfluid.disagreement import compared, shown
 from vegasfluid.model import Model
 from vegasfluid.results import sum_up
 from vegasfluid.trajectory import ENGINES
@@ -41,12 +42,25 @@ def run(
         documents.append(document)
     if plot is not None:
         draw(runs, plot)
+    told = differing(model, documents)
     if as_json:
+        documents[0] |= {"disagreements": told} if len(documents) > 1 else {}
         print_json(documents[0] | dict(zip(("against",), documents[1:], strict=False)))
         return
     console().print(model.title or "model", style="bold")
     for document in documents:
         show(model, document)
+    for sentence in told:
+        console().print(f"Fluid and packets: {sentence}")
+
+
+def differing(model: Model, documents: list[dict[str, Any]]) -> list[str]:
+    """Where a fluid model and packets disagree, if both ran."""
+    by_packets = [of for of in documents if of["engine"] == "packets"]
+    by_fluid = [of for of in documents if of["engine"] != "packets"]
+    if not (by_packets and by_fluid):
+        return []
+    return compared(model.network, shown(by_fluid[0]), shown(by_packets[0]))
 
 
 def timed(
@@ -63,6 +77,7 @@ def timed(
         "engine": engine,
         "seed": seed if engine == "packets" else None,
         **sum_up(trajectory, model.network),
+        "assumed": trajectory.attrs.get("assumed", "").splitlines(),
         "warnings": [*model.network.warnings(), *doubts],
         "seconds": seconds,
     }
@@ -126,6 +141,8 @@ def show(model: Model, document: dict[str, Any]) -> None:
     out.print()
     out.print(links)
     out.print(f"\nJain index {document['jain_index']:.4f}; {document['seconds']:.1f} s.")
+    for assumption in document["assumed"]:
+        out.print(f"Assumed: {assumption}")
     for warning in document["warnings"]:
         out.print(f"Warning: {warning}")
     out.print()

@@ -24,6 +24,8 @@ HALVINGS, MOST_STEPS = 5, 400_000
 """Steps are halved at most so often, and after the first time only up to so many of them."""
 SAFETY = 2.0
 """A run may be off by so many times what the last halving changed: convergence is uneven."""
+LEAST_PART = 0.25
+"""A mean may be off by no less than this part of what another one may be."""
 SMALL_SHARE, SMALL_QUEUE, FEW_DROPS = 0.01, 1.0, 1e-3
 """Differences are shares of no less than this part of a fair goodput, so many packets of queue, and
 drops of this part of what arrives."""
@@ -83,11 +85,20 @@ def refined(
             break
         grid = grid.halved()
         fine = run(grid)
-        error = Error(*(SAFETY * part for part in difference(coarse, fine, warmup)))
+        error = estimated(difference(coarse, fine, warmup))
         coarse = fine._replace(error=error)
         if max(error) <= tolerance:
             break
     return coarse
+
+
+def estimated(moved: Error) -> Error:
+    """What a run may be off, by what halving its steps moved.
+
+    One of the means may have come out nearly alike by accident: then the others tell more of it.
+    """
+    least = LEAST_PART * max(moved)
+    return Error(*(SAFETY * max(part, least) for part in moved))
 
 
 def checked(tolerance: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from vegasfluid.fluid.accuracy import TOLERANCE
 from vegasfluid.growth import place_in
-from vegasfluid.network import Flows, Link
+from vegasfluid.network import Flows
 from vegasfluid.trajectory import Recording, class_means
 
 __all__ = ["doubts"]
@@ -90,7 +90,7 @@ def of_links(run: Recording, late: slice) -> Iterator[str]:
         flows = sum(of.count for of in crossing(run, name))
         if flows < FEW_FLOWS:
             yield f"{name}: {flows} flows; below {FEW_FLOWS}, each loss is felt by all of them."
-        if is_full(link) and lost[number] > NOTICEABLE * came[number]:
+        if not link.aqm.drops_by_chance and lost[number] > NOTICEABLE * came[number]:
             yield (
                 f"{name}: {lost[number]:.0f} packets are dropped at a full buffer, which flows may "
                 "meet in step."
@@ -109,8 +109,3 @@ def crossing(run: Recording, link: str) -> Iterator[Flows]:
     for flows in run.network.flows.values():
         if flows.path is None or link in flows.path:
             yield flows
-
-
-def is_full(link: Link) -> bool:
-    """Whether only a full buffer drops."""
-    return link.aqm.name == "droptail"

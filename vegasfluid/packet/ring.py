@@ -11,7 +11,7 @@ from typing import Any
 
 from vegasfluid.packet.dice import uniform
 from vegasfluid.packet.features import CHANGES, JITTER, LOOSE, SELECTIVE
-from vegasfluid.packet.memory import change_of, flow_of, packet_of, stage_of
+from vegasfluid.packet.memory import change_of, flow_of, link_of, packet_of, stage_of
 from vegasfluid.packet.records import NEVER
 
 __all__ = ["ACCESS", "changed_delay", "jittered", "pop", "push"]
@@ -99,7 +99,8 @@ def jittered(sim: Any, f: int, i: int, time: int) -> int:
     if JITTER:
         stage = stage_of(sim, f, i)
         if stage.jitter > 0:
-            time += int(uniform(flow_of(sim, f)) * stage.jitter)
+            # the link's dice: packets come to it in order of time, whatever is looked ahead
+            time += int(uniform(link_of(sim, stage.link)) * stage.jitter)
             if not stage.reorders:
                 time = max(time, stage.last)
                 stage.last = time

@@ -14,7 +14,13 @@ from vegasfluid.workers import side_by_side
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["simulate_seeds"]
+__all__ = ["ONE_RUN", "simulate_seeds"]
+
+
+ONE_RUN = (
+    "the runs of all {} seeds are one and the same: nothing in this network is random, so that an "
+    "interval says nothing; let flows start at random (start_s) or senders wait (send_overhead_ms)."
+)
 
 
 def simulate_seeds(
@@ -40,7 +46,9 @@ def simulate_seeds(
             depend on it.
 
     Returns:
-        The trajectories along a dimension `seed`; `sel(seed=...)` gives one for the metrics.
+        The trajectories along a dimension `seed`; `sel(seed=...)` gives one for the metrics. Where
+        nothing in the network is random and all are one and the same run, the attribute `warnings`
+        says so.
 
     Raises:
         InvalidInput: for no seeds, or one that comes twice.
@@ -63,4 +71,6 @@ def simulate_seeds(
     runs = side_by_side(one, seeds, workers)
     labels = xr.DataArray(list(seeds), dims="seed", name="seed")
     together = xr.concat(runs, labels, combine_attrs="drop_conflicts", data_vars="all")
-    return together.assign_attrs(seed=list(seeds))
+    same = len(runs) > 1 and all(run.equals(runs[0]) for run in runs[1:])
+    told = {"warnings": ONE_RUN.format(len(runs))} if same else {}
+    return together.assign_attrs(seed=list(seeds), **told)

@@ -79,7 +79,7 @@ def features_of(network: Network, counted: bool) -> Features:
         SELECTIVE=any(flows.law.rules.recovery == SACK for flows in classes),
         MARKS=any(getattr(link.aqm, "ecn", False) for link in links),
         OFFERED=any(flows.traffic.name != "bulk" for flows in classes),
-        OVERHEAD=any(flows.send_overhead > 0 for flows in classes),
+        OVERHEAD=any(network.send_overhead(name) > 0 for name in network.flows),
         COUNTED=counted,
     )
 
@@ -114,7 +114,7 @@ def place_on_path(records: np.ndarray, network: Network, name: str) -> None:
     records["ack_service"] = picoseconds(ratio * service)
     records["access_delay"] = [picoseconds(h) for h in hop]
     records["return_delay"] = [picoseconds(back + 2 * h + acks) for h in hop]
-    records["overhead"] = picoseconds(flows.send_overhead)
+    records["overhead"] = picoseconds(network.send_overhead(name))
     records["ack_delay"] = picoseconds(flows.delayed_ack)
 
 

@@ -206,6 +206,8 @@ def simulate_packets(
     times = sample_times(until, warmup, samples)
     begin = prepare(network, seed, counted=bin_width is not None)
     sim = execute(network, begin, times, machine(begin), bin_width)
-    attributes = {"engine": "packets", "seed": seed, "warmup": warmup}
+    attributes: dict[str, object] = {"engine": "packets", "seed": seed, "warmup": warmup}
+    if assumed := network.assumptions():
+        attributes["assumed"] = "\n".join(assumed)
     recording = record(network, times, sim)
     return make_trajectory(recording, attributes, bins=sim.bins["count"], bin_width=bin_width)

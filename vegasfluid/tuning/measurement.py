@@ -69,6 +69,11 @@ class Measurement:
         return Measurement(self.runs + other.runs, self.flows + other.flows)
 
     @property
+    def is_one_run(self) -> bool:
+        """Whether all seeds gave the same run, as they do where nothing is random."""
+        return len(self.runs) > 1 and all(run == self.runs[0] for run in self.runs)
+
+    @property
     def log_ratios(self) -> np.ndarray:
         """Log of the ratio of each run; (runs,)."""
         smallest = 1e-12

@@ -9,7 +9,9 @@ import numpy as np
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.disagreement import Shown, compared
 from vegasfluid.network import Network
+from vegasfluid.packet.seeds import ONE_RUN
 from vegasfluid.tuning.adaptation import goal_values
 from vegasfluid.tuning.fluid_search import FluidOptimum
 from vegasfluid.tuning.goals import Goal, ShareRatio
@@ -50,6 +52,20 @@ class Judged:
         packets = {"ratio": means.pop("ratio"), "ratio_ci95": [low, high], **means}
         packets["runs"] = len(self.packets.runs)
         return {"fluid": {key: self.fluid[key] for key in FLUID_KEYS}, "packets": packets}
+
+    def disagreements(self, network: Network, tuned: str) -> list[str]:
+        """Where the simulators disagree, a sentence each.
+
+        Args:
+            network: with these parameters.
+            tuned: the class that has them.
+        """
+        path = " and ".join(network.route(tuned))
+        means = self.packets.means()
+        by = (
+            Shown({tuned: of["ratio"]}, {path: of["queue_packets"]}) for of in (self.fluid, means)
+        )
+        return compared(network, *by)
 
 
 @dataclass(frozen=True)
@@ -96,6 +112,22 @@ class Recommendation:
         return (self.after,) if self.queue_tuned or self.others else (self.after, self.before)
 
     @property
+    def warnings(self) -> list[str]:
+        """What is allowed in the network but probably not meant, and runs that are all the same."""
+        packets = self.after.packets
+        same = [ONE_RUN.format(len(packets.runs))] if packets.is_one_run else []
+        return [*self.network.warnings(), *same]
+
+    @property
+    def disagreements(self) -> list[str]:
+        """Where fluid and packets disagree with the recommended and the former parameters."""
+        before = self.before.disagreements(self.network, self.tuned)
+        return [
+            *self.after.disagreements(self.network, self.tuned),
+            *(f"With the former parameters: {sentence}" for sentence in before),
+        ]
+
+    @property
     def ratio(self) -> float:
         """The ratio that is aimed at; of another goal 1, which theory compares with."""
         return self.goal.ratio if isinstance(self.goal, ShareRatio) else 1.0
@@ -109,6 +141,9 @@ class Recommendation:
             **self.further_as_json(),
             "reached": self.reached,
             "reason": self.reason or None,
+            "assumed": self.network.assumptions(),
+            "warnings": self.warnings,
+            "disagreements": self.disagreements,
             "recommended": {
                 "alpha_packets": law.alpha,
                 "beta_packets": law.beta,

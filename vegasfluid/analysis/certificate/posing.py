@@ -108,7 +108,7 @@ def group_of(network: Network, name: str) -> dict[str, Any]:
     flows, whose = network.flows[name], f"flows.{name}"
     simple = {"send_overhead": 0, "delayed_ack": 0, "direction": "forward"}
     for field, allowed in simple.items():
-        if getattr(flows, field) != allowed:
+        if getattr(flows, field) not in (allowed, None):
             given = getattr(flows, field)
             raise InvalidInput(whose, field, f"{allowed} for a certificate", given)
     if flows.traffic.name != "bulk":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.document import Exported, about
 from vegasfluid.export.ns2.agents import Agent, agent_of, receiver_of
@@ -41,7 +43,10 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
     """
     network = model.network
     spoken = in_words_of(SYSTEMS["ns2"], network, points)
-    agents = {name: agent_of(name, flows, spoken) for name, flows in network.flows.items()}
+    agents = {}
+    for name, flows in network.flows.items():
+        overhead = network.send_overhead(name)
+        agents[name] = agent_of(name, replace(flows, send_overhead=overhead), spoken)
     topology, notes = lay_out(network, "ns-2"), notes_of(network.links.values())
     traffic = {
         name: traffic_of(name, flows, network.packet_bytes) for name, flows in network.flows.items()

@@ -39,6 +39,11 @@ import sys
 from ns import ns
 '''
 
+PHASE_NOTE = (
+    "ns-3's senders send at once: over drop-tail flows may fall into step, where the model's wait "
+    "at random up to a packet time."
+)
+
 
 def export_ns3(model: Model, points: Points, seed: int) -> Exported:
     """A model as a scenario for ns-3.
@@ -55,7 +60,9 @@ def export_ns3(model: Model, points: Points, seed: int) -> Exported:
     spoken = in_words_of(SYSTEMS["ns3"], network, points)
     topology = lay_out(network, "ns-3")
     senders = {name: sender_of(name, flows, spoken) for name, flows in network.flows.items()}
-    notes = tuple(dict.fromkeys(note for sender in senders.values() for note in sender.notes))
+    told = [note for sender in senders.values() for note in sender.notes]
+    told += [PHASE_NOTE] if network.assumptions() else []
+    notes = tuple(dict.fromkeys(told))
     segment = network.packet_bytes - HEADERS
     if segment < 1:
         given = network.packet_bytes
@@ -77,8 +84,8 @@ def export_ns3(model: Model, points: Points, seed: int) -> Exported:
         "CLASSES": classes,
         "EVENTS": events(network),
     }
-    told = [f"{name} = {pprint.pformat(value, width=96)}" for name, value in values.items()]
-    text = "\n".join([HEAD, *about(model, notes, spoken), "", *told]) + "\n" + BODY
+    lines = [f"{name} = {pprint.pformat(value, width=96)}" for name, value in values.items()]
+    text = "\n".join([HEAD, *about(model, notes, spoken), "", *lines]) + "\n" + BODY
     files = {"scenario.py": text, "attributes.txt": listed(defaults, links)}
     return Exported("ns3", files, spoken, notes)
 

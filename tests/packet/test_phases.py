@@ -1,0 +1,74 @@
+"""Flows over drop-tail do not fall into step: senders wait at random, unless they are told not to.
+
+The remedy, and its size of one packet time: S. Floyd and V. Jacobson, "On traffic phase effects in
+packet-switched gateways", Internetworking: Research and Experience 3(3), 1992, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from vegasfluid import (
+    Cbr,
+    Flows,
+    Link,
+    Network,
+    Red,
+    Reno,
+    Unresponsive,
+    Vegas,
+    metrics,
+    simulate_packets,
+    simulate_seeds,
+)
+
+TAIL, SLOW_TAIL = Link(1000.0, 30), Link(500.0, 30)
+RED = Link(1000.0, 100, Red(20, 60))
+RENO = Flows(2, Reno(), base_rtt=0.05)
+
+
+@pytest.mark.parametrize(
+    ("links", "flows", "seconds"),
+    [
+        ({"tail": TAIL}, {"reno": RENO}, 1e-3),
+        ({"tail": TAIL}, {"reno": replace(RENO, send_overhead=0.0)}, 0.0),
+        ({"tail": TAIL}, {"reno": replace(RENO, send_overhead=2e-3)}, 2e-3),
+        ({"tail": TAIL}, {"reno": replace(RENO, count=1)}, 0.0),
+        ({"red": RED}, {"reno": RENO}, 0.0),
+        ({"tail": TAIL, "slow": SLOW_TAIL}, {"reno": replace(RENO, path=("tail", "slow"))}, 2e-3),
+        ({"red": RED, "tail": TAIL}, {"reno": replace(RENO, path=("red",))}, 0.0),
+    ],
+    ids=["drop-tail", "none", "given", "one flow", "red", "two links", "off the path"],
+)
+def test_senders_wait_up_to_a_packet_time_where_flows_share_drop_tail(
+    links, flows, seconds: float
+) -> None:
+    network = Network(links, flows)
+    assert network.send_overhead("reno") == seconds
+    assert bool(network.assumptions()) == (seconds > 0 and flows["reno"].send_overhead is None)
+
+
+def test_what_is_assumed_is_said_of_all_that_react() -> None:
+    udp = Flows(1, Unresponsive(), base_rtt=0.05, traffic=Cbr(50.0))
+    network = Network(TAIL, {"reno": RENO, "vegas": replace(RENO, law=Vegas()), "udp": udp})
+    (said,) = network.assumptions()
+    assert said.startswith("reno, vegas: senders wait at random up to 1 ms")
+    assert simulate_packets(network, 5.0).attrs["assumed"] == said
+
+
+def test_equal_flows_share_alike_and_runs_differ() -> None:
+    """Started together, they would all be one and the same run, and that is said."""
+    equal = Network(TAIL, {name: replace(RENO, count=3) for name in ("one", "two")})
+    runs = simulate_seeds(equal, 60.0, seeds=range(1, 9), warmup=10.0)
+    assert "warnings" not in runs.attrs
+    ratios = [metrics.ratio(runs.sel(seed=seed), "one") for seed in runs["seed"].values]
+    assert len(set(ratios)) == len(ratios)
+    assert np.exp(np.mean(np.log(ratios))) == pytest.approx(1.0, abs=0.1)
+    without = Network(
+        TAIL, {name: replace(of, send_overhead=0.0) for name, of in equal.flows.items()}
+    )
+    still = simulate_seeds(without, 60.0, seeds=(1, 2), warmup=10.0)
+    assert "the runs of all 2 seeds are one and the same" in still.attrs["warnings"]

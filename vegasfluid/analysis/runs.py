@@ -1,0 +1,179 @@
+"""What runs say beside theory: the mean of a limit cycle, and what an alpha gives on packets.
+
+Theory speaks of where a network stands still. Where it does not, its means are those of a run; and
+an alpha that theory proves is proven of its equations, not of packets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from vegasfluid.analysis.fair import ABOVE
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.fluid import record_fluid
+from vegasfluid.network import Network
+from vegasfluid.packet import record_packets
+from vegasfluid.times import sample_times
+from vegasfluid.trajectory import Recording, class_means
+
+__all__ = ["Cycle", "Measured", "caveats", "cycle_of", "measured"]
+
+EPOCHS, SHORTEST, LONGEST, MOST_PACKETS = 12, 30.0, 200.0, 1e6
+"""A run lasts so many times as a fair window of Reno takes to grow back, s; within these bounds."""
+WARMUP = 0.25
+"""Part of a run that means leave out."""
+SAMPLES = 2001
+SEEDS = (1, 2, 3)
+SWING = 0.05
+"""A queue that swings by less of its mean has no period."""
+SMALL_WINDOW, FEW_FLOWS = 5.0, 10
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The means of a run of the fluid model, which comes to no rest or may not.
+
+    Args:
+        until: duration of the run, s, of which the first quarter is left out.
+        period: of the first queue, s; None where it hardly swings, or not evenly.
+        cwnd: by classes, packets.
+        rtt: by classes, s.
+        goodput: of a flow, by classes, packets/s.
+        queue: by links, packets: mean, lowest and highest.
+    """
+
+    until: float
+    period: float | None
+    cwnd: dict[str, float]
+    rtt: dict[str, float]
+    goodput: dict[str, float]
+    queue: dict[str, tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the packet simulator gives with an alpha.
+
+    Args:
+        alpha: packets; whole where the dialect takes whole numbers only.
+        ratio: goodput of a tuned flow over that of a flow of the others, geometric mean of the
+            runs.
+        lowest: of the runs.
+        highest: of the runs.
+        runs: their number.
+        until: their duration, s.
+    """
+
+    alpha: float
+    ratio: float
+    lowest: float
+    highest: float
+    runs: int
+    until: float
+
+
+def span(network: Network) -> float:
+    """How long a run must be to tell means, s: a dozen times what a window takes to grow back."""
+    link = min(network.links.values(), key=lambda link: float(link.capacity))
+    capacity = float(link.capacity)
+    held = network.bandwidth_delay() + float(link.buffer) / 2
+    window, trip = held / sum(network.counts), held / capacity
+    wanted = max(EPOCHS * window / 2 * trip, SHORTEST)
+    return float(min(wanted, LONGEST, max(MOST_PACKETS / capacity, SHORTEST)))
+
+
+def cycle_of(network: Network) -> Cycle:
+    """What the fluid model does in the long run.
+
+    Raises:
+        InvalidInput, SolveFailed: where it cannot be run.
+    """
+    until = span(network)
+    warmup = WARMUP * until
+    run = record_fluid(network, until, SAMPLES, warmup=warmup)
+    late, names = run.times >= warmup, list(network.flows)
+
+    def means(name: str) -> dict[str, float]:
+        values = class_means(network.counts, run.flows[name][late]).mean(axis=0)
+        return dict(zip(names, map(float, values), strict=True))
+
+    grown = run.growth(warmup)
+    queues = run.links["queue"][late]
+    return Cycle(
+        until,
+        period_of(run.times[late], queues[:, 0]),
+        means("cwnd"),
+        means("rtt"),
+        dict(zip(names, map(float, np.asarray(grown.goodput)), strict=True)),
+        {
+            name: (float(queue.mean()), float(queue.min()), float(queue.max()))
+            for name, queue in zip(network.links, queues.T, strict=False)
+        },
+    )
+
+
+def period_of(times: np.ndarray, queue: np.ndarray) -> float | None:
+    """The mean time between upward crossings of the mean.
+
+    >>> times = np.linspace(0.0, 10.0, 1001)
+    >>> round(period_of(times, 5.0 + np.sin(2 * np.pi * times / 2.5)), 3)
+    2.5
+    """
+    above = queue > queue.mean()
+    if queue.std() <= SWING * max(float(queue.mean()), 1.0):
+        return None
+    up = times[1:][above[1:] & ~above[:-1]]
+    return None if up.size < 3 else float(np.mean(np.diff(up)))
+
+
+def measured(network: Network, tuned: str, alpha: float) -> Measured:
+    """The ratio that packets give with an alpha.
+
+    Args:
+        network: links, and classes of flows.
+        tuned: the Vegas class.
+        alpha: packets.
+    """
+    law = cast(Vegas, network.flows[tuned].law)
+    if law.spoken.whole_packets:
+        alpha = max(float(round(alpha)), 1.0)
+    tried = network.with_law(tuned, replace(law, alpha=alpha, beta=alpha + ABOVE))
+    until = span(network)
+    times = sample_times(until, WARMUP * until, 2)
+    ratios = [ratio_of(record_packets(tried, times, seed), tuned) for seed in SEEDS]
+    mean = float(np.exp(np.mean(np.log(np.maximum(ratios, 1e-12)))))
+    return Measured(alpha, mean, min(ratios), max(ratios), len(ratios), until)
+
+
+def ratio_of(run: Recording, tuned: str) -> float:
+    """Goodput of a tuned flow over that of a flow of the others."""
+    grown = run.growth(WARMUP * float(run.times[-1]))
+    return grown.ratio(list(run.network.flows).index(tuned))
+
+
+def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
+    """Why theory and packets part on a network, a sentence each.
+
+    Args:
+        network: that is spoken of.
+        windows: the mean window of each class, packets.
+    """
+    small = [name for name, cwnd in windows.items() if cwnd < SMALL_WINDOW]
+    if small:
+        yield (
+            f"windows of {' and '.join(small)} are below {SMALL_WINDOW:g} packets, where whole "
+            "packets and timeouts decide: theory has neither"
+        )
+    few = min(network.crossing(name) for name in network.links)
+    if few < FEW_FLOWS:
+        yield f"theory knows mean windows only, and of {few} flows each feels every loss"
+    for name, link in network.links.items():
+        if not link.aqm.drops_by_chance:
+            yield (
+                f"at the full buffer of {name} a few flows lose at a time, in turn or in step: "
+                "theory spreads the losses evenly"
+            )
