@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from vegasfluid.analysis.applied import Applied, applied, of_drop_tail
 from vegasfluid.analysis.certificate import Certificate, certify_alpha
@@ -132,29 +132,13 @@ def analyse(
         several, uncounted = attempt(lambda: counted(rest))
         others = () if several is None else tuple(map(place, several.beside(rest)))
     tell("the fair alpha")
-    certificate, unproven = attempt(lambda: certified(network, tuned, ratio, closure))
-    fair = None
-    if certificate is not None and tuned is not None:
-        alpha = float(certificate.alpha)
-        fair = Fair(alpha, equilibrium(with_alpha(network, tuned, alpha), closure))
-    elif tuned is not None:
-        fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, closure))
-    nearest = None
-    if tuned is not None and fair is None:
-        nearest, _ = attempt(lambda: nearly(network, tuned, closure))
+    alpha = alpha_of(network, tuned, ratio, closure)
     tell("stability")
     here = None if rest is None else place(rest)
-    there = None if fair is None else place(fair.rest)
     tell("runs")
-    found = fair or nearest
-    packets = None
-    if found is not None and tuned is not None:
-        packets, _ = attempt(lambda: measured(network, tuned, found.alpha))
-    cycle = None
-    if not lasts(here):
-        cycle, _ = attempt(lambda: cycle_of(network))
-    at = rest if fair is None else fair.rest
-    forms = [] if at is None else applied(at, tuned if fair else None, ratio)
+    cycle = None if lasts(here) else attempt(lambda: cycle_of(network))[0]
+    at = rest if alpha.fair is None else alpha.fair.rest
+    forms = [] if at is None else applied(at, tuned if alpha.fair else None, ratio)
     return Analysis(
         network=network,
         here=here,
@@ -165,15 +149,53 @@ def analyse(
         uncounted=uncounted,
         tuned=tuned,
         ratio=ratio,
-        fair_alpha=None if fair is None else fair.alpha,
-        there=there,
-        nearest=nearest,
-        packets=packets,
+        fair_alpha=None if alpha.fair is None else alpha.fair.alpha,
+        there=None if alpha.fair is None else place(alpha.fair.rest),
+        nearest=alpha.nearest,
+        packets=on_packets(network, tuned, alpha),
         caveats=tuple(caveats(network, windows_of(network, rest, cycle))),
         formulas=(*forms, *of_drop_tail(network)),
-        certificate=certificate,
-        unproven=unproven,
+        certificate=alpha.certificate,
+        unproven=alpha.unproven,
     )
+
+
+class Alpha(NamedTuple):
+    """What theory says of the alpha that gives a ratio.
+
+    Args:
+        fair: it, and where the network rests with it; None where there is none.
+        certificate: of it.
+        unproven: why there is none; empty where there is.
+        nearest: where no alpha gives the ratio.
+    """
+
+    fair: Fair | None
+    certificate: Certificate | None
+    unproven: str
+    nearest: Nearest | None = None
+
+
+def alpha_of(network: Network, tuned: str | None, ratio: float, closure: Closure) -> Alpha:
+    """The alpha that gives the ratio, proven where proofs reach."""
+    certificate, unproven = attempt(lambda: certified(network, tuned, ratio, closure))
+    if tuned is None:
+        return Alpha(None, None, unproven)
+    if certificate is not None:
+        proven = float(certificate.alpha)
+        rest = equilibrium(with_alpha(network, tuned, proven), closure)
+        return Alpha(Fair(proven, rest), certificate, unproven)
+    fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, closure))
+    nearest, _ = (None, "") if fair else attempt(lambda: nearly(network, tuned, closure))
+    return Alpha(fair, None, unproven, nearest)
+
+
+def on_packets(network: Network, tuned: str | None, alpha: Alpha) -> Measured | None:
+    """What packets give with the alpha that theory names, if it names one."""
+    found = alpha.fair or alpha.nearest
+    if found is None or tuned is None:
+        return None
+    return attempt(lambda: measured(network, tuned, found.alpha))[0]
 
 
 def nearly(network: Network, tuned: str, closure: Closure) -> Nearest | None:

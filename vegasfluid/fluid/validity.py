@@ -51,8 +51,8 @@ def of_steps(run: Recording, tolerance: float) -> Iterator[str]:
     if run.error is not None and max(run.error) > tolerance:
         goodput, queue, drops = (f"{100 * part:.2g} %" for part in run.error)
         yield (
-            f"the solver's steps: for them goodput may be off by {goodput}, queues by {queue} and "
-            f"drops by {drops}; the tolerance is {100 * tolerance:.2g} %."
+            f"the tolerance of {100 * tolerance:.2g} % is not met: for the solver's steps goodput "
+            f"may be off by {goodput}, queues by {queue} and drops by {drops}."
         )
 
 
