@@ -128,15 +128,15 @@ def simulate_fluid(
         closure: how losses are counted.
         base_rtt: the base RTT with which the Vegas senders of a class begin, s, by the class's
             name; one that is too small is never corrected.
-        tolerance: of goodput, queues and drops, as a part of them: steps are halved until twice
-            what that changes is no more; None: one run with the network's own step, whose error
+        tolerance: of goodput, queues and drops, as a part of them: steps are halved until three
+            times what that changes is no more; None: one run with the network's own step, whose error
             nobody knows.
 
     Returns:
         A trajectory (see `vegasfluid.trajectory`); where the model may not hold, its attribute
         `warnings` says why, a line for each reason with the number that triggers it. Its attribute
-        `error_estimate` is twice what the last halving of the steps changed: the largest change of
-        a class's goodput, a mean queue and a link's drops, as parts of them.
+        `error_estimate` is three times what the last halving of the steps changed: the largest
+        change of a class's goodput, a mean queue and a link's drops, as parts of them.
 
     Raises:
         InvalidInput: where the times make no sense, or a class is unknown.
