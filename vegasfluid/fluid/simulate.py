@@ -129,8 +129,8 @@ def simulate_fluid(
         base_rtt: the base RTT with which the Vegas senders of a class begin, s, by the class's
             name; one that is too small is never corrected.
         tolerance: of goodput, queues and drops, as a part of them: steps are halved until three
-            times what that changes is no more; None: one run with the network's own step, whose error
-            nobody knows.
+            times what that changes is no more; None: one run with the network's own step, whose
+            error nobody knows.
 
     Returns:
         A trajectory (see `vegasfluid.trajectory`); where the model may not hold, its attribute
