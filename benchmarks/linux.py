@@ -49,12 +49,13 @@ class Measured(NamedTuple):
     queue: float
 
 
-def measured(reference: dict[str, Any], late: float = 0.0) -> Measured:
+def measured(reference: dict[str, Any], late: float = 0.0, seed: int = 1) -> Measured:
     """A run of the packet simulator on the network of a reference run.
 
     Args:
         reference: a row of the kernel's runs.
         late: how much later than there the second flow starts, s.
+        seed: of the simulator; jitter is random.
     """
     scenario = reference["scenario"]
     data = simulate_packets(
@@ -62,6 +63,7 @@ def measured(reference: dict[str, Any], late: float = 0.0) -> Measured:
         scenario["duration"],
         warmup=scenario["warmup"],
         samples=10 * int(scenario["duration"]) + 1,
+        seed=seed,
     )
     goodput = metrics.goodput(data).values * PAYLOAD_BYTES * 8e-6
     cwnd = metrics.time_mean(data, "cwnd").values
@@ -85,11 +87,21 @@ def alone(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
         yield f"{name}.queue_packets", row["queue"]["mean_pkts"], found.queue
 
 
+SEEDS = range(1, 9)
+"""By its dice a run of ours has 36 or 54 Mbit/s for Vegas under jitter that keeps the order."""
+
+
+def with_jitter(row: dict[str, Any]) -> float:
+    """Mbit/s of the first flow; where there is jitter, mean over some seeds."""
+    seeds = SEEDS if row["scenario"]["jitter_ms"] else SEEDS[:1]
+    return float(np.mean([measured(row, seed=seed).goodput[0] for seed in seeds]))
+
+
 def jittered(rows: list[dict[str, Any]]) -> Iterator[tuple[str, float, float]]:
     """Name, the kernel's and ours of one flow with jitter."""
     for row in rows:
         name = f"jitter.{row['meta']['jit']}.{row['meta']['algo']}.goodput_mbps"
-        yield name, row["flows"][0]["goodput_mbps"], float(measured(row).goodput[0])
+        yield name, row["flows"][0]["goodput_mbps"], with_jitter(row)
 
 
 def measure(full: bool) -> Figures:

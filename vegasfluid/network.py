@@ -257,14 +257,15 @@ class Network(Value):
         """The largest random time that the senders of a class take before they send, s.
 
         Where it is not given: one packet time of the slowest link on the path that several flows
-        share and that drops only at a full buffer; 0 where there is none. Without any randomness
+        share and that drops only at a full buffer; 0 where there is none, and of flows that do not
+        answer losses. Without any randomness
         flows over such a link fall into step, and which of them loses is an accident of phases (S.
         Floyd and V. Jacobson, "On traffic phase effects in packet-switched gateways", 1992, which
         has this remedy). The times of real hosts vary by themselves. Packets only.
         """
-        given = self.flows[flows].send_overhead
-        if given is not None:
-            return given
+        of = self.flows[flows]
+        if of.send_overhead is not None or not of.law.rules.reliable:
+            return of.send_overhead or 0.0
         shared = (self.links[name] for name in self.route(flows) if self.crossing(name) > 1)
         times = [1 / link.capacity for link in shared if not link.aqm.drops_by_chance]
         return max(times, default=0.0)
@@ -274,7 +275,7 @@ class Network(Value):
         taken: dict[float, list[str]] = {}
         for name, flows in self.flows.items():
             time = self.send_overhead(name)
-            if flows.send_overhead is None and time > 0 and flows.law.rules.reliable:
+            if flows.send_overhead is None and time > 0:
                 taken.setdefault(time, []).append(name)
         return [
             f"{', '.join(names)}: senders wait at random up to {time * 1e3:.3g} ms, a packet time, "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.linux import LATE, RUNS, measured
+from benchmarks.linux import LATE, RUNS, measured, with_jitter
 from benchmarks.ns2_scenarios import reference_runs
 from tests.agreement.idle import IDLE
 
@@ -51,8 +51,8 @@ def test_vegas_alone(run: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def rates() -> dict[tuple[str, str], float]:
-    """Mbit/s of one flow, by jitter and law."""
-    return {key: float(measured(run).goodput[0]) for key, run in JITTER.items()}
+    """Mbit/s of one flow, by jitter and law; where there is jitter, mean over some seeds."""
+    return {key: with_jitter(run) for key, run in JITTER.items()}
 
 
 @pytest.mark.study
@@ -63,7 +63,8 @@ def test_jitter_as_in_the_kernel(rates: dict[tuple[str, str], float]) -> None:
 
 @pytest.mark.study
 def test_reordering_turns_vegas_into_reno(rates: dict[tuple[str, str], float]) -> None:
-    same = pytest.approx(rates["both_reorder", "reno"], rel=0.02)
+    """The kernel has 95.80 for both. Our means over seeds have standard errors of 1 and 2 %."""
+    same = pytest.approx(rates["both_reorder", "reno"], rel=0.05)
     assert rates["both_reorder", "vegas"] == same
 
 

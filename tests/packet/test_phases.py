@@ -54,6 +54,7 @@ def test_senders_wait_up_to_a_packet_time_where_flows_share_drop_tail(
 def test_what_is_assumed_is_said_of_all_that_react() -> None:
     udp = Flows(1, Unresponsive(), base_rtt=0.05, traffic=Cbr(50.0))
     network = Network(TAIL, {"reno": RENO, "vegas": replace(RENO, law=Vegas()), "udp": udp})
+    assert network.send_overhead("udp") == 0.0
     (said,) = network.assumptions()
     assert said.startswith("reno, vegas: senders wait at random up to 1 ms")
     assert simulate_packets(network, 5.0).attrs["assumed"] == said

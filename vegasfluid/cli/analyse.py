@@ -60,7 +60,7 @@ def run(
     else:
         console().print(model.title or "model", style="bold")
         show(found)
-        if found.nearest is not None:
+        if ratio is not None and found.nearest is not None:
             show_tries(TRIES)
     return ratio is None or found.tuned is None or found.fair_alpha is not None
 
