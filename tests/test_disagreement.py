@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Vegas
-from vegasfluid.disagreement import Shown, compared, shown
+from vegasfluid.disagreement import RunMeans, compare, run_means
 
 
 def network(count: int = 10, aqm=None, **changed) -> Network:
@@ -15,30 +15,30 @@ def network(count: int = 10, aqm=None, **changed) -> Network:
     return Network(link, flows)
 
 
-def seen(ratio: float = 1.0, queue: float = 50.0, **more) -> Shown:
-    return Shown({"vegas": ratio, "reno": 1 / ratio}, {"bottleneck": queue}, **more)
+def seen(ratio: float = 1.0, queue: float = 50.0, **more) -> RunMeans:
+    return RunMeans({"vegas": ratio, "reno": 1 / ratio}, {"bottleneck": queue}, **more)
 
 
 def test_engines_that_agree_say_nothing() -> None:
-    assert compared(network(), seen(1.2, 60.0), seen(1.0, 50.0)) == []
+    assert compare(network(), seen(1.2, 60.0), seen(1.0, 50.0)) == []
 
 
 def test_a_ratio_a_quarter_apart_is_said_once_for_two_classes() -> None:
     """The two numbers, the likely reason, and whom to believe."""
-    (said,) = compared(network(), seen(4.75), seen(0.8))
+    (said,) = compare(network(), seen(4.75), seen(0.8))
     assert "vegas: a flow gets 4.75 times" in said
     assert "0.8 times on packets" in said
     assert "base RTT" in said
     assert said.endswith("believe the packets.")
-    assert compared(network(), seen(1.24), seen(1.0)) == []
-    assert len(compared(network(), seen(1.26), seen(1.0))) == 1
+    assert compare(network(), seen(1.24), seen(1.0)) == []
+    assert len(compare(network(), seen(1.26), seen(1.0))) == 1
 
 
 def test_a_queue_half_apart_is_said() -> None:
-    (said,) = compared(network(), seen(queue=80.0), seen(queue=50.0))
+    (said,) = compare(network(), seen(queue=80.0), seen(queue=50.0))
     assert "bottleneck: the mean queue is 80 packets by the fluid model, and 50 on packets." in said
-    assert compared(network(), seen(queue=74.0), seen(queue=50.0)) == []
-    assert compared(network(), seen(queue=0.9), seen(queue=0.1)) == []
+    assert compare(network(), seen(queue=74.0), seen(queue=50.0)) == []
+    assert compare(network(), seen(queue=0.9), seen(queue=0.1)) == []
 
 
 @pytest.mark.parametrize(
@@ -50,23 +50,23 @@ def test_a_queue_half_apart_is_said() -> None:
     ],
 )
 def test_the_reason_follows_from_the_network(of: Network, more, reason: str) -> None:
-    (said,) = compared(of, seen(2.0), seen(1.0, **more))
+    (said,) = compare(of, seen(2.0), seen(1.0, **more))
     assert reason in said
 
 
 def test_over_drop_tail_single_packets_decide_or_phases() -> None:
-    (said,) = compared(network(aqm=DropTail()), seen(2.0), seen(1.0))
+    (said,) = compare(network(aqm=DropTail()), seen(2.0), seen(1.0))
     assert "the order of single packets" in said
-    (said,) = compared(network(aqm=DropTail(), send_overhead=0.0), seen(2.0), seen(1.0))
+    (said,) = compare(network(aqm=DropTail(), send_overhead=0.0), seen(2.0), seen(1.0))
     assert "phases decide" in said
     assert "believe neither" in said
 
 
 def test_starved_classes_and_timeouts_without_losses_are_said() -> None:
-    (said,) = compared(network(), seen(0.04), seen(0.045))
+    (said,) = compare(network(), seen(0.04), seen(0.045))
     assert said.startswith("vegas starves: a flow gets 0.04 times")
     more = {"timeouts": {"reno": 12.0, "vegas": 0.0}, "lost": {"reno": 0.0, "vegas": 0.0}}
-    (said,) = compared(network(), seen(**more), seen())
+    (said,) = compare(network(), seen(**more), seen())
     assert said.startswith("reno: 12 timeouts by the fluid model, though it loses nothing")
 
 
@@ -77,8 +77,8 @@ def test_what_a_document_shows() -> None:
         name: {"count": count, "goodput_packets_per_s": rate, **numbers}
         for name, count, rate in (("a", 1, 30.0), ("b", 2, 10.0), ("c", 1, 40.0))
     }
-    found = shown({"classes": classes, "links": {"x": {"queue_packets": 7.0}}})
+    found = run_means({"classes": classes, "links": {"x": {"queue_packets": 7.0}}})
     assert found.ratios == pytest.approx({"a": 30 / 20, "b": 10 / 35, "c": 40 / (50 / 3)})
     assert found.queues == {"x": 7.0}
     one = {"a": classes["a"]}
-    assert shown({"classes": one, "links": {}}).ratios == {}
+    assert run_means({"classes": one, "links": {}}).ratios == {}

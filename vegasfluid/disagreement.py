@@ -15,7 +15,7 @@ from vegasfluid.network import Network
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Shown", "compared", "disagreements", "shown"]
+__all__ = ["RunMeans", "compare", "disagreements", "run_means"]
 
 RATIO_APART, QUEUE_APART = 0.25, 0.5
 """Ratios that are further apart than this, and queues, as parts of those of packets."""
@@ -26,7 +26,7 @@ STARVED = 0.05
 FEW_FLOWS, SMALL_WINDOW = 10, 5.0
 
 
-class Shown(NamedTuple):
+class RunMeans(NamedTuple):
     """What a simulator shows of a network.
 
     Args:
@@ -45,7 +45,7 @@ class Shown(NamedTuple):
     lost: Mapping[str, float] = {}
 
 
-def shown(document: Mapping[str, Any]) -> Shown:
+def run_means(document: Mapping[str, Any]) -> RunMeans:
     """What the JSON document of a run shows (see `vegasfluid.results.sum_up`)."""
     classes = document["classes"]
     total = sum(of["count"] * of["goodput_packets_per_s"] for of in classes.values())
@@ -56,7 +56,7 @@ def shown(document: Mapping[str, Any]) -> Shown:
         if others:
             rest = (total - of["count"] * of["goodput_packets_per_s"]) / others
             ratios[name] = of["goodput_packets_per_s"] / max(rest, 1e-12)
-    return Shown(
+    return RunMeans(
         ratios,
         {name: of["queue_packets"] for name, of in document["links"].items()},
         {name: of["cwnd_packets"] for name, of in classes.items()},
@@ -87,18 +87,18 @@ def disagreements(network: Network, fluid: xr.Dataset, packets: xr.Dataset) -> l
     """
     from vegasfluid.results import sum_up
 
-    return compared(network, *(shown(sum_up(run, network)) for run in (fluid, packets)))
+    return compare(network, *(run_means(sum_up(run, network)) for run in (fluid, packets)))
 
 
-def compared(network: Network, fluid: Shown, packets: Shown) -> list[str]:
+def compare(network: Network, fluid: RunMeans, packets: RunMeans) -> list[str]:
     """As `disagreements`, of what is known of two runs."""
-    told = [*of_ratios(fluid, packets), *of_queues(fluid, packets)]
+    told = [*ratio_differences(fluid, packets), *queue_differences(fluid, packets)]
     if told:
-        told[-1] += f" {reason(network, packets)}"
-    return [*told, *starved(fluid, packets), *timed_out(fluid)]
+        told[-1] += f" {likely_reason(network, packets)}"
+    return [*told, *starved_classes(fluid, packets), *timeouts_without_losses(fluid)]
 
 
-def of_ratios(fluid: Shown, packets: Shown) -> Iterator[str]:
+def ratio_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
     """Shares that differ; of two classes the first one's tells both."""
     names = list(packets.ratios)[: 1 if len(packets.ratios) == 2 else None]
     for name in names:
@@ -110,7 +110,7 @@ def of_ratios(fluid: Shown, packets: Shown) -> Iterator[str]:
             )
 
 
-def of_queues(fluid: Shown, packets: Shown) -> Iterator[str]:
+def queue_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
     """Queues that differ."""
     for name, theirs in packets.queues.items():
         ours = fluid.queues[name]
@@ -121,13 +121,13 @@ def of_queues(fluid: Shown, packets: Shown) -> Iterator[str]:
             )
 
 
-def reason(network: Network, packets: Shown) -> str:
+def likely_reason(network: Network, packets: RunMeans) -> str:
     """Why a fluid model and packets are likely to differ, and which to believe."""
     flows = min(network.crossing(name) for name in network.links)
     small = [name for name, of in packets.windows.items() if of < SMALL_WINDOW]
     tails = [name for name, link in network.links.items() if not link.aqm.drops_by_chance]
-    in_step = tails and not any(map(network.send_overhead, network.flows))
-    if in_step:
+    synchronised = tails and not any(map(network.send_overhead, network.flows))
+    if synchronised:
         return (
             "Nothing is random at a drop-tail queue here, so that on packets phases decide who "
             "loses; believe neither before send_overhead_ms is set."
@@ -145,7 +145,7 @@ def reason(network: Network, packets: Shown) -> str:
     return f"Likely because {why}; believe the packets."
 
 
-def starved(fluid: Shown, packets: Shown) -> Iterator[str]:
+def starved_classes(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
     """Classes that get next to nothing."""
     for name, theirs in packets.ratios.items():
         ours = fluid.ratios[name]
@@ -156,7 +156,7 @@ def starved(fluid: Shown, packets: Shown) -> Iterator[str]:
             )
 
 
-def timed_out(fluid: Shown) -> Iterator[str]:
+def timeouts_without_losses(fluid: RunMeans) -> Iterator[str]:
     """Timeouts of a class that loses nothing."""
     for name, timeouts in fluid.timeouts.items():
         if timeouts > 0 and fluid.lost.get(name, 0.0) == 0:

@@ -199,7 +199,7 @@ def test_where_theory_only_nears_the_ratio_packets_are_told(capsys, tmp_path):
 
 
 def test_over_drop_tail_the_saw_tooth_and_the_mean_of_the_cycle_are_told(capsys, tmp_path):
-    """Rest is lost there; the closed form's share is that of the run, nearly."""
+    """The equilibrium is unstable; the closed form's share is about that of the run."""
     assert run_app(["analyse", write(tmp_path, SAW_TOOTH), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["equilibria"][0]["stable"] is False
@@ -215,10 +215,10 @@ def test_over_drop_tail_the_saw_tooth_and_the_mean_of_the_cycle_are_told(capsys,
 
 
 def test_a_network_that_comes_to_no_rest_is_told_by_a_run(capsys, tmp_path, monkeypatch):
-    def restless(network, closure):
+    def no_equilibrium(network, closure):
         raise SolveFailed("windows and queues come to no rest.")
 
-    monkeypatch.setattr(report, "equilibrium", restless)
+    monkeypatch.setattr(report, "equilibrium", no_equilibrium)
     assert run_app(["analyse", write(tmp_path, SAW_TOOTH)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "come to no rest" in shown

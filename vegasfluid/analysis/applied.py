@@ -22,7 +22,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 
-__all__ = ["Applied", "applied", "of_drop_tail"]
+__all__ = ["Applied", "applied", "drop_tail_forms"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def applied(rest: Equilibrium, tuned: str | None, ratio: float) -> list[Applied]
     return found
 
 
-def of_drop_tail(network: Network) -> list[Applied]:
+def drop_tail_forms(network: Network) -> list[Applied]:
     """The closed forms of a saw-tooth at a drop-tail buffer: of one Reno flow beside one Vegas flow
     with its alpha for its backlog, or alone; none of other networks.
     """

@@ -1,7 +1,8 @@
-"""Everything at once: rest, fair alpha, stability, closed forms, certificate of one network.
+"""Equilibrium, fair alpha, stability, closed forms and certificate of one network, in one call.
 
-What cannot be said of a network is left out, with the reason beside it. Where it comes to no rest,
-a run of the fluid model tells the means; what theory says of an alpha is held against packets.
+What cannot be computed is left out, with the reason beside it. Where no stable equilibrium is
+found, the means of a run of the fluid model stand in for it. The alpha that theory gives is also
+tried on the packet simulator.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from vegasfluid.analysis.applied import Applied, applied, of_drop_tail
+from vegasfluid.analysis.applied import Applied, applied, drop_tail_forms
 from vegasfluid.analysis.certificate import Certificate, certify_alpha
 from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.fair import Fair, fair_alpha, tuned_class, with_alpha
-from vegasfluid.analysis.runs import Cycle, Measured, caveats, cycle_of, measured
+from vegasfluid.analysis.runs import LimitCycle, PacketRatio, caveats, limit_cycle, measure_ratio
 from vegasfluid.analysis.several import STARTS, Equilibria, all_equilibria
 from vegasfluid.analysis.verdicts import Stability, stability
 from vegasfluid.errors import InvalidInput, SolveFailed
@@ -23,15 +24,15 @@ from vegasfluid.network import Network
 
 __all__ = ["Analysis", "Nearest", "Place", "analyse"]
 
-NEARLY, ENDLESS = 0.95, 1e6
-"""The part of the largest ratio that is nearly all; an alpha (packets) as good as endless."""
+NEAR_LARGEST, LARGE_ALPHA = 0.95, 1e6
+"""Fraction of the largest ratio to come near; packets, above any useful alpha."""
 
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
 class Place:
-    """An equilibrium, and whether it lasts.
+    """An equilibrium and its stability.
 
     Args:
         rest: the equilibrium.
@@ -46,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The alpha that gives a tuned flow nearly all that any alpha does.
+    """The alpha that gives a tuned flow 95 % of the largest ratio that any alpha gives.
 
     Args:
         alpha: packets, in the measure of the dialect.
@@ -61,13 +62,13 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What can be said of a network with hardly a run of it.
+    """What theory says of a network, and a few runs beside it.
 
     Args:
         network: that was analysed.
-        here: where it rests as it is; None where no rest was found.
-        restless: why there is none; empty where there is.
-        cycle: means of a run of the fluid model, where it does not rest or may not; else None.
+        here: its equilibrium as it is; None where none was found.
+        no_equilibrium: why there is none; empty where there is.
+        cycle: means of a run of the fluid model, where no stable equilibrium is known; else None.
         others: where else it may rest as it is.
         equilibria: how many there are, and whether these are proven to be all; None where untold.
         uncounted: why it is not; empty where it is.
@@ -75,7 +76,7 @@ class Analysis:
         ratio: that its flows are to have.
         fair_alpha: packets, in the measure of the dialect; None where no alpha gives the ratio.
         there: where it rests with that alpha.
-        nearest: where no alpha gives the ratio, the one that gives nearly all that any does.
+        nearest: where no alpha gives the ratio, the one that gives 95 % of the largest.
         packets: what that alpha, or the fair one, gives on packets; None where there is neither.
         caveats: why theory and packets may part here.
         formulas: that speak of it.
@@ -85,8 +86,8 @@ class Analysis:
 
     network: Network
     here: Place | None
-    restless: str
-    cycle: Cycle | None
+    no_equilibrium: str
+    cycle: LimitCycle | None
     others: tuple[Place, ...]
     equilibria: Equilibria | None
     uncounted: str
@@ -95,7 +96,7 @@ class Analysis:
     fair_alpha: float | None
     there: Place | None
     nearest: Nearest | None
-    packets: Measured | None
+    packets: PacketRatio | None
     caveats: tuple[str, ...]
     formulas: tuple[Applied, ...]
     certificate: Certificate | None
@@ -125,24 +126,24 @@ def analyse(
         raise InvalidInput("analyse", "--ratio", "above 0", ratio)
     tuned = tuned_class(network, tune)
     tell("rest")
-    rest, restless = attempt(lambda: equilibrium(network, closure))
+    rest, no_equilibrium = attempt(lambda: equilibrium(network, closure))
     tell("all equilibria")
-    several, uncounted, others = None, restless, ()
+    several, uncounted, others = None, no_equilibrium, ()
     if rest is not None:
         several, uncounted = attempt(lambda: counted(rest))
         others = () if several is None else tuple(map(place, several.beside(rest)))
     tell("the fair alpha")
-    alpha = alpha_of(network, tuned, ratio, closure)
+    alpha = find_alpha(network, tuned, ratio, closure)
     tell("stability")
     here = None if rest is None else place(rest)
     tell("runs")
-    cycle = None if lasts(here) else attempt(lambda: cycle_of(network))[0]
+    cycle = None if stays_in_equilibrium(here) else attempt(lambda: limit_cycle(network))[0]
     at = rest if alpha.fair is None else alpha.fair.rest
     forms = [] if at is None else applied(at, tuned if alpha.fair else None, ratio)
     return Analysis(
         network=network,
         here=here,
-        restless=restless,
+        no_equilibrium=no_equilibrium,
         cycle=cycle,
         others=others,
         equilibria=several,
@@ -153,8 +154,8 @@ def analyse(
         there=None if alpha.fair is None else place(alpha.fair.rest),
         nearest=alpha.nearest,
         packets=on_packets(network, tuned, alpha),
-        caveats=tuple(caveats(network, windows_of(network, rest, cycle))),
-        formulas=(*forms, *of_drop_tail(network)),
+        caveats=tuple(caveats(network, mean_windows(network, rest, cycle))),
+        formulas=(*forms, *drop_tail_forms(network)),
         certificate=alpha.certificate,
         unproven=alpha.unproven,
     )
@@ -176,7 +177,7 @@ class Alpha(NamedTuple):
     nearest: Nearest | None = None
 
 
-def alpha_of(network: Network, tuned: str | None, ratio: float, closure: Closure) -> Alpha:
+def find_alpha(network: Network, tuned: str | None, ratio: float, closure: Closure) -> Alpha:
     """The alpha that gives the ratio, proven where proofs reach."""
     certificate, unproven = attempt(lambda: certified(network, tuned, ratio, closure))
     if tuned is None:
@@ -186,31 +187,33 @@ def alpha_of(network: Network, tuned: str | None, ratio: float, closure: Closure
         rest = equilibrium(with_alpha(network, tuned, proven), closure)
         return Alpha(Fair(proven, rest), certificate, unproven)
     fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, closure))
-    nearest, _ = (None, "") if fair else attempt(lambda: nearly(network, tuned, closure))
+    nearest, _ = (None, "") if fair else attempt(lambda: nearest_alpha(network, tuned, closure))
     return Alpha(fair, None, unproven, nearest)
 
 
-def on_packets(network: Network, tuned: str | None, alpha: Alpha) -> Measured | None:
+def on_packets(network: Network, tuned: str | None, alpha: Alpha) -> PacketRatio | None:
     """What packets give with the alpha that theory names, if it names one."""
     found = alpha.fair or alpha.nearest
     if found is None or tuned is None:
         return None
-    return attempt(lambda: measured(network, tuned, found.alpha))[0]
+    return attempt(lambda: measure_ratio(network, tuned, found.alpha))[0]
 
 
-def nearly(network: Network, tuned: str, closure: Closure) -> Nearest | None:
-    """The alpha that gives nearly all that any does; None where even the smallest gives more."""
-    largest = equilibrium(with_alpha(network, tuned, ENDLESS), closure).ratio(tuned)
-    found = fair_alpha(network, tuned, NEARLY * largest, closure)
+def nearest_alpha(network: Network, tuned: str, closure: Closure) -> Nearest | None:
+    """The alpha that gives 95 % of the largest ratio; None where even the smallest gives more."""
+    largest = equilibrium(with_alpha(network, tuned, LARGE_ALPHA), closure).ratio(tuned)
+    found = fair_alpha(network, tuned, NEAR_LARGEST * largest, closure)
     return None if found is None else Nearest(found.alpha, found.rest.ratio(tuned), largest)
 
 
-def lasts(here: Place | None) -> bool:
-    """Whether a network rests, and stays at rest as far as is known."""
+def stays_in_equilibrium(here: Place | None) -> bool:
+    """Whether an equilibrium was found that is not known to be unstable."""
     return here is not None and (here.stability is None or here.stability.stable)
 
 
-def windows_of(network: Network, rest: Equilibrium | None, cycle: Cycle | None) -> dict[str, float]:
+def mean_windows(
+    network: Network, rest: Equilibrium | None, cycle: LimitCycle | None
+) -> dict[str, float]:
     """The mean window of each class, packets, by a run where there is one."""
     if cycle is not None:
         return cycle.cwnd

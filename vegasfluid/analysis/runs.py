@@ -1,7 +1,7 @@
-"""What runs say beside theory: the mean of a limit cycle, and what an alpha gives on packets.
+"""Runs beside theory: the means of a limit cycle, and the ratio that an alpha gives on packets.
 
-Theory speaks of where a network stands still. Where it does not, its means are those of a run; and
-an alpha that theory proves is proven of its equations, not of packets.
+Theory describes equilibria. Where a network has no stable one, its means are those of a run. And an
+alpha that is proven to be fair is proven for theory's equations, not for packets.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from vegasfluid.packet import record_packets
 from vegasfluid.times import sample_times
 from vegasfluid.trajectory import Recording, class_means
 
-__all__ = ["Cycle", "Measured", "caveats", "cycle_of", "measured"]
+__all__ = ["LimitCycle", "PacketRatio", "caveats", "limit_cycle", "measure_ratio"]
 
 EPOCHS, SHORTEST, LONGEST, MOST_PACKETS = 12, 30.0, 200.0, 1e6
-"""A run lasts so many times as a fair window of Reno takes to grow back, s; within these bounds."""
+"""A run takes so many sawtooth periods of a fair Reno window; bounds on it in s, and in packets."""
 WARMUP = 0.25
 """Part of a run that means leave out."""
 SAMPLES = 2001
 SEEDS = (1, 2, 3)
 SWING = 0.05
-"""A queue that swings by less of its mean has no period."""
+"""Standard deviation of a queue over its mean, below which it does not oscillate."""
 SMALL_WINDOW, FEW_FLOWS = 5.0, 10
 
 
 @dataclass(frozen=True)
-class Cycle:
-    """The means of a run of the fluid model, which comes to no rest or may not.
+class LimitCycle:
+    """The means of a run of the fluid model that may oscillate.
 
     Args:
         until: duration of the run, s, of which the first quarter is left out.
-        period: of the first queue, s; None where it hardly swings, or not evenly.
+        period: of the first queue's oscillation, s; None where it hardly oscillates.
         cwnd: by classes, packets.
         rtt: by classes, s.
         goodput: of a flow, by classes, packets/s.
@@ -55,7 +55,7 @@ class Cycle:
 
 
 @dataclass(frozen=True)
-class Measured:
+class PacketRatio:
     """What the packet simulator gives with an alpha.
 
     Args:
@@ -76,8 +76,8 @@ class Measured:
     until: float
 
 
-def span(network: Network) -> float:
-    """How long a run must be to tell means, s: a dozen times what a window takes to grow back."""
+def duration(network: Network) -> float:
+    """The duration of a run whose means are meaningful, s: a dozen sawtooth periods of Reno."""
     link = min(network.links.values(), key=lambda link: float(link.capacity))
     capacity = float(link.capacity)
     held = network.bandwidth_delay() + float(link.buffer) / 2
@@ -86,13 +86,13 @@ def span(network: Network) -> float:
     return float(min(wanted, LONGEST, max(MOST_PACKETS / capacity, SHORTEST)))
 
 
-def cycle_of(network: Network) -> Cycle:
-    """What the fluid model does in the long run.
+def limit_cycle(network: Network) -> LimitCycle:
+    """The long-run means of the fluid model.
 
     Raises:
         InvalidInput, SolveFailed: where it cannot be run.
     """
-    until = span(network)
+    until = duration(network)
     warmup = WARMUP * until
     run = record_fluid(network, until, SAMPLES, warmup=warmup)
     late, names = run.times >= warmup, list(network.flows)
@@ -103,7 +103,7 @@ def cycle_of(network: Network) -> Cycle:
 
     grown = run.growth(warmup)
     queues = run.links["queue"][late]
-    return Cycle(
+    return LimitCycle(
         until,
         period_of(run.times[late], queues[:, 0]),
         means("cwnd"),
@@ -130,7 +130,7 @@ def period_of(times: np.ndarray, queue: np.ndarray) -> float | None:
     return None if up.size < 3 else float(np.mean(np.diff(up)))
 
 
-def measured(network: Network, tuned: str, alpha: float) -> Measured:
+def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
     """The ratio that packets give with an alpha.
 
     Args:
@@ -142,11 +142,11 @@ def measured(network: Network, tuned: str, alpha: float) -> Measured:
     if law.spoken.whole_packets:
         alpha = max(float(round(alpha)), 1.0)
     tried = network.with_law(tuned, replace(law, alpha=alpha, beta=alpha + ABOVE))
-    until = span(network)
+    until = duration(network)
     times = sample_times(until, WARMUP * until, 2)
     ratios = [ratio_of(record_packets(tried, times, seed), tuned) for seed in SEEDS]
     mean = float(np.exp(np.mean(np.log(np.maximum(ratios, 1e-12)))))
-    return Measured(alpha, mean, min(ratios), max(ratios), len(ratios), until)
+    return PacketRatio(alpha, mean, min(ratios), max(ratios), len(ratios), until)
 
 
 def ratio_of(run: Recording, tuned: str) -> float:
@@ -156,10 +156,10 @@ def ratio_of(run: Recording, tuned: str) -> float:
 
 
 def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
-    """Why theory and packets part on a network, a sentence each.
+    """Why theory and packets may differ on a network, a sentence each.
 
     Args:
-        network: that is spoken of.
+        network: to look at.
         windows: the mean window of each class, packets.
     """
     small = [name for name, cwnd in windows.items() if cwnd < SMALL_WINDOW]

@@ -12,7 +12,7 @@ from vegasfluid.about import package_version
 from vegasfluid.analysis.applied import Applied
 from vegasfluid.analysis.equilibria import Equilibrium
 from vegasfluid.analysis.report import Analysis, Nearest, Place, analyse
-from vegasfluid.analysis.runs import Cycle, Measured
+from vegasfluid.analysis.runs import LimitCycle, PacketRatio
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import show_tries
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
@@ -89,8 +89,8 @@ def document(found: Analysis) -> dict[str, Any]:
     return {
         "closure": "theory: mean windows, independent of packets",
         "equilibria": places,
-        "no_equilibrium": found.restless or None,
-        "cycle": None if found.cycle is None else told_cycle(found.cycle),
+        "no_equilibrium": found.no_equilibrium or None,
+        "cycle": None if found.cycle is None else cycle_document(found.cycle),
         "set_valued": upper is not None,
         "equilibria_proven_to_be_all": None if several is None else several.complete,
         "equilibria_missing": found.uncounted or None,
@@ -153,7 +153,7 @@ def told(place: Place) -> dict[str, Any]:
     }
 
 
-def told_cycle(cycle: Cycle) -> dict[str, Any]:
+def cycle_document(cycle: LimitCycle) -> dict[str, Any]:
     """The means of a run as a document."""
     return {
         "until_s": cycle.until,
@@ -177,7 +177,7 @@ def show(found: Analysis) -> None:
     """Everything in words and tables."""
     out = console()
     if found.here is None:
-        out.print(f"Theory's mean-field equations: {found.restless}")
+        out.print(f"Theory's mean-field equations: {found.no_equilibrium}")
     else:
         show_rest(found)
     if found.cycle is not None:
@@ -196,11 +196,11 @@ def show(found: Analysis) -> None:
     elif found.tuned is not None:
         out.print(f"\nNot proven: {found.unproven}")
     for caveat in found.caveats:
-        out.print(f"Theory and packets may part: {caveat}.")
+        out.print(f"Theory and packets may differ: {caveat}.")
 
 
 def show_rest(found: Analysis) -> None:
-    """Where a network rests, in how many places, and whether it stays there."""
+    """The equilibria of a network, their number and their stability."""
     out = console()
     out.print("At rest, by the theory's mean-field equations\n")
     out.print(rest_table(found))
@@ -212,7 +212,7 @@ def show_rest(found: Analysis) -> None:
         out.print(stability_line(place, f"{number}: " if found.others else ""))
 
 
-def cycle_line(found: Analysis, cycle: Cycle) -> str:
+def cycle_line(found: Analysis, cycle: LimitCycle) -> str:
     """The means of a run of the fluid model."""
     per_packet = 1 / mbps(1.0, found.network.packet_bytes)
     often = "" if cycle.period is None else f", which swings with a period of {cycle.period:.3g} s"
@@ -237,7 +237,7 @@ def nearest_line(found: Analysis, nearest: Nearest) -> str:
     )
 
 
-def packets_line(packets: Measured) -> str:
+def packets_line(packets: PacketRatio) -> str:
     """What packets give with the alpha that theory names."""
     return (
         f"On packets alpha = {packets.alpha:.4g} gives a ratio of {packets.ratio:.3g} "

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from vegasfluid import modelfile
 from vegasfluid.analysis.certificate import Certificate, Verdict, matches, verify
-from vegasfluid.analysis.runs import Measured, measured
+from vegasfluid.analysis.runs import PacketRatio, measure_ratio
 from vegasfluid.cli.analyse import packets_line
 from vegasfluid.cli.output import console, print_json, table
 from vegasfluid.congestion.vegas import DIALECTS
@@ -61,7 +61,7 @@ def run(path: Path, *, model: str | None, as_json: bool) -> bool:
         matches(certificate, network)
         if verdict.valid:
             middle = sum(certificate.alpha.bounds) / 2
-            packets = measured(network, certificate.problem.tuned_name, float(middle))
+            packets = measure_ratio(network, certificate.problem.tuned_name, float(middle))
     if as_json:
         print_json(explain(path, model, verdict, packets))
     else:
@@ -107,7 +107,7 @@ def not_a_number(name: str) -> float:
 
 
 def explain(
-    path: Path, model: str | None, verdict: Verdict, packets: Measured | None
+    path: Path, model: str | None, verdict: Verdict, packets: PacketRatio | None
 ) -> dict[str, Any]:
     """The verdict as one document."""
     certificate = verdict.certificate
@@ -124,7 +124,7 @@ def explain(
     }
 
 
-def show(path: Path, model: str | None, verdict: Verdict, packets: Measured | None) -> None:
+def show(path: Path, model: str | None, verdict: Verdict, packets: PacketRatio | None) -> None:
     """The verdict in words."""
     out, certificate = console(), verdict.certificate
     if not verdict.valid:

@@ -11,7 +11,7 @@ import xarray as xr
 from vegasfluid import modelfile
 from vegasfluid.cli.assumptions import Assumptions
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
-from vegasfluid.disagreement import compared, shown
+from vegasfluid.disagreement import compare, run_means
 from vegasfluid.model import Model
 from vegasfluid.results import sum_up
 from vegasfluid.trajectory import ENGINES
@@ -42,7 +42,7 @@ def run(
         documents.append(document)
     if plot is not None:
         draw(runs, plot)
-    told = differing(model, documents)
+    told = engine_differences(model, documents)
     if as_json:
         documents[0] |= {"disagreements": told} if len(documents) > 1 else {}
         print_json(documents[0] | dict(zip(("against",), documents[1:], strict=False)))
@@ -54,13 +54,13 @@ def run(
         console().print(f"Fluid and packets: {sentence}")
 
 
-def differing(model: Model, documents: list[dict[str, Any]]) -> list[str]:
+def engine_differences(model: Model, documents: list[dict[str, Any]]) -> list[str]:
     """Where a fluid model and packets disagree, if both ran."""
     by_packets = [of for of in documents if of["engine"] == "packets"]
     by_fluid = [of for of in documents if of["engine"] != "packets"]
     if not (by_packets and by_fluid):
         return []
-    return compared(model.network, shown(by_fluid[0]), shown(by_packets[0]))
+    return compare(model.network, run_means(by_fluid[0]), run_means(by_packets[0]))
 
 
 def timed(

@@ -139,7 +139,7 @@ class System(NamedTuple):
     def project(self, before: Float[Array, " n"], y: Float[Array, " n"]) -> Float[Array, " n"]:
         """The state after a step, in its domain; what a full buffer cannot take is lost."""
         state = self.layout.unpack(y)
-        lost = stations.spilt(self.layout.unpack(before), state, self.posed, self.plan)
+        lost = stations.overflow_in_step(self.layout.unpack(before), state, self.posed, self.plan)
         counted = state._replace(dropped=state.dropped + lost, noticed=state.noticed + lost)
         return self.layout.pack(self.held(counted))
 

@@ -66,15 +66,17 @@ def violations(run: Recording, balance: float = BALANCE) -> list[Violation]:
     with np.errstate(invalid="ignore"):  # what is not finite is one of the faults
         faults = [
             *not_finite(run, of_flows, of_links),
-            *out_of_domain(run, of_flows, of_links),
-            *counted_back(run, of_flows, of_links),
-            *sent_too_much(run, of_links, balance),
-            *gone(run, of_flows, balance),
+            *outside_domain(run, of_flows, of_links),
+            *decreasing_counters(run, of_flows, of_links),
+            *excess_service(run, of_links, balance),
+            *vanished_packets(run, of_flows, balance),
         ]
     return list(dict.fromkeys(faults))
 
 
-def first(run: Recording, wrong: np.ndarray, names: list[str], what: str) -> Iterator[Violation]:
+def first_times(
+    run: Recording, wrong: np.ndarray, names: list[str], what: str
+) -> Iterator[Violation]:
     """When it is first wrong, for each column of (time, column) that is ever wrong."""
     for column in np.flatnonzero(wrong.any(axis=0)):
         time = run.times[-wrong.shape[0] :][np.argmax(wrong[:, column])]
@@ -85,22 +87,22 @@ def not_finite(run: Recording, flows: list[str], links: list[str]) -> Iterator[V
     """States that are no numbers."""
     for names, arrays in ((flows, run.flows), (links, run.links)):
         for name, values in arrays.items():
-            yield from first(run, ~np.isfinite(values), names, f"{name} is not finite")
+            yield from first_times(run, ~np.isfinite(values), names, f"{name} is not finite")
 
 
-def out_of_domain(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
+def outside_domain(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
     """Windows below a packet, and queues below 0 or above the buffer."""
     small = run.flows["cwnd"] < 1 - ROUNDING
-    yield from first(run, small, flows, "the window is below a packet")
+    yield from first_times(run, small, flows, "the window is below a packet")
     buffers = [float(link.buffer) for link in run.network.links.values()]
     room = np.resize(buffers, len(links)) * (1 + ROUNDING)
     for name, meaning in (("backlog", "the queue"), ("avg_queue", "the average queue")):
         values = run.links[name]
-        yield from first(run, values < 0, links, f"{meaning} is below 0")
-        yield from first(run, values > room, links, f"{meaning} is above the buffer")
+        yield from first_times(run, values < 0, links, f"{meaning} is below 0")
+        yield from first_times(run, values > room, links, f"{meaning} is above the buffer")
 
 
-def counted_back(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
+def decreasing_counters(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
     """Counters that run back."""
     for names, arrays, counters in (
         (flows, run.flows, ("delivered", "dropped", "sent", "timeouts")),
@@ -108,22 +110,24 @@ def counted_back(run: Recording, flows: list[str], links: list[str]) -> Iterator
     ):
         for name in counters:
             back = np.diff(arrays[name], axis=0) < -ROUNDING
-            yield from first(run, back, names, f"{name} counts back")
+            yield from first_times(run, back, names, f"{name} counts back")
 
 
-def sent_too_much(run: Recording, links: list[str], balance: float) -> Iterator[Violation]:
+def excess_service(run: Recording, links: list[str], balance: float) -> Iterator[Violation]:
     """Links that sent more than they can."""
     able = run.times[:, np.newaxis] * capacities(run.network, len(links))
     sent = run.links["work"] - run.links["backlog"]
-    yield from first(run, sent > able * (1 + balance) + 1, links, "it sent more than it can")
+    yield from first_times(run, sent > able * (1 + balance) + 1, links, "it sent more than it can")
 
 
-def gone(run: Recording, flows: list[str], balance: float) -> Iterator[Violation]:
+def vanished_packets(run: Recording, flows: list[str], balance: float) -> Iterator[Violation]:
     """Classes whose packets are made or vanish on the way."""
     of = run.flows
     way = of["sent"] - of["delivered"] - of["dropped"]
-    yield from first(
+    yield from first_times(
         run, way < -1 - balance * of["sent"], flows, "more arrives or is dropped than was sent"
     )
     held = capacities(run.network, len(run.network.links)).sum() * of["rtt"].max(axis=0) + 1
-    yield from first(run, way > held + balance * of["sent"], flows, "packets vanish on the way")
+    yield from first_times(
+        run, way > held + balance * of["sent"], flows, "packets vanish on the way"
+    )

@@ -29,7 +29,7 @@ from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 
 __all__ = ["Verdict", "arrivals", "exposure", "judge", "queue_drift", "reliable", "service"]
-__all__ += ["mean_worth", "room", "spilt", "waiting_worth"]
+__all__ += ["mean_worth", "overflow_in_step", "room", "waiting_worth"]
 
 Hops = Float[Array, "hops"]
 PerStation = Float[Array, "stations"]
@@ -213,13 +213,13 @@ def judge(
         for s, memory in enumerate(state.memories)
     )
     pairs = list(zip(posed.aqm, seen, strict=True))
-    overflow = jnp.stack([overflow_prob(refusing(queue)) for queue in seen])
+    overflow = jnp.stack([overflow_prob(with_overfull_buffer(queue)) for queue in seen])
     early = jnp.stack([law.drop_prob(queue) for law, queue in pairs])
     forced = jnp.stack([law.forced_prob(queue) for law, queue in pairs])
     at = np.array([hop.station for hop in plan.hops])
     capable = posed.groups.capable[np.array([hop.group for hop in plan.hops])]
     light = lightness(posed, plan)
-    refused = share_refused(overflow, arriving, exposed, posed, plan)
+    refused = full_buffer_drops(overflow, arriving, exposed, posed, plan)
     lost = 1 - (1 - early[at] * light) * (1 - refused)
     kept = 1 - (1 - forced[at] * light) * (1 - refused)  # of packets that are marked instead
     dropped = capable * kept + (1 - capable) * lost
@@ -227,17 +227,18 @@ def judge(
     return Verdict(dropped, jnp.stack(answered), seen)
 
 
-def share_refused(
+def full_buffer_drops(
     overflow: PerStation, arriving: Hops, exposed: Any, posed: Posed, plan: Plan
 ) -> Hops:
-    """The share of each hop's packets that a full buffer loses; (hops,).
+    """The fraction of each hop's packets that a full buffer drops; (hops,).
 
-    More than all of what a hop brings cannot be lost: then the others lose the rest, evenly.
+    No hop can lose more packets than it brings; what is then still to be dropped is taken from the
+    other hops of the queue, by the same fraction of what they have left.
 
     Args:
-        overflow: share of what arrives at each station that finds no room.
+        overflow: fraction of the arrivals at each queue for which the buffer has no space.
         arriving: packets/s of a flow at each hop.
-        exposed: what `exposure` says.
+        exposed: how much more often than the mean each hop is hit, see `exposure`.
         posed: numbers.
         plan: structure.
     """
@@ -250,11 +251,11 @@ def share_refused(
     return 1 - kept * (1 - smooth.minimum(missing / others, 1.0)[at])
 
 
-def spilt(before: Any, after: Any, posed: Posed, plan: Plan) -> Hops:
-    """Packets of a flow of each hop that a step admitted to buffers which had no room for them.
+def overflow_in_step(before: Any, after: Any, posed: Posed, plan: Plan) -> Hops:
+    """Packets of a flow at each hop that a solver step put above the buffer; (hops,).
 
-    In a step a queue may fill and go on growing. What is too much is a share of all that the step
-    admitted, the same one for each hop.
+    A queue that fills within a step overshoots the buffer. The excess is taken from all packets
+    that the step admitted, the same fraction at each hop.
 
     Args:
         before: state of the equations before the step.
@@ -283,7 +284,7 @@ SINKING = 1.0
 holds; then it sinks."""
 
 
-def refusing(seen: QueueState) -> QueueState:
-    """The queue for the formula of a full buffer: more leave than come where too many wait."""
+def with_overfull_buffer(seen: QueueState) -> QueueState:
+    """The queue with less capacity where more packets wait than fit, so that it drains."""
     over = smooth.positive_part(seen.queue - seen.buffer)
     return seen._replace(capacity=seen.capacity - SINKING * over)

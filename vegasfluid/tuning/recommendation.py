@@ -9,7 +9,7 @@ import numpy as np
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.disagreement import Shown, compared
+from vegasfluid.disagreement import RunMeans, compare
 from vegasfluid.network import Network
 from vegasfluid.packet.seeds import ONE_RUN
 from vegasfluid.tuning.adaptation import goal_values
@@ -63,9 +63,10 @@ class Judged:
         path = " and ".join(network.route(tuned))
         means = self.packets.means()
         by = (
-            Shown({tuned: of["ratio"]}, {path: of["queue_packets"]}) for of in (self.fluid, means)
+            RunMeans({tuned: of["ratio"]}, {path: of["queue_packets"]})
+            for of in (self.fluid, means)
         )
-        return compared(network, *by)
+        return compare(network, *by)
 
 
 @dataclass(frozen=True)
