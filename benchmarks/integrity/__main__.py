@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from multiprocessing import get_context
 
@@ -28,7 +27,9 @@ NETWORKS, QUICK = 1000, 60
 FAR = 0.25
 """A ratio that is off by more is far off."""
 EACH = 20
-"""Networks that a process takes before another one is begun: compiled programs stay in memory."""
+"""Networks that a process takes before another one is begun: compiled programs stay in memory.
+(`ProcessPoolExecutor` waits for ever when its processes end together, python/cpython issue 115634.)
+"""
 
 
 def measure(full: bool) -> Figures:
@@ -36,9 +37,9 @@ def measure(full: bool) -> Figures:
 
     The result of each is printed to standard error as a line of JSON.
     """
-    spawn, found = get_context("spawn"), []
-    with ProcessPoolExecutor(processors(), mp_context=spawn, max_tasks_per_child=EACH) as pool:
-        for of in pool.map(look, range(NETWORKS if full else QUICK)):
+    found = []
+    with get_context("spawn").Pool(processors(), maxtasksperchild=EACH) as pool:
+        for of in pool.imap(look, range(NETWORKS if full else QUICK)):
             found.append(of)
             print(json.dumps(asdict(of)), file=sys.stderr, flush=True)
     return summary(found)
