@@ -28,7 +28,7 @@ FAR = 0.25
 """A ratio that is off by more is far off."""
 EACH = 20
 """Networks that a process takes before another one is begun: compiled programs stay in memory.
-(`ProcessPoolExecutor` waits for ever when its processes end together, python/cpython issue 115634.)
+(`ProcessPoolExecutor` can wait for ever once it should replace one, python/cpython issue 115634.)
 """
 
 
