@@ -23,6 +23,8 @@ from vegasfluid.trajectory import Recording
 __all__ = ["Found", "look"]
 
 OTHER_SAMPLES, SEEDS = 287, (1, 2, 3)
+LEAST_RATIO = 1e-3
+"""A class that gets less is starved, however much less it is."""
 
 
 @dataclass(frozen=True)
@@ -88,5 +90,7 @@ def packets(of: Drawn) -> float:
 
 
 def first_to_others(run: Recording, warmup: float) -> float:
-    """Goodput of a flow of the first class over that of a flow of the others."""
-    return run.growth(warmup).ratio(0) if len(run.network.flows) > 1 else float("nan")
+    """Goodput of a flow of the first class over that of a flow of the others, within bounds."""
+    if len(run.network.flows) == 1:
+        return float("nan")
+    return float(np.clip(run.growth(warmup).ratio(0), LEAST_RATIO, 1 / LEAST_RATIO))
