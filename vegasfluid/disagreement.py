@@ -23,7 +23,6 @@ SMALL_QUEUE = 1.0
 """Packets: queues that are less apart are not."""
 STARVED = 0.05
 """A flow that gets less of what another gets is starved."""
-FEW_FLOWS, SMALL_WINDOW = 10, 5.0
 
 
 class RunMeans(NamedTuple):
@@ -123,8 +122,10 @@ def queue_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
 
 def likely_reason(network: Network, packets: RunMeans) -> str:
     """Why a fluid model and packets are likely to differ, and which to believe."""
+    from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS  # not before a fluid model ran
+
     flows = min(network.crossing(name) for name in network.links)
-    small = [name for name, of in packets.windows.items() if of < SMALL_WINDOW]
+    small = [name for name, of in packets.windows.items() if of < FEW_PACKETS]
     tails = [name for name, link in network.links.items() if not link.aqm.drops_by_chance]
     synchronised = tails and not any(map(network.send_overhead, network.flows))
     if synchronised:
@@ -133,7 +134,7 @@ def likely_reason(network: Network, packets: RunMeans) -> str:
             "loses; believe neither before send_overhead_ms is set."
         )
     if small:
-        why = f"windows of {', '.join(small)} are below {SMALL_WINDOW:g} packets"
+        why = f"windows of {', '.join(small)} are below {FEW_PACKETS:g} packets"
     elif tails:
         why = "at a drop-tail queue the order of single packets decides who loses"
     elif flows < FEW_FLOWS:

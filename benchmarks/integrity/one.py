@@ -1,6 +1,6 @@
 """One random network of the soak: what its run shows, and what packets say.
 
-A module of its own, as processes that are begun anew can import it by its name.
+A module of its own, because a spawned process imports it by name.
 """
 
 from __future__ import annotations

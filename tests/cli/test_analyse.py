@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import NETWORK
 from tests.paths import MODELS
 from vegasfluid.analysis import report
 from vegasfluid.cli.app import run_app
@@ -150,24 +151,6 @@ def test_a_ratio_that_no_alpha_reaches(capsys):
     assert "What could be tried: - a smaller --ratio" in shown
 
 
-UPLINK = """
-duration_s = 60
-[bottleneck]
-capacity_mbps = 10
-delay_ms = 5
-buffer_packets = 200
-aqm = { law = "red", min_thresh_packets = 20, max_thresh_packets = 80, max_drop = 0.02 }
-[flows.reno]
-count = 4
-base_rtt_ms = 40
-law = { name = "reno" }
-[flows.vegas]
-count = 4
-base_rtt_ms = 40
-law = { name = "vegas", dialect = "linux" }
-"""
-"""Of docs/start.md: recommend finds alpha = 31 for it, which is fair on packets."""
-
 SAW_TOOTH = """
 duration_s = 60
 [bottleneck]
@@ -185,8 +168,10 @@ law = { name = "vegas" }
 
 
 def test_where_theory_only_nears_the_ratio_packets_are_told(capsys, tmp_path):
-    """Linux halves at a loss, as Reno does: in theory its ratio nears 1 and never reaches it."""
-    assert run_app(["analyse", write(tmp_path, UPLINK), "--json"]) == 0
+    """Of docs/start.md, where recommend finds alpha = 31. Linux's Vegas halves at a loss, as Reno
+    does: in theory the ratio nears 1 and never reaches it.
+    """
+    assert run_app(["analyse", write(tmp_path, NETWORK), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["fair_alpha_packets"] is None
     nearest, packets = document["nearest_alpha"], document["on_packets"]

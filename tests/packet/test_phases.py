@@ -1,4 +1,4 @@
-"""Flows over drop-tail do not fall into step: senders wait at random, unless they are told not to.
+"""Flows over drop-tail do not synchronise: senders wait at random, unless the model says not to.
 
 The remedy, and its size of one packet time: S. Floyd and V. Jacobson, "On traffic phase effects in
 packet-switched gateways", Internetworking: Research and Experience 3(3), 1992, section 3.

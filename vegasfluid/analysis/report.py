@@ -78,7 +78,7 @@ class Analysis:
         there: where it rests with that alpha.
         nearest: where no alpha gives the ratio, the one that gives 95 % of the largest.
         packets: what that alpha, or the fair one, gives on packets; None where there is neither.
-        caveats: why theory and packets may part here.
+        caveats: why theory and packets may differ here.
         formulas: that speak of it.
         certificate: of the alpha.
         unproven: why there is none; empty where there is.
@@ -165,7 +165,7 @@ class Alpha(NamedTuple):
     """What theory says of the alpha that gives a ratio.
 
     Args:
-        fair: it, and where the network rests with it; None where there is none.
+        fair: it, and the equilibrium with it; None where there is none.
         certificate: of it.
         unproven: why there is none; empty where there is.
         nearest: where no alpha gives the ratio.

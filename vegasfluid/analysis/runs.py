@@ -7,14 +7,15 @@ alpha that is proven to be fair is proven for theory's equations, not for packet
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
-from vegasfluid.analysis.fair import ABOVE
+from vegasfluid.analysis.fair import with_alpha
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
+from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
 from vegasfluid.times import sample_times
@@ -30,7 +31,6 @@ SAMPLES = 2001
 SEEDS = (1, 2, 3)
 SWING = 0.05
 """Standard deviation of a queue over its mean, below which it does not oscillate."""
-SMALL_WINDOW, FEW_FLOWS = 5.0, 10
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
     law = cast(Vegas, network.flows[tuned].law)
     if law.spoken.whole_packets:
         alpha = max(float(round(alpha)), 1.0)
-    tried = network.with_law(tuned, replace(law, alpha=alpha, beta=alpha + ABOVE))
+    tried = with_alpha(network, tuned, alpha)
     until = duration(network)
     times = sample_times(until, WARMUP * until, 2)
     ratios = [ratio_of(record_packets(tried, times, seed), tuned) for seed in SEEDS]
@@ -162,10 +162,10 @@ def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
         network: to look at.
         windows: the mean window of each class, packets.
     """
-    small = [name for name, cwnd in windows.items() if cwnd < SMALL_WINDOW]
+    small = [name for name, cwnd in windows.items() if cwnd < FEW_PACKETS]
     if small:
         yield (
-            f"windows of {' and '.join(small)} are below {SMALL_WINDOW:g} packets, where whole "
+            f"windows of {' and '.join(small)} are below {FEW_PACKETS:g} packets, where whole "
             "packets and timeouts decide: theory has neither"
         )
     few = min(network.crossing(name) for name in network.links)

@@ -202,7 +202,7 @@ def show(found: Analysis) -> None:
 def show_rest(found: Analysis) -> None:
     """The equilibria of a network, their number and their stability."""
     out = console()
-    out.print("At rest, by the theory's mean-field equations\n")
+    out.print("Equilibrium of theory's mean-field equations\n")
     out.print(rest_table(found))
     out.print()
     out.print(queue_table(found))
@@ -215,7 +215,7 @@ def show_rest(found: Analysis) -> None:
 def cycle_line(found: Analysis, cycle: LimitCycle) -> str:
     """The means of a run of the fluid model."""
     per_packet = 1 / mbps(1.0, found.network.packet_bytes)
-    often = "" if cycle.period is None else f", which swings with a period of {cycle.period:.3g} s"
+    often = "" if cycle.period is None else f", with a period of {cycle.period:.3g} s"
     queues = [
         f"{name}: {mean:.4g} packets wait ({lowest:.4g} to {highest:.4g})"
         for name, (mean, lowest, highest) in cycle.queue.items()

@@ -15,7 +15,7 @@ from vegasfluid.growth import place_in
 from vegasfluid.network import Flows
 from vegasfluid.trajectory import Recording, class_means
 
-__all__ = ["doubts"]
+__all__ = ["FEW_FLOWS", "FEW_PACKETS", "doubts"]
 
 FEW_PACKETS = 5.0
 """Packets of window, below which whole packets and timeouts decide."""
