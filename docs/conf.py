@@ -68,7 +68,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(abc|collections|fractions|pathlib|datetime|typing|enum|os)\..+"),
     (
         r"py:.*",
-        r"(numpy|np|jax|jaxlib|jaxtyping|diffrax|equinox|optimistix|sympy|flint|xarray|xr)\..+",
+        r"(numpy|np|jax|jaxlib|jaxtyping|diffrax|equinox|sympy|flint|xarray|xr)\..+",
     ),
     (r"py:.*", r"(matplotlib|pandas|zarr|dask|distributed)\..+"),
     # their classes as our sources import them, where an annotation is not evaluated

@@ -41,7 +41,7 @@ def told(block: Block) -> set[str]:
     return {of.formula.name for of in block.relations if of.formula is not None}
 
 
-@named(IN_EQUILIBRIUM, {"timeouts", "linux"})
+@named(IN_EQUILIBRIUM, {"timeouts"})
 def test_solver_rests_where_the_formulas_say(name: str) -> None:
     """To 1e-6, on networks of many kinds."""
     assert misses(block_of_name()[name].rows(False, ("solver",))) == []

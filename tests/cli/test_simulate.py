@@ -16,7 +16,9 @@ from vegasfluid import modelfile
 ENGINES = ("fluid", "density", "packets")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "engine", ["fluid", pytest.param("density", marks=pytest.mark.slow), "packets"]
+)
 def test_simulate_json_and_netcdf(run, small, tmp_path, engine):
     target = tmp_path / "run.nc"
     arguments = ("--engine", engine, "--seed", "3", "--out", str(target), "--json")

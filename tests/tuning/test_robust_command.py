@@ -132,6 +132,8 @@ def check_unfair(found, ratio, apart):
     assert robust["price"]["log_ratio"] == pytest.approx(now - then)
 
 
+@pytest.mark.slow
+@pytest.mark.unoptimised
 def test_fifteen_times_as_many_flows_are_not_fair(many, command):
     """The best compromise is printed with the reason, and the command ends with 3."""
     status, out = command(MANY, many, "--json")

@@ -18,7 +18,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vegasfluid.analysis.at_rest import Unknowns
-from vegasfluid.analysis.relaxation import Case, Relaxed
+from vegasfluid.analysis.relaxation import Case, Relaxed, residual
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
@@ -111,7 +111,7 @@ def windows(unknowns: Unknowns) -> np.ndarray:
 def speed(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns, by: Any) -> Any:
     """What the equations say so far from some unknowns, as a flat vector."""
     vector, unravel = ravel_pytree(unknowns)
-    return ravel_pytree(Case(posed, plan, closure).steady.residual(unravel(vector + by)))[0]
+    return ravel_pytree(residual(posed, plan, closure, unravel(vector + by)))[0]
 
 
 def idling(case: Case, unknowns: Unknowns) -> bool:

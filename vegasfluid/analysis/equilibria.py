@@ -21,12 +21,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optimistix
 from jax.flatten_util import ravel_pytree
 
 from vegasfluid.analysis.at_rest import Steady, Unknowns
 from vegasfluid.analysis.corners import FAR, Solved, idling, solved
-from vegasfluid.analysis.relaxation import Case, relax
+from vegasfluid.analysis.relaxation import Case, relax, residual
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
 from vegasfluid.fluid.pose import Posed, pose, stages
@@ -187,6 +186,20 @@ def solution(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Unknow
     return nearby.unknowns(jnp.where(jnp.all(jnp.isfinite(root)), root, kept))
 
 
+class Progress(NamedTuple):
+    """How far Newton's method has come; JAX arrays.
+
+    Args:
+        z: the unknowns.
+        moved: the largest change in the last step.
+        steps: done.
+    """
+
+    z: Any
+    moved: Any
+    steps: Any
+
+
 class Nearby:
     """Rest near a solution, with what stands at a limit held there; in units of its values.
 
@@ -206,25 +219,37 @@ class Nearby:
 
     def residual(self, z: Any, posed: Posed) -> Any:
         """What is to be zero."""
-        steady, near = self.case._replace(posed=posed).steady, self.near
+        case, near = self.case._replace(posed=posed), self.near
         flat = self.flat + self.scale * z
-        moved = ravel_pytree(steady.residual(self.unravel(flat + near.aside)))[0] - near.speed
+        moved = ravel_pytree(residual(*case, self.unravel(flat + near.aside)))[0] - near.speed
         # well beyond it, for the derivative by the limit itself
-        limit = ravel_pytree(steady.held(self.unravel(self.flat + FAR * near.outward)))[0]
+        limit = ravel_pytree(case.steady.held(self.unravel(self.flat + FAR * near.outward)))[0]
         return jnp.where(jnp.asarray(near.limited), flat - limit, moved) / self.scale
 
     def root(self) -> Any:
         """The zero, by Newton's method, NaN where that fails; its derivatives are zero."""
-        found = optimistix.root_find(
-            self.residual,
-            optimistix.Newton(rtol=CLOSE, atol=CLOSE),
-            jnp.zeros_like(self.flat),
-            args=jax.lax.stop_gradient(self.case.posed),
-            max_steps=STEPS,
-            throw=False,
+        posed = jax.lax.stop_gradient(self.case.posed)
+
+        def further(so_far: Progress) -> Progress:
+            move = self.step(so_far.z, posed)
+            return Progress(so_far.z - move, jnp.max(jnp.abs(move)), so_far.steps + 1)
+
+        first = Progress(jnp.zeros_like(self.flat), jnp.asarray(jnp.inf), jnp.asarray(0))
+        last = jax.lax.while_loop(
+            lambda of: (of.moved > CLOSE) & (of.steps < STEPS), further, first
         )
-        converged = found.result == optimistix.RESULTS.successful
-        return jax.lax.stop_gradient(jnp.where(converged, found.value, jnp.nan))
+        return jax.lax.stop_gradient(jnp.where(last.moved <= CLOSE, last.z, jnp.nan))
+
+    def step(self, z: Any, posed: Posed) -> Any:
+        """What Newton's method takes from z; it changes with the numbers, and not with z."""
+        z = jax.lax.stop_gradient(z)
+
+        def twice(z: Any) -> tuple[Any, Any]:
+            value = self.residual(z, posed)
+            return value, value
+
+        slope, value = jax.jacfwd(twice, has_aux=True)(z)
+        return jnp.linalg.solve(jax.lax.stop_gradient(slope), value)
 
 
 def newton(case: Case, near: Solved) -> Unknowns:
@@ -235,8 +260,7 @@ def newton(case: Case, near: Solved) -> Unknowns:
     """
     nearby = Nearby(case, near)
     root = nearby.root()
-    slope = jax.lax.stop_gradient(jax.jacfwd(nearby.residual)(root, case.posed))
-    return nearby.unknowns(root - jnp.linalg.solve(slope, nearby.residual(root, case.posed)))
+    return nearby.unknowns(root - nearby.step(root, case.posed))
 
 
 def measured(steady: Steady, unknowns: Unknowns) -> Quantities:

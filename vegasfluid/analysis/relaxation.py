@@ -25,7 +25,7 @@ from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import system_of
 from vegasfluid.fluid.stations import room
 
-__all__ = ["Case", "Relaxed", "relax", "relaxed"]
+__all__ = ["Case", "Relaxed", "relax", "relaxed", "residual"]
 
 QUICK = 100.0
 """How fast memories and rates follow, in units of windows."""
@@ -85,6 +85,19 @@ class Case(NamedTuple):
 
 
 @partial(jax.jit, static_argnames=("plan", "closure"))
+def residual(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> Unknowns:
+    """`Steady.residual`, traced once for all that is made of it.
+
+    Args:
+        posed: numbers.
+        plan: structure.
+        closure: how losses are counted.
+        unknowns: where.
+    """
+    return Case(posed, plan, closure).steady.residual(unknowns)
+
+
+@partial(jax.jit, static_argnames=("plan", "closure"))
 def pace(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vector) -> Pace:
     """How everything but the queues moves for given queues.
 
@@ -99,7 +112,7 @@ def pace(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vect
 
     def speed(vector: Vector) -> tuple[Vector, tuple[Vector, Vector]]:
         held = steady.held(unraveled(steady, vector, queue))
-        moved = steady.residual(held)
+        moved = residual(posed, plan, closure, held)
         quick = jax.tree.map(lambda part: QUICK * part, (moved.memories, moved.rates))
         scaled = (quick[0], moved.classes, moved.silent, quick[1])
         found = ravel_pytree(scaled)[0] - PULL * (vector - ravel_pytree(held[1:])[0])
