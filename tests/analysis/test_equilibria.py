@@ -278,9 +278,7 @@ def test_the_ends_of_a_set_follow_alpha_and_beta(dialect):
         parts = 1.0
         if dialect == "linux":  # over the base RTT d its backlog is queue (1 + queue / (C d)) / 10
             parts = 1 + 2 * queue / (1000.0 * rest.network.base_rtts("vegas")[0])
-        assert by_both[0] == pytest.approx(
-            [10 * of / parts for of in wanted], rel=1e-5, abs=1e-9
-        )
+        assert by_both[0] == pytest.approx([10 * of / parts for of in wanted], rel=1e-5, abs=1e-9)
 
 
 def beside_deaf(alpha: Any, times: float = 1.0) -> Network:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -142,9 +143,8 @@ class Problem:
     def derived(self, of_rates: Callable[[Rates], Any], x: Vector) -> tuple[Vector, Vector]:
         """What follows from goodputs, of any shape, and its derivatives (a last axis of knobs)."""
         found, slopes = self.outputs(x)
-        goodput = jnp.asarray(found.goodput)
-        value = of_rates(self.rates(goodput))
-        slope = jax.jacrev(lambda goodput: of_rates(self.rates(goodput)))(goodput)
+        numbers = tuple(map(float, self.fluid.count)), tuple(map(float, self.tuned)), self.fair
+        value, slope = with_jacobian(of_rates, *numbers)(jnp.asarray(found.goodput))
         return np.asarray(value), np.asarray(slope) @ slopes.goodput
 
     def delay(self, x: Vector) -> tuple[float, Vector]:
@@ -199,6 +199,28 @@ class Problem:
         values, slopes = self.kept(x)
         under = np.minimum(values, 0.0)
         return float(under @ under), 2 * under @ slopes
+
+
+@cache
+def with_jacobian(
+    of_rates: Callable[[Rates], Any],
+    count: tuple[float, ...],
+    tuned: tuple[float, ...],
+    fair: float,
+) -> Callable[[Any], tuple[Any, Any]]:
+    """Compiled: what follows from goodputs, and its Jacobian by them.
+
+    Args:
+        of_rates: what follows, of any shape.
+        count: flows of each group.
+        tuned: see `Rates`.
+        fair: an equal part of the link, packets/s.
+    """
+
+    def value(goodput: Any) -> Any:
+        return of_rates(Rates(goodput, np.array(count), np.array(tuned), fair))
+
+    return jax.jit(lambda goodput: (value(goodput), jax.jacrev(value)(goodput)))
 
 
 def solve(problem: Problem, *starts: Vector) -> Vector:
