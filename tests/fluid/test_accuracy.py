@@ -10,8 +10,9 @@ import pytest
 from tests.networks import office
 from vegasfluid import DropTail, Flows, InvalidInput, Link, Network, Reno, mbps, metrics, ms
 from vegasfluid import simulate_fluid as simulate
+from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid import record_fluid
-from vegasfluid.fluid.accuracy import Error, difference
+from vegasfluid.fluid.accuracy import Error, difference, refined
 from vegasfluid.fluid.grid import grid_for
 
 FULL = office(aqm=DropTail())
@@ -68,6 +69,33 @@ def test_a_tolerance_that_cannot_be_met_is_said_to_be_missed():
         "is not met: for the solver's steps goodput may be off by"
         in run(until=12.0, tolerance=1e-13).attrs["warnings"]
     )
+
+
+def failing(too_long: float):
+    """Runs of one network, of which those with steps longer than some fail; and the steps tried."""
+    tried: list[float] = []
+
+    def run(grid):
+        tried.append(grid.step)
+        if grid.step > too_long:
+            raise SolveFailed("these steps are too long")
+        return record_fluid(office(), 10.0, 101, tolerance=None)
+
+    return run, tried
+
+
+def test_a_run_that_fails_is_made_again_with_shorter_steps():
+    grid = grid_for(office(), 10.0, 101)
+    run, tried = failing(too_long=0.6 * grid.step)
+    assert refined(run, grid, 0.01, 2.0).error == (0.0, 0.0, 0.0)
+    assert tried == pytest.approx([grid.step / part for part in (1, 2, 4)])
+
+
+def test_two_runs_in_turn_that_fail_are_enough():
+    run, tried = failing(too_long=0.0)
+    with pytest.raises(SolveFailed, match="too long"):
+        refined(run, grid_for(office(), 10.0, 101), 0.01, 2.0)
+    assert len(tried) == 2
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.grid import Grid
 from vegasfluid.trajectory import Recording
 
@@ -69,6 +69,8 @@ def refined(
 ) -> Recording:
     """A run whose steps are halved until that changes no mean by more than the tolerance.
 
+    A run that fails may have had too long steps: it is made again with shorter ones, too.
+
     Args:
         run: makes a run with steps of some length.
         grid: of the first run.
@@ -78,19 +80,37 @@ def refined(
     Returns:
         The last run; its `error` is three times what its last halving changed, above the tolerance
         where steps would have had to be shorter still.
+
+    Raises:
+        SolveFailed: where two runs in turn fail, or one of the last two.
     """
     grid = grid._replace(finest=grid.step / 4)
-    coarse = run(grid)
+    coarse = found = attempt(run, grid)
     for halving in range(HALVINGS):
         if halving and 2 * grid.until / grid.step > MOST_STEPS:
             break
         grid = grid.halved()
-        fine = run(grid)
-        error = estimated(difference(coarse, fine, warmup))
-        coarse = fine._replace(error=error)
-        if max(error) <= tolerance:
+        coarse, found = found, attempt(run, grid)
+        if isinstance(coarse, Recording) and isinstance(found, Recording):
+            error = estimated(difference(coarse, found, warmup))
+            found = found._replace(error=error)
+            if max(error) <= tolerance:
+                break
+        elif isinstance(coarse, SolveFailed) and isinstance(found, SolveFailed):
             break
-    return coarse
+    if isinstance(found, SolveFailed):
+        raise found
+    if isinstance(coarse, SolveFailed):
+        raise coarse
+    return found
+
+
+def attempt(run: Callable[[Grid], Recording], grid: Grid) -> Recording | SolveFailed:
+    """A run, or why there is none."""
+    try:
+        return run(grid)
+    except SolveFailed as failed:
+        return failed
 
 
 def estimated(moved: Error) -> Error:
