@@ -12,7 +12,6 @@ import numpy as np
 
 from vegasfluid.fluid.accuracy import TOLERANCE
 from vegasfluid.growth import place_in
-from vegasfluid.network import Flows
 from vegasfluid.trajectory import Recording, class_means
 
 __all__ = ["FEW_FLOWS", "FEW_PACKETS", "doubts"]
@@ -26,8 +25,11 @@ FEW_FLOWS = 10
 SWING = 0.25
 """Standard deviation of a queue over its mean, above which the flows are in step: more in the
 model than in fact."""
+UNEVEN = 1.5
+"""How many times as often a full buffer drops the packets of one class as those of another, above
+which the sizes of windows follow from who is growing at that moment."""
 NOTICEABLE = 1e-6
-"""Share of packets dropped at a full buffer that counts."""
+"""Fraction of packets dropped at a full buffer that counts."""
 
 
 def doubts(run: Recording, warmup: float, tolerance: float = TOLERANCE) -> list[str]:
@@ -83,18 +85,15 @@ def of_classes(run: Recording, late: slice) -> Iterator[str]:
 
 
 def of_links(run: Recording, late: slice) -> Iterator[str]:
-    """A handful of flows, drops at a full buffer, and flows in step."""
+    """A handful of flows, uneven losses at a full buffer, and flows in step."""
     lost = run.links["lost"][-1] - run.links["lost"][late.start]
     came = run.links["admitted"][-1] - run.links["admitted"][late.start]
     for number, (name, link) in enumerate(run.network.links.items()):
-        flows = sum(of.count for of in crossing(run, name))
+        flows = run.network.crossing(name)
         if flows < FEW_FLOWS:
             yield f"{name}: {flows} flows; below {FEW_FLOWS}, each loss is felt by all of them."
         if not link.aqm.drops_by_chance and lost[number] > NOTICEABLE * came[number]:
-            yield (
-                f"{name}: {lost[number]:.0f} packets are dropped at a full buffer, which flows may "
-                "meet in step."
-            )
+            yield from uneven_losses(run, late, name)
         queue = run.links["queue"][late, number]
         swing = float(np.std(queue) / max(float(np.mean(queue)), 1.0))
         if swing > SWING:
@@ -104,8 +103,28 @@ def of_links(run: Recording, late: slice) -> Iterator[str]:
             )
 
 
-def crossing(run: Recording, link: str) -> Iterator[Flows]:
-    """The classes of flows that cross a link."""
-    for flows in run.network.flows.values():
-        if flows.path is None or link in flows.path:
-            yield flows
+def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
+    """Classes of which a full buffer drops more of the packets than of another's."""
+    ends = [late.start, -1]
+    dropped, sent = (
+        np.diff(class_means(run.network.counts, run.flows[of][ends]), axis=0)[0]
+        for of in ("dropped", "sent")
+    )
+    share = dropped / np.maximum(sent, 1e-12)
+    names, classes = list(run.network.flows), list(run.network.flows.values())
+    answering = [of for of in crossing(run, link) if classes[of].law.rules.reliable]
+    most = max(answering, key=lambda of: share[of], default=0)
+    least = min(answering, key=lambda of: share[of], default=0)
+    if share[most] > UNEVEN * share[least]:
+        yield (
+            f"{link}: the full buffer drops {share[most]:.2%} of the packets of {names[most]} and "
+            f"{share[least]:.2%} of those of {names[least]}, whose windows grow less; which packet "
+            "finds no room is up to chance, too, which is not modelled."
+        )
+
+
+def crossing(run: Recording, link: str) -> list[int]:
+    """The numbers of the classes that cross a link."""
+    return [
+        number for number, name in enumerate(run.network.flows) if link in run.network.route(name)
+    ]

@@ -1,0 +1,87 @@
+"""A run of the fluid model says where packets may differ, with the number that triggers it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Vegas
+from vegasfluid.fluid.validity import doubts
+from vegasfluid.trajectory import Recording
+
+WARMUP = 5.0
+TIMES = np.linspace(0.0, 10.0, 101)
+
+
+def recording(
+    aqm=None,
+    count=10,
+    cwnd=(20.0, 20.0),
+    sent=(1000.0, 1000.0),
+    dropped=(10.0, 10.0),
+    timeouts=(0.0, 0.0),
+    swing=0.0,
+    error=None,
+    **link,
+) -> Recording:
+    """A run of Vegas and Reno, with what it shows of a flow of either in ten seconds."""
+    flows = {
+        "vegas": Flows(count, Vegas(), base_rtt=0.05),
+        "reno": Flows(count, Reno(), base_rtt=0.05),
+    }
+    network = Network(Link(1000.0, 100, aqm or Red(20, 80), **link), flows)
+    steady = {"sent": sent, "dropped": dropped, "timeouts": timeouts}
+    of_flows = {
+        name: np.outer(TIMES / TIMES[-1], np.repeat(of, count)) for name, of in steady.items()
+    }
+    of_flows["cwnd"] = np.tile(np.repeat(cwnd, count), (TIMES.size, 1))
+    queue = 50.0 * (1 + swing * np.sqrt(2) * np.sin(4 * np.pi * TIMES / WARMUP))
+    total = {"admitted": count * (sum(sent) - sum(dropped)), "lost": count * sum(dropped)}
+    of_links = {name: (TIMES / TIMES[-1] * of)[:, np.newaxis] for name, of in total.items()}
+    return Recording(network, TIMES, of_flows, of_links | {"queue": queue[:, np.newaxis]}, error)
+
+
+def test_where_the_model_holds_nothing_is_said():
+    assert doubts(recording(), WARMUP) == []
+    assert doubts(recording(DropTail()), WARMUP) == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ({"cwnd": (20.0, 4.9)}, "reno: the mean window is 4.9 packets; below 5"),
+        ({"timeouts": (0.0, 0.51)}, "reno: 5% of its losses end in a timeout"),
+        ({"count": 4}, "bottleneck: 8 flows; below 10"),
+        ({"error": (0.02, 0.0, 0.0)}, "the tolerance of 1 % is not met"),
+        (
+            {"jitter": 0.01, "jitter_reorders": True},
+            "vegas: packets overtake each other",
+        ),
+    ],
+)
+def test_where_it_does_not_it_is_said(shown, said):
+    found = doubts(recording(**shown), WARMUP)
+    assert found
+    assert any(line.startswith(said) for line in found)
+
+
+def test_a_queue_that_swings_is_said_from_a_bound_on():
+    assert doubts(recording(swing=0.24), WARMUP) == []
+    (line,) = doubts(recording(swing=0.26), WARMUP)
+    assert line.startswith("bottleneck: the queue swings by 26% of its mean")
+
+
+def test_a_full_buffer_that_drops_more_of_one_class_is_said():
+    """Half as much again is the bound; where the queue discipline drops by chance there is none."""
+    uneven = {"dropped": (10.0, 15.1)}
+    (line,) = doubts(recording(DropTail(), **uneven), WARMUP)
+    assert line.startswith(
+        "bottleneck: the full buffer drops 1.51% of the packets of reno and 1.00% of those of vegas"
+    )
+    assert doubts(recording(DropTail(), dropped=(10.0, 14.9)), WARMUP) == []
+    assert doubts(recording(**uneven), WARMUP) == []
+
+
+def test_a_class_that_loses_nothing_beside_one_that_does_is_said():
+    (line,) = doubts(recording(DropTail(), dropped=(0.0, 10.0)), WARMUP)
+    assert "0.00% of those of vegas" in line
