@@ -13,7 +13,7 @@ warmup_s = 5
 [bottleneck]
 capacity_mbps = 10
 buffer_packets = 100
-aqm = { law = "red", min_thresh_packets = 20, max_thresh_packets = 80, max_drop = 0.1 }
+aqm = { name = "red", min_thresh_packets = 20, max_thresh_packets = 80, max_drop = 0.1 }
 
 [flows.reno]
 count = 2

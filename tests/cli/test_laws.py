@@ -37,6 +37,6 @@ def test_every_law_of_the_list_can_stand_in_a_model_file(run, tmp_path):
     for kind in kinds:
         required = [entry["key"] for entry in kind["parameters"] if entry["required"]]
         keys = "".join(f", {key} = 2" for key in required)
-        traffic = f'traffic = {{ kind = "{kind["name"]}"{keys} }}'
+        traffic = f'traffic = {{ name = "{kind["name"]}"{keys} }}'
         path = written(tmp_path, edited("count = 2", f"count = 2\n{traffic}"))
         assert run("check", path)[0] == 0

@@ -176,7 +176,7 @@ PARTS = {
     "several links": TWO_LINKS,
     "against the stream": edited("count = 2", 'count = 2\ndirection = "reverse"'),
     "poisson": edited(
-        "count = 2", 'count = 2\ntraffic = { kind = "poisson", mean_interval_ms = 5 }'
+        "count = 2", 'count = 2\ntraffic = { name = "poisson", mean_interval_ms = 5 }'
     ),
     "events": SMALL + '\n[[events]]\nat_s = 5\nlink = "bottleneck"\ndelay_ms = 9\n',
     "jitter": edited("buffer_packets = 100", "buffer_packets = 100\njitter_ms = 1"),
@@ -187,7 +187,7 @@ duration_s = 10
 capacity_mbps = 10
 buffer_packets = 100
 jitter_ms = 1
-aqm = { law = "red", min_thresh_packets = 20, max_thresh_packets = 80, max_drop = 0.1 }
+aqm = { name = "red", min_thresh_packets = 20, max_thresh_packets = 80, max_drop = 0.1 }
 [links.down]
 capacity_mbps = 10
 buffer_packets = 100
@@ -196,7 +196,7 @@ count = 2
 base_rtt_ms = 20
 path = ["up", "down"]
 law = { name = "reno" }
-traffic = { kind = "poisson", mean_interval_ms = 5 }
+traffic = { name = "poisson", mean_interval_ms = 5 }
 [flows.vegas]
 count = 2
 base_rtt_ms = 20

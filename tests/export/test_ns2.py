@@ -87,7 +87,7 @@ law = { name = "vegas", alpha_packets = 6, beta_packets = 8, dialect = "ns2" }
 VEGAS
 """
 PLAIN = {
-    "QUEUE": 'aqm = { law = "red", min_thresh_packets = 10, max_thresh_packets = 50 }',
+    "QUEUE": 'aqm = { name = "red", min_thresh_packets = 10, max_thresh_packets = 50 }',
     "RENO": 'law = { name = "reno" }',
     "VEGAS": "",
 }
@@ -124,21 +124,21 @@ FEATURES = {
         "VEGAS": "initial_window_packets = 8\ninitial_ssthresh_packets = 20\nmin_rto_s = 1",
     },
     "on and off": {
-        "VEGAS": 'traffic = { kind = "on_off", on_ms = 300, off_ms = 300, rate_mbps = 2 }'
+        "VEGAS": 'traffic = { name = "on_off", on_ms = 300, off_ms = 300, rate_mbps = 2 }'
     },
     "on and off, exponential": {
-        "VEGAS": 'traffic = { kind = "on_off", times = "exponential", on_ms = 300, off_ms = 300, '
+        "VEGAS": 'traffic = { name = "on_off", times = "exponential", on_ms = 300, off_ms = 300, '
         "rate_mbps = 2 }"
     },
-    "sessions": {"VEGAS": 'traffic = { kind = "sessions", mean_gap_s = 0.5, mean_size_mb = 0.3 }'},
+    "sessions": {"VEGAS": 'traffic = { name = "sessions", mean_gap_s = 0.5, mean_size_mb = 0.3 }'},
     "sessions that queue up": {
-        "VEGAS": 'traffic = { kind = "sessions", mean_gap_s = 3, mean_size_mb = 0.2, '
+        "VEGAS": 'traffic = { name = "sessions", mean_gap_s = 3, mean_size_mb = 0.2, '
         "overlapping = true }"
     },
     "reverse": {"VEGAS": 'direction = "reverse"'},
     "udp, poisson": {
-        "RENO": 'law = { name = "udp" }\ntraffic = { kind = "cbr", rate_mbps = 1.5 }',
-        "VEGAS": 'traffic = { kind = "poisson", mean_interval_ms = 15 }',
+        "RENO": 'law = { name = "udp" }\ntraffic = { name = "cbr", rate_mbps = 1.5 }',
+        "VEGAS": 'traffic = { name = "poisson", mean_interval_ms = 15 }',
     },
 }
 
@@ -205,7 +205,7 @@ def test_what_ns2_does_not_have_is_refused():
     refused(small(QUEUE="jitter_ms = 1"), "links.bottleneck: jitter must be 0 for ns-2")
     quick = f"{PLAIN['RENO']}\ndelayed_ack_ms = 40\nquick_acks = 16"
     refused(small(RENO=quick), "quick_acks must be 0 for ns-2")
-    sessions = 'traffic = { kind = "on_off", on_ms = 9, off_ms = 9, rate_mbps = 1, '
+    sessions = 'traffic = { name = "on_off", on_ms = 9, off_ms = 9, rate_mbps = 1, '
     refused(
         small(VEGAS=sessions + "mean_gap_s = 1, mean_size_mb = 1 }"),
         "flows.vegas: traffic must be bulk, cbr, poisson, on_off without sessions",

@@ -66,12 +66,12 @@ delay_ms = 20
 buffer_packets = 90
 jitter_ms = 0.5
 jitter_reorders = true
-aqm = { law = "red", min_thresh_packets = 5, max_thresh_packets = 10, max_drop = 0.02, weight = 0.01, gentle = true, wait = false, ecn = false, adaptive = false }
+aqm = { name = "red", min_thresh_packets = 5, max_thresh_packets = 10, max_drop = 0.02, weight = 0.01, gentle = true, wait = false, ecn = false, adaptive = false }
 
 [links.downlink]
 capacity_mbps = 10
 buffer_packets = 1e2
-aqm = { law = "droptail" }
+aqm = { name = "droptail" }
 
 [flows.zebra]
 count = 2
@@ -79,7 +79,7 @@ access_mbps = 10
 access_delay_ms = 1.5
 start_s = [0, 2.5]
 law = { name = "vegas", alpha_packets = 1, beta_packets = 3, gamma_packets = 2, dialect = "ns2", softness_packets = 0.5 }
-traffic = { kind = "cbr", rate_mbps = 0.8 }
+traffic = { name = "cbr", rate_mbps = 0.8 }
 direction = "reverse"
 path = ["uplink", "downlink"]
 max_window_packets = 20
@@ -162,11 +162,11 @@ def test_the_order_of_links_and_flows_is_kept() -> None:
 @pytest.mark.parametrize(
     ("written", "traffic"),
     [
-        ('{ kind = "bulk" }', Bulk()),
-        ('{ kind = "cbr", rate_mbps = 12 }', Cbr(1000.0)),
-        ('{ kind = "poisson", mean_interval_ms = 10 }', Poisson(0.01)),
-        ('{ kind = "on_off", on_ms = 30, off_ms = 70, rate_mbps = 12 }', OnOff(0.03, 0.07, 1000.0)),
-        ('{ kind = "sessions", mean_gap_s = 0.5, mean_size_mb = 10 }', Sessions(0.5, 10.0)),
+        ('{ name = "bulk" }', Bulk()),
+        ('{ name = "cbr", rate_mbps = 12 }', Cbr(1000.0)),
+        ('{ name = "poisson", mean_interval_ms = 10 }', Poisson(0.01)),
+        ('{ name = "on_off", on_ms = 30, off_ms = 70, rate_mbps = 12 }', OnOff(0.03, 0.07, 1000.0)),
+        ('{ name = "sessions", mean_gap_s = 0.5, mean_size_mb = 10 }', Sessions(0.5, 10.0)),
     ],
 )
 def test_traffic(written: str, traffic: Any) -> None:

@@ -24,7 +24,7 @@ warmup_s = 50
 capacity_mbps = 155
 delay_ms = 1.5
 buffer_packets = 33554
-aqm = { law = "red", min_thresh_packets = 6711, max_thresh_packets = 26843 }
+aqm = { name = "red", min_thresh_packets = 6711, max_thresh_packets = 26843 }
 
 [flows.reno]
 count = 3
@@ -36,7 +36,7 @@ count = 3
 base_rtt_ms = [7, 8, 9]
 start_s = { spread_s = 0.1 }
 law = { name = "vegas", alpha_packets = 1, beta_packets = 3 }
-traffic = { kind = "cbr", rate_mbps = 10 }
+traffic = { name = "cbr", rate_mbps = 10 }
 """
 
 SEVERAL_LINKS = """
@@ -103,9 +103,11 @@ CASES = [
     ('law = { name = "reno" }', 'law = { name = "tahoe" }', f'flows.reno.law.name: must be one of {LAWS}, but is "tahoe"'),
     ('law = { name = "reno" }', 'law = { name = ["reno"] }', f"flows.reno.law.name: must be one of {LAWS}, but is a list"),
     ('law = { name = "reno" }', "", "flows.reno.law: must be given, but is missing"),
-    ('law = "red"', 'law = "codel"', f'bottleneck.aqm.law: must be one of {", ".join(sorted(queue_laws()))}, but is "codel"'),
-    ('kind = "cbr"', 'kind = "tbr"', 'flows.vegas.traffic.kind: must be one of bulk, cbr, on_off, poisson, sessions, but is "tbr"'),
-    ('kind = "cbr", rate_mbps = 10', 'kind = "on_off", times = "weibull", on_ms = 5, off_ms = 5, rate_mbps = 1', 'flows.vegas.traffic.times: must be one of pareto, exponential, but is "weibull"'),
+    ('name = "red"', 'name = "codel"', f'bottleneck.aqm.name: must be one of {", ".join(sorted(queue_laws()))}, but is "codel"'),
+    ('name = "red"', 'law = "red"', 'bottleneck.aqm.law: must be called name now, but is law'),
+    ('name = "cbr"', 'kind = "cbr"', 'flows.vegas.traffic.kind: must be called name now, but is kind'),
+    ('name = "cbr"', 'name = "tbr"', 'flows.vegas.traffic.name: must be one of bulk, cbr, on_off, poisson, sessions, but is "tbr"'),
+    ('name = "cbr", rate_mbps = 10', 'name = "on_off", times = "weibull", on_ms = 5, off_ms = 5, rate_mbps = 1', 'flows.vegas.traffic.times: must be one of pareto, exponential, but is "weibull"'),
     ("beta_packets = 3", 'beta_packets = 3, dialect = "bsd"', f'flows.vegas.law.dialect: must be one of {", ".join(DIALECTS)}, but is "bsd"'),
     # keys
     ("capacity_mbps = 155", "capacity = 155", "bottleneck.capacity: unknown key; did you mean capacity_mbps? (and 1 more)"),
@@ -141,7 +143,7 @@ CASES_OF_LINKS = [
     ("delay_ms = 9\n", "delay_ms = 9\n" + EVENT.replace("5", "4.5"), "events[1].at_s: must be in order of time, but is 4.5"),
     ("[[events]]", "[events]", "events: must be a list, but is a table"),
     ("buffer_packets = 9\n[links.down]", "buffer_packets = 9\ndelay_ms = 4\n[links.down]", "flows.reno.base_rtt_ms: must be at least twice the delay of its links (0.008 s), but is 7"),
-    ("path = [\"up\"]", "path = [\"up\"]\ntraffic = { kind = \"on_off\", on_ms = 5, off_ms = 5, rate_mbps = 1, mean_gap_s = 1 }", "flows.reno.traffic.mean_size_mb: must be given with the other one of a session, but is missing"),
+    ("path = [\"up\"]", "path = [\"up\"]\ntraffic = { name = \"on_off\", on_ms = 5, off_ms = 5, rate_mbps = 1, mean_gap_s = 1 }", "flows.reno.traffic.mean_size_mb: must be given with the other one of a session, but is missing"),
     ('law = { name = "reno" }', 'law = { name = "udp" }', "flows.reno.traffic: must be other than bulk with the law udp, but is bulk"),
 ]  # fmt: skip
 

@@ -43,7 +43,7 @@ warmup_s = 15
 [bottleneck]
 capacity_mbps = 20
 buffer_packets = 250
-aqm = { law = "red", min_thresh_packets = 50, max_thresh_packets = 200, max_drop = 0.1 }
+aqm = { name = "red", min_thresh_packets = 50, max_thresh_packets = 200, max_drop = 0.1 }
 [flows.reno]
 count = { low = 4, high = 60 }
 base_rtt_ms = 40
@@ -61,7 +61,7 @@ warmup_s = 15
 [bottleneck]
 capacity_mbps = 20
 buffer_packets = 250
-aqm = { law = "red", min_thresh_packets = 50, max_thresh_packets = 200, max_drop = 0.1 }
+aqm = { name = "red", min_thresh_packets = 50, max_thresh_packets = 200, max_drop = 0.1 }
 [flows.reno]
 count = 5
 base_rtt_ms = { low = 10, high = 200, spread = "log_uniform" }

@@ -17,7 +17,7 @@ from vegasfluid.congestion import AbstractWindowLaw, window_laws
 from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Unit, mbps, unit_of
 from vegasfluid.traffic import AbstractTraffic, traffic_kinds
 
-__all__ = ["choices", "choosing_key", "from_edge", "key_of", "to_edge"]
+__all__ = ["choices", "choosing_key", "former_key", "from_edge", "key_of", "to_edge"]
 
 FLOAT_DIGITS = 17
 """With so many digits every float has a decimal of its own."""
@@ -38,20 +38,23 @@ def key_of(kind: type, name: str) -> str:
 
 
 def choosing_key(kind: type) -> str | None:
-    """The key whose value chooses among the kinds of an abstract class, such as `law`.
+    """The key that chooses among the subclasses of an abstract class; None for another class.
 
     >>> from vegasfluid.aqm.red import Red
     >>> choosing_key(Red)
+    'name'
+    """
+    chosen = issubclass(kind, (AbstractWindowLaw, AbstractQueueLaw, AbstractTraffic))
+    return "name" if chosen else None
+
+
+def former_key(base: type) -> str | None:
+    """The key that chose among the subclasses of an abstract class until November 2026.
+
+    >>> former_key(AbstractQueueLaw)
     'law'
     """
-    for base, key in (
-        (AbstractWindowLaw, "name"),
-        (AbstractQueueLaw, "law"),
-        (AbstractTraffic, "kind"),
-    ):
-        if issubclass(kind, base):
-            return key
-    return None
+    return {AbstractQueueLaw: "law", AbstractTraffic: "kind"}.get(base)
 
 
 def choices(base: type) -> Mapping[str, type]:

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.modelfile.edge import choices, choosing_key, from_edge, key_of, to_edge
+from vegasfluid.modelfile.edge import choices, choosing_key, former_key, from_edge, key_of, to_edge
 from vegasfluid.modelfile.refusals import as_refusal, refusal, show
 from vegasfluid.modelfile.uncertain import may_be_uncertain, nominal_values, require_possible
 from vegasfluid.quantities import Limit, Unit, broken_limit, hints_of, limits_of, unit_of
@@ -224,6 +224,9 @@ def _read_choice(base: type, table: Any, info: ValidationInfo) -> Any:
     assert key is not None
     if not isinstance(table, dict):
         raise refusal(f'a table such as {{ {key} = "{min(kinds)}" }}', show(table))
+    former = former_key(base)
+    if key not in table and former in table:
+        raise refusal(f"called {key} now", former, former)
     chosen = table.get(key)
     if not isinstance(chosen, str) or chosen not in kinds:
         given = show(chosen) if key in table else "missing"
