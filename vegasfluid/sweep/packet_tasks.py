@@ -32,7 +32,10 @@ AHEAD = 2
 """Chunks for each worker that wait beside the one that it computes."""
 DEATHS = 5
 """So often a chunk's worker may die before its points are tried one by one, and so often again."""
-ANY_PORT = ":0"
+LOOPBACK = "127.0.0.1:0"
+"""Address of the scheduler's HTTP server, at any port: Dask begins one in any case."""
+NO_PAGES = {f"distributed.{of}.http.routes": [] for of in ("scheduler", "worker")}
+"""And this server answers nothing."""
 CONNECTING = 20
 """Seconds that a scheduler may take to answer."""
 
@@ -67,6 +70,9 @@ class Unbothered(WorkerPlugin):
 def client_of(workers: int | None, scheduler: str | None) -> Iterator[Client]:
     """A client of a cluster of this machine's cores, or of the scheduler at an address.
 
+    The processes of this machine's cluster talk by TLS, with certificates made for it: a scheduler
+    unpickles what it is sent, which would let any user of the machine run code as this one.
+
     Raises:
         InvalidInput: where no scheduler answers.
     """
@@ -79,12 +85,16 @@ def client_of(workers: int | None, scheduler: str | None) -> Iterator[Client]:
                 raise InvalidInput("sweep", "--scheduler", allowed, scheduler) from failed
             yield client
             return
-        stack.enter_context(config.set({"distributed.scheduler.allowed-failures": DEATHS}))
+        settings = NO_PAGES | {"distributed.scheduler.allowed-failures": DEATHS}
+        stack.enter_context(config.set(settings))
         cluster = stack.enter_context(
             LocalCluster(
                 n_workers=workers or processors(),
                 threads_per_worker=1,
-                dashboard_address=ANY_PORT,
+                host="127.0.0.1",
+                security=True,  # certificates made for this cluster
+                dashboard_address=LOOPBACK,
+                scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
             )
         )

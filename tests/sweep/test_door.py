@@ -1,0 +1,62 @@
+"""Nobody but a sweep's own processes can talk to its cluster."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from distributed import Client
+from distributed.comm.core import CommClosedError
+
+from vegasfluid.sweep.packet_tasks import client_of
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Client]:
+    """The client of a cluster of this machine."""
+    with client_of(workers=1, scheduler=None) as client:
+        yield client
+
+
+def listening() -> list[tuple[str, int]]:
+    """The addresses and ports at which this process and its children listen."""
+    own = psutil.Process()
+    return [
+        (at.laddr.ip, at.laddr.port)
+        for process in (own, *own.children(recursive=True))
+        for at in process.net_connections("inet")
+        if at.status == psutil.CONN_LISTEN
+    ]
+
+
+def test_it_listens_on_the_loopback_interface_only(cluster: Client):
+    assert cluster.submit(lambda number: number + 1, 1).result() == 2
+    addresses = listening()
+    assert len(addresses) > 2
+    assert {address for address, _ in addresses} == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "tls"])
+def test_a_stranger_is_refused(cluster: Client, protocol: str):
+    """Another user knows the address, but has not the certificate."""
+    _, place = cluster.scheduler.address.split("://")
+    with pytest.raises((CommClosedError, TypeError, OSError)):
+        Client(f"{protocol}://{place}", timeout=5, set_as_default=False)
+
+
+def test_its_http_servers_tell_nothing(cluster: Client):
+    pages = ("/", "/status", "/health", "/info/main/workers.html", "/json/identity.json")
+    told = []
+    for address, port in listening():
+        for page in pages:
+            try:
+                with urllib.request.urlopen(f"http://{address}:{port}{page}", timeout=5) as answer:
+                    told.append((port, page, answer.read(80)))
+            except (OSError, urllib.error.URLError):
+                continue
+    assert told == []
