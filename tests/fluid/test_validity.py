@@ -73,7 +73,7 @@ def test_a_queue_that_swings_is_said_from_a_bound_on():
 
 
 def test_a_full_buffer_that_drops_more_of_one_class_is_said():
-    """A quarter as much again is the bound; where the queue discipline drops by chance there is none."""
+    """A quarter as much again is the bound; RED, which drops by chance, has none."""
     uneven = {"dropped": (10.0, 12.6)}
     (line,) = doubts(recording(DropTail(), **uneven), WARMUP)
     assert line.startswith(
