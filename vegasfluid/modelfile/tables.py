@@ -225,7 +225,7 @@ def _read_choice(base: type, table: Any, info: ValidationInfo) -> Any:
     if not isinstance(table, dict):
         raise refusal(f'a table such as {{ {key} = "{min(kinds)}" }}', show(table))
     former = former_key(base)
-    if key not in table and former in table:
+    if former is not None and former in table and key not in table:
         raise refusal(f"called {key} now", former, former)
     chosen = table.get(key)
     if not isinstance(chosen, str) or chosen not in kinds:
