@@ -49,14 +49,14 @@ def test_a_stranger_is_refused(cluster: Client, protocol: str):
         Client(f"{protocol}://{place}", timeout=5, set_as_default=False)
 
 
-def test_its_http_servers_tell_nothing(cluster: Client):
+def test_its_http_servers_answer_nothing(cluster: Client):
     pages = ("/", "/status", "/health", "/info/main/workers.html", "/json/identity.json")
-    told = []
+    answered = []
     for address, port in listening():
         for page in pages:
             try:
                 with urllib.request.urlopen(f"http://{address}:{port}{page}", timeout=5) as answer:
-                    told.append((port, page, answer.read(80)))
+                    answered.append((port, page, answer.read(80)))
             except (OSError, urllib.error.URLError):
                 continue
-    assert told == []
+    assert answered == []

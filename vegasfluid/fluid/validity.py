@@ -114,16 +114,16 @@ def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
         np.diff(class_means(run.network.counts, run.flows[of][ends]), axis=0)[0]
         for of in ("dropped", "sent")
     )
-    share = dropped / np.maximum(sent, 1e-12)
+    fraction = dropped / np.maximum(sent, 1e-12)
     names, classes = list(run.network.flows), list(run.network.flows.values())
-    answering = [of for of in crossing(run, link) if classes[of].law.rules.reliable]
-    most = max(answering, key=lambda of: share[of], default=0)
-    least = min(answering, key=lambda of: share[of], default=0)
-    if share[most] > UNEVEN * share[least]:
+    responsive = [number for number in crossing(run, link) if classes[number].law.rules.reliable]
+    most = max(responsive, key=lambda number: fraction[number], default=0)
+    least = min(responsive, key=lambda number: fraction[number], default=0)
+    if fraction[most] > UNEVEN * fraction[least]:
         yield (
-            f"{link}: the full buffer drops {share[most]:.2%} of the packets of {names[most]} and "
-            f"{share[least]:.2%} of those of {names[least]}, whose windows grow less; which packet "
-            "finds no room is up to chance, too, which is not modelled."
+            f"{link}: the full buffer drops {fraction[most]:.2%} of the packets of {names[most]} "
+            f"and {fraction[least]:.2%} of those of {names[least]}, whose windows grow less; on "
+            "packets chance also decides which packet is dropped, and the model leaves that out."
         )
 
 
