@@ -5,14 +5,19 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
+import vegasfluid as vf
+from vegasfluid import read_model
+from vegasfluid.analysis import equilibrium
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Event, Flows, Link, Network, Spread
 from vegasfluid.quantities import mbps, ms
+from vegasfluid.traffic.bulk import Bulk
 
 LINK = Link(capacity=1000.0, buffer=100)
 RENO = Flows(5, Reno(), base_rtt=0.04)
@@ -104,12 +109,41 @@ def test_a_single_link_has_a_name() -> None:
             {"base_rtt": 0.04, "initial_ssthresh": 1.0},
             "Flows: initial_ssthresh must be at least 2, but is 1.0.",
         ),
+        ({"base_rtt": "40 ms"}, "Flows: base_rtt must be a number, but is '40 ms'."),
+        ({"base_rtt": True}, "Flows: base_rtt must be a number, but is 'True'."),
+        ({"base_rtt": 0.04, "start": None}, "Flows: start must be a number, but is 'None'."),
+        (
+            {"base_rtt": 0.04, "quick_acks": 2.5},
+            "Flows: quick_acks must be a whole number, but is 2.5.",
+        ),
+        ({"base_rtt": 0.04, "path": "a"}, "Flows: path must be a list, but is 'a'."),
+        (
+            {"base_rtt": 0.04, "traffic": "cbr"},
+            "Flows: traffic must be an instance of AbstractTraffic, but is 'cbr'.",
+        ),
+        (
+            {"base_rtt": 0.04, "traffic": Bulk},
+            "Flows: traffic must be an instance of AbstractTraffic, but is 'Bulk'.",
+        ),
     ],
 )
 def test_flows_that_make_no_sense_are_refused(fields: dict[str, Any], line: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Flows(3, Reno(), **fields)
     assert str(caught.value) == line
+
+
+@pytest.mark.parametrize("law", ["reno", Reno])
+def test_a_congestion_control_is_an_instance(law: Any) -> None:
+    with pytest.raises(InvalidInput, match="law must be an instance of AbstractWindowLaw"):
+        Flows(3, law, base_rtt=0.04)
+
+
+def test_lists_and_arrays_stand_for_one_value_a_flow() -> None:
+    for values in ([0.04, 0.05], np.array([0.04, 0.05])):
+        flows = Flows(2, Reno(), base_rtt=values, start=[0.0, 1.0])  # type: ignore[arg-type]
+        assert flows == Flows(2, Reno(), base_rtt=(0.04, 0.05), start=(0.0, 1.0))
+        assert hash(flows) == hash(Flows(2, Reno(), base_rtt=(0.04, 0.05), start=(0.0, 1.0)))
 
 
 @pytest.mark.parametrize("count", [0, 1_000_001])
@@ -126,6 +160,10 @@ def test_a_class_has_at_least_one_flow_and_at_most_a_million(count: int) -> None
         (
             {"capacity": 9.0, "buffer": 9, "delay": -1.0},
             "Link: delay must be at least 0, but is -1.0.",
+        ),
+        (
+            {"capacity": 9.0, "buffer": 9, "aqm": "red"},
+            "Link: aqm must be an instance of AbstractQueueLaw, but is 'red'.",
         ),
     ],
 )
@@ -169,6 +207,22 @@ TWO = {"a": LINK, "b": LINK}
         (
             {"events": (Event(2.0, "bottleneck", 0.1), Event(1.0, "bottleneck", 0.2))},
             "events[1]: at must be in order of time, but is 1.0.",
+        ),
+        (
+            {"flows": {"reno": dataclasses.replace(RENO, path=())}},
+            "flows.reno: path must be at least one link, but is 'none'.",
+        ),
+        (
+            {"flows": {"reno": Reno()}},
+            "Network: flows['reno'] must be an instance of Flows, but is 'Reno'.",
+        ),
+        (
+            {"flows": [RENO]},
+            "Network: flows must be a mapping of names to instances of Flows, but is 'list'.",
+        ),
+        (
+            {"links": "bottleneck"},
+            "Network: links must be a mapping of names to instances of Link, but is 'str'.",
         ),
         ({"packet_bytes": 0}, "Network: packet_bytes must be at least 1, but is 0."),
         ({"ack_bytes": 65536}, "Network: ack_bytes must be at most 65535, but is 65536."),
@@ -219,3 +273,38 @@ def test_what_is_probably_not_meant_is_said() -> None:
     assert Network(early, {"reno": RENO}).warnings() == [
         "the buffer is full before RED's max_thresh is reached."
     ]
+
+
+def test_a_class_that_is_not_there_is_refused_by_its_name() -> None:
+    network, line = build(), "Network: flows must be one of reno, but is 'vegas'."
+    for asked in (
+        lambda: network.with_law("vegas", Reno()),
+        lambda: network.base_rtts("vegas"),
+        lambda: network.route("vegas"),
+        lambda: network.send_overhead("vegas"),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            asked()
+        assert str(caught.value) == line
+
+
+@pytest.mark.parametrize(
+    "simulate",
+    [vf.simulate_fluid, vf.simulate_density, vf.simulate_packets],
+    ids=lambda of: of.__name__,
+)
+def test_what_is_no_network_is_refused_before_it_is_simulated(simulate: Any) -> None:
+    """A model has a network, and is none."""
+    for given, shown in (
+        (read_model("weigle_feng_network1"), "Model"),
+        ("network.toml", "network.toml"),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            simulate(given, until=5.0)
+        wanted = "network must be a Network (that of a model file is read_model(...).network)"
+        assert str(caught.value) == f"{simulate.__name__}: {wanted}, but is '{shown}'."
+    with pytest.raises(InvalidInput, match="simulate_seeds: network must be"):
+        vf.simulate_seeds("network.toml", until=5.0, seeds=[1])  # type: ignore[arg-type]
+    for analysed in (equilibrium, vf.recommend):
+        with pytest.raises(InvalidInput, match="network must be a Network"):
+            analysed("network.toml")

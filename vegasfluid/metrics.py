@@ -101,9 +101,14 @@ def ratio(data: xr.Dataset, of: str, warmup: float | None = None) -> float:
 
     Returns:
         The ratio; infinite where the other flows delivered nothing, NaN where no flow did.
+
+    Raises:
+        InvalidInput: for a name that no class has.
     """
-    gained = growth(data, warmup, "delivered", "count")
-    return gained.ratio(list(data["flow_class"].values).index(of))
+    names = [str(name) for name in data["flow_class"].values]
+    if of not in names:
+        raise InvalidInput("metrics.ratio", "of", "one of " + ", ".join(names), of)
+    return growth(data, warmup, "delivered", "count").ratio(names.index(of))
 
 
 def jain_index(data: xr.Dataset, warmup: float | None = None) -> float:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
-from vegasfluid.quantities import Positive, Seconds, Value, require_ordered
+from vegasfluid.quantities import Positive, Seconds, Value, is_concrete, require_ordered
 from vegasfluid.ranges import Range
 
 __all__ = ["Model"]
@@ -18,7 +19,8 @@ class Model(Value):
     """A network, the time to simulate, and what the model shows.
 
     Raises:
-        InvalidInput: for a duration that is not above 0, or a warm-up that is not below it.
+        InvalidInput: for a duration that is not above 0, a warm-up that is not below it, or a flow
+            that starts later.
 
     >>> from vegasfluid.congestion.reno import Reno
     >>> from vegasfluid.network import Flows, Link
@@ -44,3 +46,9 @@ class Model(Value):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "warmup", "duration", strict=True)
+        for name, flows in self.network.flows.items():
+            starts = flows.start if isinstance(flows.start, tuple) else (flows.start,)
+            for start in starts:
+                if is_concrete(start) and is_concrete(self.duration) and start >= self.duration:
+                    allowed = f"below the duration ({self.duration:g} s)"
+                    raise InvalidInput(f"flows.{name}", "start", allowed, start)

@@ -183,8 +183,10 @@ class Network(Value):
         ack_bytes: int = 40,
         events: tuple[Event, ...] = (),
     ) -> None:
-        named = {SINGLE_LINK: links} if isinstance(links, Link) else dict(links)
-        values = (named, dict(flows), packet_bytes, ack_bytes, tuple(events))
+        named = {SINGLE_LINK: links} if isinstance(links, Link) else links
+        _check_parts("links", named, Link)
+        _check_parts("flows", flows, Flows)
+        values = (dict(named), dict(flows), packet_bytes, ack_bytes, tuple(events))
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, name, value)
         check_quantities(self)
@@ -196,6 +198,8 @@ class Network(Value):
         if not self.flows:
             raise InvalidInput("Network", "flows", "at least one class of flows", "none")
         for name, flows in self.flows.items():
+            if flows.path == ():
+                raise InvalidInput(f"flows.{name}", "path", "at least one link", "none")
             if flows.path is None and len(self.links) > 1:
                 allowed = "given where there are several links"
                 raise InvalidInput(f"flows.{name}", "path", allowed, "missing")
@@ -244,9 +248,19 @@ class Network(Value):
         """The links that a class crosses, in the direction of the stream."""
         return tuple(self.links[name] for name in self.route(flows))
 
+    def flow_class(self, name: str) -> Flows:
+        """The flows of a class.
+
+        Raises:
+            InvalidInput: for a name that no class has.
+        """
+        if name not in self.flows:
+            raise InvalidInput("Network", "flows", "one of " + ", ".join(self.flows), name)
+        return self.flows[name]
+
     def route(self, flows: str) -> tuple[str, ...]:
         """The names of the links that a class crosses, in the direction of the stream."""
-        given = self.flows[flows].path
+        given = self.flow_class(flows).path
         return tuple(self.links) if given is None else given
 
     def crossing(self, link: str) -> int:
@@ -263,7 +277,7 @@ class Network(Value):
         Floyd and V. Jacobson, "On traffic phase effects in packet-switched gateways", 1992, which
         has this remedy). The times of real hosts vary by themselves. Packets only.
         """
-        of = self.flows[flows]
+        of = self.flow_class(flows)
         if of.send_overhead is not None or not of.law.rules.reliable:
             return of.send_overhead or 0.0
         shared = (self.links[name] for name in self.route(flows) if self.crossing(name) > 1)
@@ -295,7 +309,7 @@ class Network(Value):
 
     def with_law(self, flows: str, law: AbstractWindowLaw) -> Network:
         """The same network with another law for one class of flows."""
-        changed = {**self.flows, flows: replace(self.flows[flows], law=law)}
+        changed = {**self.flows, flows: replace(self.flow_class(flows), law=law)}
         return replace(self, flows=changed)
 
     def base_rtts(self, flows: str) -> tuple[float, ...]:
@@ -303,7 +317,7 @@ class Network(Value):
 
         Propagation, and the time to put a packet and its acknowledgement on every link.
         """
-        of, links = self.flows[flows], self.path(flows)
+        of, links = self.flow_class(flows), self.path(flows)
         bits = 1 + self.ack_bytes / self.packet_bytes
         sending = sum(bits / link.capacity for link in links)
         sending += 0.0 if of.access is None else 2 * bits / of.access
@@ -338,6 +352,35 @@ class Network(Value):
                 of = "" if len(self.links) == 1 else f" of {name}"
                 found.append(f"the buffer{of} is full before RED's max_thresh is reached.")
         return found
+
+
+def require_network(whose: str, given: Any) -> None:
+    """Refuse what is no network.
+
+    Args:
+        whose: the function that it was given to.
+        given: in the place of a network.
+
+    Raises:
+        InvalidInput: for anything else.
+    """
+    if not isinstance(given, Network):
+        shown = given if isinstance(given, str) else type(given).__name__
+        allowed = "a Network (that of a model file is read_model(...).network)"
+        raise InvalidInput(whose, "network", allowed, shown)
+
+
+def _check_parts(name: str, given: Any, kind: type) -> None:
+    """Refuse what is no mapping of names to instances of a class."""
+    allowed = f"a mapping of names to instances of {kind.__name__}"
+    if not isinstance(given, Mapping):
+        raise InvalidInput("Network", name, allowed, type(given).__name__)
+    for key, part in given.items():
+        if not isinstance(part, kind):
+            shown = part.__name__ if isinstance(part, type) else type(part).__name__
+            raise InvalidInput(
+                "Network", f"{name}[{key!r}]", f"an instance of {kind.__name__}", shown
+            )
 
 
 def access_rate(flows: Flows) -> float:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 
@@ -160,6 +162,43 @@ def is_concrete(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+@cache
+def _types(kind: type, name: str) -> tuple[Any, ...]:
+    """The types that field `name` of the value class `kind` may have, without units."""
+    hint = hints_of(kind)[name]
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    plain = (part.__origin__ if get_origin(part) is Annotated else part for part in parts)
+    return tuple(get_origin(part) or part for part in plain)
+
+
+def _make_tuples(value: Value) -> None:
+    """Turn lists and arrays into tuples in the fields that may hold several values."""
+    for field in fields(value):
+        given = getattr(value, field.name)
+        several = isinstance(given, list) or getattr(given, "ndim", 0) == 1
+        if several and tuple in _types(type(value), field.name):
+            object.__setattr__(value, field.name, tuple(given))
+
+
+def _check_type(whose: str, name: str, value: Any, types: tuple[Any, ...]) -> None:
+    """Refuse what no field of these types can hold, such as text in the place of a number."""
+    if not all(isinstance(of, type) and of is not Any for of in types):  # or a `Literal`
+        return
+    if isinstance(value, types) and not (isinstance(value, bool) and bool not in types):
+        return
+    given = value if isinstance(value, str) else getattr(value, "__name__", str(value))
+    classes = [of.__name__ for of in types if issubclass(of, Value)]
+    if float in types or int in types:
+        if isinstance(value, str | bytes | bool | Mapping | type | NoneType):
+            raise InvalidInput(whose, name, "a number", given)
+        if float not in types and is_concrete(value) and value != round(value):
+            raise InvalidInput(whose, name, "a whole number", value)
+    elif classes:
+        raise InvalidInput(whose, name, f"an instance of {' or '.join(classes)}", given)
+    elif tuple in types:
+        raise InvalidInput(whose, name, "a list", given)
+
+
 def _check(whose: str, name: str, value: Any, limits: tuple[Limit, ...]) -> None:
     if isinstance(value, tuple | list):
         for part in value:
@@ -173,16 +212,20 @@ def _check(whose: str, name: str, value: Any, limits: tuple[Limit, ...]) -> None
 
 
 def check_quantities(value: Value) -> None:
-    """Hold every quantity of a value class against its limits.
+    """Check the type of every field of a value class, and the limits of its quantities.
 
     Args:
-        value: a frozen dataclass; call this from its `__post_init__`.
+        value: a frozen dataclass; call this from its `__post_init__`. Lists and arrays become
+            tuples.
 
     Raises:
-        InvalidInput: for the first field that is not finite or breaks its limits.
+        InvalidInput: for the first field of a wrong type, that is not finite or breaks its limits.
     """
     kind = type(value)
+    _make_tuples(value)
     for field in fields(value):
+        given = getattr(value, field.name)
+        _check_type(kind.__name__, field.name, given, _types(kind, field.name))
         if unit_of(kind, field.name) or limits_of(kind, field.name):
             limits = limits_of(kind, field.name)
             _check(kind.__name__, field.name, getattr(value, field.name), limits)

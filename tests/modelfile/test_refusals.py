@@ -94,6 +94,8 @@ CASES = [
     ("{ spread_s = 0.1 }", '"random"', 'flows.vegas.start_s: must be a number or a list or a table, but is "random"'),
     ("{ spread_s = 0.1 }", "{ spread_s = -1 }", "flows.vegas.start_s.spread_s: must be at least 0, but is -1"),
     ("{ spread_s = 0.1 }", "{ spread = 1 }", "flows.vegas.start_s.spread: unknown key; did you mean spread_s? (and 1 more)"),
+    ("{ spread_s = 0.1 }", "200", "flows.vegas.start_s: must be below the duration (200 s), but is 200"),
+    ("{ spread_s = 0.1 }", "[0, 1, 300]", "flows.vegas.start_s[2]: must be below the duration (200 s), but is 300"),
     ("{ spread_s = 0.1 }", "[0, 1, 2, 3]", "flows.vegas.start_s: must be one value, or 3 values, but is 4 values"),
     ("access_delay_ms = 1", 'access_delay_ms = 1\npath = "bottleneck"', 'flows.reno.path: must be a list, but is "bottleneck"'),
     ("access_delay_ms = 1", 'access_delay_ms = 1\ndirection = "up"', 'flows.reno.direction: must be one of forward, reverse, but is "up"'),

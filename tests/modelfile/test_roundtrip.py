@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -157,11 +159,26 @@ def networks(draw: st.DrawFn) -> Network:
     return Network(links, flows, draw(sizes), draw(sizes), tuple(events))
 
 
+def latest_start(network: Network) -> float:
+    """When the last flow starts that does not start at random, s."""
+    given = [flows.start for flows in network.flows.values()]
+    return max(
+        (
+            at
+            for of in given
+            if not isinstance(of, Spread)
+            for at in np.atleast_1d(np.array(of, float)).tolist()
+        ),
+        default=0.0,
+    )
+
+
 @st.composite
 def models(draw: st.DrawFn) -> Model:
-    duration = draw(positive)
+    network = draw(networks())
+    duration = max(draw(positive), math.nextafter(latest_start(network), math.inf))
     share = draw(st.floats(0, 0.99))
-    return Model(draw(networks()), duration, share * duration, draw(names), draw(names))
+    return Model(network, duration, share * duration, draw(names), draw(names))
 
 
 @given(models())

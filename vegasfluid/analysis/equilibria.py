@@ -30,7 +30,7 @@ from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
 from vegasfluid.fluid.pose import Posed, pose, stages
 from vegasfluid.fluid.routes import Plan
-from vegasfluid.network import Network
+from vegasfluid.network import Network, require_network
 
 __all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "polished", "solution"]
 
@@ -309,6 +309,7 @@ def equilibrium(network: Network, closure: Closure = THEORY) -> Equilibrium:
     >>> f"{rest.mean('reno', 'cwnd'):.2f}"
     '12.25'
     """
+    require_network("equilibrium", network)
     network = at_last(network)
     case = Case(*arrays(network), closure)
     low = estimate(case)

@@ -28,7 +28,7 @@ from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.validity import doubts
 from vegasfluid.fluid.window_cells import WindowCells
-from vegasfluid.network import Network
+from vegasfluid.network import Network, require_network
 from vegasfluid.times import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, make_trajectory
 
@@ -149,6 +149,7 @@ def simulate_fluid(
     >>> round(float(metrics.utilisation(run)[0]), 2)
     1.0
     """
+    require_network("simulate_fluid", network)
     warmup = check_times(until, warmup, samples)
     recording = record_fluid(
         *(network, until, samples),
@@ -201,6 +202,7 @@ def simulate_density(
     >>> round(float(metrics.utilisation(run)[0]), 2)
     1.0
     """
+    require_network("simulate_density", network)
     warmup = check_times(until, warmup, samples)
     recording = record_density(
         *(network, until, samples),

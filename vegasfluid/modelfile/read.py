@@ -213,6 +213,8 @@ def _model(document: Document, reading: Reading) -> Model:
     try:
         return Model(network, ranges=ranges, **values)
     except InvalidInput as error:
+        if error.whose.startswith("flows."):
+            raise network_refusal(error, document) from None
         raise as_refusal(error, Model, document, reading.packet_bytes) from None
 
 

@@ -144,7 +144,8 @@ def network_refusal(error: InvalidInput, document: Mapping[str, Any]) -> Validat
         way = (key_of(Network, error.name),)
     given = _at(document, way)
     if isinstance(given, list) and error.given in given:
-        way, given = (*way, given.index(error.given)), error.given
+        index = given.index(error.given)
+        way, given = (*way, index), given[index]
     shown = show(given) if isinstance(given, str | int | Decimal) else str(error.given)
     return refusal(error.allowed, shown, *way)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.network import Network
+from vegasfluid.network import Network, require_network
 from vegasfluid.packet.simulate import simulate_packets
 from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.workers import side_by_side
@@ -61,6 +61,7 @@ def simulate_seeds(
     """
     import xarray as xr
 
+    require_network("simulate_seeds", network)
     if not seeds or len(set(seeds)) < len(seeds):
         raise InvalidInput("simulate", "seeds", "one or more, all different", list(seeds))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.network import Network
+from vegasfluid.network import Network, require_network
 from vegasfluid.packet import engine
 from vegasfluid.packet.compiler import compiled
 from vegasfluid.packet.memory import Simulation, table_of
@@ -200,6 +200,7 @@ def simulate_packets(
     >>> round(float(metrics.utilisation(run)[0]), 2)
     1.0
     """
+    require_network("simulate_packets", network)
     warmup = check_times(until, warmup, samples)
     if bin_width is not None and not 1e-9 <= bin_width <= until:
         raise InvalidInput("simulate", "bin_width", f"from 1e-09 to {until:g}", bin_width)

@@ -15,7 +15,7 @@ import numpy as np
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint, translate
-from vegasfluid.network import Network, Spread
+from vegasfluid.network import Network, Spread, require_network
 from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.job import Job
 from vegasfluid.tuning.knobs import knobs_of
@@ -44,6 +44,7 @@ def tunable_class(network: Network, tune: str | None = None) -> str:
     Raises:
         InvalidInput: where there is none, where it is not clear which, or nothing to compete with.
     """
+    require_network("recommend", network)
     vegas = vegas_classes(network)
     if tune is not None and tune not in vegas:
         allowed = "a class of Vegas flows" + (f" ({', '.join(vegas)})" if vegas else "")
