@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.network import Network
+from vegasfluid.network import Network, Spread
 from vegasfluid.quantities import Positive, Seconds, Value, is_concrete, require_ordered
 from vegasfluid.ranges import Range
 
@@ -47,8 +47,13 @@ class Model(Value):
         super().__post_init__()
         require_ordered(self, "warmup", "duration", strict=True)
         for name, flows in self.network.flows.items():
-            starts = flows.start if isinstance(flows.start, tuple) else (flows.start,)
-            for start in starts:
-                if is_concrete(start) and is_concrete(self.duration) and start >= self.duration:
-                    allowed = f"below the duration ({self.duration:g} s)"
-                    raise InvalidInput(f"flows.{name}", "start", allowed, start)
+            self._check_starts(name, flows.start)
+
+    def _check_starts(self, name: str, start: float | tuple[float, ...] | Spread) -> None:
+        """Refuse a class of which a flow never starts."""
+        if isinstance(start, Spread) or not is_concrete(self.duration):
+            return
+        for given in start if isinstance(start, tuple) else (start,):
+            if is_concrete(given) and given >= self.duration:
+                allowed = f"below the duration ({self.duration:g} s)"
+                raise InvalidInput(f"flows.{name}", "start", allowed, given)
