@@ -11,7 +11,7 @@ from vegasfluid.network import Network, Spread
 from vegasfluid.quantities import Positive, Seconds, Value, is_concrete, require_ordered
 from vegasfluid.ranges import Range
 
-__all__ = ["Model"]
+__all__ = ["Model", "check_starts"]
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,23 @@ class Model(Value):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ordered(self, "warmup", "duration", strict=True)
-        for name, flows in self.network.flows.items():
-            self._check_starts(name, flows.start)
+        check_starts(self.network, self.duration)
 
-    def _check_starts(self, name: str, start: float | tuple[float, ...] | Spread) -> None:
-        """Refuse a class of which a flow never starts."""
-        if isinstance(start, Spread) or not is_concrete(self.duration):
-            return
-        for given in start if isinstance(start, tuple) else (start,):
-            if is_concrete(given) and given >= self.duration:
-                allowed = f"below the duration ({self.duration:g} s)"
-                raise InvalidInput(f"flows.{name}", "start", allowed, given)
+
+def check_starts(network: Network, until: float) -> None:
+    """Refuse a network of which a flow never starts.
+
+    Args:
+        network: whose flows are looked at; those that start at random are not.
+        until: simulated time, s.
+
+    Raises:
+        InvalidInput: for the first class with a flow that starts at `until` or later.
+    """
+    for name, flows in network.flows.items():
+        if isinstance(flows.start, Spread):
+            continue
+        for start in flows.start if isinstance(flows.start, tuple) else (flows.start,):
+            if is_concrete(start) and is_concrete(until) and start >= until:
+                allowed = f"below the simulated time ({until:g} s)"
+                raise InvalidInput(f"flows.{name}", "start", allowed, start)

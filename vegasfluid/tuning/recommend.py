@@ -10,12 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Unpack
 
-import numpy as np
-
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint, translate
-from vegasfluid.network import Network, Spread, require_network
+from vegasfluid.model import check_starts
+from vegasfluid.network import Network, require_network
 from vegasfluid.tuning.goals import Goal, ShareRatio
 from vegasfluid.tuning.job import Job
 from vegasfluid.tuning.knobs import knobs_of
@@ -169,15 +168,6 @@ def make_job(network: Network, tuned: str, ratio: float, trial: Trial) -> Job:
     until, warmup, seeds, report = checked(trial)
     check_starts(network, until)
     return Job(network, tuned, ratio, until, warmup, seeds, report)
-
-
-def check_starts(network: Network, until: float) -> None:
-    """Every class must send during the run: where nothing is sent there is no ratio."""
-    for name, flows in network.flows.items():
-        start = 0.0 if isinstance(flows.start, Spread) else np.min(flows.start)
-        if start >= until:
-            allowed = f"below the simulated time ({until:g} s)"
-            raise InvalidInput(f"flows.{name}", "start", allowed, float(start))
 
 
 def operating_point(job: Job, judged: Judged) -> OperatingPoint:
