@@ -110,6 +110,10 @@ def test_a_single_link_has_a_name() -> None:
             "Flows: initial_ssthresh must be at least 2, but is 1.0.",
         ),
         ({"base_rtt": "40 ms"}, "Flows: base_rtt must be a number, but is '40 ms'."),
+        (
+            {"base_rtt": 0.04, "quick_acks": float("inf")},
+            "Flows: quick_acks must be a finite number, but is inf.",
+        ),
         ({"base_rtt": True}, "Flows: base_rtt must be a number, but is 'True'."),
         ({"base_rtt": 0.04, "start": None}, "Flows: start must be a number, but is 'None'."),
         (

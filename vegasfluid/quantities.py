@@ -191,7 +191,8 @@ def _check_type(whose: str, name: str, value: Any, types: tuple[Any, ...]) -> No
     if float in types or int in types:
         if isinstance(value, str | bytes | bool | Mapping | type | NoneType):
             raise InvalidInput(whose, name, "a number", given)
-        if float not in types and is_concrete(value) and value != round(value):
+        whole = not is_concrete(value) or not math.isfinite(value) or value == round(value)
+        if float not in types and not whole:
             raise InvalidInput(whose, name, "a whole number", value)
     elif classes:
         raise InvalidInput(whose, name, f"an instance of {' or '.join(classes)}", given)

@@ -1,6 +1,6 @@
 """One random network of the soak: what its run shows, and what packets say.
 
-A module of its own, because a spawned process imports it by name.
+This is a separate module because spawned processes import it by name.
 """
 
 from __future__ import annotations

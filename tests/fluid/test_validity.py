@@ -65,10 +65,10 @@ def test_where_it_does_not_it_is_said(shown, said):
     assert any(line.startswith(said) for line in found)
 
 
-def test_a_queue_that_swings_is_said_from_a_bound_on():
+def test_a_queue_that_oscillates_is_warned_of_above_a_bound():
     assert doubts(recording(swing=0.24), WARMUP) == []
     (line,) = doubts(recording(swing=0.26), WARMUP)
-    assert line.startswith("bottleneck: the queue swings by 26% of its mean")
+    assert line.startswith("bottleneck: the queue oscillates by 26% of its mean")
     assert doubts(recording(DropTail(), swing=0.5), WARMUP) == []
 
 

@@ -230,25 +230,25 @@ class Nearby:
         """The zero, by Newton's method, NaN where that fails; its derivatives are zero."""
         posed = jax.lax.stop_gradient(self.case.posed)
 
-        def further(so_far: Progress) -> Progress:
-            move = self.step(so_far.z, posed)
-            return Progress(so_far.z - move, jnp.max(jnp.abs(move)), so_far.steps + 1)
+        def iterate(progress: Progress) -> Progress:
+            move = self.step(progress.z, posed)
+            return Progress(progress.z - move, jnp.max(jnp.abs(move)), progress.steps + 1)
 
         first = Progress(jnp.zeros_like(self.flat), jnp.asarray(jnp.inf), jnp.asarray(0))
         last = jax.lax.while_loop(
-            lambda of: (of.moved > CLOSE) & (of.steps < STEPS), further, first
+            lambda progress: (progress.moved > CLOSE) & (progress.steps < STEPS), iterate, first
         )
         return jax.lax.stop_gradient(jnp.where(last.moved <= CLOSE, last.z, jnp.nan))
 
     def step(self, z: Any, posed: Posed) -> Any:
-        """What Newton's method takes from z; it changes with the numbers, and not with z."""
+        """The step of Newton's method, to be subtracted from z; its derivatives by z are zero."""
         z = jax.lax.stop_gradient(z)
 
-        def twice(z: Any) -> tuple[Any, Any]:
+        def with_value(z: Any) -> tuple[Any, Any]:
             value = self.residual(z, posed)
             return value, value
 
-        slope, value = jax.jacfwd(twice, has_aux=True)(z)
+        slope, value = jax.jacfwd(with_value, has_aux=True)(z)
         return jnp.linalg.solve(jax.lax.stop_gradient(slope), value)
 
 

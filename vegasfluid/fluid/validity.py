@@ -102,7 +102,7 @@ def of_links(run: Recording, late: slice) -> Iterator[str]:
         swing = float(np.std(queue) / max(float(np.mean(queue)), 1.0))
         if swing > SWING:
             yield (
-                f"{name}: the queue swings by {swing:.0%} of its mean; above {SWING:.0%}, the "
+                f"{name}: the queue oscillates by {swing:.0%} of its mean; above {SWING:.0%}, the "
                 "flows are in step more than they would be."
             )
 
