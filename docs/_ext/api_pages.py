@@ -35,6 +35,7 @@ MODULES = (
     "vegasfluid.metrics",
     "vegasfluid.burstiness",
     "vegasfluid.dde",
+    "vegasfluid.lanes",
     "vegasfluid.modelfile",
     "vegasfluid.model",
     "vegasfluid.network",

@@ -105,6 +105,7 @@ def integrated(
         project=system.project,
         remember=remembered(plan, closure),
         save=None if whole else system.save,
+        lanes=cells is None,  # thousands of cells, written out one by one, would take too long
     )
 
 

@@ -106,10 +106,14 @@ def coarser_ring(ring: Ring, last: Int32[Array, ""], factor: int, rows: int) -> 
     >>> coarser_ring(ring, jnp.int32(6), 2, 4)[:, 0].tolist()  # points 0, 2, 4, 6
     [0.0, 2.0, 4.0, 6.0]
     """
-    newest = last // factor
-    back = (newest - jnp.arange(rows, dtype=jnp.int32)) & jnp.int32(rows - 1)
-    place = ((newest - back) * factor) & jnp.int32(ring.shape[0] - 1)
-    return ring.at[place].get(mode="promise_in_bounds")
+    newest = last // jnp.int32(factor)
+
+    def point(row: Int32[Array, ""]) -> Float[Array, " two_n"]:
+        back = (newest - row) & jnp.int32(rows - 1)
+        place = ((newest - back) * factor) & jnp.int32(ring.shape[0] - 1)
+        return ring.at[place].get(mode="promise_in_bounds")
+
+    return jax.lax.map(point, jnp.arange(rows, dtype=jnp.int32))
 
 
 def hermite(

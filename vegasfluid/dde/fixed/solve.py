@@ -17,6 +17,7 @@ from vegasfluid.dde.outcome import Fault, Outcome
 from vegasfluid.dde.shapes import check_shape
 from vegasfluid.dde.solution import Solution
 from vegasfluid.errors import InvalidInput
+from vegasfluid.lanes import lane_kernel
 
 __all__ = ["solve_along", "solve_fixed"]
 
@@ -78,7 +79,7 @@ def solve_fixed(
     step, longest_lag = _positive("step", step), _positive("longest_lag", longest_lag)
     steps = on_the_grid(times, step, longest_lag, state.dtype, longer_steps)
     of = {"project": project, "past": past, "remember": remember, "save": save}
-    return solve_along(steps, rhs, state, args, **of)
+    return solve_along(steps, rhs, state, args, **of, warn=True)
 
 
 def solve_along(
@@ -91,16 +92,24 @@ def solve_along(
     past: Past | None = None,
     remember: int | None = None,
     save: Save | None = None,
+    lanes: bool = True,
+    warn: bool = False,
 ) -> Solution:
     """Solve with the steps of a schedule, whose numbers may be traced.
 
-    Beside that: as `solve_fixed`, which has the same other arguments and returns the same.
+    Beside that: as `solve_fixed`, which has the same other arguments and returns the same. With
+    `lanes` the whole solve is a lane kernel where it can be, of which `warn` warns where not; else
+    XLA compiles it.
     """
     kept, grid = _checked_number(remember, y0), steps.first.grid
     problem = Problem(rhs, args, project or _same, past or (lambda s: y0[:kept]), grid, kept)
     problem = problem if save is None else problem._replace(save=save)
     _check_functions(problem, y0)
-    ys, fault = integrate(problem, y0, steps)
+
+    def whole(y0: Array, steps: Schedule) -> tuple[Array, Fault]:
+        return integrate(problem._replace(grid=steps.first.grid), y0, steps)
+
+    ys, fault = (lane_kernel(whole, warn=warn) if lanes else whole)(y0, steps)
     return Solution(jnp.asarray(steps.times, y0.dtype), ys, fault.code, _time(fault, grid, y0))
 
 

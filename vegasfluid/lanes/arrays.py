@@ -1,0 +1,354 @@
+"""JAX's operations that move, pick and join elements of arrays, and those that sum them up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from vegasfluid.lanes.builder import INDEX, Item, Unsupported, constant
+from vegasfluid.lanes.elementwise import operate
+from vegasfluid.lanes.indexing import Indexing
+from vegasfluid.lanes.memory import (
+    Layout,
+    Memory,
+    Small,
+    Stored,
+    Value,
+    as_index,
+    copy,
+    in_registers,
+    plus,
+)
+
+__all__ = ["MOVES", "REDUCTIONS", "Arrays"]
+
+Numbers = Any
+"""An array of the numbers of elements, in place of the elements themselves."""
+
+
+def slices(numbers: Numbers, params: Any) -> Numbers:
+    """The elements of a slice."""
+    steps = params["strides"] or (1,) * numbers.ndim
+    bounds = zip(params["start_indices"], params["limit_indices"], steps, strict=True)
+    return numbers[tuple(slice(*each) for each in bounds)]
+
+
+def broadcast(numbers: Numbers, params: Any) -> Numbers:
+    """The elements of an array with more or longer axes."""
+    shape, axes = params["shape"], params["broadcast_dimensions"]
+    spaced = [1] * len(shape)
+    for axis, size in zip(axes, numbers.shape, strict=True):
+        spaced[axis] = size
+    return np.broadcast_to(numbers.reshape(spaced), shape)
+
+
+MOVES: dict[str, Callable[[Numbers, Any], Numbers]] = {
+    "reshape": lambda numbers, params: numbers.reshape(params["new_sizes"]),
+    "squeeze": lambda numbers, params: numbers.squeeze(tuple(params["dimensions"])),
+    "expand_dims": lambda numbers, params: np.expand_dims(numbers, tuple(params["dimensions"])),
+    "transpose": lambda numbers, params: numbers.transpose(params["permutation"]),
+    "rev": lambda numbers, params: np.flip(numbers, params["dimensions"]),
+    "slice": slices,
+    "tile": lambda numbers, params: np.tile(numbers, params["reps"]),
+    "broadcast_in_dim": broadcast,
+}
+"""Operations whose result has elements of their one operand: which ones."""
+
+LARGEST_TABLE = 10_000
+"""Numbers in a table that is a part of a program."""
+REDUCTIONS = {
+    "reduce_sum": "add",
+    "reduce_prod": "mul",
+    "reduce_max": "max",
+    "reduce_min": "min",
+    "reduce_and": "and",
+    "reduce_or": "or",
+    "reduce_xor": "xor",
+}
+CUMULATIVE = {"cumsum": "add", "cumprod": "mul", "cummax": "max", "cummin": "min"}
+
+
+JOINED = {"scatter-add": "add", "scatter-mul": "mul", "scatter-max": "max", "scatter-min": "min"}
+"""Scatters that join new elements to old ones."""
+WHOLE_ARRAYS = {
+    "iota",
+    "concatenate",
+    "stack",
+    "split",
+    "unstack",
+    "pad",
+    "dot_general",
+    "dynamic_slice",
+    "dynamic_update_slice",
+    "gather",
+    "scatter",
+}
+"""Operations that methods of the same names do."""
+
+
+class Arrays(Indexing):
+    """Operations on whole arrays; gathers and scatters are in its base."""
+
+    def knows(self, name: str) -> bool:
+        """Whether this class has the operation."""
+        return any(name in known for known in (WHOLE_ARRAYS, MOVES, REDUCTIONS, CUMULATIVE, JOINED))
+
+    def operate(self, equation: Any, values: Sequence[Value]) -> list[Value]:
+        """The results of an equation."""
+        name, params = equation.primitive.name, equation.params
+        if name in MOVES:
+            return [self.moved(name, params, values[0], equation.outvars[0].aval.shape)]
+        if name in REDUCTIONS:
+            return [self.reduced(REDUCTIONS[name], params["axes"], values[0])]
+        if name in CUMULATIVE:
+            return [self.cumulated(CUMULATIVE[name], params, values[0])]
+        if name in JOINED:
+            return self.combined(JOINED[name], equation, *values)
+        found: list[Value] = getattr(self, name)(equation, *values)
+        return found
+
+    def moved(self, name: str, params: Any, value: Value, shape: tuple[int, ...]) -> Value:
+        """An array with elements of another one."""
+        if isinstance(value, Small) and in_registers(shape):
+            numbers = MOVES[name](np.arange(len(value.items)).reshape(value.shape), params)
+            items = tuple(value.items[number] for number in numbers.ravel())
+            return Small(shape, value.dtype, items)
+        if isinstance(value, Small) and len(value.items) == 1:
+            return self.filled(shape, value.items[0])
+        stored = self.scratch.spilled(value)
+        if name in ("reshape", "squeeze", "expand_dims"):
+            return Stored(shape, stored.memory, stored.offset)
+        size = math.prod(value.shape)
+        numbers = np.ascontiguousarray(MOVES[name](np.arange(size).reshape(value.shape), params))
+        return self.picked(stored, numbers.ravel(), shape)
+
+    def picked(self, stored: Stored, numbers: np.ndarray, shape: tuple[int, ...]) -> Value:
+        """Elements of an array in memory, by their numbers."""
+        if in_registers(shape):
+            items = tuple(stored.load(self.b, constant(n, INDEX)) for n in numbers)
+            return Small(shape, stored.dtype, items)
+        if not np.array_equal(numbers, numbers[0] + np.arange(numbers.size)):
+            return self.permuted(stored, numbers, shape)
+        offset = plus(self.b, stored.offset, constant(numbers[0], INDEX))
+        return self.loaded(Stored(shape, stored.memory, offset), shape)
+
+    def permuted(self, stored: Stored, numbers: np.ndarray, shape: tuple[int, ...]) -> Stored:
+        """Elements of an array in any order, by a table of their numbers."""
+        if numbers.size > LARGEST_TABLE:
+            raise Unsupported(f"a permutation of {numbers.size} elements")
+        table = Memory((self.b.table(numbers),), np.dtype(np.int32), Layout.SHARED)
+        target = self.scratch.array(shape, stored.dtype, stored.varying)
+        with self.b.loop(constant(numbers.size, INDEX)) as index:
+            item = stored.load(self.b, table.load(self.b, index))
+            target.memory.store(self.b, index, item)
+        return target
+
+    def filled(self, shape: tuple[int, ...], item: Item) -> Stored:
+        """An array in memory with one value everywhere."""
+        target = self.scratch.array(shape, item.dtype, item.varying)
+        with self.b.loop(constant(math.prod(shape), INDEX)) as index:
+            target.memory.store(self.b, index, item)
+        return target
+
+    def reduced(self, name: str, axes: Sequence[int], value: Value) -> Value:
+        """Sums, products and extremes along axes."""
+        small = self.registers(value)
+        numbers = np.arange(len(small.items)).reshape(small.shape)
+        kept = [axis for axis in range(numbers.ndim) if axis not in axes]
+        shape = tuple(small.shape[axis] for axis in kept)
+        rows = numbers.transpose([*kept, *axes]).reshape(math.prod(shape), -1)
+        if not rows.shape[1]:
+            raise Unsupported("a reduction of nothing")
+        items = tuple(self.joined(name, [small.items[n] for n in row]) for row in rows)
+        return Small(shape, small.dtype, items)
+
+    def joined(self, name: str, items: list[Item]) -> Item:
+        """All items put together, from the first to the last."""
+        return reduce(lambda x, y: operate(self.b, name, None, x.dtype, x, y), items)
+
+    def cumulated(self, name: str, params: Any, value: Value) -> Value:
+        """Sums, products and extremes of all elements up to each."""
+        small = self.registers(value)
+        found: list[Item] = list(small.items)
+        numbers = np.arange(len(found)).reshape(small.shape)
+        rows = np.moveaxis(numbers, params["axis"], -1).reshape(-1, small.shape[params["axis"]])
+        for row in rows[:, ::-1] if params["reverse"] else rows:
+            for before, here in pairwise(row):
+                pair = found[before], found[here]
+                found[here] = operate(self.b, name, None, small.dtype, *pair)
+        return Small(small.shape, small.dtype, tuple(found))
+
+    def iota(self, equation: Any) -> list[Value]:
+        """Counting along an axis."""
+        shape, axis = equation.params["shape"], equation.params["dimension"]
+        dtype = np.dtype(equation.params["dtype"])
+        if not in_registers(shape):
+            if len(shape) != 1:
+                raise Unsupported("counting in a large array of several axes")
+            target = self.scratch.array(shape, dtype, varying=False)
+            with self.b.loop(constant(shape[0], INDEX)) as index:
+                params = {"new_dtype": dtype}
+                item = operate(self.b, "convert_element_type", params, dtype, index)
+                target.memory.store(self.b, index, item)
+            return [target]
+        numbers = np.indices(shape)[axis].ravel()
+        return [Small(shape, dtype, tuple(constant(number, dtype) for number in numbers))]
+
+    def concatenate(self, equation: Any, *values: Value) -> list[Value]:
+        """Arrays one after the other along an axis."""
+        axis, shape = equation.params["dimension"], equation.outvars[0].aval.shape
+        return [self.together(values, [value.shape for value in values], axis, shape)]
+
+    def stack(self, equation: Any, *values: Value) -> list[Value]:
+        """Arrays one after the other along a new axis."""
+        axis, shape = equation.params["axis"], equation.outvars[0].aval.shape
+        shapes = [(*value.shape[:axis], 1, *value.shape[axis:]) for value in values]
+        return [self.together(values, shapes, axis, shape)]
+
+    def together(
+        self,
+        values: Sequence[Value],
+        shapes: Sequence[tuple[int, ...]],
+        axis: int,
+        shape: tuple[int, ...],
+    ) -> Value:
+        """Arrays of these shapes joined along an axis."""
+        if in_registers(shape):
+            small = [self.registers(value) for value in values]
+            items = [item for value in small for item in value.items]
+            starts = np.cumsum([0, *(len(value.items) for value in small)])[:-1]
+            numbers = [
+                start + np.arange(math.prod(own)).reshape(own)
+                for start, own in zip(starts, shapes, strict=True)
+            ]
+            order = np.concatenate(numbers, axis).ravel()
+            return Small(shape, values[0].dtype, tuple(items[number] for number in order))
+        if math.prod(shape[:axis]) != 1:
+            raise Unsupported("large arrays joined along an inner axis")
+        varying = any(value.varying for value in values)
+        target, begin = self.scratch.array(shape, values[0].dtype, varying), 0
+        for value in values:
+            part = Stored(value.shape, target.memory, constant(begin, INDEX))
+            copy(self.b, value, part)
+            begin += math.prod(value.shape)
+        return target
+
+    def split(self, equation: Any, value: Value) -> list[Value]:
+        """An array cut along an axis."""
+        axis, sizes = equation.params["axis"], equation.params["sizes"]
+        small = self.registers(value)
+        numbers = np.arange(len(small.items)).reshape(small.shape)
+        parts = np.split(numbers, np.cumsum(sizes)[:-1], axis)
+        return [
+            Small(part.shape, small.dtype, tuple(small.items[n] for n in part.ravel()))
+            for part in parts
+        ]
+
+    def unstack(self, equation: Any, value: Value) -> list[Value]:
+        """The slices of an array along an axis, without this axis."""
+        small = self.registers(value)
+        numbers = np.arange(len(small.items)).reshape(small.shape)
+        return [
+            Small(part.shape, small.dtype, tuple(small.items[n] for n in part.ravel()))
+            for part in np.moveaxis(numbers, equation.params["axis"], 0)
+        ]
+
+    def pad(self, equation: Any, value: Value, filling: Value) -> list[Value]:
+        """An array with a margin, or with elements left out."""
+        small, shape = self.registers(value), equation.outvars[0].aval.shape
+        fill = self.registers(filling).items[0]
+        if not in_registers(shape):
+            raise Unsupported("a large array with a margin")
+        numbers = np.full(shape, -1)
+        places = []
+        for size, (low, _, inside) in zip(
+            small.shape, equation.params["padding_config"], strict=True
+        ):
+            places.append(low + (inside + 1) * np.arange(size))
+        for number, place in enumerate(
+            np.stack(np.meshgrid(*places, indexing="ij"), -1).reshape(-1, len(places))
+        ):
+            if all(0 <= at < size for at, size in zip(place, shape, strict=True)):
+                numbers[tuple(place)] = number
+        items = tuple(fill if n < 0 else small.items[n] for n in numbers.ravel())
+        return [Small(shape, small.dtype, items)]
+
+    def dot_general(self, equation: Any, left: Value, right: Value) -> list[Value]:
+        """Products summed over common axes."""
+        one, other = self.registers(left), self.registers(right)
+        (summed, summed_right), (common, common_right) = equation.params["dimension_numbers"]
+        rows = np.arange(len(one.items)).reshape(one.shape)
+        columns = np.arange(len(other.items)).reshape(other.shape)
+        free = [axis for axis in range(rows.ndim) if axis not in (*summed, *common)]
+        free_right = [
+            axis for axis in range(columns.ndim) if axis not in (*summed_right, *common_right)
+        ]
+        shape, dtype = equation.outvars[0].aval.shape, equation.outvars[0].aval.dtype
+        batch = math.prod(one.shape[axis] for axis in common)
+        length = math.prod(one.shape[axis] for axis in summed)
+        rows = rows.transpose([*common, *free, *summed]).reshape(batch, -1, length)
+        columns = columns.transpose([*common_right, *free_right, *summed_right])
+        columns = columns.reshape(batch, -1, length)
+        items = [
+            self.product([one.items[n] for n in row], [other.items[n] for n in column], dtype)
+            for number in range(batch)
+            for row in rows[number]
+            for column in columns[number]
+        ]
+        return [Small(shape, dtype, tuple(items))]
+
+    def product(self, row: list[Item], column: list[Item], dtype: np.dtype) -> Item:
+        """The sum of products."""
+        pairs = zip(row, column, strict=True)
+        return self.joined("add", [operate(self.b, "mul", None, dtype, x, y) for x, y in pairs])
+
+    def starts(self, places: Sequence[Value], bounds: Sequence[int]) -> list[Item]:
+        """Where a slice begins, kept so that it ends inside the array."""
+        found = []
+        for place, bound in zip(places, bounds, strict=True):
+            item = as_index(self.b, self.registers(place).items[0])
+            low = operate(self.b, "max", None, INDEX, item, constant(0, INDEX))
+            found.append(operate(self.b, "min", None, INDEX, low, constant(bound, INDEX)))
+        return found
+
+    def dynamic_slice(self, equation: Any, value: Value, *places: Value) -> list[Value]:
+        """A slice that begins where the program says."""
+        shape = equation.outvars[0].aval.shape
+        bounds = [size - own for size, own in zip(value.shape, shape, strict=True)]
+        begin = self.flat(self.starts(places, bounds), value.shape)
+        numbers = part_of(value.shape, shape)
+        if isinstance(value, Small) and begin.value is not None:
+            items = tuple(value.items[int(begin.value) + n] for n in numbers)
+            return [Small(shape, value.dtype, items)]
+        stored = self.scratch.spilled(value)
+        offset = plus(self.b, stored.offset, begin)
+        return [self.picked(Stored(stored.shape, stored.memory, offset), numbers, shape)]
+
+    def dynamic_update_slice(
+        self, equation: Any, value: Value, update: Value, *places: Value
+    ) -> list[Value]:
+        """An array in which a slice is replaced: in its place, if nothing else needs the old."""
+        bounds = [size - own for size, own in zip(value.shape, update.shape, strict=True)]
+        begin = self.flat(self.starts(places, bounds), value.shape)
+        numbers = part_of(value.shape, update.shape)
+        if isinstance(value, Small) and begin.value is not None:
+            items = list(value.items)
+            for number, item in zip(numbers, self.registers(update).items, strict=True):
+                items[int(begin.value) + number] = item
+            return [Small(value.shape, value.dtype, tuple(items))]
+        target = self.writable(value, value.varying or update.varying or begin.varying)
+        for number, item in zip(numbers, self.registers(update).items, strict=True):
+            place = plus(self.b, begin, constant(number, INDEX))
+            target.memory.store(self.b, place, item)
+        return [self.loaded(target, value.shape) if in_registers(value.shape) else target]
+
+
+def part_of(shape: Sequence[int], part: Sequence[int]) -> np.ndarray:
+    """The numbers of the elements of an array's first corner."""
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    return numbers[tuple(slice(size) for size in part)].ravel()

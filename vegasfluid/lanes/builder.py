@@ -1,0 +1,222 @@
+"""Write LLVM's intermediate representation: one instruction a call, over a vector of lanes.
+
+A lane is one instance of a batch. A value that is the same in all lanes is a scalar; one that
+differs is a vector with an element for each lane that the program runs side by side (on a GPU,
+where each thread runs one lane, a scalar too). Constants are folded as they are written.
+
+Source: LLVM Language Reference Manual, https://llvm.org/docs/LangRef.html.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["BOOL", "INDEX", "REAL", "Builder", "Item", "Unsupported", "constant"]
+
+BOOL, INDEX, REAL = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
+TYPES = {
+    "bool": "i1",
+    "int8": "i8",
+    "int32": "i32",
+    "int64": "i64",
+    "uint32": "i32",
+    "uint64": "i64",
+    "float32": "float",
+    "float64": "double",
+}
+
+
+LONGEST = 200_000
+"""Lines of a program for the CPU, some ten seconds of compiling."""
+
+
+class Unsupported(Exception):
+    """Something in a function that cannot be compiled here."""
+
+
+class Item(NamedTuple):
+    """One number of the compiled program.
+
+    Args:
+        text: name of the value in LLVM's language; of a constant, its literal.
+        dtype: NumPy type.
+        varying: whether it is a vector with an element for each lane.
+        value: of a constant; None: known only when the program runs.
+    """
+
+    text: str
+    dtype: np.dtype
+    varying: bool = False
+    value: Any = None
+
+
+def constant(value: Any, dtype: Any) -> Item:
+    """A number that is known when the program is compiled.
+
+    >>> constant(2, np.float64).text, constant(True, bool).text
+    ('0x4000000000000000', 'true')
+    """
+    dtype = np.dtype(dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exact = dtype.type(value)
+    if dtype == BOOL:
+        text = "true" if exact else "false"
+    elif dtype.kind in "iu":
+        text = str(int(exact))
+    else:
+        text = f"0x{struct.unpack('<Q', struct.pack('<d', float(exact)))[0]:016X}"
+    return Item(text, dtype, False, exact)
+
+
+class Builder:
+    """The lines of a function, with names for its values.
+
+    Args:
+        width: lanes side by side in a vector; 1: scalars.
+        gpu: whether the program is for an NVIDIA GPU.
+        longest: lines of a program, beyond which compiling it would take too long.
+    """
+
+    def __init__(self, width: int, gpu: bool = False, longest: int = LONGEST) -> None:
+        self.width, self.gpu, self.longest = width, gpu, longest
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        """Lines outside the function: what it calls, and tables."""
+        self.made: dict[str, tuple[str, tuple[Item, ...]]] = {}
+        """By the name of a value: JAX's operation that made it, and its operands."""
+        self._count = 0
+        self._block = "entry"
+
+    @property
+    def block(self) -> str:
+        """Name of the basic block that is being written."""
+        return self._block
+
+    def name(self) -> str:
+        """A name that was not used before."""
+        self._count += 1
+        return f"v{self._count}"
+
+    def type_of(self, dtype: np.dtype, varying: bool = False) -> str:
+        """LLVM's type of a value.
+
+        >>> Builder(4).type_of(REAL, True)
+        '<4 x double>'
+        """
+        if dtype.name not in TYPES:
+            raise Unsupported(f"numbers of type {dtype}")
+        scalar = TYPES[dtype.name]
+        return f"<{self.width} x {scalar}>" if varying and self.width > 1 else scalar
+
+    def write(self, line: str) -> None:
+        """Add a line without a result."""
+        self.lines.append(f"  {line}")
+
+    def table(self, numbers: Iterable[int]) -> str:
+        """The name of a constant array of 32-bit numbers."""
+        each, name = [f"i32 {number}" for number in numbers], f"@{self.name()}"
+        line = f"{name} = private constant [{len(each)} x i32] [{', '.join(each)}]"
+        self.declared[name] = line
+        return name
+
+    def start(self, block: str) -> None:
+        """Begin a basic block."""
+        self.lines.append(f"{block}:")
+        self._block = block
+
+    def emit(self, text: str, dtype: np.dtype, varying: bool) -> Item:
+        """Add an instruction with a result."""
+        name = f"%{self.name()}"
+        self.lines.append(f"  {name} = {text}")
+        return Item(name, dtype, varying and self.width > 1)
+
+    def apply(self, template: str, dtype: np.dtype, *items: Item) -> Item:
+        """Add an instruction whose operands are made vectors where one of them is.
+
+        Args:
+            template: `{0}`, `{1}` ... stand for operands, `{t0}` ... for their types, `{r}` for
+                that of the result.
+            dtype: of the result.
+            items: operands.
+        """
+        varying = self.width > 1 and any(item.varying for item in items)
+        texts = [self.spread(item) if varying else item.text for item in items]
+        types = {f"t{k}": self.type_of(item.dtype, varying) for k, item in enumerate(items)}
+        result = self.type_of(dtype, varying)
+        return self.emit(template.format(*texts, r=result, **types), dtype, varying)
+
+    def spread(self, item: Item) -> str:
+        """The item as a vector, if the program has vectors."""
+        if self.width == 1 or item.varying:
+            return item.text
+        scalar, vector = self.type_of(item.dtype), self.type_of(item.dtype, True)
+        if item.value is not None:
+            return f"splat ({scalar} {item.text})"
+        first, name = self.name(), self.name()
+        self.write(f"%{first} = insertelement {vector} poison, {scalar} {item.text}, i32 0")
+        mask = f"<{self.width} x i32> zeroinitializer"
+        self.write(f"%{name} = shufflevector {vector} %{first}, {vector} poison, {mask}")
+        return f"%{name}"
+
+    def varied(self, item: Item) -> Item:
+        """The same number as a vector, if the program has vectors."""
+        return item if self.width == 1 else Item(self.spread(item), item.dtype, True)
+
+    def lanes_of(self, item: Item) -> list[Item]:
+        """The number in each lane, as scalars."""
+        if not item.varying or self.width == 1:
+            return [item] * self.width
+        vector = self.type_of(item.dtype, True)
+        return [
+            self.emit(f"extractelement {vector} {item.text}, i32 {lane}", item.dtype, False)
+            for lane in range(self.width)
+        ]
+
+    def joined(self, items: list[Item]) -> Item:
+        """Scalars of all lanes as one number."""
+        if self.width == 1:
+            return items[0]
+        dtype = items[0].dtype
+        scalar, vector, text = self.type_of(dtype), self.type_of(dtype, True), "poison"
+        for lane, item in enumerate(items):
+            insert = f"insertelement {vector} {text}, {scalar} {item.text}, i32 {lane}"
+            text = self.emit(insert, dtype, True).text
+        return Item(text, dtype, True)
+
+    def call(self, function: str, dtype: np.dtype, *items: Item) -> Item:
+        """Call one of LLVM's intrinsic functions, such as `sqrt`, on operands of one type."""
+        varying = self.width > 1 and any(item.varying for item in items)
+        kind = {"float64": "f64", "float32": "f32", "int32": "i32", "int64": "i64"}[
+            items[0].dtype.name
+        ]
+        full = f"llvm.{function}.{f'v{self.width}' if varying else ''}{kind}"
+        operand, result = self.type_of(items[0].dtype, varying), self.type_of(dtype, varying)
+        self.declared[full] = f"declare {result} @{full}({', '.join([operand] * len(items))})"
+        operands = ", ".join(f"{{t{k}}} {{{k}}}" for k in range(len(items)))
+        return self.apply(f"call {{r}} @{full}({operands})", dtype, *items)
+
+    @contextmanager
+    def loop(self, count: Item) -> Iterator[Item]:
+        """A loop without carried values; inside it is its index, from 0 to `count` - 1."""
+        before, head = self.block, self.name()
+        index = Item(f"%{self.name()}", INDEX)
+        self.write(f"br label %{head}")
+        following, done = f"{head}.next", f"{head}.done"
+        self.start(head)
+        place = len(self.lines)
+        self.write("")  # the index, once it is known from where the loop comes back
+        inside = self.emit(f"icmp slt i64 {index.text}, {count.text}", BOOL, False)
+        self.write(f"br i1 {inside.text}, label %{head}.body, label %{done}")
+        self.start(f"{head}.body")
+        yield index
+        self.write(f"br label %{following}")
+        self.start(following)
+        after = self.emit(f"add nsw i64 {index.text}, 1", INDEX, False)
+        self.lines[place] = f"  {index.text} = phi i64 [0, %{before}], [{after.text}, %{following}]"
+        self.write(f"br label %{head}")
+        self.start(done)

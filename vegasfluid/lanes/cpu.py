@@ -1,0 +1,356 @@
+"""Machine code for the CPU: compiled by LLVM, kept on disk, run by threads, called by XLA.
+
+XLA calls a handler by the C interface of its foreign functions; the handler is written in LLVM's
+language, too, so that no C compiler is needed. It hands groups of lanes to POSIX threads, each of
+which takes the next group when it is done with one.
+
+Source: XLA's header `xla/ffi/api/c_api.h` (jax.ffi.include_dir()), for the layout of its frames.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import llvmlite
+import llvmlite.binding as llvm
+
+from vegasfluid.lanes.program import KERNEL, Program
+
+__all__ = ["native_width", "optimised", "register", "threads"]
+
+HANDLER = "lanes_handler"
+FOLDER = "lanes"
+"""Where machine code is kept: in this folder of JAX's compilation cache, if it has one."""
+ORDER = "-pre-RA-sched"
+"""LLVM's option for the order of instructions; it belongs to the process, so it is set back."""
+DIGEST = 32
+"""Bytes at the beginning of a kept file by which a damaged one is known."""
+VECTOR_BITS = (("avx512f", 512), ("avx2", 256))
+
+
+def threads() -> int:
+    """Threads that share the lanes of a call: one for each core that this process may use."""
+    if sys.platform == "win32":
+        return 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def native_width() -> int:
+    """Doubles in this processor's vectors."""
+    features = llvm.get_host_cpu_features()
+    return next((bits // 64 for name, bits in VECTOR_BITS if features.get(name)), 2)
+
+
+@cache
+def machine() -> Any:
+    """LLVM's description of this processor, to compile for it."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    # vectors as wide as the program has them; LLVM would halve those of 512 bits
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=f"{features},-prefer-256-bit", opt=2, jit=True
+    )
+
+
+def optimised(text: str, target: Any) -> Any:
+    """The module of a text after LLVM's optimisation."""
+    module = llvm.parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_unrolling = False
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+@cache
+def register(program: Program) -> str:
+    """Compile a program or load it, and register it with XLA; gives the name for XLA to call."""
+    name = f"vegasfluid_lanes_{program.name}_{program.width}"
+    handler = loaded(machine_code(program))
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
+    return name
+
+
+def machine_code(program: Program) -> bytes:
+    """The object file of a program, from the disk if it is there."""
+    path = place_of(program)
+    if path is not None and (kept := whole(path)) is not None:
+        return kept
+    target = machine()
+    text = f"{program.text}\n{handler_text(program)}"
+    code = emitted(optimised(text, target), target)
+    if path is not None:
+        keep(path, code)
+    return code
+
+
+def emitted(module: Any, target: Any) -> bytes:
+    """The machine code of a module.
+
+    LLVM's usual order of instructions takes time that grows with the square of a block's length,
+    and is no better here: a lane kernel is a few blocks of thousands of instructions each.
+    """
+    llvm.set_option("vegasfluid", f"{ORDER}=fast")
+    try:
+        code: bytes = target.emit_object(module)
+    finally:
+        llvm.set_option("vegasfluid", f"{ORDER}=default")
+    return code
+
+
+def place_of(program: Program) -> Path | None:
+    """Where the machine code of a program is kept; None: nowhere."""
+    folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+    if not folder or "://" in str(folder):
+        return None
+    made_by = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}-{interface_version()}"
+    return Path(folder) / FOLDER / f"{program.name}-{program.width}-{made_by}.o"
+
+
+def whole(path: Path) -> bytes | None:
+    """What was kept in a file; None where there is none, or not all of it."""
+    try:
+        digest, code = path.read_bytes()[:DIGEST], path.read_bytes()[DIGEST:]
+    except OSError:
+        return None
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
+def keep(path: Path, code: bytes) -> None:
+    """Write a file at once, so that another process never finds half of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_bytes(hashlib.sha256(code).digest() + code)
+        temporary.replace(path)
+    except OSError:
+        return  # a full or read-only disk: it is compiled again
+
+
+ENGINES: list[Any] = []
+"""What owns the machine code that was loaded; XLA may call it as long as the process lives."""
+
+
+def loaded(code: bytes) -> Any:
+    """The handler in an object file, as a C function."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    ENGINES.append(engine)
+    address = engine.get_function_address(HANDLER)
+    return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address)
+
+
+@cache
+def interface_version() -> str:
+    """The minor version of XLA's interface for foreign functions, as its header has it."""
+    header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    found = re.search(r"#define XLA_FFI_API_MINOR (\d+)", header.read_text())
+    return found[1] if found else "1"
+
+
+def field(name: str, frame: str, offset: int, kind: str = "ptr") -> str:
+    """Lines that load a field of a C structure."""
+    return (
+        f"  %{name}.at = getelementptr i8, ptr %{frame}, i64 {offset}\n"
+        f"  %{name} = load {kind}, ptr %{name}.at"
+    )
+
+
+METADATA = """
+  {extension}
+  %asked = icmp ne ptr %extension, null
+  br i1 %asked, label %describe, label %execute
+describe:
+{metadata}
+  %major = getelementptr i8, ptr %metadata, i64 24
+  store i32 0, ptr %major
+  %minor = getelementptr i8, ptr %metadata, i64 28
+  store i32 {version}, ptr %minor
+  %traits = getelementptr i8, ptr %metadata, i64 32
+  store i32 0, ptr %traits
+  ret ptr null
+execute:
+"""
+
+
+def described() -> str:
+    """The beginning of a handler: it says which version of the interface it knows."""
+    return METADATA.format(
+        extension=field("extension", "frame", 8),
+        metadata=field("metadata", "extension", 24),
+        version=interface_version(),
+    )
+
+
+def buffers(count: int, results: int) -> str:
+    """Lines that collect the pointers of all arguments and results in the array `%buffers`."""
+    lines = [field("arguments", "frame", 72), field("results", "frame", 112)]
+    for number in range(count):
+        owner, own = (
+            ("arguments", number)
+            if number < count - results
+            else (
+                "results",
+                number - (count - results),
+            )
+        )
+        lines += [
+            field(f"b{number}", owner, 8 * own),
+            field(f"d{number}", f"b{number}", 24),
+            f"  %q{number} = getelementptr ptr, ptr %buffers, i64 {number}",
+            f"  store ptr %d{number}, ptr %q{number}",
+        ]
+    return "\n".join(lines)
+
+
+def attribute(name: str, number: int) -> str:
+    """Lines that load a whole number that the call states."""
+    return "\n".join(
+        [
+            field(f"{name}.all", "frame", 160),
+            field(f"{name}.scalar", f"{name}.all", 8 * number),
+            field(f"{name}.value", f"{name}.scalar", 8),
+            f"  %{name} = load i64, ptr %{name}.value",
+        ]
+    )
+
+
+WORK = """
+%work = type {{ ptr, ptr, i64, i64, i64, i32 }}
+define internal void @groups(ptr %work, ptr %scratch) nounwind {{
+entry:
+  %buffers = load ptr, ptr %work
+  %lanes.at = getelementptr %work, ptr %work, i32 0, i32 2
+  %lanes = load i64, ptr %lanes.at
+  %next = getelementptr %work, ptr %work, i32 0, i32 3
+  br label %again
+again:
+  %first = atomicrmw add ptr %next, i64 {width} seq_cst
+  %some = icmp slt i64 %first, %lanes
+  br i1 %some, label %group, label %done
+group:
+  call void @{kernel}(ptr %buffers, ptr %scratch, i64 %first, i64 %lanes)
+  br label %again
+done:
+  ret void
+}}
+{declared}
+define internal ptr @thread(ptr %work) nounwind {{
+  %mode = getelementptr %work, ptr %work, i32 0, i32 5
+{set_mode}
+  %number.at = getelementptr %work, ptr %work, i32 0, i32 4
+  %number = atomicrmw add ptr %number.at, i64 1 seq_cst
+  %offset = mul i64 %number, {bytes}
+  %all.at = getelementptr %work, ptr %work, i32 0, i32 1
+  %all = load ptr, ptr %all.at
+  %scratch = getelementptr i8, ptr %all, i64 %offset
+  call void @groups(ptr %work, ptr %scratch)
+  ret ptr null
+}}
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(i64, ptr)
+define ptr @{handler}(ptr %frame) nounwind {{
+entry:
+{described}
+  %buffers = alloca ptr, i64 {count}
+  %work = alloca %work
+{buffers}
+{lanes}
+{threads}
+  %w0 = getelementptr %work, ptr %work, i32 0, i32 0
+  store ptr %buffers, ptr %w0
+  %w1 = getelementptr %work, ptr %work, i32 0, i32 1
+  store ptr %d{last}, ptr %w1
+  %w2 = getelementptr %work, ptr %work, i32 0, i32 2
+  store i64 %lanes, ptr %w2
+  %w3 = getelementptr %work, ptr %work, i32 0, i32 3
+  store i64 0, ptr %w3
+  %w4 = getelementptr %work, ptr %work, i32 0, i32 4
+  store i64 0, ptr %w4
+  %w5 = getelementptr %work, ptr %work, i32 0, i32 5
+{get_mode}
+  %others = sub i64 %threads, 1
+  %names = alloca i64, i64 %threads
+  %failed = alloca i32, i64 %threads
+  br label %begin
+begin:
+  %k = phi i64 [0, %execute], [%k.next, %begun]
+  %more = icmp slt i64 %k, %others
+  br i1 %more, label %begun, label %own
+begun:
+  %k.name = getelementptr i64, ptr %names, i64 %k
+  %k.failed = getelementptr i32, ptr %failed, i64 %k
+  %k.code = call i32 @pthread_create(ptr %k.name, ptr null, ptr @thread, ptr %work)
+  store i32 %k.code, ptr %k.failed
+  %k.next = add i64 %k, 1
+  br label %begin
+own:
+  %ignored = call ptr @thread(ptr %work)
+  br label %wait
+wait:
+  %j = phi i64 [0, %own], [%j.next, %joined]
+  %left = icmp slt i64 %j, %others
+  br i1 %left, label %join, label %end
+join:
+  %j.failed = getelementptr i32, ptr %failed, i64 %j
+  %j.code = load i32, ptr %j.failed
+  %j.fine = icmp eq i32 %j.code, 0
+  br i1 %j.fine, label %joining, label %joined
+joining:
+  %j.name.at = getelementptr i64, ptr %names, i64 %j
+  %j.name = load i64, ptr %j.name.at
+  %j.ignored = call i32 @pthread_join(i64 %j.name, ptr null)
+  br label %joined
+joined:
+  %j.next = add i64 %j, 1
+  br label %wait
+end:
+  ret ptr null
+}}
+"""
+
+
+def rounding_mode() -> dict[str, str]:
+    """Lines by which threads count numbers below 2.2e-308 as 0 where XLA's own threads do."""
+    if not llvm.get_default_triple().startswith("x86_64"):
+        return {"declared": "", "get_mode": "", "set_mode": ""}
+    get, put = "@llvm.x86.sse.stmxcsr", "@llvm.x86.sse.ldmxcsr"
+    return {
+        "declared": f"declare void {get}(ptr)\ndeclare void {put}(ptr)",
+        "get_mode": f"  call void {get}(ptr %w5)",
+        "set_mode": f"  call void {put}(ptr %mode)",
+    }
+
+
+def handler_text(program: Program) -> str:
+    """The function that XLA calls, whose last result is the memory that the program needs."""
+    count = program.pointers + 1
+    return WORK.format(
+        width=program.width,
+        kernel=KERNEL,
+        handler=HANDLER,
+        bytes=program.scratch * program.width,
+        described=described(),
+        count=count,
+        buffers=buffers(count, program.results + 1),
+        lanes=attribute("lanes", 0),
+        threads=attribute("threads", 1),
+        last=count - 1,
+        **rounding_mode(),
+    )

@@ -1,0 +1,391 @@
+"""JAX's operations on single numbers, as LLVM's instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from vegasfluid.lanes import elementary
+from vegasfluid.lanes.builder import BOOL, REAL, Builder, Item, Unsupported, constant
+from vegasfluid.lanes.folding import fold
+
+__all__ = ["OPERATIONS", "convert", "operate"]
+
+Operation = Callable[..., Item]
+
+FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "add_any": "fadd"}
+WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "add_any": "add"}
+BITS = {"and": "and", "or": "or", "xor": "xor"}
+COMPARED = {
+    "lt": ("olt", "lt"),
+    "le": ("ole", "le"),
+    "gt": ("ogt", "gt"),
+    "ge": ("oge", "ge"),
+    "eq": ("oeq", "eq"),
+    "ne": ("une", "ne"),
+}
+SHIFTS = {
+    "shift_left": "shl",
+    "shift_right_arithmetic": "ashr",
+    "shift_right_logical": "lshr",
+}
+ROUNDINGS = {"floor": "floor", "ceil": "ceil", "sqrt": "sqrt", "abs": "fabs"}
+FUNCTIONS = {
+    "exp": elementary.exp,
+    "expm1": elementary.expm1,
+    "log": elementary.log,
+    "log1p": elementary.log1p,
+    "tanh": elementary.tanh,
+    "cbrt": elementary.cbrt,
+}
+
+
+def is_float(item: Item) -> bool:
+    """Whether the number is a floating one."""
+    return item.dtype.kind == "f"
+
+
+def signedness(item: Item) -> str:
+    """`s` or `u`, as LLVM's comparisons of whole numbers say it."""
+    return "s" if item.dtype.kind == "i" else "u"
+
+
+def arithmetic(name: str) -> Operation:
+    """Addition, subtraction, multiplication or division."""
+
+    def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
+        if is_float(x):
+            # a multiplication and an addition may be fused, which rounds once less
+            fused = "arcp " if name == "div" else "contract "
+            return b.apply(f"{FLOAT[name]} {fused}{{r}} {{0}}, {{1}}", x.dtype, x, y)
+        if name == "div":
+            return by_constant("div")(b, _, x, y)
+        return b.apply(f"{WHOLE[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
+
+    return build
+
+
+def by_constant(name: str) -> Operation:
+    """The quotient or the remainder of whole numbers; LLVM leaves those of 0 and -1 undefined."""
+
+    def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
+        if is_float(x) or y.value is None or int(y.value) in (0, -1):
+            raise Unsupported(f"{name} of these numbers")
+        return b.apply(f"{signedness(x)}{name} {{r}} {{0}}, {{1}}", x.dtype, x, y)
+
+    return build
+
+
+def bitwise(name: str) -> Operation:
+    """And, or, exclusive or."""
+    return lambda b, _, x, y: b.apply(f"{BITS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
+
+
+def comparison(name: str) -> Operation:
+    """Less, equal and so on."""
+
+    def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
+        ordered, plain = COMPARED[name]
+        if is_float(x):
+            return b.apply(f"fcmp {ordered} {{t0}} {{0}}, {{1}}", BOOL, x, y)
+        sign = "" if plain in ("eq", "ne") else signedness(x)
+        return b.apply(f"icmp {sign}{plain} {{t0}} {{0}}, {{1}}", BOOL, x, y)
+
+    return build
+
+
+def extreme(ordered: str, plain: str) -> Operation:
+    """The larger or the smaller of two; a nan if either is."""
+
+    def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
+        if x.dtype == BOOL:
+            return b.apply(f"{'or' if plain == 'gt' else 'and'} {{r}} {{0}}, {{1}}", BOOL, x, y)
+        if not is_float(x):
+            first = b.apply(f"icmp {signedness(x)}{plain} {{t0}} {{0}}, {{1}}", BOOL, x, y)
+            return elementary.choose(b, first, x, y)
+        if y.value is not None:
+            x, y = y, x
+        # what is chosen where the comparison fails may be nan
+        first = b.apply(f"fcmp {ordered} {{t0}} {{0}}, {{1}}", BOOL, x, y)
+        found = elementary.choose(b, first, x, y)
+        if x.value is not None:
+            return found
+        undefined = b.apply("fcmp uno {t0} {0}, {0}", BOOL, x)
+        return elementary.choose(b, undefined, x, found)
+
+    return build
+
+
+OTHERWISE = {"lt": ("gt", "min"), "gt": ("lt", "max")}
+
+
+def chosen_extreme(b: Builder, which: Item, no: Item, yes: Item) -> Item | None:
+    """The minimum or maximum, where a choice is one that `vegasfluid.smooth` has written out.
+
+    That is x where x < y, else y where x > y, else their mean, which are three comparisons and
+    choices in place of one; None: it is another choice.
+    """
+    name, compared = b.made.get(which.text, ("", ()))
+    if name not in OTHERWISE or yes != compared[0]:
+        return None
+    x, y = compared
+    other, extreme_of = OTHERWISE[name]
+    inner, operands = b.made.get(no.text, ("", ()))
+    if inner != "select_n" or operands[2] != y or operands[1].dtype.kind != "f":
+        return None
+    if b.made.get(operands[0].text) != (other, (x, y)):
+        return None
+    half, halved = b.made.get(operands[1].text, ("", ()))
+    if half != "div" or halved[1].value != 2 or b.made.get(halved[0].text) != ("add", (x, y)):
+        return None
+    return OPERATIONS[extreme_of](b, None, x, y)
+
+
+def shift(name: str) -> Operation:
+    """Shifts of whole numbers by less than their width."""
+    return lambda b, _, x, y: b.apply(f"{SHIFTS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
+
+
+def rounding(name: str) -> Operation:
+    """What LLVM has as an intrinsic function of one floating number."""
+
+    def build(b: Builder, _: Any, x: Item) -> Item:
+        if not is_float(x):
+            if name != "abs":
+                raise Unsupported(f"{name} of {x.dtype}")
+            return elementary.choose(
+                b, comparison("lt")(b, _, x, constant(0, x.dtype)), negated(b, _, x), x
+            )
+        return b.call(ROUNDINGS[name], x.dtype, x)
+
+    return build
+
+
+def nearest(b: Builder, params: Any, x: Item) -> Item:
+    """Rounding to whole numbers: halves to even ones, or away from zero."""
+    even = params["rounding_method"] == jax.lax.RoundingMethod.TO_NEAREST_EVEN
+    return b.call("roundeven" if even else "round", x.dtype, x)
+
+
+def trigonometric(name: str) -> Operation:
+    """Sine and cosine: the C library's, which a GPU does not have."""
+
+    def build(b: Builder, _: Any, x: Item) -> Item:
+        if b.gpu:
+            raise Unsupported(f"{name} on a GPU")
+        return b.call(name, x.dtype, x)
+
+    return build
+
+
+def elementary_function(name: str) -> Operation:
+    """What is written with arithmetic, in double precision."""
+
+    def build(b: Builder, _: Any, x: Item) -> Item:
+        return convert(b, FUNCTIONS[name](b, convert(b, x, REAL)), x.dtype)
+
+    return build
+
+
+def before(b: Builder, _: Any, x: Item, y: Item) -> Item:
+    """Whether x is sorted before y: nan comes last."""
+    if not is_float(x):
+        return comparison("lt")(b, _, x, y)
+    less = comparison("lt")(b, _, x, y)
+    defined = b.apply("fcmp ord {t0} {0}, {0}", BOOL, x)
+    last = b.apply("fcmp uno {t0} {0}, {0}", BOOL, y)
+    alone = b.apply("and {r} {0}, {1}", BOOL, defined, last)
+    return b.apply("or {r} {0}, {1}", BOOL, less, alone)
+
+
+def negated(b: Builder, _: Any, x: Item) -> Item:
+    """The number with its sign changed."""
+    if is_float(x):
+        return b.apply("fneg {t0} {0}", x.dtype, x)
+    return b.apply("sub {r} {0}, {1}", x.dtype, constant(0, x.dtype), x)
+
+
+def inverted(b: Builder, _: Any, x: Item) -> Item:
+    """Not, of a truth value or of every bit."""
+    return b.apply("xor {r} {0}, {1}", x.dtype, x, constant(x.dtype == BOOL or -1, x.dtype))
+
+
+def sign(b: Builder, _: Any, x: Item) -> Item:
+    """-1, 0, 1 or nan."""
+    zero, one = constant(0, x.dtype), constant(1, x.dtype)
+    above = comparison("gt")(b, _, x, zero)
+    below = comparison("lt")(b, _, x, zero)
+    other = elementary.choose(b, below, constant(-1, x.dtype), x)
+    return elementary.choose(b, above, one, other)
+
+
+def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
+    """One of two or more by a truth value or a number."""
+    if which.value is not None:
+        return cases[int(which.value)]
+    if which.dtype == BOOL:
+        no, yes = cases
+        known = chosen_extreme(b, which, no, yes)
+        if known is not None:
+            return known
+        return elementary.choose(b, which, yes, no)
+    found = cases[-1]
+    for number in reversed(range(len(cases) - 1)):
+        here = comparison("le")(b, _, which, constant(number, which.dtype))
+        found = elementary.choose(b, here, cases[number], found)
+    return found
+
+
+def whole_power(b: Builder, params: Any, x: Item) -> Item:
+    """X multiplied with itself, by squaring."""
+    multiply, exponent = arithmetic("mul"), abs(params["y"])
+    found, square = None, x
+    while exponent:
+        if exponent & 1:
+            found = square if found is None else multiply(b, None, found, square)
+        exponent >>= 1
+        square = multiply(b, None, square, square) if exponent else square
+    one = constant(1, x.dtype)
+    if found is None:
+        return one
+    return arithmetic("div")(b, None, one, found) if params["y"] < 0 else found
+
+
+def square(b: Builder, _: Any, x: Item) -> Item:
+    """X x."""
+    return arithmetic("mul")(b, None, x, x)
+
+
+def one_minus_square(b: Builder, _: Any, x: Item) -> Item:
+    """1 - x x, in which no digits are lost for an x near 1."""
+    one = constant(1, x.dtype)
+    below, above = (arithmetic(name)(b, None, one, x) for name in ("sub", "add"))
+    return arithmetic("mul")(b, None, below, above)
+
+
+def power(b: Builder, _: Any, x: Item, y: Item) -> Item:
+    """X to the power of y."""
+    found = elementary.power(b, convert(b, x, REAL), convert(b, y, REAL))
+    return convert(b, found, x.dtype)
+
+
+def reciprocal_root(b: Builder, _: Any, x: Item) -> Item:
+    """1 / sqrt(x)."""
+    return arithmetic("div")(b, None, constant(1, x.dtype), b.call("sqrt", x.dtype, x))
+
+
+def logistic(b: Builder, _: Any, x: Item) -> Item:
+    """1 / (1 + exp(-x))."""
+    one = constant(1, x.dtype)
+    below = arithmetic("add")(b, None, one, OPERATIONS["exp"](b, None, negated(b, None, x)))
+    return arithmetic("div")(b, None, one, below)
+
+
+def finite(b: Builder, _: Any, x: Item) -> Item:
+    """Whether x is neither infinite nor nan."""
+    size = b.call("fabs", x.dtype, x)
+    return b.apply("fcmp olt {t0} {0}, {1}", BOOL, size, constant(np.inf, x.dtype))
+
+
+def clamp(b: Builder, _: Any, low: Item, x: Item, high: Item) -> Item:
+    """X between two bounds."""
+    return OPERATIONS["min"](b, None, OPERATIONS["max"](b, None, x, low), high)
+
+
+def convert(b: Builder, x: Item, dtype: Any) -> Item:
+    """The number as one of another type."""
+    dtype = np.dtype(dtype)
+    if dtype == x.dtype:
+        return x
+    if x.value is not None:
+        return constant(x.value, dtype)
+    source, target = x.dtype, dtype
+    if target == BOOL:
+        return comparison("ne")(b, None, x, constant(0, source))
+    if source.kind == "f" and target.kind == "f":
+        how = "fpext" if target.itemsize > source.itemsize else "fptrunc"
+    elif source.kind == "f":
+        found = b.apply(
+            f"fpto{'si' if target.kind == 'i' else 'ui'} {{t0}} {{0}} to {{r}}", target, x
+        )
+        return b.apply("freeze {t0} {0}", target, found)  # of a nan: some number
+    elif target.kind == "f":
+        how = "sitofp" if source.kind == "i" else "uitofp"
+    elif b.type_of(source) == b.type_of(target):
+        return Item(x.text, target, x.varying)
+    elif source != BOOL and target.itemsize < source.itemsize:
+        how = "trunc"
+    else:
+        how = "sext" if source.kind == "i" else "zext"
+    return b.apply(f"{how} {{t0}} {{0}} to {{r}}", target, x)
+
+
+def converted(b: Builder, params: Any, x: Item) -> Item:
+    """The number as one of the type that the operation names."""
+    return convert(b, x, params["new_dtype"])
+
+
+def same(b: Builder, _: Any, x: Item) -> Item:
+    """The number itself."""
+    return x
+
+
+OPERATIONS: dict[str, Operation] = {
+    **{name: arithmetic(name) for name in FLOAT},
+    **{name: bitwise(name) for name in BITS},
+    **{name: comparison(name) for name in COMPARED},
+    **{name: shift(name) for name in SHIFTS},
+    **{name: rounding(name) for name in ROUNDINGS},
+    **{name: elementary_function(name) for name in FUNCTIONS},
+    "max": extreme("ogt", "gt"),
+    "min": extreme("olt", "lt"),
+    "sin": trigonometric("sin"),
+    "cos": trigonometric("cos"),
+    "lt_to": before,
+    "le_to": lambda b, _, x, y: inverted(b, _, before(b, _, y, x)),
+    "rem": by_constant("rem"),
+    "neg": negated,
+    "not": inverted,
+    "sign": sign,
+    "round": nearest,
+    "select_n": select,
+    "integer_pow": whole_power,
+    "square": square,
+    "one_minus_square": one_minus_square,
+    "pow": power,
+    "rsqrt": reciprocal_root,
+    "logistic": logistic,
+    "is_finite": finite,
+    "clamp": clamp,
+    "convert_element_type": converted,
+    "stop_gradient": same,
+    "copy": same,
+    "copy_p": same,
+    "optimization_barrier": same,
+}
+"""What is done number by number, by the name of JAX's primitive."""
+
+
+def operate(b: Builder, name: str, params: Any, dtype: Any, *items: Item) -> Item:
+    """The result of an operation on single numbers, of the type `dtype`.
+
+    Raises:
+        Unsupported: where there is none of that name, or not for these types.
+    """
+    known = fold(name, np.dtype(dtype), items)
+    if known is not None:
+        return known
+    if name not in OPERATIONS:
+        raise Unsupported(name)
+    found = OPERATIONS[name](b, params, *items)
+    found = convert(b, found, dtype)
+    if name in REMEMBERED:
+        b.made[found.text] = (name, items)
+    return found
+
+
+REMEMBERED = {"add", "div", "lt", "gt", "select_n"}
+"""Operations of which `chosen_extreme` asks."""

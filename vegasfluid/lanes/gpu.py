@@ -1,0 +1,178 @@
+"""Machine code for NVIDIA GPUs: PTX that LLVM writes and the driver compiles, launched by XLA.
+
+Each thread takes one lane to its end, so that a launch is a whole solve. Nothing of CUDA's
+toolkit is needed, only its driver. The handler that XLA calls is written in LLVM's language and
+compiled for the CPU, as in `cpu`.
+
+Sources: CUDA Driver API (cuLibraryLoadData, cuLaunchKernel); XLA's header `xla/ffi/api/c_api.h`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from functools import cache
+from typing import Any
+
+import jax
+import llvmlite.binding as llvm
+
+from vegasfluid.lanes.builder import Unsupported
+from vegasfluid.lanes.cpu import attribute, buffers, described, field, loaded, machine, optimised
+from vegasfluid.lanes.program import KERNEL, Program
+
+__all__ = ["register"]
+
+HANDLER = "lanes_handler"
+THREADS = 32
+"""Threads of a block: one warp, so that few lanes are spread over all multiprocessors."""
+OLDEST = "sm_70"
+"""The architecture whose PTX the driver compiles for its own, newer one."""
+TRIPLE = "nvptx64-nvidia-cuda"
+
+
+@cache
+def target() -> Any:
+    """LLVM's description of the GPU."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    found = llvm.Target.from_triple(TRIPLE)
+    return found.create_target_machine(cpu=OLDEST, features="+ptx70", opt=3)
+
+
+@cache
+def driver() -> Any:
+    """CUDA's driver.
+
+    Raises:
+        Unsupported: where there is none.
+    """
+    try:
+        return ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise Unsupported("this machine: CUDA's driver cannot be loaded") from error
+
+
+@cache
+def register(program: Program) -> str:
+    """Compile a program and register it with XLA; gives the name that XLA calls it by.
+
+    Raises:
+        Unsupported: where the driver does not take it.
+    """
+    name = f"vegasfluid_lanes_gpu_{program.name}"
+    kernel = kernel_of(ptx(program))
+    launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
+    text = handler_text(program, kernel, launch)
+    host = machine()
+    handler = loaded(host.emit_object(optimised(text, host)))
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
+    return name
+
+
+def ptx(program: Program) -> str:
+    """The program in the GPU's assembly language."""
+    text = f'target triple = "{TRIPLE}"\n{program.text}'
+    written: str = target().emit_assembly(optimised(text, target()))
+    return written
+
+
+def kernel_of(text: str) -> int:
+    """The kernel of a program, for every GPU of this machine."""
+    library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+    cuda = driver()
+    cuda.cuInit(0)
+    none = ctypes.c_void_p()
+    code = cuda.cuLibraryLoadData(
+        ctypes.byref(library), text.encode() + b"\0", none, none, 0, none, none, 0
+    )
+    if not code:
+        code = cuda.cuLibraryGetKernel(ctypes.byref(kernel), library, KERNEL.encode())
+    if code:
+        raise Unsupported(f"this program: CUDA's driver says error {code}")
+    return kernel.value or 0
+
+
+LAUNCH = """
+define ptr @{handler}(ptr %frame) nounwind {{
+entry:
+{described}
+  %buffers = alloca ptr, i64 {count}
+{buffers}
+{lanes}
+  %asking = alloca [32 x i8], align 8
+  store i64 32, ptr %asking
+  %a1 = getelementptr i8, ptr %asking, i64 8
+  store ptr null, ptr %a1
+{context}
+  %a2 = getelementptr i8, ptr %asking, i64 16
+  store ptr %context, ptr %a2
+{api}
+{stream_of}
+  %error = call ptr %stream_of(ptr %asking)
+  %failed = icmp ne ptr %error, null
+  br i1 %failed, label %fail, label %fine
+fail:
+  ret ptr %error
+fine:
+{stream}
+  %number = alloca i64
+  store i64 %lanes, ptr %number
+  %parameters = alloca ptr, i64 {parameters}
+{pointers}
+  %last = getelementptr ptr, ptr %parameters, i64 {count}
+  store ptr %number, ptr %last
+  %more = add i64 %lanes, {less}
+  %blocks64 = udiv i64 %more, {threads}
+  %blocks = trunc i64 %blocks64 to i32
+  %kernel = inttoptr i64 {kernel} to ptr
+  %launch = inttoptr i64 {launch} to ptr
+  %code = call i32 %launch(ptr %kernel, i32 %blocks, i32 1, i32 1, i32 {threads}, i32 1, i32 1,
+    i32 0, ptr %stream, ptr %parameters, ptr null)
+  %refused = icmp ne i32 %code, 0
+  br i1 %refused, label %broken, label %launched
+launched:
+  ret ptr null
+broken:
+  %making = alloca [32 x i8], align 8
+  store i64 28, ptr %making
+  %m1 = getelementptr i8, ptr %making, i64 8
+  store ptr null, ptr %m1
+  %m2 = getelementptr i8, ptr %making, i64 16
+  store ptr @message, ptr %m2
+  %m3 = getelementptr i8, ptr %making, i64 24
+  store i32 13, ptr %m3
+{make}
+  %made = call ptr %make(ptr %making)
+  ret ptr %made
+}}
+@message = private constant [34 x i8] c"lane kernel: CUDA cannot launch it\\00"
+"""
+
+
+def handler_text(program: Program, kernel: int, launch: int) -> str:
+    """The function that XLA calls: it launches the kernel on XLA's stream."""
+    count = program.pointers + 1
+    pointers = [
+        f"  %r{n} = getelementptr ptr, ptr %parameters, i64 {n}\n  store ptr %q{n}, ptr %r{n}"
+        for n in range(count)
+    ]
+    text = LAUNCH.format(
+        handler=HANDLER,
+        described=described(),
+        count=count,
+        buffers=buffers(count, program.results + 1),
+        lanes=attribute("lanes", 0),
+        context=field("context", "frame", 24),
+        api=field("api", "frame", 16),
+        stream_of=field("stream_of", "api", 80),
+        stream=field("stream", "asking", 24),
+        make=field("make", "api", 48),
+        parameters=count + 1,
+        pointers="\n".join(pointers),
+        less=THREADS - 1,
+        threads=THREADS,
+        kernel=kernel,
+        launch=launch,
+    )
+    return text.replace("[34 x i8]", f"[{len('lane kernel: CUDA cannot launch it') + 1} x i8]")

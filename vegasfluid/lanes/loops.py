@@ -1,0 +1,111 @@
+"""Loops: small values that a loop carries are in registers, large arrays stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vegasfluid.lanes.builder import INDEX, Builder, Item, Unsupported, constant
+from vegasfluid.lanes.memory import Scratch, Small, Stored, Value, copy
+
+__all__ = ["Loop"]
+
+
+class Loop:
+    """A loop with carried values: `begin`, `enter`, what a turn does, `end`.
+
+    Args:
+        b: builder of the program.
+        scratch: its memory.
+        carry: values with which the loop begins.
+        varying: whether each differs between lanes at any turn.
+        needed: what the turns read, and must not be overwritten.
+    """
+
+    def __init__(
+        self,
+        b: Builder,
+        scratch: Scratch,
+        carry: Sequence[Value],
+        varying: Sequence[bool],
+        needed: Sequence[Value],
+    ) -> None:
+        self.b, self.scratch = b, scratch
+        self._needed = [value.memory for value in needed if isinstance(value, Stored)]
+        for memory in self._needed:
+            memory.references += 1
+        self.values: list[Value] = []
+        """What the loop carries, at the beginning of a turn."""
+        self._starts: list[list[Item]] = []
+        taken: set[int] = set()
+        for value, differs in zip(carry, varying, strict=True):
+            if isinstance(value, Small):
+                items = [self.b.varied(item) if differs else item for item in value.items]
+                self._starts.append(items)
+                names = tuple(
+                    Item(f"%{self.b.name()}", value.dtype, differs and self.b.width > 1)
+                    for _ in items
+                )
+                self.values.append(Small(value.shape, value.dtype, names))
+                continue
+            usable = value.replaceable and value.varying >= differs
+            if not usable or id(value.memory) in taken:
+                target = self.scratch.array(value.shape, value.dtype, differs)
+                copy(self.b, value, target)
+                value = target
+            taken.add(id(value.memory))
+            self._starts.append([])
+            self.values.append(value)
+
+    def begin(self) -> Item:
+        """Start the loop; gives the number of turns so far."""
+        b = self.b
+        self._head, self._before = b.name(), b.block
+        b.write(f"br label %{self._head}")
+        b.start(self._head)
+        self._index = Item(f"%{b.name()}", INDEX)
+        self._place = len(b.lines)
+        b.write("")
+        return self._index
+
+    def enter(self, inside: Item) -> None:
+        """Go on with the turn where this holds, else leave the loop."""
+        head = self._head
+        self.b.write(f"br i1 {inside.text}, label %{head}.body, label %{head}.done")
+        self.b.start(f"{head}.body")
+
+    def end(self, results: Sequence[Value]) -> list[Value]:
+        """End the turn, with what it hands to the next; gives what the loop ends with."""
+        b = self.b
+        ends = [self._handed(*each) for each in zip(self.values, results, strict=True)]
+        after = b.emit(f"add nsw i64 {self._index.text}, 1", INDEX, False)
+        lines = [self._phi(self._index, constant(0, INDEX).text, after.text)]
+        for value, starts, items in zip(self.values, self._starts, ends, strict=True):
+            if isinstance(value, Small):
+                for name, start, item in zip(value.items, starts, items, strict=True):
+                    lines.append(self._phi(name, start.text, item.text))
+        b.write(f"br label %{self._head}")
+        b.lines[self._place : self._place + 1] = lines
+        b.start(f"{self._head}.done")
+        for memory in self._needed:
+            memory.references -= 1
+        return self.values
+
+    def _phi(self, name: Item, start: str, end: str) -> str:
+        kind = self.b.type_of(name.dtype, name.varying)
+        pairs = f"[{start}, %{self._before}], [{end}, %{self.b.block}]"
+        return f"  {name.text} = phi {kind} {pairs}"
+
+    def _handed(self, value: Value, result: Value) -> list[Item]:
+        """The items of what a turn hands on; what is in memory is put where the loop has it."""
+        if isinstance(value, Small):
+            assert isinstance(result, Small)
+            pairs = zip(value.items, result.items, strict=True)
+            return [self.b.varied(item) if name.varying else item for name, item in pairs]
+        assert isinstance(value, Stored)
+        assert isinstance(result, Stored)
+        if result.memory is not value.memory or result.offset.value != 0:
+            carried = [of.memory for of in self.values if isinstance(of, Stored)]
+            if any(result.memory is memory for memory in carried):
+                raise Unsupported("large arrays that change places in a loop")
+            copy(self.b, result, value)
+        return []

@@ -1,0 +1,262 @@
+"""Arrays of the compiled program: small ones in registers, large ones in memory.
+
+In memory the lanes of a program stand side by side, element by element, so that a vector (or a
+warp of GPU threads) reads all of them at once; arguments and results stand as JAX keeps them, each
+lane's array apart, or one for all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, constant
+from vegasfluid.lanes.elementwise import convert, operate
+
+__all__ = ["LARGEST_IN_REGISTERS", "Layout", "Memory", "Scratch", "Small", "Stored", "Value"]
+__all__ += ["as_index", "copy", "in_registers", "plus", "times"]
+
+LARGEST_IN_REGISTERS = 256
+"""Elements of an array whose elements are single values of the program."""
+ALIGNMENT = 64
+"""Bytes: arrays begin at multiples of a cache line."""
+
+
+class Layout(Enum):
+    """How an array of all lanes stands in memory."""
+
+    SHARED = "one for all lanes"
+    BESIDE = "element by element, lane beside lane"
+    APART = "each lane's array apart"
+
+
+@dataclass(eq=False)
+class Memory:
+    """A piece of memory with the elements of an array.
+
+    Args:
+        bases: pointers to the first element: one, or with `APART` of each lane of the vector.
+        dtype: of elements.
+        layout: of lanes.
+        lanes: with `BESIDE` on a GPU, the name of the number of all lanes; else "".
+        owned: whether the program may write it.
+        references: names in the program that stand for it now.
+    """
+
+    bases: tuple[str, ...]
+    dtype: np.dtype
+    layout: Layout
+    lanes: str = ""
+    owned: bool = False
+    references: int = 0
+
+    @property
+    def varying(self) -> bool:
+        """Whether lanes have different elements."""
+        return self.layout is not Layout.SHARED
+
+    def address(self, b: Builder, index: Item, lane: int | None = None) -> str:
+        """A pointer to an element: of one lane, or to those of all lanes side by side."""
+        kind = stored_type(self.dtype)
+        if self.layout is Layout.BESIDE and self.lanes:
+            index = times(b, index, Item(self.lanes, INDEX))
+        elif self.layout is Layout.BESIDE and lane is None and b.width > 1:
+            kind = f"[{b.width} x {kind}]"
+        elif self.layout is Layout.BESIDE and b.width > 1:
+            index = plus(b, times(b, index, constant(b.width, INDEX)), constant(lane, INDEX))
+        base = self.bases[(lane or 0) % len(self.bases)]
+        name = b.name()
+        b.write(f"%{name} = getelementptr {kind}, ptr {base}, i64 {index.text}")
+        return f"%{name}"
+
+    def load(self, b: Builder, index: Item) -> Item:
+        """The element with this number, in each lane."""
+        index = as_index(b, index)
+        if not index.varying and self.layout is not Layout.APART:
+            return read(b, self.address(b, index), self.dtype, self.varying)
+        each = b.lanes_of(index)
+        return b.joined(
+            [read(b, self.address(b, of, lane), self.dtype, False) for lane, of in enumerate(each)]
+        )
+
+    def store(self, b: Builder, index: Item, item: Item) -> None:
+        """Write the element with this number, in each lane."""
+        index = as_index(b, index)
+        if self.layout is Layout.BESIDE and not index.varying:
+            put(b, self.address(b, index), b.varied(item))
+        elif self.layout is Layout.SHARED:
+            put(b, self.address(b, index), item)
+        else:
+            each = zip(b.lanes_of(index), b.lanes_of(item), strict=True)
+            for lane, (of, own) in enumerate(each):
+                put(b, self.address(b, of, lane), own)
+
+
+def stored_type(dtype: np.dtype) -> str:
+    """LLVM's type of an element in memory: truth values take a byte."""
+    return "i8" if dtype == BOOL else Builder(1).type_of(dtype)
+
+
+def read(b: Builder, address: str, dtype: np.dtype, varying: bool) -> Item:
+    """Load from a pointer."""
+    if dtype == BOOL:
+        byte = read(b, address, np.dtype(np.int8), varying)
+        return b.apply("icmp ne {t0} {0}, {1}", BOOL, byte, constant(0, np.int8))
+    kind = b.type_of(dtype, varying)
+    return b.emit(f"load {kind}, ptr {address}, align {dtype.itemsize}", dtype, varying)
+
+
+def put(b: Builder, address: str, item: Item) -> None:
+    """Store to a pointer."""
+    if item.dtype == BOOL:
+        byte = convert(b, item, np.int8)
+        item = b.varied(byte) if item.varying else byte
+    kind = b.type_of(item.dtype, item.varying)
+    b.write(f"store {kind} {item.text}, ptr {address}, align {item.dtype.itemsize}")
+
+
+def as_index(b: Builder, item: Item) -> Item:
+    """A whole number as one that counts elements."""
+    return convert(b, item, INDEX)
+
+
+def plus(b: Builder, x: Item, y: Item) -> Item:
+    """The sum of two numbers of elements."""
+    if x.value == 0:
+        return y
+    return x if y.value == 0 else operate(b, "add", None, INDEX, x, y)
+
+
+def times(b: Builder, x: Item, y: Item) -> Item:
+    """The product of two numbers of elements."""
+    if x.value == 1:
+        return y
+    return x if y.value == 1 else operate(b, "mul", None, INDEX, x, y)
+
+
+@dataclass(frozen=True)
+class Small:
+    """An array in registers.
+
+    Args:
+        shape: of the array.
+        dtype: of its elements.
+        items: its elements, the last axis first to advance.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    items: tuple[Item, ...]
+
+    @property
+    def varying(self) -> bool:
+        """Whether lanes have different elements."""
+        return any(item.varying for item in self.items)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An array in memory.
+
+    Args:
+        shape: of the array.
+        memory: that has it.
+        offset: the number of its first element there.
+    """
+
+    shape: tuple[int, ...]
+    memory: Memory
+    offset: Item = field(default_factory=lambda: constant(0, INDEX))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the elements."""
+        return self.memory.dtype
+
+    @property
+    def varying(self) -> bool:
+        """Whether lanes have different elements."""
+        return self.memory.varying or self.offset.varying
+
+    @property
+    def replaceable(self) -> bool:
+        """Whether nothing else in the program needs what it holds."""
+        return self.memory.owned and not self.memory.references and self.offset.value == 0
+
+    def load(self, b: Builder, index: Item) -> Item:
+        """One element."""
+        return self.memory.load(b, plus(b, self.offset, as_index(b, index)))
+
+
+Value = Small | Stored
+
+
+def in_registers(shape: Sequence[int]) -> bool:
+    """Whether arrays of this shape are kept in registers."""
+    return math.prod(shape) <= LARGEST_IN_REGISTERS
+
+
+class Scratch:
+    """The memory of a lane, laid out as the program is written.
+
+    Args:
+        b: builder of the program.
+        lanes: name of the number of all lanes, on a GPU; else "".
+        lane: name of the number of this lane, on a GPU.
+    """
+
+    def __init__(self, b: Builder, lanes: str = "", lane: str = "") -> None:
+        self._b, self._lanes, self._lane = b, lanes, lane
+        self.size = 0
+        self.pointers: list[str] = []
+        """Lines that make the pointers, for the beginning of the function."""
+
+    def array(self, shape: Sequence[int], dtype: np.dtype, varying: bool = True) -> Stored:
+        """Room for an array, whose elements are not set yet."""
+        width, name = self._b.width, self._b.name()
+        kind = stored_type(dtype)
+        if self._lanes:
+            begin, start = f"%{name}.o", f"%{name}.b"
+            self.pointers += [
+                f"  {begin} = mul i64 {self._lanes}, {self.size}",
+                f"  {start} = getelementptr i8, ptr %scratch, i64 {begin}",
+                f"  %{name} = getelementptr {kind}, ptr {start}, i64 {self._lane}",
+            ]
+        else:
+            offset = self.size * width
+            self.pointers.append(f"  %{name} = getelementptr i8, ptr %scratch, i64 {offset}")
+        beside = varying or bool(self._lanes)
+        memory = Memory(
+            (f"%{name}",),
+            dtype,
+            Layout.BESIDE if beside else Layout.SHARED,
+            self._lanes,
+            owned=True,
+        )
+        used = math.prod(shape) * (1 if dtype == BOOL else dtype.itemsize)
+        self.size += -(-used // ALIGNMENT) * ALIGNMENT
+        return Stored(tuple(shape), memory)
+
+    def spilled(self, value: Value) -> Stored:
+        """A value in memory."""
+        if isinstance(value, Stored):
+            return value
+        found = self.array(value.shape, value.dtype, value.varying)
+        copy(self._b, value, found)
+        return found
+
+
+def copy(b: Builder, source: Value, target: Stored) -> None:
+    """Write all elements of an array to memory, to the place of another of the same size."""
+    if isinstance(source, Small):
+        for number, item in enumerate(source.items):
+            place = plus(b, target.offset, constant(number, INDEX))
+            target.memory.store(b, place, item)
+        return
+    with b.loop(constant(math.prod(source.shape), INDEX)) as index:
+        item = source.load(b, index)
+        target.memory.store(b, plus(b, target.offset, index), item)

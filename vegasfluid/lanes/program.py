@@ -1,0 +1,182 @@
+"""The program of a traced function: its text, and the memory that it needs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vegasfluid.lanes.builder import INDEX, Builder, Item, constant
+from vegasfluid.lanes.memory import (
+    Layout,
+    Memory,
+    Scratch,
+    Small,
+    Stored,
+    Value,
+    copy,
+    in_registers,
+)
+from vegasfluid.lanes.translate import Translator
+
+__all__ = ["KERNEL", "Program", "cpu_program", "gpu_program"]
+
+KERNEL = "lanes_kernel"
+"""Name of the function that takes some lanes to their end."""
+
+
+LONGEST_ON_GPU = 40_000
+"""Lines of a program for a GPU: CUDA's driver takes minutes for longer ones (13 s for 13 500 lines
+of PTX on an H100's host)."""
+
+
+class Program(NamedTuple):
+    """A function for some lanes, in LLVM's language.
+
+    Args:
+        text: of the module.
+        name: by which the text is known.
+        width: lanes that it takes at once.
+        scratch: bytes of memory that each of these lanes needs.
+        arguments: their number.
+        results: their number.
+    """
+
+    text: str
+    name: str
+    width: int
+    scratch: int
+    arguments: int
+    results: int
+
+    @property
+    def pointers(self) -> int:
+        """The number of arguments and results."""
+        return self.arguments + self.results
+
+
+def cpu_program(jaxpr: Any, batched: Sequence[bool], width: int) -> Program:
+    """The program of a traced function for a CPU.
+
+    Args:
+        jaxpr: without constants.
+        batched: which of its arguments differ between lanes.
+        width: lanes side by side in a vector.
+
+    Raises:
+        Unsupported: where something in the function cannot be translated.
+    """
+    b = Builder(width)
+    scratch = Scratch(b)
+    count = len(jaxpr.invars) + len(jaxpr.outvars)
+    begin = ["  %last = sub i64 %lanes, 1"]
+    for lane in range(width):
+        begin += [
+            f"  %next{lane} = add i64 %first, {lane}",
+            f"  %inside{lane} = icmp slt i64 %next{lane}, %lanes",
+            f"  %lane{lane} = select i1 %inside{lane}, i64 %next{lane}, i64 %last",
+        ]
+    for number in range(count):
+        begin += [
+            f"  %s{number} = getelementptr ptr, ptr %buffers, i64 {number}",
+            f"  %p{number} = load ptr, ptr %s{number}",
+        ]
+    lanes = [f"%lane{lane}" for lane in range(width)]
+    write_body(b, scratch, jaxpr, batched, lanes)
+    head = f"define void @{KERNEL}(ptr %buffers, ptr noalias %scratch, i64 %first, i64 %lanes)"
+    return finished(b, scratch, head, begin, jaxpr)
+
+
+def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
+    """The program of a traced function for an NVIDIA GPU, of which each thread takes one lane.
+
+    Arguments and errors as of `cpu_program`.
+    """
+    b = Builder(1, gpu=True, longest=LONGEST_ON_GPU)
+    scratch = Scratch(b, "%lanes", "%lane")
+    count = len(jaxpr.invars) + len(jaxpr.outvars)
+    registers = {"thread": "tid.x", "block": "ctaid.x", "size": "ntid.x"}
+    begin = []
+    for name, register in registers.items():
+        full = f"llvm.nvvm.read.ptx.sreg.{register}"
+        b.declared[full] = f"declare i32 @{full}()"
+        begin += [f"  %{name}32 = call i32 @{full}()", f"  %{name} = zext i32 %{name}32 to i64"]
+    begin += [
+        "  %before = mul i64 %block, %size",
+        "  %lane = add i64 %before, %thread",
+        "  %inside = icmp slt i64 %lane, %lanes",
+        "  br i1 %inside, label %begin, label %outside",
+        "outside:",
+        "  ret void",
+        "begin:",
+    ]
+    b.start("begin")
+    b.lines.clear()
+    write_body(b, scratch, jaxpr, batched, ["%lane"])
+    pointers = ", ".join(f"ptr noalias %p{number}" for number in range(count))
+    head = f"define ptx_kernel void @{KERNEL}({pointers}, ptr noalias %scratch, i64 %lanes)"
+    return finished(b, scratch, head, begin, jaxpr)
+
+
+def finished(b: Builder, scratch: Scratch, head: str, begin: Sequence[str], jaxpr: Any) -> Program:
+    """The module with this one function, and what it declares."""
+    lines = [
+        *b.declared.values(),
+        f"{head} nounwind {{",
+        "entry:",
+        *begin,
+        *scratch.pointers,
+        *b.lines,
+        "  ret void",
+        "}",
+    ]
+    text = "\n".join(lines)
+    name = hashlib.sha256(text.encode()).hexdigest()[:32]
+    sizes = len(jaxpr.invars), len(jaxpr.outvars)
+    return Program(text, name, b.width, max(scratch.size, 64), *sizes)
+
+
+def write_body(
+    b: Builder, scratch: Scratch, jaxpr: Any, batched: Sequence[bool], lanes: Sequence[str]
+) -> None:
+    """The lines that read arguments, compute, and write results; all pointers are `%p` numbers."""
+    arguments = [
+        argument(b, number, variable.aval, differs, lanes)
+        for number, (variable, differs) in enumerate(zip(jaxpr.invars, batched, strict=True))
+    ]
+    results = Translator(b, scratch).function(jaxpr, [], arguments)
+    for number, value in enumerate(results):
+        dtype = np.dtype(value.dtype)
+        bases = pointers(b, len(arguments) + number, value.shape, dtype, lanes)
+        copy(b, value, Stored(value.shape, Memory(bases, dtype, Layout.APART)))
+
+
+def argument(b: Builder, number: int, aval: Any, differs: bool, lanes: Sequence[str]) -> Value:
+    """An argument of the program; a small one is loaded once."""
+    dtype, shape = np.dtype(aval.dtype), tuple(aval.shape)
+    b.type_of(dtype)
+    if differs:
+        memory = Memory(pointers(b, number, shape, dtype, lanes), dtype, Layout.APART)
+    else:
+        memory = Memory((f"%p{number}",), dtype, Layout.SHARED)
+    stored = Stored(shape, memory)
+    if not in_registers(shape):
+        return stored
+    count = math.prod(shape)
+    return Small(shape, dtype, tuple(stored.load(b, constant(n, INDEX)) for n in range(count)))
+
+
+def pointers(
+    b: Builder, number: int, shape: Sequence[int], dtype: np.dtype, lanes: Sequence[str]
+) -> tuple[str, ...]:
+    """Where the array of each lane begins."""
+    size, found = constant(math.prod(shape) * dtype.itemsize, INDEX), []
+    for lane in lanes:
+        offset = b.apply("mul {r} {0}, {1}", INDEX, Item(lane, INDEX), size)
+        found.append(
+            b.emit(f"getelementptr i8, ptr %p{number}, i64 {offset.text}", INDEX, False).text
+        )
+    return tuple(found)

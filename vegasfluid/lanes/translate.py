@@ -1,0 +1,303 @@
+"""Translate a function that JAX has traced into a program that takes lanes to their end.
+
+Everything but loops is written out number by number; what a loop carries stays in registers, and a
+large array that it carries (such as a history) is changed where it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core
+
+from vegasfluid.lanes.arrays import Arrays
+from vegasfluid.lanes.builder import BOOL, INDEX, Builder, Item, Unsupported, constant
+from vegasfluid.lanes.elementwise import OPERATIONS, operate
+from vegasfluid.lanes.loops import Loop
+from vegasfluid.lanes.memory import (
+    Scratch,
+    Small,
+    Stored,
+    Value,
+    copy,
+    in_registers,
+    plus,
+    times,
+)
+from vegasfluid.lanes.varying import body_of, differing, differing_carry, parts_of_scan
+
+__all__ = ["Translator"]
+
+
+class Translator:
+    """Writes traced functions into a program.
+
+    Args:
+        b: builder of the program.
+        scratch: its memory.
+    """
+
+    def __init__(self, b: Builder, scratch: Scratch) -> None:
+        self.b, self.scratch, self.arrays = b, scratch, Arrays(b, scratch)
+
+    def function(
+        self, jaxpr: Any, constants: Sequence[Value], arguments: Sequence[Value]
+    ) -> list[Value]:
+        """The results of a function.
+
+        Args:
+            jaxpr: traced function.
+            constants: of the function.
+            arguments: values of its arguments.
+        """
+        scope = Scope(jaxpr)
+        for variable, value in zip(jaxpr.constvars, constants, strict=True):
+            scope.bind(variable, value)
+        for variable, value in zip(jaxpr.invars, arguments, strict=True):
+            scope.bind(variable, value)
+        for number, equation in enumerate(jaxpr.eqns):
+            values = [scope.read(variable) for variable in equation.invars]
+            scope.release(number)
+            results = self.equation(equation, values)
+            for variable, value in zip(equation.outvars, results, strict=True):
+                scope.bind(variable, value)
+            if len(self.b.lines) > self.b.longest:
+                raise Unsupported("a function so long")
+        results = [scope.read(variable) for variable in jaxpr.outvars]
+        scope.release(len(jaxpr.eqns))
+        return results
+
+    def equation(self, equation: Any, values: list[Value]) -> list[Value]:
+        """The results of one equation."""
+        name = equation.primitive.name
+        function = body_of(equation)
+        if function is not None:
+            jaxpr, constants = function
+            return self.function(jaxpr, [literal(value) for value in constants], values)
+        if name == "scan":
+            return self.scan(equation, values)
+        if name == "while":
+            return self.repeat(equation, values)
+        if name == "cond":
+            return self.branch(equation, values)
+        if self.arrays.knows(name):
+            return self.arrays.operate(equation, values)
+        if name in OPERATIONS and len(equation.outvars) == len(values) and len(values) > 1:
+            return values  # a barrier for several values
+        if name in OPERATIONS:
+            return [self.each(equation, values)]
+        raise Unsupported(name)
+
+    def each(self, equation: Any, values: list[Value]) -> Value:
+        """The result of an operation that is done element by element."""
+        name, params = equation.primitive.name, equation.params
+        shape, dtype = equation.outvars[0].aval.shape, np.dtype(equation.outvars[0].aval.dtype)
+        if in_registers(shape):
+            columns = [spread_out(self.arrays.registers(value), shape) for value in values]
+            items = tuple(
+                operate(self.b, name, params, dtype, *row) for row in zip(*columns, strict=True)
+            )
+            return Small(shape, dtype, items)
+        target = self.scratch.array(shape, dtype, any(value.varying for value in values))
+        with self.b.loop(constant(math.prod(shape), INDEX)) as index:
+            row = [self.element(value, index) for value in values]
+            item = operate(self.b, name, params, dtype, *row)
+            target.memory.store(self.b, index, item)
+        return target
+
+    def element(self, value: Value, index: Item) -> Item:
+        """An element of a large array, or the one number that stands for all of them."""
+        if isinstance(value, Stored):
+            return value.load(self.b, index)
+        if len(value.items) != 1:
+            raise Unsupported(f"an array of shape {value.shape} beside a larger one")
+        return value.items[0]
+
+    def branch(self, equation: Any, values: list[Value]) -> list[Value]:
+        """One of several functions: all are computed, and one is chosen.
+
+        A function with a loop is not, since the loop might not end where another one is chosen.
+        """
+        which = self.arrays.registers(values[0]).items[0]
+        branches = equation.params["branches"]
+        if which.value is not None:
+            one = branches[int(np.clip(int(which.value), 0, len(branches) - 1))]
+            return self.function(one.jaxpr, [literal(v) for v in one.consts], values[1:])
+        if any(has_loop(branch.jaxpr) for branch in branches):
+            raise Unsupported("a loop in a branch")
+        for value in values[1:]:
+            if isinstance(value, Stored):
+                value.memory.references += 1
+        found = [
+            self.function(branch.jaxpr, [literal(v) for v in branch.consts], values[1:])
+            for branch in branches
+        ]
+        for value in values[1:]:
+            if isinstance(value, Stored):
+                value.memory.references -= 1
+        results: list[Value] = []
+        for cases in zip(*found, strict=True):
+            small = [self.arrays.registers(case) for case in cases]
+            rows = zip(*(case.items for case in small), strict=True)
+            dtype = small[0].dtype
+            items = tuple(operate(self.b, "select_n", None, dtype, which, *row) for row in rows)
+            results.append(Small(small[0].shape, dtype, items))
+        return results
+
+    def scan(self, equation: Any, values: list[Value]) -> list[Value]:
+        """A loop that takes a slice of its inputs at each turn, and stacks its outputs."""
+        params, body = equation.params, equation.params["jaxpr"]
+        length = params["length"]
+        constants, carry, inputs = parts_of_scan(params, values)
+        each = [self.scratch.spilled(value) for value in inputs]
+        flags = [[value.varying for value in part] for part in (constants, carry, inputs)]
+        varying = differing_carry(body.jaxpr, flags[0], flags[1], flags[2], len(carry))
+        outputs = self.room_for(body.jaxpr, [*flags[0], *varying, *flags[2]], len(carry), length)
+        inner = [literal(value) for value in body.consts]
+        loop = Loop(self.b, self.scratch, carry, varying, [*constants, *each])
+        index = loop.begin()
+        inside = operate(self.b, "lt", None, BOOL, index, constant(length, INDEX))
+        loop.enter(inside)
+        number = index
+        if params["reverse"]:
+            number = operate(self.b, "sub", None, INDEX, constant(length - 1, INDEX), index)
+        slices = [self.slice_of(value, number) for value in each]
+        results = self.function(body.jaxpr, inner, [*constants, *loop.values, *slices])
+        for value, output in zip(results[len(carry) :], outputs, strict=True):
+            start = times(self.b, number, constant(math.prod(value.shape), INDEX))
+            copy(self.b, value, Stored(value.shape, output.memory, start))
+        final = loop.end(results[: len(carry)])
+        return [
+            *final,
+            *(self.arrays.loaded(of, of.shape) if in_registers(of.shape) else of for of in outputs),
+        ]
+
+    def room_for(
+        self, body: Any, varying: Sequence[bool], carried: int, length: int
+    ) -> list[Stored]:
+        """Memory for the outputs of all turns of a scan."""
+        differs = differing(body, varying)[carried:]
+        avals = [variable.aval for variable in body.outvars[carried:]]
+        return [
+            self.scratch.array((length, *aval.shape), np.dtype(aval.dtype), own)
+            for aval, own in zip(avals, differs, strict=True)
+        ]
+
+    def slice_of(self, value: Stored, number: Item) -> Value:
+        """One of the arrays that stand one after the other."""
+        shape = value.shape[1:]
+        start = times(self.b, number, constant(math.prod(shape), INDEX))
+        part = Stored(shape, value.memory, plus(self.b, value.offset, start))
+        return self.arrays.loaded(part, shape) if in_registers(shape) else part
+
+    def repeat(self, equation: Any, values: list[Value]) -> list[Value]:
+        """A loop that ends where a condition says so."""
+        params = equation.params
+        skipped = params["cond_nconsts"]
+        split = skipped + params["body_nconsts"]
+        condition, body = params["cond_jaxpr"], params["body_jaxpr"]
+        asked, constants, carry = values[:skipped], values[skipped:split], values[split:]
+        flags = [value.varying for value in values]
+        varying = differing_carry(body.jaxpr, flags[skipped:split], flags[split:], [], len(carry))
+        loop = Loop(self.b, self.scratch, carry, varying, [*asked, *constants])
+        loop.begin()
+        (goes_on,) = self.function(
+            condition.jaxpr, [literal(v) for v in condition.consts], [*asked, *loop.values]
+        )
+        inside = self.arrays.registers(goes_on).items[0]
+        if inside.varying:
+            raise Unsupported("lanes side by side in a loop that each ends in its own time")
+        loop.enter(inside)
+        results = self.function(
+            body.jaxpr, [literal(v) for v in body.consts], [*constants, *loop.values]
+        )
+        return loop.end(results)
+
+
+class Scope:
+    """The values of a function's variables, with a count of what stands for each memory.
+
+    Args:
+        jaxpr: the function.
+    """
+
+    def __init__(self, jaxpr: Any) -> None:
+        self._values: dict[Any, Value] = {}
+        self._last: dict[int, list[Any]] = {}
+        last = dict.fromkeys((v for v in jaxpr.outvars if not is_literal(v)), len(jaxpr.eqns))
+        for number in reversed(range(len(jaxpr.eqns))):
+            for variable in jaxpr.eqns[number].invars:
+                if not is_literal(variable):
+                    last.setdefault(variable, number)
+        self._used = last
+        for variable, number in last.items():
+            self._last.setdefault(number, []).append(variable)
+
+    def bind(self, variable: Any, value: Value) -> None:
+        """Let a variable stand for a value, if anything asks for it later."""
+        if variable in self._used:
+            self._values[variable] = value
+            if isinstance(value, Stored):
+                value.memory.references += 1
+
+    def read(self, variable: Any) -> Value:
+        """The value of a variable."""
+        return literal(variable.val) if is_literal(variable) else self._values[variable]
+
+    def release(self, number: int) -> None:
+        """Forget the variables that no equation after this one asks for."""
+        for variable in self._last.get(number, ()):
+            value = self._values.pop(variable)
+            if isinstance(value, Stored):
+                value.memory.references -= 1
+
+
+def is_literal(variable: Any) -> bool:
+    """Whether it stands for a constant."""
+    return isinstance(variable, core.Literal)
+
+
+def literal(value: Any) -> Value:
+    """A constant array.
+
+    Raises:
+        Unsupported: where it is too large to be written into a program.
+    """
+    array = np.asarray(value)
+    if array.dtype == jax.dtypes.float0:  # the derivative of a whole number, which nothing reads
+        array = np.zeros(array.shape, bool)
+    if not in_registers(array.shape):
+        raise Unsupported(f"a constant of shape {array.shape}")
+    return Small(array.shape, array.dtype, tuple(constant(of, array.dtype) for of in array.ravel()))
+
+
+def spread_out(value: Small, shape: Sequence[int]) -> list[Item]:
+    """The items of an array, repeated along the axes where it has one element and `shape` more."""
+    if value.shape == tuple(shape):
+        return list(value.items)
+    numbers = np.broadcast_to(np.arange(len(value.items)).reshape(value.shape), shape)
+    return [value.items[number] for number in numbers.ravel()]
+
+
+def has_loop(jaxpr: Any) -> bool:
+    """Whether a function has a loop without a fixed end."""
+    return any(
+        equation.primitive.name == "while"
+        or any(has_loop(function) for function in functions_of(equation))
+        for equation in jaxpr.eqns
+    )
+
+
+def functions_of(equation: Any) -> list[Any]:
+    """The functions among an equation's parameters."""
+    found = []
+    for value in equation.params.values():
+        for of in value if isinstance(value, tuple | list) else (value,):
+            inner = getattr(of, "jaxpr", of)
+            if hasattr(inner, "eqns"):
+                found.append(inner)
+    return found

@@ -1,0 +1,108 @@
+"""Which values of a function differ between the lanes of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jax.extend import core
+
+__all__ = ["body_of", "differing", "differing_carry", "parts_of_scan"]
+
+INLINED = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "eval_jaxpr": "call_jaxpr",
+    "remat": "jaxpr",
+    "checkpoint": "jaxpr",
+    "remat2": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+}
+"""Primitives that stand for a function, and the name of that function among their parameters."""
+
+
+def body_of(equation: Any) -> tuple[Any, Sequence[Any]] | None:
+    """The function that an equation stands for, and its constants; None where it is none."""
+    name = INLINED.get(equation.primitive.name)
+    if name is None or name not in equation.params:
+        return None
+    function = equation.params[name]
+    if hasattr(function, "jaxpr"):
+        return function.jaxpr, function.consts
+    return function, ()
+
+
+def parts_of_scan(params: Any, values: Sequence[Any]) -> list[list[Any]]:
+    """What belongs to a scan's arguments: to its constants, carried values and inputs.
+
+    JAX states their numbers, from version 0.11 on by a structure of all three.
+    """
+    if "num_consts" in params:
+        split = params["num_consts"] + params["num_carry"]
+        every = list(values)
+        return [every[: params["num_consts"]], every[params["num_consts"] : split], every[split:]]
+    return [list(part) for part in params["ft_in"].update(values).unpack()]
+
+
+def differing(jaxpr: Any, arguments: Sequence[bool]) -> list[bool]:
+    """Which results differ between lanes, if these arguments do."""
+    known: dict[Any, bool] = dict(zip(jaxpr.invars, arguments, strict=True))
+
+    def differs(variable: Any) -> bool:
+        return not isinstance(variable, core.Literal) and known.get(variable, False)
+
+    for equation in jaxpr.eqns:
+        given = [differs(variable) for variable in equation.invars]
+        known |= zip(equation.outvars, of_equation(equation, given), strict=True)
+    return [differs(variable) for variable in jaxpr.outvars]
+
+
+def of_equation(equation: Any, given: list[bool]) -> list[bool]:
+    """The same of one equation."""
+    name, params = equation.primitive.name, equation.params
+    function = body_of(equation)
+    if function is not None:
+        return differing(function[0], given)
+    if name == "scan":
+        constants, begun, each = parts_of_scan(params, given)
+        body = params["jaxpr"].jaxpr
+        carry = differing_carry(body, constants, begun, each, len(begun))
+        return [*carry, *differing(body, [*constants, *carry, *each])[len(carry) :]]
+    if name == "while":
+        skipped = params["cond_nconsts"]
+        split = skipped + params["body_nconsts"]
+        body = params["body_jaxpr"].jaxpr
+        return differing_carry(body, given[skipped:split], given[split:], [], len(given) - split)
+    if name == "cond":
+        each = [differing(branch.jaxpr, given[1:]) for branch in params["branches"]]
+        return [given[0] or any(of) for of in zip(*each, strict=True)]
+    return [any(given)] * len(equation.outvars)
+
+
+def differing_carry(
+    body: Any,
+    constants: Sequence[bool],
+    carry: Sequence[bool],
+    each: Sequence[bool],
+    count: int,
+) -> list[bool]:
+    """Which of the values that a loop carries differ between lanes at any time.
+
+    Args:
+        body: from constants, carried values and the loop's inputs to carried values and outputs.
+        constants: whether these differ.
+        carry: whether those differ with which the loop begins.
+        each: whether the inputs of a turn differ.
+        count: of carried values.
+    """
+    found = list(carry)
+    while True:
+        after = differing(body, [*constants, *found, *each])[:count]
+        joined = [one or other for one, other in zip(found, after, strict=True)]
+        if joined == found:
+            return found
+        found = joined
