@@ -77,12 +77,17 @@ def optimised(text: str, target: Any) -> Any:
     return module
 
 
-@cache
+REGISTERED: set[str] = set()
+"""Programs that XLA knows: it takes each name once."""
+
+
 def register(program: Program) -> str:
     """Compile a program or load it, and register it with XLA; gives the name for XLA to call."""
     name = f"vegasfluid_lanes_{program.name}_{program.width}"
-    handler = loaded(machine_code(program))
-    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
+    if name not in REGISTERED:
+        handler = loaded(machine_code(program))
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
+        REGISTERED.add(name)
     return name
 
 

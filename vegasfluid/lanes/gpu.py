@@ -18,7 +18,16 @@ import jax
 import llvmlite.binding as llvm
 
 from vegasfluid.lanes.builder import Unsupported
-from vegasfluid.lanes.cpu import attribute, buffers, described, field, loaded, machine, optimised
+from vegasfluid.lanes.cpu import (
+    REGISTERED,
+    attribute,
+    buffers,
+    described,
+    field,
+    loaded,
+    machine,
+    optimised,
+)
 from vegasfluid.lanes.program import KERNEL, Program
 
 __all__ = ["register"]
@@ -53,20 +62,21 @@ def driver() -> Any:
         raise Unsupported("this machine: CUDA's driver cannot be loaded") from error
 
 
-@cache
 def register(program: Program) -> str:
-    """Compile a program and register it with XLA; gives the name that XLA calls it by.
+    """Compile a program and register it with XLA; gives the name for XLA to call.
 
     Raises:
         Unsupported: where the driver does not take it.
     """
     name = f"vegasfluid_lanes_gpu_{program.name}"
-    kernel = kernel_of(ptx(program))
-    launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
-    text = handler_text(program, kernel, launch)
-    host = machine()
-    handler = loaded(host.emit_object(optimised(text, host)))
-    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
+    if name not in REGISTERED:
+        kernel = kernel_of(ptx(program))
+        launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
+        text = handler_text(program, kernel, launch)
+        host = machine()
+        handler = loaded(host.emit_object(optimised(text, host)))
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
+        REGISTERED.add(name)
     return name
 
 

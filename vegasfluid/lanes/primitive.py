@@ -10,7 +10,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -26,6 +26,10 @@ from vegasfluid.lanes.program import Program, cpu_program, gpu_program
 from vegasfluid.lanes.varying import differing
 
 __all__ = ["LaneKernelWarning", "lane_kernel"]
+
+
+RECENT = 32
+"""Programs and traced derivatives that are kept in memory for the next compilation."""
 
 
 class Call(NamedTuple):
@@ -132,7 +136,7 @@ def without_constants(closed: Any) -> Any:
     return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
 
 
-@cache
+@lru_cache(RECENT)
 def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The function that gives values and then derivatives, and its constants.
 
@@ -206,7 +210,7 @@ def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: Unsuppor
     return lowered_by_xla(context, *given, call=call)
 
 
-@cache
+@lru_cache(RECENT)
 def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | Unsupported:
     """The CPU's program; vectors, where there are lanes enough and all go the same way."""
     failed = Unsupported("")
@@ -234,7 +238,7 @@ def lowered_on_cpu(context: Any, *given: Any, call: Call) -> Any:
     return list(found)[:-1]
 
 
-@cache
+@lru_cache(RECENT)
 def compiled_for_gpu(jaxpr: Any, batched: tuple[bool, ...]) -> Program | Unsupported:
     """The GPU's program."""
     try:
