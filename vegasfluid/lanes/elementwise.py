@@ -362,6 +362,7 @@ OPERATIONS: dict[str, Operation] = {
     "clamp": clamp,
     "convert_element_type": converted,
     "stop_gradient": same,
+    "pvary": same,
     "copy": same,
     "copy_p": same,
     "optimization_barrier": same,
