@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.sharding import Mesh, PartitionSpec
 
 from vegasfluid.lanes import LaneKernelWarning, cpu, lane_kernel
 from vegasfluid.lanes.gpu import ptx
@@ -168,6 +169,21 @@ def test_any_number_of_lanes_and_threads(monkeypatch):
             x = jnp.arange(lanes * 2.0).reshape(lanes, 2)
             found = jax.jit(jax.vmap(lane_kernel(function)))(x)
             close(found, jax.vmap(function)(x))
+
+
+@pytest.mark.usefixtures("_strict")
+def test_lanes_cut_over_devices():
+    """As sweeps do."""
+
+    def function(x):
+        return lax.fori_loop(0, 5, lambda k, y: y * 0.5 + x, x * jnp.arange(3.0)), 2.0 + x
+
+    mesh, along = Mesh(np.array(jax.local_devices()[:1]), ("points",)), PartitionSpec("points")
+    cut = [
+        jax.jit(jax.shard_map(jax.vmap(f), mesh=mesh, in_specs=along, out_specs=along))
+        for f in (lane_kernel(function), function)
+    ]
+    close(cut[0](jnp.arange(20.0)), cut[1](jnp.arange(20.0)))
 
 
 def test_all_threads_treat_tiny_numbers_alike(monkeypatch):

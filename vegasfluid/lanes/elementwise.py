@@ -363,6 +363,7 @@ OPERATIONS: dict[str, Operation] = {
     "convert_element_type": converted,
     "stop_gradient": same,
     "pvary": same,
+    "pcast": same,
     "copy": same,
     "copy_p": same,
     "optimization_barrier": same,
