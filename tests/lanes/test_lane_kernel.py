@@ -13,7 +13,7 @@ import pytest
 from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 
-from vegasfluid.lanes import LaneKernelWarning, cpu, lane_kernel
+from vegasfluid.lanes import LaneKernelWarning, cpu, lane_kernel, primitive
 from vegasfluid.lanes.gpu import ptx
 from vegasfluid.lanes.program import gpu_program
 
@@ -164,7 +164,7 @@ def test_axes_that_are_mapped_one_after_the_other():
 def test_any_number_of_lanes_and_threads(monkeypatch):
     function = lambda x: lax.fori_loop(0, 50, lambda k, y: y * 0.9 + k, x)  # noqa: E731
     for threads in (1, 2, 7):
-        monkeypatch.setattr(cpu, "threads", lambda threads=threads: threads)
+        monkeypatch.setattr(primitive, "processors", lambda threads=threads: threads)
         for lanes in (1, 2, 7, 8, 9, 33):
             x = jnp.arange(lanes * 2.0).reshape(lanes, 2)
             found = jax.jit(jax.vmap(lane_kernel(function)))(x)
@@ -187,7 +187,7 @@ def test_lanes_cut_over_devices():
 
 
 def test_all_threads_treat_tiny_numbers_alike(monkeypatch):
-    monkeypatch.setattr(cpu, "threads", lambda: 7)
+    monkeypatch.setattr(primitive, "processors", lambda: 7)
     below = lambda x: lax.fori_loop(0, 345, lambda k, y: y * 0.125, x)  # noqa: E731
     found = np.asarray(jax.jit(jax.vmap(lane_kernel(below)))(jnp.ones(5000)))
     assert len(set(found.tolist())) == 1

@@ -13,7 +13,6 @@ import ctypes
 import hashlib
 import os
 import re
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ import llvmlite.binding as llvm
 
 from vegasfluid.lanes.program import KERNEL, Program
 
-__all__ = ["native_width", "optimised", "register", "threads"]
+__all__ = ["native_width", "optimised", "register"]
 
 HANDLER = "lanes_handler"
 FOLDER = "lanes"
@@ -34,15 +33,6 @@ ORDER = "-pre-RA-sched"
 DIGEST = 32
 """Bytes at the beginning of a kept file by which a damaged one is known."""
 VECTOR_BITS = (("avx512f", 512), ("avx2", 256))
-
-
-def threads() -> int:
-    """Threads that share the lanes of a call: one for each core that this process may use."""
-    if sys.platform == "win32":
-        return 1
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @cache
@@ -130,9 +120,10 @@ def place_of(program: Program) -> Path | None:
 def whole(path: Path) -> bytes | None:
     """What was kept in a file; None where there is none, or not all of it."""
     try:
-        digest, code = path.read_bytes()[:DIGEST], path.read_bytes()[DIGEST:]
+        kept = path.read_bytes()
     except OSError:
         return None
+    digest, code = kept[:DIGEST], kept[DIGEST:]
     return code if hashlib.sha256(code).digest() == digest else None
 
 
@@ -203,18 +194,12 @@ def described() -> str:
     )
 
 
-def buffers(count: int, results: int) -> str:
-    """Lines that collect the pointers of all arguments and results in the array `%buffers`."""
+def buffers(program: Program) -> str:
+    """Lines that collect the pointers of arguments, results and memory in the array `%buffers`."""
     lines = [field("arguments", "frame", 72), field("results", "frame", 112)]
-    for number in range(count):
-        owner, own = (
-            ("arguments", number)
-            if number < count - results
-            else (
-                "results",
-                number - (count - results),
-            )
-        )
+    owners = [("arguments", number) for number in range(program.arguments)]
+    owners += [("results", number) for number in range(program.results + 1)]
+    for number, (owner, own) in enumerate(owners):
         lines += [
             field(f"b{number}", owner, 8 * own),
             field(f"d{number}", f"b{number}", 24),
@@ -353,7 +338,7 @@ def handler_text(program: Program) -> str:
         bytes=program.scratch * program.width,
         described=described(),
         count=count,
-        buffers=buffers(count, program.results + 1),
+        buffers=buffers(program),
         lanes=attribute("lanes", 0),
         threads=attribute("threads", 1),
         last=count - 1,

@@ -10,7 +10,6 @@ Sources: CUDA Driver API (cuLibraryLoadData, cuLaunchKernel); XLA's header `xla/
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 from functools import cache
 from typing import Any
 
@@ -19,6 +18,7 @@ import llvmlite.binding as llvm
 
 from vegasfluid.lanes.builder import Unsupported
 from vegasfluid.lanes.cpu import (
+    HANDLER,
     REGISTERED,
     attribute,
     buffers,
@@ -32,7 +32,6 @@ from vegasfluid.lanes.program import KERNEL, Program
 
 __all__ = ["register"]
 
-HANDLER = "lanes_handler"
 THREADS = 32
 """Threads of a block: one warp, so that few lanes are spread over all multiprocessors."""
 OLDEST = "sm_70"
@@ -171,7 +170,7 @@ def handler_text(program: Program, kernel: int, launch: int) -> str:
         handler=HANDLER,
         described=described(),
         count=count,
-        buffers=buffers(count, program.results + 1),
+        buffers=buffers(program),
         lanes=attribute("lanes", 0),
         context=field("context", "frame", 24),
         api=field("api", "frame", 16),

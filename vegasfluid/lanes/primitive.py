@@ -24,6 +24,7 @@ from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import Unsupported
 from vegasfluid.lanes.program import Program, cpu_program, gpu_program
 from vegasfluid.lanes.varying import differing
+from vegasfluid.workers import processors
 
 __all__ = ["LaneKernelWarning", "lane_kernel"]
 
@@ -230,12 +231,19 @@ def lowered_on_cpu(context: Any, *given: Any, call: Call) -> Any:
     program = compiled(call.jaxpr, call.batched, lanes > 1)
     if isinstance(program, Unsupported):
         return left_to_xla(context, given, call, program)
-    threads = max(1, min(cpu.threads(), math.ceil(lanes / program.width)))
-    memory = ShapedArray((threads * program.scratch * program.width,), np.uint8)
-    rule = jax.ffi.ffi_lowering(cpu.register(program))
+    threads = max(1, min(processors(), math.ceil(lanes / program.width)))
+    name, shape = cpu.register(program), (threads, program.scratch * program.width)
+    return foreign_call(context, given, name, shape, lanes=lanes, threads=threads)
+
+
+def foreign_call(
+    context: Any, given: Sequence[Any], name: str, shape: tuple[int, int], **numbers: int
+) -> list[Any]:
+    """XLA's call of a registered program, with memory of this shape in bytes, and these numbers."""
+    memory = ShapedArray(shape, np.uint8)
     extended = context.replace(avals_out=[*context.avals_out, memory])
-    found = rule(extended, *given, lanes=np.int64(lanes), threads=np.int64(threads))
-    return list(found)[:-1]
+    attributes = {key: np.int64(value) for key, value in numbers.items()}
+    return list(jax.ffi.ffi_lowering(name)(extended, *given, **attributes))[:-1]
 
 
 @lru_cache(RECENT)
@@ -256,10 +264,7 @@ def lowered_on_gpu(context: Any, *given: Any, call: Call) -> Any:
         name = gpu.register(program)
     except Unsupported as reason:
         return left_to_xla(context, given, call, reason)
-    memory = ShapedArray((lanes, program.scratch), np.uint8)
-    extended = context.replace(avals_out=[*context.avals_out, memory])
-    found = jax.ffi.ffi_lowering(name)(extended, *given, lanes=np.int64(lanes))
-    return list(found)[:-1]
+    return foreign_call(context, given, name, (lanes, program.scratch), lanes=lanes)
 
 
 lowered_by_xla = mlir.lower_fun(by_xla, multiple_results=True)
