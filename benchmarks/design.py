@@ -39,8 +39,8 @@ from scipy.optimize import root_scalar
 from scipy.stats import qmc
 
 from benchmarks.harness import Figures, run
+from vegasfluid.aqm.base import Average, QueueDiscipline, QueueState
 from vegasfluid.aqm.droptail import DropTail
-from vegasfluid.aqm.law import AbstractQueueLaw, Average, QueueState
 from vegasfluid.aqm.red import Red
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.congestion.cubic import Cubic
@@ -50,7 +50,7 @@ from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid import record_density, record_fluid
 from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.quantities import mbps, ms
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.trajectory import Recording
 from vegasfluid.tuning import measurement
 
@@ -137,7 +137,7 @@ class Case(NamedTuple):
 class Queue(NamedTuple):
     """A queue: its law, its buffer, and about where it rests, packets."""
 
-    law: AbstractQueueLaw
+    law: QueueDiscipline
     buffer: float
     resting: float
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Flows, Link, Network
@@ -61,7 +61,7 @@ def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
     return Network(links, classes, packet_bytes=PACKET_BYTES, ack_bytes=ACK_BYTES)
 
 
-def law_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> AbstractWindowLaw:
+def law_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> CongestionControl:
     """The law of a flow, as the kernel has it."""
     if flow["algo"] == "vegas":
         return Vegas(**scenario["vegas"], dialect="linux")

@@ -16,7 +16,7 @@ from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.fluid import record_fluid
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.tuning.measurement import measure as measure_packets
 from vegasfluid.tuning.measurement import summary
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Event, Flows, Link, Network, Spread
 from vegasfluid.quantities import mbps, ms
+from vegasfluid.traffic.base import TrafficSource
 from vegasfluid.traffic.bulk import Bulk
 from vegasfluid.traffic.cbr import Cbr
-from vegasfluid.traffic.kind import AbstractTraffic
 from vegasfluid.traffic.on_off import OnOff
 from vegasfluid.traffic.sessions import Sessions
 
@@ -114,7 +114,7 @@ def queue_of(given: Mapping[str, Any]) -> DropTail | Red:
     )
 
 
-def law_of(flow: Mapping[str, Any]) -> AbstractWindowLaw:
+def law_of(flow: Mapping[str, Any]) -> CongestionControl:
     """The law of a flow."""
     if flow["algo"] != "vegas":
         recovery = {"reno": "reno", "newreno": "newreno", "sack": "sack"}[flow["algo"]]
@@ -123,7 +123,7 @@ def law_of(flow: Mapping[str, Any]) -> AbstractWindowLaw:
     return Vegas(alpha=alpha, beta=beta, gamma=flow.get("gamma", 1), dialect="ns2")
 
 
-def traffic_of(given: Mapping[str, Any], flow: Mapping[str, Any]) -> AbstractTraffic:
+def traffic_of(given: Mapping[str, Any], flow: Mapping[str, Any]) -> TrafficSource:
     """What a flow's application offers."""
     traffic = flow.get("traffic", "ftp")
     kind = traffic if isinstance(traffic, str) else traffic["type"]

@@ -30,8 +30,8 @@ from vegasfluid import metrics
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.caches import keep_compiled_equations
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
-from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import Closure, simulate_density, simulate_fluid
@@ -193,7 +193,7 @@ def rest(data: xr.Dataset, warmup: float) -> Rest:
 
 def add_teeth(figures: Figures, until: float) -> None:
     """One flow behind drop-tail."""
-    laws: dict[str, AbstractWindowLaw] = {"reno": Reno(recovery="sack"), "cubic": Cubic()}
+    laws: dict[str, CongestionControl] = {"reno": Reno(recovery="sack"), "cubic": Cubic()}
     for name, law in laws.items():
         for part in BUFFERS:
             buffer = round(part * CAPACITY * RTT)

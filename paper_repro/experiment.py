@@ -11,7 +11,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from vegasfluid.network import Network
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 
 __all__ = ["ARITHMETIC", "FLUID", "LINUX", "NS2", "PACKETS", "Evidence", "Experiment", "Job"]
 

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from paper_repro.claims import Paper, spelled
 from paper_repro.experiment import Experiment
 from paper_repro.verdicts import Judged, Verdict
-from vegasfluid.about import package_version
+from vegasfluid.version import package_version
 
 __all__ = ["Chapter", "document", "machine", "runs_of", "write_report"]
 

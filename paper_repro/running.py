@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from paper_repro.experiment import Experiment, Job
 from vegasfluid.packet import simulate_packets
-from vegasfluid.workers import processors
+from vegasfluid.parallel import processors
 
 __all__ = ["run_jobs"]
 

@@ -50,7 +50,7 @@ gc.set_threshold(50_000, 20, 20)  # JAX traces millions of objects: collecting t
 from tests.packet.conservation import Watch  # noqa: E402
 from vegasfluid.caches import files_in, keep_compiled_equations  # noqa: E402
 from vegasfluid.packet import compiler, simulate  # noqa: E402
-from vegasfluid.workers import processors  # noqa: E402
+from vegasfluid.parallel import processors  # noqa: E402
 
 keep_compiled_equations()
 

@@ -5,18 +5,18 @@ from typing import ClassVar
 
 from vegasfluid import traffic
 from vegasfluid.discovery import named_subclasses
-from vegasfluid.traffic.kind import AbstractTraffic
+from vegasfluid.traffic.base import TrafficSource
 
 
 @dataclass(frozen=True)
-class Elsewhere(AbstractTraffic):
+class Elsewhere(TrafficSource):
     """A kind that a caller wrote for a run from Python: no model file can name it."""
 
     name: ClassVar[str] = "elsewhere"
 
 
 def test_what_stands_outside_of_the_package_does_not_count() -> None:
-    found = named_subclasses(traffic.__name__, traffic.__path__, AbstractTraffic)
-    assert Elsewhere in AbstractTraffic.__subclasses__()
+    found = named_subclasses(traffic.__name__, traffic.__path__, TrafficSource)
+    assert Elsewhere in TrafficSource.__subclasses__()
     assert "elsewhere" not in found
     assert found["cbr"].name == "cbr"

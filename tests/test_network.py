@@ -123,11 +123,11 @@ def test_a_single_link_has_a_name() -> None:
         ({"base_rtt": 0.04, "path": "a"}, "Flows: path must be a list, but is 'a'."),
         (
             {"base_rtt": 0.04, "traffic": "cbr"},
-            "Flows: traffic must be an instance of AbstractTraffic, but is 'cbr'.",
+            "Flows: traffic must be an instance of TrafficSource, but is 'cbr'.",
         ),
         (
             {"base_rtt": 0.04, "traffic": Bulk},
-            "Flows: traffic must be an instance of AbstractTraffic, but is 'Bulk'.",
+            "Flows: traffic must be an instance of TrafficSource, but is 'Bulk'.",
         ),
     ],
 )
@@ -139,7 +139,7 @@ def test_flows_that_make_no_sense_are_refused(fields: dict[str, Any], line: str)
 
 @pytest.mark.parametrize("law", ["reno", Reno])
 def test_a_congestion_control_is_an_instance(law: Any) -> None:
-    with pytest.raises(InvalidInput, match="law must be an instance of AbstractWindowLaw"):
+    with pytest.raises(InvalidInput, match="law must be an instance of CongestionControl"):
         Flows(3, law, base_rtt=0.04)
 
 
@@ -167,7 +167,7 @@ def test_a_class_has_at_least_one_flow_and_at_most_a_million(count: int) -> None
         ),
         (
             {"capacity": 9.0, "buffer": 9, "aqm": "red"},
-            "Link: aqm must be an instance of AbstractQueueLaw, but is 'red'.",
+            "Link: aqm must be an instance of QueueDiscipline, but is 'red'.",
         ),
     ],
 )

@@ -125,7 +125,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("vegasfluid.about").package_version()
+        return import_module("vegasfluid.version").package_version()
     if name in _MODULES:
         return import_module(f"vegasfluid.{name}")
     if name in _HOMES:

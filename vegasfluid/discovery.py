@@ -28,7 +28,7 @@ def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dic
         base: the abstract class; those derived from it in the package count, if they have a name.
 
     >>> from vegasfluid import aqm
-    >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.AbstractQueueLaw))
+    >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.QueueDiscipline))
     ['droptail', 'red']
     """
     for module in pkgutil.iter_modules(path):

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
-from vegasfluid.aqm.law import AbstractQueueLaw
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import (
     Delay,
@@ -26,8 +26,8 @@ from vegasfluid.quantities import (
     check_quantities,
     is_concrete,
 )
+from vegasfluid.traffic.base import TrafficSource
 from vegasfluid.traffic.bulk import Bulk
-from vegasfluid.traffic.kind import AbstractTraffic
 
 __all__ = ["Event", "Flows", "Link", "Network", "Spread"]
 
@@ -55,7 +55,7 @@ class Link(Value):
     """Data packets that the link sends."""
     buffer: Annotated[Packets, Ge(1)]
     """Packets that can wait, besides the one in transmission."""
-    aqm: AbstractQueueLaw = field(default_factory=DropTail)
+    aqm: QueueDiscipline = field(default_factory=DropTail)
     """The law by which the queue drops."""
     delay: Delay = 0.0
     """Propagation one way."""
@@ -76,7 +76,7 @@ class Flows(Value):
 
     count: Annotated[int, Ge(1), Le(1_000_000)]
     """Number of flows."""
-    law: AbstractWindowLaw
+    law: CongestionControl
     """Their congestion control."""
     base_rtt: Annotated[Delay, Positive] | tuple[Annotated[Delay, Positive], ...] | None = None
     """Propagation there and back; one value, or one a flow; instead of `access_delay`."""
@@ -86,7 +86,7 @@ class Flows(Value):
     """Propagation of the access link at each end, one way."""
     start: Seconds | tuple[Seconds, ...] | Spread = 0.0
     """When they start: one value, one a flow, or at random."""
-    traffic: AbstractTraffic = field(default_factory=Bulk)
+    traffic: TrafficSource = field(default_factory=Bulk)
     """What their applications offer."""
     direction: Literal["forward", "reverse"] = "forward"
     """Whether data go with the links' stream or against it."""
@@ -307,7 +307,7 @@ class Network(Value):
         """The number of flows of each class, in order."""
         return [flows.count for flows in self.flows.values()]
 
-    def with_law(self, flows: str, law: AbstractWindowLaw) -> Network:
+    def with_law(self, flows: str, law: CongestionControl) -> Network:
         """The same network with another law for one class of flows."""
         changed = {**self.flows, flows: replace(self.flow_class(flows), law=law)}
         return replace(self, flows=changed)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vegasfluid.about import package_version
 from vegasfluid.growth import Growth, place_in
 from vegasfluid.network import Network
+from vegasfluid.version import package_version
 
 if TYPE_CHECKING:
     import xarray as xr

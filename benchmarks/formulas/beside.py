@@ -13,10 +13,10 @@ from vegasfluid.analysis.closed_forms import (
     red_slope,
 )
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.congestion.vegas.dialect import Dialect
+from vegasfluid.congestion.vegas.implementation import VegasImplementation
 from vegasfluid.network import Flows, Link, Network
 
 __all__ = [
@@ -54,9 +54,9 @@ class Deaf(Vegas):
     """
 
     @property
-    def spoken(self) -> Dialect:
+    def implementation(self) -> VegasImplementation:
         """The dialect without its cut."""
-        return replace(super().spoken, loss_cut=0.0)
+        return replace(super().implementation, loss_cut=0.0)
 
 
 def phi_of(dialect: str) -> float:
@@ -67,12 +67,12 @@ def phi_of(dialect: str) -> float:
 
 def cut_of(dialect: str) -> float:
     """The share of the window that a loss takes."""
-    return PARTS[dialect].spoken.loss_cut
+    return PARTS[dialect].implementation.loss_cut
 
 
 def rise_of(dialect: str) -> float:
     """Where a growing window rests above alpha, packets."""
-    return PARTS[dialect].spoken.rise
+    return PARTS[dialect].implementation.rise
 
 
 CAPACITY, COUNT = 4000.0, 10
@@ -85,7 +85,7 @@ ENDLESS = 1000.0
 
 def beside_reno(law: Vegas) -> Network:
     """As many Vegas flows as Reno flows."""
-    laws: dict[str, AbstractWindowLaw] = {"reno": Reno(recovery="sack"), "vegas": law}
+    laws: dict[str, CongestionControl] = {"reno": Reno(recovery="sack"), "vegas": law}
     flows = {
         name: Flows(COUNT, own, base_rtt=0.1, initial_ssthresh=10) for name, own in laws.items()
     }
@@ -125,7 +125,11 @@ def own_queue(group: Group, base_rtt: float) -> float:
 
 def vegas(alpha: float, dialect: str = "brakmo", kind: type[Vegas] = Vegas) -> Vegas:
     """With room between alpha and beta, unless no losses keep the window at alpha."""
-    room = PARTS[dialect].spoken.rise - PARTS[dialect].spoken.fall if kind is Deaf else 3
+    room = (
+        PARTS[dialect].implementation.rise - PARTS[dialect].implementation.fall
+        if kind is Deaf
+        else 3
+    )
     return kind(alpha, alpha + room, dialect=dialect)
 
 

@@ -24,8 +24,8 @@ from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.simulate import integrate, system_of
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
+from vegasfluid.parallel import side_by_side
 from vegasfluid.trajectory import Recording
-from vegasfluid.workers import side_by_side
 
 __all__ = [
     "BOUNDS",

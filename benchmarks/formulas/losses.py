@@ -26,9 +26,9 @@ from vegasfluid.analysis.closed_forms import (
 )
 from vegasfluid.analysis.literature import mathis, pftk, rtt_exponent
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.fluid import Closure
@@ -52,7 +52,7 @@ ONE_QUEUE = "senders of all kinds at one RED queue that marks"
 
 def sharing(process: str) -> Network:
     """All kinds of senders at one queue; HighSpeed TCP where it has a formula."""
-    laws: dict[str, tuple[AbstractWindowLaw, float]] = {
+    laws: dict[str, tuple[CongestionControl, float]] = {
         "reno": (SACK, 40.0),
         "scalable": (Scalable(), 80.0),
         "curve": (CURVE, 30.0),
@@ -73,7 +73,7 @@ def sharing(process: str) -> Network:
 
 def alone() -> Network:
     """One sender of each kind at a queue of its own, whose marks come at nearly equal distances."""
-    laws: dict[str, tuple[AbstractWindowLaw, float]] = {
+    laws: dict[str, tuple[CongestionControl, float]] = {
         "reno": (SACK, 1e-3),
         "scalable": (Scalable(), 1e-3),
         "curve": (CURVE, 1e-3),
@@ -210,7 +210,7 @@ def crossover(process: str) -> Relation:
     )
 
 
-def exponent(name: str, law: AbstractWindowLaw) -> Relation:
+def exponent(name: str, law: CongestionControl) -> Relation:
     """How much less flows with a longer round trip get."""
     power = rtt_exponent(law, loss_process="iid")
 

@@ -43,9 +43,9 @@ from vegasfluid.analysis.equilibria import arrays, at_last, concrete, estimate
 from vegasfluid.analysis.literature import recovery_time
 from vegasfluid.analysis.relaxation import Case
 from vegasfluid.aqm.droptail import DropTail
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
@@ -94,7 +94,7 @@ SMALL = 10
 
 def single_flows(losses: str) -> Network:
     """One flow at each of several links."""
-    laws: dict[str, AbstractWindowLaw] = {
+    laws: dict[str, CongestionControl] = {
         "back_reno": Reno(recovery="sack"),
         "back_cubic": Cubic(friendly=False, fast_convergence=False),
         "back_cubic_friendly": Cubic(fast_convergence=False),
@@ -173,7 +173,7 @@ def single_block() -> Block:
 def beside_reno(capacity: float, base_rtt: float, buffer: int, backlog: float) -> Network:
     """One Reno and one Vegas flow, which keeps a backlog."""
     tuned = Vegas(backlog - 0.5, backlog + 0.5)
-    laws: dict[str, AbstractWindowLaw] = {"reno": Reno(recovery="sack"), "vegas": tuned}
+    laws: dict[str, CongestionControl] = {"reno": Reno(recovery="sack"), "vegas": tuned}
     flows = {
         name: Flows(1, law, base_rtt=base_rtt, initial_ssthresh=20, send_overhead=0.0)
         for name, law in laws.items()

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.harness import Figures, run
 from benchmarks.integrity.one import Found, look
 from vegasfluid.fluid import TOLERANCE
-from vegasfluid.workers import processors
+from vegasfluid.parallel import processors
 
 NETWORKS, QUICK = 1000, 60
 FAR = 0.25

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
-from vegasfluid.aqm.law import AbstractQueueLaw
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
@@ -107,7 +107,7 @@ def rtt_near(draw: Draw, base: float) -> float:
     return float(np.clip(draw.log(base / APART, base * APART), *MILLISECONDS))
 
 
-def red(draw: Draw, buffer: float) -> AbstractQueueLaw:
+def red(draw: Draw, buffer: float) -> QueueDiscipline:
     """RED with thresholds in a buffer; half of them mark."""
     low = draw.log(0.05, 0.3) * buffer
     return Red(
@@ -121,7 +121,7 @@ def red(draw: Draw, buffer: float) -> AbstractQueueLaw:
     )
 
 
-def law_of(draw: Draw, fair: float) -> AbstractWindowLaw:
+def law_of(draw: Draw, fair: float) -> CongestionControl:
     """A congestion control; Vegas, with alpha about its fair share of the queue, in half."""
     if draw.yes():
         return LOSS_BASED[int(draw.random.integers(len(LOSS_BASED)))]()

@@ -17,7 +17,7 @@ from vegasfluid.fluid import TOLERANCE, record_fluid
 from vegasfluid.fluid.accuracy import difference
 from vegasfluid.fluid.validity import doubts
 from vegasfluid.packet.simulate import record_packets
-from vegasfluid.times import DEFAULT_SAMPLES, sample_times
+from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 from vegasfluid.trajectory import Recording
 
 __all__ = ["Found", "look"]

@@ -24,7 +24,7 @@ from benchmarks.harness import Figures, run
 from benchmarks.tuning.judged import Judgement, judge_alone
 from benchmarks.tuning.networks import untuned
 from benchmarks.tuning.rivals import rivals
-from vegasfluid.workers import processors
+from vegasfluid.parallel import processors
 
 __all__ = ["measure"]
 

@@ -29,7 +29,7 @@ from benchmarks.design import (
     thresholds,
     weight,
 )
-from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
@@ -78,7 +78,7 @@ class Untuned(NamedTuple):
     warmup: float
 
 
-def queue_of(point: Point, held: float, flows: int, tail: bool) -> tuple[AbstractQueueLaw, float]:
+def queue_of(point: Point, held: float, flows: int, tail: bool) -> tuple[QueueDiscipline, float]:
     """The queue's law, and its buffer, packets."""
     if tail:
         queue = drop_tail(point.room, held, flows)

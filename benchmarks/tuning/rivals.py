@@ -7,12 +7,12 @@ each law, whose windows are large enough for what sets these laws apart from Ren
 from __future__ import annotations
 
 from benchmarks.tuning.networks import PACKET_BYTES, TUNED, Untuned
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
-from vegasfluid.aqm.law import AbstractQueueLaw
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import AbstractWindowLaw
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Flows, Link, Network, Spread
@@ -30,7 +30,7 @@ def red(buffer: float) -> Red:
 
 
 def network_with(
-    law: AbstractWindowLaw, megabits: float, buffer: float, queue: AbstractQueueLaw, flows: int
+    law: CongestionControl, megabits: float, buffer: float, queue: QueueDiscipline, flows: int
 ) -> Network:
     """A network with so many flows of each law."""
     capacity = mbps(megabits, PACKET_BYTES)

@@ -17,9 +17,9 @@ from vegasfluid.analysis.closed_forms.branches import exact
 from vegasfluid.analysis.closed_forms.windows_cubic import CUBIC
 from vegasfluid.analysis.closed_forms.windows_loss_based import HIGHSPEED, SCALABLE
 from vegasfluid.analysis.closed_forms.windows_vegas import VEGAS
+from vegasfluid.aqm.base import QueueDiscipline, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
-from vegasfluid.aqm.law import AbstractQueueLaw, QueueState
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
+from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.quantities import unit_of
 
 __all__ = [
@@ -97,7 +97,7 @@ def asked(kind: type[Any], regime: Mapping[str, Any]) -> tuple[Any, dict[Any, An
     return law, {notation(name): value for name, value in numbers.items()}
 
 
-def state_of(law: AbstractWindowLaw, regime: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:
+def state_of(law: CongestionControl, regime: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:
     """A state in symbols (out of slow start, or wholly in it), and numbers for them."""
     start = law.begin(NUMBERS["cwnd"], NUMBERS["base_rtt"])._asdict()
     numbers = {name: regime.get(name, NUMBERS.get(name, 0)) for name in start}
@@ -108,14 +108,14 @@ def state_of(law: AbstractWindowLaw, regime: Mapping[str, Any]) -> tuple[Any, di
     return type(law.begin(1.0, 1.0))(**symbols), witness
 
 
-def seen(regime: Mapping[str, Any]) -> tuple[Feedback, dict[Any, Any]]:
+def seen(regime: Mapping[str, Any]) -> tuple[Signals, dict[Any, Any]]:
     """What a sender sees whose ACKs come at W / R, with no losses."""
     window, rtt = notation("cwnd"), notation("rtt")
     nothing = sp.Integer(0)
-    return Feedback(rtt, window / rtt, nothing, FAR), {rtt: regime.get("rtt", NUMBERS["rtt"])}
+    return Signals(rtt, window / rtt, nothing, FAR), {rtt: regime.get("rtt", NUMBERS["rtt"])}
 
 
-def posed(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> tuple[Any, Any, Any, dict]:
+def posed(kind: type[CongestionControl], regime: Mapping[str, Any]) -> tuple[Any, Any, Any, dict]:
     """A law, a state and what its sender sees, in symbols, with a number for each symbol."""
     law, parameters = asked(kind, regime)
     state, window = state_of(law, regime)
@@ -123,14 +123,14 @@ def posed(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> tuple[Any
     return law, state, feedback, parameters | window | times
 
 
-def growth(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> tuple[Rates, Rates]:
+def growth(kind: type[CongestionControl], regime: Mapping[str, Any]) -> tuple[Rates, Rates]:
     """What changes between losses in a regime, of one flow; and in the mean over a class.
 
     The second is empty where it is the same.
     """
     law, state, feedback, witness = posed(kind, regime)
     single = rates(law.growth(state, feedback), witness)
-    if kind.drift is AbstractWindowLaw.drift:
+    if kind.drift is CongestionControl.drift:
         return single, []
     mean = rates(law.drift(state, feedback), witness)
     return single, [] if mean == single else mean
@@ -180,7 +180,7 @@ def upright(expression: Any, witness: Mapping[Any, Any]) -> Any:
     return sp.factor(-top) / sp.expand(-bottom)
 
 
-def after_a_loss(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> Rates:
+def after_a_loss(kind: type[CongestionControl], regime: Mapping[str, Any]) -> Rates:
     """What a loss makes of the state, field by field, where it changes something."""
     law, state, feedback, witness = posed(kind, regime)
     left = law.after_loss(state, feedback)
@@ -191,7 +191,7 @@ def after_a_loss(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> Ra
     ]
 
 
-def loss_factors(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> dict[str, Any]:
+def loss_factors(kind: type[CongestionControl], regime: Mapping[str, Any]) -> dict[str, Any]:
     """By how much losses weigh more than in the one-point closure, by process, where not by 1."""
     law, state, _, witness = posed(kind, regime)
     found = {
@@ -201,7 +201,7 @@ def loss_factors(kind: type[AbstractWindowLaw], regime: Mapping[str, Any]) -> di
     return {process: factor for process, factor in found.items() if factor != 1}
 
 
-def queue_equations(kind: type[AbstractQueueLaw], regime: Mapping[str, Any]) -> Rates:
+def queue_equations(kind: type[QueueDiscipline], regime: Mapping[str, Any]) -> Rates:
     """The drop probability in a regime, and how what the law remembers changes."""
     law, witness = asked(kind, regime)
     memory = law.begin()

@@ -26,7 +26,7 @@ from vegasfluid.aqm import queue_laws
 from vegasfluid.cli.laws import law_entry
 from vegasfluid.congestion import window_laws
 from vegasfluid.congestion.vegas import DIALECTS
-from vegasfluid.congestion.vegas.dialect import Dialect
+from vegasfluid.congestion.vegas.implementation import VegasImplementation
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import limits_of, unit_of
 from vegasfluid.traffic import traffic_kinds
@@ -245,8 +245,10 @@ def allowed(kind: type[Any], name: str) -> str:
 
 def dialects() -> list[str]:
     """What implementations of Vegas do differently, from their constants."""
-    meanings = dict(re.findall(r"^ {4,8}(\w+): (.*(?:\n {12,}.*)*)", Dialect.__doc__ or "", re.M))
-    names = [field.name for field in fields(Dialect) if field.name not in NOT_SHOWN]
+    meanings = dict(
+        re.findall(r"^ {4,8}(\w+): (.*(?:\n {12,}.*)*)", VegasImplementation.__doc__ or "", re.M)
+    )
+    names = [field.name for field in fields(VegasImplementation) if field.name not in NOT_SHOWN]
     head = ["alpha", "beta", "gamma", *names]
     rows = ["| | " + " | ".join(f"`{name}`" for name in DIALECTS) + " | meaning |"]
     rows.append("|---|" + "---|" * len(DIALECTS) + "---|")

@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import vegasfluid as vf
-from vegasfluid.aqm.law import AbstractQueueLaw
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.congestion.base import CongestionControl
 
 __all__ = [
     "ACK_BYTES", "CURRENT", "DURATION", "MEASURED_ROUND_TRIP", "PACKET_BYTES", "PROPOSED",
@@ -112,7 +112,7 @@ class Setting:
     """Whether each LANL client is a class of its own, so that its window can be followed."""
 
 
-def law_named(name: str) -> AbstractWindowLaw:
+def law_named(name: str) -> CongestionControl:
     """Reno as ns-2 has it, or as RFC 7661 mends it, or Vegas as in table 1."""
     if name == "vegas":
         return vf.Vegas(alpha=1, beta=3, gamma=1, dialect="ns2")
@@ -128,7 +128,7 @@ def theoretical_cov(topology: Topology, clients: int) -> float:
     return (topology.client_rate * clients * MEASURED_ROUND_TRIP) ** -0.5
 
 
-def router_law(setting: Setting) -> AbstractQueueLaw:
+def router_law(setting: Setting) -> QueueDiscipline:
     """What the routers do with their queues."""
     if setting.queue == "fifo":
         return vf.DropTail()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vegasfluid.congestion.law import PacketRules
+from vegasfluid.congestion.base import PacketRules
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting, ns2_on_ack, watch_route
 
 __all__ = ["InOrder"]

@@ -12,8 +12,8 @@ import numpy as np
 
 import vegasfluid as vf
 from paper_repro.la_walrand_anantharam_1998.tables import CHANGES, DELAYS_MS, STARTS
-from vegasfluid.aqm.law import AbstractQueueLaw
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.congestion.base import CongestionControl
 
 __all__ = [
     "BUFFER",
@@ -42,7 +42,7 @@ BEFORE_R2 = vf.ms(20)
 """s: of the bottleneck of figure 1, one way."""
 NO_HINDRANCE = vf.mbps(1e4, PACKET_BYTES)
 """Packets/s: of a link that is there for its delay only, as the access links limit the rate."""
-LAWS: dict[str, AbstractWindowLaw] = {
+LAWS: dict[str, CongestionControl] = {
     "reno": vf.Reno(),
     "vegas": vf.Vegas(alpha=1, beta=3, gamma=1, dialect="ns2"),
     "red": vf.Vegas(alpha=1, beta=3, gamma=1, dialect="ns2"),
@@ -64,7 +64,7 @@ def shifted(starts: Sequence[float], shift: int) -> tuple[float, ...]:
 
 
 def rerouted(
-    law: AbstractWindowLaw, shift: int = 0, *, min_rto: float = 1.0, ways: int = 1
+    law: CongestionControl, shift: int = 0, *, min_rto: float = 1.0, ways: int = 1
 ) -> vf.Network:
     """Figure 1: two connections; the delay of the link from R2 to S3, the first one's, changes.
 
@@ -104,7 +104,7 @@ def behind_r2(trip_ms: float) -> float:
 
 def gateway(max_drop: float | None, thresholds: tuple[float, float] = (40, 80)) -> vf.Link:
     """The bottleneck of figure 6: drop-tail, or RED with a highest drop probability."""
-    law: AbstractQueueLaw = vf.DropTail()
+    law: QueueDiscipline = vf.DropTail()
     if max_drop is not None:
         law = vf.Red(*thresholds, max_drop=max_drop)
     waiting = BUFFER - 1 if max_drop is None else BUFFER
@@ -112,7 +112,7 @@ def gateway(max_drop: float | None, thresholds: tuple[float, float] = (40, 80)) 
 
 
 def persistent(
-    law: AbstractWindowLaw,
+    law: CongestionControl,
     link: vf.Link,
     shift: int = 0,
     *,

@@ -10,8 +10,8 @@ import numpy as np
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Results
-from vegasfluid.aqm.law import ADMIT, EARLY, FORCED
-from vegasfluid.congestion.law import RESEND, RETRANSMIT, AbstractWindowLaw
+from vegasfluid.aqm.base import ADMIT, EARLY, FORCED
+from vegasfluid.congestion.base import RESEND, RETRANSMIT, CongestionControl
 from vegasfluid.packet.records import FLOW, LINK
 
 __all__ = ["EXPERIMENT", "detect"]
@@ -22,7 +22,7 @@ ALWAYS_SEND = 10**9
 """Packets that the application offers."""
 
 
-def a_flow(law: AbstractWindowLaw, **given: Any) -> Any:
+def a_flow(law: CongestionControl, **given: Any) -> Any:
     """A sender's record, as a run begins with, and with some fields as given."""
     fields = dict.fromkeys(FLOW, 0) | {"offered": ALWAYS_SEND, "ssthresh": 2.0, "max_window": 1e5}
     return SimpleNamespace(**(fields | dict(law.rules.state) | law.packet_parameters() | given))

@@ -11,7 +11,7 @@ import xarray as xr
 
 from paper_repro.experiment import Job
 from paper_repro.marrone_2013.environment import BOTTLENECK, CAPACITY, LINK_MBPS, Environment
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 
 __all__ = ["FIVE", "Course", "course_of", "each_law", "job", "mean"]
 
@@ -120,7 +120,7 @@ def job(
     until: float,
     *,
     seeds: Sequence[int] = FIVE,
-    law: AbstractWindowLaw | None = None,
+    law: CongestionControl | None = None,
 ) -> Job:
     """One test: a flow of a law, for some seconds."""
     return Job(

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import vegasfluid as vf
-from vegasfluid.congestion.law import RESEND, RETRANSMIT, AbstractWindowLaw
-from vegasfluid.congestion.recovery import window_in_use
+from vegasfluid.congestion.base import RESEND, RETRANSMIT, CongestionControl
+from vegasfluid.congestion.loss_recovery import window_in_use
 
 __all__ = ["RenoAfterLoss", "checked_after_resending", "checked_at_duplicate", "reno_after_loss"]
 
@@ -19,7 +19,7 @@ AGE, TIMEOUT = 2 * 10**11, 1e11
 """ps: of the oldest packet, and what Vegas's fine timer allows it."""
 
 
-def sender(law: AbstractWindowLaw, window: float = WINDOW) -> Any:
+def sender(law: CongestionControl, window: float = WINDOW) -> Any:
     """A sender in congestion avoidance with a whole window under way."""
     common = {
         "cwnd": window, "ssthresh": 2.0, "max_window": FOREVER, "inflation": 0, "duplicates": 0,

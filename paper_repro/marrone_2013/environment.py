@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import vegasfluid as vf
 from paper_repro.marrone_2013.kept_answers import KeptCubic, KeptReno, KeptVegas
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 
 __all__ = [
     "BOTTLENECK",
@@ -75,7 +75,7 @@ DEFAULT_WINDOW, ENLARGED_WINDOW = window_of(DEFAULT_BUFFER), window_of(ENLARGED_
 WHOLE_WINDOW = 2 * DEFAULT_WINDOW
 """Packets, if the window grew to all three quarters of the default buffer."""
 
-LAWS: Mapping[str, AbstractWindowLaw] = {
+LAWS: Mapping[str, CongestionControl] = {
     "reno": KeptReno(recovery="sack"),
     "cubic": KeptCubic(C=KERNEL_C, beta=KERNEL_BETA),
     "vegas": KeptVegas(dialect="linux"),
@@ -83,7 +83,7 @@ LAWS: Mapping[str, AbstractWindowLaw] = {
 """As the kernel has them, with losses found by selective reports, and Reno growing by ACKs, not
 by packets (tcp_abc = 0). Answers to losses that were none are kept: the paper sees the thresholds
 stay low."""
-UNDOING: Mapping[str, AbstractWindowLaw] = {
+UNDOING: Mapping[str, CongestionControl] = {
     "reno": vf.Reno(recovery="sack"),
     "cubic": vf.Cubic(C=KERNEL_C, beta=KERNEL_BETA),
     "vegas": vf.Vegas(dialect="linux"),
@@ -124,7 +124,7 @@ class Environment:
         """The bandwidth-delay product, packets."""
         return CAPACITY * self.round_trip
 
-    def network(self, name: str, law: AbstractWindowLaw | None = None) -> vf.Network:
+    def network(self, name: str, law: CongestionControl | None = None) -> vf.Network:
         """One flow of a law over it.
 
         Args:

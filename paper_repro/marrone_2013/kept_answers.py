@@ -11,7 +11,7 @@ from typing import Any
 
 import vegasfluid as vf
 from vegasfluid.congestion import cubic, reno
-from vegasfluid.congestion.law import RETRANSMIT, PacketRules
+from vegasfluid.congestion.base import RETRANSMIT, PacketRules
 from vegasfluid.congestion.vegas import linux
 
 __all__ = ["KeptCubic", "KeptReno", "KeptVegas"]

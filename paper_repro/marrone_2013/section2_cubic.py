@@ -13,7 +13,7 @@ from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
 from paper_repro.marrone_2013.arithmetic import PAPER_BETA, PAPER_C, cubic_window, plateau_time
 from paper_repro.marrone_2013.environment import CAPACITY, NETEM_LIMIT
 from vegasfluid import metrics
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 
 __all__ = ["SECTION_2_2"]
 
@@ -54,14 +54,14 @@ def kept(run: xr.Dataset) -> Windows:
 
 
 def one_flow(
-    law: AbstractWindowLaw, capacity: float, rtt: float, buffer: float, ssthresh: float
+    law: CongestionControl, capacity: float, rtt: float, buffer: float, ssthresh: float
 ) -> vf.Network:
     """A path with one flow."""
     flows = vf.Flows(1, law, base_rtt=rtt, initial_ssthresh=ssthresh)
     return vf.Network(vf.Link(capacity, buffer), {"flow": flows})
 
 
-def sessions(law: AbstractWindowLaw) -> vf.Network:
+def sessions(law: CongestionControl) -> vf.Network:
     """Two sessions near and two far away over the paper's link."""
     flows = {
         name: vf.Flows(2, law, base_rtt=rtt, start=vf.Spread(5.0), send_overhead=0.0)
@@ -73,7 +73,7 @@ def sessions(law: AbstractWindowLaw) -> vf.Network:
 def jobs() -> Mapping[str, Job]:
     """Runs of one flow, and of four."""
 
-    def alone(until: float, *path: float, law: AbstractWindowLaw = AS_PRINTED) -> Job:
+    def alone(until: float, *path: float, law: CongestionControl = AS_PRINTED) -> Job:
         return Job(one_flow(law, *path), until, keep=kept, samples=1 + round(until / 0.02))
 
     fair = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import vegasfluid as vf
-from vegasfluid.congestion.law import PacketRules
+from vegasfluid.congestion.base import PacketRules
 from vegasfluid.congestion.vegas import linux
 
 __all__ = ["CoarseVegas"]

@@ -16,7 +16,7 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import Job
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 
 __all__ = [
     "BUFFER",
@@ -142,7 +142,7 @@ def vegas(alpha: float, beta: float, gamma: float = GAMMA) -> vf.Vegas:
     return vf.Vegas(alpha=alpha, beta=beta, gamma=gamma, dialect="linux")
 
 
-def one_of(law: AbstractWindowLaw, window: float = WINDOW) -> vf.Flows:
+def one_of(law: CongestionControl, window: float = WINDOW) -> vf.Flows:
     """One flow from a Linux host to another; slow start ends where the buffers do."""
     return vf.Flows(
         1,
@@ -168,17 +168,17 @@ def job_of(
     return Job(network, until, keep=partial(flow_of, capacity=rate), samples=samples)
 
 
-def alone(law: AbstractWindowLaw, until: float, rate: float = LINE, buffer: int = BUFFER) -> Job:
+def alone(law: CongestionControl, until: float, rate: float = LINE, buffer: int = BUFFER) -> Job:
     """A test of one flow."""
     return job_of({TCP: one_of(law)}, until, rate, buffer)
 
 
-def unlimited(law: AbstractWindowLaw, until: float) -> Job:
+def unlimited(law: CongestionControl, until: float) -> Job:
     """A test of one flow that neither the send buffer nor the path's buffer limits."""
     return job_of({TCP: one_of(law, ENDLESS)}, until, buffer=ENDLESS)
 
 
-def with_background(law: AbstractWindowLaw, until: float) -> Job:
+def with_background(law: CongestionControl, until: float) -> Job:
     """A test of one flow beside 120 Mbit/s of UDP."""
     constant = vf.Cbr(vf.mbps(BACKGROUND_MBPS, PACKET_BYTES))
     udp = vf.Flows(1, vf.Unresponsive(), base_rtt=ROUND_TRIP, traffic=constant)

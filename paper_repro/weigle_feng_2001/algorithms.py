@@ -16,8 +16,8 @@ from paper_repro.style import COLOURS, label, panels
 from paper_repro.weigle_feng_2001.networks import table_1
 from vegasfluid import metrics
 from vegasfluid.analysis.closed_forms import drop_tail
-from vegasfluid.aqm.law import Average
-from vegasfluid.congestion import AbstractWindowLaw
+from vegasfluid.aqm.base import Average
+from vegasfluid.congestion import CongestionControl
 
 __all__ = ["FIGURE_1", "SECTION_2"]
 
@@ -33,7 +33,7 @@ CLIMB = 30
 
 
 def one_flow(
-    law: AbstractWindowLaw, capacity: float, buffer: float, **of_flow: object
+    law: CongestionControl, capacity: float, buffer: float, **of_flow: object
 ) -> vf.Network:
     """One flow over a drop-tail link."""
     flows = {law.name: vf.Flows(1, law, base_rtt=RTT, **of_flow)}  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ from typing import Any
 
 import vegasfluid as vf
 from paper_repro.weigle_feng_2001.networks import changed_flows
-from vegasfluid.traffic import AbstractTraffic
-from vegasfluid.traffic.kind import CONTINUED, OfferRules
+from vegasfluid.traffic import TrafficSource
+from vegasfluid.traffic.base import CONTINUED, SourceRules
 from vegasfluid.traffic.on_off import on_application as by_on_off
 from vegasfluid.traffic.sessions import on_application as by_sessions
 
@@ -36,7 +36,7 @@ class KeptSessions(vf.Sessions):
     """Sessions of a source that share one connection."""
 
     @property
-    def rules(self) -> OfferRules:
+    def rules(self) -> SourceRules:
         """As those of `Sessions`, but for the connection."""
         return replace(super().rules, on_application=on_session)
 
@@ -46,18 +46,18 @@ class KeptOnOff(vf.OnOff):
     """On and off times inside sessions that share one connection."""
 
     @property
-    def rules(self) -> OfferRules:
+    def rules(self) -> SourceRules:
         """As those of `OnOff`, but for the connection."""
         return replace(super().rules, on_application=on_packet)
 
 
-KEPT: dict[type[AbstractTraffic], type[AbstractTraffic]] = {
+KEPT: dict[type[TrafficSource], type[TrafficSource]] = {
     vf.Sessions: KeptSessions,
     vf.OnOff: KeptOnOff,
 }
 
 
-def kept(traffic: AbstractTraffic) -> AbstractTraffic:
+def kept(traffic: TrafficSource) -> TrafficSource:
     """The same traffic over one connection."""
     parameters = {of.name: getattr(traffic, of.name) for of in fields(traffic)}
     return KEPT[type(traffic)](**parameters)

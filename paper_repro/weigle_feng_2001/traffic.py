@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import vegasfluid as vf
-from vegasfluid.traffic import AbstractTraffic
+from vegasfluid.traffic import TrafficSource
 
 __all__ = [
     "HIGHER",
@@ -34,21 +34,21 @@ LOWER: Load = (10.0, 100.0)
 HIGHER: Load = (100.0, 1000.0)
 """Of networks 3 and 4."""
 
-Offer = Callable[[float, float], AbstractTraffic]
+Offer = Callable[[float, float], TrafficSource]
 """What applications offer, of a flow's mean length (MB) and an on rate (packets/s)."""
 
 
-def bulk(size: float, rate: float) -> AbstractTraffic:
+def bulk(size: float, rate: float) -> TrafficSource:
     """An infinite file."""
     return vf.Bulk()
 
 
-def pareto(size: float, rate: float) -> AbstractTraffic:
+def pareto(size: float, rate: float) -> TrafficSource:
     """Pareto on and off times inside sessions."""
     return vf.OnOff(ON_S, OFF_S, rate, SHAPE, mean_gap=GAP_S, mean_size=size)
 
 
-def nps(size: float, rate: float) -> AbstractTraffic:
+def nps(size: float, rate: float) -> TrafficSource:
     """Sessions whose packets are handed to TCP at once."""
     return vf.Sessions(mean_gap=GAP_S, mean_size=size, shape=SHAPE)
 

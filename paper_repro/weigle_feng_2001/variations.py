@@ -16,7 +16,7 @@ from paper_repro.weigle_feng_2001.formulas import SECONDS
 from paper_repro.weigle_feng_2001.networks import table_1, with_drop_tail, with_laws
 from paper_repro.weigle_feng_2001.tables import in_flight, propagation_ms
 from paper_repro.weigle_feng_2001.traffic import CBR_MBPS, GAP_S, KINDS, LOWER, OFF_S, ON_S
-from vegasfluid.traffic import AbstractTraffic
+from vegasfluid.traffic import TrafficSource
 
 __all__ = ["SLOW_START", "VARIATIONS"]
 
@@ -27,7 +27,7 @@ SEEDS = (1, 2, 3)
 SHORTER_BUFFER = "packets, a buffer of one bandwidth-delay product"
 
 
-def carrying_this(job: Job, traffic: AbstractTraffic) -> Job:
+def carrying_this(job: Job, traffic: TrafficSource) -> Job:
     """The same flows with other applications."""
     flows = {name: replace(of, traffic=traffic) for name, of in job.network.flows.items()}
     return replace(job, network=replace(job.network, flows=flows))

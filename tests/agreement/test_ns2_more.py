@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.ns2_scenarios import network_of, reference_runs
 from tests.agreement.idle import RENO_AND_VEGAS, with_idle
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.network import Flows, Network
@@ -176,7 +176,7 @@ def test_rerouting_as_la_walrand_and_anantharam_have_it() -> None:
     np.testing.assert_array_equal(order, expected[:, 0] > expected[:, 1])
 
 
-def rerouted(seed: int, law: AbstractWindowLaw | None = None) -> tuple[np.ndarray, np.ndarray]:
+def rerouted(seed: int, law: CongestionControl | None = None) -> tuple[np.ndarray, np.ndarray]:
     """What each flow has delivered at 34, 60 and 70 s, and its window at 70 s."""
     network = network_of(RUNS["reroute_s1_rto1s"]["scenario"])
     network = started_later(network, seed) if seed else network

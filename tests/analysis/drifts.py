@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, root
 
-from vegasfluid.congestion import AbstractWindowLaw
+from vegasfluid.congestion import CongestionControl
+from vegasfluid.congestion.base import Signals, Window
 from vegasfluid.congestion.cubic import Cubic, CubicWindow
-from vegasfluid.congestion.law import Feedback, Window
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
 
 FAR = 1e9
@@ -28,10 +28,10 @@ def draws(number: int, seed: int, **spans: tuple[float, float]) -> Iterator[dict
         }
 
 
-def seen(window: Any, rtt: float, prob: float, process: str = "meanfield") -> Feedback:
+def seen(window: Any, rtt: float, prob: float, process: str = "meanfield") -> Signals:
     """What a sender sees at rest."""
     rate = window / rtt
-    return Feedback(rtt, rate, prob * rate, FAR, loss_process=process)
+    return Signals(rtt, rate, prob * rate, FAR, loss_process=process)
 
 
 def zero_of(drift: Any, low: float = 1e-3, high: float = 1e9) -> float:
@@ -40,7 +40,7 @@ def zero_of(drift: Any, low: float = 1e-3, high: float = 1e9) -> float:
 
 
 def window(
-    law: AbstractWindowLaw, rtt: float, prob: float, process: str, low: float = 1e-3
+    law: CongestionControl, rtt: float, prob: float, process: str, low: float = 1e-3
 ) -> float:
     """The window at rest of a law whose state is a window."""
 

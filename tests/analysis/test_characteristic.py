@@ -18,12 +18,12 @@ from vegasfluid.analysis.characteristic import characteristic, groups_at, signal
 from vegasfluid.analysis.closed_forms.branches import branch_at
 from vegasfluid.analysis.closed_forms.formula import symbol
 from vegasfluid.analysis.responses import answer, response, signal, slopes
+from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.droptail import DropTail
-from vegasfluid.aqm.law import Average, QueueState
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.base import Signals
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import Feedback
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.unresponsive import Unresponsive
@@ -169,7 +169,7 @@ def jacobians(law: Any, place: dict[str, Any]) -> dict[str, Any]:
 
     def drift(process: str, states: Any, sampled: Any, acks: Any, losses: Any) -> Any:
         moved = window._replace(**dict(zip(fields, states, strict=True)))
-        seen = Feedback(sampled, acks, losses, 1e9, loss_process=process)
+        seen = Signals(sampled, acks, losses, 1e9, loss_process=process)
         found = law.drift(moved, seen)
         return jnp.stack([jnp.asarray(getattr(found, name), float) for name in fields])
 

@@ -124,7 +124,7 @@ def test_vegas_among_losses_has_the_alpha_of_the_closed_form(dialect):
         "rtt": rest.mean(dialect, "rtt"),
         "base_rtt": rest.network.base_rtts(dialect)[0],
         "drop_prob": float(rest.values.drop_prob[0]),
-        "cut": law.spoken.loss_cut,
+        "cut": law.implementation.loss_cut,
         "loss_factor": 1.0,
     }
     assert closed_forms.vegas_alpha(law).of(known) == pytest.approx(12.0, rel=1e-9)

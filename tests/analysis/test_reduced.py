@@ -11,9 +11,9 @@ from vegasfluid import Cubic, Flows, Link, Network, NewReno, Red, Reno, Vegas
 from vegasfluid.analysis.reduced import Reduced
 from vegasfluid.analysis.reduced_network import reduced_network
 from vegasfluid.analysis.reduced_queues import ReducedRed, ReducedTail
+from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
-from vegasfluid.aqm.law import Average, QueueState
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.vegas import VegasWindow
 from vegasfluid.fluid.closure import Closure
 
@@ -23,7 +23,7 @@ NS2 = Vegas(alpha=6, beta=8, dialect="ns2")
 LINUX = Vegas(alpha=4, beta=6, dialect="linux")
 
 
-def one_law(law: AbstractWindowLaw, process: str = "meanfield") -> Reduced:
+def one_law(law: CongestionControl, process: str = "meanfield") -> Reduced:
     network = Network(LINK, {"one": Flows(1, law, base_rtt=0.1)})
     return reduced_network(network, Closure(process, False, False, False))
 
@@ -44,7 +44,7 @@ def one_law(law: AbstractWindowLaw, process: str = "meanfield") -> Reduced:
     ],
     ids=str,
 )
-def test_rates_are_those_at_which_the_drift_is_zero(law: AbstractWindowLaw, process: str) -> None:
+def test_rates_are_those_at_which_the_drift_is_zero(law: CongestionControl, process: str) -> None:
     (sender,) = one_law(law, process).senders
     base = sender.crowd.base_rtt
     for at in draws(6, 7, prob=(1e-5, 2e-2), wait=(1e-3, 0.3)):
@@ -82,7 +82,7 @@ def drift_of_linux(cwnd: float, prob: float, rtt: float) -> float:
 
 
 @pytest.mark.parametrize("law", [Reno(), Cubic(), NS2, LINUX], ids=str)
-def test_slopes_hold_all_difference_quotients(law: AbstractWindowLaw) -> None:
+def test_slopes_hold_all_difference_quotients(law: CongestionControl) -> None:
     (sender,) = one_law(law).senders
     base = sender.crowd.base_rtt
     random = np.random.default_rng(3)

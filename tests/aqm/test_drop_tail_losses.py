@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from vegasfluid import DropTail, InvalidInput, Red
-from vegasfluid.aqm.law import Average, QueueState
+from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.red import AdaptedAverage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.congestion.test_contract import red_queue, state
-from vegasfluid.aqm.law import ADMIT, EARLY, FORCED, MARK
+from vegasfluid.aqm.base import ADMIT, EARLY, FORCED, MARK
 from vegasfluid.aqm.red import Red
 
 

@@ -6,14 +6,14 @@ from collections import deque
 from typing import Any
 
 from tests.packet.plain_records import plain_class
-from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, SEND_ONE, AbstractWindowLaw
+from vegasfluid.congestion.base import RESEND, RETRANSMIT, SEND, SEND_ONE, CongestionControl
 from vegasfluid.packet.records import FLOW, with_fields
 
 RTT = 10**11  # 0.1 s in ps
 FAR = 1e5
 
 
-def flow_record(law: AbstractWindowLaw, cwnd: float, ssthresh: float, base_rtt: float) -> Any:
+def flow_record(law: CongestionControl, cwnd: float, ssthresh: float, base_rtt: float) -> Any:
     """The record of a sender that has seen `base_rtt` (ps) and sent nothing."""
     added = {**law.rules.state, **law.packet_parameters()}
     added |= {"recovery": law.rules.recovery, "window_limited": 1, "reordering": 3}
@@ -37,7 +37,7 @@ class Clock:
 
     def __init__(
         self,
-        law: AbstractWindowLaw,
+        law: CongestionControl,
         cwnd: float,
         base_rtt: float,
         ssthresh: float = 2.0,

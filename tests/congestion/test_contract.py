@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from tests.congestion.sender import FAR, RTT, Clock
 from tests.packet.plain_records import plain_class
+from vegasfluid.aqm.base import ADMIT, Average, QueueState
 from vegasfluid.aqm.droptail import DropTail, overflow_prob
-from vegasfluid.aqm.law import ADMIT, Average, QueueState
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
@@ -37,15 +37,15 @@ DIALECTS = ("brakmo", "ns2", "ns3", "linux")
 
 
 def feedback(rtt: float, ack_rate: float = 0.0, loss_rate: float = 0.0) -> Any:
-    return Feedback(rtt * 1e-12, ack_rate, loss_rate, FAR)
+    return Signals(rtt * 1e-12, ack_rate, loss_rate, FAR)
 
 
-def flow(law: AbstractWindowLaw, cwnd: Any, base_rtt: float, slow_start: float = 0.0) -> Any:
+def flow(law: CongestionControl, cwnd: Any, base_rtt: float, slow_start: float = 0.0) -> Any:
     """The state of a flow whose base RTT is so many ps."""
     return law.begin(cwnd, base_rtt * 1e-12)._replace(slow_start=slow_start)
 
 
-def steady_change(law: AbstractWindowLaw, window: float, lag: float) -> tuple[float, float]:
+def steady_change(law: CongestionControl, window: float, lag: float) -> tuple[float, float]:
     """The mean change of the window in a round trip: of the packet rules, of the drift."""
     clock, rounds = Clock(law, window, RTT / lag), 3
     before = clock.run_until(3 * RTT)
@@ -76,7 +76,7 @@ def test_reno_in_congestion_avoidance_grows_by_its_drift(law: Reno, window: floa
     ids=("highspeed", "highspeed-low", "scalable", "scalable-steep"),
 )
 def test_laws_for_large_windows_grow_by_their_drift(
-    law: AbstractWindowLaw, windows: tuple[float, ...]
+    law: CongestionControl, windows: tuple[float, ...]
 ) -> None:
     for window in windows:
         packets, fluid = steady_change(law, window, lag=1.5)
@@ -101,7 +101,7 @@ def test_laws_for_large_windows_grow_by_their_drift(
     ids=lambda value: getattr(value, "name", None),
 )
 def test_one_loss_takes_the_share_of_the_window_that_the_drift_says(
-    law: AbstractWindowLaw, window: int, cut: float
+    law: CongestionControl, window: int, cut: float
 ) -> None:
     clock = Clock(law, window, RTT / 1.5)
     clock.run_until(1.5 * RTT)
@@ -152,7 +152,7 @@ def test_vegas_in_congestion_avoidance_moves_by_its_drift(
 )
 @pytest.mark.parametrize("window", [4, 10, 64])
 def test_slow_start_doubles_at_the_pace_of_the_drift(
-    law: AbstractWindowLaw, rounds: int, window: int
+    law: CongestionControl, rounds: int, window: int
 ) -> None:
     clock = Clock(law, window, RTT / 1.5, ssthresh=FAR)
     after = clock.run_until((1 + rounds) * RTT)
@@ -174,7 +174,7 @@ def test_slow_start_doubles_at_the_pace_of_the_drift(
 )
 @pytest.mark.parametrize("window", [20, 41, 120])
 def test_one_loss_takes_the_share_that_the_drift_says(
-    law: AbstractWindowLaw, cut: float, window: int
+    law: CongestionControl, cut: float, window: int
 ) -> None:
     clock = Clock(law, window + 0.5, RTT / 1.5)
     clock.run_until(3 * RTT)

@@ -7,7 +7,7 @@ import pytest
 from tests.congestion.sender import FAR, RTT, Clock
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, simulate_packets
 from vegasfluid.congestion.vegas import DIALECTS
-from vegasfluid.congestion.vegas.dialect import COUNTERS
+from vegasfluid.congestion.vegas.implementation import COUNTERS
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.trajectory import CLASS_VARIABLES
 

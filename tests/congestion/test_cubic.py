@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from vegasfluid.congestion.base import RETRANSMIT, Signals
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.epochs import FRESH
-from vegasfluid.congestion.law import RETRANSMIT, Feedback
-from vegasfluid.congestion.recovery import SACK
+from vegasfluid.congestion.loss_recovery import SACK
 
 MS = 10**9  # ps
 FIELDS = ["una", "recover", "max_seq", "duplicates", "inflation", "in_recovery", "edge"]
@@ -310,6 +310,6 @@ def test_the_slope_of_the_fluid_is_that_of_the_rules(part: float, lost: float) -
     from_, middle = steady.seconds, law.epoch(k, lost, part * k, rtt)
     after = steady.run_until(begin + (part + 0.05) * k)
     slope = (after - before) / (steady.seconds - from_)
-    seen = Feedback(rtt, float(middle.cwnd) / rtt, 0.0, 1e9)
+    seen = Signals(rtt, float(middle.cwnd) / rtt, 0.0, 1e9)
     assert float(law.growth(middle, seen).cwnd) == pytest.approx(slope, rel=0.1)
     assert float(law.growth(middle, seen).elapsed) == 1.0

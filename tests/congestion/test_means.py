@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import brentq
 
 from tests.congestion.drawn import capped_aimd, cubic_alone
+from vegasfluid.congestion.base import Signals, Window, aimd_loss_factor
 from vegasfluid.congestion.cubic import Cubic, CubicWindow
-from vegasfluid.congestion.law import Feedback, Window, aimd_loss_factor
-from vegasfluid.congestion.recovery import timeout_share
+from vegasfluid.congestion.loss_recovery import timeout_share
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
 
@@ -38,7 +38,7 @@ def test_periodic_losses_weigh_as_told(cut: float) -> None:
 
 def rest(law: Reno, process: str) -> float:
     def drift(window: float) -> float:
-        seen = Feedback(1.0, window, PROB * window, 1e9, loss_process=process)
+        seen = Signals(1.0, window, PROB * window, 1e9, loss_process=process)
         return float(law.drift(Window(window, 0.0), seen).cwnd)
 
     return brentq(drift, 1.0, 1e4)
@@ -62,7 +62,7 @@ def test_vegas_climbs_back_as_told(dialect: str, cut: float, part: float) -> Non
     cap = law.rests[0] / base  # at base/rtt = 1/2 a backlog is half of a window
 
     def drift(window: float) -> float:
-        seen = Feedback(1.0, window, PROB * window, 1e9, loss_process="iid")
+        seen = Signals(1.0, window, PROB * window, 1e9, loss_process="iid")
         return float(law.drift(VegasWindow(window, 0.0, base, 0.0), seen).cwnd)
 
     assert brentq(drift, cap / 10, 1.5 * cap) == pytest.approx(
@@ -76,7 +76,7 @@ def cubic_at_rest(law: Cubic, process: str, rtt: float, prob: float = PROB) -> C
     step = rtt / 2
     for _ in range(60_000):
         rate = prob * float(window.cwnd) / rtt
-        seen = Feedback(rtt, window.cwnd / rtt, rate, 1e9, loss_process=process)
+        seen = Signals(rtt, window.cwnd / rtt, rate, 1e9, loss_process=process)
         drift = law.drift(window, seen)
         before = window
         window = CubicWindow(*(at + step * by for at, by in zip(window, drift, strict=True)))
@@ -124,7 +124,7 @@ def test_the_smallest_of_a_window_of_uniform_round_trips(cwnd):
     """The mean of the smallest of n uniform numbers is 1 / (n + 1) of their width above the end."""
     law, jitter = Vegas(dialect="linux"), 0.02
     drawn = np.random.default_rng(1).uniform(0.09, 0.09 + jitter, (100_000, int(cwnd))).min(axis=1)
-    window, seen = VegasWindow(cwnd, 0.0, 0.05, 0.0), Feedback(0.1, 100.0, 0.0, 1e9, jitter=jitter)
+    window, seen = VegasWindow(cwnd, 0.0, 0.05, 0.0), Signals(0.1, 100.0, 0.0, 1e9, jitter=jitter)
     assert law.sample(window, seen) == pytest.approx(drawn.mean(), abs=4 * drawn.std() / 300)
 
 
@@ -133,7 +133,7 @@ def test_a_timeout_makes_ns2_take_the_present_round_trip_for_its_base(base_rtt):
     """Of flows that do so at a rate r, the mean base RTT goes to the present one at that rate."""
     window = VegasWindow(20.0, 0.0, base_rtt, 0.0)
     quiet, timing_out = (
-        Vegas(dialect="ns2").growth(window, Feedback(0.1, 200.0, 0.0, 1e9, timeout_rate=rate))
+        Vegas(dialect="ns2").growth(window, Signals(0.1, 200.0, 0.0, 1e9, timeout_rate=rate))
         for rate in (0.0, 0.3)
     )
     assert timing_out.base_rtt - quiet.base_rtt == pytest.approx(0.3 * (0.1 - base_rtt))

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion import highspeed, recovery
+from vegasfluid.congestion import highspeed, loss_recovery
+from vegasfluid.congestion.base import RETRANSMIT, SEND, SEND_ONE
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import RETRANSMIT, SEND, SEND_ONE
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
@@ -143,14 +143,14 @@ def test_recoveries() -> None:
         with pytest.raises(InvalidInput, match=f"{law.__name__}: recovery must be one of reno, "):
             law(recovery="tahoe")
     for name in ("linux", "ns3"):
-        assert DIALECTS[name].rules.recovery == recovery.SACK
+        assert DIALECTS[name].rules.recovery == loss_recovery.SACK
 
 
 def test_ns3_returns_to_ssthresh_after_a_loss() -> None:
     # ns-3, tcp-vegas.cc, GetSsThresh: max (min (ssthresh, cwnd - 1), 2), in segments.
     duplicate = DIALECTS["ns3"].rules.on_duplicate_ack
     for cwnd, ssthresh, left in ((40.0, 30.0, 30.0), (30.0, 30.0, 29.0), (2.0, 1e5, 2.0)):
-        flow = sender(cwnd, ssthresh=ssthresh, recovery=recovery.SACK, edge=51)
+        flow = sender(cwnd, ssthresh=ssthresh, recovery=loss_recovery.SACK, edge=51)
         assert duplicate(flow, 0) == RETRANSMIT + SEND
         assert (flow.cwnd, flow.ssthresh) == (left, left)
 
@@ -187,7 +187,7 @@ def test_packets_are_those_of_ethernet_and_acks_are_bare_headers() -> None:
 def sender(cwnd: float, **fields: float) -> SimpleNamespace:
     zero = dict.fromkeys(["una", "recover", "duplicates", "inflation", "in_recovery"], 0)
     limits = {"max_window": 1e5, "ssthresh": 1e5, "max_seq": 100, "next_seq": 100}
-    limits |= {"recovery": recovery.RENO, "byte_counting": 0, "validates": 0}
+    limits |= {"recovery": loss_recovery.RENO, "byte_counting": 0, "validates": 0}
     return SimpleNamespace(**{**zero, **limits, "una": 50, "cwnd": cwnd, **fields})
 
 
@@ -206,7 +206,7 @@ def test_the_third_duplicate_ack_halves_the_window_and_resends() -> None:
     duplicate(flow, 0)
     assert flow.inflation == 4
     # Step 6: the next new ACK deflates the window.
-    recovery.leave_recovery(flow)
+    loss_recovery.leave_recovery(flow)
     assert (flow.cwnd, flow.inflation) == (10.0, 0)
 
 
@@ -242,19 +242,19 @@ def test_the_retransmission_timer_follows_rfc_6298() -> None:
     ms = 10**9  # ps
     flow = SimpleNamespace(srtt=0, rttvar=0, rto=0, min_rto=200 * ms, backoff=4)
     # Section 2.2: SRTT = R, RTTVAR = R / 2, RTO = SRTT + 4 RTTVAR.
-    recovery.sample_round_trip(flow, 100 * ms)
+    loss_recovery.sample_round_trip(flow, 100 * ms)
     assert (flow.srtt, flow.rttvar, flow.rto) == (100 * ms, 50 * ms, 300 * ms)
     # Section 2.3: RTTVAR = 3/4 50 + 1/4 |100 - 180|, SRTT = 7/8 100 + 1/8 180.
-    recovery.sample_round_trip(flow, 180 * ms)
+    loss_recovery.sample_round_trip(flow, 180 * ms)
     assert (flow.srtt, flow.rttvar, flow.rto) == (110 * ms, 57.5 * ms, 340 * ms)
     # Section 5.7 with section 2: a new sample ends the backing off.
     assert flow.backoff == 1
     # Section 2.4: the RTO is rounded up to its minimum.
     for _ in range(100):
-        recovery.sample_round_trip(flow, 10 * ms)
+        loss_recovery.sample_round_trip(flow, 10 * ms)
     assert flow.rto == 200 * ms
 
 
 def test_backing_off_stops_at_sixty_four() -> None:
     # ns-2.35, tcp/tcp.cc: rtt_backoff() doubles t_backoff_ up to 64.
-    assert recovery.LARGEST_BACKOFF == 64
+    assert loss_recovery.LARGEST_BACKOFF == 64

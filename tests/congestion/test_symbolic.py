@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
+from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
-from vegasfluid.aqm.law import Average, QueueState
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.base import Signals, Window
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import Feedback, Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
@@ -17,8 +17,8 @@ from vegasfluid.congestion.vegas import Vegas, VegasWindow
 cwnd, rtt, base, rate, loss, prob = sp.symbols("W R T x l p", positive=True)
 
 
-def seen(ack_rate: sp.Expr = rate, loss_rate: sp.Expr = loss) -> Feedback:
-    return Feedback(rtt, ack_rate, loss_rate, sp.Integer(10) ** 5)
+def seen(ack_rate: sp.Expr = rate, loss_rate: sp.Expr = loss) -> Signals:
+    return Signals(rtt, ack_rate, loss_rate, sp.Integer(10) ** 5)
 
 
 def vegas(window: sp.Expr, base_rtt: sp.Expr = base) -> VegasWindow:
@@ -103,7 +103,7 @@ def test_the_kernels_alpha_is_the_textbooks_times_rtt_over_base() -> None:
 )
 def test_vegas_moves_by_one_packet_a_round_trip(window: int, step: int) -> None:
     state, quiet = vegas(sp.Integer(window), rtt / 2), sp.Integer(0)
-    feedback = Feedback(rtt, window / rtt, quiet, sp.Integer(10) ** 5)
+    feedback = Signals(rtt, window / rtt, quiet, sp.Integer(10) ** 5)
     law = Vegas(alpha=sp.Integer(1), beta=sp.Integer(3), softness=sp.Rational(1, 4))
     assert sp.simplify(law.growth(state, feedback).cwnd - sp.Integer(step) / rtt) == 0
 

@@ -17,7 +17,7 @@ from tests.paths import ROOT
 from vegasfluid.aqm import queue_laws
 from vegasfluid.cli.examples import EXAMPLES
 from vegasfluid.congestion import window_laws
-from vegasfluid.congestion.law import Feedback
+from vegasfluid.congestion.base import Signals
 from vegasfluid.traffic import traffic_kinds
 
 sys.path.append(str(ROOT / "docs" / "_ext"))
@@ -78,7 +78,7 @@ def test_equations_are_the_growth_that_is_integrated(kind: Any) -> None:
         numbers = {name: value for name, value in regime.items() if name in law.parameters()}
         found = kind(**numbers).growth(
             type(state)(*(float(sp.sympify(part).subs(witness)) for part in state)),
-            Feedback(*(float(sp.sympify(part).subs(witness)) for part in seen[:-1]), seen[-1]),
+            Signals(*(float(sp.sympify(part).subs(witness)) for part in seen[:-1]), seen[-1]),
         )
         for name, rate in found._asdict().items():
             left = rf"\frac{{d{sp.latex(equations.notation(name))}}}{{dt}}"

@@ -15,7 +15,7 @@ from vegasfluid.fluid.grid import Grid, grid_for
 from vegasfluid.fluid.pose import as_floats, least_lag, longest_lag, pose
 from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.simulate import integrate, labelled, system_of
-from vegasfluid.times import DEFAULT_SAMPLES, check_times
+from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
 
 __all__ = ["LAGS", "STEP", "simulate_on_common_grid"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_fluid
 from vegasfluid import simulate_packets as simulate_in_packets
-from vegasfluid.congestion.law import Window
+from vegasfluid.congestion.base import Window
 from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.noise import Noise

@@ -28,7 +28,7 @@ from vegasfluid import (
 )
 from vegasfluid.fluid import record_fluid
 from vegasfluid.fluid.accuracy import difference
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.trajectory import Recording
 
 UNTIL, WARMUP = 10.0, 2.5

@@ -20,8 +20,8 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dump, load, parse
-from vegasfluid.modelfile.edge import from_edge
-from vegasfluid.modelfile.tables import Reading, reader
+from vegasfluid.modelfile.schema import Reading, reader
+from vegasfluid.modelfile.units import from_edge
 from vegasfluid.network import Event, Flows, Link, Network, Spread
 from vegasfluid.quantities import (
     Delay,

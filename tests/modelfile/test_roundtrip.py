@@ -18,11 +18,11 @@ from vegasfluid.congestion import window_laws
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.congestion.vegas.law import DIALECTS
+from vegasfluid.congestion.vegas.vegas import DIALECTS
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dump, load, parse
-from vegasfluid.modelfile.edge import from_edge, to_edge
+from vegasfluid.modelfile.units import from_edge, to_edge
 from vegasfluid.network import Event, Flows, Link, Network, Spread
 from vegasfluid.quantities import mbps, ms, unit_of
 from vegasfluid.traffic.bulk import Bulk

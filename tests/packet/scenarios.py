@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
-from vegasfluid.aqm.law import AbstractQueueLaw
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion import window_laws
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.congestion.vegas.law import DIALECTS
+from vegasfluid.congestion.vegas.vegas import DIALECTS
 from vegasfluid.network import Event, Flows, Link, Network, Spread
 from vegasfluid.traffic.cbr import Cbr
 from vegasfluid.traffic.on_off import OnOff
@@ -28,13 +28,13 @@ from vegasfluid.traffic.sessions import Sessions
 US = 1e-6
 STARTS = [0, 70_000, 110_000, 450_000, 930_000, 1_500_000, 200_000, 610_000]  # us
 
-RENO_ALIKE: dict[str, AbstractWindowLaw] = {
+RENO_ALIKE: dict[str, CongestionControl] = {
     "reno": Reno(),
     "newreno": NewReno(),
     "counting": Reno(recovery="newreno", byte_counting=True, validates=True),
 }
 MORE = {"another": Reno(), "one more": NewReno(), "the last": Reno()}
-LAWS: dict[str, AbstractWindowLaw] = {
+LAWS: dict[str, CongestionControl] = {
     **RENO_ALIKE,
     "sack": Reno(recovery="sack"),
     "brakmo": Vegas(alpha=3, beta=5),
@@ -49,7 +49,7 @@ EVERY = {
 SOME = ("reno", "newreno", "sack", "brakmo", "linux")
 
 
-def crowded(aqm: AbstractQueueLaw) -> Network:
+def crowded(aqm: QueueDiscipline) -> Network:
     """More flows than the link has room for: losses, timeouts, packets that come twice."""
     classes = {
         "near": Flows(6, Reno(), base_rtt=0.02, start=Spread(0.5)),
@@ -58,15 +58,15 @@ def crowded(aqm: AbstractQueueLaw) -> Network:
     return Network(Link(1000.0, 20, aqm, delay=0.005), classes)
 
 
-def few(**changes: Any) -> AbstractQueueLaw:
+def few(**changes: Any) -> QueueDiscipline:
     return Red(5, 15, max_drop=0.1, weight=0.02, **changes)
 
 
-def link(aqm: AbstractQueueLaw, buffer: int, service: int = 1280, **more: Any) -> Link:
+def link(aqm: QueueDiscipline, buffer: int, service: int = 1280, **more: Any) -> Link:
     return Link(1 / (service * US), buffer, aqm, **{"delay": 1000 * US, **more})
 
 
-def flows(laws: dict[str, AbstractWindowLaw], **changes: Any) -> dict[str, Flows]:
+def flows(laws: dict[str, CongestionControl], **changes: Any) -> dict[str, Flows]:
     common: dict[str, Any] = {"access": 1 / (320 * US), "access_delay": 2000 * US}
     common |= {"max_window": 1000, "initial_window": 2.0, "initial_ssthresh": 30}
     starts = [STARTS[i % len(STARTS)] * US for i in range(len(laws))]

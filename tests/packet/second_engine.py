@@ -38,7 +38,6 @@ from tests.packet.second_network import (
 from tests.packet.second_tcp import Flow
 from vegasfluid.network import Network
 from vegasfluid.packet.setup import Start
-from vegasfluid.traffic import chance
 
 
 def sampled(log: list[tuple[float, ...]], ticks: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vegasfluid.aqm.law import ADMIT, EARLY, FORCED, MARK
+from vegasfluid.aqm.base import ADMIT, EARLY, FORCED, MARK
 from vegasfluid.network import Link
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from tests.packet.second_network import (
     Packet,
     ps,
 )
-from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, SEND_ONE
-from vegasfluid.congestion.recovery import SACK
-from vegasfluid.traffic.kind import NEW_CONNECTION
+from vegasfluid.congestion.base import RESEND, RETRANSMIT, SEND, SEND_ONE
+from vegasfluid.congestion.loss_recovery import SACK
+from vegasfluid.traffic.base import NEW_CONNECTION
 
 if TYPE_CHECKING:
     from tests.packet.second_engine import Simulator

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.packet.scenarios import SCENARIOS, link
-from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.network import Event, Flows, Link, Network
 
 ONE_WAY = ("every law", "drop-tail", "chain", "marks", "adaptive marks", "traffic")
@@ -19,14 +19,14 @@ IDLE = 1e6
 """When the idle classes start, s; after the end of every run."""
 
 
-def marks(aqm: AbstractQueueLaw) -> bool:
+def marks(aqm: QueueDiscipline) -> bool:
     """Whether a queue marks packets."""
     return getattr(aqm, "ecn", False)
 
 
 def idle_links(links: list[Link]) -> dict[str, Link]:
     """A link with each queue discipline, with all that any of `links` asks of the engine."""
-    disciplines: dict[Any, AbstractQueueLaw] = {}
+    disciplines: dict[Any, QueueDiscipline] = {}
     for aqm in sorted((each.aqm for each in links), key=marks, reverse=True):
         disciplines.setdefault(aqm.rule.drops, aqm)
     more: dict[str, Any] = {

@@ -23,10 +23,10 @@ import pytest
 from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.packet.simulate import record_packets
+from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource, ps
 from vegasfluid.traffic.cbr import Cbr
-from vegasfluid.traffic.chance import exponential
-from vegasfluid.traffic.kind import CONTINUED, AbstractTraffic, OfferRules, ps
 from vegasfluid.traffic.poisson import Poisson
+from vegasfluid.traffic.random_variates import exponential
 from vegasfluid.trajectory import Recording
 
 CAPACITY, SOURCES, BATCHES, BATCH, WARMUP = 1000.0, 40, 40, 50.0, 20.0
@@ -42,7 +42,7 @@ def on_application(flow: Any, now: int) -> int:
 
 
 @dataclass(frozen=True)
-class Customers(AbstractTraffic):
+class Customers(TrafficSource):
     """Customers at exponential intervals, whose packets come all at once."""
 
     name: ClassVar[str] = "customers"
@@ -50,8 +50,8 @@ class Customers(AbstractTraffic):
     mean_packets: float
 
     @property
-    def rules(self) -> OfferRules:
-        return OfferRules(on_application)
+    def rules(self) -> SourceRules:
+        return SourceRules(on_application)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         return {"interval": self.mean_interval, "mean_packets": self.mean_packets}

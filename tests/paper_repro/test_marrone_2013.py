@@ -22,7 +22,7 @@ from paper_repro.marrone_2013.environment import (
 )
 from paper_repro.marrone_2013.linux import kernel
 from tests.paths import ROOT
-from vegasfluid.congestion.law import RETRANSMIT
+from vegasfluid.congestion.base import RETRANSMIT
 
 PAPER = load_paper(HERE / "marrone_2013")
 LINUX_RUNS = ROOT / "tests" / "agreement" / "linux_runs.jsonl"

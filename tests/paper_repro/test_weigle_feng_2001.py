@@ -30,7 +30,7 @@ from paper_repro.weigle_feng_2001.search import DATA, small
 from paper_repro.weigle_feng_2001.tables import in_flight, propagation_ms
 from paper_repro.weigle_feng_2001.traffic import carrying
 from tests.traffic.application import application, draw_random_numbers
-from vegasfluid.traffic.kind import NEW_CONNECTION
+from vegasfluid.traffic.base import NEW_CONNECTION
 
 FOLDER = Path(run.__file__).parent
 PAPER = load_paper(FOLDER)

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vegasfluid.traffic import AbstractTraffic, chance
-from vegasfluid.traffic.kind import NEVER, ps
+from vegasfluid.traffic import TrafficSource
+from vegasfluid.traffic.base import NEVER, ps
 
 __all__ = ["application", "draw_random_numbers"]
 
@@ -19,7 +19,7 @@ def draw_random_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chance, "uniform", lambda source: random.random(), raising=False)
 
 
-def application(traffic: AbstractTraffic, seconds: float) -> tuple[SimpleNamespace, list[int]]:
+def application(traffic: TrafficSource, seconds: float) -> tuple[SimpleNamespace, list[int]]:
     """What an application does whose packets are delivered at once, and what each step returns."""
     rules = traffic.rules
     begin = {"start": 0, "app_at": 0, "offered": 0, "finished": 0, **rules.state}

@@ -6,9 +6,9 @@ import pytest
 
 import vegasfluid as vf
 from tests.traffic.application import application, draw_random_numbers
-from vegasfluid.traffic import chance
+from vegasfluid.traffic import random_variates
+from vegasfluid.traffic.base import NEW_CONNECTION
 from vegasfluid.traffic.cbr import Cbr
-from vegasfluid.traffic.kind import NEW_CONNECTION
 from vegasfluid.traffic.poisson import Poisson
 from vegasfluid.traffic.sessions import Sessions
 
@@ -34,7 +34,7 @@ def test_poisson_offers_its_mean_rate() -> None:
 
 def test_pareto_numbers_have_their_smallest_value_and_their_median() -> None:
     """Of mean m and shape a the smallest is m (a - 1) / a, the median that times 2^(1/a)."""
-    drawn = sorted(chance.pareto(None, 3.0, 1.5) for _ in range(4001))
+    drawn = sorted(random_variates.pareto(None, 3.0, 1.5) for _ in range(4001))
     assert drawn[0] == pytest.approx(1.0, rel=0.01)
     assert drawn[0] >= 1.0
     # P(X <= median) = 1/2; its standard error is 1 / (2 sqrt(n) f) with f = a / (2 median).

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_packets, workers
+from vegasfluid import Flows, Link, Network, Red, Reno, Vegas, metrics, simulate_packets
 from vegasfluid.network import Spread
 from vegasfluid.packet import record_packets
 from vegasfluid.tuning.measurement import Measurement, measure, summary

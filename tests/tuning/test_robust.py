@@ -12,7 +12,7 @@ import pytest
 from tests.tuning.ranges import COUNTS, GOAL, NETWORK, PLACE, RANGES, UNTIL, WARMUP
 from vegasfluid import InvalidInput, Network, Vegas
 from vegasfluid.fluid import record_fluid
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.tuning import recommend_robust
 from vegasfluid.tuning.balance import Balance, Side
 from vegasfluid.tuning.measurement import Measurement, measure

@@ -14,7 +14,7 @@ from vegasfluid.cli.app import run_app
 from vegasfluid.cli.robust import recommended
 from vegasfluid.fluid import record_fluid
 from vegasfluid.modelfile import parse
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.tuning.robustness import separating, words_for
 from vegasfluid.tuning.scenarios import scenarios_of
 from vegasfluid.tuning.thresholds import with_alpha

@@ -7,13 +7,13 @@ from typing import Any
 
 import jax
 
-from vegasfluid.aqm.law import AbstractQueueLaw, AdmissionRule, QueueState
+from vegasfluid.aqm.base import AdmissionRule, QueueDiscipline, QueueState
 
 __all__ = ["Amplified"]
 
 
 @dataclass(frozen=True)
-class Amplified(AbstractQueueLaw):
+class Amplified(QueueDiscipline):
     """A law whose drop probability has the same value, and a slope that is `gain` times its own.
 
     Only slopes see a difference: it is for Jacobians at rest, and not for runs.
@@ -23,13 +23,13 @@ class Amplified(AbstractQueueLaw):
         gain: by how much more its drop probability moves.
     """
 
-    law: AbstractQueueLaw
+    law: QueueDiscipline
     gain: Any
 
     @property
-    def hits_growth(self) -> bool:
+    def losses_follow_growth(self) -> bool:
         """As the law."""
-        return self.law.hits_growth
+        return self.law.losses_follow_growth
 
     @property
     def in_bytes(self) -> bool:

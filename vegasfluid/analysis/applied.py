@@ -16,7 +16,7 @@ from vegasfluid.analysis import closed_forms
 from vegasfluid.analysis.closed_forms.formula import Formula
 from vegasfluid.analysis.equilibria import Equilibrium
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
@@ -108,7 +108,7 @@ def windows(rest: Equilibrium, process: str) -> Iterator[Applied]:
                 yield Applied(f"{kind} of {name}", form, {key: own[key] for key in form.takes})
 
 
-def forms_of_window(law: AbstractWindowLaw, process: str, prob: float) -> list[Formula]:
+def forms_of_window(law: CongestionControl, process: str, prob: float) -> list[Formula]:
     """The window of a law where it is told by losses, or by none; none where it has no form."""
     if isinstance(law, Vegas):
         return [closed_forms.vegas_saturated_window()] if prob > 0 else []
@@ -176,7 +176,7 @@ def of_class(rest: Equilibrium, name: str) -> dict[str, float]:
 def of_law(law: Any, process: str) -> dict[str, float]:
     """What a law's formulas take of it."""
     if isinstance(law, Vegas):
-        cut = law.spoken.loss_cut
+        cut = law.implementation.loss_cut
         return {"alpha": float(law.alpha), "cut": cut, "loss_factor": factor(law, process)}  # type: ignore[arg-type]
     named = {"loss_factor": factor(law, process)}
     if hasattr(law, "beta"):
@@ -186,6 +186,6 @@ def of_law(law: Any, process: str) -> dict[str, float]:
     return named
 
 
-def factor(law: AbstractWindowLaw, process: str) -> float:
+def factor(law: CongestionControl, process: str) -> float:
     """The law's `loss_factor`, where it is one number."""
     return float(law.loss_factor(process, law.begin(np.float64(10.0), np.float64(0.1))))

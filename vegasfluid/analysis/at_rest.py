@@ -4,7 +4,7 @@ The past of a network at rest is a straight line: its counters rise at a constan
 stay. Handed such a past, the very equations that a run integrates (`fluid.equations`) say how far
 a state is from rest. Unknown are the queues, what the queue laws keep, the windows, the share of
 silent flows and the rates of the counters; fields that nothing moves at rest (slow start, a base
-RTT that was found) are what `AbstractWindowLaw.settled` says.
+RTT that was found) are what `CongestionControl.settled` says.
 """
 
 from __future__ import annotations

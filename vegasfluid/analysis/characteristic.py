@@ -130,7 +130,7 @@ def require_told(rest: Equilibrium) -> None:
         raise InvalidInput(whose, "closure", "as in THEORY but for its losses", closure)
     if link.jitter > 0:
         raise InvalidInput(whose, "jitter", "0 here", link.jitter)
-    if not 0 < queue < link.buffer - link.aqm.hits_growth:
+    if not 0 < queue < link.buffer - link.aqm.losses_follow_growth:
         raise InvalidInput(whose, "queue", "above 0, and below where the buffer loses", queue)
     for group in groups_at(rest):
         if group.flows.direction != "forward":

@@ -71,7 +71,7 @@ def queue_of(name: str, link: Link, alike: bool) -> ReducedQueue:
         raise InvalidInput(name, "jitter", "0 for a proof", link.jitter)
     if type(link.aqm) is Red:
         return ReducedRed(link, link.aqm)
-    if type(link.aqm) is DropTail and link.aqm.hits_growth:
+    if type(link.aqm) is DropTail and link.aqm.losses_follow_growth:
         same = alike and link.aqm.losses == "overflow"
         return ReducedTail(link) if same else ReducedQueue(link)
     allowed = "red, or droptail whose losses are overflow or synchronised, for a proof"
@@ -84,7 +84,7 @@ def senders_of(network: Network, name: str, closure: Closure) -> Iterator[Reduce
     require_plain(name, flows)
     links = network.path(name)
     require_marks_once(name, flows, links)
-    if process != "meanfield" and any(link.aqm.hits_growth for link in links):
+    if process != "meanfield" and any(link.aqm.losses_follow_growth for link in links):
         allowed = "meanfield for a proof where flows cross drop-tail links"
         raise InvalidInput("Closure", "loss_process", allowed, process)
     places = list(network.links)

@@ -13,7 +13,7 @@ have two packets at least, and at most what is allowed; an access link makes of 
 own, because beyond it a round trip grows with the window.
 
 Sources:
-    Derived for this project from `congestion/vegas/law.py` and `fluid/equations.py`.
+    Derived for this project from `congestion/vegas/vegas.py` and `fluid/equations.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from vegasfluid.analysis.certificate.balls import (
 )
 from vegasfluid.analysis.certificate.windows import WindowAtRest, loss_factor
 from vegasfluid.analysis.reduced_queues import step
-from vegasfluid.congestion.law import SMALLEST_SSTHRESH
+from vegasfluid.congestion.base import SMALLEST_SSTHRESH
 from vegasfluid.congestion.vegas import Vegas
 
 __all__ = ["Crowd", "LossBased", "ReducedSender", "ReducedVegas", "Slopes"]
@@ -166,7 +166,7 @@ class ReducedVegas(ReducedSender):
 
     def __init__(self, crowd: Crowd, law: Vegas, loss_process: str) -> None:
         super().__init__(crowd)
-        cut = fmpq(*law.spoken.loss_cut.as_integer_ratio())
+        cut = fmpq(*law.implementation.loss_cut.as_integer_ratio())
         self.law, self.cut = law, arb(cut)
         self.weight = arb(cut * loss_factor(loss_process, cut))
         self.alpha, self.beta = (arb(place) for place in law.rests)
@@ -182,8 +182,8 @@ class ReducedVegas(ReducedSender):
         backlog, width, shrink = self.place(window, rtt)
         below = larger(self.alpha - backlog, ZERO)
         steps = 1 - (-below / width).exp() - shrink
-        if self.law.spoken.fewest_samples:
-            as_reno = step(self.law.spoken.fewest_samples - window, ONE)
+        if self.law.implementation.fewest_samples:
+            as_reno = step(self.law.implementation.fewest_samples - window, ONE)
             steps = as_reno + (1 - as_reno) * steps
         return steps - self.weight * lost * window * window
 
@@ -195,7 +195,7 @@ class ReducedVegas(ReducedSender):
 
     def place(self, window: Number, rtt: Number) -> tuple[Number, Number, Number]:
         """The backlog d, the width over which it tells who climbs, packets; and who shrinks."""
-        divisor = self.base_rtt if self.law.spoken.over_base else rtt
+        divisor = self.base_rtt if self.law.implementation.over_base else rtt
         backlog = window * (rtt - self.base_rtt) / divisor
         width = larger(self.cut * backlog / 2, self.softness)
         return backlog, width, step(backlog - self.beta, self.softness)
@@ -224,7 +224,7 @@ class ReducedVegas(ReducedSender):
         `depth` has no corner where the backlog is alpha, near which most windows rest; but it says
         nothing of windows above, which idle where nothing is lost.
         """
-        samples = self.law.spoken.fewest_samples
+        samples = self.law.implementation.fewest_samples
         smooth = (lost > 0 or not self.idles) and window > samples
         for told in (self.depth, self.balance) if smooth else (self.balance,):
             by_window = slope_of(told(variable(window), lost, rtt))

@@ -22,9 +22,9 @@ import sympy as sp
 
 from vegasfluid.analysis.closed_forms.branches import at_rest, branch_at
 from vegasfluid.analysis.closed_forms.formula import Expression, symbol
+from vegasfluid.aqm.base import QueueDiscipline, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
-from vegasfluid.aqm.law import AbstractQueueLaw, QueueState
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 
 __all__ = ["Place", "R", "Response", "Signal", "Slopes", "answer", "numbers_at", "p", "put"]
 __all__ += ["response", "s", "signal", "slopes"]
@@ -125,7 +125,7 @@ def put(of: Any, numbers: Mapping[Any, Any]) -> Any:
 
 
 def slopes(
-    law: AbstractWindowLaw, place: Place, loss_process: str = "meanfield", ack_every: int = 1
+    law: CongestionControl, place: Place, loss_process: str = "meanfield", ack_every: int = 1
 ) -> Slopes:
     """The partial derivatives of a law's drift at rest, in symbols.
 
@@ -183,7 +183,7 @@ def answer(found: Slopes, late_rtt: bool) -> Response:
 
 
 def response(
-    law: AbstractWindowLaw,
+    law: CongestionControl,
     place: Place | None = None,
     loss_process: str = "meanfield",
     late_rtt: bool = True,
@@ -206,7 +206,7 @@ def response(
     return answer(slopes(law, place or {}, loss_process), late_rtt)
 
 
-def signal(law: AbstractQueueLaw, of: str, place: Place) -> Signal:
+def signal(law: QueueDiscipline, of: str, place: Place) -> Signal:
     """How one of a queue law's probabilities answers the queue, and what arrives.
 
     Args:

@@ -18,7 +18,7 @@ from vegasfluid.fluid import record_fluid
 from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
-from vegasfluid.times import sample_times
+from vegasfluid.run_options import sample_times
 from vegasfluid.trajectory import Recording, class_means
 
 __all__ = ["LimitCycle", "PacketRatio", "caveats", "limit_cycle", "measure_ratio"]
@@ -139,7 +139,7 @@ def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
         alpha: packets.
     """
     law = cast(Vegas, network.flows[tuned].law)
-    if law.spoken.whole_packets:
+    if law.implementation.whole_packets:
         alpha = max(float(round(alpha)), 1.0)
     tried = with_alpha(network, tuned, alpha)
     until = duration(network)

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from vegasfluid.aqm.law import AbstractQueueLaw
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.discovery import named_subclasses
 
-__all__ = ["AbstractQueueLaw", "queue_laws"]
+__all__ = ["QueueDiscipline", "queue_laws"]
 
 
 @cache
-def queue_laws() -> dict[str, type[AbstractQueueLaw]]:
+def queue_laws() -> dict[str, type[QueueDiscipline]]:
     """Every queue law by its name in model files.
 
     >>> sorted(queue_laws())
     ['droptail', 'red']
     """
-    return named_subclasses(__name__, __path__, AbstractQueueLaw)
+    return named_subclasses(__name__, __path__, QueueDiscipline)

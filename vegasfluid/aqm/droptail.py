@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vegasfluid import smooth
-from vegasfluid.aqm.law import ADMIT, AbstractQueueLaw, AdmissionRule, Average, QueueState
+from vegasfluid.aqm.base import ADMIT, AdmissionRule, Average, QueueDiscipline, QueueState
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["LOSSES", "DropTail", "overflow_prob"]
@@ -80,7 +80,7 @@ def drops(queue: Any, waiting: int, idle_packets: float) -> int:
 
 
 @dataclass(frozen=True)
-class DropTail(AbstractQueueLaw):
+class DropTail(QueueDiscipline):
     """A first-in, first-out queue with a finite buffer and no early drops.
 
     How the fluid sees its losses is a choice (`losses`); packets are dropped at a full buffer
@@ -128,7 +128,7 @@ class DropTail(AbstractQueueLaw):
             raise InvalidInput("DropTail", "losses", "one of " + ", ".join(LOSSES), self.losses)
 
     @property
-    def hits_growth(self) -> bool:
+    def losses_follow_growth(self) -> bool:
         """Where only the full buffer loses."""
         return LOSSES[self.losses] is no_early_drops
 

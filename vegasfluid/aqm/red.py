@@ -27,14 +27,14 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Lt
 
 from vegasfluid import smooth
-from vegasfluid.aqm.law import (
+from vegasfluid.aqm.base import (
     ADMIT,
     EARLY,
     FORCED,
     MARK,
-    AbstractQueueLaw,
     AdmissionRule,
     Average,
+    QueueDiscipline,
     QueueState,
 )
 from vegasfluid.quantities import Packets, Positive, Probability, require_ordered
@@ -130,7 +130,7 @@ class AdaptedAverage(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Red(AbstractQueueLaw):
+class Red(QueueDiscipline):
     """Random early detection.
 
     >>> Red(min_thresh=20, max_thresh=80).max_drop

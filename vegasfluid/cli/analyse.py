@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
-from vegasfluid.about import package_version
 from vegasfluid.analysis.applied import Applied
 from vegasfluid.analysis.equilibria import Equilibrium
 from vegasfluid.analysis.report import Analysis, Nearest, Place, analyse
@@ -18,6 +17,7 @@ from vegasfluid.cli.next_steps import show_tries
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import mbps
+from vegasfluid.version import package_version
 
 __all__ = ["packets_line", "run"]
 

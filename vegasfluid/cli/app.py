@@ -60,7 +60,7 @@ def command(name: str, panel: str) -> Any:
 def front(ctx: typer.Context, version: of.Version = False) -> None:
     """Fair TCP Vegas: find alpha and beta on a fluid model, judge them packet by packet."""
     if version:
-        from vegasfluid.about import package_version
+        from vegasfluid.version import package_version
 
         typer.echo(f"vegasfluid {package_version()}")
         raise typer.Exit(DONE)

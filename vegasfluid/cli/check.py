@@ -10,7 +10,7 @@ from vegasfluid import modelfile
 from vegasfluid.cli.next_steps import after_check, show_next
 from vegasfluid.cli.output import console, plain, print_json, table
 from vegasfluid.model import Model
-from vegasfluid.modelfile.uncertain import uncertain
+from vegasfluid.modelfile.ranges import uncertain
 from vegasfluid.network import Flows, Network
 from vegasfluid.quantities import unit_of
 

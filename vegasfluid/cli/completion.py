@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from vegasfluid.shipped import model_path, purpose, shipped_models
+from vegasfluid.bundled import model_path, purpose, shipped_models
 
 __all__ = ["flow_classes", "goals", "models", "shipped", "vegas_classes"]
 

@@ -25,7 +25,7 @@ def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -
         target.parent.mkdir(exist_ok=True)
         target.write_text(text, encoding="utf-8")
     if as_json:
-        from vegasfluid.about import package_version
+        from vegasfluid.version import package_version
 
         head = {"model": name, "version": package_version(), "seed": seed}
         print_json(head | exported.as_json() | {"written": [str(target) for target in targets]})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vegasfluid.about import package_version
 from vegasfluid.cli.output import console, table
+from vegasfluid.version import package_version
 
 __all__ = ["FIRST_STEPS", "greet"]
 

@@ -11,7 +11,7 @@ from vegasfluid.aqm import queue_laws
 from vegasfluid.cli.output import console, plain, print_json, table
 from vegasfluid.congestion import window_laws
 from vegasfluid.congestion.vegas import DIALECTS
-from vegasfluid.modelfile.edge import key_of
+from vegasfluid.modelfile.units import key_of
 from vegasfluid.quantities import Value, unit_of
 from vegasfluid.traffic import traffic_kinds
 

@@ -6,9 +6,9 @@ import difflib
 from pathlib import Path
 from typing import Any
 
+from vegasfluid.bundled import purpose, shipped_models
 from vegasfluid.cli.output import check_target, console, print_json, table
 from vegasfluid.errors import InvalidInput
-from vegasfluid.shipped import purpose, shipped_models
 
 __all__ = ["run"]
 

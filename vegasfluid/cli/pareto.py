@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
-from vegasfluid.about import package_version
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.asked import only_one
 from vegasfluid.cli.output import (
@@ -20,6 +19,7 @@ from vegasfluid.cli.output import (
 )
 from vegasfluid.model import Model
 from vegasfluid.tuning import Front, pareto_front
+from vegasfluid.version import package_version
 
 __all__ = ["run"]
 

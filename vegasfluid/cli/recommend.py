@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vegasfluid import modelfile
-from vegasfluid.about import package_version
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.asked import only_one
 from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries
@@ -28,6 +27,7 @@ from vegasfluid.tuning import (
     vegas_classes,
 )
 from vegasfluid.tuning.recommendation import red_numbers
+from vegasfluid.version import package_version
 
 if TYPE_CHECKING:
     from vegasfluid.tuning import Explanation

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.discovery import named_subclasses
 
-__all__ = ["AbstractWindowLaw", "window_laws"]
+__all__ = ["CongestionControl", "window_laws"]
 
 
 @cache
-def window_laws() -> dict[str, type[AbstractWindowLaw]]:
+def window_laws() -> dict[str, type[CongestionControl]]:
     """Every congestion-control law by its name in model files.
 
     >>> sorted(window_laws())
     ['cubic', 'highspeed', 'newreno', 'reno', 'scalable', 'udp', 'vegas', 'vegas_rerouting']
     """
-    return named_subclasses(__name__, __path__, AbstractWindowLaw)
+    return named_subclasses(__name__, __path__, CongestionControl)

@@ -35,16 +35,16 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Lt
 
 from vegasfluid import smooth
-from vegasfluid.congestion.epochs import AbstractEpochLaw
-from vegasfluid.congestion.law import (
+from vegasfluid.congestion.base import (
     NOTHING,
     SEND,
     SMALLEST_SSTHRESH,
-    Feedback,
     PacketRules,
+    Signals,
     leaves_slow_start,
 )
-from vegasfluid.congestion.recovery import (
+from vegasfluid.congestion.epochs import EpochCongestionControl
+from vegasfluid.congestion.loss_recovery import (
     RECOVERIES,
     answer_mark,
     fast_retransmit,
@@ -178,7 +178,7 @@ class CubicWindow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cubic(AbstractEpochLaw):
+class Cubic(EpochCongestionControl):
     """TCP CUBIC.
 
     >>> Cubic().C, Cubic().beta
@@ -239,7 +239,7 @@ class Cubic(AbstractEpochLaw):
         nothing = 0 * cwnd
         return CubicWindow(cwnd, nothing, nothing, nothing, cwnd / cwnd)
 
-    def growth(self, window: CubicWindow, seen: Feedback) -> CubicWindow:
+    def growth(self, window: CubicWindow, seen: Signals) -> CubicWindow:
         """The slope of the cubic, or of the Reno-friendly window where that is steeper."""
         rise = 3 * (1 - self.beta) / (1 + self.beta)
         return self.moved(window, seen, (window.elapsed - window.k) ** 2, rise)
@@ -274,7 +274,7 @@ class Cubic(AbstractEpochLaw):
             return 0 * window.k
         return smooth.step((1 + BLUR) * window.k - window.elapsed, 2 * BLUR * window.k + SECONDS)
 
-    def drift(self, window: CubicWindow, seen: Feedback) -> CubicWindow:
+    def drift(self, window: CubicWindow, seen: Signals) -> CubicWindow:
         """The mean of flows that had their last losses at different times.
 
         The slope 3 C (t - K)^2 is in the mean 3 C ((s - K)^2 + v), with s the mean of the times t
@@ -308,7 +308,7 @@ class Cubic(AbstractEpochLaw):
         flat, rise, bend = GIVING_WAY if self.fast_convergence else KEEPING
         return flat + rise * cut + bend * cut**2, 0.19 + 1.34 * cut
 
-    def moved(self, window: CubicWindow, seen: Feedback, lag: Any, rise: Any) -> CubicWindow:
+    def moved(self, window: CubicWindow, seen: Signals, lag: Any, rise: Any) -> CubicWindow:
         """The rate of change where the squared distance to the plateau is `lag`, s^2.
 
         The clock runs while the window is used (section 5.8); a round trip makes at most half as
@@ -331,7 +331,7 @@ class Cubic(AbstractEpochLaw):
             slow_start=-settling * stop,
         )
 
-    def after_loss(self, window: CubicWindow, seen: Feedback) -> CubicWindow:
+    def after_loss(self, window: CubicWindow, seen: Signals) -> CubicWindow:
         """A new epoch from beta times the window (sections 4.2, 4.6 and 4.7).
 
         A window that has fallen since the loss before is remembered as (1 + beta) / 2 of itself,

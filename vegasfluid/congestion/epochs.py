@@ -6,9 +6,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 
-__all__ = ["FRESH", "LOWERED", "USUAL", "AbstractEpochLaw"]
+__all__ = ["FRESH", "LOWERED", "USUAL", "EpochCongestionControl"]
 
 USUAL, LOWERED, FRESH = 0, 1, 2
 """Kinds of epochs: after a loss; after one that gave way to newcomers (see `gives_way`); and after
@@ -16,7 +16,7 @@ a slow start that ended without a loss, as if at the window that would leave as 
 
 
 @dataclass(frozen=True)
-class AbstractEpochLaw(AbstractWindowLaw):
+class EpochCongestionControl(CongestionControl):
     """A law whose flows differ by the window at their last loss and by the time since.
 
     Its state has the field `elapsed`, which `growth` moves while the window is used.

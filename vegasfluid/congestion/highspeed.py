@@ -23,17 +23,17 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Le
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import (
+from vegasfluid.congestion.base import (
     NOTHING,
     SEND,
-    AbstractWindowLaw,
-    Feedback,
+    CongestionControl,
     PacketRules,
+    Signals,
     Window,
     aimd_loss_factor,
     loss_based_growth,
 )
-from vegasfluid.congestion.recovery import (
+from vegasfluid.congestion.loss_recovery import (
     RECOVERIES,
     answer_mark,
     fast_retransmit,
@@ -107,7 +107,7 @@ def on_timeout(flow: Flow, now: int) -> None:
 
 
 @dataclass(frozen=True)
-class HighSpeed(AbstractWindowLaw):
+class HighSpeed(CongestionControl):
     """HighSpeed TCP.
 
     >>> HighSpeed().low_window, HighSpeed().high_window
@@ -166,7 +166,7 @@ class HighSpeed(AbstractWindowLaw):
         """How far the upper window is above the lower one, as a logarithm."""
         return smooth.log1p(self.high_window / self.low_window - 1)
 
-    def growth(self, window: Window, seen: Feedback) -> Window:
+    def growth(self, window: Window, seen: Signals) -> Window:
         """a(w) packets a round trip."""
         share = self.share(window)
         slope = smooth.log1p(self.high_prob / self.low_prob - 1) / self.span
@@ -175,7 +175,7 @@ class HighSpeed(AbstractWindowLaw):
         step = smooth.maximum(above * above * prob * 2 * share / (2 - share), 1)
         return loss_based_growth(window, seen, increase=step)
 
-    def after_loss(self, window: Window, seen: Feedback) -> Window:
+    def after_loss(self, window: Window, seen: Signals) -> Window:
         """Cwnd less the share b(w)."""
         return Window((1 - self.share(window)) * window.cwnd, 0 * window.slow_start)
 

@@ -13,17 +13,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vegasfluid.congestion.law import (
+from vegasfluid.congestion.base import (
     NOTHING,
     SEND,
-    AbstractWindowLaw,
-    Feedback,
+    CongestionControl,
     PacketRules,
+    Signals,
     Window,
     aimd_loss_factor,
     loss_based_growth,
 )
-from vegasfluid.congestion.recovery import (
+from vegasfluid.congestion.loss_recovery import (
     RECOVERIES,
     answer_mark,
     fast_retransmit,
@@ -76,7 +76,7 @@ def on_timeout(flow: Any, now: int) -> None:
 
 
 @dataclass(frozen=True)
-class Reno(AbstractWindowLaw):
+class Reno(CongestionControl):
     """TCP Reno: slow start, congestion avoidance, fast retransmit and fast recovery.
 
     >>> Reno().name
@@ -110,7 +110,7 @@ class Reno(AbstractWindowLaw):
         super().__post_init__()
         require_recovery(self)
 
-    def growth(self, window: Window, seen: Feedback) -> Window:
+    def growth(self, window: Window, seen: Signals) -> Window:
         """One packet an ACK in slow start, 1/cwnd after it."""
         counted = seen._replace(ack_every=1.0) if self.byte_counting else seen
         grown = loss_based_growth(window, counted, increase=1)
@@ -118,7 +118,7 @@ class Reno(AbstractWindowLaw):
             return grown
         return grown._replace(cwnd=grown.cwnd * seen.window_limited)
 
-    def after_loss(self, window: Window, seen: Feedback) -> Window:
+    def after_loss(self, window: Window, seen: Signals) -> Window:
         """Half of cwnd."""
         return Window(window.cwnd / 2, 0 * window.slow_start)
 

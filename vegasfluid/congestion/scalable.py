@@ -20,17 +20,17 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Lt
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import (
+from vegasfluid.congestion.base import (
     NOTHING,
     SEND,
-    AbstractWindowLaw,
-    Feedback,
+    CongestionControl,
     PacketRules,
+    Signals,
     Window,
     aimd_loss_factor,
     loss_based_growth,
 )
-from vegasfluid.congestion.recovery import (
+from vegasfluid.congestion.loss_recovery import (
     RECOVERIES,
     answer_mark,
     fast_retransmit,
@@ -87,7 +87,7 @@ def on_timeout(flow: Flow, now: int) -> None:
 
 
 @dataclass(frozen=True)
-class Scalable(AbstractWindowLaw):
+class Scalable(CongestionControl):
     """Scalable TCP.
 
     >>> Scalable().increase, Scalable().decrease
@@ -129,12 +129,12 @@ class Scalable(AbstractWindowLaw):
         """Whether the window is above the legacy window, 0 to 1."""
         return smooth.step(window.cwnd - self.legacy_window, 1.0)
 
-    def growth(self, window: Window, seen: Feedback) -> Window:
+    def growth(self, window: Window, seen: Signals) -> Window:
         """A fixed step an ACK; Reno's up to the legacy window."""
         above = self.above(window)
         return loss_based_growth(window, seen, 1 - above + above * self.increase * window.cwnd)
 
-    def after_loss(self, window: Window, seen: Feedback) -> Window:
+    def after_loss(self, window: Window, seen: Signals) -> Window:
         """A fixed share is lost; half up to the legacy window."""
         above = self.above(window)
         share = (1 - above) / 2 + above * self.decrease

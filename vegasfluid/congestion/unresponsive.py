@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vegasfluid.congestion.law import (
+from vegasfluid.congestion.base import (
     NOTHING,
-    AbstractWindowLaw,
-    Feedback,
+    CongestionControl,
     PacketRules,
+    Signals,
     Window,
 )
 
@@ -43,7 +43,7 @@ def on_mark(flow: Any, now: int) -> None:
 
 
 @dataclass(frozen=True)
-class Unresponsive(AbstractWindowLaw):
+class Unresponsive(CongestionControl):
     """Sends what is offered, whatever the network does.
 
     >>> Unresponsive().name
@@ -61,11 +61,11 @@ class Unresponsive(AbstractWindowLaw):
         "always": {},
     }
 
-    def growth(self, window: Window, seen: Feedback) -> Window:
+    def growth(self, window: Window, seen: Signals) -> Window:
         """No window changes."""
         return Window(0.0 * window.cwnd, 0.0 * window.slow_start)
 
-    def after_loss(self, window: Window, seen: Feedback) -> Window:
+    def after_loss(self, window: Window, seen: Signals) -> Window:
         """No loss is noticed."""
         return window
 

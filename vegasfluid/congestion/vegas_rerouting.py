@@ -29,9 +29,9 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Ge, Lt
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, PacketRules
-from vegasfluid.congestion.vegas.law import Vegas, VegasWindow
+from vegasfluid.congestion.base import CongestionControl, PacketRules, Signals
 from vegasfluid.congestion.vegas.ns2 import NS2
+from vegasfluid.congestion.vegas.vegas import Vegas, VegasWindow
 from vegasfluid.quantities import Delay, Packets, Positive, Share, require_ordered
 
 __all__ = ["VegasRerouting"]
@@ -108,7 +108,7 @@ def _as_vegas(window: ReroutingWindow) -> VegasWindow:
 
 
 @dataclass(frozen=True)
-class VegasRerouting(AbstractWindowLaw):
+class VegasRerouting(CongestionControl):
     """The modified Vegas of La, Walrand and Anantharam.
 
     >>> VegasRerouting().learning, VegasRerouting().group, VegasRerouting().groups
@@ -157,9 +157,9 @@ class VegasRerouting(AbstractWindowLaw):
         require_ordered(self, "alpha", "beta")
 
     @property
-    def repairs_by(self) -> str:
+    def recovery_scheme(self) -> str:
         """As ns-2's Vegas does."""
-        return NS2.repairs_by
+        return NS2.recovery_scheme
 
     @property
     def plain(self) -> Vegas:
@@ -186,18 +186,18 @@ class VegasRerouting(AbstractWindowLaw):
         """As Vegas."""
         return self.plain.in_flight(_as_vegas(window), rtt)
 
-    def growth(self, window: ReroutingWindow, seen: Feedback) -> ReroutingWindow:
+    def growth(self, window: ReroutingWindow, seen: Signals) -> ReroutingWindow:
         """As Vegas; and a base RTT that gives way to a delay that lasts."""
         return self.moved(window, seen, self.plain.growth(_as_vegas(window), seen))
 
-    def drift(self, window: ReroutingWindow, seen: Feedback) -> ReroutingWindow:
+    def drift(self, window: ReroutingWindow, seen: Signals) -> ReroutingWindow:
         """As Vegas's, whose losses it has."""
         plain = self.plain
         backlog = plain.backlog(_as_vegas(window), seen)
         climbing = plain.moved(_as_vegas(window), seen, backlog, plain.climbing(backlog))
         return self.with_losses(window, self.moved(window, seen, climbing), seen)
 
-    def moved(self, window: ReroutingWindow, seen: Feedback, plain: VegasWindow) -> ReroutingWindow:
+    def moved(self, window: ReroutingWindow, seen: Signals, plain: VegasWindow) -> ReroutingWindow:
         """The rate of change between losses, with that of Vegas given."""
         rise = seen.rtt - window.base_rtt
         learning = smooth.step(self.learning - window.acked, 1.0)
@@ -218,7 +218,7 @@ class VegasRerouting(AbstractWindowLaw):
             - counted * (1 - behind) * window.groups_high / seen.rtt,
         )
 
-    def after_loss(self, window: ReroutingWindow, seen: Feedback) -> ReroutingWindow:
+    def after_loss(self, window: ReroutingWindow, seen: Signals) -> ReroutingWindow:
         """As Vegas."""
         left = self.plain.after_loss(_as_vegas(window), seen)
         return window._replace(cwnd=left.cwnd, slow_start=left.slow_start)

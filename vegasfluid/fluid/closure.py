@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vegasfluid.congestion.law import LOSS_PROCESSES
+from vegasfluid.congestion.base import LOSS_PROCESSES
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["DEFAULT_CLOSURE", "MISRA_GONG_TOWSLEY", "Closure"]
@@ -19,7 +19,7 @@ class Closure:
     """
 
     loss_process: str = "iid"
-    """How losses come: iid, periodic or meanfield (see `AbstractWindowLaw.loss_factor`)."""
+    """How losses come: iid, periodic or meanfield (see `CongestionControl.loss_factor`)."""
     repairs: bool = True
     """Whether a loss event takes a round trip, in which the window does not grow and no other
     loss of the flow counts."""

@@ -34,7 +34,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import Feedback
+from vegasfluid.congestion.base import Signals
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.epoch_cells import EpochCells
 from vegasfluid.fluid.senders import Change, SendersNow, ending_in_timeout, feedback, part_in_turn
@@ -159,7 +159,7 @@ class Density:
         """What the flows in the cells see, and how they grow."""
         wide = jax.tree.map(lambda leaf: leaf[:, None], now)
 
-        def sees(states: Any) -> Feedback:
+        def sees(states: Any) -> Signals:
             return self.seen(states, wide, closure)
 
         def growth(states: Any) -> Any:
@@ -184,7 +184,7 @@ class Density:
         share = smooth.minimum(ending / smooth.maximum(repairing, NOTHING), MOST_IN_TURN / now.rtt)
         return state.mending * share[:, None]
 
-    def seen(self, window: Any, now: SendersNow, closure: Closure) -> Feedback:
+    def seen(self, window: Any, now: SendersNow, closure: Closure) -> Signals:
         """What flows with these windows see, besides losses."""
         rate = smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
         return feedback(window, self.law, now._replace(rate=rate), closure)
@@ -245,7 +245,7 @@ class Settled(NamedTuple):
     states: Any
     change: Any
     rising: Any
-    sees: Callable[[Any], Feedback]
+    sees: Callable[[Any], Signals]
     growth: Callable[[Any], Any]
 
 

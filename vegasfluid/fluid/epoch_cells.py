@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.congestion.epochs import FRESH, LOWERED, USUAL, AbstractEpochLaw
-from vegasfluid.congestion.law import Feedback
+from vegasfluid.congestion.base import Signals
+from vegasfluid.congestion.epochs import FRESH, LOWERED, USUAL, EpochCongestionControl
 from vegasfluid.fluid.lattice import Lattice, deposit, make_lattice, places, put, transport
 
 __all__ = ["EpochCells", "make_epochs"]
@@ -46,7 +46,7 @@ class EpochCells(NamedTuple):
     ages: Lattice
     plateaus: Any = None
 
-    def of_law(self, law: AbstractEpochLaw) -> EpochCells:
+    def of_law(self, law: EpochCongestionControl) -> EpochCells:
         """The cells of a law."""
         kinds = np.array(KINDS)[:, np.newaxis, np.newaxis]
         return self._replace(plateaus=law.plateau_age(kinds, self.lost.centres[:, None]))
@@ -66,7 +66,7 @@ class EpochCells(NamedTuple):
         """How many there are for flows that repair a loss."""
         return len(KINDS) * self.shape[1]
 
-    def states(self, law: AbstractEpochLaw, common: Any, rtt: Groups) -> Any:
+    def states(self, law: EpochCongestionControl, common: Any, rtt: Groups) -> Any:
         """The law's state in each cell of flows that may grow; (groups, free).
 
         Args:
@@ -77,7 +77,7 @@ class EpochCells(NamedTuple):
         states = self.flat(self.epochs(law, self.ages.centres, rtt), rtt)
         return states._replace(cwnd=smooth.minimum(states.cwnd, self.lost.centres[-1]))
 
-    def mending_states(self, law: AbstractEpochLaw, common: Any, rtt: Groups) -> Any:
+    def mending_states(self, law: EpochCongestionControl, common: Any, rtt: Groups) -> Any:
         """The same of flows that repair a loss, for which no time runs; (groups, mending)."""
         return self.flat(self.epochs(law, np.zeros(1), rtt), rtt)
 
@@ -88,12 +88,12 @@ class EpochCells(NamedTuple):
             lambda leaf: jnp.broadcast_to(leaf, whole).reshape(*rtt.shape, -1), states
         )
 
-    def epochs(self, law: AbstractEpochLaw, ages: Any, rtt: Groups) -> Any:
+    def epochs(self, law: EpochCongestionControl, ages: Any, rtt: Groups) -> Any:
         """The law's state at some ages of each epoch; (groups, kinds, windows, ages)."""
         lost = self.lost.centres[:, None]
         return law.epoch(self.plateaus, lost, ages, rtt[..., None, None, None])
 
-    def rising(self, law: AbstractEpochLaw, rtt: Groups, change: Any) -> Masses:
+    def rising(self, law: EpochCongestionControl, rtt: Groups, change: Any) -> Masses:
         """Packets/s by which the windows of the cells grow.
 
         Args:
@@ -122,7 +122,9 @@ class EpochCells(NamedTuple):
         speed = change.elapsed.reshape(rows)[:, :-1]
         return transport(masses.reshape(rows), speed, self.ages).reshape(masses.shape)
 
-    def hit(self, masses: Masses, states: Any, law: AbstractEpochLaw, seen: Feedback) -> Masses:
+    def hit(
+        self, masses: Masses, states: Any, law: EpochCongestionControl, seen: Signals
+    ) -> Masses:
         """Flows that a loss hits, by the epoch that begins for them; (groups, mending).
 
         Args:
@@ -140,13 +142,13 @@ class EpochCells(NamedTuple):
         young = jnp.pad(masses[:, :, None], ((0, 0), (0, 0), (0, self.shape[2] - 1)))
         return young.reshape(masses.shape[0], self.free)
 
-    def grown_up(self, masses: Groups, windows: Groups, law: AbstractEpochLaw) -> Masses:
+    def grown_up(self, masses: Groups, windows: Groups, law: EpochCongestionControl) -> Masses:
         """Flows whose slow start ends without a loss, at age 0 of a fresh epoch; (groups, free)."""
         fresh = deposit(masses[:, None], law.before_loss(windows)[:, None], self.lost)
         return self.mended(jnp.pad(fresh, ((0, 0), (self.mending - fresh.shape[1], 0))))
 
 
-def make_epochs(law: AbstractEpochLaw, largest: float, youngest: float) -> EpochCells:
+def make_epochs(law: EpochCongestionControl, largest: float, youngest: float) -> EpochCells:
     """Cells for windows up to `largest`, whose narrowest ages are `youngest`.
 
     Args:

@@ -300,7 +300,7 @@ def in_turn(posed: Posed, plan: Plan) -> np.ndarray:
     ways: list[list[bool]] = [[] for _ in range(sum(plan.groups))]
     for hop in plan.hops:
         if not hop.acks:
-            ways[hop.group].append(posed.aqm[hop.station].hits_growth)
+            ways[hop.group].append(posed.aqm[hop.station].losses_follow_growth)
     return np.array([np.mean(way) for way in ways])
 
 
@@ -333,7 +333,7 @@ def change(state: State, now: Now, system: System) -> State:
 
 def growing(state: State, now: Now, system: System) -> Groups | None:
     """Packets/s by which a window of each group grows; None where no queue wants to know."""
-    if not any(law.hits_growth for law in system.posed.aqm):
+    if not any(law.losses_follow_growth for law in system.posed.aqm):
         return None
     parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
     rates = [

@@ -13,7 +13,7 @@ from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
 from vegasfluid.fluid.lattice import FINEST
 from vegasfluid.fluid.pose import least_lag, longest_lag, start_of_flows
 from vegasfluid.network import Network
-from vegasfluid.times import DEFAULT_SAMPLES, sample_times
+from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 
 __all__ = ["Grid", "density_grid", "grid_for", "with_longer_steps"]
 

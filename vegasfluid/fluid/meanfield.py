@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.senders import Change, SendersNow, mean_change, mean_growing
 
@@ -23,7 +23,7 @@ class MeanField:
         law: of the class.
     """
 
-    law: AbstractWindowLaw
+    law: CongestionControl
 
     def begin(self, cwnd: Any, rtt: Any) -> Any:
         """The state of flows that start, from initial window and first RTT; both (groups,)."""

@@ -14,14 +14,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vegasfluid.aqm.law import AbstractQueueLaw
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.fluid.routes import Plan, make_plan
 from vegasfluid.network import Event, Flows, Network, Spread
 from vegasfluid.quantities import is_concrete
-from vegasfluid.traffic.kind import NO_LIMIT, AbstractTraffic
+from vegasfluid.traffic.base import NO_LIMIT, TrafficSource
 
 __all__ = ["Changes", "Groups", "Posed", "Stations", "as_floats", "flows_of_groups"]
 __all__ += ["least_lag", "longest_lag", "pose", "start_of_flows"]
@@ -126,11 +126,11 @@ class Posed(NamedTuple):
         lags: bounds on them.
     """
 
-    laws: tuple[AbstractWindowLaw, ...]
-    traffic: tuple[AbstractTraffic, ...]
+    laws: tuple[CongestionControl, ...]
+    traffic: tuple[TrafficSource, ...]
     groups: Groups
     stations: Stations
-    aqm: tuple[AbstractQueueLaw, ...]
+    aqm: tuple[QueueDiscipline, ...]
     onward: Any
     worth: Any
     changes: Changes

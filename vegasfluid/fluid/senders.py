@@ -23,8 +23,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
-from vegasfluid.congestion.recovery import timeout_share
+from vegasfluid.congestion.base import CongestionControl, Signals
+from vegasfluid.congestion.loss_recovery import timeout_share
 from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.memory import Past
 from vegasfluid.fluid.noise import Noise
@@ -152,11 +152,11 @@ def lag_of(number: int, rtt: Any, stay: Any, onward: Any, plan: Plan) -> Any:
     return rtt - sum(stay[a] + onward[b] for a, b in pairwise(way))
 
 
-def feedback(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Closure) -> Feedback:
+def feedback(window: Any, law: CongestionControl, now: SendersNow, closure: Closure) -> Signals:
     """What the senders of a class see, their losses left aside."""
     excess = law.in_flight(window, now.rtt) / (now.limit * now.rtt) - 1
     used = smooth.clip(EDGE - excess, 0.0, EDGE) / EDGE
-    return Feedback(
+    return Signals(
         rtt=now.sampled,
         ack_rate=now.rate,
         loss_rate=0.0,
@@ -189,7 +189,7 @@ class Change(NamedTuple):
     timeouts: Groups
 
 
-def mean_change(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Closure) -> Change:
+def mean_change(window: Any, law: CongestionControl, now: SendersNow, closure: Closure) -> Change:
     """The drift of a class in the mean, and its timeouts.
 
     Args:
@@ -217,7 +217,7 @@ class Events(NamedTuple):
     weight: Groups
 
 
-def loss_events(window: Any, law: AbstractWindowLaw, now: SendersNow, seen: Feedback) -> Events:
+def loss_events(window: Any, law: CongestionControl, now: SendersNow, seen: Signals) -> Events:
     """How often the flows of a class have a loss event.
 
     Where a share r repairs, with windows smaller by the share b, the windows of the others are
@@ -246,7 +246,7 @@ LAST = 0.2
 """Where less than this share of the flows is left, they are not found so soon."""
 
 
-def mean_growing(window: Any, law: AbstractWindowLaw, now: SendersNow, closure: Closure) -> Any:
+def mean_growing(window: Any, law: CongestionControl, now: SendersNow, closure: Closure) -> Any:
     """Packets/s by which the mean window of a class grows, losses left aside; (groups,)."""
     seen = feedback(window, law, now, closure)._replace(growing=1 - now.repairing)
     return smooth.maximum(law.drift(free(window, now), seen).cwnd, 0.0)
@@ -258,7 +258,7 @@ def free(window: Any, now: SendersNow) -> Any:
     return window._replace(slow_start=smooth.minimum(starting, 1.0))
 
 
-def ending_in_timeout(law: AbstractWindowLaw, cwnd: Any, now: SendersNow, closure: Closure) -> Any:
+def ending_in_timeout(law: CongestionControl, cwnd: Any, now: SendersNow, closure: Closure) -> Any:
     """The share of the loss events of windows of `cwnd` packets that end in a timeout.
 
     Losses in turn come one at a time, and the packet that is sent again finds room. A mark is
@@ -267,7 +267,7 @@ def ending_in_timeout(law: AbstractWindowLaw, cwnd: Any, now: SendersNow, closur
     if not closure.timeouts or not law.rules.reliable:
         return jnp.zeros_like(cwnd)
     again = (1 - part_in_turn(cwnd, now)) * lost_of(now.losses)
-    share = timeout_share(law.repairs_by, cwnd, again, now.rtt / now.min_rto)
+    share = timeout_share(law.recovery_scheme, cwnd, again, now.rtt / now.min_rto)
     if now.losses.lost is None:
         return share
     return share * now.losses.lost / smooth.maximum(now.losses.prob, NOTHING)

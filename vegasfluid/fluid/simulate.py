@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from vegasfluid import dde
-from vegasfluid.congestion.epochs import AbstractEpochLaw
+from vegasfluid.congestion.epochs import EpochCongestionControl
 from vegasfluid.dde.fixed.schedule import Schedule
 from vegasfluid.dde.fixed.solve import solve_along
 from vegasfluid.errors import SolveFailed
@@ -29,7 +29,7 @@ from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.validity import doubts
 from vegasfluid.fluid.window_cells import WindowCells
 from vegasfluid.network import Network, require_network
-from vegasfluid.times import DEFAULT_SAMPLES, check_times
+from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, make_trajectory
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def cells_for(network: Network) -> Resolution:
     youngest = FINEST * least_lag(network)  # so that ages are carried as far as windows
     return tuple(
         make_epochs(flows.law, largest_window(network, name), youngest)
-        if isinstance(flows.law, AbstractEpochLaw)
+        if isinstance(flows.law, EpochCongestionControl)
         else WindowCells(make_lattice(largest_window(network, name)))
         for name, flows in network.flows.items()
     )

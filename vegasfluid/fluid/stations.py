@@ -23,8 +23,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
+from vegasfluid.aqm.base import QueueState
 from vegasfluid.aqm.droptail import overflow_prob
-from vegasfluid.aqm.law import QueueState
 from vegasfluid.fluid.pose import Posed
 from vegasfluid.fluid.routes import Plan
 
@@ -182,7 +182,9 @@ def exposure(arriving: Hops, growing: Any, posed: Posed, plan: Plan) -> Any:
     if growing is None:
         return 1.0
     at, group = (np.array([getattr(hop, of) for hop in plan.hops]) for of in ("station", "group"))
-    concerned = np.array([posed.aqm[hop.station].hits_growth and not hop.acks for hop in plan.hops])
+    concerned = np.array(
+        [posed.aqm[hop.station].losses_follow_growth and not hop.acks for hop in plan.hops]
+    )
     clocked = concerned * reliable(posed, plan)[group]
     rates = arriving + LEAST_RATE, growing[group] + LEAST_GROWTH
     sent, grown = (totals(counts(posed, plan) * clocked * of, plan)[at] for of in rates)

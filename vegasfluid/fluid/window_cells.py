@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import SMALLEST_SSTHRESH, AbstractWindowLaw, Feedback
+from vegasfluid.congestion.base import SMALLEST_SSTHRESH, CongestionControl, Signals
 from vegasfluid.fluid.lattice import Lattice, deposit, transport
 
 __all__ = ["WindowCells"]
@@ -28,7 +28,7 @@ class WindowCells(NamedTuple):
 
     windows: Lattice
 
-    def of_law(self, law: AbstractWindowLaw) -> WindowCells:
+    def of_law(self, law: CongestionControl) -> WindowCells:
         """The cells of a law."""
         return self
 
@@ -42,7 +42,7 @@ class WindowCells(NamedTuple):
         """How many there are for flows that repair a loss."""
         return self.free
 
-    def states(self, law: AbstractWindowLaw, common: Any, rtt: Groups) -> Any:
+    def states(self, law: CongestionControl, common: Any, rtt: Groups) -> Any:
         """The law's state in each cell of flows that may grow; (groups, cells).
 
         Args:
@@ -52,11 +52,11 @@ class WindowCells(NamedTuple):
         """
         return alone(common, self.windows.centres)
 
-    def mending_states(self, law: AbstractWindowLaw, common: Any, rtt: Groups) -> Any:
+    def mending_states(self, law: CongestionControl, common: Any, rtt: Groups) -> Any:
         """The same of flows that repair a loss; (groups, mending)."""
         return alone(common, self.windows.centres)
 
-    def rising(self, law: AbstractWindowLaw, rtt: Groups, change: Any) -> Masses:
+    def rising(self, law: CongestionControl, rtt: Groups, change: Any) -> Masses:
         """Packets/s by which the windows of the cells grow.
 
         Args:
@@ -80,7 +80,7 @@ class WindowCells(NamedTuple):
         speed = growth(alone(common, self.windows.edges[1:-1])).cwnd
         return transport(masses, speed, self.windows)
 
-    def hit(self, masses: Masses, states: Any, law: AbstractWindowLaw, seen: Feedback) -> Masses:
+    def hit(self, masses: Masses, states: Any, law: CongestionControl, seen: Signals) -> Masses:
         """Flows that a loss hits, where their repair finds them; (groups, mending).
 
         Args:
@@ -96,7 +96,7 @@ class WindowCells(NamedTuple):
         """Flows whose repair ends, where they begin to grow; (groups, free)."""
         return masses
 
-    def grown_up(self, masses: Groups, windows: Groups, law: AbstractWindowLaw) -> Masses:
+    def grown_up(self, masses: Groups, windows: Groups, law: CongestionControl) -> Masses:
         """Flows whose slow start ends without a loss, where they go on; (groups, free)."""
         return deposit(masses[:, None], windows[:, None], self.windows)
 

@@ -24,7 +24,7 @@ from vegasfluid.lanes import cpu, gpu
 from vegasfluid.lanes.builder import Unsupported
 from vegasfluid.lanes.program import Program, cpu_program, gpu_program
 from vegasfluid.lanes.varying import differing
-from vegasfluid.workers import processors
+from vegasfluid.parallel import processors
 
 __all__ = ["LaneKernelWarning", "lane_kernel"]
 

@@ -9,9 +9,9 @@ Sources:
     TOML 1.0.0, https://toml.io/en/v1.0.0.
 """
 
+from vegasfluid.bundled import shipped_models
+from vegasfluid.modelfile.errors import ModelFileError
 from vegasfluid.modelfile.read import load, parse, read_model
-from vegasfluid.modelfile.refusals import ModelFileError
 from vegasfluid.modelfile.write import dump
-from vegasfluid.shipped import shipped_models
 
 __all__ = ["ModelFileError", "dump", "load", "parse", "read_model", "shipped_models"]

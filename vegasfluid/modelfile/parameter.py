@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.modelfile.edge import key_of
+from vegasfluid.modelfile.units import key_of
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Value, unit_of
 

@@ -14,16 +14,18 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError, create_model
 
+from vegasfluid.bundled import model_path, shipped_models
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
-from vegasfluid.modelfile.refusals import (
+from vegasfluid.modelfile.errors import (
     ModelFileError,
     as_refusal,
     network_refusal,
     refusal,
     refused,
 )
-from vegasfluid.modelfile.tables import (
+from vegasfluid.modelfile.ranges import ranges_of
+from vegasfluid.modelfile.schema import (
     CONFIG,
     Reading,
     derived_fields,
@@ -31,9 +33,7 @@ from vegasfluid.modelfile.tables import (
     read_fields,
     reader,
 )
-from vegasfluid.modelfile.uncertain import ranges_of
 from vegasfluid.network import SINGLE_LINK, Link, Network
-from vegasfluid.shipped import model_path, shipped_models
 
 __all__ = ["load", "parse", "read_model"]
 
@@ -115,7 +115,7 @@ def parse(text: str, name: str = "<text>") -> Model:
 
     >>> parse("duration_s = 0")
     Traceback (most recent call last):
-    vegasfluid.modelfile.refusals.ModelFileError: <text>: duration_s: must be above 0, but is 0...
+    vegasfluid.modelfile.errors.ModelFileError: <text>: duration_s: must be above 0, but is 0...
     """
     document = _toml(text, name)
     reading = Reading(_packet_bytes(document))

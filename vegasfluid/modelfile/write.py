@@ -10,8 +10,8 @@ from typing import Any
 import tomli_w
 
 from vegasfluid.model import Model
-from vegasfluid.modelfile.edge import choosing_key, key_of, to_edge
-from vegasfluid.modelfile.uncertain import uncertain
+from vegasfluid.modelfile.ranges import uncertain
+from vegasfluid.modelfile.units import choosing_key, key_of, to_edge
 from vegasfluid.network import SINGLE_LINK
 from vegasfluid.quantities import Unit, unit_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vegasfluid.aqm.law import EARLY, FORCED, MARK
+from vegasfluid.aqm.base import EARLY, FORCED, MARK
 from vegasfluid.packet.dice import uniform
 from vegasfluid.packet.features import MARKS, TWO_WAY
 from vegasfluid.packet.memory import link_of, place_of

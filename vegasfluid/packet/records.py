@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from vegasfluid.traffic.kind import NEVER
+from vegasfluid.traffic.base import NEVER
 
 __all__ = [
     "BIN",

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vegasfluid.aqm.law import AbstractQueueLaw
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.records import (
     BIN,
@@ -26,7 +26,7 @@ from vegasfluid.packet.records import (
     TIME,
     with_fields,
 )
-from vegasfluid.traffic.kind import AbstractTraffic
+from vegasfluid.traffic.base import TrafficSource
 
 __all__ = ["Rules", "counters_of", "flow_fields", "layout", "link_fields"]
 
@@ -41,9 +41,9 @@ class Rules(NamedTuple):
         features: what the network asks for.
     """
 
-    laws: tuple[AbstractWindowLaw, ...]
-    queues: tuple[AbstractQueueLaw, ...]
-    offers: tuple[AbstractTraffic, ...]
+    laws: tuple[CongestionControl, ...]
+    queues: tuple[QueueDiscipline, ...]
+    offers: tuple[TrafficSource, ...]
     features: Features
 
     def functions(self) -> tuple[Callable[..., Any], ...]:
@@ -61,7 +61,7 @@ def counters_of(rules: Rules) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for law in rules.laws for name in law.rules.counters))
 
 
-def flow_fields(kind: AbstractWindowLaw | AbstractTraffic, *sizes: int) -> dict[str, Any]:
+def flow_fields(kind: CongestionControl | TrafficSource, *sizes: int) -> dict[str, Any]:
     """The fields that a law or a kind of traffic adds, with their values at the start.
 
     Args:
@@ -71,7 +71,7 @@ def flow_fields(kind: AbstractWindowLaw | AbstractTraffic, *sizes: int) -> dict[
     return {**kind.rules.state, **kind.packet_parameters(*sizes)}  # type: ignore[arg-type]
 
 
-def link_fields(law: AbstractQueueLaw) -> dict[str, Any]:
+def link_fields(law: QueueDiscipline) -> dict[str, Any]:
     """The fields that a queue law adds, with their values at the start."""
     return {**law.rule.state, **law.packet_parameters()}
 

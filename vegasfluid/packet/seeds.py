@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network, require_network
 from vegasfluid.packet.simulate import simulate_packets
-from vegasfluid.times import DEFAULT_SAMPLES
-from vegasfluid.workers import side_by_side
+from vegasfluid.parallel import side_by_side
+from vegasfluid.run_options import DEFAULT_SAMPLES
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, SEND_ONE
-from vegasfluid.congestion.recovery import LARGEST_BACKOFF, PARTIAL, SACK, sample_round_trip
+from vegasfluid.congestion.base import RESEND, RETRANSMIT, SEND, SEND_ONE
+from vegasfluid.congestion.loss_recovery import LARGEST_BACKOFF, PARTIAL, SACK, sample_round_trip
 from vegasfluid.packet.dice import uniform
 from vegasfluid.packet.features import MARKS, OFFERED, OVERHEAD, SELECTIVE, TWO_WAY
 from vegasfluid.packet.journal import note_sender
@@ -28,7 +28,7 @@ from vegasfluid.packet.scoreboard import (
     pipe,
     take_hole,
 )
-from vegasfluid.traffic.kind import NEW_CONNECTION
+from vegasfluid.traffic.base import NEW_CONNECTION
 
 __all__ = ["catch_up", "fire", "next_due", "reach_sender", "send_window"]
 

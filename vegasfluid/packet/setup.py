@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vegasfluid.aqm.law import AbstractQueueLaw
-from vegasfluid.congestion.law import AbstractWindowLaw
-from vegasfluid.congestion.recovery import SACK
+from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.congestion.loss_recovery import SACK
 from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.records import NEVER, picoseconds
 from vegasfluid.packet.ring import ACCESS
 from vegasfluid.packet.rules import Rules, flow_fields, layout, link_fields
+from vegasfluid.traffic.base import TrafficSource
 from vegasfluid.traffic.bulk import ENDLESS
-from vegasfluid.traffic.kind import AbstractTraffic
 
 __all__ = ["Start", "prepare"]
 
@@ -50,11 +50,11 @@ def distinct(kinds: Iterable[Any]) -> tuple[Any, ...]:
     return tuple({mark_of(kind): kind for kind in kinds}.values())
 
 
-def mark_of(kind: AbstractWindowLaw | AbstractTraffic | AbstractQueueLaw) -> Any:
+def mark_of(kind: CongestionControl | TrafficSource | QueueDiscipline) -> Any:
     """What tells the rules of laws apart, and those of kinds of traffic, and of queues."""
-    if isinstance(kind, AbstractWindowLaw):
+    if isinstance(kind, CongestionControl):
         return kind.rules.on_ack
-    return kind.rules.on_application if isinstance(kind, AbstractTraffic) else kind.rule.drops
+    return kind.rules.on_application if isinstance(kind, TrafficSource) else kind.rule.drops
 
 
 def numbers_of(kinds: Sequence[Any]) -> dict[Any, int]:

@@ -16,7 +16,7 @@ from vegasfluid.packet.memory import Simulation, table_of
 from vegasfluid.packet.records import PICOSECONDS, picoseconds
 from vegasfluid.packet.rules import Rules, layout
 from vegasfluid.packet.setup import Start, prepare
-from vegasfluid.times import DEFAULT_SAMPLES, check_times, sample_times
+from vegasfluid.run_options import DEFAULT_SAMPLES, check_times, sample_times
 from vegasfluid.trajectory import Recording, make_trajectory
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from vegasfluid.network import Network
 from vegasfluid.plot.live import LivePicture, PlaneMap, RunPanels
 from vegasfluid.plot.plane import Plane, Reading, plane_of
 from vegasfluid.plot.style import styled
-from vegasfluid.times import check_times
+from vegasfluid.run_options import check_times
 
 __all__ = ["Explorer", "explore"]
 
@@ -197,7 +197,7 @@ def slider(plane: Plane, name: str, value: float) -> Any:
         value,
         min=plane.lowest,
         max=plane.highest,
-        step=1.0 if plane.law.spoken.whole_packets else STEP,
+        step=1.0 if plane.law.implementation.whole_packets else STEP,
         description=name,
         readout_format=".1f",
         style={"description_width": "3em"},

@@ -16,9 +16,9 @@ from vegasfluid.fluid.simulate import record_fluid
 from vegasfluid.fluid.validity import doubts
 from vegasfluid.model import Model
 from vegasfluid.network import Network
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.sweep import Numbers, Sweep, open_sweep, run
 from vegasfluid.sweep.summary import summed_up, tuned_class
-from vegasfluid.times import DEFAULT_SAMPLES
 from vegasfluid.trajectory import Recording
 
 __all__ = ["Plane", "Reading", "plane_of"]

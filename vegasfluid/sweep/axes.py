@@ -132,8 +132,8 @@ def is_whole(network: Network, name: str) -> bool:
     found = _named(network, name)
     if found.part != "law" or found.field not in THRESHOLDS:
         return found.whole
-    spoken = getattr(network.flows[found.owner].law, "spoken", None)
-    return bool(getattr(spoken, "whole_packets", False))
+    implementation = getattr(network.flows[found.owner].law, "implementation", None)
+    return bool(getattr(implementation, "whole_packets", False))
 
 
 def with_numbers(network: Network, values: Mapping[str, float]) -> Network:

@@ -84,8 +84,8 @@ def timed(task: Callable[[], Any]) -> float:
 
 def of_packets(sweep: Sweep, workers: int | None) -> tuple[float, float, int]:
     """Seconds, bytes, and the number of workers."""
+    from vegasfluid.parallel import processors
     from vegasfluid.sweep.packet_tasks import compute
-    from vegasfluid.workers import processors
 
     frame = Frame(1, sweep.classes, sweep.links)
     places = list(dict.fromkeys(spread(sweep)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from vegasfluid.workers import processors
+from vegasfluid.parallel import processors
 
 __all__ = ["use_every_core"]
 

@@ -30,10 +30,10 @@ from vegasfluid.fluid.recording import record
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import cells_for, integrate, system_of
 from vegasfluid.model import Model
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
 from vegasfluid.sweep.results import Frame, Results, reason_of
 from vegasfluid.sweep.summary import summed_up
-from vegasfluid.times import DEFAULT_SAMPLES
 
 __all__ = ["compute", "computed"]
 

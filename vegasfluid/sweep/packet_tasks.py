@@ -20,11 +20,11 @@ from distributed.scheduler import KilledWorker
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.packet import record_packets
+from vegasfluid.parallel import processors
+from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
 from vegasfluid.sweep.results import Frame, Results, joined, reason_of
 from vegasfluid.sweep.summary import summed_up
-from vegasfluid.times import DEFAULT_SAMPLES, sample_times
-from vegasfluid.workers import processors
 
 __all__ = ["answers", "client_of", "compute", "computed"]
 

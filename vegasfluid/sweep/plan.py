@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vegasfluid.about import package_version
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.sweep.axes import Axis, Choice, Numbers, is_whole, with_numbers
 from vegasfluid.sweep.summary import METRICS, links_of
 from vegasfluid.trajectory import ENGINES
+from vegasfluid.version import package_version
 
 __all__ = ["Chunk", "Point", "Sweep"]
 

@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 import zarr
 
-from vegasfluid.about import package_version
 from vegasfluid.errors import InvalidInput, VegasfluidError
 from vegasfluid.sweep.locking import locked
 from vegasfluid.sweep.plan import Chunk, Sweep
 from vegasfluid.sweep.results import FAILED, Results
 from vegasfluid.sweep.summary import METRICS
 from vegasfluid.trajectory import ENGINES
+from vegasfluid.version import package_version
 
 __all__ = ["Store", "StoreFailed", "opened"]
 

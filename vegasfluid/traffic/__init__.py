@@ -8,16 +8,16 @@ from __future__ import annotations
 from functools import cache
 
 from vegasfluid.discovery import named_subclasses
-from vegasfluid.traffic.kind import AbstractTraffic
+from vegasfluid.traffic.base import TrafficSource
 
-__all__ = ["AbstractTraffic", "traffic_kinds"]
+__all__ = ["TrafficSource", "traffic_kinds"]
 
 
 @cache
-def traffic_kinds() -> dict[str, type[AbstractTraffic]]:
+def traffic_kinds() -> dict[str, type[TrafficSource]]:
     """Every kind of traffic by its name in model files.
 
     >>> sorted(traffic_kinds())
     ['bulk', 'cbr', 'on_off', 'poisson', 'sessions']
     """
-    return named_subclasses(__name__, __path__, AbstractTraffic)
+    return named_subclasses(__name__, __path__, TrafficSource)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vegasfluid.traffic.kind import CONTINUED, NEVER, AbstractTraffic, OfferRules
+from vegasfluid.traffic.base import CONTINUED, NEVER, SourceRules, TrafficSource
 
 __all__ = ["ENDLESS", "Bulk"]
 
@@ -22,7 +22,7 @@ def on_application(flow: Any, now: int) -> int:
 
 
 @dataclass(frozen=True)
-class Bulk(AbstractTraffic):
+class Bulk(TrafficSource):
     """An endless file.
 
     >>> Bulk().name
@@ -37,6 +37,6 @@ class Bulk(AbstractTraffic):
     }
 
     @property
-    def rules(self) -> OfferRules:
+    def rules(self) -> SourceRules:
         """Everything at the start."""
-        return OfferRules(on_application)
+        return SourceRules(on_application)

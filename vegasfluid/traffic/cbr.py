@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from vegasfluid.quantities import PacketsPerSecond, Positive
-from vegasfluid.traffic.kind import CONTINUED, AbstractTraffic, OfferRules, ps
+from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource, ps
 
 __all__ = ["Cbr"]
 
@@ -20,7 +20,7 @@ def on_application(flow: Any, now: int) -> int:
 
 
 @dataclass(frozen=True)
-class Cbr(AbstractTraffic):
+class Cbr(TrafficSource):
     """Packets at a constant rate.
 
     >>> Cbr(rate=100.0).rate
@@ -45,9 +45,9 @@ class Cbr(AbstractTraffic):
         return self.rate
 
     @property
-    def rules(self) -> OfferRules:
+    def rules(self) -> SourceRules:
         """A packet at a time."""
-        return OfferRules(on_application)
+        return SourceRules(on_application)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """The time between two packets, s."""

@@ -21,16 +21,16 @@ from annotated_types import Ge, Gt
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import Delay, PacketsPerSecond, Positive, Seconds, Share, Unit
-from vegasfluid.traffic.bulk import ENDLESS
-from vegasfluid.traffic.chance import exponential, pareto
-from vegasfluid.traffic.kind import (
+from vegasfluid.traffic.base import (
     CONTINUED,
     NEVER,
     NEW_CONNECTION,
-    AbstractTraffic,
-    OfferRules,
+    SourceRules,
+    TrafficSource,
     ps,
 )
+from vegasfluid.traffic.bulk import ENDLESS
+from vegasfluid.traffic.random_variates import exponential, pareto
 from vegasfluid.traffic.sessions import BYTES, mean_transfer, transfer_size
 
 __all__ = ["OnOff"]
@@ -81,7 +81,7 @@ def on_finished(flow: Any, now: int) -> None:
 
 
 @dataclass(frozen=True)
-class OnOff(AbstractTraffic):
+class OnOff(TrafficSource):
     """On and off times of random length.
 
     >>> OnOff(on=0.03, off=0.07, rate=100.0).shape
@@ -143,9 +143,9 @@ class OnOff(AbstractTraffic):
         return 0.0 * transfers if self.mean_gap is None else (1 - transfers) / self.mean_gap
 
     @property
-    def rules(self) -> OfferRules:
+    def rules(self) -> SourceRules:
         """A packet at a time."""
-        return OfferRules(on_application, on_finished, {"on_until": -1, "left": 0})
+        return SourceRules(on_application, on_finished, {"on_until": -1, "left": 0})
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """Times, s, how they are distributed, and the transfer, packets."""

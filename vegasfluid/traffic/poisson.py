@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from vegasfluid.quantities import Delay, Positive
-from vegasfluid.traffic.chance import exponential
-from vegasfluid.traffic.kind import CONTINUED, AbstractTraffic, OfferRules, ps
+from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource, ps
+from vegasfluid.traffic.random_variates import exponential
 
 __all__ = ["Poisson"]
 
@@ -21,7 +21,7 @@ def on_application(flow: Any, now: int) -> int:
 
 
 @dataclass(frozen=True)
-class Poisson(AbstractTraffic):
+class Poisson(TrafficSource):
     """Packets at exponential intervals.
 
     >>> Poisson(mean_interval=0.01).mean_interval
@@ -46,9 +46,9 @@ class Poisson(AbstractTraffic):
         return 1 / self.mean_interval
 
     @property
-    def rules(self) -> OfferRules:
+    def rules(self) -> SourceRules:
         """A packet at a time."""
-        return OfferRules(on_application)
+        return SourceRules(on_application)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """The mean time between two packets, s."""

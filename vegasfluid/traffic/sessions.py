@@ -15,15 +15,15 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Gt
 
 from vegasfluid.quantities import Positive, Seconds, Share, Unit
-from vegasfluid.traffic.chance import exponential, pareto
-from vegasfluid.traffic.kind import (
+from vegasfluid.traffic.base import (
     CONTINUED,
     NEVER,
     NEW_CONNECTION,
-    AbstractTraffic,
-    OfferRules,
+    SourceRules,
+    TrafficSource,
     ps,
 )
+from vegasfluid.traffic.random_variates import exponential, pareto
 
 __all__ = ["BYTES", "Sessions", "mean_transfer", "transfer_size"]
 
@@ -73,7 +73,7 @@ def on_finished(flow: Any, now: int) -> None:
 
 
 @dataclass(frozen=True)
-class Sessions(AbstractTraffic):
+class Sessions(TrafficSource):
     """Transfers whose packets are handed to TCP at once ("no packet spacing").
 
     >>> Sessions(mean_gap=0.5, mean_size=10.0).shape
@@ -119,10 +119,10 @@ class Sessions(AbstractTraffic):
         return transfers / (1 + transfers) if self.overlapping else transfers
 
     @property
-    def rules(self) -> OfferRules:
+    def rules(self) -> SourceRules:
         """A transfer at a time."""
         state = {"arrives_at": -1, "arrived": 0, "busy": 0}
-        return OfferRules(on_application, on_finished, state)
+        return SourceRules(on_application, on_finished, state)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """The mean gap, s, the mean transfer, packets, the tail index (shape) and the switch."""

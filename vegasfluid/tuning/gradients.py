@@ -25,7 +25,7 @@ from vegasfluid.fluid.pose import Posed, as_floats, pose
 from vegasfluid.fluid.routes import Plan
 from vegasfluid.fluid.simulate import integrate, system_of
 from vegasfluid.network import Network
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.trajectory import columns_of
 from vegasfluid.tuning.knobs import Knob, alphas, turned_posed
 

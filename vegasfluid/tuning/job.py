@@ -15,12 +15,12 @@ from typing import Any, cast
 
 import jax.numpy as jnp
 
-from vegasfluid.aqm.law import AbstractQueueLaw
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
 from vegasfluid.network import Network
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.trajectory import Recording, class_means
 from vegasfluid.tuning.beginning import PROPORTIONAL, begin
 from vegasfluid.tuning.correction import Correction, correct
@@ -42,7 +42,7 @@ MOST_RUNS, MOST_PACKETS = 160, 4e7
 """Of one setting. (A core sends some millions of packets a second.)"""
 PRECISION = 0.05
 """Runs are added until half of the confidence interval is at most this, in log(ratio)."""
-Setup = tuple[AbstractWindowLaw | AbstractQueueLaw, ...]
+Setup = tuple[CongestionControl | QueueDiscipline, ...]
 
 
 def setup_of(network: Network) -> Setup:
@@ -177,7 +177,7 @@ class Job:
                 slope=slope,
                 limits=self.limits,
                 zone=self.zone,
-                whole=self.law.spoken.whole_packets,
+                whole=self.law.implementation.whole_packets,
             )
             precise = found.measurements[found.best].half_width <= PRECISION
             if precise or found.certain or not self.run_more():

@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
+from vegasfluid.parallel import side_by_side
 from vegasfluid.trajectory import Recording, columns_of
-from vegasfluid.workers import side_by_side
 
 __all__ = ["Measurement", "measure", "summary"]
 

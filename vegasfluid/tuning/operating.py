@@ -11,7 +11,7 @@ from vegasfluid.export import OperatingPoint
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Spread
 from vegasfluid.packet import record_packets
-from vegasfluid.times import DEFAULT_SAMPLES
+from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.trajectory import class_means
 
 __all__ = ["operating_points"]

@@ -154,7 +154,7 @@ def regime_of(alpha: float, saturation: float | None, grip: float) -> str:
 def estimate(rest: Equilibrium, tuned: str) -> float:
     """The backlog as the dialect estimates it, packets."""
     cwnd, rtt, base = rest.mean(tuned, "cwnd"), rest.mean(tuned, "rtt"), base_rtt(rest, tuned)
-    return cwnd * (rtt - base) / (base if law_of(rest, tuned).spoken.over_base else rtt)
+    return cwnd * (rtt - base) / (base if law_of(rest, tuned).implementation.over_base else rtt)
 
 
 def base_rtt(rest: Equilibrium, tuned: str) -> float:
@@ -185,7 +185,7 @@ def saturation_of(rest: Equilibrium, tuned: str, climbing: float) -> float | Non
     """The alpha at which losses as they are hold the windows as low as alpha does, packets."""
     if climbing == 0.0:
         return None
-    return estimate(rest, tuned) / math.sqrt(climbing) - law_of(rest, tuned).spoken.rise
+    return estimate(rest, tuned) / math.sqrt(climbing) - law_of(rest, tuned).implementation.rise
 
 
 def largest_ratio(network: Network, tuned: str) -> float | None:
@@ -225,7 +225,7 @@ def terms_of(rest: Equilibrium, tuned: str) -> dict[str, float]:
     low = red.min_thresh if isinstance(red, Red) else network.link.buffer
     name = "red_min" if isinstance(red, Red) else "buffer"
     part = min(low * own / total, backlog)
-    counted, rise = estimate(rest, tuned), law.spoken.rise
+    counted, rise = estimate(rest, tuned), law.implementation.rise
     return {
         name: part,
         f"queue_above_{name}": backlog - part,

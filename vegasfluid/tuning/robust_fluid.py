@@ -31,11 +31,11 @@ from scipy.optimize import minimize
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.pose import Posed
+from vegasfluid.parallel import side_by_side
 from vegasfluid.tuning.goals import Rates, ShareRatio
 from vegasfluid.tuning.gradients import Task, make_task, outputs
 from vegasfluid.tuning.knobs import AlphaKnob
 from vegasfluid.tuning.scenarios import Scenario
-from vegasfluid.workers import side_by_side
 
 __all__ = ["Fluids", "Outlook", "RobustOptimum", "search_robust"]
 

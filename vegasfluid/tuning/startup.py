@@ -62,7 +62,7 @@ def candidates(law: Vegas) -> list[float]:
     """
     alpha, beta, given = (float(cast(Any, of)) for of in (law.alpha, law.beta, law.gamma))
     tried = [1.0, *(part * alpha for part in PARTS), beta]
-    whole = law.spoken.whole_packets
+    whole = law.implementation.whole_packets
     rest = {max(float(round(of)), 1.0) if whole else max(of, 1.0) for of in tried}
     return [given, *sorted(rest - {given})]
 

@@ -35,8 +35,8 @@ def dead_zone(law: Vegas, rtt_over_base: float) -> float:
     >>> dead_zone(Vegas(), 3.2), dead_zone(Vegas(dialect="linux"), 3.2)
     (2.0, 7.0)
     """
-    zone = DEAD_ZONE * (rtt_over_base if law.spoken.over_base else 1.0)
-    return float(math.ceil(zone)) if law.spoken.whole_packets else zone
+    zone = DEAD_ZONE * (rtt_over_base if law.implementation.over_base else 1.0)
+    return float(math.ceil(zone)) if law.implementation.whole_packets else zone
 
 
 def with_alpha(law: Vegas, alpha: Any, zone: Any = DEAD_ZONE) -> Vegas:
@@ -54,12 +54,12 @@ def whole_if_needed(law: Vegas, alpha: float) -> float:
     >>> whole_if_needed(Vegas(dialect="ns2"), 3.4), whole_if_needed(Vegas(), 3.4)
     (3.0, 3.4)
     """
-    return float(max(round(alpha), 1)) if law.spoken.whole_packets else alpha
+    return float(max(round(alpha), 1)) if law.implementation.whole_packets else alpha
 
 
 def smallest_alpha(law: Vegas) -> float:
     """The smallest alpha worth trying, packets."""
-    return 1.0 if law.spoken.whole_packets else 0.1
+    return 1.0 if law.implementation.whole_packets else 0.1
 
 
 def largest_alpha(network: Network) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypedDict
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.times import check_times
+from vegasfluid.run_options import check_times
 
 __all__ = ["DEFAULT_RUNS", "Checked", "Report", "Trial", "checked"]
 

@@ -11,10 +11,10 @@ from scipy.optimize import brentq
 
 from tests.paths import MODELS
 from vegasfluid import Cubic, Flows, Link, Network, Red, Reno, Vegas, modelfile
-from vegasfluid.aqm.law import Average, QueueState
+from vegasfluid.aqm.base import Average, QueueState
+from vegasfluid.congestion.base import Signals, Window
 from vegasfluid.congestion.cubic import CubicWindow
-from vegasfluid.congestion.law import Feedback, Window
-from vegasfluid.congestion.vegas.law import VegasWindow
+from vegasfluid.congestion.vegas.vegas import VegasWindow
 
 PAPER = (2, 3, 4)
 WIDE = 1e9
@@ -40,7 +40,7 @@ BASE = mixed()
 VEGAS, RENO = BASE.flows["vegas"], BASE.flows["reno"]
 
 
-def state(law: Any, cwnd: float, base_rtt: float, seen: Feedback) -> Any:
+def state(law: Any, cwnd: float, base_rtt: float, seen: Signals) -> Any:
     """A state whose other fields do not move: times since a loss are those of losses in a row."""
     if isinstance(law, Vegas):
         return VegasWindow(cwnd, 0.0, base_rtt, 0.0)
@@ -53,7 +53,7 @@ def state(law: Any, cwnd: float, base_rtt: float, seen: Feedback) -> Any:
 
 def drift(law: Any, cwnd: float, base_rtt: float, rtt: float, prob: float, process: str) -> Any:
     rate = cwnd / rtt
-    seen = Feedback(rtt, rate, prob * rate, WIDE, loss_process=process)
+    seen = Signals(rtt, rate, prob * rate, WIDE, loss_process=process)
     return law.drift(state(law, cwnd, base_rtt, seen), seen)
 
 

@@ -26,7 +26,7 @@ from tests.analysis.certificate.oracle import (
 )
 from vegasfluid import Cubic, Flows, InvalidInput, Link, Network, NewReno, Red, Reno, Vegas
 from vegasfluid.analysis.certificate import Certificate, certify_alpha, verify
-from vegasfluid.congestion.law import Feedback
+from vegasfluid.congestion.base import Signals
 from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
 
 DRAWN = range(20)
@@ -133,7 +133,7 @@ def moves(network: Network, found: Certificate) -> dict[str, float]:
         lost = prob * cwnd / rtt
         worst[name] = abs(float(moved.cwnd)) / (lost * cwnd)
         if isinstance(of.law, Cubic):
-            seen = Feedback(rtt, cwnd / rtt, lost, WIDE)
+            seen = Signals(rtt, cwnd / rtt, lost, WIDE)
             at = state(of.law, cwnd, base, seen)
             for field in ("k", "elapsed", "squared"):
                 moving = abs(float(getattr(moved, field)))

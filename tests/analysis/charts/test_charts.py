@@ -30,8 +30,8 @@ from vegasfluid.analysis.charts import (
 )
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.base import CongestionControl, PacketRules, Signals, Window
 from vegasfluid.congestion.cubic import Cubic
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback, PacketRules, Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
@@ -167,7 +167,7 @@ def test_the_sufficient_condition_holds_for_the_example_and_is_far_from_necessar
 
 
 @dataclass(frozen=True)
-class Sloped(AbstractWindowLaw):
+class Sloped(CongestionControl):
     """A Vegas without edges: its step falls with the backlog, evenly."""
 
     name: ClassVar[str] = "sloped"
@@ -177,11 +177,11 @@ class Sloped(AbstractWindowLaw):
     alpha: Packets = BACKLOG
     true_rtt: Seconds = 0.1
 
-    def growth(self, window: Window, seen: Feedback) -> Window:
+    def growth(self, window: Window, seen: Signals) -> Window:
         backlog = window.cwnd * (seen.rtt - self.true_rtt) / seen.rtt
         return Window(self.gain * (self.alpha - backlog) / seen.rtt, 0 * window.slow_start)
 
-    def after_loss(self, window: Window, seen: Feedback) -> Window:
+    def after_loss(self, window: Window, seen: Signals) -> Window:
         return Window(window.cwnd / 2, 0 * window.slow_start)
 
     @property

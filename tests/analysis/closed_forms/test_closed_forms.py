@@ -11,7 +11,7 @@ from vegasfluid.analysis import closed_forms as forms
 from vegasfluid.analysis.closed_forms import branches
 from vegasfluid.analysis.closed_forms.formula import quantities
 from vegasfluid.analysis.closed_forms.roots import only_real_root, root_for_small
-from vegasfluid.congestion.law import Window
+from vegasfluid.congestion.base import Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput

@@ -15,10 +15,10 @@ from scipy.optimize import brentq, root
 from tests.analysis import drifts
 from tests.paths import MODELS
 from vegasfluid.analysis import closed_forms as forms
-from vegasfluid.aqm.law import Average, QueueState
+from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.base import LOSS_PROCESSES, Window
 from vegasfluid.congestion.cubic import Cubic
-from vegasfluid.congestion.law import LOSS_PROCESSES, Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
 from vegasfluid.modelfile import load
@@ -120,7 +120,7 @@ def test_the_alpha_with_losses_gives_vegas_its_share(dialect, process):
     constant, random = float(forms.loss_constant(Reno(), process)), np.random.default_rng(3)
     for at, red, count in red_paths(3):
         vegas = Vegas(dialect=dialect)
-        cut, phi = vegas.spoken.loss_cut, float(vegas.loss_factor(process, None))
+        cut, phi = vegas.implementation.loss_cut, float(vegas.loss_factor(process, None))
         most = forms.largest_ratio()(cut=cut, loss_constant=constant, loss_factor=phi)
         ratio, part = random.uniform(0.3, 0.95) * most, random.uniform(0.2, 0.8)
         counts = (1 - part) * count, part * count
@@ -130,7 +130,7 @@ def test_the_alpha_with_losses_gives_vegas_its_share(dialect, process):
         path = {name: at[name] for name in ("capacity", "base_rtt")} if dialect == "linux" else {}
         formula = forms.fair_alpha_with_losses(vegas, process)
         alpha = formula(**flows, **path, queue=queue, loss_constant=constant)
-        if vegas.spoken.whole_packets:  # let its drift have parts of them
+        if vegas.implementation.whole_packets:  # let its drift have parts of them
             vegas = Vegas(alpha=1, beta=1e6, dialect=dialect, softness=1e-9)
             object.__setattr__(vegas, "alpha", alpha)
         else:
@@ -155,7 +155,7 @@ def test_the_alpha_without_losses_is_the_backlog_of_the_share(dialect):
         formula = forms.fair_alpha_lossless(law)
         path = {"queue": queue, "capacity": at["capacity"], "base_rtt": at["base_rtt"]}
         alpha = formula.of(flows | path)
-        assert alpha + law.spoken.rise == pytest.approx(backlog, rel=1e-11)
+        assert alpha + law.implementation.rise == pytest.approx(backlog, rel=1e-11)
 
 
 def test_alphas_of_rates_are_fair_where_round_trip_times_differ():

@@ -11,9 +11,9 @@ import sympy as sp
 from tests.analysis import drifts
 from vegasfluid.analysis import closed_forms as forms
 from vegasfluid.congestion import window_laws
+from vegasfluid.congestion.base import LOSS_PROCESSES, Signals
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import LOSS_PROCESSES, Feedback
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
@@ -133,7 +133,7 @@ def test_cubic_with_symbols_for_its_parameters():
 def at_rest_with(law: Vegas, rtt: float, base_rtt: float, cwnd: float) -> float:
     """Vegas's drift where nothing is lost."""
     state = VegasWindow(*map(np.float64, (cwnd, 0, base_rtt, 0)))
-    return float(law.drift(state, Feedback(rtt, cwnd / rtt, 0.0, 1e9)).cwnd)
+    return float(law.drift(state, Signals(rtt, cwnd / rtt, 0.0, 1e9)).cwnd)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -164,10 +164,10 @@ def test_vegas_with_losses(dialect, process):
         cwnd = drifts.vegas_window(law, rtt, at["base_rtt"], at["prob"], process)
         point = {"cwnd": cwnd, "rtt": rtt, "base_rtt": at["base_rtt"], "drop_prob": at["prob"]}
         assert forms.vegas_alpha(law, process)(**point) == pytest.approx(alpha, rel=1e-9)
-        cut, phi = law.spoken.loss_cut, float(law.loss_factor(process, None))
+        cut, phi = law.implementation.loss_cut, float(law.loss_factor(process, None))
         general = forms.vegas_alpha()(**point, cut=cut, loss_factor=phi)
-        factor = rtt / at["base_rtt"] if law.spoken.over_base else 1.0
-        assert general * factor == pytest.approx(alpha + law.spoken.rise, rel=1e-9)
+        factor = rtt / at["base_rtt"] if law.implementation.over_base else 1.0
+        assert general * factor == pytest.approx(alpha + law.implementation.rise, rel=1e-9)
         shares.append(phi * cut * at["prob"] * cwnd**2)
     assert min(shares) < 0.3
     assert max(shares) > 0.8
@@ -181,11 +181,11 @@ def test_vegas_with_losses_and_a_backlog_below_the_softness(dialect):
         law = Vegas(alpha=alpha, beta=alpha + 9, dialect=dialect, softness=3.0)
         cwnd = drifts.vegas_window(law, rtt, at["base_rtt"], at["prob"])
         point = {"cwnd": cwnd, "rtt": rtt, "base_rtt": at["base_rtt"], "drop_prob": at["prob"]}
-        point |= {"cut": law.spoken.loss_cut, "loss_factor": 1.0, "softness": 3.0}
-        divided = at["base_rtt"] if law.spoken.over_base else rtt
+        point |= {"cut": law.implementation.loss_cut, "loss_factor": 1.0, "softness": 3.0}
+        divided = at["base_rtt"] if law.implementation.over_base else rtt
         more = cwnd * at["wait"] * (1 / divided - 1 / rtt)  # Linux's backlog over the textbook's
         small = forms.vegas_small_alpha()(**point) + more
-        assert small == pytest.approx(alpha + law.spoken.rise, rel=1e-9)
+        assert small == pytest.approx(alpha + law.implementation.rise, rel=1e-9)
 
 
 def test_vegas_nears_its_saturated_window_and_never_has_it():

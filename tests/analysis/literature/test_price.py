@@ -14,10 +14,10 @@ from vegasfluid.analysis.literature import (
     place_of,
     price_of,
 )
-from vegasfluid.congestion import AbstractWindowLaw
+from vegasfluid.congestion import CongestionControl
+from vegasfluid.congestion.base import LOSS_PROCESSES
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import LOSS_PROCESSES
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
@@ -31,7 +31,7 @@ LOSS_BASED = (Reno(), NewReno(), Scalable(), Scalable(0.02, 0.25), HighSpeed())
 @pytest.mark.parametrize("law", LOSS_BASED, ids=lambda law: law.name)
 @pytest.mark.parametrize(("cwnd", "rtt"), [(10.0, 0.03), (120.0, 0.2), (3000.0, 0.1), (2e5, 0.1)])
 def test_at_its_price_a_law_rests(
-    law: AbstractWindowLaw, process: str, cwnd: float, rtt: float
+    law: CongestionControl, process: str, cwnd: float, rtt: float
 ) -> None:
     price = price_of(law, process, cwnd, rtt)(rate=cwnd / rtt, rtt=rtt)
     assert drifts.window(law, rtt, price, process) == pytest.approx(cwnd, rel=1e-9)

@@ -11,9 +11,9 @@ from scipy.integrate import quad
 
 from vegasfluid.analysis.literature import growth_time, recovery_time
 from vegasfluid.congestion import highspeed
+from vegasfluid.congestion.base import Window
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import Window
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable

@@ -21,7 +21,7 @@ from vegasfluid.analysis.literature import (
     rtt_exponent_of_shared_losses,
     utility_of,
 )
-from vegasfluid.congestion import AbstractWindowLaw
+from vegasfluid.congestion import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.newreno import NewReno
@@ -49,7 +49,7 @@ from vegasfluid.errors import InvalidInput
     ],
 )
 def test_alpha_of_alpha_fairness(
-    law: AbstractWindowLaw, process: str, cwnd: float, rtt: float, expected: float
+    law: CongestionControl, process: str, cwnd: float, rtt: float, expected: float
 ) -> None:
     """Theory sheet, section 5i, and for the legacy windows what standard TCP has."""
     assert fairness_exponent(law, cwnd, rtt, process) == pytest.approx(expected, rel=1e-12)
@@ -86,7 +86,7 @@ UTILITIES = [
 
 
 @pytest.mark.parametrize(("law", "process", "typed"), UTILITIES)
-def test_utilities_typed_from_the_sheet(law: AbstractWindowLaw, process: str, typed) -> None:
+def test_utilities_typed_from_the_sheet(law: CongestionControl, process: str, typed) -> None:
     """Up to a constant; CUBIC's from W = (C / b)^(1/4) (R / p)^(3/4), section 8b."""
     utility, rtt = utility_of(law, process), 0.13
     given = {"rtt": rtt} if "rtt" in utility.takes else {}
@@ -106,7 +106,7 @@ def test_utilities_typed_from_the_sheet(law: AbstractWindowLaw, process: str, ty
     ],
     ids=lambda of: getattr(of, "name", of),
 )
-def test_a_utility_is_the_integral_of_its_price(law: AbstractWindowLaw, process: str) -> None:
+def test_a_utility_is_the_integral_of_its_price(law: CongestionControl, process: str) -> None:
     price, utility = price_of(law, process), utility_of(law, process)
     low, high = 5000.0, 20000.0
     given = {name: 0.1 for name in utility.takes if name != "rate"}
@@ -135,7 +135,7 @@ def best_share(
     ids=lambda of: getattr(of, "name", None),
 )
 def test_two_flows_share_a_link_as_their_utilities_would(
-    law: AbstractWindowLaw, rtts: tuple[float, float], exponent: float
+    law: CongestionControl, rtts: tuple[float, float], exponent: float
 ) -> None:
     """The shares that maximise the sum are those at one drop probability: x ~ R^-e."""
     utilities = (utility_of(law), utility_of(law))
@@ -174,12 +174,12 @@ def test_two_flows_of_vegas_in_linux_share_by_their_base_rtts() -> None:
     ],
     ids=lambda of: getattr(of, "name", None),
 )
-def test_rtt_exponents(law: AbstractWindowLaw, cwnd: float, rtt: float, exponent: float) -> None:
+def test_rtt_exponents(law: CongestionControl, cwnd: float, rtt: float, exponent: float) -> None:
     assert rtt_exponent(law, cwnd, rtt) == pytest.approx(exponent, abs=1e-12)
 
 
 @pytest.mark.parametrize("law", [Reno(), HighSpeed(), Scalable()], ids=lambda law: law.name)
-def test_rtt_exponents_against_windows_at_two_round_trip_times(law: AbstractWindowLaw) -> None:
+def test_rtt_exponents_against_windows_at_two_round_trip_times(law: CongestionControl) -> None:
     """At one drop probability, from the zeros of the drift."""
     prob, near, far = 1e-4, 0.1, 0.1001
     rates = [drifts.window(law, rtt, prob, "meanfield") / rtt for rtt in (near, far)]

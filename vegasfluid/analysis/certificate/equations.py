@@ -14,7 +14,7 @@ share that is let in (1 where packets are marked):
 p rises with q and every x_i falls (`windows`). So x_v rises, and with it ratio, W_v, d, f, alpha.
 
 Sources:
-    Derived for this project from `congestion/vegas/law.py`, `aqm/red.py` and the fluid's
+    Derived for this project from `congestion/vegas/vegas.py`, `aqm/red.py` and the fluid's
     equations; held against the laws' own drifts in the tests.
 """
 

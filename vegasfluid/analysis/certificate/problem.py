@@ -14,7 +14,7 @@ from typing import Annotated
 
 from annotated_types import Ge, Le, Lt
 
-from vegasfluid.congestion.law import LOSS_PROCESSES
+from vegasfluid.congestion.base import LOSS_PROCESSES
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import (

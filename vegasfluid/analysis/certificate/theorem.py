@@ -64,7 +64,7 @@ from flint import arb, ctx
 from vegasfluid.analysis.certificate.balls import enclosed_root, larger, pieces
 from vegasfluid.analysis.certificate.equations import Equations, Rest
 from vegasfluid.analysis.certificate.problem import Group, Problem
-from vegasfluid.congestion.law import SMALLEST_SSTHRESH
+from vegasfluid.congestion.base import SMALLEST_SSTHRESH
 from vegasfluid.errors import VegasfluidError
 
 __all__ = [

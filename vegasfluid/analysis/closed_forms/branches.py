@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 from vegasfluid.analysis.closed_forms.formula import Expression, symbol
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
+from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["Branch", "above_zero", "at_rest", "branch_at", "drift_at_rest", "exact"]
@@ -113,7 +113,7 @@ def above_zero(ratio: Expression, witness: Witness) -> Expression:
     return sp.expand(sign * top) / sp.expand(sign * bottom)
 
 
-def at_rest(loss_process: str = "meanfield") -> Feedback:
+def at_rest(loss_process: str = "meanfield") -> Signals:
     """What a sender sees at rest, in symbols: ACKs at W/R, and p of the packets lost.
 
     Args:
@@ -124,11 +124,11 @@ def at_rest(loss_process: str = "meanfield") -> Feedback:
     """
     rate = symbol("cwnd") / symbol("rtt")
     loss_rate = symbol("drop_prob") * rate
-    return Feedback(symbol("rtt"), rate, loss_rate, FAR, loss_process=loss_process)
+    return Signals(symbol("rtt"), rate, loss_rate, FAR, loss_process=loss_process)
 
 
 def drift_at_rest(
-    law: AbstractWindowLaw, window: Any, seen: Feedback, witness: Witness
+    law: CongestionControl, window: Any, seen: Signals, witness: Witness
 ) -> dict[str, Branch]:
     """A law's drift, field by field, on the branch of a witness.
 
@@ -138,7 +138,7 @@ def drift_at_rest(
         seen: what its sender sees, in symbols.
         witness: a number for each symbol.
 
-    >>> from vegasfluid.congestion.law import Window
+    >>> from vegasfluid.congestion.base import Window
     >>> from vegasfluid.congestion.reno import Reno
     >>> W, R, p = (symbol(name) for name in ("cwnd", "rtt", "drop_prob"))
     >>> there = drift_at_rest(Reno(), Window(W, sp.Integer(0)), at_rest(), {W: 10, R: 1, p: 0.02})

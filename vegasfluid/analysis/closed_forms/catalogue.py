@@ -19,7 +19,7 @@ from vegasfluid.analysis.closed_forms import (
     windows_vegas,
 )
 from vegasfluid.analysis.closed_forms.formula import Formula
-from vegasfluid.congestion.law import LOSS_PROCESSES
+from vegasfluid.congestion.base import LOSS_PROCESSES
 from vegasfluid.congestion.vegas import Vegas
 
 __all__ = ["catalogue"]

@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 from vegasfluid.analysis.closed_forms.branches import at_rest, drift_at_rest
 from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
 from vegasfluid.analysis.closed_forms.windows_vegas import vegas_lossless_window
-from vegasfluid.congestion.law import Window
+from vegasfluid.congestion.base import Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.errors import InvalidInput
 

@@ -27,7 +27,7 @@ from vegasfluid.analysis.closed_forms.branches import branch_at
 from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
 from vegasfluid.analysis.closed_forms.roots import only_real_root, root_for_small
 from vegasfluid.analysis.closed_forms.windows_loss_based import reno_loss_constant, reno_window
-from vegasfluid.aqm.law import Average, QueueState
+from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.red import Red
 
 __all__ = [

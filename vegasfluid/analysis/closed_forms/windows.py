@@ -28,9 +28,9 @@ from vegasfluid.analysis.closed_forms.windows_loss_based import (
     scalable_window,
 )
 from vegasfluid.analysis.closed_forms.windows_vegas import vegas_lossless_window
+from vegasfluid.congestion.base import LOSS_PROCESSES, CongestionControl
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import LOSS_PROCESSES, AbstractWindowLaw
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.unresponsive import Unresponsive
@@ -41,7 +41,7 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["loss_constant", "window_at_rest"]
 
 
-def window_at_rest(law: AbstractWindowLaw, loss_process: str = "meanfield") -> Formula:
+def window_at_rest(law: CongestionControl, loss_process: str = "meanfield") -> Formula:
     """The window at which a law comes to rest, of R and p; of Vegas without losses, of R and T.
 
     Args:
@@ -70,7 +70,7 @@ def window_at_rest(law: AbstractWindowLaw, loss_process: str = "meanfield") -> F
     )
 
 
-def own_symbols(law: AbstractWindowLaw) -> tuple[tuple[str, Quantity], ...]:
+def own_symbols(law: CongestionControl) -> tuple[tuple[str, Quantity], ...]:
     """The symbols that a law has for parameters, as quantities."""
     known = {of.symbol for of in SYMBOLS.values()}
     values = (
@@ -143,7 +143,7 @@ def of_rerouting(law: VegasRerouting, loss_process: str) -> Formula:
     return of_vegas(law.plain, loss_process)
 
 
-KINDS: dict[type[AbstractWindowLaw], Callable[[Any, str], Formula]] = {
+KINDS: dict[type[CongestionControl], Callable[[Any, str], Formula]] = {
     Reno: of_reno,
     Scalable: of_scalable,
     Cubic: of_cubic,
@@ -156,7 +156,7 @@ KINDS: dict[type[AbstractWindowLaw], Callable[[Any, str], Formula]] = {
 KNOWN = "one of " + ", ".join(kind.name for kind in KINDS)
 
 
-def loss_constant(law: AbstractWindowLaw, loss_process: str = "meanfield") -> Expression:
+def loss_constant(law: CongestionControl, loss_process: str = "meanfield") -> Expression:
     """C of a law whose window at rest is c / sqrt(p), whatever the round-trip time is.
 
     Args:

@@ -17,8 +17,8 @@ import sympy as sp
 
 from vegasfluid.analysis.closed_forms.branches import above_zero, at_rest, drift_at_rest, exact
 from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
+from vegasfluid.congestion.base import Window, aimd_loss_factor
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import Window, aimd_loss_factor
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 

@@ -28,7 +28,7 @@ import sympy as sp
 from vegasfluid.analysis.closed_forms.branches import at_rest, drift_at_rest, exact
 from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
-from vegasfluid.congestion.vegas.dialect import Dialect
+from vegasfluid.congestion.vegas.implementation import VegasImplementation
 from vegasfluid.errors import InvalidInput
 
 __all__ = [
@@ -70,9 +70,9 @@ class AnyVegas(Vegas):
     """A Vegas with symbols for what its dialect says in numbers."""
 
     @property
-    def spoken(self) -> Dialect:
+    def implementation(self) -> VegasImplementation:
         """The dialect, with b for its cut, and at rest at alpha and at beta."""
-        return replace(super().spoken, loss_cut=CUT, rise=0, fall=0)
+        return replace(super().implementation, loss_cut=CUT, rise=0, fall=0)
 
 
 ANY = AnyVegas()
@@ -119,12 +119,12 @@ def named(formula: str, law: Vegas) -> str:
 
 def rise_of(law: Vegas) -> Expression:
     """Where a dialect rests above alpha, packets."""
-    return exact(law.spoken.rise)
+    return exact(law.implementation.rise)
 
 
 def require_no_threshold(law: Vegas) -> None:
     """Refuse a dialect whose losses leave what they left before."""
-    if law.spoken.keeps_threshold:
+    if law.implementation.keeps_threshold:
         kept = "of a dialect without a threshold that losses keep"
         raise InvalidInput("vegas_alpha", "law", kept, law.dialect)
 

@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 
 from vegasfluid.analysis.closed_forms.formula import Formula, symbol
 from vegasfluid.analysis.literature.price_of_laws import formula_of
-from vegasfluid.congestion.law import LOSS_PROCESSES, AbstractWindowLaw
+from vegasfluid.congestion.base import LOSS_PROCESSES, CongestionControl
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["place_of", "price_of"]
@@ -31,7 +31,7 @@ __all__ = ["place_of", "price_of"]
 
 @cache
 def price_of(
-    law: AbstractWindowLaw, loss_process: str = "meanfield", cwnd: float = 1000.0, rtt: float = 0.1
+    law: CongestionControl, loss_process: str = "meanfield", cwnd: float = 1000.0, rtt: float = 0.1
 ) -> Formula:
     """The congestion signal at which a law rests at a rate: the slope of its utility.
 

@@ -17,9 +17,9 @@ import sympy as sp
 
 from vegasfluid.analysis.closed_forms.branches import Witness, at_rest, drift_at_rest, exact
 from vegasfluid.analysis.closed_forms.formula import Formula, quantities, symbol
+from vegasfluid.congestion.base import CongestionControl, Window
 from vegasfluid.congestion.cubic import Cubic, CubicWindow
 from vegasfluid.congestion.highspeed import HighSpeed
-from vegasfluid.congestion.law import AbstractWindowLaw, Window
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
@@ -39,7 +39,7 @@ NOW = sp.Integer(0)
 
 
 @singledispatch
-def formula_of(law: AbstractWindowLaw, loss_process: str, there: Witness) -> Formula:
+def formula_of(law: CongestionControl, loss_process: str, there: Witness) -> Formula:
     """The price of a law on the branch of a point.
 
     Args:
@@ -59,7 +59,7 @@ def formula_of(law: AbstractWindowLaw, loss_process: str, there: Witness) -> For
     return of_losses(law, loss_process, sp.simplify(one_state(law, loss_process, there)))
 
 
-def one_state(law: AbstractWindowLaw, loss_process: str, there: Witness) -> sp.Expr:
+def one_state(law: CongestionControl, loss_process: str, there: Witness) -> sp.Expr:
     """The price where the window is all that there is."""
     state, seen = Window(W, NOW), at_rest(loss_process)
     drift = drift_at_rest(law, state, seen, {**there, p: RARE})["cwnd"].expression
@@ -91,7 +91,7 @@ def of_logarithm(law: HighSpeed, loss_process: str, there: Witness) -> Formula:
     return of_losses(law, loss_process, over_window.subs(t, sp.log(W / low)).subs(numbers))
 
 
-def of_losses(law: AbstractWindowLaw, loss_process: str, price: sp.Expr) -> Formula:
+def of_losses(law: CongestionControl, loss_process: str, price: sp.Expr) -> Formula:
     """A drop probability that was found over W and R, as a formula over x and R."""
     return Formula(
         f"price_{law.name}",
@@ -167,7 +167,7 @@ def as_plain_vegas(law: VegasRerouting, loss_process: str, there: Witness) -> Fo
 @formula_of.register(Vegas)
 def of_delay(law: Vegas, loss_process: str, there: Witness) -> Formula:
     """The delay at which a window that climbs has come to rest, with nothing lost."""
-    fewest = law.spoken.fewest_samples
+    fewest = law.implementation.fewest_samples
     if there[W] < fewest:
         raise InvalidInput("price_of", "cwnd", f"at least {fewest:g}, to mind delays", there[W])
     return Formula(

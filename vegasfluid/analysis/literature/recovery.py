@@ -28,8 +28,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import root_scalar
 
-from vegasfluid.congestion.epochs import USUAL, AbstractEpochLaw
-from vegasfluid.congestion.law import AbstractWindowLaw, Feedback
+from vegasfluid.congestion.base import CongestionControl, Signals
+from vegasfluid.congestion.epochs import USUAL, EpochCongestionControl
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["Recovery", "growth_time", "recovery_time"]
@@ -51,12 +51,12 @@ class Recovery(NamedTuple):
     round_trips: float
 
 
-def seen_at(cwnd: Any, rtt: float) -> Feedback:
+def seen_at(cwnd: Any, rtt: float) -> Signals:
     """What a sender sees without losses, out of slow start: ACKs at W / R."""
-    return Feedback(rtt, cwnd / rtt, 0.0, initial_ssthresh=0.0)
+    return Signals(rtt, cwnd / rtt, 0.0, initial_ssthresh=0.0)
 
 
-def growth_time(law: AbstractWindowLaw, state: Any, cwnd: float, rtt: float) -> Recovery:
+def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> Recovery:
     """How long a law takes to grow from a state to a window, at a constant round-trip time.
 
     Args:
@@ -69,7 +69,7 @@ def growth_time(law: AbstractWindowLaw, state: Any, cwnd: float, rtt: float) -> 
         InvalidInput: for a window that is not above that of the state, that the law does not come
             to, or a round-trip time that is not above 0.
 
-    >>> from vegasfluid.congestion.law import Window
+    >>> from vegasfluid.congestion.base import Window
     >>> from vegasfluid.congestion.reno import Reno
     >>> f"{growth_time(Reno(), Window(10.0, 0.0), 30.0, 0.1).round_trips:.6f}"
     '20.000000'
@@ -100,7 +100,7 @@ def growth_time(law: AbstractWindowLaw, state: Any, cwnd: float, rtt: float) -> 
 
 
 def recovery_time(
-    law: AbstractWindowLaw, cwnd: float, rtt: float, base_rtt: float | None = None
+    law: CongestionControl, cwnd: float, rtt: float, base_rtt: float | None = None
 ) -> Recovery:
     """How long a law takes to come back to a window at which a loss found it.
 
@@ -130,12 +130,12 @@ def recovery_time(
     left = law.after_loss(before, seen_at(float(cwnd), rtt))
     if not left.cwnd < cwnd:
         raise InvalidInput("recovery_time", "law", "one that a loss makes smaller", law.name)
-    if isinstance(law, AbstractEpochLaw):
+    if isinstance(law, EpochCongestionControl):
         return epoch_time(law, float(cwnd), rtt)
     return growth_time(law, left, cwnd, rtt)
 
 
-def epoch_time(law: AbstractEpochLaw, cwnd: float, rtt: float) -> Recovery:
+def epoch_time(law: EpochCongestionControl, cwnd: float, rtt: float) -> Recovery:
     """How long a law of epochs takes to come back to the window at which its last one began."""
     plateau = law.plateau_age(USUAL, cwnd)
 

@@ -27,7 +27,7 @@ import sympy as sp
 
 from vegasfluid.analysis.closed_forms.formula import symbol
 from vegasfluid.analysis.literature.price import place_of, price_of
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["rtt_exponent", "rtt_exponent_of_shared_losses"]
@@ -36,7 +36,7 @@ x = symbol("rate")
 
 
 def rtt_exponent(
-    law: AbstractWindowLaw, cwnd: float = 1000.0, rtt: float = 0.1, loss_process: str = "meanfield"
+    law: CongestionControl, cwnd: float = 1000.0, rtt: float = 0.1, loss_process: str = "meanfield"
 ) -> float:
     """-d ln x / d ln R of a law at rest, at the same drop probability or queueing delay.
 
@@ -62,7 +62,7 @@ def rtt_exponent(
 
 
 def rtt_exponent_of_shared_losses(
-    law: AbstractWindowLaw, cwnd: float = 1000.0, rtt: float = 0.1, loss_process: str = "meanfield"
+    law: CongestionControl, cwnd: float = 1000.0, rtt: float = 0.1, loss_process: str = "meanfield"
 ) -> float:
     """-d ln x / d ln R of a law at rest, at the same rate of loss events: all lose at once.
 

@@ -33,7 +33,7 @@ from vegasfluid.analysis.literature.assumptions import (
     Path,
     Range,
 )
-from vegasfluid.congestion.law import LOSS_PROCESSES, aimd_loss_factor
+from vegasfluid.congestion.base import LOSS_PROCESSES, aimd_loss_factor
 from vegasfluid.errors import InvalidInput
 
 __all__ = [

@@ -31,7 +31,7 @@ from vegasfluid.analysis.closed_forms.branches import at_rest, drift_at_rest
 from vegasfluid.analysis.closed_forms.formula import Formula, quantities, symbol
 from vegasfluid.analysis.literature.price import place_of, price_of
 from vegasfluid.analysis.literature.price_of_laws import DELAY
-from vegasfluid.congestion.law import AbstractWindowLaw, Window
+from vegasfluid.congestion.base import CongestionControl, Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.errors import InvalidInput
 
@@ -45,7 +45,7 @@ R, p, x = (symbol(name) for name in ("rtt", "drop_prob", "rate"))
 
 @cache
 def utility_of(
-    law: AbstractWindowLaw, loss_process: str = "meanfield", cwnd: float = 1000.0, rtt: float = 0.1
+    law: CongestionControl, loss_process: str = "meanfield", cwnd: float = 1000.0, rtt: float = 0.1
 ) -> Formula:
     """The utility that a law maximises, up to a constant.
 
@@ -83,7 +83,7 @@ def integral_of(price: Formula, name: str, says: str) -> Formula:
 
 
 def fairness_exponent(
-    law: AbstractWindowLaw, cwnd: float = 1000.0, rtt: float = 0.1, loss_process: str = "meanfield"
+    law: CongestionControl, cwnd: float = 1000.0, rtt: float = 0.1, loss_process: str = "meanfield"
 ) -> float:
     """-x U'' / U': the alpha of the alpha-fair utility that bends as a law's does.
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from packaging.requirements import Requirement
 
-from vegasfluid.about import package_version
 from vegasfluid.caches import cache_folders, files_in, unwritable
+from vegasfluid.version import package_version
 
 __all__ = ["Part", "caches", "machine", "missing", "nvidia_gpu", "packages", "parts"]
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.law import SEND, PacketRules
-from vegasfluid.congestion.recovery import (
+from vegasfluid.congestion.base import SEND, PacketRules
+from vegasfluid.congestion.loss_recovery import (
     answer_mark,
     fast_retransmit,
     finds_loss,
@@ -24,7 +24,7 @@ from vegasfluid.congestion.recovery import (
     restart,
     window_in_use,
 )
-from vegasfluid.congestion.vegas.dialect import COUNTERS, Dialect
+from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["BRAKMO"]
 
@@ -88,7 +88,7 @@ def on_timeout(flow: Flow, now: int) -> None:
     flow.doubling_round = 1
 
 
-BRAKMO = Dialect(
+BRAKMO = VegasImplementation(
     name="brakmo",
     alpha=1,
     beta=3,
@@ -106,7 +106,7 @@ BRAKMO = Dialect(
     fewest_samples=0,
     forgets=False,
     keeps_threshold=False,
-    repairs_by="reno",
+    recovery_scheme="reno",
     whole_packets=False,
     rules=PacketRules(
         on_ack,

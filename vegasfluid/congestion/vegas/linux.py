@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.law import NOTHING, SEND, PacketRules
-from vegasfluid.congestion.recovery import (
+from vegasfluid.congestion.base import NOTHING, SEND, PacketRules
+from vegasfluid.congestion.loss_recovery import (
     SACK,
     answer_mark,
     fast_retransmit,
@@ -29,7 +29,7 @@ from vegasfluid.congestion.recovery import (
     restart,
     window_in_use,
 )
-from vegasfluid.congestion.vegas.dialect import COUNTERS, Dialect
+from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["LINUX"]
 
@@ -127,7 +127,7 @@ def on_timeout(flow: Flow, now: int) -> None:
     begin_round(flow)
 
 
-LINUX = Dialect(
+LINUX = VegasImplementation(
     name="linux",
     alpha=2,
     beta=4,
@@ -145,7 +145,7 @@ LINUX = Dialect(
     fewest_samples=3,
     forgets=False,
     keeps_threshold=False,
-    repairs_by="sack",
+    recovery_scheme="sack",
     whole_packets=True,
     rules=PacketRules(
         on_ack,

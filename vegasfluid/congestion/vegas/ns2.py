@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.law import RESEND, RETRANSMIT, SEND, PacketRules
-from vegasfluid.congestion.recovery import (
+from vegasfluid.congestion.base import RESEND, RETRANSMIT, SEND, PacketRules
+from vegasfluid.congestion.loss_recovery import (
     DUPLICATE_ACK_THRESHOLD,
     LARGEST_BACKOFF,
     answer_mark,
     restart,
 )
-from vegasfluid.congestion.vegas.dialect import COUNTERS, Dialect
+from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["NS2"]
 
@@ -182,7 +182,7 @@ def on_mark(flow: Flow, now: int) -> None:
     answer_mark(flow, min(flow.cwnd, flow.max_window) * 3 / 4)
 
 
-NS2 = Dialect(
+NS2 = VegasImplementation(
     name="ns2",
     alpha=1,
     beta=3,
@@ -200,7 +200,7 @@ NS2 = Dialect(
     fewest_samples=0,
     forgets=True,
     keeps_threshold=False,
-    repairs_by="fine",
+    recovery_scheme="fine",
     whole_packets=True,
     rules=PacketRules(
         on_ack,

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.law import NOTHING, SEND, PacketRules
-from vegasfluid.congestion.recovery import (
+from vegasfluid.congestion.base import NOTHING, SEND, PacketRules
+from vegasfluid.congestion.loss_recovery import (
     SACK,
     SMALLEST_SSTHRESH,
     answer_mark,
@@ -33,7 +33,7 @@ from vegasfluid.congestion.recovery import (
     repair,
     restart,
 )
-from vegasfluid.congestion.vegas.dialect import COUNTERS, Dialect
+from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["NS3"]
 
@@ -134,7 +134,7 @@ def on_timeout(flow: Flow, now: int) -> None:
     begin_round(flow)
 
 
-NS3 = Dialect(
+NS3 = VegasImplementation(
     name="ns3",
     alpha=2,
     beta=4,
@@ -152,7 +152,7 @@ NS3 = Dialect(
     fewest_samples=3,
     forgets=False,
     keeps_threshold=True,
-    repairs_by="newreno",
+    recovery_scheme="newreno",
     whole_packets=True,
     rules=PacketRules(
         on_ack,

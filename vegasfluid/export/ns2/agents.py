@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vegasfluid.congestion.law import AbstractWindowLaw
+from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export.quoting import tcl_number
 from vegasfluid.export.refusals import require_plain, require_rfc_3649, stands_for
@@ -127,7 +127,7 @@ def linux(control: str, **parameters: int) -> Agent:
     return Agent(*LINUX, {"timestamps_": "true"}, control, parameters)
 
 
-SENDERS: dict[str, Callable[[str, AbstractWindowLaw, Mapping[str, Spoken]], Agent]] = {
+SENDERS: dict[str, Callable[[str, CongestionControl, Mapping[str, Spoken]], Agent]] = {
     "reno": reno,
     "newreno": reno,
     "vegas": vegas,

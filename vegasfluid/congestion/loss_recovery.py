@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import (
+from vegasfluid.congestion.base import (
     NOTHING,
     RESEND,
     RETRANSMIT,

@@ -23,9 +23,9 @@ from pydantic import (
 )
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.modelfile.edge import choices, choosing_key, former_key, from_edge, key_of, to_edge
-from vegasfluid.modelfile.refusals import as_refusal, refusal, show
-from vegasfluid.modelfile.uncertain import may_be_uncertain, nominal_values, require_possible
+from vegasfluid.modelfile.errors import as_refusal, refusal, show
+from vegasfluid.modelfile.ranges import may_be_uncertain, nominal_values, require_possible
+from vegasfluid.modelfile.units import choices, choosing_key, former_key, from_edge, key_of, to_edge
 from vegasfluid.quantities import Limit, Unit, broken_limit, hints_of, limits_of, unit_of
 from vegasfluid.ranges import Range
 

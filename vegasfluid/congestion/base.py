@@ -29,9 +29,9 @@ __all__ = [
     "SEND",
     "SEND_ONE",
     "SMALLEST_SSTHRESH",
-    "AbstractWindowLaw",
-    "Feedback",
+    "CongestionControl",
     "PacketRules",
+    "Signals",
     "Window",
     "aimd_loss_factor",
     "leaves_slow_start",
@@ -67,7 +67,7 @@ class Window(NamedTuple):
     slow_start: Real
 
 
-class Feedback(NamedTuple):
+class Signals(NamedTuple):
     """What a sender sees now.
 
     Args:
@@ -122,7 +122,7 @@ class PacketRules:
         counters: those of them that a trajectory shows.
         keeps_send_times: whether the rules read `flow.acked_sent_at`, `flow.acked_transmissions`,
             `flow.oldest_sent_at` and `flow.oldest_transmissions`.
-        recovery: how losses are repaired, a number of `vegasfluid.congestion.recovery`.
+        recovery: how losses are repaired, a number of `vegasfluid.congestion.loss_recovery`.
         reliable: whether packets are acknowledged and lost ones are sent again.
     """
 
@@ -139,7 +139,7 @@ class PacketRules:
 
 
 @dataclass(frozen=True)
-class AbstractWindowLaw(Value):
+class CongestionControl(Value):
     """A congestion-control law with its parameters.
 
     The fluid is told in two parts: how a flow's state grows between losses, and what a loss makes
@@ -201,12 +201,12 @@ class AbstractWindowLaw(Value):
         """
         return {"slow_start": 0 * window.cwnd}
 
-    def highest(self) -> AbstractWindowLaw:
+    def highest(self) -> CongestionControl:
         """The law that comes to rest from below where this one does from above."""
         return self
 
     @abstractmethod
-    def growth(self, window: Any, seen: Feedback) -> Any:
+    def growth(self, window: Any, seen: Signals) -> Any:
         """The rate at which the state changes between losses.
 
         Args:
@@ -218,7 +218,7 @@ class AbstractWindowLaw(Value):
         """
 
     @abstractmethod
-    def after_loss(self, window: Any, seen: Feedback) -> Any:
+    def after_loss(self, window: Any, seen: Signals) -> Any:
         """What one loss event makes of the state."""
 
     def loss_factor(self, process: str, window: Any) -> Real:
@@ -233,7 +233,7 @@ class AbstractWindowLaw(Value):
         """
         return 1
 
-    def drift(self, window: Any, seen: Feedback) -> Any:
+    def drift(self, window: Any, seen: Signals) -> Any:
         """The mean rate at which the state changes: growth, and what losses make of it.
 
         Args:
@@ -245,7 +245,7 @@ class AbstractWindowLaw(Value):
         """
         return self.with_losses(window, self.growth(window, seen), seen)
 
-    def with_losses(self, window: Any, growth: Any, seen: Feedback) -> Any:
+    def with_losses(self, window: Any, growth: Any, seen: Signals) -> Any:
         """Growth of the flows that may grow, and what losses make of the state."""
         fields = zip(window, growth, self.after_loss(window, seen), strict=True)
         rate = seen.loss_rate * self.loss_factor(seen.loss_process, window)
@@ -253,8 +253,8 @@ class AbstractWindowLaw(Value):
         return type(window)(*rates)
 
     @property
-    def repairs_by(self) -> str:
-        """How losses are repaired: a name in `vegasfluid.congestion.recovery.TIMEOUTS`."""
+    def recovery_scheme(self) -> str:
+        """How losses are repaired: a name in `vegasfluid.congestion.loss_recovery.TIMEOUTS`."""
         return getattr(self, "recovery", "reno")
 
     @property
@@ -292,12 +292,12 @@ def whole_part(cwnd: Real, growing: Real) -> Real:
     return smooth.maximum(cwnd - growing / 2, smooth.minimum(cwnd, 1.0))
 
 
-def leaves_slow_start(cwnd: Real, seen: Feedback) -> Real:
+def leaves_slow_start(cwnd: Real, seen: Signals) -> Real:
     """Whether a window has reached the threshold of its first slow start, 0 to 1."""
     return smooth.step(cwnd - seen.initial_ssthresh, 1.0)
 
 
-def loss_based_growth(window: Window, seen: Feedback, increase: Real) -> Window:
+def loss_based_growth(window: Window, seen: Signals, increase: Real) -> Window:
     """The growth of a law that knows slow start and, after it, one step a round trip.
 
     Args:

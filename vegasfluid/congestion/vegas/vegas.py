@@ -1,7 +1,7 @@
 """TCP Vegas: hold between alpha and beta packets of one's own in the queue.
 
 The window grows by one packet a round trip while the estimated backlog is below alpha, shrinks by
-one while it is above beta, and rests between. `Dialect` says whose implementation it is.
+one while it is above beta, and stays between. `VegasImplementation` says whose implementation.
 
 Sources:
     L. Brakmo and L. Peterson, IEEE JSAC 13(8), 1995, section IV.
@@ -18,16 +18,16 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 from vegasfluid import smooth
-from vegasfluid.congestion.law import (
-    AbstractWindowLaw,
-    Feedback,
+from vegasfluid.congestion.base import (
+    CongestionControl,
     PacketRules,
+    Signals,
     aimd_loss_factor,
     leaves_slow_start,
     whole_part,
 )
 from vegasfluid.congestion.vegas.brakmo import BRAKMO
-from vegasfluid.congestion.vegas.dialect import Dialect
+from vegasfluid.congestion.vegas.implementation import VegasImplementation
 from vegasfluid.congestion.vegas.linux import LINUX
 from vegasfluid.congestion.vegas.ns2 import NS2
 from vegasfluid.congestion.vegas.ns3 import NS3
@@ -51,7 +51,7 @@ class VegasWindow(NamedTuple):
         slow_start: the share of the flows that are in slow start.
         base_rtt: the smallest round-trip time that it has seen, s: too large for a flow that
             started into a standing queue, and for one whose way has become longer.
-        threshold: what a loss leaves at least, packets (see `Dialect.keeps_threshold`).
+        threshold: what a loss leaves at least, packets (see `VegasImplementation.keeps_threshold`).
     """
 
     cwnd: Any
@@ -61,7 +61,7 @@ class VegasWindow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Vegas(AbstractWindowLaw):
+class Vegas(CongestionControl):
     """TCP Vegas in one of its dialects; what is not given has the dialect's default.
 
     >>> Vegas().alpha, Vegas(dialect="linux").alpha
@@ -120,10 +120,10 @@ class Vegas(AbstractWindowLaw):
             raise InvalidInput("Vegas", "dialect", allowed, self.dialect)
         for name in ("alpha", "beta", "gamma"):
             if getattr(self, name) is None:
-                object.__setattr__(self, name, getattr(self.spoken, name))
+                object.__setattr__(self, name, getattr(self.implementation, name))
         super().__post_init__()
         require_ordered(self, "alpha", "beta")
-        if self.spoken.whole_packets:
+        if self.implementation.whole_packets:
             self._require_whole("alpha", "beta", "gamma")
 
     def _require_whole(self, *names: str) -> None:
@@ -134,14 +134,14 @@ class Vegas(AbstractWindowLaw):
                 raise InvalidInput("Vegas", name, allowed, value)
 
     @property
-    def spoken(self) -> Dialect:
+    def implementation(self) -> VegasImplementation:
         """The constants and rules of the dialect."""
         return DIALECTS[self.dialect]
 
     @property
-    def repairs_by(self) -> str:
+    def recovery_scheme(self) -> str:
         """As the dialect does."""
-        return self.spoken.repairs_by
+        return self.implementation.recovery_scheme
 
     @property
     def rests(self) -> tuple[Any, Any]:
@@ -151,8 +151,8 @@ class Vegas(AbstractWindowLaw):
         one point, in the middle of the two.
         """
         alpha, beta = cast(Any, self.alpha), cast(Any, self.beta)
-        low, high = alpha + self.spoken.rise, beta + self.spoken.fall
-        if self.spoken.rise <= self.spoken.fall:
+        low, high = alpha + self.implementation.rise, beta + self.implementation.fall
+        if self.implementation.rise <= self.implementation.fall:
             return low, high
         middle = smooth.positive_part(low - high) / 2
         return low - middle, high + middle
@@ -165,53 +165,53 @@ class Vegas(AbstractWindowLaw):
         """Out of slow start, with the base RTT that was found."""
         nothing = 0 * window.cwnd
         found = {"slow_start": nothing, "base_rtt": base_rtt + nothing}
-        return found if self.spoken.keeps_threshold else found | {"threshold": nothing}
+        return found if self.implementation.keeps_threshold else found | {"threshold": nothing}
 
     def highest(self) -> Vegas:
         """With alpha where a shrinking window rests."""
-        place = self.rests[1] - self.spoken.rise
+        place = self.rests[1] - self.implementation.rise
         return replace(self, alpha=place, beta=cast(Any, self.beta) + self.softness)
 
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
         """Where the window climbs, half a packet is not sent; at rest as the dialect has it."""
-        divisor = window.base_rtt if self.spoken.over_base else rtt
+        divisor = window.base_rtt if self.implementation.over_base else rtt
         backlog = window.cwnd * (rtt - window.base_rtt) / divisor
         climbing = self.climbing(backlog)
-        return whole_part(window.cwnd, climbing + (1 - climbing) * 2 * self.spoken.unsent)
+        return whole_part(window.cwnd, climbing + (1 - climbing) * 2 * self.implementation.unsent)
 
-    def sample(self, window: VegasWindow, seen: Feedback) -> Any:
+    def sample(self, window: VegasWindow, seen: Signals) -> Any:
         """The round-trip time by which the dialect judges a round, s.
 
         The smallest of n numbers that are uniform over a width is on average a part 1 / (n + 1)
         of the width above the lower end.
         """
-        if not self.spoken.smallest_rtt:
+        if not self.implementation.smallest_rtt:
             return seen.rtt
         return seen.rtt - seen.jitter / 2 + seen.jitter / (window.cwnd + 1)
 
-    def backlog(self, window: VegasWindow, seen: Feedback) -> Any:
+    def backlog(self, window: VegasWindow, seen: Signals) -> Any:
         """The dialect's estimate of the flow's own packets in the queue, packets."""
         sample = self.sample(window, seen)
-        divisor = window.base_rtt if self.spoken.over_base else sample
+        divisor = window.base_rtt if self.implementation.over_base else sample
         return window.cwnd * (sample - window.base_rtt) / divisor
 
-    def stepping(self, cwnd: Any, grow: Any, backlog: Any, seen: Feedback) -> Any:
+    def stepping(self, cwnd: Any, grow: Any, backlog: Any, seen: Signals) -> Any:
         """Packets that a round trip adds after slow start, from -1 to 1."""
         shrink = smooth.step(backlog - self.rests[1], self.softness)
         as_reno = 0.0
-        if self.spoken.fewest_samples:
-            as_reno = smooth.step(self.spoken.fewest_samples - cwnd, 1.0)
-        if self.spoken.reno_in_disorder:
+        if self.implementation.fewest_samples:
+            as_reno = smooth.step(self.implementation.fewest_samples - cwnd, 1.0)
+        if self.implementation.reno_in_disorder:
             as_reno = as_reno + (1 - as_reno) * seen.disorder
         return as_reno + (1 - as_reno) * (grow - shrink)
 
-    def growth(self, window: VegasWindow, seen: Feedback) -> VegasWindow:
+    def growth(self, window: VegasWindow, seen: Signals) -> VegasWindow:
         """One packet a round trip up or down; slow start at the dialect's pace."""
         backlog = self.backlog(window, seen)
         grow = smooth.step(self.rests[0] - backlog, self.softness)
         return self.moved(window, seen, backlog, grow)
 
-    def drift(self, window: VegasWindow, seen: Feedback) -> VegasWindow:
+    def drift(self, window: VegasWindow, seen: Signals) -> VegasWindow:
         """The mean of flows that climb back after losses, and of flows that are at rest."""
         backlog = self.backlog(window, seen)
         moved = self.moved(window, seen, backlog, self.climbing(backlog))
@@ -227,62 +227,62 @@ class Vegas(AbstractWindowLaw):
         give, from rare ones to so many that no flow gets there (drawn for this project, and in
         its tests).
         """
-        width = smooth.maximum(self.spoken.loss_cut * backlog / 2, self.softness)
+        width = smooth.maximum(self.implementation.loss_cut * backlog / 2, self.softness)
         return 1 - smooth.exp(-smooth.positive_part(self.rests[0] - backlog) / width)
 
-    def moved(self, window: VegasWindow, seen: Feedback, backlog: Any, grow: Any) -> VegasWindow:
+    def moved(self, window: VegasWindow, seen: Signals, backlog: Any, grow: Any) -> VegasWindow:
         """The rate of change between losses, where the share `grow` of the flows grows."""
-        spoken = self.spoken
+        implementation = self.implementation
         reached = leaves_slow_start(window.cwnd, seen)
         full = smooth.step(backlog - self.gamma, self.softness)
-        heed = full / (MEAN_OVERSHOOT * spoken.slow_start_rounds)
+        heed = full / (MEAN_OVERSHOOT * implementation.slow_start_rounds)
         doubling = window.slow_start * (1 - reached)
         stepping = (1 - doubling) * self.stepping(window.cwnd, grow, backlog, seen) / window.cwnd
-        acks = seen.ack_rate / (seen.ack_every if spoken.per_ack else 1.0)
-        growth = (doubling / spoken.slow_start_rounds + stepping) * acks
+        acks = seen.ack_rate / (seen.ack_every if implementation.per_ack else 1.0)
+        growth = (doubling / implementation.slow_start_rounds + stepping) * acks
         leaving = window.slow_start / seen.rtt
         lowest = seen.rtt - seen.jitter / 2 - seen.dips
         settling = -smooth.positive_part(window.base_rtt - lowest) / seen.rtt
-        if spoken.forgets:
+        if implementation.forgets:
             settling = settling + seen.timeout_rate * (lowest - window.base_rtt)
         return VegasWindow(
-            cwnd=growth - spoken.slow_start_cut * leaving * heed * window.cwnd,
+            cwnd=growth - implementation.slow_start_cut * leaving * heed * window.cwnd,
             slow_start=-leaving * (reached + heed),
             base_rtt=settling,
             threshold=self.rising(window, seen),
         )
 
-    def after_loss(self, window: VegasWindow, seen: Feedback) -> VegasWindow:
+    def after_loss(self, window: VegasWindow, seen: Signals) -> VegasWindow:
         """The dialect's loss cut."""
-        left = (1 - self.spoken.loss_cut) * window.cwnd
-        if self.spoken.keeps_threshold:
+        left = (1 - self.implementation.loss_cut) * window.cwnd
+        if self.implementation.keeps_threshold:
             left = smooth.maximum(left, smooth.minimum(window.threshold, window.cwnd - 1))
         return window._replace(cwnd=left, slow_start=0 * window.slow_start)
 
-    def rising(self, window: VegasWindow, seen: Feedback) -> Any:
+    def rising(self, window: VegasWindow, seen: Signals) -> Any:
         """d(threshold)/dt, packets/s.
 
         It follows (1 - b) times the window of each flow upwards, and falls with the window. Losses
         find single windows above the threshold by about an exponential number whose mean is that
         of the class, and raise it by what is beyond.
         """
-        if not self.spoken.keeps_threshold:
+        if not self.implementation.keeps_threshold:
             return 0 * window.threshold
-        left, above = 1 - self.spoken.loss_cut, window.cwnd - window.threshold
+        left, above = 1 - self.implementation.loss_cut, window.cwnd - window.threshold
         moved = smooth.positive_part(left * window.cwnd - window.threshold)
         moved = moved - smooth.positive_part(1 - above)
         mean = smooth.maximum(above, 1.0)
-        reach = window.threshold * self.spoken.loss_cut / left
+        reach = window.threshold * self.implementation.loss_cut / left
         return moved / seen.rtt + seen.loss_rate * left * mean * smooth.exp(-reach / mean)
 
     def loss_factor(self, process: str, window: VegasWindow) -> Any:
         """That of additive increase with the dialect's cut, which a saturated Vegas is."""
-        return aimd_loss_factor(process, self.spoken.loss_cut)
+        return aimd_loss_factor(process, self.implementation.loss_cut)
 
     @property
     def rules(self) -> PacketRules:
         """The packet rules of the dialect."""
-        return self.spoken.rules
+        return self.implementation.rules
 
     def packet_parameters(self) -> dict[str, float]:
         """alpha, beta and gamma, packets."""

@@ -12,10 +12,10 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from vegasfluid.aqm import AbstractQueueLaw, queue_laws
-from vegasfluid.congestion import AbstractWindowLaw, window_laws
+from vegasfluid.aqm import QueueDiscipline, queue_laws
+from vegasfluid.congestion import CongestionControl, window_laws
 from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Unit, mbps, unit_of
-from vegasfluid.traffic import AbstractTraffic, traffic_kinds
+from vegasfluid.traffic import TrafficSource, traffic_kinds
 
 __all__ = ["choices", "choosing_key", "former_key", "from_edge", "key_of", "to_edge"]
 
@@ -44,29 +44,29 @@ def choosing_key(kind: type) -> str | None:
     >>> choosing_key(Red)
     'name'
     """
-    chosen = issubclass(kind, (AbstractWindowLaw, AbstractQueueLaw, AbstractTraffic))
+    chosen = issubclass(kind, (CongestionControl, QueueDiscipline, TrafficSource))
     return "name" if chosen else None
 
 
 def former_key(base: type) -> str | None:
     """The key that chose among the subclasses of an abstract class until November 2026.
 
-    >>> former_key(AbstractQueueLaw)
+    >>> former_key(QueueDiscipline)
     'law'
     """
-    return {AbstractQueueLaw: "law", AbstractTraffic: "kind"}.get(base)
+    return {QueueDiscipline: "law", TrafficSource: "kind"}.get(base)
 
 
 def choices(base: type) -> Mapping[str, type]:
     """The kinds of an abstract class by name.
 
-    >>> sorted(choices(AbstractQueueLaw))
+    >>> sorted(choices(QueueDiscipline))
     ['droptail', 'red']
     """
     known: Mapping[type, Any] = {
-        AbstractWindowLaw: window_laws,
-        AbstractQueueLaw: queue_laws,
-        AbstractTraffic: traffic_kinds,
+        CongestionControl: window_laws,
+        QueueDiscipline: queue_laws,
+        TrafficSource: traffic_kinds,
     }
     return known[base]()
 

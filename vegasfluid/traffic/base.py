@@ -2,7 +2,7 @@
 
 As the laws' rules, these are plain scalar functions on the `flow` record, which the packet
 simulator compiles; times in it are integer picoseconds. The record is also the
-flow's own source of random numbers (see `vegasfluid.traffic.chance`).
+flow's own source of random numbers (see `vegasfluid.traffic.random_variates`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = [
     "NEVER",
     "NEW_CONNECTION",
     "NO_LIMIT",
-    "AbstractTraffic",
-    "OfferRules",
+    "SourceRules",
+    "TrafficSource",
     "ignore",
     "ps",
 ]
@@ -50,7 +50,7 @@ def ignore(flow: Any, now: int) -> None:
 
 
 @dataclass(frozen=True)
-class OfferRules:
+class SourceRules:
     """When an application hands packets to TCP.
 
     Args:
@@ -68,7 +68,7 @@ class OfferRules:
 
 
 @dataclass(frozen=True)
-class AbstractTraffic(Value):
+class TrafficSource(Value):
     """A kind of traffic with its parameters.
 
     To the fluid a flow has some transfers under way or waiting, in the mean over its class, and
@@ -105,7 +105,7 @@ class AbstractTraffic(Value):
 
     @property
     @abstractmethod
-    def rules(self) -> OfferRules:
+    def rules(self) -> SourceRules:
         """The kind as rules for packets."""
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:

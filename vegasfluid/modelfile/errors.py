@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from vegasfluid.errors import InvalidInput, VegasfluidError
-from vegasfluid.modelfile.edge import key_of, to_edge
+from vegasfluid.modelfile.units import key_of, to_edge
 from vegasfluid.network import Event, Flows, Network
 from vegasfluid.quantities import unit_of
 

@@ -19,9 +19,9 @@ __all__ = [
     "EARLY",
     "FORCED",
     "MARK",
-    "AbstractQueueLaw",
     "AdmissionRule",
     "Average",
+    "QueueDiscipline",
     "QueueState",
 ]
 
@@ -80,7 +80,7 @@ class AdmissionRule:
 
 
 @dataclass(frozen=True)
-class AbstractQueueLaw(Value):
+class QueueDiscipline(Value):
     """A queue law with its parameters."""
 
     name: ClassVar[str]
@@ -96,7 +96,7 @@ class AbstractQueueLaw(Value):
     fields of the memory and of `QueueState` by name; what is left out has its default)."""
 
     @property
-    def hits_growth(self) -> bool:
+    def losses_follow_growth(self) -> bool:
         """Whether the queue loses the packets by which windows grow, more than others."""
         return False
 

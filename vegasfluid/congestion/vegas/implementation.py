@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vegasfluid.congestion.law import PacketRules
+from vegasfluid.congestion.base import PacketRules
 
-__all__ = ["COUNTERS", "Dialect"]
+__all__ = ["COUNTERS", "VegasImplementation"]
 
 COUNTERS: dict[str, int | float] = {
     "vegas_unchanged": 0,
@@ -27,7 +27,7 @@ and the backlog that it was decided by (packets, as the dialect estimates it).""
 
 
 @dataclass(frozen=True)
-class Dialect:
+class VegasImplementation:
     """One implementation of Vegas.
 
     Args:
@@ -52,7 +52,7 @@ class Dialect:
         forgets: whether a timeout makes it take the present RTT for its base.
         keeps_threshold: whether a loss leaves no less than losses before (ns-3: ssthresh rises to
             3/4 of the largest window and does not fall while the window grows).
-        repairs_by: how losses are repaired (see `AbstractWindowLaw.repairs_by`).
+        recovery_scheme: how losses are repaired (see `CongestionControl.recovery_scheme`).
         whole_packets: whether the implementation takes whole numbers only.
         rules: the packet rules.
         sources: where they were read.
@@ -75,7 +75,7 @@ class Dialect:
     fewest_samples: float
     forgets: bool
     keeps_threshold: bool
-    repairs_by: str
+    recovery_scheme: str
     whole_packets: bool
     rules: PacketRules
     sources: tuple[str, ...]

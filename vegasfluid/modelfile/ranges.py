@@ -13,9 +13,9 @@ from typing import Any
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
-from vegasfluid.modelfile.edge import from_edge, key_of
+from vegasfluid.modelfile.errors import network_refusal, refusal
 from vegasfluid.modelfile.parameter import OWNERS, Parameter, parameter_of, placed
-from vegasfluid.modelfile.refusals import network_refusal, refusal
+from vegasfluid.modelfile.units import from_edge, key_of
 from vegasfluid.network import SINGLE_LINK, Flows, Link, Network
 from vegasfluid.quantities import unit_of
 from vegasfluid.ranges import Range
