@@ -1,22 +1,25 @@
-"""What can go wrong, said in one form: whose, what is allowed, what was given."""
+"""Errors that vegasfluid explains in one line."""
 
 from __future__ import annotations
 
-__all__ = ["InvalidInput", "SolveFailed", "VegasfluidError"]
+__all__ = ["InvalidInput", "SolveFailed", "Unsupported", "VegasfluidError"]
 
 
 class VegasfluidError(Exception):
-    """Any failure that vegasfluid explains in one line."""
+    """Base class of all errors that vegasfluid raises; the command line prints them in one line."""
 
 
 class InvalidInput(VegasfluidError, ValueError):
-    """A value that makes no sense.
+    """A parameter has a value outside its allowed range, or of a wrong type.
 
     Args:
-        whose: the object or place that the value belongs to, such as `Vegas`.
+        whose: the object or table that the parameter belongs to, such as `Vegas`.
         name: the parameter, such as `alpha`.
         allowed: what the parameter must be, such as `above 0`.
         given: the value that was given.
+
+    >>> print(InvalidInput("Vegas", "alpha", "above 0", -1))
+    Vegas: alpha must be above 0, but is -1.
     """
 
     def __init__(self, whose: str, name: str, allowed: str, given: object) -> None:
@@ -24,5 +27,22 @@ class InvalidInput(VegasfluidError, ValueError):
         super().__init__(f"{whose}: {name} must be {allowed}, but is {given!r}.")
 
 
+class Unsupported(InvalidInput):
+    """A valid value that a method, a simulator or an export format does not support.
+
+    Args:
+        whose: the object or table that the value belongs to, such as `flows.vegas`.
+        what: the parameter and its value, such as `law vegas_rerouting`.
+        reason: why it is not supported, and by whom, such as `linux has reno and cubic`.
+
+    >>> print(Unsupported("flows.vegas", "law vegas_rerouting", "linux has reno and cubic"))
+    flows.vegas: law vegas_rerouting is not supported: linux has reno and cubic.
+    """
+
+    def __init__(self, whose: str, what: str, reason: str) -> None:
+        super().__init__(whose, what, "supported", reason)
+        self.args = (f"{whose}: {what} is not supported: {reason}.",)
+
+
 class SolveFailed(VegasfluidError):
-    """A numerical solve that went wrong; the message says when and where."""
+    """A numerical solve failed; the message gives the time or the parameter values."""
