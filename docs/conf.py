@@ -81,7 +81,7 @@ nitpick_ignore_regex = [
     (r"py:class", r"vegasfluid\.plot\.plane\.Plane"),
     # what internal types are made of in turn: inside the delay solver, the proofs, the analysis
     (r"py:class", r"vegasfluid\.dde\.(adaptive|fixed|solution)\..+"),
-    (r"py:class", r"vegasfluid\.analysis\.(at_rest|certificate|krawczyk|linear)\..+"),
+    (r"py:class", r"vegasfluid\.analysis\.(at_rest|proofs|linear)\..+"),
     (r"py:class", r"vegasfluid\.growth\.Growth"),
     (r"py:class", r"Clock|Curve|Fence|Grid|Group|Judged|Linear|Rest|Ring|Robustness|Save|Start"),
     (r"py:class", r"FluidOptimum|Growth|Track|Unknowns|Where|Zero"),

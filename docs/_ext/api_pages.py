@@ -28,7 +28,7 @@ MODULES = (
     "vegasfluid.analysis.closed_forms",
     "vegasfluid.analysis.charts",
     "vegasfluid.analysis.literature",
-    "vegasfluid.analysis.certificate",
+    "vegasfluid.analysis.proofs",
     "vegasfluid.plot",
     "vegasfluid.sweep",
     "vegasfluid.export",
@@ -55,11 +55,11 @@ MODULES = (
 
 FURTHER = (
     "vegasfluid.analysis.applied.Applied",
-    "vegasfluid.analysis.certificate.problem.Group",
-    "vegasfluid.analysis.certificate.theorem.Proof",
+    "vegasfluid.analysis.proofs.problem.Group",
+    "vegasfluid.analysis.proofs.theorem.Proof",
     "vegasfluid.analysis.corners.Solved",
     "vegasfluid.analysis.equilibria.Quantities",
-    "vegasfluid.analysis.exclusion.Exclusion",
+    "vegasfluid.analysis.proofs.branch_and_prune.Exclusion",
     "vegasfluid.analysis.fair.Fair",
     "vegasfluid.analysis.linearisation.Loop",
     "vegasfluid.analysis.report.Nearest",

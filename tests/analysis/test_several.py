@@ -21,11 +21,11 @@ from vegasfluid import (
 )
 from vegasfluid.analysis.disturbances import disturbed, growth_rate
 from vegasfluid.analysis.equilibria import THEORY, Equilibrium
-from vegasfluid.analysis.exclusion import exclude
-from vegasfluid.analysis.krawczyk import Box
 from vegasfluid.analysis.linearisation import linearise
-from vegasfluid.analysis.reduced import Reduced
-from vegasfluid.analysis.reduced_network import reduced_network
+from vegasfluid.analysis.proofs.branch_and_prune import exclude
+from vegasfluid.analysis.proofs.krawczyk import Box
+from vegasfluid.analysis.proofs.monotone_network import Reduced
+from vegasfluid.analysis.proofs.network_equations import reduced_network
 from vegasfluid.analysis.several import Equilibria, all_equilibria
 from vegasfluid.analysis.spectrum import roots
 from vegasfluid.fluid.closure import DEFAULT_CLOSURE, Closure

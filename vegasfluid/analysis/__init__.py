@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vegasfluid.analysis import certificate, charts, closed_forms, literature
-    from vegasfluid.analysis.certificate import certify_alpha, verify
+    from vegasfluid.analysis import charts, closed_forms, literature, proofs
     from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
     from vegasfluid.analysis.fair import fair_alpha
     from vegasfluid.analysis.linearisation import linearise
     from vegasfluid.analysis.maps import StabilityMap, stability_map
+    from vegasfluid.analysis.proofs import certify_alpha, verify
     from vegasfluid.analysis.report import Analysis, analyse
     from vegasfluid.analysis.several import Equilibria, all_equilibria
     from vegasfluid.analysis.verdicts import Stability, critical_value, stability
@@ -28,16 +28,16 @@ _HOMES = {
     "StabilityMap": "maps",
     "all_equilibria": "several",
     "analyse": "report",
-    "certify_alpha": "certificate",
+    "certify_alpha": "proofs",
     "critical_value": "verdicts",
     "equilibrium": "equilibria",
     "fair_alpha": "fair",
     "linearise": "linearisation",
     "stability": "verdicts",
     "stability_map": "maps",
-    "verify": "certificate",
+    "verify": "proofs",
 }
-_MODULES = ("certificate", "charts", "closed_forms", "literature")
+_MODULES = ("charts", "closed_forms", "literature", "proofs")
 
 __all__ = [
     "THEORY",
@@ -48,7 +48,6 @@ __all__ = [
     "StabilityMap",
     "all_equilibria",
     "analyse",
-    "certificate",
     "certify_alpha",
     "charts",
     "closed_forms",
@@ -57,6 +56,7 @@ __all__ = [
     "fair_alpha",
     "linearise",
     "literature",
+    "proofs",
     "stability",
     "stability_map",
     "verify",

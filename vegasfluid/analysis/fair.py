@@ -2,7 +2,7 @@
 
 Rest is found anew at each alpha and the ratio of the rates compared (Brent's method in the
 logarithms of both, as the one follows the other by a power of it, nearly). Where proofs cover the
-network, `certificate` encloses the same alpha.
+network, `proofs` encloses the same alpha.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from vegasfluid.analysis.applied import Applied, applied, drop_tail_forms
-from vegasfluid.analysis.certificate import Certificate, certify_alpha
 from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.fair import Fair, fair_alpha, tuned_class, with_alpha
+from vegasfluid.analysis.proofs import Certificate, certify_alpha
 from vegasfluid.analysis.runs import LimitCycle, PacketRatio, caveats, limit_cycle, measure_ratio
 from vegasfluid.analysis.several import Equilibria, all_equilibria
 from vegasfluid.analysis.verdicts import Stability, stability

@@ -12,7 +12,7 @@ from typing import Any
 from rich.table import Table
 
 from vegasfluid import modelfile
-from vegasfluid.analysis.certificate import Certificate, Verdict, matches, verify
+from vegasfluid.analysis.proofs import Certificate, Verdict, matches, verify
 from vegasfluid.analysis.runs import PacketRatio, measure_ratio
 from vegasfluid.cli.analyse import packets_line
 from vegasfluid.cli.output import console, print_json, table

@@ -30,7 +30,7 @@ from vegasfluid.analysis.closed_forms.persistent import (
     queue_per_alpha,
     rate_with_false_base,
 )
-from vegasfluid.analysis.closed_forms.red_at_rest import (
+from vegasfluid.analysis.closed_forms.red_equilibrium import (
     red_balance,
     red_queue,
     red_queue_expanded,

@@ -13,7 +13,7 @@ from vegasfluid.analysis.closed_forms import (
     drop_tail,
     fair_alpha,
     persistent,
-    red_at_rest,
+    red_equilibrium,
     windows_cubic,
     windows_loss_based,
     windows_vegas,
@@ -73,13 +73,13 @@ def of_vegas() -> Iterator[Formula]:
 
 def of_red() -> Iterator[Formula]:
     """RED at rest."""
-    yield red_at_rest.red_slope()
-    yield red_at_rest.red_slope(wait=False)
-    yield red_at_rest.red_queue()
-    yield red_at_rest.red_queue_spaced()
-    yield red_at_rest.red_queue_expanded(1)
-    yield red_at_rest.red_queue_expanded(2)
-    yield red_at_rest.red_queue_per_min_thresh()
+    yield red_equilibrium.red_slope()
+    yield red_equilibrium.red_slope(wait=False)
+    yield red_equilibrium.red_queue()
+    yield red_equilibrium.red_queue_spaced()
+    yield red_equilibrium.red_queue_expanded(1)
+    yield red_equilibrium.red_queue_expanded(2)
+    yield red_equilibrium.red_queue_per_min_thresh()
 
 
 def of_fair_alphas() -> Iterator[Formula]:

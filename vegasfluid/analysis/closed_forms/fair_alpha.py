@@ -1,7 +1,7 @@
 """The alpha at which Vegas gets its share beside flows of window c / sqrt(p), over RED.
 
 Windows fill the link, sum N W / R = C; RED drops p = L (q - q_min); the windows of the others want
-p = c^2 / W^2 (`red_at_rest` has the queue that follows). Vegas rests where its backlog is alpha, so
+p = c^2 / W^2 (`red_equilibrium` has the queue). Vegas rests where its backlog is alpha, so
 that of N equal flows each has alpha = q / N in the queue. A Vegas flow that shall have r times the
 rate of another counts for r flows: alpha = r q / (N_r + r N_v). Where Vegas answers the same
 losses, alpha has to be larger, and r has a ceiling: phi b c^2 r^2 must be below 1.
@@ -22,7 +22,7 @@ from functools import cache
 import sympy as sp
 
 from vegasfluid.analysis.closed_forms.formula import Formula, symbol
-from vegasfluid.analysis.closed_forms.red_at_rest import (
+from vegasfluid.analysis.closed_forms.red_equilibrium import (
     RARE,
     red_queue,
     red_queue_expanded,

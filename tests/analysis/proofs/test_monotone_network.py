@@ -8,9 +8,9 @@ from flint import arb
 
 from tests.analysis.drifts import cubic_window, draws, seen, vegas_window, window
 from vegasfluid import Cubic, Flows, Link, Network, NewReno, Red, Reno, Vegas
-from vegasfluid.analysis.reduced import Reduced
-from vegasfluid.analysis.reduced_network import reduced_network
-from vegasfluid.analysis.reduced_queues import ReducedRed, ReducedTail
+from vegasfluid.analysis.proofs.links import ReducedRed, ReducedTail
+from vegasfluid.analysis.proofs.monotone_network import Reduced
+from vegasfluid.analysis.proofs.network_equations import reduced_network
 from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.congestion.base import CongestionControl

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from tests.analysis.certificate.oracle import (
+from tests.analysis.proofs.oracle import (
     BASE,
     PAPER,
     VEGAS,
@@ -19,17 +19,17 @@ from tests.analysis.certificate.oracle import (
     window,
 )
 from vegasfluid import Cubic, Flows, InvalidInput, Link, Network, NewReno, Red, Reno, Vegas
-from vegasfluid.analysis.certificate import certify_alpha, verify
-from vegasfluid.analysis.certificate.equations import Equations
-from vegasfluid.analysis.certificate.posing import problem_of
-from vegasfluid.analysis.certificate.problem import Competitor, Curve, Problem, Tuned
-from vegasfluid.analysis.certificate.theorem import (
+from vegasfluid.analysis.proofs import certify_alpha, verify
+from vegasfluid.analysis.proofs.problem import Competitor, Curve, Problem, Tuned
+from vegasfluid.analysis.proofs.response_functions import Branch, WindowAtRest, window_at_rest
+from vegasfluid.analysis.proofs.single_link import Equations
+from vegasfluid.analysis.proofs.supported_networks import problem_of
+from vegasfluid.analysis.proofs.theorem import (
     NotProven,
     loss_elasticities,
     prove,
     require_falling_rates,
 )
-from vegasfluid.analysis.certificate.windows import Branch, WindowAtRest, window_at_rest
 
 LOSS_BASED = [
     Reno(),

@@ -15,16 +15,16 @@ from collections.abc import Callable
 
 from flint import arb, ctx
 
-from vegasfluid.analysis.certificate.balls import variable
-from vegasfluid.analysis.certificate.certificate import Certificate
-from vegasfluid.analysis.certificate.equations import Equations
-from vegasfluid.analysis.certificate.posing import (
+from vegasfluid.analysis.proofs.certificate import Certificate
+from vegasfluid.analysis.proofs.intervals import variable
+from vegasfluid.analysis.proofs.single_link import Equations
+from vegasfluid.analysis.proofs.supported_networks import (
     DEFAULT_EPSILON,
     DEFAULT_LOSS_PROCESS,
     problem_of,
 )
-from vegasfluid.analysis.certificate.theorem import NotProven, Proof, require_limits, slope
-from vegasfluid.analysis.certificate.verify import verify
+from vegasfluid.analysis.proofs.theorem import NotProven, Proof, require_limits, slope
+from vegasfluid.analysis.proofs.verify import verify
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Network
 

@@ -7,11 +7,11 @@ stand in `theorem`, the equations in `equations`, the windows of other laws in `
 
 from __future__ import annotations
 
-from vegasfluid.analysis.certificate.certificate import Certificate
-from vegasfluid.analysis.certificate.enclosure import Enclosure
-from vegasfluid.analysis.certificate.problem import Problem
-from vegasfluid.analysis.certificate.search import certify_alpha
-from vegasfluid.analysis.certificate.verify import Verdict, matches, verify
+from vegasfluid.analysis.proofs.certificate import Certificate
+from vegasfluid.analysis.proofs.certify import certify_alpha
+from vegasfluid.analysis.proofs.enclosure import Enclosure
+from vegasfluid.analysis.proofs.problem import Problem
+from vegasfluid.analysis.proofs.verify import Verdict, matches, verify
 
 __all__ = [
     "Certificate",

@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 from flint import arb, arb_mat
 
-from vegasfluid.analysis.certificate.balls import Number, slope_of, value_of, variable
-from vegasfluid.analysis.reduced_queues import Met, ReducedQueue
-from vegasfluid.analysis.reduced_senders import ReducedSender
+from vegasfluid.analysis.proofs.intervals import Number, slope_of, value_of, variable
+from vegasfluid.analysis.proofs.links import Met, ReducedQueue
+from vegasfluid.analysis.proofs.senders import ReducedSender
 
 __all__ = ["Reduced"]
 

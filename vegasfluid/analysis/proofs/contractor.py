@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from flint import arb
 
-from vegasfluid.analysis.krawczyk import Box, Smooth
+from vegasfluid.analysis.proofs.krawczyk import Box, Smooth
 
 __all__ = ["Falling", "Left", "Trimming", "middle_of"]
 

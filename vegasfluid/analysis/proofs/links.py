@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from flint import arb, arb_series
 
-from vegasfluid.analysis.certificate.balls import (
+from vegasfluid.analysis.proofs.intervals import (
     Number,
     larger,
     lesser,

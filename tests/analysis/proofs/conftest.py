@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.analysis.certificate.documents import example
+from tests.analysis.proofs.documents import example
 
 
 @pytest.fixture

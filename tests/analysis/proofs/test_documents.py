@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.analysis.certificate.documents import KEYS, LEAVES, TEXTS, at, changed, leaves
-from tests.analysis.certificate.oracle import of_the_paper, with_alpha
+from tests.analysis.proofs.documents import KEYS, LEAVES, TEXTS, at, changed, leaves
+from tests.analysis.proofs.oracle import of_the_paper, with_alpha
 from vegasfluid import Cubic, InvalidInput, Network
-from vegasfluid.analysis.certificate import Certificate, certify_alpha, matches, verify
+from vegasfluid.analysis.proofs import Certificate, certify_alpha, matches, verify
 
 
 def test_keys_are_those_of_the_example(small):

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from vegasfluid.analysis.certificate.problem import (
+from vegasfluid.analysis.proofs.links import ReducedQueue, ReducedRed, ReducedTail
+from vegasfluid.analysis.proofs.monotone_network import Reduced
+from vegasfluid.analysis.proofs.problem import (
     CERTIFIABLE_DIALECTS,
     Competitor,
     CubicCompetitor,
 )
-from vegasfluid.analysis.certificate.windows import window_at_rest
-from vegasfluid.analysis.reduced import Reduced
-from vegasfluid.analysis.reduced_queues import ReducedQueue, ReducedRed, ReducedTail
-from vegasfluid.analysis.reduced_senders import Crowd, LossBased, ReducedSender, ReducedVegas
+from vegasfluid.analysis.proofs.response_functions import window_at_rest
+from vegasfluid.analysis.proofs.senders import Crowd, LossBased, ReducedSender, ReducedVegas
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.cubic import Cubic

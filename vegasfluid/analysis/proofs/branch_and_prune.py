@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from vegasfluid.analysis.krawczyk import (
+from vegasfluid.analysis.proofs.contractor import Falling, Trimming, middle_of
+from vegasfluid.analysis.proofs.krawczyk import (
     BITS,
     Box,
     Zero,
@@ -32,7 +33,6 @@ from vegasfluid.analysis.krawczyk import (
     zero_in,
     zero_near,
 )
-from vegasfluid.analysis.trimming import Falling, Trimming, middle_of
 
 __all__ = ["Exclusion", "exclude"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.analysis.certificate.oracle import BASE, RENO, VEGAS, mixed
+from tests.analysis.proofs.oracle import BASE, RENO, VEGAS, mixed
 from vegasfluid import Event, Flows, HighSpeed, InvalidInput, Link, Network, OnOff
-from vegasfluid.analysis.certificate import certify_alpha
+from vegasfluid.analysis.proofs import certify_alpha
 
 
 def with_link(**given: Any) -> Network:

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from flint import arb, fmpq
 
-from vegasfluid.analysis.certificate.balls import Number, enclosed_root, larger, lesser
-from vegasfluid.analysis.certificate.problem import Competitor, CubicCompetitor
+from vegasfluid.analysis.proofs.intervals import Number, enclosed_root, larger, lesser
+from vegasfluid.analysis.proofs.problem import Competitor, CubicCompetitor
 from vegasfluid.congestion.cubic import GIVING_WAY, KEEPING, STEEPEST
 
 __all__ = ["Branch", "WindowAtRest", "loss_factor", "window_at_rest"]

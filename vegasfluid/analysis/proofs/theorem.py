@@ -61,9 +61,9 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from vegasfluid.analysis.certificate.balls import enclosed_root, larger, pieces
-from vegasfluid.analysis.certificate.equations import Equations, Rest
-from vegasfluid.analysis.certificate.problem import Group, Problem
+from vegasfluid.analysis.proofs.intervals import enclosed_root, larger, pieces
+from vegasfluid.analysis.proofs.problem import Group, Problem
+from vegasfluid.analysis.proofs.single_link import Equations, Rest
 from vegasfluid.congestion.base import SMALLEST_SSTHRESH
 from vegasfluid.errors import VegasfluidError
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vegasfluid.analysis.certificate.certificate import Certificate, balls_of
-from vegasfluid.analysis.certificate.enclosure import Enclosure
-from vegasfluid.analysis.certificate.posing import problem_of
-from vegasfluid.analysis.certificate.theorem import NotProven, Proof, prove
-from vegasfluid.analysis.certificate.writing import problem_document
+from vegasfluid.analysis.proofs.certificate import Certificate, balls_of
+from vegasfluid.analysis.proofs.enclosure import Enclosure
+from vegasfluid.analysis.proofs.supported_networks import problem_of
+from vegasfluid.analysis.proofs.theorem import NotProven, Proof, prove
+from vegasfluid.analysis.proofs.writing import problem_document
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 
@@ -56,7 +56,7 @@ def verify(document: Mapping[str, Any] | Certificate) -> Verdict:
             answered by a verdict.
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
-    >>> from vegasfluid.analysis.certificate import certify_alpha
+    >>> from vegasfluid.analysis.proofs import certify_alpha
     >>> link = Link(1000.0, 200, Red(min_thresh=20, max_thresh=80))
     >>> vegas = Flows(5, Vegas(dialect="ns2"), base_rtt=0.04)
     >>> network = Network(link, {"vegas": vegas, "reno": Flows(5, Reno(), base_rtt=0.04)})
@@ -117,7 +117,7 @@ def matches(document: Mapping[str, Any] | Certificate, network: Network) -> None
             and the first parameter that differs.
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
-    >>> from vegasfluid.analysis.certificate import certify_alpha
+    >>> from vegasfluid.analysis.proofs import certify_alpha
     >>> link = Link(1000.0, 200, Red(min_thresh=20, max_thresh=80))
     >>> vegas = Flows(5, Vegas(dialect="ns2"), base_rtt=0.04)
     >>> network = Network(link, {"vegas": vegas, "reno": Flows(5, Reno(), base_rtt=0.04)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.analysis.certificate.problem import (
+from vegasfluid.analysis.proofs.problem import (
     Competitor,
     CubicCompetitor,
     Curve,

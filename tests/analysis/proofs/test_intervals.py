@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from flint import arb, arb_series, ctx
 
-from vegasfluid.analysis.certificate import Enclosure
-from vegasfluid.analysis.certificate.balls import enclosed_root, larger, lesser, value_of, variable
+from vegasfluid.analysis.proofs import Enclosure
+from vegasfluid.analysis.proofs.intervals import enclosed_root, larger, lesser, value_of, variable
 
 
 def test_decimals_enclose_the_ball():

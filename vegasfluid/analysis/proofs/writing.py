@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vegasfluid.analysis.certificate.enclosure import Enclosure
-from vegasfluid.analysis.certificate.keys import (
+from vegasfluid.analysis.proofs.enclosure import Enclosure
+from vegasfluid.analysis.proofs.keys import (
     COMPETITOR,
     CUBIC,
     PROBLEM,
@@ -14,7 +14,7 @@ from vegasfluid.analysis.certificate.keys import (
     TUNED,
     Table,
 )
-from vegasfluid.analysis.certificate.problem import CubicCompetitor, Problem
+from vegasfluid.analysis.proofs.problem import CubicCompetitor, Problem
 from vegasfluid.congestion.vegas import DIALECTS
 
 __all__ = ["nested", "problem_document", "sentence"]

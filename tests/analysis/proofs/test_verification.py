@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.analysis.certificate.documents import (
+from tests.analysis.proofs.documents import (
     CLAIMS,
     PARAMETERS,
     SLOPE,
@@ -19,7 +19,7 @@ from tests.analysis.certificate.documents import (
     times,
 )
 from vegasfluid import Cubic, Flows, InvalidInput, Link, Network, Red, Reno, Vegas
-from vegasfluid.analysis.certificate import certify_alpha, verify
+from vegasfluid.analysis.proofs import certify_alpha, verify
 
 
 @pytest.mark.parametrize("path", CLAIMS, ids=".".join)

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 from flint import arb, fmpq
 
-from vegasfluid.analysis.certificate.balls import Number, larger, lesser, variable
-from vegasfluid.analysis.certificate.problem import Problem
-from vegasfluid.analysis.certificate.windows import loss_factor, window_at_rest
+from vegasfluid.analysis.proofs.intervals import Number, larger, lesser, variable
+from vegasfluid.analysis.proofs.problem import Problem
+from vegasfluid.analysis.proofs.response_functions import loss_factor, window_at_rest
 from vegasfluid.congestion.vegas import DIALECTS
 
 __all__ = ["Equations", "Rest"]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from vegasfluid.analysis.certificate.enclosure import Enclosure, is_decimal
-from vegasfluid.analysis.certificate.keys import (
+from vegasfluid.analysis.proofs.enclosure import Enclosure, is_decimal
+from vegasfluid.analysis.proofs.keys import (
     CLAIMS,
     CLASS_CLAIMS,
     COMPETITOR,
@@ -17,7 +17,7 @@ from vegasfluid.analysis.certificate.keys import (
     TUNED,
     Table,
 )
-from vegasfluid.analysis.certificate.problem import (
+from vegasfluid.analysis.proofs.problem import (
     Competitor,
     CubicCompetitor,
     Curve,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb, arb_mat
 
-from vegasfluid.analysis.exclusion import exclude
-from vegasfluid.analysis.krawczyk import Box, zero_near
+from vegasfluid.analysis.proofs.branch_and_prune import exclude
+from vegasfluid.analysis.proofs.krawczyk import Box, zero_near
 
 
 class Toggle:

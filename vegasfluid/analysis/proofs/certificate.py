@@ -15,17 +15,17 @@ from typing import Any
 
 from flint import arb
 
-from vegasfluid.analysis.certificate.enclosure import Enclosure
-from vegasfluid.analysis.certificate.problem import Problem
-from vegasfluid.analysis.certificate.reading import (
+from vegasfluid.analysis.proofs.enclosure import Enclosure
+from vegasfluid.analysis.proofs.problem import Problem
+from vegasfluid.analysis.proofs.reading import (
     at_key,
     enclosures_from,
     problem_from,
     record,
     text,
 )
-from vegasfluid.analysis.certificate.theorem import Proof
-from vegasfluid.analysis.certificate.writing import nested, problem_document, sentence
+from vegasfluid.analysis.proofs.theorem import Proof
+from vegasfluid.analysis.proofs.writing import nested, problem_document, sentence
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["FORMAT", "VERSION", "Certificate", "Key", "balls_of"]

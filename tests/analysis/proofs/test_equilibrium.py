@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from tests.analysis.certificate.oracle import (
+from tests.analysis.proofs.oracle import (
     PAPER,
     WIDE,
     drift,
@@ -25,7 +25,7 @@ from tests.analysis.certificate.oracle import (
     with_alpha,
 )
 from vegasfluid import Cubic, Flows, InvalidInput, Link, Network, NewReno, Red, Reno, Vegas
-from vegasfluid.analysis.certificate import Certificate, certify_alpha, verify
+from vegasfluid.analysis.proofs import Certificate, certify_alpha, verify
 from vegasfluid.congestion.base import Signals
 from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
 

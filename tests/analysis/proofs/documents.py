@@ -9,9 +9,9 @@ from typing import Any
 
 import mpmath
 
-from tests.analysis.certificate.oracle import mixed
+from tests.analysis.proofs.oracle import mixed
 from vegasfluid import InvalidInput
-from vegasfluid.analysis.certificate import Certificate, certify_alpha
+from vegasfluid.analysis.proofs import Certificate, certify_alpha
 
 Path = tuple[str, ...]
 """Of keys, from the outermost."""

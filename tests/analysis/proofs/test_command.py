@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.certificate.documents import changed
-from tests.analysis.certificate.oracle import of_the_paper
+from tests.analysis.proofs.documents import changed
+from tests.analysis.proofs.oracle import of_the_paper
 from tests.paths import MODELS
 from vegasfluid import InvalidInput
-from vegasfluid.analysis.certificate import certify_alpha
+from vegasfluid.analysis.proofs import certify_alpha
 from vegasfluid.cli.certify import run
 
 

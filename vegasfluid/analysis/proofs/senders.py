@@ -26,7 +26,7 @@ from typing import NamedTuple
 from flint import arb, arb_series, fmpq
 from scipy.optimize import root_scalar
 
-from vegasfluid.analysis.certificate.balls import (
+from vegasfluid.analysis.proofs.intervals import (
     Number,
     larger,
     lesser,
@@ -34,8 +34,8 @@ from vegasfluid.analysis.certificate.balls import (
     value_of,
     variable,
 )
-from vegasfluid.analysis.certificate.windows import WindowAtRest, loss_factor
-from vegasfluid.analysis.reduced_queues import step
+from vegasfluid.analysis.proofs.links import step
+from vegasfluid.analysis.proofs.response_functions import WindowAtRest, loss_factor
 from vegasfluid.congestion.base import SMALLEST_SSTHRESH
 from vegasfluid.congestion.vegas import Vegas
 
