@@ -20,8 +20,8 @@ import time
 from typing import NamedTuple
 
 from benchmarks.harness import Figures, child_seconds, run
-from vegasfluid.cli.exits import BAD_INPUT, DONE, OUT_OF_REACH
-from vegasfluid.modelfile import shipped_models
+from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH
+from vegasfluid.modelfile import bundled_models
 
 __all__ = ["measure"]
 
@@ -60,7 +60,7 @@ def measure(full: bool) -> Figures:
     """All of them, one after another."""
     figures, refused = Figures(), 0
     with tempfile.TemporaryDirectory() as cache:
-        for model in shipped_models():
+        for model in bundled_models():
             first = answer(model, cache)
             if first is not None and first.status == BAD_INPUT:
                 refused += 1

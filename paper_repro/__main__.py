@@ -20,7 +20,7 @@ from paper_repro.experiment import Evidence, Experiment
 from paper_repro.report import Chapter, document, runs_of, write_report
 from paper_repro.running import run_jobs
 from paper_repro.verdicts import Verdict, judge
-from vegasfluid.cli.exits import exit_status
+from vegasfluid.cli.exit_status import exit_status
 from vegasfluid.cli.output import console, print_json, table
 from vegasfluid.errors import InvalidInput
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from vegasfluid import Flows, Link, Model, Network, Red, Reno, Spread, Vegas
-from vegasfluid.modelfile import dump
+from vegasfluid.modelfile import dumps
 
 __all__ = ["CAPACITY", "LOSSY", "MARKING", "office", "office_model", "pair_of_classes"]
 __all__ += ["three_alphas"]
@@ -61,7 +61,7 @@ def office_model(dialect: str = "ns2", **law: Any) -> str:
         law: further arguments of `Vegas`.
     """
     network = office(dialect).with_law("vegas", Vegas(dialect=dialect, **law))
-    return dump(Model(network, duration=60.0, warmup=15.0))
+    return dumps(Model(network, duration=60.0, warmup=15.0))
 
 
 def pair_of_classes(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["model_path", "purpose", "shipped_models"]
+__all__ = ["bundled_models", "model_path", "purpose"]
 
 PACKAGE = Path(__file__).parent
 HOMES = (PACKAGE / "models", PACKAGE.parent / "models")
@@ -15,10 +15,10 @@ HOMES = (PACKAGE / "models", PACKAGE.parent / "models")
 
 
 @cache
-def shipped_models() -> Mapping[str, Path]:
+def bundled_models() -> Mapping[str, Path]:
     """The models that come with vegasfluid: their files by their names.
 
-    >>> "weigle_feng_network2" in shipped_models()
+    >>> "weigle_feng_network2" in bundled_models()
     True
     """
     home = next((home for home in HOMES if home.is_dir()), HOMES[0])
@@ -31,7 +31,7 @@ def model_path(name: str) -> Path | None:
     >>> model_path("no_such_model") is None
     True
     """
-    return Path(name) if os.path.lexists(name) else shipped_models().get(name)
+    return Path(name) if os.path.lexists(name) else bundled_models().get(name)
 
 
 def purpose(path: Path) -> str:

@@ -27,7 +27,7 @@ from paper_repro.weigle_feng_2001.networks import MODELS, table_1, with_pair
 from paper_repro.weigle_feng_2001.pairs import run_of
 from paper_repro.weigle_feng_2001.traffic import KINDS, carrying
 from vegasfluid.sweep import Choice, Numbers, Sweep, open_sweep, run
-from vegasfluid.sweep.convert import save
+from vegasfluid.sweep.file_formats import save
 
 __all__ = ["DATA", "SEARCH", "plan", "small"]
 

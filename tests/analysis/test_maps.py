@@ -7,7 +7,7 @@ import pytest
 
 from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Vegas
 from vegasfluid.analysis import equilibrium, stability, stability_map
-from vegasfluid.modelfile.parameter import parameter_of
+from vegasfluid.modelfile.parameters import parameter_of
 
 
 def mixed(max_drop, base_rtt) -> Network:
@@ -38,7 +38,7 @@ def test_a_set_of_equilibria_has_no_verdict():
     alpha = parameter_of(network, "vegas.alpha_packets")
     capacity = parameter_of(network, "bottleneck.capacity_mbps")
     found = stability_map(
-        lambda a, b: capacity.put(alpha.put(network, a), b),
+        lambda a, b: capacity.with_value(alpha.with_value(network, a), b),
         np.array([2.0, 3.0]),
         np.array([10.0, 12.0]),
     )
@@ -50,11 +50,11 @@ def test_numbers_have_the_names_and_units_of_model_files():
     network = mixed(0.1, 0.05)
     trip = parameter_of(network, "flows.reno.base_rtt_ms")
     assert trip.value(network) == pytest.approx(50.0)
-    assert trip.put(network, 80.0).flows["reno"].base_rtt == pytest.approx(0.08)
+    assert trip.with_value(network, 80.0).flows["reno"].base_rtt == pytest.approx(0.08)
     assert parameter_of(network, "bottleneck.aqm.max_drop").value(network) == 0.1
     rate = parameter_of(network, "bottleneck.capacity_mbps")
-    assert rate.put(network, 12.0).link.capacity == pytest.approx(1000.0)
+    assert rate.with_value(network, 12.0).link.capacity == pytest.approx(1000.0)
     with pytest.raises(InvalidInput, match=r"such as reno.base_rtt_ms"):
         parameter_of(network, "reno.base_rtt")
     with pytest.raises(InvalidInput, match="max_drop must be at most 1"):
-        parameter_of(network, "bottleneck.max_drop").put(network, 2.0)
+        parameter_of(network, "bottleneck.max_drop").with_value(network, 2.0)

@@ -9,8 +9,8 @@ import pytest
 
 from vegasfluid import caches
 from vegasfluid.cli.app import run_app
-from vegasfluid.cli.doctor import checks, diagnosis, facts, trials
-from vegasfluid.cli.doctor.trials import Outcome
+from vegasfluid.cli.doctor import checks, environment, report, short_runs
+from vegasfluid.cli.doctor.short_runs import Outcome
 
 WELL = {
     "queue_packets": 15.0,
@@ -26,7 +26,7 @@ def doctor(capsys, monkeypatch):
     """Run the doctor with given outcomes of its trials; the status and what it prints."""
 
     def one(*options: str, fluid: Outcome, packets: Outcome) -> tuple[int, str]:
-        monkeypatch.setattr(diagnosis, "ran", lambda: {"fluid": fluid, "packets": packets})
+        monkeypatch.setattr(report, "ran", lambda: {"fluid": fluid, "packets": packets})
         monkeypatch.delenv("COLUMNS", raising=False)  # lines are not broken in a pipe
         status = run_app(["doctor", *options])
         captured = capsys.readouterr()
@@ -101,15 +101,15 @@ def test_a_cache_that_cannot_be_written_is_told(doctor, monkeypatch, tmp_path):
 
 def test_libraries_that_are_missing_or_too_old_are_told(monkeypatch):
     needed = ["numpy>=2", "scipy>=99", "no-such-library>=1", "jax>=9; extra == 'other'"]
-    monkeypatch.setattr(facts, "requires", lambda name: needed)
-    told = facts.missing(facts.packages())
+    monkeypatch.setattr(environment, "requires", lambda name: needed)
+    told = environment.missing(environment.packages())
     assert len(told) == 2
     assert told[0].startswith("scipy>=99 is needed, and 1.")
     assert told[1] == "no-such-library>=1 is needed, and none is here"
 
 
 def test_a_gpu_that_jax_does_not_see_is_worth_a_note(doctor, monkeypatch):
-    monkeypatch.setattr(diagnosis, "nvidia_gpu", lambda: True)
+    monkeypatch.setattr(report, "nvidia_gpu", lambda: True)
     status, out = doctor(fluid=well(), packets=well())
     assert status == 0
     assert "pip install 'vegasfluid[cuda13]'" in out.split("Note: ")[1]
@@ -125,16 +125,16 @@ def test_caches_are_cleared_and_nothing_else(doctor, monkeypatch, tmp_path):
     for folder in caches.cache_folders().values():
         (folder / "deep").mkdir(parents=True)
         (folder / "deep" / "code").write_bytes(b"12345")
-    kept = facts.caches()
+    kept = environment.caches()
     assert [(of["files"], of["bytes"]) for of in kept] == [(1, 5), (1, 5)]
     doctor("--clear-caches", fluid=well(), packets=well())
-    assert [(of["files"], of["bytes"]) for of in facts.caches()] == [(0, 0), (0, 0)]
+    assert [(of["files"], of["bytes"]) for of in environment.caches()] == [(0, 0), (0, 0)]
     assert (tmp_path / "mine").exists()
 
 
 def test_a_trial_that_fails_crashes_or_hangs_is_an_outcome(monkeypatch):
-    monkeypatch.setattr(trials.sys, "executable", "/bin/false")
-    assert trials.outcome("fluid").failed == "it ended with status 1"
+    monkeypatch.setattr(short_runs.sys, "executable", "/bin/false")
+    assert short_runs.outcome("fluid").failed == "it ended with status 1"
     monkeypatch.undo()
-    assert "KeyError: 'none'" in trials.outcome("none").failed
-    assert "given up after 0.01 s" in trials.outcome("fluid", limit=0.01).failed
+    assert "KeyError: 'none'" in short_runs.outcome("none").failed
+    assert "given up after 0.01 s" in short_runs.outcome("fluid", limit=0.01).failed

@@ -51,12 +51,12 @@ def test_a_shipped_model_is_read_by_its_name(run):
     status, out, err = run("check", NAME, "--json")
     assert (status, err) == (0, "")
     assert json.loads(out)["model"] == NAME
-    assert vf.read_model(NAME) == modelfile.load(modelfile.shipped_models()[NAME])
+    assert vf.read_model(NAME) == modelfile.load(modelfile.bundled_models()[NAME])
 
 
 def test_every_shipped_model_is_there_under_its_name():
-    assert NAME in modelfile.shipped_models()
-    for name, path in modelfile.shipped_models().items():
+    assert NAME in modelfile.bundled_models()
+    for name, path in modelfile.bundled_models().items():
         assert path.name == f"{name}.toml"
         assert vf.read_model(name) == modelfile.load(path)
 
@@ -98,7 +98,7 @@ def test_models_are_listed_shown_and_copied(run):
         assert entry["name"] in listed
         assert entry["shows"] in listed
         assert modelfile.load(entry["path"]).title == entry["title"]
-    text = modelfile.shipped_models()[NAME].read_text()
+    text = modelfile.bundled_models()[NAME].read_text()
     assert run("models", NAME) == (0, text, "")
     assert json.loads(run("models", NAME, "--json")[1])["text"] == text
     status, out, err = run("models", NAME, "--out", "mine.toml")

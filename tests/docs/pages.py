@@ -281,14 +281,14 @@ class Reader:
         """A model, or a part of one, laid over `network.toml`."""
         given = tomllib.loads(block.text)
         if "duration_s" in given:
-            modelfile.parse(block.text)
+            modelfile.loads(block.text)
             if named := re.search(r"into `(\w+\.toml)`", block.before):
                 (self.folder / named[1]).write_text(block.text)
             return
         if "law" in given:
             given = {"flows": {"vegas": given}}
         whole = merged(tomllib.loads(NETWORK), given)
-        modelfile.parse(tomli_w.dumps(whole))
+        modelfile.loads(tomli_w.dumps(whole))
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

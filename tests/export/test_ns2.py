@@ -98,7 +98,7 @@ def small(**parts: str) -> Model:
     text = SMALL
     for key, value in {**PLAIN, **parts}.items():
         text = text.replace(key, value)
-    return modelfile.parse(text)
+    return modelfile.loads(text)
 
 
 def red(switches: str) -> dict[str, str]:
@@ -221,7 +221,7 @@ def links(*paths: str) -> Model:
         names = ", ".join(f'"{name}"' for name in path)
         text += f"[flows.f{number}]\ncount = 1\nbase_rtt_ms = 20\npath = [{names}]\n"
         text += 'law = { name = "reno" }\n'
-    return modelfile.parse(text)
+    return modelfile.loads(text)
 
 
 @needs_ns

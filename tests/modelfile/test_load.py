@@ -19,7 +19,7 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.model import Model
-from vegasfluid.modelfile import dump, load, parse
+from vegasfluid.modelfile import dumps, load, loads
 from vegasfluid.modelfile.schema import Reading, reader
 from vegasfluid.modelfile.units import from_edge
 from vegasfluid.network import Event, Flows, Link, Network, Spread
@@ -110,14 +110,14 @@ delay_ms = 0
 def flows_of(**keys: str) -> Flows:
     """The class `reno` of the smallest model, with more keys."""
     more = "\n".join(f"{key} = {value}" for key, value in keys.items())
-    return parse(SMALLEST + more).network.flows["reno"]
+    return loads(SMALLEST + more).network.flows["reno"]
 
 
 def test_the_smallest_model_takes_every_default() -> None:
     network = Network(
         Link(capacity=1000.0, buffer=100.0), {"reno": Flows(3, Reno(), base_rtt=0.04)}
     )
-    assert parse(SMALLEST) == Model(network, duration=10.0)
+    assert loads(SMALLEST) == Model(network, duration=10.0)
     assert (network.packet_bytes, network.ack_bytes) == (1500, 40)
     assert network.flows["reno"].traffic == Bulk()
     assert network.link.aqm == DropTail()
@@ -150,11 +150,11 @@ def test_every_key_is_read() -> None:
         ack_bytes=52,
         events=(Event(36, "access", 0.484, "zebra"), Event(40, "uplink", 0)),
     )
-    assert parse(EVERYTHING) == Model(network, 72.5, 10, "all keys", "this test")
+    assert loads(EVERYTHING) == Model(network, 72.5, 10, "all keys", "this test")
 
 
 def test_the_order_of_links_and_flows_is_kept() -> None:
-    network = parse(EVERYTHING).network
+    network = loads(EVERYTHING).network
     assert list(network.links) == ["uplink", "downlink"]
     assert list(network.flows) == ["zebra", "ant"]
 
@@ -174,7 +174,7 @@ def test_traffic(written: str, traffic: Any) -> None:
 
 
 def test_numbers_become_floats_and_counts_stay_whole() -> None:
-    model = parse(SMALLEST)
+    model = loads(SMALLEST)
     assert type(model.duration) is float
     assert type(model.network.link.buffer) is float
     assert type(model.network.flows["reno"].count) is int
@@ -182,13 +182,13 @@ def test_numbers_become_floats_and_counts_stay_whole() -> None:
 
 @pytest.mark.parametrize("megabits", ["1.55", "0.1", "155", "622", "1e3", "0.3", "9.7"])
 def test_rates_are_what_mbps_says(megabits: str) -> None:
-    model = parse(SMALLEST.replace("capacity_mbps = 12", f"capacity_mbps = {megabits}"))
+    model = loads(SMALLEST.replace("capacity_mbps = 12", f"capacity_mbps = {megabits}"))
     assert model.network.link.capacity == mbps(float(megabits))
 
 
 @pytest.mark.parametrize("milliseconds", ["0.1", "0.3", "1.1", "7", "66.7", "1e-3"])
 def test_delays_are_what_ms_says(milliseconds: str) -> None:
-    model = parse(SMALLEST.replace("base_rtt_ms = 40", f"base_rtt_ms = {milliseconds}"))
+    model = loads(SMALLEST.replace("base_rtt_ms = 40", f"base_rtt_ms = {milliseconds}"))
     assert model.network.flows["reno"].base_rtt == ms(float(milliseconds))
 
 
@@ -200,8 +200,8 @@ def test_digits_beyond_a_float_are_not_lost_before_scaling() -> None:
 def test_a_file_with_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "model.toml"
     path.write_bytes(b"\xef\xbb\xbf" + SMALLEST.replace("\n", "\r\n").encode())
-    assert load(path) == parse(SMALLEST)
-    assert load(str(path)) == parse(SMALLEST)
+    assert load(path) == loads(SMALLEST)
+    assert load(str(path)) == loads(SMALLEST)
 
 
 @dataclass(frozen=True)
@@ -309,8 +309,8 @@ def test_every_model_runs(path: Path) -> None:
 
 def test_reading_a_model_imports_neither_jax_nor_numba() -> None:
     script = (
-        "import sys; from vegasfluid.modelfile import dump, load;"
-        "dump(load('models/weigle_feng_network2.toml'));"
+        "import sys; from vegasfluid.modelfile import dumps, load;"
+        "dumps(load('models/weigle_feng_network2.toml'));"
         "print([name for name in ('jax', 'numba') if name in sys.modules])"
     )
     done = subprocess.run(
@@ -320,7 +320,7 @@ def test_reading_a_model_imports_neither_jax_nor_numba() -> None:
 
 
 def test_dump_is_a_model_file_with_the_same_keys() -> None:
-    assert dump(parse(SMALLEST)).splitlines() == [
+    assert dumps(loads(SMALLEST)).splitlines() == [
         "duration_s = 10",
         "",
         "[bottleneck]",

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from vegasfluid.cli.app import run_app
 from vegasfluid.errors import InvalidInput
-from vegasfluid.modelfile import ModelFileError, dump, parse
-from vegasfluid.modelfile.parameter import parameter_of, placed
+from vegasfluid.modelfile import ModelFileError, dumps, loads
+from vegasfluid.modelfile.parameters import parameter_of, with_values
 from vegasfluid.network import Link
 from vegasfluid.ranges import Range
 
@@ -42,7 +42,7 @@ law = { name = "vegas", dialect = "ns2" }
 
 def test_the_network_has_the_nominal_numbers() -> None:
     """By hand: middles, the geometric one of 10 and 1000, and of 10 and 40 flows."""
-    network = parse(TEXT).network
+    network = loads(TEXT).network
     reno, vegas = network.flows["reno"], network.flows["vegas"]
     assert network.link == Link(10e6 / 12000, 150, delay=0.0015)
     assert (reno.count, type(reno.count), reno.base_rtt) == (20, int, 0.02525)
@@ -51,7 +51,7 @@ def test_the_network_has_the_nominal_numbers() -> None:
 
 
 def test_ranges_are_kept_by_name_in_the_units_of_the_file() -> None:
-    assert parse(TEXT).ranges == {
+    assert loads(TEXT).ranges == {
         "bottleneck.capacity_mbps": Range(8, 12),
         "bottleneck.delay_ms": Range(1, 2),
         "reno.count": Range(10, 40, "log_uniform"),
@@ -62,23 +62,23 @@ def test_ranges_are_kept_by_name_in_the_units_of_the_file() -> None:
 
 
 def test_rounded_middle_of_whole_numbers() -> None:
-    count = parse(TEXT.replace("low = 10, high = 40", "low = 2, high = 7")).network.counts[0]
+    count = loads(TEXT.replace("low = 10, high = 40", "low = 2, high = 7")).network.counts[0]
     assert count == 4  # the square root of 14 is 3.74
 
 
 def test_several_links() -> None:
     text = TEXT.replace("[bottleneck]", "[links.up]") + 'path = ["up"]\n'
     text = text.replace("[flows.reno]", '[flows.reno]\npath = ["up"]')
-    model = parse(text)
+    model = loads(text)
     assert model.ranges["up.capacity_mbps"] == Range(8, 12)
-    assert parse(dump(model)) == model
+    assert loads(dumps(model)) == model
 
 
 def test_what_is_written_reads_back_equal() -> None:
-    model = parse(TEXT)
-    assert parse(dump(model)) == model
-    assert dump(parse(dump(model))) == dump(model)
-    assert parse(dump(replace(model, ranges={}))).ranges == {}
+    model = loads(TEXT)
+    assert loads(dumps(model)) == model
+    assert dumps(loads(dumps(model))) == dumps(model)
+    assert loads(dumps(replace(model, ranges={}))).ranges == {}
 
 
 @given(st.floats(1e-6, 1e9), st.floats(1e-6, 1e9), st.sampled_from(["uniform", "log_uniform"]))
@@ -88,9 +88,9 @@ def test_any_range_of_a_rate(one: float, other: float, spread: str) -> None:
     if low == high:
         return
     table = f'{{ low = {low!r}, high = {high!r}, spread = "{spread}" }}'
-    model = parse(TEXT.replace("{ low = 8, high = 12 }", table))
+    model = loads(TEXT.replace("{ low = 8, high = 12 }", table))
     assert model.ranges["bottleneck.capacity_mbps"] == Range(low, high, spread)  # type: ignore[arg-type]
-    assert parse(dump(model)) == model
+    assert loads(dumps(model)) == model
 
 
 COUNT = "low = 10, high = 40"
@@ -123,38 +123,38 @@ RATE = "{ low = 8, high = 12 }"
 def test_what_makes_no_sense_is_refused(old: str, new: str, line: str) -> None:
     assert TEXT.count(old) == 1
     with pytest.raises(ModelFileError) as refused:
-        parse(TEXT.replace(old, new), "model.toml")
+        loads(TEXT.replace(old, new), "model.toml")
     assert str(refused.value) == f"model.toml: {line}"
 
 
 def test_a_network_that_is_not_the_nominal_one_cannot_be_written() -> None:
-    model = parse(TEXT)
-    other = replace(model, network=placed(model.network, {"reno.count": 30}))
+    model = loads(TEXT)
+    other = replace(model, network=with_values(model.network, {"reno.count": 30}))
     with pytest.raises(InvalidInput, match=r"around the network's reno.count \(30\)"):
-        dump(other)
+        dumps(other)
     with pytest.raises(InvalidInput, match="ranges must be of one of count, base_rtt_ms"):
-        dump(replace(model, ranges={"vegas.alpha_packets": Range(0.5, 1.5)}))
+        dumps(replace(model, ranges={"vegas.alpha_packets": Range(0.5, 1.5)}))
 
 
 def test_numbers_are_placed_together() -> None:
     """One after the other the link would be too long for the round trip, or this too short."""
-    model = parse(TEXT)
-    network = placed(model.network, {"bottleneck.delay_ms": 20, "reno.base_rtt_ms": 40})
+    model = loads(TEXT)
+    network = with_values(model.network, {"bottleneck.delay_ms": 20, "reno.base_rtt_ms": 40})
     assert network.flows["reno"].base_rtt == pytest.approx(0.04)
-    back = placed(network, {"reno.base_rtt_ms": 10, "bottleneck.delay_ms": 1})
+    back = with_values(network, {"reno.base_rtt_ms": 10, "bottleneck.delay_ms": 1})
     assert back.link.delay == pytest.approx(0.001)
     with pytest.raises(InvalidInput, match="at least twice the delay"):
-        placed(model.network, {"bottleneck.delay_ms": 20})
+        with_values(model.network, {"bottleneck.delay_ms": 20})
 
 
 def test_a_number_of_flows_stays_whole() -> None:
-    network = parse(TEXT).network
+    network = loads(TEXT).network
     count = parameter_of(network, "reno.count")
     assert count.value(network) == 20
-    put = count.put(network, 12.6).flows["reno"].count
+    put = count.with_value(network, 12.6).flows["reno"].count
     assert (put, type(put)) == (13, int)
     with pytest.raises(InvalidInput, match="count must be at least 1"):
-        count.put(network, 0)
+        count.with_value(network, 0)
 
 
 @pytest.mark.parametrize(
@@ -197,6 +197,6 @@ def test_check_tells_the_ranges(tmp_path, capsys) -> None:
     told = capsys.readouterr().out
     assert "reno.base_rtt_ms" in told
     assert "simulate, analyse, sweep and export use the nominal numbers" in told
-    path.write_text(dump(replace(parse(TEXT), ranges={})))
+    path.write_text(dumps(replace(loads(TEXT), ranges={})))
     assert run_app(["check", str(path)]) == 0
     assert "nominal" not in capsys.readouterr().out

@@ -12,7 +12,7 @@ import pytest
 from vegasfluid.aqm import queue_laws
 from vegasfluid.congestion import window_laws
 from vegasfluid.congestion.vegas import DIALECTS
-from vegasfluid.modelfile import ModelFileError, load, parse
+from vegasfluid.modelfile import ModelFileError, load, loads
 
 LAWS = ", ".join(sorted(window_laws()))
 
@@ -152,7 +152,7 @@ CASES_OF_LINKS = [
 
 def refusal_of(text: str) -> str:
     with pytest.raises(ModelFileError) as refused:
-        parse(text, "a.toml")
+        loads(text, "a.toml")
     return str(refused.value)
 
 
@@ -173,14 +173,14 @@ def test_one_line_for_links_and_events(old: str, new: str, line: str) -> None:
 
 def test_one_line_for_a_way_that_becomes_shorter_than_its_links() -> None:
     text = (SEVERAL_LINKS + EVENT).replace("mbps = 1\n", "mbps = 1\ndelay_ms = 3\n", 1)
-    assert parse(text).network.events[0].delay == 0.009
+    assert loads(text).network.events[0].delay == 0.009
     line = "a.toml: events[0].delay_ms: must be at least twice the delay of its links (0.006 s), but is 5"
     assert refusal_of(changed(text, "delay_ms = 9", "delay_ms = 5")) == line
 
 
 def test_the_text_that_the_cases_change_is_good() -> None:
-    assert parse(GOOD).network.flows["vegas"].count == 3
-    assert parse(SEVERAL_LINKS + EVENT).network.events[0].delay == 0.009
+    assert loads(GOOD).network.flows["vegas"].count == 3
+    assert loads(SEVERAL_LINKS + EVENT).network.events[0].delay == 0.009
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_several_errors_are_counted_and_kept() -> None:
         "count = 3", "count = 0"
     )
     with pytest.raises(ModelFileError) as refused:
-        parse(text, "a.toml")
+        loads(text, "a.toml")
     assert refused.value.lines == (
         "a.toml: bottleneck.capacity_mbps: must be above 0, but is -1",
         "a.toml: flows.reno.count: must be at least 1, but is 0",

@@ -21,7 +21,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.congestion.vegas.vegas import DIALECTS
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.model import Model
-from vegasfluid.modelfile import dump, load, parse
+from vegasfluid.modelfile import dumps, load, loads
 from vegasfluid.modelfile.units import from_edge, to_edge
 from vegasfluid.network import Event, Flows, Link, Network, Spread
 from vegasfluid.quantities import mbps, ms, unit_of
@@ -183,7 +183,7 @@ def models(draw: st.DrawFn) -> Model:
 
 @given(models())
 def test_any_model(model: Model) -> None:
-    again = parse(dump(model))
+    again = loads(dumps(model))
     assert again == model
     assert list(again.network.flows) == list(model.network.flows)
     assert list(again.network.links) == list(model.network.links)
@@ -192,8 +192,8 @@ def test_any_model(model: Model) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_model_of_the_package(path: Path) -> None:
     model = load(path)
-    assert parse(dump(model)) == model
-    assert dump(parse(dump(model))) == dump(model)
+    assert loads(dumps(model)) == model
+    assert dumps(loads(dumps(model))) == dumps(model)
 
 
 def test_there_are_models() -> None:

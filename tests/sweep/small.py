@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.paths import ROOT
 from vegasfluid import Flows, Link, Model, Network, Red, Reno, Vegas
-from vegasfluid.modelfile import dump
+from vegasfluid.modelfile import dumps
 from vegasfluid.sweep import Numbers, Sweep
 from vegasfluid.sweep.packet_tasks import compute
 from vegasfluid.sweep.results import Frame
@@ -44,7 +44,7 @@ def small_sweep(**options: Any) -> Sweep:
 
 
 def here(sweep: Sweep, *_: Any) -> Any:
-    """In the place of `work.engine_of`: packets without a cluster."""
+    """In the place of `runner.engine_of`: packets without a cluster."""
 
     def computed(chunks: Sequence[Any]) -> Any:
         frame = Frame(len(sweep.seeds), sweep.classes, sweep.links)
@@ -63,7 +63,7 @@ def files_of(store: Path) -> dict[str, bytes]:
 def write_model(folder: Path) -> Path:
     """The model's file."""
     path = folder / "small.toml"
-    path.write_text(dump(MODEL))
+    path.write_text(dumps(MODEL))
     return path
 
 

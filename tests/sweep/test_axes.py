@@ -10,7 +10,7 @@ from tests.sweep.small import ALPHA, MODEL, small_sweep
 from vegasfluid import Cbr, InvalidInput, Vegas
 from vegasfluid.sweep import Choice, Numbers, Sweep
 from vegasfluid.sweep.axes import with_numbers
-from vegasfluid.sweep.spec import numbers_from, size_from
+from vegasfluid.sweep.axis_spec import numbers_from, size_from
 
 ZONE, BETA = "vegas.dead_zone_packets", "vegas.beta_packets"
 

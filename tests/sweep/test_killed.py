@@ -15,7 +15,7 @@ import pytest
 
 from tests.sweep.small import ALPHA, COMMAND, environment, files_of, finished, here, write_model
 from vegasfluid.cli.app import run_app
-from vegasfluid.sweep import open_sweep, work
+from vegasfluid.sweep import open_sweep, runner
 
 POINTS, FEW = 120, 40
 KILLS, OWN_CLUSTER, WORKER_KILLS = 20, 5, 5
@@ -158,7 +158,7 @@ def test_a_dead_worker_is_replaced_and_an_interrupted_sweep_goes_on(tmp_path, mo
     assert "the same command goes on from there" in said
     assert "Traceback" not in said
     assert int((open_sweep(path)["status"] == 1).sum()) == chunks_in(path) < FEW
-    monkeypatch.setattr(work, "engine_of", here)
+    monkeypatch.setattr(runner, "engine_of", here)
     for out in (path, undisturbed):
         assert run_app(["sweep", *map(str, asked), "--out", str(out)]) == 0
     assert files_of(path) == files_of(undisturbed)

@@ -16,7 +16,7 @@ from tests.sweep.small import ALPHA, MODEL, files_of, here, small_sweep
 from vegasfluid import InvalidInput
 from vegasfluid.packet import simulate_packets
 from vegasfluid.results import sum_up
-from vegasfluid.sweep import Numbers, StoreFailed, open_sweep, run, work
+from vegasfluid.sweep import Numbers, StoreFailed, open_sweep, run, runner
 from vegasfluid.sweep.axes import with_numbers
 from vegasfluid.sweep.store import opened
 from vegasfluid.sweep.summary import METRICS
@@ -24,14 +24,14 @@ from vegasfluid.sweep.summary import METRICS
 
 @pytest.fixture(autouse=True)
 def without_a_cluster(monkeypatch):
-    monkeypatch.setattr(work, "engine_of", here)
+    monkeypatch.setattr(runner, "engine_of", here)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     path = tmp_path_factory.mktemp("undisturbed") / "sweep.zarr"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(work, "engine_of", here)
+        patch.setattr(runner, "engine_of", here)
         run(small_sweep(), path)
     return files_of(path)
 

@@ -19,7 +19,7 @@ import xarray as xr
 from tests.sweep.small import ALPHA, environment, files_of, finished, here, write_model
 from vegasfluid.cli import sweep_progress
 from vegasfluid.cli.app import run_app
-from vegasfluid.sweep import Progress, open_sweep, work
+from vegasfluid.sweep import Progress, open_sweep, runner
 
 OVER = f"{ALPHA}=1:8:4"
 
@@ -31,7 +31,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def without_a_cluster(monkeypatch):
-    monkeypatch.setattr(work, "engine_of", here)
+    monkeypatch.setattr(runner, "engine_of", here)
 
 
 def packets(model, *more):

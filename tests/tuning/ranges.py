@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Spread, Vegas
-from vegasfluid.modelfile.parameter import placed
+from vegasfluid.modelfile.parameters import with_values
 from vegasfluid.ranges import Range
 
 __all__ = ["COUNTS", "GOAL", "NETWORK", "PLACE", "RANGES", "UNTIL", "WARMUP"]
@@ -23,4 +23,4 @@ NETWORK = Network(
 RANGES = {"reno.count": Range(5, 7), "reno.base_rtt_ms": Range(30, 50)}
 COUNTS = {"reno.count": Range(4, 9)}
 """Networks that share all structure, so that each simulator compiles once."""
-PLACE = partial(placed, NETWORK)
+PLACE = partial(with_values, NETWORK)

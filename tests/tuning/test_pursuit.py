@@ -13,7 +13,7 @@ from tests.tuning.offices import TRIAL, recommended_office
 from vegasfluid import DropTail, Model, recommend
 from vegasfluid.analysis import equilibrium, stability
 from vegasfluid.cli.app import run_app
-from vegasfluid.modelfile import dump
+from vegasfluid.modelfile import dumps
 from vegasfluid.tuning import JainIndex, Limits, WorstFlow, pareto_front, pursuit
 from vegasfluid.tuning.pursuit import gain_margin
 
@@ -161,7 +161,7 @@ def test_refusals_of_the_command(model, options, line, capsys):
 
 def test_red_cannot_be_tuned_on_drop_tail(tmp_path, capsys):
     path = tmp_path / "model.toml"
-    path.write_text(dump(Model(office(aqm=DropTail()), duration=60.0, warmup=15.0)))
+    path.write_text(dumps(Model(office(aqm=DropTail()), duration=60.0, warmup=15.0)))
     assert run_app(["recommend", str(path), "--tune-queue"]) == 2
     assert "must be red, but is 'droptail'" in capsys.readouterr().err
 

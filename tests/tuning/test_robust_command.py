@@ -11,9 +11,9 @@ import pytest
 
 from tests.tuning.ranges import GOAL, NETWORK, PLACE, RANGES, UNTIL, WARMUP
 from vegasfluid.cli.app import run_app
-from vegasfluid.cli.robust import recommended
+from vegasfluid.cli.robustness import recommended
 from vegasfluid.fluid import record_fluid
-from vegasfluid.modelfile import parse
+from vegasfluid.modelfile import loads
 from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.tuning.robustness import separating, words_for
 from vegasfluid.tuning.scenarios import scenarios_of
@@ -76,13 +76,13 @@ law = { name = "vegas", dialect = "ns2" }
 @pytest.fixture
 @cache
 def many():
-    return recommended(parse(MANY), None, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=4)
+    return recommended(loads(MANY), None, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=4)
 
 
 @pytest.fixture
 @cache
 def far():
-    return recommended(parse(FAR), None, ratio=1.0, until=UNTIL, warmup=WARMUP, runs=4)
+    return recommended(loads(FAR), None, ratio=1.0, until=UNTIL, warmup=WARMUP, runs=4)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def command(tmp_path, monkeypatch, capsys):
         given = ["recommend", str(path), "--runs", "4", "--ratio", str(ratio), *options]
         status = run_app(given)
         ((model,), given), *others = asked
-        assert (model, others) == (parse(text), [])
+        assert (model, others) == (loads(text), [])
         given.pop("report")
         times = {"until": UNTIL, "warmup": WARMUP}
         assert given == {"tune": None, "ratio": ratio, "runs": 4, "seed": 1, **times}

@@ -28,7 +28,7 @@ from vegasfluid import (
     simulate_packets,
 )
 from vegasfluid.cli.app import run_app
-from vegasfluid.modelfile import dump
+from vegasfluid.modelfile import dumps
 from vegasfluid.tuning import JainIndex, Limits, explain, pursuit, recommend_several
 from vegasfluid.tuning.beginning import beside
 from vegasfluid.tuning.limits import SLACK
@@ -190,7 +190,7 @@ def test_without_vegas_there_is_nothing_to_tune():
 @pytest.fixture
 def model(tmp_path):
     path = tmp_path / "model.toml"
-    path.write_text(dump(Model(NETWORK, duration=60.0, warmup=15.0)))
+    path.write_text(dumps(Model(NETWORK, duration=60.0, warmup=15.0)))
     return str(path)
 
 

@@ -15,7 +15,7 @@ from tests.tuning.recommended import recommended
 from vegasfluid import DropTail, InvalidInput, Model, Red, Vegas, metrics, simulate_packets
 from vegasfluid.cli.app import run_app
 from vegasfluid.cli.explanation import show_explanation
-from vegasfluid.modelfile import dump
+from vegasfluid.modelfile import dumps
 from vegasfluid.tuning import explain
 from vegasfluid.tuning.heuristics import RULES
 from vegasfluid.tuning.why import Explanation, drop_tail_backlog
@@ -217,7 +217,7 @@ def test_command(tmp_path, capsys):
 def test_command_refuses_in_one_line(tmp_path, capsys):
     path = tmp_path / "model.toml"
     reno = {"reno": office().flows["reno"]}
-    path.write_text(dump(Model(replace(office(), flows=reno), duration=20.0, warmup=5.0)))
+    path.write_text(dumps(Model(replace(office(), flows=reno), duration=20.0, warmup=5.0)))
     assert run_app(["recommend", str(path), "--explain"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from vegasfluid.cli import options as of
 from vegasfluid.cli.examples import epilog
-from vegasfluid.cli.exits import BAD_INPUT, DONE, OUT_OF_REACH, exit_status
+from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH, exit_status
 from vegasfluid.cli.terminal import fancy, width_in_a_pipe
 from vegasfluid.errors import InvalidInput
 
@@ -99,7 +99,7 @@ def recommend(
     as_json: of.AsJson = False,
 ) -> None:
     """Find the Vegas parameters at which a Vegas flow gets its fair share."""
-    from vegasfluid.cli.asked import asked_for
+    from vegasfluid.cli.request import asked_for
 
     asked = asked_for(
         goal, ratio, max_delay_ms, max_drop_share, min_utilisation, min_gain_margin

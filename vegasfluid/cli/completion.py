@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from vegasfluid.bundled import model_path, purpose, shipped_models
+from vegasfluid.bundled import bundled_models, model_path, purpose
 
 __all__ = ["flow_classes", "goals", "models", "shipped", "vegas_classes"]
 
@@ -36,7 +36,7 @@ def models(incomplete: str) -> list[Item]:
 
 def shipped(incomplete: str) -> list[Item]:
     """Shipped models by name."""
-    paths = shipped_models().items()
+    paths = bundled_models().items()
     return [(name, purpose(path)) for name, path in paths if name.startswith(incomplete)]
 
 

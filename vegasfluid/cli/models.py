@@ -6,7 +6,7 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-from vegasfluid.bundled import purpose, shipped_models
+from vegasfluid.bundled import bundled_models, purpose
 from vegasfluid.cli.output import check_target, console, print_json, table
 from vegasfluid.errors import InvalidInput
 
@@ -42,7 +42,7 @@ def named(name: str) -> Path:
     Raises:
         InvalidInput: for another name.
     """
-    known = shipped_models()
+    known = bundled_models()
     wanted = Path(name).name.removesuffix(".toml")
     if wanted in known:
         return known[wanted]
@@ -76,7 +76,7 @@ def entry(name: str, path: Path) -> dict[str, Any]:
 
 def show_all(as_json: bool) -> None:
     """The list, as names and what they show."""
-    known = shipped_models()
+    known = bundled_models()
     if as_json:
         print_json({"models": [entry(name, path) for name, path in known.items()]})
         return

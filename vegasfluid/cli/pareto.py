@@ -7,7 +7,6 @@ from typing import Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.cli.asked import only_one
 from vegasfluid.cli.output import (
     PICTURES,
     check_target,
@@ -17,6 +16,7 @@ from vegasfluid.cli.output import (
     progress,
     table,
 )
+from vegasfluid.cli.request import only_one
 from vegasfluid.model import Model
 from vegasfluid.tuning import Front, pareto_front
 from vegasfluid.version import package_version

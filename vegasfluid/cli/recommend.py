@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
-from vegasfluid.cli.asked import only_one
 from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries
 from vegasfluid.cli.output import check_model_target, console, print_json, progress, table
-from vegasfluid.cli.robust import recommended, show_robustness
+from vegasfluid.cli.request import only_one
+from vegasfluid.cli.robustness import recommended, show_robustness
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.network import Network
@@ -96,7 +96,7 @@ def run(
 def keep(model: Model, out: Path) -> None:
     """Write the model with what was found."""
     head = f"# Written by vegasfluid {package_version()}, recommend: its numbers are in the laws."
-    out.write_text(f"{head}\n{modelfile.dump(model)}", encoding="utf-8")
+    out.write_text(f"{head}\n{modelfile.dumps(model)}", encoding="utf-8")
 
 
 def show_further_steps(name: str, out: Path | None, parts: Mapping[str, Recommendation]) -> None:

@@ -16,9 +16,9 @@ from vegasfluid.cli.sweep_progress import shown
 from vegasfluid.errors import InvalidInput
 from vegasfluid.sweep import Progress, Sweep, open_sweep
 from vegasfluid.sweep import run as run_sweep
-from vegasfluid.sweep.budget import Budget, estimate
-from vegasfluid.sweep.convert import ENDINGS, save
-from vegasfluid.sweep.spec import numbers_from, size_from
+from vegasfluid.sweep.axis_spec import numbers_from, size_from
+from vegasfluid.sweep.cost_estimate import Budget, estimate
+from vegasfluid.sweep.file_formats import ENDINGS, save
 
 __all__ = ["Where", "run"]
 

@@ -3,15 +3,15 @@
 A key is the name of a field with its unit, `base_rtt_ms` for the field `base_rtt: Delay`, and is
 derived from the value classes: a new law or kind of traffic needs no change here. Reading never
 runs code from the file, and what makes no sense is refused in one line. `read_model` takes the name
-of a model that comes with vegasfluid, too; `shipped_models` lists them.
+of a model that comes with vegasfluid, too; `bundled_models` lists them.
 
 Sources:
     TOML 1.0.0, https://toml.io/en/v1.0.0.
 """
 
-from vegasfluid.bundled import shipped_models
+from vegasfluid.bundled import bundled_models
 from vegasfluid.modelfile.errors import ModelFileError
-from vegasfluid.modelfile.read import load, parse, read_model
-from vegasfluid.modelfile.write import dump
+from vegasfluid.modelfile.reader import load, loads, read_model
+from vegasfluid.modelfile.writer import dumps
 
-__all__ = ["ModelFileError", "dump", "load", "parse", "read_model", "shipped_models"]
+__all__ = ["ModelFileError", "bundled_models", "dumps", "load", "loads", "read_model"]

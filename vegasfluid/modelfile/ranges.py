@@ -14,7 +14,7 @@ from typing import Any
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.modelfile.errors import network_refusal, refusal
-from vegasfluid.modelfile.parameter import OWNERS, Parameter, parameter_of, placed
+from vegasfluid.modelfile.parameters import OWNERS, Parameter, parameter_of, with_values
 from vegasfluid.modelfile.units import from_edge, key_of
 from vegasfluid.network import SINGLE_LINK, Flows, Link, Network
 from vegasfluid.quantities import unit_of
@@ -101,7 +101,7 @@ def _require_round_trips(document: Mapping[str, Any], network: Network, ranges: 
     """The shortest round trips must be long enough for the longest links."""
     named = {name: parameter_of(network, name) for name in ranges}
     try:
-        placed(
+        with_values(
             network,
             {
                 name: given.high if named[name].group == "links" else given.low

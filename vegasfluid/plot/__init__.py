@@ -12,32 +12,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vegasfluid.plot.cards import card
-    from vegasfluid.plot.charts import reno_chart, stability_charts, vegas_chart
     from vegasfluid.plot.explorer import Explorer, explore
-    from vegasfluid.plot.fronts import front
-    from vegasfluid.plot.maps import fairness_map, sweep_panels
-    from vegasfluid.plot.phases import phase_plane
+    from vegasfluid.plot.pareto import front
+    from vegasfluid.plot.phase_planes import phase_plane
+    from vegasfluid.plot.recommendation_cards import card
+    from vegasfluid.plot.stability import reno_chart, stability_charts, vegas_chart
     from vegasfluid.plot.style import theme
+    from vegasfluid.plot.sweep_maps import fairness_map, sweep_panels
     from vegasfluid.plot.trajectories import compare, drops, goodputs, queues, trajectory, windows
 
 _HOMES = {
     "Explorer": "explorer",
-    "card": "cards",
+    "card": "recommendation_cards",
     "compare": "trajectories",
     "drops": "trajectories",
     "explore": "explorer",
-    "fairness_map": "maps",
-    "front": "fronts",
+    "fairness_map": "sweep_maps",
+    "front": "pareto",
     "goodputs": "trajectories",
-    "phase_plane": "phases",
+    "phase_plane": "phase_planes",
     "queues": "trajectories",
-    "reno_chart": "charts",
-    "stability_charts": "charts",
-    "sweep_panels": "maps",
+    "reno_chart": "stability",
+    "stability_charts": "stability",
+    "sweep_panels": "sweep_maps",
     "theme": "style",
     "trajectory": "trajectories",
-    "vegas_chart": "charts",
+    "vegas_chart": "stability",
     "windows": "trajectories",
 }
 

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from vegasfluid.errors import VegasfluidError
 from vegasfluid.fluid import simulate_fluid
 from vegasfluid.network import Network
-from vegasfluid.plot.live import LivePicture, PlaneMap, RunPanels
-from vegasfluid.plot.plane import Plane, Reading, plane_of
+from vegasfluid.plot.alpha_beta_plane import Plane, Reading, plane_of
+from vegasfluid.plot.live_figures import LivePicture, PlaneMap, RunPanels
 from vegasfluid.plot.style import styled
 from vegasfluid.run_options import check_times
 

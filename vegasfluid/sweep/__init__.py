@@ -6,7 +6,7 @@ be read at any time (`open_sweep`).
 
 from vegasfluid.sweep.axes import Choice, Numbers
 from vegasfluid.sweep.plan import Sweep
+from vegasfluid.sweep.runner import Progress, open_sweep, run
 from vegasfluid.sweep.store import StoreFailed
-from vegasfluid.sweep.work import Progress, open_sweep, run
 
 __all__ = ["Choice", "Numbers", "Progress", "StoreFailed", "Sweep", "open_sweep", "run"]

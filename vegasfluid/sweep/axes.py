@@ -1,8 +1,8 @@
-"""What is swept: numbers of a network by their names, and choices among networks or traffic.
+"""Axes of a sweep: values of a named parameter, or a choice among models.
 
-A number's name is that of `vegasfluid.modelfile.parameter`, such as `vegas.alpha_packets`. One more
-is understood: `CLASS.dead_zone_packets`, which is beta - alpha. Where alpha is swept and neither
-beta nor the dead zone is, beta follows and the dead zone stays the model's.
+Parameters have the names of `vegasfluid.modelfile.parameters`, such as `vegas.alpha_packets`.
+A sweep also accepts `CLASS.dead_zone_packets`, which is beta - alpha. If alpha is swept and neither
+beta nor the dead zone is, beta moves with alpha and the dead zone keeps the model's width.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
-from vegasfluid.modelfile.parameter import Parameter, parameter_of, placed
+from vegasfluid.modelfile.parameters import Parameter, parameter_of, with_values
 from vegasfluid.network import Network
 
 __all__ = ["Axis", "Choice", "Numbers", "is_whole", "with_numbers"]
@@ -168,4 +168,4 @@ def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
             zone = zones[owner] if owner in zones else law.beta - law.alpha
             alpha: Any = given.get((owner, "alpha"), law.alpha)
             plain[f"{owner}.beta_packets"] = alpha + zone
-    return placed(network, plain)
+    return with_values(network, plain)

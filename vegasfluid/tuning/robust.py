@@ -63,7 +63,7 @@ def recommend_robust(
     Args:
         network: the nominal one: a class of Vegas flows and at least one other class.
         ranges: by the names of the numbers, such as `reno.base_rtt_ms`, in the units of the names.
-        place: puts numbers by name into the network, such as `modelfile.parameter.placed`.
+        place: puts numbers by name into the network, such as `modelfile.parameters.with_values`.
         tune: the class to tune; None: the only Vegas class.
         ratio: goodput of a tuned flow over that of a flow of the other classes.
         trial: how long and how often each setting is run, see `Trial`.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from vegasfluid.cli.doctor.facts import missing
-from vegasfluid.cli.doctor.trials import FLOWS, QUEUE, Outcome, outcome
+from vegasfluid.cli.doctor.environment import missing
+from vegasfluid.cli.doctor.short_runs import FLOWS, QUEUE, Outcome, outcome
 
 __all__ = ["Check", "checks", "ran"]
 

@@ -52,7 +52,7 @@ def outcome(trial: str, limit: float = LIMIT) -> Outcome:
     def ended(failed: str, numbers: dict[str, Any] | None = None) -> Outcome:
         return Outcome(numbers or {}, failed, time.perf_counter() - begin)
 
-    code = f"from vegasfluid.cli.doctor.trials import take_part; take_part({trial!r})"
+    code = f"from vegasfluid.cli.doctor.short_runs import take_part; take_part({trial!r})"
     command = [sys.executable, "-c", code]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from vegasfluid.caches import cache_root, clear_caches
 from vegasfluid.cli.doctor.checks import Check, checks, ran
-from vegasfluid.cli.doctor.facts import Part, caches, machine, nvidia_gpu, packages, parts
+from vegasfluid.cli.doctor.environment import Part, caches, machine, nvidia_gpu, packages, parts
 from vegasfluid.cli.output import console, print_json, progress, table
 
 __all__ = ["run"]

@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
-from vegasfluid.plot.maps import fairness_map
 from vegasfluid.plot.style import FAINT, colour, ground, settings
+from vegasfluid.plot.sweep_maps import fairness_map
 from vegasfluid.trajectory import Recording, class_means, link_names
 
 __all__ = ["LivePicture", "PlaneMap", "RunPanels"]

@@ -17,7 +17,7 @@ from vegasfluid.modelfile.units import key_of
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Value, unit_of
 
-__all__ = ["Parameter", "parameter_of", "placed"]
+__all__ = ["Parameter", "parameter_of", "with_values"]
 
 OWNERS = {"flows": Flows, "links": Link}
 PARTS = {"flows": ("law", "traffic"), "links": ("aqm",)}
@@ -61,7 +61,7 @@ class Parameter:
         holder = owner if self.part is None else getattr(owner, self.part)
         return getattr(holder, self.field) / self.scale
 
-    def put(self, network: Network, value: Any) -> Network:
+    def with_value(self, network: Network, value: Any) -> Network:
         """The network with another number, given in the unit of its name.
 
         Raises:
@@ -74,7 +74,7 @@ class Parameter:
         return round(value) if self.whole else value * self.scale
 
 
-def placed(network: Network, values: Mapping[str, Any]) -> Network:
+def with_values(network: Network, values: Mapping[str, Any]) -> Network:
     """The network with other numbers, which are checked together and not one after another.
 
     Args:
@@ -86,7 +86,7 @@ def placed(network: Network, values: Mapping[str, Any]) -> Network:
 
     >>> from vegasfluid import Flows, Link, Network, Reno
     >>> network = Network(Link(1000.0, 100), {"reno": Flows(2, Reno(), base_rtt=0.04)})
-    >>> placed(network, {"reno.count": 3, "bottleneck.buffer_packets": 50}).flows["reno"].count
+    >>> with_values(network, {"reno.count": 3, "bottleneck.buffer_packets": 50}).flows["reno"].count
     3
     """
     return _placed(network, {parameter_of(network, name): of for name, of in values.items()})
@@ -116,7 +116,7 @@ def parameter_of(network: Network, name: str) -> Parameter:
     >>> from vegasfluid import Flows, Link, Network, Vegas
     >>> network = Network(Link(1000.0, 100), {"vegas": Flows(2, Vegas(2, 4), base_rtt=0.04)})
     >>> alpha = parameter_of(network, "vegas.alpha_packets")
-    >>> alpha.value(network), alpha.value(alpha.put(network, 3.0))
+    >>> alpha.value(network), alpha.value(alpha.with_value(network, 3.0))
     (2.0, 3.0)
     """
     known = parameters(network)

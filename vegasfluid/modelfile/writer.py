@@ -15,23 +15,23 @@ from vegasfluid.modelfile.units import choosing_key, key_of, to_edge
 from vegasfluid.network import SINGLE_LINK
 from vegasfluid.quantities import Unit, unit_of
 
-__all__ = ["dump"]
+__all__ = ["dumps"]
 
 Table = dict[str, Any]
 
 
-def dump(model: Model) -> str:
+def dumps(model: Model) -> str:
     """A model as the text of a model file; what is at its default is left out.
 
     Args:
-        model: any model; `parse` of the text gives an equal one.
+        model: any model; `loads` of the text gives an equal one.
 
     Raises:
         InvalidInput: for ranges of which the network does not have the nominal numbers.
 
-    >>> from vegasfluid.modelfile import load, parse
+    >>> from vegasfluid.modelfile import load, loads
     >>> model = load("models/weigle_feng_network2.toml")
-    >>> parse(dump(model)) == model
+    >>> loads(dumps(model)) == model
     True
     """
     packet_bytes = model.network.packet_bytes

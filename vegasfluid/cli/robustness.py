@@ -10,7 +10,7 @@ from rich.table import Table
 
 from vegasfluid.cli.output import console, table
 from vegasfluid.model import Model
-from vegasfluid.modelfile.parameter import placed
+from vegasfluid.modelfile.parameters import with_values
 from vegasfluid.tuning import RobustRecommendation, recommend_robust
 from vegasfluid.tuning.robustness import Seen
 
@@ -25,7 +25,7 @@ def recommended(model: Model, tune: str | None, **options: Any) -> RobustRecomme
         tune: the class to tune.
         options: as of `recommend_robust`.
     """
-    place = partial(placed, model.network)
+    place = partial(with_values, model.network)
     return recommend_robust(model.network, model.ranges, place, tune, **options)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from vegasfluid.bundled import model_path, shipped_models
+from vegasfluid.bundled import bundled_models, model_path
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.modelfile.errors import (
@@ -35,7 +35,7 @@ from vegasfluid.modelfile.schema import (
 )
 from vegasfluid.network import SINGLE_LINK, Link, Network
 
-__all__ = ["load", "parse", "read_model"]
+__all__ = ["load", "loads", "read_model"]
 
 LARGEST_FILE = 1_000_000
 """Bytes. A model file is a page long; what is larger was not meant."""
@@ -66,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     """
     name = os.fspath(path)
     try:
-        return parse(_read(Path(path), name).decode("utf-8-sig"), name)
+        return loads(_read(Path(path), name).decode("utf-8-sig"), name)
     except UnicodeDecodeError as error:
         raise ModelFileError(
             f"{name}: must be UTF-8 text, but byte {error.start + 1} is not"
@@ -96,14 +96,14 @@ def read_model(name: str | os.PathLike[str]) -> Model:
 def _why_no_model(text: str) -> str:
     """What was looked for, the nearest shipped model, and how to list them all."""
     wanted = Path(text).name.removesuffix(".toml")
-    close = difflib.get_close_matches(wanted, shipped_models(), n=1)
+    close = difflib.get_close_matches(wanted, bundled_models(), n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     either = "a model file" if wanted != text else "a model file or the name of a shipped model"
     found = "there is no such file" if wanted != text else "there is neither"
     return f"must be {either}, but {found}; {hint}vegasfluid models lists what is shipped"
 
 
-def parse(text: str, name: str = "<text>") -> Model:
+def loads(text: str, name: str = "<text>") -> Model:
     """Read the text of a model file.
 
     Args:
@@ -113,7 +113,7 @@ def parse(text: str, name: str = "<text>") -> Model:
     Raises:
         ModelFileError: for text that is refused.
 
-    >>> parse("duration_s = 0")
+    >>> loads("duration_s = 0")
     Traceback (most recent call last):
     vegasfluid.modelfile.errors.ModelFileError: <text>: duration_s: must be above 0, but is 0...
     """

@@ -83,7 +83,7 @@ def run(
     engine = engine_of(sweep, workers, scheduler)
     mine: Iterable[Chunk] = sweep.chunks()
     if multi_host:
-        from vegasfluid.sweep.hosts import share_of, store_is_there
+        from vegasfluid.sweep.multi_host import share_of, store_is_there
 
         mine = share_of(mine)
         store_is_there(Path(out), sweep)
