@@ -33,9 +33,9 @@ from vegasfluid import metrics
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
-from vegasfluid.fluid.grid import Grid, grid_for
-from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.simulate import integrate, system_of
+from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid
 from vegasfluid.network import Flows, Link, Network
 
 __all__ = [
@@ -171,7 +171,9 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
     models = [network_of(low, *of) for of in zip(slope.tolist(), rate.tolist(), strict=True)]
     posed, plan = pose(models[0])
     samples = int(UNTIL / SAMPLE) + 1
-    grid = Grid(UNTIL, samples, min(grid_for(of, UNTIL).step for of in models), posed.lags.longest)
+    grid = TimeGrid(
+        UNTIL, samples, min(mean_field_grid(of, UNTIL).step for of in models), posed.lags.longest
+    )
     layout = system_of(posed, plan, MISRA_GONG_TOWSLEY).saved
 
     def queue(max_drop: jax.Array, weight: jax.Array) -> jax.Array:
@@ -239,7 +241,7 @@ def slope_of(gain: float, low: float) -> float:
 def add_fixed_point(figures: Figures) -> None:
     """The example: windows of 15.375 packets, 172.5 in the queue."""
     at, network = rest(LOW, SLOPE), network_of(LOW, SLOPE, 0.05)
-    found = simulate_fluid(network, UNTIL, warmup=0.9 * UNTIL, closure=MISRA_GONG_TOWSLEY)
+    found = simulate_fluid(network, UNTIL, warmup=0.9 * UNTIL, options=MISRA_GONG_TOWSLEY)
     cwnd = float(metrics.time_mean(found, "cwnd").mean())
     queue = float(metrics.mean_queue(found)[0])
     figures.add("hollot.fixed_point.queue", abs(queue / at.queue - 1), at_most=0.005)

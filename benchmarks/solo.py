@@ -34,7 +34,7 @@ from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.fluid import Closure, simulate_density, simulate_fluid
+from vegasfluid.fluid import FluidOptions, simulate_density, simulate_fluid
 from vegasfluid.network import Flows, Link, Network, Spread
 from vegasfluid.packet import simulate_packets
 
@@ -46,8 +46,8 @@ CAPACITY, RTT = 1000.0, 0.1
 """Packets/s and seconds, of the saw-tooth."""
 BUFFERS = (0.2, 0.5, 1.0)
 """In bandwidth-delay products."""
-IID, BALANCE = 1.3098, Closure("iid", repairs=False, timeouts=False, whole_packets=False)
-"""Reno's W sqrt(p) with independent losses, and the closure that has nothing else."""
+IID, BALANCE = 1.3098, FluidOptions("iid", recovery=False, timeouts=False, whole_packets=False)
+"""Reno's W sqrt(p) with independent losses, and options without any other effect of losses."""
 POOJARY_SHARMA = 1.300
 """CUBIC's W (p / R)^(3/4) with independent losses and a cut of 0.3 (S. Poojary and V. Sharma,
 Queueing Systems, 2019; abstract read)."""
@@ -219,7 +219,7 @@ def add_differences(figures: Figures, name: str, found: Tooth, wanted: Tooth, ag
 def add_reno(figures: Figures, engines: dict[str, Engine], until: float) -> None:
     """Many Reno flows under RED: the plain balance against its root, the models against packets."""
     queue, cwnd = reno_over_red(RENO)
-    plain = rest(simulate_fluid(RENO, until, closure=BALANCE), until / 4)
+    plain = rest(simulate_fluid(RENO, until, options=BALANCE), until / 4)
     figures.add("solo.reno.red.queue.theory", abs(plain.queue / queue - 1), at_most=0.01)
     figures.add("solo.reno.red.cwnd.theory", abs(plain.cwnd / cwnd - 1), at_most=0.01)
     add_rests(figures, "reno.red", RENO, engines, until, 0.05)
@@ -227,7 +227,7 @@ def add_reno(figures: Figures, engines: dict[str, Engine], until: float) -> None
 
 def add_cubic(figures: Figures, engines: dict[str, Engine], until: float) -> None:
     """Many CUBIC flows under RED: W = 1.300 (R / p)^(3/4), and in the Reno-friendly region."""
-    plain = rest(simulate_fluid(CUBIC, until, closure=BALANCE), until / 4)
+    plain = rest(simulate_fluid(CUBIC, until, options=BALANCE), until / 4)
     wanted = POOJARY_SHARMA * (plain.rtt / plain.drops) ** 0.75
     figures.add("solo.cubic.red.cwnd.theory", abs(plain.cwnd / wanted - 1), at_most=0.02)
     add_rests(figures, "cubic.red", CUBIC, engines, until, 0.05)

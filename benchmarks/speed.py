@@ -19,9 +19,9 @@ import jax
 
 from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
-from vegasfluid.fluid.grid import grid_for
-from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.simulate import integrate
+from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.tuning.gradients import make_task, outputs_and_slopes
 from vegasfluid.tuning.knobs import knobs_of
 from vegasfluid.tuning.thresholds import DEAD_ZONE
@@ -45,7 +45,7 @@ def fluid_seconds(row: NS2Row, repeats: int) -> tuple[float, float]:
     """CPU seconds of a run of the fluid model, and of one with its derivative."""
     model = model_of(row)
     posed, shape = pose(model.network)
-    grid = grid_for(model.network, model.duration)
+    grid = mean_field_grid(model.network, model.duration)
     plain = cpu_seconds(lambda: jax.block_until_ready(integrate(posed, shape, grid)), repeats)
     knobs = knobs_of(model.network, {"vegas": DEAD_ZONE}, queue=False)
     posed, task = make_task(model.network, knobs, model.duration, model.warmup)

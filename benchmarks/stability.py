@@ -28,7 +28,7 @@ from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.fluid import Closure
+from vegasfluid.fluid import FluidOptions
 from vegasfluid.network import Flows, Link, Network
 
 __all__ = ["FAMILIES", "Case", "Family", "cases", "measure"]
@@ -52,7 +52,7 @@ class Family:
         network_of: the network with a value of the parameter.
         low: a value on one side of the boundary.
         high: one on the other.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         wide: whether only the outermost places are tried, where runs are slow.
     """
 
@@ -60,7 +60,7 @@ class Family:
     network_of: Callable[[float], Network]
     low: float
     high: float
-    closure: Closure = THEORY
+    options: FluidOptions = THEORY
     wide: bool = False
 
 
@@ -143,7 +143,7 @@ def mixed(vegas: Vegas) -> dict[str, Flows]:
 RENO = {"reno": Flows(20, Reno(), base_rtt=0.1)}
 NS2 = mixed(Vegas(8, 10, dialect="ns2"))
 TWO_TRIPS = {"near": Flows(10, Reno(), base_rtt=0.06), "far": Flows(10, Reno(), base_rtt=0.15)}
-DEFAULT = Closure()
+DEFAULT = FluidOptions()
 FAMILIES = (
     Family("reno, curve", over_red(RENO, weight=0.05), 0.05, 1.0),
     Family("reno, slow average", slower_average(RENO, 0.3), 2e-6, 2e-3),
@@ -174,8 +174,8 @@ FAMILIES = (
 def cases(family: Family, sides: tuple[float, ...] = SIDES) -> list[Case]:
     """A family beside its boundary."""
     sides = (sides[0], sides[-1]) if family.wide else sides
-    critical = critical_value(family.network_of, family.low, family.high, family.closure)
-    rests = [equilibrium(family.network_of(part * critical), family.closure) for part in sides]
+    critical = critical_value(family.network_of, family.low, family.high, family.options)
+    rests = [equilibrium(family.network_of(part * critical), family.options) for part in sides]
     predicted = [stability(rest).rightmost_root.real for rest in rests]
     slowest = FOLDS / min(abs(rate) for rate in predicted)
     times, windows = disturbed(rests, float(np.clip(slowest, SHORTEST, LONGEST)), by=SMALL)

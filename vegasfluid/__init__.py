@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vegasfluid.congestion.vegas_rerouting import VegasRerouting
     from vegasfluid.disagreement import disagreements
     from vegasfluid.errors import InvalidInput, SolveFailed, VegasfluidError
-    from vegasfluid.fluid import Closure, simulate_density, simulate_fluid
+    from vegasfluid.fluid import FluidOptions, simulate_density, simulate_fluid
     from vegasfluid.model import Model
     from vegasfluid.modelfile import read_model
     from vegasfluid.network import Event, Flows, Link, Network, Spread
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "Bulk": "traffic.bulk",
     "Cbr": "traffic.cbr",
-    "Closure": "fluid",
     "Cubic": "congestion.cubic",
     "DropTail": "aqm.droptail",
     "Event": "network",
     "Flows": "network",
+    "FluidOptions": "fluid",
     "HighSpeed": "congestion.highspeed",
     "InvalidInput": "errors",
     "Link": "network",
@@ -80,11 +80,11 @@ _MODULES = ("analysis", "export", "metrics", "modelfile", "plot")
 __all__ = [
     "Bulk",
     "Cbr",
-    "Closure",
     "Cubic",
     "DropTail",
     "Event",
     "Flows",
+    "FluidOptions",
     "HighSpeed",
     "InvalidInput",
     "Link",

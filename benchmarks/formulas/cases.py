@@ -17,11 +17,11 @@ import numpy as np
 from vegasfluid import dde
 from vegasfluid.analysis import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.closed_forms import Formula
-from vegasfluid.fluid import Closure
-from vegasfluid.fluid.grid import grid_for
-from vegasfluid.fluid.pose import least_lag, longest_lag, pose
-from vegasfluid.fluid.recording import record
+from vegasfluid.fluid import FluidOptions
+from vegasfluid.fluid.output import record
+from vegasfluid.fluid.parameters import least_lag, longest_lag, pose
 from vegasfluid.fluid.simulate import integrate, system_of
+from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
 from vegasfluid.parallel import side_by_side
@@ -163,7 +163,7 @@ class Block:
         fluids: for the fluid; None: the same networks.
         relations: rows of the table.
         until: length of the fluid runs, s.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         packets: for the packet simulator; None: the same networks.
         packets_until: length of its runs, s.
         packets_after: the part of them after which packets are counted.
@@ -177,13 +177,13 @@ class Block:
     networks: dict[str, Network]
     relations: Sequence[Relation]
     until: float
-    closure: Closure = THEORY
+    options: FluidOptions = THEORY
     fluids: dict[str, Network] | None = None
     packets: dict[str, Network] | None = None
     packets_until: float = 200.0
     packets_after: float = WARMUP
-    solve: Callable[[Network, Closure], Equilibrium] = equilibrium
-    flow: Callable[[Sequence[Network], Closure, float], list[Recording]] = field(
+    solve: Callable[[Network, FluidOptions], Equilibrium] = equilibrium
+    flow: Callable[[Sequence[Network], FluidOptions, float], list[Recording]] = field(
         default_factory=lambda: flowed
     )
     look: Callable[[Recording, float], View] = field(default_factory=lambda: view_of)
@@ -211,14 +211,14 @@ class Block:
 
     def by_solver(self, full: bool) -> list[Views]:
         """Rest, as the solver finds it."""
-        rests = {name: self.solve(of, self.closure) for name, of in self.networks.items()}
+        rests = {name: self.solve(of, self.options) for name, of in self.networks.items()}
         return [{name: of_rest(rest) for name, rest in rests.items()}]
 
     def by_fluid(self, full: bool) -> list[Views]:
         """The end of long runs of the fluid."""
         until = self.until * (2 if full else 1)
         networks = self.networks if self.fluids is None else self.fluids
-        runs = self.flow(list(networks.values()), self.closure, until)
+        runs = self.flow(list(networks.values()), self.options, until)
         views = (self.look(run, LATE * until) for run in runs)
         return [dict(zip(networks, views, strict=True))]
 
@@ -299,23 +299,23 @@ def view_of(run: Recording, warmup: float) -> View:
 
 
 def flowed(
-    networks: Sequence[Network], closure: Closure, until: float, samples: int = SAMPLES
+    networks: Sequence[Network], options: FluidOptions, until: float, samples: int = SAMPLES
 ) -> list[Recording]:
     """Fluid runs of networks of one structure, compiled once.
 
     Args:
         networks: that differ in numbers only.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         until: s.
         samples: of each run.
     """
     lags = min(map(least_lag, networks)), max(map(longest_lag, networks))
-    step = min(grid_for(network, until, samples).step for network in networks)
+    step = min(mean_field_grid(network, until, samples).step for network in networks)
     runs = []
     for network in networks:
         posed, plan = pose(network, lags=lags)
-        grid = grid_for(network, until, samples)._replace(step=step, longest_lag=lags[1])
-        solution = integrate(posed, plan, grid, closure)
+        grid = mean_field_grid(network, until, samples)._replace(step=step, longest_lag=lags[1])
+        solution = integrate(posed, plan, grid, options)
         dde.check(solution)
-        runs.append(record(network, solution, system_of(posed, plan, closure)))
+        runs.append(record(network, solution, system_of(posed, plan, options)))
     return runs

@@ -11,7 +11,7 @@ from vegasfluid.congestion.reno import Reno
 __all__ = ["C_RENO", "IID", "SACK", "renos_factor"]
 
 IID = replace(THEORY, loss_process="iid")
-"""Theory's closure with losses that come each for itself, as packets of many flows meet them."""
+"""Theory's options with losses that come each for itself, as packets of many flows meet them."""
 SACK = Reno(recovery="sack")
 
 

@@ -31,7 +31,7 @@ from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
-from vegasfluid.fluid import Closure
+from vegasfluid.fluid import FluidOptions
 from vegasfluid.network import Flows, Link, Network
 
 __all__ = ["loss_blocks"]
@@ -239,7 +239,7 @@ def sharing_block(process: str) -> Block:
         {"one": sharing(process)},
         windows(process),
         until=200.0,
-        closure=replace(THEORY, loss_process=process),
+        options=replace(THEORY, loss_process=process),
         packets={"one": alone()} if process == "periodic" else None,
         packets_until=1000.0 if process == "periodic" else 600.0,
         long=process == "meanfield",
@@ -287,7 +287,9 @@ def timeout_block() -> Block:
             free=RESTS,
         )
     )
-    return Block("timeouts", blocks, found, until=400.0, closure=Closure(), packets_until=400.0)
+    return Block(
+        "timeouts", blocks, found, until=400.0, options=FluidOptions(), packets_until=400.0
+    )
 
 
 def loss_blocks() -> list[Block]:

@@ -22,13 +22,13 @@ do not edit.
 
 Each closed form of `vegasfluid.analysis`, its value on a network, and what three engines have:
 
-- **solver**: `equilibrium(network, closure)`;
-- **fluid**: the last quarter of a long run of `simulate_fluid`, by the same closure;
+- **solver**: `equilibrium(network, options)`;
+- **fluid**: the last quarter of a long run of `simulate_fluid`, with the same options;
 - **packets**: `simulate_packets`, mean over {seeds} seeds; ± is the standard error.
 
 Where a formula is of p, R or q, each engine is held to it with its own; so the formula's value is
-told again beside packets where it is another. The closure is `THEORY` with the loss process that is
-named (`iid` where none is), or `Closure()` for single flows and timeouts.
+told again beside packets where it is another. The options are `THEORY` with the loss process that
+is named (`iid` where none is), or `FluidOptions()` for single flows and timeouts.
 Wanted are 10⁻⁶ of the solver, 1 % of the fluid and 10 % of packets, wherever the formula's own
 conditions hold. A difference in **bold** misses that; one in *italics* has no target, because
 theory does not claim to hold there. Numbers in brackets are remarks, below.

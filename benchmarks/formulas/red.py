@@ -151,7 +151,7 @@ def red_block() -> Block:
         networks,
         red_relations(),
         until=2000.0,
-        closure=IID,
+        options=IID,
         packets=packets,
         packets_until=400.0,
     )

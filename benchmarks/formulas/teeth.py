@@ -49,7 +49,7 @@ from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.fluid import Closure
+from vegasfluid.fluid import FluidOptions
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.trajectory import Recording
 
@@ -159,7 +159,7 @@ def single_block() -> Block:
         {"one": single_flows("synchronised")},
         found,
         until=400.0,
-        closure=Closure(),
+        options=FluidOptions(),
         packets={"one": packets},
         packets_until=400.0,
         flow=partial(flowed, samples=SAMPLES),
@@ -288,16 +288,16 @@ def joining() -> Network:
     return Network(Link(PIPE, 2000), {"vegas": flows})
 
 
-def with_false_bases(network: Network, closure: Closure) -> Equilibrium:
+def with_false_bases(network: Network, options: FluidOptions) -> Equilibrium:
     """Rest where each flow takes the queue that the recursion says it found for its path."""
     network = at_last(network)
     posed, plan = arrays(network)
     found = [0.0, *(BACKLOG * queue_per_alpha(number) for number in range(1, JOINING))]
     false = posed.groups.base_rtt + jnp.array(found) / network.link.capacity
     posed = posed._replace(groups=posed.groups._replace(believed_rtt=false))
-    case = Case(posed, plan, closure)
+    case = Case(posed, plan, options)
     low = estimate(case)
-    return Equilibrium(network, closure, concrete(case, low.unknowns, low), low)
+    return Equilibrium(network, options, concrete(case, low.unknowns, low), low)
 
 
 def persistent_block() -> Block:

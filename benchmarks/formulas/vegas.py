@@ -288,7 +288,7 @@ def lossy_block() -> Block:
             ratio_of("full"),
         ),
     ]
-    return Block("lossy", rows.networks, found, until=400.0, closure=IID, packets_until=400.0)
+    return Block("lossy", rows.networks, found, until=400.0, options=IID, packets_until=400.0)
 
 
 def linux_block(kind: type[Vegas]) -> Block:
@@ -340,7 +340,7 @@ def linux_block(kind: type[Vegas]) -> Block:
         {"one": network},
         found,
         until=400.0,
-        closure=IID,
+        options=IID,
         packets_until=400.0,
         long=deaf,
     )

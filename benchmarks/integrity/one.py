@@ -15,7 +15,7 @@ from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid import TOLERANCE, record_fluid
 from vegasfluid.fluid.accuracy import difference
-from vegasfluid.fluid.validity import doubts
+from vegasfluid.fluid.validity import validity_warnings
 from vegasfluid.packet.simulate import record_packets
 from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 from vegasfluid.trajectory import Recording
@@ -72,7 +72,7 @@ def look(number: int) -> Found:
         float(told.max()),
         float(np.max(moved - told)),
         max(difference(other, usual, of.warmup)),
-        doubts(usual, of.warmup),
+        validity_warnings(usual, of.warmup),
         (first_to_others(usual, of.warmup), packets(of)),
     )
 

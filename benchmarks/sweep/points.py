@@ -25,8 +25,8 @@ from benchmarks.ns2_rows import model_of, ns2_cpu_seconds, ns2_rows
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
-from vegasfluid.fluid.grid import grid_for
-from vegasfluid.fluid.pose import Posed, pose
+from vegasfluid.fluid.parameters import FluidParameters, pose
+from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.model import Model
 from vegasfluid.network import Network
 from vegasfluid.tuning.gradients import Task, outputs
@@ -85,7 +85,7 @@ def network_at(point: Point, model: Model) -> Network:
     return replace(network, links={"bottleneck": link}, flows=flows)
 
 
-def together(batch: list[Point], model: Model) -> Posed:
+def together(batch: list[Point], model: Model) -> FluidParameters:
     """The numbers of some points, each leaf with a leading axis."""
     posed = [
         jax.tree.map(lambda leaf: np.asarray(leaf, float), pose(network_at(of, model))[0])
@@ -97,13 +97,15 @@ def together(batch: list[Point], model: Model) -> Posed:
 def task_for(model: Model) -> Task:
     """What all points have in common."""
     _, plan = pose(model.network)
-    return Task(plan, grid_for(model.network, model.duration, SAMPLES), model.warmup, (), (0,))
+    return Task(
+        plan, mean_field_grid(model.network, model.duration, SAMPLES), model.warmup, (), (0,)
+    )
 
 
-def ratios(posed: Posed, task: Task) -> Any:
+def ratios(posed: FluidParameters, task: Task) -> Any:
     """Goodput of a Vegas flow over that of a Reno flow, for each point; compiled."""
 
-    def ratio(one: Posed) -> jax.Array:
+    def ratio(one: FluidParameters) -> jax.Array:
         goodput = outputs(jnp.zeros(0), one, task)[0].goodput
         reno, vegas = (
             jnp.average(goodput[own], weights=one.groups.count[own]) for own in task.plan.classes

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import hollot
 from benchmarks.harness import Figures
 from benchmarks.hollot import LOW, MIN_THRESH, QUICK, SLOPE, Cycle
-from vegasfluid import Closure
+from vegasfluid import FluidOptions
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_fluid_rests_turns_unstable_and_cycles_as_it_should() -> None:
 
 
 def test_another_closure_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = Closure("iid", repairs=False, timeouts=False, whole_packets=False)
+    other = FluidOptions("iid", recovery=False, timeouts=False, whole_packets=False)
     monkeypatch.setattr(hollot, "MISRA_GONG_TOWSLEY", other)
     figures = Figures()
     hollot.add_fixed_point(figures)

@@ -26,14 +26,14 @@ def test_laws_alone() -> None:
 
 
 def test_many_renos_under_red_rest_where_theory_says() -> None:
-    found = solo.rest(simulate_fluid(solo.RENO, 100.0, closure=solo.BALANCE), 50.0)
+    found = solo.rest(simulate_fluid(solo.RENO, 100.0, options=solo.BALANCE), 50.0)
     queue, cwnd = solo.reno_over_red(solo.RENO)
     assert found.queue == pytest.approx(queue, rel=0.01)
     assert found.cwnd == pytest.approx(cwnd, rel=0.01)
 
 
 def test_many_cubics_under_red_have_the_window_of_theory() -> None:
-    found = solo.rest(simulate_fluid(solo.CUBIC, 200.0, closure=solo.BALANCE), 50.0)
+    found = solo.rest(simulate_fluid(solo.CUBIC, 200.0, options=solo.BALANCE), 50.0)
     expected = solo.POOJARY_SHARMA * (found.rtt / found.drops) ** 0.75
     assert found.cwnd == pytest.approx(expected, rel=0.02)
 

@@ -20,7 +20,7 @@ NETWORK = Network(LINK, {"forward": FORWARD, "reverse": replace(FORWARD, directi
 
 def simulated(network: Network) -> xr.Dataset:
     """Ten seconds."""
-    return simulate_fluid(network, until=10.0, closure=THEORY, samples=2001)
+    return simulate_fluid(network, until=10.0, options=THEORY, samples=2001)
 
 
 @pytest.fixture(scope="module")

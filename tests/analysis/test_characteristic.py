@@ -29,7 +29,7 @@ from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
+from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
 from vegasfluid.network import Flows, Link, Network
 from vegasfluid.traffic.cbr import Cbr
 
@@ -76,9 +76,9 @@ def unresponsive() -> Any:
         "linux": Flows(5, law, base_rtt=(0.06, 0.09, 0.06, 0.06, 0.06)),
         "udp": Flows(1, Unresponsive(), base_rtt=0.1, traffic=Cbr(rate=100.0)),
     }
-    closure = replace(MISRA_GONG_TOWSLEY, loss_process="iid")
+    options = replace(MISRA_GONG_TOWSLEY, loss_process="iid")
     law = Loaded(min_thresh=20, max_thresh=120, weight=0.001)
-    return equilibrium(Network(Link(1000.0, 200, law), flows), closure)
+    return equilibrium(Network(Link(1000.0, 200, law), flows), options)
 
 
 def points() -> np.ndarray:
@@ -256,7 +256,7 @@ def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
     wanted += cut * W**2 / R * P * LATE
     wanted /= s + gain / R * (1 - T / R) + cut * W * p / R * (1 + LATE)
     place = {"cwnd": 180, "rtt": 0.1, "base_rtt": 0.09, "drop_prob": 1e-5}
-    found = response(law, place, late_rtt=late).transfer
+    found = response(law, place, delayed_rtt=late).transfer
     for cwnd, trip, at in ((180, "0.1", "1/3 + 7*I"), (155, "0.102", "-2 + 40*I")):
         numbers = {W: cwnd, R: sp.Rational(trip), T: sp.Rational("0.09"), s: sp.sympify(at)}
         numbers |= {P: sp.Rational("0.003"), C: 1000}
@@ -339,7 +339,7 @@ def test_what_is_not_told_is_refused():
     full = rest.values._replace(queue=np.array([200.0]))
     for changed, of in (
         ({"upper": rest}, "no set"),
-        ({"closure": Closure()}, "closure must be"),
+        ({"options": FluidOptions()}, "options must be"),
         ({"network": Network(two, {"reno": flows})}, "one link"),
         ({"network": Network(link, {"reno": limited})}, "below what limits it"),
         ({"network": Network(link, {"reno": back})}, "direction must be forward"),
@@ -357,4 +357,4 @@ def test_a_law_that_compares_needs_a_place():
 
 
 def test_theory_is_late():
-    assert THEORY.late_rtt
+    assert THEORY.delayed_rtt

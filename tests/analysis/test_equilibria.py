@@ -34,7 +34,7 @@ from vegasfluid import (
 from vegasfluid.analysis import closed_forms, equilibria, equilibrium
 from vegasfluid.analysis.disturbances import disturbed
 from vegasfluid.analysis.equilibria import Equilibrium
-from vegasfluid.fluid import Closure
+from vegasfluid.fluid import FluidOptions
 
 LONG = (pytest.mark.slow, pytest.mark.unoptimised)
 """Another structure of what a quick test looks at, too."""
@@ -137,14 +137,14 @@ TWO_TRIPS = network(
 
 @cache
 def two_trips() -> Equilibrium:
-    """With the closure that follows packets best."""
-    return equilibrium(TWO_TRIPS, Closure())
+    """With the default options, which follow packets best."""
+    return equilibrium(TWO_TRIPS, FluidOptions())
 
 
-@pytest.mark.parametrize("closure", ["theory", "packets"])
-def test_nothing_moves_at_equilibrium(closure):
+@pytest.mark.parametrize("options", ["theory", "packets"])
+def test_nothing_moves_at_equilibrium(options):
     """A run of the delay equations that begins in equilibrium stays there."""
-    rest = two_trips() if closure == "packets" else six_laws()
+    rest = two_trips() if options == "packets" else six_laws()
     _, windows = disturbed([rest], 2.0, by=0.0)
     assert windows.shape[-1] == len(rest.network.flows)
     assert np.ptp(windows[0], axis=0) == pytest.approx(0.0, abs=1e-6)

@@ -28,7 +28,7 @@ from vegasfluid.analysis.proofs.monotone_network import Reduced
 from vegasfluid.analysis.proofs.network_equations import reduced_network
 from vegasfluid.analysis.several import Equilibria, all_equilibria
 from vegasfluid.analysis.spectrum import roots
-from vegasfluid.fluid.closure import DEFAULT_CLOSURE, Closure
+from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
 
 RED = Red(min_thresh=50, max_thresh=150)
 LINK = Link(1000.0, 200, RED)
@@ -67,7 +67,7 @@ def box_of(system: Reduced) -> Box:
 
 def excess_at(rest: Equilibrium) -> list[float]:
     """What the reduced equations leave at a rest of the very equations, packets/s."""
-    system = reduced_network(rest.network, rest.closure)
+    system = reduced_network(rest.network, rest.options)
     places = system.places(rest.values.queue, rest.values.drop_prob)
     return [float(of) for of in system.at([arb(place) for place in places])]
 
@@ -200,9 +200,9 @@ def test_a_set_of_rests_is_told_and_not_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "closure", "says"),
+    ("network", "options", "says"),
     [
-        (RENO, DEFAULT_CLOSURE, "Closure: repairs must be false for a proof, but is True."),
+        (RENO, DEFAULT_OPTIONS, "FluidOptions: recovery must be false for a proof, but is True."),
         (
             Network(Link(1000.0, 200, DropTail("smooth")), {"reno": Flows(2, Reno(), 0.05)}),
             THEORY,
@@ -234,10 +234,10 @@ def test_a_set_of_rests_is_told_and_not_counted() -> None:
     ],
 )
 def test_what_the_proof_does_not_cover_is_refused(
-    network: Network, closure: Closure, says: str
+    network: Network, options: FluidOptions, says: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        all_equilibria(network, closure)
+        all_equilibria(network, options)
     assert str(refused.value).startswith(says)
 
 

@@ -200,7 +200,7 @@ def test_over_drop_tail_the_saw_tooth_and_the_mean_of_the_cycle_are_told(capsys,
 
 
 def test_a_network_that_comes_to_no_rest_is_told_by_a_run(capsys, tmp_path, monkeypatch):
-    def no_equilibrium(network, closure):
+    def no_equilibrium(network, options):
         raise SolveFailed("windows and queues come to no rest.")
 
     monkeypatch.setattr(report, "equilibrium", no_equilibrium)

@@ -146,8 +146,8 @@ def test_what_the_fluid_takes_for_granted(run, small):
 
     usual, periodic = goodput(), goodput("--loss-process", "periodic")
     network = modelfile.load(small).network
-    closure = vf.Closure(loss_process="periodic")
-    expected = vf.simulate_fluid(network, 20.0, warmup=5.0, closure=closure)
+    options = vf.FluidOptions(loss_process="periodic")
+    expected = vf.simulate_fluid(network, 20.0, warmup=5.0, options=options)
     ratio = periodic["vegas"] / periodic["reno"]
     assert ratio == pytest.approx(float(vf.metrics.ratio(expected, "vegas")))
     assert abs(ratio / (usual["vegas"] / usual["reno"]) - 1) > 0.01

@@ -9,12 +9,12 @@ from __future__ import annotations
 import xarray as xr
 
 from vegasfluid import Network, dde
-from vegasfluid.fluid import Closure
-from vegasfluid.fluid.closure import DEFAULT_CLOSURE
-from vegasfluid.fluid.grid import Grid, grid_for
-from vegasfluid.fluid.pose import as_floats, least_lag, longest_lag, pose
-from vegasfluid.fluid.recording import record
+from vegasfluid.fluid import FluidOptions
+from vegasfluid.fluid.options import DEFAULT_OPTIONS
+from vegasfluid.fluid.output import record
+from vegasfluid.fluid.parameters import as_floats, least_lag, longest_lag, pose
 from vegasfluid.fluid.simulate import integrate, labelled, system_of
+from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid
 from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
 
 __all__ = ["LAGS", "STEP", "simulate_on_common_grid"]
@@ -31,7 +31,7 @@ def simulate_on_common_grid(
     *,
     warmup: float | None = None,
     samples: int = DEFAULT_SAMPLES,
-    closure: Closure = DEFAULT_CLOSURE,
+    options: FluidOptions = DEFAULT_OPTIONS,
     step: float = STEP,
     lags: tuple[float, float] = LAGS,
     aligned: bool = False,
@@ -43,17 +43,17 @@ def simulate_on_common_grid(
         until: simulated time, s.
         warmup: time that the metrics leave out, s; a quarter of the run where it is None.
         samples: number of evenly spaced sample times.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         step: s; not above the network's own.
         lags: the least and the longest, s; the network's own lie between them.
         aligned: whether samples are ends of steps.
     """
-    assert step <= grid_for(network, until).step + 1e-12
+    assert step <= mean_field_grid(network, until).step + 1e-12
     assert lags[0] <= least_lag(network) + 1e-12
     assert longest_lag(network) <= lags[1]
     posed, plan = pose(network, lags=lags)
-    grid = Grid(until, samples, step, lags[1], aligned=aligned)
-    solution = integrate(as_floats(posed), plan, grid, closure)
+    grid = TimeGrid(until, samples, step, lags[1], aligned=aligned)
+    solution = integrate(as_floats(posed), plan, grid, options)
     dde.check(solution)
-    recording = record(network, solution, system_of(posed, plan, closure))
+    recording = record(network, solution, system_of(posed, plan, options))
     return labelled(recording, "fluid", check_times(until, warmup, samples))

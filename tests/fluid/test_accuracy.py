@@ -13,7 +13,7 @@ from vegasfluid import simulate_fluid as simulate
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid import record_fluid
 from vegasfluid.fluid.accuracy import Error, difference, refined
-from vegasfluid.fluid.grid import grid_for
+from vegasfluid.fluid.time_grid import mean_field_grid
 
 FULL = office(aqm=DropTail())
 """Losses at a full buffer, and Vegas's dead zone: corners that no order of convergence survives."""
@@ -39,8 +39,8 @@ def test_samples_only_say_where_the_result_is_read(samples):
 
 
 def test_a_longer_run_begins_like_a_shorter_one():
-    step = grid_for(FULL, 30.0).step
-    assert grid_for(FULL, 4000.0).step == step
+    step = mean_field_grid(FULL, 30.0).step
+    assert mean_field_grid(FULL, 4000.0).step == step
     runs = [record_fluid(FULL, until, 61, tolerance=None) for until in (15.0, 30.0)]
     shorter, longer = (of.flows["cwnd"] for of in runs)
     np.testing.assert_allclose(longer[:31], shorter[::2], rtol=1e-9)
@@ -85,7 +85,7 @@ def failing(too_long: float):
 
 
 def test_a_run_that_fails_is_made_again_with_shorter_steps():
-    grid = grid_for(office(), 10.0, 101)
+    grid = mean_field_grid(office(), 10.0, 101)
     run, tried = failing(too_long=0.6 * grid.step)
     assert refined(run, grid, 0.01, 2.0).error == (0.0, 0.0, 0.0)
     assert tried == pytest.approx([grid.step / part for part in (1, 2, 4)])
@@ -94,7 +94,7 @@ def test_a_run_that_fails_is_made_again_with_shorter_steps():
 def test_two_runs_in_turn_that_fail_are_enough():
     run, tried = failing(too_long=0.0)
     with pytest.raises(SolveFailed, match="too long"):
-        refined(run, grid_for(office(), 10.0, 101), 0.01, 2.0)
+        refined(run, mean_field_grid(office(), 10.0, 101), 0.01, 2.0)
     assert len(tried) == 2
 
 

@@ -6,9 +6,9 @@ import jax
 import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
-from vegasfluid.fluid.grid import grid_for
-from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.simulate import integrate
+from vegasfluid.fluid.time_grid import mean_field_grid
 
 TWO = ("first", "second")
 LINKS = {
@@ -28,7 +28,7 @@ def test_no_scatter_stands_in_the_loop(both_ways: bool) -> None:
         flows["back"] = Flows(2, Reno(), base_rtt=0.05, path=TWO, direction="reverse")
     network = Network(LINKS, flows)
     posed, plan = pose(network)
-    traced = jax.jit(lambda of: integrate(of, plan, grid_for(network, 10.0))).trace(posed)
+    traced = jax.jit(lambda of: integrate(of, plan, mean_field_grid(network, 10.0))).trace(posed)
     asked = traced.lower(lowering_platforms=("rocm",)).as_text()  # where there are no lane kernels
     assert "stablehlo.while" in asked
     assert "stablehlo.scatter" not in asked

@@ -26,20 +26,20 @@ from vegasfluid import (
     simulate_packets,
 )
 from vegasfluid import simulate_fluid as simulate_mean
-from vegasfluid.fluid.closure import Closure
 from vegasfluid.fluid.density import Density
-from vegasfluid.fluid.epoch_cells import make_epochs
-from vegasfluid.fluid.equations import System
-from vegasfluid.fluid.grid import Grid, grid_for
-from vegasfluid.fluid.lattice import deposit, make_lattice, transport
-from vegasfluid.fluid.noise import Noise
-from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.epoch_mesh import make_epoch_mesh
+from vegasfluid.fluid.mesh import deposit, make_mesh, transport
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.output import record
+from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.pytrees import register_values
-from vegasfluid.fluid.recording import record
+from vegasfluid.fluid.rtt_noise import Noise
 from vegasfluid.fluid.senders import Losses, SendersNow
-from vegasfluid.fluid.simulate import cells_for, integrate, labelled, system_of
+from vegasfluid.fluid.simulate import class_meshes, integrate, labelled, system_of
+from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid
+from vegasfluid.fluid.vector_field import System
 
-LATTICE = make_lattice(500.0)
+LATTICE = make_mesh(500.0)
 NETWORK = Network(
     Link(2000.0, 600, Red(min_thresh=60, max_thresh=260, max_drop=0.05)),
     {
@@ -130,7 +130,7 @@ class Solved(NamedTuple):
 def solved_for(competitor: str) -> Solved:
     network = NETWORKS[competitor]
     posed, plan = pose(network)
-    cells, grid = cells_for(network), grid_for(network, 60.0)._replace(step=0.03)
+    cells, grid = class_meshes(network), mean_field_grid(network, 60.0)._replace(step=0.03)
     system = system_of(posed, plan, cells=cells)
     solution = integrate(posed, plan, grid, cells=cells, whole=True)
     moments = jax.jit(jax.vmap(system.save))(solution.ts, solution.ys)
@@ -210,7 +210,7 @@ def test_it_agrees_with_the_mean_model(solved) -> None:
 @pytest.mark.slow
 def test_its_derivative_is_that_of_central_differences(network) -> None:
     posed, plan = pose(network)
-    cells, grid = cells_for(network), Grid(10.0, 11, 0.03, posed.lags.longest)
+    cells, grid = class_meshes(network), TimeGrid(10.0, 11, 0.03, posed.lags.longest)
 
     def queue(max_drop):
         law = Red(min_thresh=60, max_thresh=260, max_drop=max_drop)
@@ -232,7 +232,7 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     """The stationary distribution has the mean window of the process drawn, flow by flow."""
     law, rtt, prob, width = Cubic(beta=beta, fast_convergence=fast, friendly=False), 0.1, 1e-4, 0.05
     register_values()
-    kind = Density.of(law, make_epochs(law, 1500.0, width))
+    kind = Density.of(law, make_epoch_mesh(law, 1500.0, width))
     one, none = jnp.ones(1), jnp.zeros(1)
     now = SendersNow(
         *(
@@ -249,7 +249,7 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     step = 0.9 * width
 
     def euler(state, _):
-        rate = kind.change(state, now, Closure()).state
+        rate = kind.change(state, now, FluidOptions()).state
         return jax.tree.map(lambda at, by: at + step * by, state, rate), None
 
     settled, _ = jax.jit(lambda at: jax.lax.scan(euler, at, None, length=round(200 / step)))(begun)

@@ -66,7 +66,7 @@ def test_reno_over_red(count, min_thresh):
 
     queue = brentq(excess, min_thresh, 2000.0)
     network = Network(setting.link(min_thresh), {"reno": setting.flows(count, Reno())})
-    run = simulate_fluid(network, until=300.0, closure=MISRA_GONG_TOWSLEY)
+    run = simulate_fluid(network, until=300.0, options=MISRA_GONG_TOWSLEY)
     at_rest(run)
     assert float(run["queue"][-1, 0]) == pytest.approx(queue, rel=0.01)
     assert float(run["cwnd"][-1, 0]) == pytest.approx((setting.pipe + queue) / count, rel=0.01)
@@ -94,7 +94,7 @@ def test_shares_of_reno_and_vegas(ratio):
         setting.link(min_thresh),
         {"reno": setting.flows(5, Reno()), "vegas": setting.flows(5, law)},
     )
-    run = simulate_fluid(network, until=300.0, closure=MISRA_GONG_TOWSLEY)
+    run = simulate_fluid(network, until=300.0, options=MISRA_GONG_TOWSLEY)
     at_rest(run)
     assert metrics.ratio(run, "vegas", warmup=290) == pytest.approx(ratio, rel=0.01)
     assert float(run["queue"][-1, 0]) == pytest.approx(queue, rel=0.01)
@@ -117,7 +117,7 @@ def test_stability_of_reno_over_red(part, stable):
     setting = Setting(slope=curve_for(drop_prob) / below)
     queue = count * window - setting.pipe
     network = Network(setting.link(queue - below), {"reno": setting.flows(count, Reno())})
-    run = simulate_fluid(network, until=300.0, closure=MISRA_GONG_TOWSLEY)
+    run = simulate_fluid(network, until=300.0, options=MISRA_GONG_TOWSLEY)
     early, late = swing(run, 60, 100), swing(run, 260, 300)
     if stable:
         assert late < 1e-3 * queue

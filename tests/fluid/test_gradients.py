@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
-from vegasfluid.fluid.grid import grid_for
-from vegasfluid.fluid.pose import pose
-from vegasfluid.fluid.recording import delivered
+from vegasfluid.fluid.output import delivered
+from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.simulate import integrate, system_of
+from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.tuning.thresholds import with_alpha
 
 NETWORK = Network(
@@ -25,7 +25,7 @@ NETWORK = Network(
     },
 )
 POSED, PLAN = pose(NETWORK)
-GRID = grid_for(NETWORK, 30.0, 61)
+GRID = mean_field_grid(NETWORK, 30.0, 61)
 PARAMETERS = {"alpha": 1.5, "max_drop": 0.1, "capacity": 500.0, "base_rtt": 0.1}
 
 

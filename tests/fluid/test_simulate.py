@@ -10,12 +10,12 @@ import pytest
 from tests.fluid.common_grid import simulate_on_common_grid
 from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Spread, Vegas, metrics
 from vegasfluid import simulate_fluid as simulate
-from vegasfluid.fluid import Closure
-from vegasfluid.fluid.pose import flows_of_groups, pose
+from vegasfluid.fluid import FluidOptions
+from vegasfluid.fluid.parameters import flows_of_groups, pose
 
 RED = Red(min_thresh=20, max_thresh=80)
 LINK = Link(1000.0, 200, RED)
-SMOOTH = Closure(whole_packets=False)
+SMOOTH = FluidOptions(whole_packets=False)
 
 
 FINE = {"samples": 3001, "step": 0.0039, "lags": (0.05, 2.0)}
@@ -129,7 +129,7 @@ def test_slow_start_doubles_the_window(law, rounds):
     """
     flows = Flows(1, law, base_rtt=0.1, start=1.0)
     network = Network(Link(1e6, 40_000), {"flow": flows})
-    run = simulate_on_common_grid(network, 4.0, closure=SMOOTH, aligned=True)
+    run = simulate_on_common_grid(network, 4.0, options=SMOOTH, aligned=True)
     late = run.sel(time=slice(1.2, 2.0))
     slope = np.diff(np.log2(late["cwnd"].values[:, 0])) / np.diff(late["time"].values)
     np.testing.assert_allclose(slope, 1 / (rounds * 0.1 * math.log(2)), rtol=1e-4)
@@ -139,7 +139,7 @@ def test_slow_start_ends_at_the_initial_ssthresh():
     """From there a window grows by one packet a round trip."""
     flows = Flows(1, Reno(), base_rtt=0.1, initial_ssthresh=16.0)
     network = Network(Link(1e6, 40_000), {"flow": flows})
-    run = simulate_on_common_grid(network, 4.0, closure=SMOOTH)
+    run = simulate_on_common_grid(network, 4.0, options=SMOOTH)
     late = run["cwnd"].sel(time=slice(2.0, 4.0))
     slope = np.diff(late.values[:, 0]) / np.diff(late["time"].values)
     np.testing.assert_allclose(slope, 1 / 0.1, rtol=1e-3)

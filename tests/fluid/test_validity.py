@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Vegas
-from vegasfluid.fluid.validity import doubts
+from vegasfluid.fluid.validity import validity_warnings
 from vegasfluid.trajectory import Recording
 
 WARMUP = 5.0
@@ -42,8 +42,8 @@ def recording(
 
 
 def test_where_the_model_holds_nothing_is_said():
-    assert doubts(recording(), WARMUP) == []
-    assert doubts(recording(DropTail()), WARMUP) == []
+    assert validity_warnings(recording(), WARMUP) == []
+    assert validity_warnings(recording(DropTail()), WARMUP) == []
 
 
 @pytest.mark.parametrize(
@@ -60,29 +60,29 @@ def test_where_the_model_holds_nothing_is_said():
     ],
 )
 def test_where_it_does_not_it_is_said(shown, said):
-    found = doubts(recording(**shown), WARMUP)
+    found = validity_warnings(recording(**shown), WARMUP)
     assert found
     assert any(line.startswith(said) for line in found)
 
 
 def test_a_queue_that_oscillates_is_warned_of_above_a_bound():
-    assert doubts(recording(swing=0.24), WARMUP) == []
-    (line,) = doubts(recording(swing=0.26), WARMUP)
+    assert validity_warnings(recording(swing=0.24), WARMUP) == []
+    (line,) = validity_warnings(recording(swing=0.26), WARMUP)
     assert line.startswith("bottleneck: the queue oscillates by 26% of its mean")
-    assert doubts(recording(DropTail(), swing=0.5), WARMUP) == []
+    assert validity_warnings(recording(DropTail(), swing=0.5), WARMUP) == []
 
 
 def test_a_full_buffer_that_drops_more_of_one_class_is_said():
     """A quarter as much again is the bound; RED, which drops by chance, has none."""
     uneven = {"dropped": (10.0, 12.6)}
-    (line,) = doubts(recording(DropTail(), **uneven), WARMUP)
+    (line,) = validity_warnings(recording(DropTail(), **uneven), WARMUP)
     assert line.startswith(
         "bottleneck: the full buffer drops 1.26% of the packets of reno and 1.00% of those of vegas"
     )
-    assert doubts(recording(DropTail(), dropped=(10.0, 12.4)), WARMUP) == []
-    assert doubts(recording(**uneven), WARMUP) == []
+    assert validity_warnings(recording(DropTail(), dropped=(10.0, 12.4)), WARMUP) == []
+    assert validity_warnings(recording(**uneven), WARMUP) == []
 
 
 def test_a_class_that_loses_nothing_beside_one_that_does_is_said():
-    (line,) = doubts(recording(DropTail(), dropped=(0.0, 10.0)), WARMUP)
+    (line,) = validity_warnings(recording(DropTail(), dropped=(0.0, 10.0)), WARMUP)
     assert "0.00% of those of vegas" in line

@@ -26,7 +26,7 @@ from vegasfluid import (
     simulate_density,
     simulate_fluid,
 )
-from vegasfluid.fluid.grid import grid_for, with_longer_steps
+from vegasfluid.fluid.time_grid import mean_field_grid, with_longer_steps
 from vegasfluid.results import sum_up
 from vegasfluid.sweep import Numbers, Sweep, fluid_batches, open_sweep, run
 from vegasfluid.sweep.axes import with_numbers
@@ -98,7 +98,7 @@ def test_longer_steps_once_queues_stand_change_little(tmp_path):
     for fine in (True, False):
         run(deep_sweep(fine=fine), tmp_path / f"{fine}.zarr")
         numbers[fine] = open_sweep(tmp_path / f"{fine}.zarr").load()
-    kept = grid_for(deep_sweep().bases[0].network, 40.0)
+    kept = mean_field_grid(deep_sweep().bases[0].network, 40.0)
     factor = (with_longer_steps(kept, deep_sweep().bases[0].network).longer_steps or (0, 0))[1]
     assert factor >= 4
     for name, of in {"ratio": 5e-3, "queueing_delay_s": 5e-3, "utilisation": 1e-3}.items():

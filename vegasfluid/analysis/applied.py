@@ -53,7 +53,7 @@ def applied(rest: Equilibrium, tuned: str | None, ratio: float) -> list[Applied]
         tuned: the Vegas class; None: none.
         ratio: of a tuned flow's rate to a competitor's.
     """
-    network, process = rest.network, rest.closure.loss_process
+    network, process = rest.network, rest.options.loss_process
     if len(network.links) != 1:
         return []
     found = list(windows(rest, process))

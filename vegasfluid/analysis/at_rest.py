@@ -17,9 +17,18 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.fluid.equations import Now, State, System, change, lengths, look, round_trip, start
-from vegasfluid.fluid.memory import Past, places
-from vegasfluid.fluid.stations import mean_worth, room
+from vegasfluid.fluid.delayed import Past, places
+from vegasfluid.fluid.queues import mean_worth, room
+from vegasfluid.fluid.vector_field import (
+    Now,
+    State,
+    System,
+    change,
+    lengths,
+    look,
+    round_trip,
+    start,
+)
 
 __all__ = ["LATE", "Steady", "StraightPast", "Unknowns", "first_guess", "rates_of", "unmoved"]
 

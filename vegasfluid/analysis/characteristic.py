@@ -83,10 +83,10 @@ class Group(NamedTuple):
     def response(self, rest: Equilibrium) -> Response:
         """How its window answers; of numbers and s."""
         ack_every = 2 if self.flows.delayed_ack else 1
-        found = slopes(self.flows.law, self.place, rest.closure.loss_process, ack_every)
+        found = slopes(self.flows.law, self.place, rest.options.loss_process, ack_every)
         numbers = numbers_at({**resting(found, self), "capacity": rest.network.link.capacity})
         parts = (put(of, numbers) for of in found[1:])
-        made = answer(Slopes(found.states, *parts), rest.closure.late_rtt)
+        made = answer(Slopes(found.states, *parts), rest.options.delayed_rtt)
         return Response(*(put(of, numbers) for of in made))
 
 
@@ -122,12 +122,12 @@ def groups_at(rest: Equilibrium) -> Iterator[Group]:
 
 def require_told(rest: Equilibrium) -> None:
     """Refuse what the function does not tell."""
-    whose, closure, link = "characteristic", rest.closure, rest.network.link
+    whose, options, link = "characteristic", rest.options, rest.network.link
     queue = float(rest.values.queue[0])
     if rest.upper is not None:
         raise InvalidInput(whose, "rest", "one point, and no set of them", "a set")
-    if closure.repairs or closure.timeouts or closure.whole_packets:
-        raise InvalidInput(whose, "closure", "as in THEORY but for its losses", closure)
+    if options.recovery or options.timeouts or options.whole_packets:
+        raise InvalidInput(whose, "options", "as in THEORY but for its losses", options)
     if link.jitter > 0:
         raise InvalidInput(whose, "jitter", "0 here", link.jitter)
     if not 0 < queue < link.buffer - link.aqm.losses_follow_growth:
@@ -160,13 +160,13 @@ def characteristic(rest: Equilibrium) -> Expression:
     """The characteristic function of a network with one link; its zeros are the network's roots.
 
     Args:
-        rest: of any mix of laws, where the closure counts losses as theory does.
+        rest: of any mix of laws, where the options count losses as theory does.
 
     Returns:
         An expression in `sympy.Symbol("s")`, 1/s: a product, whose last factor is the sum.
 
     Raises:
-        InvalidInput: for several links, data both ways or another closure, and where a flow or
+        InvalidInput: for several links, data both ways or other options, and where a flow or
             the queue stands at a limit.
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno

@@ -19,9 +19,9 @@ from jax.flatten_util import ravel_pytree
 
 from vegasfluid.analysis.at_rest import Unknowns
 from vegasfluid.analysis.relaxation import Case, Relaxed, residual
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.pose import Posed
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["FAR", "Solved", "idling", "solved"]
 
@@ -107,11 +107,13 @@ def windows(unknowns: Unknowns) -> np.ndarray:
     return flat(nothing._replace(classes=classes)) > 0
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def speed(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns, by: Any) -> Any:
+@partial(jax.jit, static_argnames=("plan", "options"))
+def speed(
+    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, unknowns: Unknowns, by: Any
+) -> Any:
     """What the equations say so far from some unknowns, as a flat vector."""
     vector, unravel = ravel_pytree(unknowns)
-    return ravel_pytree(residual(posed, plan, closure, unravel(vector + by)))[0]
+    return ravel_pytree(residual(posed, plan, options, unravel(vector + by)))[0]
 
 
 def idling(case: Case, unknowns: Unknowns) -> bool:

@@ -20,12 +20,12 @@ from vegasfluid.analysis.at_rest import LATE, Unknowns
 from vegasfluid.analysis.equilibria import Equilibrium, arrays, solution
 from vegasfluid.analysis.relaxation import Case
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.equations import System
-from vegasfluid.fluid.grid import grid_for
-from vegasfluid.fluid.memory import remembered
-from vegasfluid.fluid.pose import Posed, pose
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.delayed import remembered
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.parameters import FluidParameters, pose
+from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.time_grid import mean_field_grid
+from vegasfluid.fluid.vector_field import System
 
 __all__ = ["disturbed", "growth_rate"]
 
@@ -57,7 +57,7 @@ def disturbed(
     """Run networks from near rest, all together.
 
     Args:
-        rests: of networks of the same structure and closure.
+        rests: of networks of the same structure and options.
         until: simulated time, s.
         by: the part of themselves by which queues and windows are larger at the beginning.
 
@@ -68,22 +68,22 @@ def disturbed(
         InvalidInput: for networks of different structure.
     """
     cases = [arrays(rest.network) for rest in rests]
-    (_, plan), closure = cases[0], rests[0].closure
-    if any(other != plan for _, other in cases) or any(of.closure != closure for of in rests):
-        raise InvalidInput("disturbed", "rests", "of one structure and closure", "different ones")
+    (_, plan), options = cases[0], rests[0].options
+    if any(other != plan for _, other in cases) or any(of.options != options for of in rests):
+        raise InvalidInput("disturbed", "rests", "of one structure and options", "different ones")
     found = [
-        solution(posed, plan, closure, of.solved)
+        solution(posed, plan, options, of.solved)
         for (posed, _), of in zip(cases, rests, strict=True)
     ]
     posed, begin = together([posed for posed, _ in cases]), together(found)
     bounds = [pose(rest.network)[0].lags for rest in rests]
     longest = max(of.longest for of in bounds)
     posed = posed._replace(lags=together([jax.tree.map(jnp.asarray, of) for of in bounds]))
-    steps = (grid_for(rest.network, until).step for rest in rests)
+    steps = (mean_field_grid(rest.network, until).step for rest in rests)
     shortest = float(jnp.min(posed.groups.base_rtt))
     step = min(shortest / PARTS, *steps)
     lengths = Lengths(until, step, longest)
-    windows = jax.vmap(lambda p, u: run(p, plan, closure, u, lengths, by))(posed, begin)
+    windows = jax.vmap(lambda p, u: run(p, plan, options, u, lengths, by))(posed, begin)
     return np.linspace(0.0, until, SAMPLES), np.asarray(windows)
 
 
@@ -92,13 +92,18 @@ def together(many: Sequence[Any]) -> Any:
     return jax.tree.map(lambda *of: jnp.stack(of), *many)
 
 
-@partial(jax.jit, static_argnames=("plan", "closure", "lengths"))
+@partial(jax.jit, static_argnames=("plan", "options", "lengths"))
 def run(
-    posed: Posed, plan: Plan, closure: Closure, rest: Unknowns, lengths: Lengths, by: Any
+    posed: FluidParameters,
+    plan: FluidStructure,
+    options: FluidOptions,
+    rest: Unknowns,
+    lengths: Lengths,
+    by: Any,
 ) -> Any:
     """The windows of one network from near rest; (samples, groups)."""
-    steady = Case(posed, plan, closure).steady
-    system, kept = steady.system, remembered(plan, closure)
+    steady = Case(posed, plan, options).steady
+    system, kept = steady.system, remembered(plan, options)
     rest, still = steady.worked(rest), jnp.zeros_like(rest.queue)
     rates = jnp.concatenate([rest.rates, still])[:kept]
     larger = jax.tree.map(lambda of: of * (1 + by), (rest.queue, rest.classes))

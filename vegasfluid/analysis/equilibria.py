@@ -1,6 +1,6 @@
 """Where a network comes to rest: queues, windows, rates, and how they follow its parameters.
 
-The rest of the fluid's own equations, for any closure. A first estimate (`relaxation`) is polished
+The rest of the fluid's own equations, with any options. A first estimate (`relaxation`) is polished
 by Newton's method; what stands at a limit (an empty or a full queue, the smallest or the largest
 window) or at a corner (Vegas at the edge of its dead zone) is treated as `corners` says. By the
 implicit function theorem the result can be differentiated in every number of the network. Where
@@ -27,14 +27,14 @@ from vegasfluid.analysis.at_rest import Steady, Unknowns
 from vegasfluid.analysis.corners import FAR, Solved, idling, solved
 from vegasfluid.analysis.relaxation import Case, relax, residual
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
-from vegasfluid.fluid.pose import Posed, pose, stages
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
+from vegasfluid.fluid.parameters import FluidParameters, pose, stages
+from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Network, require_network
 
 __all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "polished", "solution"]
 
-THEORY = replace(MISRA_GONG_TOWSLEY, late_rtt=True)
+THEORY = replace(MISRA_GONG_TOWSLEY, delayed_rtt=True)
 """What theory writes down: windows in the mean, no repairs, no timeouts, all delays told."""
 CLOSE = 1e-10
 """Newton's method ends after a step that is smaller than this part of an unknown's value: what is
@@ -76,14 +76,14 @@ class Equilibrium:
 
     Args:
         network: as it rests: all flows started, all events past.
-        closure: how losses were counted.
+        options: switches of the fluid model (`FluidOptions`).
         values: what is at rest.
         solved: the solver's solution.
         upper: the other end, where rest is a set; else None.
     """
 
     network: Network
-    closure: Closure
+    options: FluidOptions
     values: Quantities
     solved: Solved
     upper: Equilibrium | None = None
@@ -135,7 +135,7 @@ class Equilibrium:
         if (other.groups, other.hops) != (plan.groups, plan.hops):
             allowed = "of the same structure as the one that was solved"
             raise InvalidInput("follow", "network", allowed, f"{other.groups} groups of flows")
-        return polished(posed, plan, self.closure, self.solved)
+        return polished(posed, plan, self.options, self.solved)
 
 
 def at_last(network: Network) -> Network:
@@ -157,7 +157,7 @@ def at_last(network: Network) -> Network:
     return replace(last, flows=flows, events=())
 
 
-def arrays(network: Network) -> tuple[Posed, Plan]:
+def arrays(network: Network) -> tuple[FluidParameters, FluidStructure]:
     """The numbers of a network as JAX arrays, and its structure, which holds no number.
 
     A run bounds its lags, for its steps; rest need not.
@@ -166,19 +166,23 @@ def arrays(network: Network) -> tuple[Posed, Plan]:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed), plan
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def polished(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Quantities:
+@partial(jax.jit, static_argnames=("plan", "options"))
+def polished(
+    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, near: Solved
+) -> Quantities:
     """Rest near a solution; differentiable in the numbers."""
-    case = Case(posed, plan, closure)
+    case = Case(posed, plan, options)
     return measured(case.steady, newton(case, near))
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def solution(posed: Posed, plan: Plan, closure: Closure, near: Solved) -> Unknowns:
+@partial(jax.jit, static_argnames=("plan", "options"))
+def solution(
+    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, near: Solved
+) -> Unknowns:
     """The zero of the equations near an estimate, to all digits; the estimate itself where Newton's
     method fails from there, if nothing in it moves much; else NaN.
     """
-    case = Case(posed, plan, closure)
+    case = Case(posed, plan, options)
     nearby = Nearby(case, near)
     root, nothing = nearby.root(), jnp.zeros_like(nearby.flat)
     at_rest = jnp.max(jnp.abs(nearby.residual(nothing, case.posed))) < AT_REST
@@ -217,7 +221,7 @@ class Nearby:
         """The unknowns, of the distance from the solution."""
         return self.unravel(self.flat + self.scale * z)
 
-    def residual(self, z: Any, posed: Posed) -> Any:
+    def residual(self, z: Any, posed: FluidParameters) -> Any:
         """What is to be zero."""
         case, near = self.case._replace(posed=posed), self.near
         flat = self.flat + self.scale * z
@@ -240,7 +244,7 @@ class Nearby:
         )
         return jax.lax.stop_gradient(jnp.where(last.moved <= CLOSE, last.z, jnp.nan))
 
-    def step(self, z: Any, posed: Posed) -> Any:
+    def step(self, z: Any, posed: FluidParameters) -> Any:
         """The step of Newton's method, to be subtracted from z; its derivatives by z are zero."""
         z = jax.lax.stop_gradient(z)
 
@@ -289,12 +293,12 @@ def measured(steady: Steady, unknowns: Unknowns) -> Quantities:
     )
 
 
-def equilibrium(network: Network, closure: Closure = THEORY) -> Equilibrium:
+def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium:
     """Where a network comes to rest, stable or not.
 
     Args:
         network: of one link or several, any mix of laws; flows that send without end.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
 
     Returns:
         The rest; where it is a set, its lower end, with the upper one as `upper`.
@@ -311,16 +315,16 @@ def equilibrium(network: Network, closure: Closure = THEORY) -> Equilibrium:
     """
     require_network("equilibrium", network)
     network = at_last(network)
-    case = Case(*arrays(network), closure)
+    case = Case(*arrays(network), options)
     low = estimate(case)
     if not idling(case, low.unknowns):
-        return Equilibrium(network, closure, concrete(case, solution(*case, low), low), low)
+        return Equilibrium(network, options, concrete(case, solution(*case, low), low), low)
     above = case._replace(
         posed=case.posed._replace(laws=tuple(law.highest() for law in case.posed.laws))
     )
     high = solved(case, relax(above), side=1.0)
     lower, upper = (
-        Equilibrium(network, closure, concrete(case, of.unknowns, of), of) for of in (low, high)
+        Equilibrium(network, options, concrete(case, of.unknowns, of), of) for of in (low, high)
     )
     return replace(lower, upper=upper)
 
@@ -351,7 +355,9 @@ def listed(values: Any) -> str:
     return ", ".join(f"{value:.6g}" for value in np.asarray(values))
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def read_off(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> Quantities:
+@partial(jax.jit, static_argnames=("plan", "options"))
+def read_off(
+    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, unknowns: Unknowns
+) -> Quantities:
     """What a user asks of rest, at a solution."""
-    return measured(Case(posed, plan, closure).steady, unknowns)
+    return measured(Case(posed, plan, options).steady, unknowns)

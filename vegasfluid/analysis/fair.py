@@ -17,7 +17,7 @@ from scipy.optimize import root_scalar
 from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
 __all__ = ["Fair", "fair_alpha", "tuned_class", "with_alpha"]
@@ -63,7 +63,7 @@ def with_alpha(network: Network, tuned: str, alpha: Any) -> Network:
 
 
 def fair_alpha(
-    network: Network, tuned: str, ratio: float = 1.0, closure: Closure = THEORY
+    network: Network, tuned: str, ratio: float = 1.0, options: FluidOptions = THEORY
 ) -> Fair | None:
     """The alpha at which a tuned flow gets `ratio` times what a flow of the others gets.
 
@@ -71,7 +71,7 @@ def fair_alpha(
         network: links, and classes of flows.
         tuned: the Vegas class.
         ratio: of goodputs, above 0.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
 
     Returns:
         None where no alpha reaches the ratio: Vegas answers losses itself, and saturates.
@@ -83,7 +83,7 @@ def fair_alpha(
         raise InvalidInput("fair alpha", "flows", "of two classes at least", "one class")
 
     def excess(log_alpha: float) -> float:
-        rest = equilibrium(with_alpha(network, tuned, math.exp(log_alpha)), closure)
+        rest = equilibrium(with_alpha(network, tuned, math.exp(log_alpha)), options)
         return math.log(rest.ratio(tuned) / ratio)
 
     low = high = math.log(SMALLEST)
@@ -97,4 +97,4 @@ def fair_alpha(
         return None
     found = root_scalar(excess, bracket=(low, high), xtol=EXACT, rtol=EXACT)
     alpha = math.exp(found.root)
-    return Fair(alpha, equilibrium(with_alpha(network, tuned, alpha), closure))
+    return Fair(alpha, equilibrium(with_alpha(network, tuned, alpha), options))

@@ -26,11 +26,11 @@ from vegasfluid.analysis.equilibria import Equilibrium, arrays, solution
 from vegasfluid.analysis.linear import Delayed, Linear
 from vegasfluid.analysis.relaxation import Case
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.equations import change, look
-from vegasfluid.fluid.memory import Past
-from vegasfluid.fluid.pose import Posed
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.delayed import Past
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.vector_field import change, look
 
 __all__ = ["Frame", "Jacobians", "Loop", "jacobians", "linear_of", "linearise", "reads_of"]
 
@@ -153,37 +153,39 @@ def reads_of(steady: Steady, rest: Unknowns) -> list[Read]:
 def reads_at(case: Case, rest: Unknowns) -> tuple[Read, ...]:
     """The same of a case, without lags; networks of the same structure look up the same."""
     leaves, structure = jax.tree.flatten((case.posed, rest))
-    return known_reads(structure, tuple(leaf.shape for leaf in leaves), case.plan, case.closure)
+    return known_reads(structure, tuple(leaf.shape for leaf in leaves), case.plan, case.options)
 
 
 @lru_cache(maxsize=STRUCTURES)
 def known_reads(
-    structure: Any, shapes: tuple[tuple[int, ...], ...], plan: Plan, closure: Closure
+    structure: Any, shapes: tuple[tuple[int, ...], ...], plan: FluidStructure, options: FluidOptions
 ) -> tuple[Read, ...]:
     """The same, by the structure and the shapes of the numbers and the unknowns."""
     found: list[Read] = []
 
     def trace(*leaves: Any) -> None:
         posed, rest = jax.tree.unflatten(structure, leaves)
-        found.extend(reads_of(Case(posed, plan, closure).steady, rest))
+        found.extend(reads_of(Case(posed, plan, options).steady, rest))
 
     jax.eval_shape(trace, *(jax.ShapeDtypeStruct(shape, float) for shape in shapes))
     return tuple(read._replace(lags=None) for read in found)
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def jacobians(posed: Posed, plan: Plan, closure: Closure, rest: Unknowns, gain: Any) -> Jacobians:
+@partial(jax.jit, static_argnames=("plan", "options"))
+def jacobians(
+    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, rest: Unknowns, gain: Any
+) -> Jacobians:
     """The Jacobians of the equations at rest.
 
     Args:
         posed: numbers.
         plan: structure.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         rest: where.
         gain: by how much more the queues' signals move.
     """
     louder = posed._replace(aqm=tuple(Amplified(law, gain) for law in posed.aqm))
-    steady = Case(louder, plan, closure).steady
+    steady = Case(louder, plan, options).steady
     flat, unravel = ravel_pytree(rest._replace(rates=jnp.zeros(0)))
     reads = reads_of(steady, rest)
     ends = np.cumsum([read.of.size for read in reads])
@@ -212,8 +214,8 @@ class Loop(NamedTuple):
     """A network near rest: as it is, and with the queues' signals cut.
 
     What a queue tells senders is its drop probability, and the round-trip time that its packets
-    met (`Closure.late_rtt`). Cut, they stay as they are at rest; that packets in the queue delay
-    the ACKs which let others go is no signal, and stays.
+    met (`FluidOptions.delayed_rtt`). Cut, they stay as they are at rest; that packets in the queue
+    delay the ACKs which let others go is no signal, and stays.
 
     Args:
         closed: as it is.
@@ -254,11 +256,11 @@ def linearise(rest: Equilibrium) -> Loop:
     """
     refuse_corners(rest)
     posed, plan = arrays(rest.network)
-    steady = Case(posed, plan, rest.closure).steady
-    unknowns = steady.worked(solution(posed, plan, rest.closure, rest.solved))
-    reads = reads_at(Case(posed, plan, rest.closure), unknowns)
+    steady = Case(posed, plan, rest.options).steady
+    unknowns = steady.worked(solution(posed, plan, rest.options, rest.solved))
+    reads = reads_at(Case(posed, plan, rest.options), unknowns)
     closed, cut = (
-        jax.tree.map(np.asarray, jacobians(posed, plan, rest.closure, unknowns, gain))
+        jax.tree.map(np.asarray, jacobians(posed, plan, rest.options, unknowns, gain))
         for gain in (1.0, 0.0)
     )
     flat = np.asarray(ravel_pytree(unknowns._replace(rates=jnp.zeros(0)))[0])

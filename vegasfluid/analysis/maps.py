@@ -24,8 +24,8 @@ from vegasfluid.analysis.linearisation import Frame, Jacobians, jacobians, linea
 from vegasfluid.analysis.relaxation import Case
 from vegasfluid.analysis.spectrum import generator
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Network
 
 __all__ = ["StabilityMap", "stability_map"]
@@ -69,11 +69,11 @@ class Followed(NamedTuple):
     found: Jacobians
 
 
-@partial(jax.jit, static_argnames=("network_of", "plan", "closure"))
+@partial(jax.jit, static_argnames=("network_of", "plan", "options"))
 def follow(
     network_of: Callable[[Any, Any], Network],
-    plan: Plan,
-    closure: Closure,
+    plan: FluidStructure,
+    options: FluidOptions,
     values: tuple[Any, Any],
     near: Solved,
 ) -> Followed:
@@ -81,7 +81,7 @@ def follow(
 
     def one(first: Any, second: Any, near: Solved) -> Followed:
         posed, _ = arrays(at_last(network_of(first, second)))
-        return follow_one(Case(posed, plan, closure), near)
+        return follow_one(Case(posed, plan, options), near)
 
     return jax.vmap(one)(*values, near)
 
@@ -120,7 +120,7 @@ class Grid:
         network_of: the network with two numbers, which may be traced.
         first: values of the one; (rows,).
         second: of the other; (columns,).
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
     """
 
     def __init__(
@@ -128,9 +128,9 @@ class Grid:
         network_of: Callable[[Any, Any], Network],
         first: np.ndarray,
         second: np.ndarray,
-        closure: Closure,
+        options: FluidOptions,
     ) -> None:
-        self.network_of, self.closure = network_of, closure
+        self.network_of, self.options = network_of, options
         self.values = tuple(of.ravel() for of in np.meshgrid(first, second, indexing="ij"))
         self.shape = (first.size, second.size)
         self.flat: dict[int, np.ndarray] = {}
@@ -143,7 +143,7 @@ class Grid:
     def at(self, point: int) -> Case:
         """The equations at a point."""
         made = self.network_of(*(float(of[point]) for of in self.values))
-        return Case(*arrays(at_last(made)), self.closure)
+        return Case(*arrays(at_last(made)), self.options)
 
     def neighbours(self, point: int) -> list[int]:
         """The points next to a point."""
@@ -179,7 +179,7 @@ class Grid:
         values = tuple(of[np.array(points)[places]] for of in self.values)
         each = [seed.solved._replace(unknowns=near) for _, seed, near in ways]
         near = jax.tree.map(lambda *of: np.stack(of)[places], *each)
-        done = follow(self.network_of, self.case.plan, self.closure, values, near)
+        done = follow(self.network_of, self.case.plan, self.options, values, near)
         done = jax.tree.map(np.asarray, done)
         for place, (point, seed, _) in enumerate(ways):
             if done.right[place]:
@@ -222,7 +222,7 @@ def stability_map(
     network_of: Callable[[Any, Any], Network],
     first: np.ndarray,
     second: np.ndarray,
-    closure: Closure = THEORY,
+    options: FluidOptions = THEORY,
 ) -> StabilityMap:
     """Where a network is stable, over two of its numbers.
 
@@ -231,7 +231,7 @@ def stability_map(
             structure (a number of flows is none).
         first: values of the one; (rows,).
         second: of the other; (columns,).
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
 
     Raises:
         InvalidInput: for values that make no sense in the network; for no values.
@@ -247,7 +247,7 @@ def stability_map(
     """
     if not (first.size and second.size):
         raise InvalidInput("stability_map", "values", "one at least of each", "none")
-    grid = Grid(network_of, first, second, closure)
+    grid = Grid(network_of, first, second, options)
     grid.fill()
     rightmost, queue = (np.full(first.size * second.size, np.nan) for _ in range(2))
     frame = frame_of(grid)

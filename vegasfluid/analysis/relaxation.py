@@ -19,11 +19,11 @@ from scipy.optimize import root_scalar
 
 from vegasfluid.analysis.at_rest import Steady, Unknowns, first_guess
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.pose import Posed
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.queues import room
 from vegasfluid.fluid.simulate import system_of
-from vegasfluid.fluid.stations import room
+from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["Case", "Relaxed", "relax", "relaxed", "residual"]
 
@@ -66,12 +66,12 @@ class Case(NamedTuple):
     Args:
         posed: numbers.
         plan: structure.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
     """
 
-    posed: Posed
-    plan: Plan
-    closure: Closure
+    posed: FluidParameters
+    plan: FluidStructure
+    options: FluidOptions
 
     @property
     def steady(self) -> Steady:
@@ -84,35 +84,43 @@ class Case(NamedTuple):
         return np.asarray(room(self.posed)) * np.ones(self.plan.stations)
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def residual(posed: Posed, plan: Plan, closure: Closure, unknowns: Unknowns) -> Unknowns:
+@partial(jax.jit, static_argnames=("plan", "options"))
+def residual(
+    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, unknowns: Unknowns
+) -> Unknowns:
     """`Steady.residual`, traced once for all that is made of it.
 
     Args:
         posed: numbers.
         plan: structure.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         unknowns: where.
     """
-    return Case(posed, plan, closure).steady.residual(unknowns)
+    return Case(posed, plan, options).steady.residual(unknowns)
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def pace(posed: Posed, plan: Plan, closure: Closure, vector: Vector, queue: Vector) -> Pace:
+@partial(jax.jit, static_argnames=("plan", "options"))
+def pace(
+    posed: FluidParameters,
+    plan: FluidStructure,
+    options: FluidOptions,
+    vector: Vector,
+    queue: Vector,
+) -> Pace:
     """How everything but the queues moves for given queues.
 
     Args:
         posed: numbers.
         plan: structure.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         vector: everything but the queues; (n,).
         queue: packets; (stations,).
     """
-    steady = Case(posed, plan, closure).steady
+    steady = Case(posed, plan, options).steady
 
     def speed(vector: Vector) -> tuple[Vector, tuple[Vector, Vector]]:
         held = steady.held(unraveled(steady, vector, queue))
-        moved = residual(posed, plan, closure, held)
+        moved = residual(posed, plan, options, held)
         quick = jax.tree.map(lambda part: QUICK * part, (moved.memories, moved.rates))
         scaled = (quick[0], moved.classes, moved.silent, quick[1])
         found = ravel_pytree(scaled)[0] - PULL * (vector - ravel_pytree(held[1:])[0])
@@ -148,14 +156,20 @@ class Way(NamedTuple):
 GOING, RESTS, LOST = 0, 1, 2
 
 
-@partial(jax.jit, static_argnames=("plan", "closure"))
-def followed(posed: Posed, plan: Plan, closure: Closure, begin: Vector, queue: Vector) -> Way:
+@partial(jax.jit, static_argnames=("plan", "options"))
+def followed(
+    posed: FluidParameters,
+    plan: FluidStructure,
+    options: FluidOptions,
+    begin: Vector,
+    queue: Vector,
+) -> Way:
     """Follow everything but the queues, as `settle` says; the first step stands still.
 
     Args:
         posed: numbers.
         plan: structure.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         begin: where it begins; (n,).
         queue: packets; (stations,).
     """
@@ -165,7 +179,7 @@ def followed(posed: Posed, plan: Plan, closure: Closure, begin: Vector, queue: V
         at, here, step = way.at, way.here, way.step
         move = jnp.linalg.solve(one / step - here.slope, here.speed)
         leap = jnp.max(jnp.abs(move) / (jnp.abs(at) + 1))
-        then = pace(posed, plan, closure, at + move, queue)
+        then = pace(posed, plan, options, at + move, queue)
         finite = jnp.all(jnp.isfinite(then.speed)) | (leap >= LEAP)
         rests = (leap < SETTLED) & (step > 1)
         end = jnp.where(finite & ~jnp.isnan(leap), jnp.where(rests, RESTS, GOING), LOST)

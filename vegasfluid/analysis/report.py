@@ -19,7 +19,7 @@ from vegasfluid.analysis.runs import LimitCycle, PacketRatio, caveats, limit_cyc
 from vegasfluid.analysis.several import Equilibria, all_equilibria
 from vegasfluid.analysis.verdicts import Stability, stability
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
 __all__ = ["Analysis", "Nearest", "Place", "analyse"]
@@ -109,7 +109,7 @@ def analyse(
     network: Network,
     tune: str | None = None,
     ratio: float = 1.0,
-    closure: Closure = THEORY,
+    options: FluidOptions = THEORY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Analysis:
     """Analyse a network.
@@ -118,7 +118,7 @@ def analyse(
         network: of links, and classes of flows that send without end.
         tune: the Vegas class whose alpha is looked for; None: the only one.
         ratio: of a tuned flow's goodput over that of a flow of the others.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         tell: is told what is being done.
 
     Raises:
@@ -128,14 +128,14 @@ def analyse(
         raise InvalidInput("analyse", "--ratio", "above 0", ratio)
     tuned = tuned_class(network, tune)
     tell("rest")
-    rest, no_equilibrium = attempt(lambda: equilibrium(network, closure))
+    rest, no_equilibrium = attempt(lambda: equilibrium(network, options))
     tell("all equilibria")
     several, uncounted, others = None, no_equilibrium, ()
     if rest is not None:
         several, uncounted = attempt(lambda: counted(rest))
         others = () if several is None else tuple(map(place, several.beside(rest)))
     tell("the fair alpha")
-    alpha = find_alpha(network, tuned, ratio, closure)
+    alpha = find_alpha(network, tuned, ratio, options)
     tell("stability")
     here = None if rest is None else place(rest)
     tell("runs")
@@ -179,17 +179,17 @@ class Alpha(NamedTuple):
     nearest: Nearest | None = None
 
 
-def find_alpha(network: Network, tuned: str | None, ratio: float, closure: Closure) -> Alpha:
+def find_alpha(network: Network, tuned: str | None, ratio: float, options: FluidOptions) -> Alpha:
     """The alpha that gives the ratio, proven where proofs reach."""
-    certificate, unproven = attempt(lambda: certified(network, tuned, ratio, closure))
+    certificate, unproven = attempt(lambda: certified(network, tuned, ratio, options))
     if tuned is None:
         return Alpha(None, None, unproven)
     if certificate is not None:
         proven = float(certificate.alpha)
-        rest = equilibrium(with_alpha(network, tuned, proven), closure)
+        rest = equilibrium(with_alpha(network, tuned, proven), options)
         return Alpha(Fair(proven, rest), certificate, unproven)
-    fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, closure))
-    nearest, _ = (None, "") if fair else attempt(lambda: nearest_alpha(network, tuned, closure))
+    fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, options))
+    nearest, _ = (None, "") if fair else attempt(lambda: nearest_alpha(network, tuned, options))
     return Alpha(fair, None, unproven, nearest)
 
 
@@ -201,10 +201,10 @@ def on_packets(network: Network, tuned: str | None, alpha: Alpha) -> PacketRatio
     return attempt(lambda: measure_ratio(network, tuned, found.alpha))[0]
 
 
-def nearest_alpha(network: Network, tuned: str, closure: Closure) -> Nearest | None:
+def nearest_alpha(network: Network, tuned: str, options: FluidOptions) -> Nearest | None:
     """The alpha that gives 95 % of the largest ratio; None where even the smallest gives more."""
-    largest = equilibrium(with_alpha(network, tuned, LARGE_ALPHA), closure).ratio(tuned)
-    found = fair_alpha(network, tuned, NEAR_LARGEST * largest, closure)
+    largest = equilibrium(with_alpha(network, tuned, LARGE_ALPHA), options).ratio(tuned)
+    found = fair_alpha(network, tuned, NEAR_LARGEST * largest, options)
     return None if found is None else Nearest(found.alpha, found.rest.ratio(tuned), largest)
 
 
@@ -225,12 +225,12 @@ def mean_windows(
 def counted(here: Equilibrium) -> Equilibria:
     """All equilibria of a network. On one link each queue has one load, so that one is all."""
     if len(here.network.links) > 1:
-        return all_equilibria(here.network, here.closure)
-    return all_equilibria(here.network, here.closure, starts=1, budget=ONE_LINK)
+        return all_equilibria(here.network, here.options)
+    return all_equilibria(here.network, here.options, starts=1, budget=ONE_LINK)
 
 
 def certified(
-    network: Network, tuned: str | None, ratio: float, closure: Closure
+    network: Network, tuned: str | None, ratio: float, options: FluidOptions
 ) -> Certificate | None:
     """A certificate of the fair alpha.
 
@@ -239,9 +239,9 @@ def certified(
     """
     if tuned is None:
         raise InvalidInput("certificate", "flows", "one class of Vegas flows, and others", "not")
-    if closure.repairs or closure.timeouts or closure.whole_packets:
-        raise InvalidInput("certificate", "closure", "that of theory", "another")
-    return certify_alpha(network, tuned, ratio, loss_process=closure.loss_process)
+    if options.recovery or options.timeouts or options.whole_packets:
+        raise InvalidInput("certificate", "options", "that of theory", "another")
+    return certify_alpha(network, tuned, ratio, loss_process=options.loss_process)
 
 
 def place(rest: Equilibrium) -> Place:

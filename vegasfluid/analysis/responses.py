@@ -163,7 +163,7 @@ def determinant(matrix: Any) -> Any:
     return plain.det(method="berkowitz").subs({name: of for of, name in names.items()})
 
 
-def answer(found: Slopes, late_rtt: bool) -> Response:
+def answer(found: Slopes, delayed_rtt: bool) -> Response:
     """What a window does, from the partial derivatives of its drift.
 
     Its flow sends W / R: at this rate ACKs come now, and times p losses, a round trip later. In
@@ -171,7 +171,7 @@ def answer(found: Slopes, late_rtt: bool) -> Response:
     """
     felt = found.acks + AGO * p * found.losses
     matrix = s * sp.eye(len(found.states)) - found.inside - felt * found.reads / R
-    delay = found.rtt * (AGO if late_rtt else 1) / C - felt * W / (R**2 * C)
+    delay = found.rtt * (AGO if delayed_rtt else 1) / C - felt * W / (R**2 * C)
     bordered = (
         sp.Matrix(sp.BlockMatrix([[matrix, of], [found.reads, sp.zeros(1)]]))
         for of in (delay, AGO * found.losses * W / R)
@@ -186,7 +186,7 @@ def response(
     law: CongestionControl,
     place: Place | None = None,
     loss_process: str = "meanfield",
-    late_rtt: bool = True,
+    delayed_rtt: bool = True,
 ) -> Response:
     """How a law's window answers the queue, in symbols, from its drift.
 
@@ -195,7 +195,7 @@ def response(
         place: on whose branch, where the law compares anything: numbers for cwnd, rtt, base_rtt,
             drop_prob and, by their fields, its other states.
         loss_process: how losses come, a name in `LOSS_PROCESSES`.
-        late_rtt: whether senders judge by the queue that their packets met (`Closure.late_rtt`).
+        delayed_rtt: whether senders judge by the queue that their packets met, see `FluidOptions`.
 
     >>> from vegasfluid import Reno
     >>> response(Reno()).own
@@ -203,7 +203,7 @@ def response(
     >>> response(Reno()).losses
     W**2*exp(-R*s)/(2*R)
     """
-    return answer(slopes(law, place or {}, loss_process), late_rtt)
+    return answer(slopes(law, place or {}, loss_process), delayed_rtt)
 
 
 def signal(law: QueueDiscipline, of: str, place: Place) -> Signal:

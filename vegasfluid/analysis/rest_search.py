@@ -18,7 +18,7 @@ from vegasfluid.analysis.equilibria import Equilibrium, arrays, concrete, equili
 from vegasfluid.analysis.multistart import begin_at, rest_near
 from vegasfluid.analysis.relaxation import Case
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
 __all__ = ["SAME", "Search", "same", "searched"]
@@ -34,19 +34,19 @@ class Search:
 
     Args:
         network: as it rests.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
     """
 
-    def __init__(self, network: Network, closure: Closure) -> None:
-        self.network, self.closure = network, closure
-        self.case = Case(*arrays(network), closure)
+    def __init__(self, network: Network, options: FluidOptions) -> None:
+        self.network, self.options = network, options
+        self.case = Case(*arrays(network), options)
         self.found: list[Equilibrium] = []
         self.idle: Equilibrium | None = None
 
     def default(self) -> None:
         """The rest that `equilibrium` finds, if it finds one."""
         with suppress(SolveFailed):
-            self.keep(equilibrium(self.network, self.closure))
+            self.keep(equilibrium(self.network, self.options))
 
     def near(self, queue: np.ndarray) -> None:
         """The rest to which Newton's method leads from some queues, if to any."""
@@ -55,7 +55,7 @@ class Search:
             return
         with suppress(SolveFailed):
             values = concrete(self.case, solved.unknowns, solved)
-            rest = Equilibrium(self.network, self.closure, values, solved)
+            rest = Equilibrium(self.network, self.options, values, solved)
             idles = idling(self.case, solved.unknowns)
             self.keep(replace(rest, upper=rest) if idles else rest)
 
@@ -81,19 +81,21 @@ def same(rest: Equilibrium, other: Equilibrium) -> bool:
     )
 
 
-def searched(network: Network, closure: Closure, starts: int | Sequence[Sequence[float]]) -> Search:
+def searched(
+    network: Network, options: FluidOptions, starts: int | Sequence[Sequence[float]]
+) -> Search:
     """The rests of a network that are found from some beginnings.
 
     Args:
         network: as it rests.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         starts: how many beginnings, of which the first is `equilibrium`'s; or queues, packets.
 
     Raises:
         InvalidInput: for no beginning, or queues that the network does not have.
         SolveFailed: where there is none.
     """
-    search = Search(network, closure)
+    search = Search(network, options)
     begin = beginnings(search.case.room, starts)
     if isinstance(starts, int):
         search.default()

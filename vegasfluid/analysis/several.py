@@ -28,7 +28,7 @@ from vegasfluid.analysis.proofs.monotone_network import Reduced
 from vegasfluid.analysis.proofs.network_equations import reduced_network
 from vegasfluid.analysis.rest_search import SAME, same, searched
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
 __all__ = ["STARTS", "Equilibria", "all_equilibria"]
@@ -96,7 +96,7 @@ class Equilibria:
 
 def all_equilibria(
     network: Network,
-    closure: Closure = THEORY,
+    options: FluidOptions = THEORY,
     starts: int | Sequence[Sequence[float]] = STARTS,
     budget: int = BUDGET,
 ) -> Equilibria:
@@ -105,7 +105,7 @@ def all_equilibria(
     Args:
         network: one link or several; for a proof with RED or drop-tail, Reno, NewReno, CUBIC and
             Vegas (not ns-3's), and flows that send all the time.
-        closure: how losses are counted; for a proof without repairs, timeouts and whole packets.
+        options: of the fluid model; for a proof without recovery, timeouts and whole packets.
         starts: from how many beginnings to search, or the queues to begin at, packets.
         budget: how many boxes of queues the proof may look at; 0: no proof.
 
@@ -122,8 +122,8 @@ def all_equilibria(
     if isinstance(budget, bool) or budget < 0:
         raise InvalidInput("all_equilibria", "budget", "0 or above", budget)
     network = at_last(network)
-    system = reduced_network(network, closure) if budget else None
-    search = searched(network, closure, starts)
+    system = reduced_network(network, options) if budget else None
+    search = searched(network, options, starts)
     if search.idle is not None or system is None:
         return Equilibria(tuple(search.found), search.idle)
     return proven(search.found, system, budget)

@@ -20,7 +20,7 @@ from vegasfluid.analysis.linearisation import linearise
 from vegasfluid.analysis.margins import delay_margin, gain_margin
 from vegasfluid.analysis.spectrum import roots
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
 __all__ = ["Stability", "critical_value", "stability"]
@@ -52,12 +52,12 @@ class Stability:
         return self.roots[0]
 
 
-def stability(network: Network | Equilibrium, closure: Closure = THEORY) -> Stability:
+def stability(network: Network | Equilibrium, options: FluidOptions = THEORY) -> Stability:
     """Whether a network stays at rest after small disturbances, and by what margins.
 
     Args:
-        network: or its equilibrium, with the closure that it has.
-        closure: how losses are counted.
+        network: or its equilibrium, with the options that it was found with.
+        options: switches of the fluid model (`FluidOptions`).
 
     Raises:
         InvalidInput: where rest is a set, or the queue stands at the end of its buffer.
@@ -68,7 +68,7 @@ def stability(network: Network | Equilibrium, closure: Closure = THEORY) -> Stab
     >>> stability(Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})).stable
     True
     """
-    rest = network if isinstance(network, Equilibrium) else equilibrium(network, closure)
+    rest = network if isinstance(network, Equilibrium) else equilibrium(network, options)
     loop = linearise(rest)
     found = roots(loop.closed)
     stable = bool(found[0].real < 0)
@@ -89,7 +89,7 @@ def critical_value(
     network_of: Callable[[float], Network],
     low: float,
     high: float,
-    closure: Closure = THEORY,
+    options: FluidOptions = THEORY,
 ) -> float:
     """The value of a parameter at which stability is lost or won; rest moves with it.
 
@@ -97,14 +97,14 @@ def critical_value(
         network_of: the network with a value of the parameter.
         low: a value where it is stable, or is not.
         high: one where it is the other.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
 
     Raises:
         InvalidInput: where the network is stable at both, or at none.
     """
 
     def rightmost(value: float) -> float:
-        rest = equilibrium(network_of(value), closure)
+        rest = equilibrium(network_of(value), options)
         return float(np.real(roots(linearise(rest).closed)[0]))
 
     ends = rightmost(low), rightmost(high)

@@ -90,16 +90,16 @@ def simulated(model: Model, engine: str, taken: Assumptions, seed: int) -> xr.Da
 
         return simulate_packets(model.network, model.duration, warmup=model.warmup, seed=seed)
     from vegasfluid.caches import keep_compiled_equations
-    from vegasfluid.fluid import TOLERANCE, Closure, simulate_density, simulate_fluid
+    from vegasfluid.fluid import TOLERANCE, FluidOptions, simulate_density, simulate_fluid
 
     keep_compiled_equations()
     simulate = simulate_density if engine == "density" else simulate_fluid
-    closure = Closure(loss_process=taken.loss_process)
+    options = FluidOptions(loss_process=taken.loss_process)
     return simulate(
         model.network,
         model.duration,
         warmup=model.warmup,
-        closure=closure,
+        options=options,
         base_rtt=taken.base_rtt,
         tolerance=TOLERANCE if taken.tolerance is None else taken.tolerance,
     )

@@ -6,13 +6,13 @@ Importing it turns on JAX's 64-bit floats: a run of 200 s in steps of millisecon
 import jax
 
 from vegasfluid.fluid.accuracy import TOLERANCE
-from vegasfluid.fluid.closure import MISRA_GONG_TOWSLEY, Closure
+from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
 from vegasfluid.fluid.simulate import record_density, record_fluid, simulate_density, simulate_fluid
 
 __all__ = [
     "MISRA_GONG_TOWSLEY",
     "TOLERANCE",
-    "Closure",
+    "FluidOptions",
     "record_density",
     "record_fluid",
     "simulate_density",

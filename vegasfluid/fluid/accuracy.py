@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.fluid.grid import Grid
+from vegasfluid.fluid.time_grid import TimeGrid
 from vegasfluid.trajectory import Recording
 
 __all__ = ["TOLERANCE", "Error", "checked", "difference", "refined"]
@@ -65,7 +65,7 @@ def largest(one: np.ndarray, other: np.ndarray, least: np.ndarray | float) -> fl
 
 
 def refined(
-    run: Callable[[Grid], Recording], grid: Grid, tolerance: float, warmup: float
+    run: Callable[[TimeGrid], Recording], grid: TimeGrid, tolerance: float, warmup: float
 ) -> Recording:
     """A run whose steps are halved until that changes no mean by more than the tolerance.
 
@@ -105,7 +105,7 @@ def refined(
     return found
 
 
-def attempt(run: Callable[[Grid], Recording], grid: Grid) -> Recording | SolveFailed:
+def attempt(run: Callable[[TimeGrid], Recording], grid: TimeGrid) -> Recording | SolveFailed:
     """A run, or why there is none."""
     try:
         return run(grid)

@@ -35,14 +35,14 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.congestion.base import Signals
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.epoch_cells import EpochCells
+from vegasfluid.fluid.epoch_mesh import EpochMesh
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.senders import Change, SendersNow, ending_in_timeout, feedback, part_in_turn
-from vegasfluid.fluid.window_cells import WindowCells
+from vegasfluid.fluid.window_mesh import WindowMesh
 
 __all__ = ["Cells", "Density", "Distribution"]
 
-Cells = WindowCells | EpochCells
+Cells = WindowMesh | EpochMesh
 
 MOST_EVENTS, MOST_IN_TURN = 2.0, 5.0
 """Loss events of a flow in a round trip, by chance and in turn: more would be stiff."""
@@ -120,15 +120,15 @@ class Density:
         """The window of slow start held where it makes sense."""
         return state._replace(common=self.law.within(state.common, largest))
 
-    def change(self, state: Distribution, now: SendersNow, closure: Closure) -> Change:
+    def change(self, state: Distribution, now: SendersNow, options: FluidOptions) -> Change:
         """What happens to the flows."""
-        at = self.settled(state, now, closure)
-        grown, seen = self.grown(state, at, now, closure), at.sees(at.states)
+        at = self.settled(state, now, options)
+        grown, seen = self.grown(state, at, now, options), at.sees(at.states)
         hit = state.free * self.hazard(
             at.states.cwnd, at.rising, at.now, seen.ack_rate, grown[:, None]
         )
-        leaving, starting = self.slow_start(state, at, now, closure, grown)
-        share = ending_in_timeout(self.law, at.states.cwnd, at.now, closure)
+        leaving, starting = self.slow_start(state, at, now, options, grown)
+        share = ending_in_timeout(self.law, at.states.cwnd, at.now, options)
         events = jnp.sum(hit, axis=1) + leaving.hit
         timeouts = jnp.sum(hit * share, axis=1)
         mended = self.mended(state, now)
@@ -136,7 +136,7 @@ class Density:
             leaving.ended, state.common.cwnd, self.law
         )
         carried = self.cells.carried(state.free, state.common, at.change, at.growth)
-        common = self.in_common(state, now, closure, events)
+        common = self.in_common(state, now, options, events)
         masses = Distribution(
             free=carried - hit + come,
             mending=self.cells.hit(hit, at.states, self.law, seen) - mended + leaving.cut,
@@ -144,23 +144,25 @@ class Density:
         )
         return Change(masses, events, timeouts)
 
-    def growing(self, state: Distribution, now: SendersNow, closure: Closure) -> Groups:
+    def growing(self, state: Distribution, now: SendersNow, options: FluidOptions) -> Groups:
         """Packets/s by which the mean window grows, losses left aside; (groups,)."""
-        return self.grown(state, self.settled(state, now, closure), now, closure)
+        return self.grown(state, self.settled(state, now, options), now, options)
 
-    def grown(self, state: Distribution, at: Settled, now: SendersNow, closure: Closure) -> Groups:
+    def grown(
+        self, state: Distribution, at: Settled, now: SendersNow, options: FluidOptions
+    ) -> Groups:
         """The same, where what the cells see is known."""
         starting = self.starting(state)
-        rate = self.law.growth(starting, self.seen(starting, now, closure)).cwnd
+        rate = self.law.growth(starting, self.seen(starting, now, options)).cwnd
         rising = smooth.maximum(rate, 0.0) * state.common.slow_start
         return jnp.sum(at.rising * state.free, axis=1) + rising
 
-    def settled(self, state: Distribution, now: SendersNow, closure: Closure) -> Settled:
+    def settled(self, state: Distribution, now: SendersNow, options: FluidOptions) -> Settled:
         """What the flows in the cells see, and how they grow."""
         wide = jax.tree.map(lambda leaf: leaf[:, None], now)
 
         def sees(states: Any) -> Signals:
-            return self.seen(states, wide, closure)
+            return self.seen(states, wide, options)
 
         def growth(states: Any) -> Any:
             return self.law.growth(states, sees(states))
@@ -184,10 +186,10 @@ class Density:
         share = smooth.minimum(ending / smooth.maximum(repairing, NOTHING), MOST_IN_TURN / now.rtt)
         return state.mending * share[:, None]
 
-    def seen(self, window: Any, now: SendersNow, closure: Closure) -> Signals:
+    def seen(self, window: Any, now: SendersNow, options: FluidOptions) -> Signals:
         """What flows with these windows see, besides losses."""
         rate = smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
-        return feedback(window, self.law, now._replace(rate=rate), closure)
+        return feedback(window, self.law, now._replace(rate=rate), options)
 
     def hazard(self, cwnd: Any, rising: Any, now: SendersNow, rate: Any, grown: Any) -> Any:
         """Loss events of flows that may have one, 1/s; a few a round trip.
@@ -209,12 +211,17 @@ class Density:
         return (1 - part) * chance + part * smooth.minimum(turn, MOST_IN_TURN / now.rtt)
 
     def slow_start(
-        self, state: Distribution, at: Settled, now: SendersNow, closure: Closure, grown: Groups
+        self,
+        state: Distribution,
+        at: Settled,
+        now: SendersNow,
+        options: FluidOptions,
+        grown: Groups,
     ) -> tuple[Leaving, Any]:
         """Who leaves slow start, and how the window and the share of those in it change."""
         starting = self.starting(state)
         wide = jax.tree.map(lambda leaf: leaf[:, None], starting)
-        change, seen = self.law.growth(starting, self.seen(starting, now, closure)), at.sees(wide)
+        change, seen = self.law.growth(starting, self.seen(starting, now, options)), at.sees(wide)
         rising = smooth.maximum(change.cwnd, 0.0)[:, None]
         hazard = self.hazard(wide.cwnd, rising, at.now, seen.ack_rate, grown[:, None])
         hit = hazard * state.common.slow_start[:, None]
@@ -222,10 +229,12 @@ class Density:
         leaving = Leaving(-change.slow_start * state.common.slow_start, hit[:, 0], cut)
         return leaving, change._replace(slow_start=-(leaving.ended + leaving.hit))
 
-    def in_common(self, state: Distribution, now: SendersNow, closure: Closure, events: Any) -> Any:
+    def in_common(
+        self, state: Distribution, now: SendersNow, options: FluidOptions, events: Any
+    ) -> Any:
         """The change of what the group's flows have in common, at their mean window."""
         mean = state.common._replace(cwnd=self.cwnd(state, now.rtt))
-        seen = self.seen(mean, now, closure)._replace(loss_rate=events)
+        seen = self.seen(mean, now, options)._replace(loss_rate=events)
         return self.law.growth(mean, seen)
 
 

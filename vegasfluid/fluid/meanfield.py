@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from vegasfluid.congestion.base import CongestionControl
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.senders import Change, SendersNow, mean_change, mean_growing
 
 __all__ = ["MeanField"]
@@ -41,13 +41,13 @@ class MeanField:
         """The mean number of packets that the windows allow; (groups,)."""
         return self.law.in_flight(state, rtt)
 
-    def change(self, state: Any, now: SendersNow, closure: Closure) -> Change:
+    def change(self, state: Any, now: SendersNow, options: FluidOptions) -> Change:
         """What happens to the flows."""
-        return mean_change(state, self.law, now, closure)
+        return mean_change(state, self.law, now, options)
 
-    def growing(self, state: Any, now: SendersNow, closure: Closure) -> Any:
+    def growing(self, state: Any, now: SendersNow, options: FluidOptions) -> Any:
         """Packets/s by which a window grows, losses left aside; (groups,)."""
-        return mean_growing(state, self.law, now, closure)
+        return mean_growing(state, self.law, now, options)
 
     def within(self, state: Any, largest: Any) -> Any:
         """The state held where it makes sense."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from vegasfluid.fluid.equations import System
-from vegasfluid.fluid.recording import counters, delivered
+from vegasfluid.fluid.output import counters, delivered
+from vegasfluid.fluid.vector_field import System
 from vegasfluid.growth import Growth, place_in
 
 __all__ = ["growth_of"]

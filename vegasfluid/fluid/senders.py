@@ -25,19 +25,19 @@ from jaxtyping import Array, Float
 from vegasfluid import smooth
 from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.congestion.loss_recovery import timeout_share
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.memory import Past
-from vegasfluid.fluid.noise import Noise
-from vegasfluid.fluid.pose import Lags
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.delayed import Past
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.parameters import Lags
+from vegasfluid.fluid.rtt_noise import Noise
+from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = [
     "Change",
     "Losses",
     "SendersNow",
     "counted",
+    "delayed_rtt",
     "ending_in_timeout",
-    "late_rtt",
     "losses_seen",
     "mean_change",
     "mean_growing",
@@ -74,7 +74,7 @@ class SendersNow(NamedTuple):
 
     Args:
         rtt: s.
-        sampled: the round-trip time that they judge by, s (see `Closure.late_rtt`).
+        sampled: the round-trip time that they judge by, s (see `FluidOptions.delayed_rtt`).
         rate: packets/s of a flow that is sending.
         losses: what they learn.
         noise: of jitter.
@@ -105,7 +105,7 @@ class SendersNow(NamedTuple):
     returning: Groups
 
 
-def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> Losses:
+def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: FluidStructure) -> Losses:
     """What the senders of each group learn of losses and marks at any hop of their data.
 
     Args:
@@ -129,7 +129,9 @@ def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: Plan) -> 
     return Losses(rate, of_packet, smooth.clip(lost / came, 0.0, 1.0) if plan.marks else None)
 
 
-def late_rtt(rtt: Groups, stay: Any, onward: Any, capacity: Any, past: Past, plan: Plan) -> Groups:
+def delayed_rtt(
+    rtt: Groups, stay: Any, onward: Any, capacity: Any, past: Past, plan: FluidStructure
+) -> Groups:
     """The round-trip time of the packets that are acknowledged now, s: of queues that they met.
 
     Args:
@@ -146,13 +148,15 @@ def late_rtt(rtt: Groups, stay: Any, onward: Any, capacity: Any, past: Past, pla
     return rtt + jnp.asarray(plan.ownership) @ (met - stay)
 
 
-def lag_of(number: int, rtt: Any, stay: Any, onward: Any, plan: Plan) -> Any:
+def lag_of(number: int, rtt: Any, stay: Any, onward: Any, plan: FluidStructure) -> Any:
     """How long ago what the sender learns of now happened at a hop, s."""
     way = [*plan.way_to(number), number]
     return rtt - sum(stay[a] + onward[b] for a, b in pairwise(way))
 
 
-def feedback(window: Any, law: CongestionControl, now: SendersNow, closure: Closure) -> Signals:
+def feedback(
+    window: Any, law: CongestionControl, now: SendersNow, options: FluidOptions
+) -> Signals:
     """What the senders of a class see, their losses left aside."""
     excess = law.in_flight(window, now.rtt) / (now.limit * now.rtt) - 1
     used = smooth.clip(EDGE - excess, 0.0, EDGE) / EDGE
@@ -167,7 +171,7 @@ def feedback(window: Any, law: CongestionControl, now: SendersNow, closure: Clos
         jitter=now.noise.width,
         disorder=now.noise.disorder,
         timeout_rate=now.returning,
-        loss_process=closure.loss_process,
+        loss_process=options.loss_process,
     )
 
 
@@ -189,18 +193,20 @@ class Change(NamedTuple):
     timeouts: Groups
 
 
-def mean_change(window: Any, law: CongestionControl, now: SendersNow, closure: Closure) -> Change:
+def mean_change(
+    window: Any, law: CongestionControl, now: SendersNow, options: FluidOptions
+) -> Change:
     """The drift of a class in the mean, and its timeouts.
 
     Args:
         window: the state of the class.
         law: its law.
         now: its senders.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
     """
-    seen = feedback(window, law, now, closure)._replace(growing=1 - now.repairing)
+    seen = feedback(window, law, now, options)._replace(growing=1 - now.repairing)
     events = loss_events(window, law, now, seen)
-    timeouts = events.rate * ending_in_timeout(law, law.cwnd_of(window, now.rtt), now, closure)
+    timeouts = events.rate * ending_in_timeout(law, law.cwnd_of(window, now.rtt), now, options)
     seen = seen._replace(loss_rate=events.weight)
     return Change(law.drift(free(window, now), seen), events.rate, timeouts)
 
@@ -246,9 +252,11 @@ LAST = 0.2
 """Where less than this share of the flows is left, they are not found so soon."""
 
 
-def mean_growing(window: Any, law: CongestionControl, now: SendersNow, closure: Closure) -> Any:
+def mean_growing(
+    window: Any, law: CongestionControl, now: SendersNow, options: FluidOptions
+) -> Any:
     """Packets/s by which the mean window of a class grows, losses left aside; (groups,)."""
-    seen = feedback(window, law, now, closure)._replace(growing=1 - now.repairing)
+    seen = feedback(window, law, now, options)._replace(growing=1 - now.repairing)
     return smooth.maximum(law.drift(free(window, now), seen).cwnd, 0.0)
 
 
@@ -258,13 +266,15 @@ def free(window: Any, now: SendersNow) -> Any:
     return window._replace(slow_start=smooth.minimum(starting, 1.0))
 
 
-def ending_in_timeout(law: CongestionControl, cwnd: Any, now: SendersNow, closure: Closure) -> Any:
+def ending_in_timeout(
+    law: CongestionControl, cwnd: Any, now: SendersNow, options: FluidOptions
+) -> Any:
     """The share of the loss events of windows of `cwnd` packets that end in a timeout.
 
     Losses in turn come one at a time, and the packet that is sent again finds room. A mark is
     answered like a loss, but its packet has arrived: nothing is sent again (RFC 3168, 6.1.2).
     """
-    if not closure.timeouts or not law.rules.reliable:
+    if not options.timeouts or not law.rules.reliable:
         return jnp.zeros_like(cwnd)
     again = (1 - part_in_turn(cwnd, now)) * lost_of(now.losses)
     share = timeout_share(law.recovery_scheme, cwnd, again, now.rtt / now.min_rto)

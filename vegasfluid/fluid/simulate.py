@@ -15,19 +15,19 @@ from vegasfluid.dde.fixed.schedule import Schedule
 from vegasfluid.dde.fixed.solve import solve_along
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.accuracy import TOLERANCE, checked, refined
-from vegasfluid.fluid.closure import DEFAULT_CLOSURE, Closure
+from vegasfluid.fluid.delayed import remembered
 from vegasfluid.fluid.density import Cells, Density
-from vegasfluid.fluid.epoch_cells import make_epochs
-from vegasfluid.fluid.equations import System, start
-from vegasfluid.fluid.grid import Grid, density_grid, grid_for
-from vegasfluid.fluid.lattice import FINEST, make_lattice
+from vegasfluid.fluid.epoch_mesh import make_epoch_mesh
 from vegasfluid.fluid.meanfield import MeanField
-from vegasfluid.fluid.memory import remembered
-from vegasfluid.fluid.pose import Posed, as_floats, least_lag, pose
-from vegasfluid.fluid.recording import record
-from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.validity import doubts
-from vegasfluid.fluid.window_cells import WindowCells
+from vegasfluid.fluid.mesh import FINEST, make_mesh
+from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
+from vegasfluid.fluid.output import record
+from vegasfluid.fluid.parameters import FluidParameters, as_floats, least_lag, pose
+from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.time_grid import TimeGrid, density_grid, mean_field_grid
+from vegasfluid.fluid.validity import validity_warnings
+from vegasfluid.fluid.vector_field import System, start
+from vegasfluid.fluid.window_mesh import WindowMesh
 from vegasfluid.network import Network, require_network
 from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
 from vegasfluid.trajectory import Recording, make_trajectory
@@ -35,7 +35,7 @@ from vegasfluid.trajectory import Recording, make_trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["cells_for", "integrate", "record_density", "record_fluid", "simulate_density"]
+__all__ = ["class_meshes", "integrate", "record_density", "record_fluid", "simulate_density"]
 __all__ += ["simulate_fluid", "system_of"]
 
 ABOVE_SHARE = 6.0
@@ -47,9 +47,9 @@ Resolution = tuple[Cells | None, ...]
 
 
 def system_of(
-    posed: Posed,
-    plan: Plan,
-    closure: Closure = DEFAULT_CLOSURE,
+    posed: FluidParameters,
+    plan: FluidStructure,
+    options: FluidOptions = DEFAULT_OPTIONS,
     cells: Resolution | None = None,
 ) -> System:
     """The equations of a network, with some or all classes as distributions."""
@@ -58,14 +58,14 @@ def system_of(
         MeanField(law) if own is None else Density.of(law, own)
         for law, own in zip(posed.laws, each, strict=True)
     )
-    return System.of(posed, populations, plan, closure)
+    return System.of(posed, populations, plan, options)
 
 
 def integrate(
-    posed: Posed,
-    plan: Plan,
-    grid: Grid,
-    closure: Closure = DEFAULT_CLOSURE,
+    posed: FluidParameters,
+    plan: FluidStructure,
+    grid: TimeGrid,
+    options: FluidOptions = DEFAULT_OPTIONS,
     cells: Resolution | None = None,
     whole: bool = False,
 ) -> dde.Solution:
@@ -76,7 +76,7 @@ def integrate(
         posed: the numbers, which may be traced.
         plan: the structure.
         grid: sample times and step.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         cells: of each class; None: the mean model.
         whole: whether to save all of the states, and not only what a run records.
 
@@ -84,26 +84,26 @@ def integrate(
         A solution whose states `system_of(...).saved.unpack` reads; of whole ones `layout.unpack`.
     """
     steps = grid.schedule(jnp.result_type(float))
-    return integrated(as_floats(posed), plan, steps, closure, cells, whole)
+    return integrated(as_floats(posed), plan, steps, options, cells, whole)
 
 
-@partial(jax.jit, static_argnames=("plan", "closure", "whole"))
+@partial(jax.jit, static_argnames=("plan", "options", "whole"))
 def integrated(
-    posed: Posed,
-    plan: Plan,
+    posed: FluidParameters,
+    plan: FluidStructure,
     steps: Schedule,
-    closure: Closure,
+    options: FluidOptions,
     cells: Resolution | None,
     whole: bool,
 ) -> dde.Solution:
     """The solution with these steps, one program for all lengths of step."""
-    system = system_of(posed, plan, closure, cells)
+    system = system_of(posed, plan, options, cells)
     return solve_along(
         steps,
         lambda t, y, history, args: system.derivative(t, y, history),
         system.layout.pack(start(posed, system.populations, plan)),
         project=system.project,
-        remember=remembered(plan, closure),
+        remember=remembered(plan, options),
         save=None if whole else system.save,
         lanes=cells is None,  # thousands of cells, written out one by one, would take too long
     )
@@ -115,7 +115,7 @@ def simulate_fluid(
     *,
     warmup: float | None = None,
     samples: int = DEFAULT_SAMPLES,
-    closure: Closure = DEFAULT_CLOSURE,
+    options: FluidOptions = DEFAULT_OPTIONS,
     base_rtt: Mapping[str, float] | None = None,
     tolerance: float | None = TOLERANCE,
 ) -> xr.Dataset:
@@ -126,7 +126,7 @@ def simulate_fluid(
         until: simulated time, s.
         warmup: time that the metrics leave out, s; a quarter of the run where it is None.
         samples: number of evenly spaced sample times.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         base_rtt: the base RTT with which the Vegas senders of a class begin, s, by the class's
             name; one that is too small is never corrected.
         tolerance: of goodput, queues and drops, as a part of them: steps are halved until three
@@ -154,7 +154,7 @@ def simulate_fluid(
     warmup = check_times(until, warmup, samples)
     recording = record_fluid(
         *(network, until, samples),
-        closure=closure,
+        options=options,
         base_rtt=base_rtt,
         warmup=warmup,
         tolerance=tolerance,
@@ -167,7 +167,7 @@ def record_fluid(
     until: float,
     samples: int,
     *,
-    closure: Closure = DEFAULT_CLOSURE,
+    options: FluidOptions = DEFAULT_OPTIONS,
     base_rtt: Mapping[str, float] | None = None,
     warmup: float | None = None,
     tolerance: float | None = TOLERANCE,
@@ -176,8 +176,8 @@ def record_fluid(
 
     Arguments as of `simulate_fluid`.
     """
-    grid = grid_for(network, until, samples)
-    return recorded(network, grid, Run(closure, base_rtt, None), warmup, tolerance)
+    grid = mean_field_grid(network, until, samples)
+    return recorded(network, grid, Run(options, base_rtt, None), warmup, tolerance)
 
 
 def simulate_density(
@@ -186,7 +186,7 @@ def simulate_density(
     *,
     warmup: float | None = None,
     samples: int = DEFAULT_SAMPLES,
-    closure: Closure = DEFAULT_CLOSURE,
+    options: FluidOptions = DEFAULT_OPTIONS,
     base_rtt: Mapping[str, float] | None = None,
     tolerance: float | None = TOLERANCE,
 ) -> xr.Dataset:
@@ -207,7 +207,7 @@ def simulate_density(
     warmup = check_times(until, warmup, samples)
     recording = record_density(
         *(network, until, samples),
-        closure=closure,
+        options=options,
         base_rtt=base_rtt,
         warmup=warmup,
         tolerance=tolerance,
@@ -222,7 +222,7 @@ def labelled(
     attributes: dict[str, Any] = {"engine": engine, "warmup": warmup}
     if recording.error is not None and tolerance is not None:
         attributes |= {"error_estimate": list(recording.error), "tolerance": tolerance}
-    if found := doubts(recording, warmup, tolerance or TOLERANCE):
+    if found := validity_warnings(recording, warmup, tolerance or TOLERANCE):
         attributes["warnings"] = "\n".join(found)
     return make_trajectory(recording, attributes)
 
@@ -232,7 +232,7 @@ def record_density(
     until: float,
     samples: int,
     *,
-    closure: Closure = DEFAULT_CLOSURE,
+    options: FluidOptions = DEFAULT_OPTIONS,
     base_rtt: Mapping[str, float] | None = None,
     warmup: float | None = None,
     tolerance: float | None = TOLERANCE,
@@ -242,16 +242,16 @@ def record_density(
     Arguments as of `record_fluid`.
     """
     grid = density_grid(network, until, samples)
-    return recorded(network, grid, Run(closure, base_rtt, cells_for(network)), warmup, tolerance)
+    return recorded(network, grid, Run(options, base_rtt, class_meshes(network)), warmup, tolerance)
 
 
-def cells_for(network: Network) -> Resolution:
+def class_meshes(network: Network) -> Resolution:
     """Cells in which the flows of each class have room."""
     youngest = FINEST * least_lag(network)  # so that ages are carried as far as windows
     return tuple(
-        make_epochs(flows.law, largest_window(network, name), youngest)
+        make_epoch_mesh(flows.law, largest_window(network, name), youngest)
         if isinstance(flows.law, EpochCongestionControl)
-        else WindowCells(make_lattice(largest_window(network, name)))
+        else WindowMesh(make_mesh(largest_window(network, name)))
         for name, flows in network.flows.items()
     )
 
@@ -271,25 +271,25 @@ class Run(NamedTuple):
     """What a run is made with, besides network and steps.
 
     Args:
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         base_rtt: with which the Vegas senders of a class begin, s.
         cells: of each class; None: the mean model.
     """
 
-    closure: Closure
+    options: FluidOptions
     base_rtt: Mapping[str, float] | None
     cells: Resolution | None
 
 
 def recorded(
-    network: Network, grid: Grid, made: Run, warmup: float | None, tolerance: float | None
+    network: Network, grid: TimeGrid, made: Run, warmup: float | None, tolerance: float | None
 ) -> Recording:
     """Integrate a network's equations, as plain arrays."""
     posed, plan = pose(network, made.base_rtt)
-    numbers, system = as_floats(posed), system_of(posed, plan, made.closure, made.cells)
+    numbers, system = as_floats(posed), system_of(posed, plan, made.options, made.cells)
 
-    def run(grid: Grid) -> Recording:
-        solution = integrate(numbers, plan, grid, made.closure, made.cells)
+    def run(grid: TimeGrid) -> Recording:
+        solution = integrate(numbers, plan, grid, made.options, made.cells)
         try:
             dde.check(solution)
         except SolveFailed as failed:

@@ -14,7 +14,7 @@ from vegasfluid.fluid.accuracy import TOLERANCE
 from vegasfluid.growth import place_in
 from vegasfluid.trajectory import Recording, class_means
 
-__all__ = ["FEW_FLOWS", "FEW_PACKETS", "doubts"]
+__all__ = ["FEW_FLOWS", "FEW_PACKETS", "validity_warnings"]
 
 FEW_PACKETS = 5.0
 """Packets of window, below which whole packets and timeouts decide."""
@@ -34,7 +34,7 @@ NOTICEABLE = 1e-6
 """Fraction of packets dropped at a full buffer that counts."""
 
 
-def doubts(run: Recording, warmup: float, tolerance: float = TOLERANCE) -> list[str]:
+def validity_warnings(run: Recording, warmup: float, tolerance: float = TOLERANCE) -> list[str]:
     """Why a run of a fluid model may be far from packets.
 
     Args:

@@ -13,7 +13,7 @@ import xarray as xr
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.simulate import record_fluid
-from vegasfluid.fluid.validity import doubts
+from vegasfluid.fluid.validity import validity_warnings
 from vegasfluid.model import Model
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES
@@ -97,7 +97,7 @@ class Plane:
             dict(zip(run.network.flows, map(float, means["goodput_mbps"]), strict=True)),
             float(means["queueing_delay_s"][0]),
             float(means["utilisation"][0]),
-            tuple(doubts(run, self.model.warmup)),
+            tuple(validity_warnings(run, self.model.warmup)),
         )
 
     def swept(self, points: int) -> xr.Dataset:

@@ -23,12 +23,12 @@ from jax.sharding import PartitionSpec as Cut
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid.closure import DEFAULT_CLOSURE
-from vegasfluid.fluid.grid import Grid, density_grid, grid_for, with_longer_steps
-from vegasfluid.fluid.pose import Posed, pose
-from vegasfluid.fluid.recording import record
-from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.simulate import cells_for, integrate, system_of
+from vegasfluid.fluid.options import DEFAULT_OPTIONS
+from vegasfluid.fluid.output import record
+from vegasfluid.fluid.parameters import FluidParameters, pose
+from vegasfluid.fluid.simulate import class_meshes, integrate, system_of
+from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.time_grid import TimeGrid, density_grid, mean_field_grid, with_longer_steps
 from vegasfluid.model import Model
 from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
@@ -40,7 +40,7 @@ __all__ = ["compute", "computed"]
 RUNG = 2**0.25
 """From one step or lag of the ladder to the next."""
 POINTS = "points"
-GRIDS = {"fluid": grid_for, "density": density_grid}
+GRIDS = {"fluid": mean_field_grid, "density": density_grid}
 
 
 class Numbers(NamedTuple):
@@ -51,7 +51,7 @@ class Numbers(NamedTuple):
         cells: of each class; None: the mean model.
     """
 
-    posed: Posed
+    posed: FluidParameters
     cells: Any
 
 
@@ -63,8 +63,8 @@ class Structure(NamedTuple):
         grid: sample times and step.
     """
 
-    plan: Plan
-    grid: Grid
+    plan: FluidStructure
+    grid: TimeGrid
 
 
 class Equations(NamedTuple):
@@ -130,10 +130,10 @@ def equations_of(
     step, longest = lengths(model, engine)
     posed, plan = pose(model.network)
     rungs = on_ladder(step, base[0]), on_ladder(longest, base[1], up=True)
-    grid = Grid(model.duration, DEFAULT_SAMPLES, *rungs)
+    grid = TimeGrid(model.duration, DEFAULT_SAMPLES, *rungs)
     if engine == "fluid" and not fine:
         grid = with_longer_steps(grid, model.network)
-    numbers = Numbers(posed, cells_for(model.network) if engine == "density" else None)
+    numbers = Numbers(posed, class_meshes(model.network) if engine == "density" else None)
     floats = jax.tree.map(lambda leaf: np.asarray(leaf, float), numbers)
     return Equations(number, model, floats, Structure(plan, grid))
 
@@ -149,7 +149,7 @@ def solutions(numbers: Numbers, structure: Structure) -> dde.Solution:
     """The solutions of a batch; every leaf has the points in front, cut over the devices."""
 
     def one(numbers: Numbers) -> dde.Solution:
-        return integrate(numbers.posed, *structure, DEFAULT_CLOSURE, numbers.cells)
+        return integrate(numbers.posed, *structure, DEFAULT_OPTIONS, numbers.cells)
 
     along = Cut(POINTS)
     together = jax.vmap(one)

@@ -21,7 +21,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.fluid.pose import flows_of_groups
+from vegasfluid.fluid.parameters import flows_of_groups
 from vegasfluid.network import Network
 from vegasfluid.tuning.constrained import Misfit, Problem, solve
 from vegasfluid.tuning.goals import Goal, Rates

@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid import dde
-from vegasfluid.fluid.grid import Grid, grid_for, with_longer_steps
 from vegasfluid.fluid.means import growth_of
-from vegasfluid.fluid.pose import Posed, as_floats, pose
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.parameters import FluidParameters, as_floats, pose
 from vegasfluid.fluid.simulate import integrate, system_of
+from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid, with_longer_steps
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.trajectory import columns_of
@@ -84,8 +84,8 @@ class Task(NamedTuple):
         path: the links that the (first) tuned class crosses.
     """
 
-    plan: Plan
-    grid: Grid
+    plan: FluidStructure
+    grid: TimeGrid
     warmup: float
     knobs: tuple[Knob, ...]
     path: tuple[int, ...]
@@ -93,15 +93,15 @@ class Task(NamedTuple):
 
 def make_task(
     network: Network, knobs: tuple[Knob, ...], until: float, warmup: float
-) -> tuple[Posed, Task]:
+) -> tuple[FluidParameters, Task]:
     """The equations of a network, and what of them is searched."""
     posed, plan = pose(network)
     path = tuple(columns_of(network, alphas(knobs)[0].flows))
-    grid = grid_for(network, until, DEFAULT_SAMPLES)
+    grid = mean_field_grid(network, until, DEFAULT_SAMPLES)
     return as_floats(posed), Task(plan, grid, warmup, knobs, path)
 
 
-def outputs(log_values: Any, posed: Posed, task: Task) -> tuple[Outputs, dde.Solution]:
+def outputs(log_values: Any, posed: FluidParameters, task: Task) -> tuple[Outputs, dde.Solution]:
     """What a run says where the knobs stand at these logarithms, and its solution; traceable."""
     posed = turned_posed(posed, task.knobs, jnp.exp(log_values))
     solution = integrate(posed, task.plan, task.grid)
@@ -114,7 +114,7 @@ def outputs(log_values: Any, posed: Posed, task: Task) -> tuple[Outputs, dde.Sol
 
 @partial(jax.jit, static_argnames="task")
 def outputs_and_slopes(
-    log_values: Any, posed: Posed, task: Task
+    log_values: Any, posed: FluidParameters, task: Task
 ) -> tuple[Outputs, Outputs, dde.Solution]:
     """Outputs, their derivatives by the logarithms of all knobs (a last axis), and the solution."""
 
@@ -126,7 +126,7 @@ def outputs_and_slopes(
     return found, slopes, solution
 
 
-def quicker(grid: Grid, network: Network) -> Grid:
+def quicker(grid: TimeGrid, network: Network) -> TimeGrid:
     """With longer steps once queues stand, where that is worth another program."""
     found = with_longer_steps(grid, network)
     return found if found.longer_steps and found.longer_steps[1] >= WORTH else grid

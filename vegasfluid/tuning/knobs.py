@@ -15,7 +15,7 @@ import numpy as np
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.pose import Posed
+from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.network import Network
 from vegasfluid.tuning.thresholds import largest_alpha, smallest_alpha, with_alpha
 
@@ -60,7 +60,7 @@ class AlphaKnob:
         law = cast(Vegas, network.flows[self.flows].law)
         return network.with_law(self.flows, with_alpha(law, value, self.zone))
 
-    def turn_posed(self, posed: Posed, value: Any) -> Posed:
+    def turn_posed(self, posed: FluidParameters, value: Any) -> FluidParameters:
         """The numbers of the equations with another value."""
         laws = list(posed.laws)
         laws[self.number] = with_alpha(cast(Vegas, laws[self.number]), value, self.zone)
@@ -101,7 +101,7 @@ class RedKnob:
         law = self._turned(cast(Red, link.aqm), value)
         return replace(network, links={name: replace(link, aqm=law)})
 
-    def turn_posed(self, posed: Posed, value: Any) -> Posed:
+    def turn_posed(self, posed: FluidParameters, value: Any) -> FluidParameters:
         """The numbers of the equations with another value."""
         return posed._replace(aqm=tuple(self._turned(cast(Red, law), value) for law in posed.aqm))
 
@@ -162,7 +162,7 @@ def turned(network: Network, knobs: Sequence[Knob], values: Sequence[Any]) -> Ne
     return network
 
 
-def turned_posed(posed: Posed, knobs: Sequence[Knob], values: Any) -> Posed:
+def turned_posed(posed: FluidParameters, knobs: Sequence[Knob], values: Any) -> FluidParameters:
     """The numbers of the equations with other values."""
     for number, knob in enumerate(knobs):
         posed = knob.turn_posed(posed, values[number])

@@ -250,7 +250,7 @@ def log_slopes(rest: Equilibrium, tuned: str) -> dict[str, float]:
         posed, plan = arrays(scaled(rest.network, tuned, factor))
         count = posed.groups.count
         more = posed._replace(groups=posed.groups._replace(count=count * factor["flows"]))
-        goodput = count * polished(more, plan, rest.closure, rest.solved).goodput
+        goodput = count * polished(more, plan, rest.options, rest.solved).goodput
         sent = [jnp.sum(goodput[part]) for part in plan.classes]
         flows = [jnp.sum(count[part]) for part in plan.classes]
         own, own_flows = sent.pop(number), flows.pop(number)

@@ -30,7 +30,7 @@ from scipy.optimize import minimize
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid.pose import Posed
+from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.parallel import side_by_side
 from vegasfluid.tuning.goals import Rates, ShareRatio
 from vegasfluid.tuning.gradients import Task, make_task, outputs
@@ -91,7 +91,7 @@ class RobustOptimum(NamedTuple):
 
 @partial(jax.jit, static_argnames="task")
 def _distances_and_slopes(
-    log_alpha: Float[Array, ""], posed: Posed, task: Task
+    log_alpha: Float[Array, ""], posed: FluidParameters, task: Task
 ) -> tuple[Array, Array, dde.Solution]:
     def all_at(x: Float[Array, ""]) -> tuple[Array, dde.Solution]:
         return jax.vmap(lambda one: _log_ratio(x, one, task))(posed)
@@ -102,7 +102,9 @@ def _distances_and_slopes(
     return values, slopes, solutions
 
 
-def _log_ratio(x: Float[Array, ""], posed: Posed, task: Task) -> tuple[Array, dde.Solution]:
+def _log_ratio(
+    x: Float[Array, ""], posed: FluidParameters, task: Task
+) -> tuple[Array, dde.Solution]:
     """The log of the ratio at a log(alpha), and the end of the solution."""
     found, solution = outputs(x[jnp.newaxis], posed, task)
     knob = cast(AlphaKnob, task.knobs[0])
@@ -130,7 +132,7 @@ class _Batch(NamedTuple):
     """
 
     places: list[int]
-    posed: Posed
+    posed: FluidParameters
     task: Task
 
 
@@ -198,7 +200,7 @@ class Fluids:
             raise SolveFailed(f"{self._scenarios[place].text}: {failed}") from failed
 
 
-def _batched(made: Sequence[tuple[Posed, Task]]) -> list[_Batch]:
+def _batched(made: Sequence[tuple[FluidParameters, Task]]) -> list[_Batch]:
     """The equations of several networks, together where their structure is the same.
 
     Numbers of flows below the number of parts into which random starts are told change it.

@@ -232,7 +232,7 @@ def test_fluid_converges_to_the_certified_equilibrium():
     network = mixed(min_thresh=50, max_thresh=450, max_drop=0.02)
     found = certify_alpha(network, ratio=0.8)
     tuned = with_alpha(network, float(found.alpha))
-    last = simulate_fluid(tuned, until=300.0, closure=MISRA_GONG_TOWSLEY).isel(time=-1)
+    last = simulate_fluid(tuned, until=300.0, options=MISRA_GONG_TOWSLEY).isel(time=-1)
     assert float(last["queue"][0]) == pytest.approx(float(found.claims["queue_packets",]), rel=1e-9)
     for name in network.flows:
         cwnd = float(found.claims["classes", name, "cwnd_packets"])

@@ -15,7 +15,7 @@ from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.vegas import VegasWindow
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.options import FluidOptions
 
 RED = Red(min_thresh=50, max_thresh=150)
 LINK = Link(1000.0, 200, RED)
@@ -25,7 +25,7 @@ LINUX = Vegas(alpha=4, beta=6, dialect="linux")
 
 def one_law(law: CongestionControl, process: str = "meanfield") -> Reduced:
     network = Network(LINK, {"one": Flows(1, law, base_rtt=0.1)})
-    return reduced_network(network, Closure(process, False, False, False))
+    return reduced_network(network, FluidOptions(process, False, False, False))
 
 
 @pytest.mark.parametrize("process", ["meanfield", "periodic", "iid"])

@@ -111,7 +111,7 @@ def vegas_point(rest: Equilibrium, group: Group | None = None) -> VegasPoint:
     if rest.upper is not None:
         raise InvalidInput("vegas_point", "rest", "one point, and no set of them", "a set")
     group = group or only_group(rest, "vegas_point")
-    found = slopes(group.flows.law, group.place, rest.closure.loss_process)
+    found = slopes(group.flows.law, group.place, rest.options.loss_process)
     if found.states != ("cwnd",):
         raise InvalidInput("vegas_point", "law", "one with a window alone", group.flows.law.name)
     numbers = numbers_at({**group.place, "drop_prob": 0})

@@ -25,7 +25,7 @@ from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Flows, Link, Network
 
 __all__ = ["reduced_network"]
@@ -36,21 +36,21 @@ LARGEST_BETA = 0.9
 the fluid counts (`fluid.senders`: five)."""
 
 
-def reduced_network(network: Network, closure: Closure) -> Reduced:
+def reduced_network(network: Network, options: FluidOptions) -> Reduced:
     """The reduced equations of a network.
 
     Args:
         network: with RED or drop-tail links; Reno, NewReno, CUBIC and Vegas flows that send all the
             time.
-        closure: how losses are counted; without repairs, timeouts and whole packets.
+        options: of the fluid model, without recovery, timeouts and whole packets.
 
     Raises:
         InvalidInput: for what they do not cover.
     """
-    for name in ("repairs", "timeouts", "whole_packets"):
-        if getattr(closure, name):
-            raise InvalidInput("Closure", name, "false for a proof", True)
-    senders = [sender for name in network.flows for sender in senders_of(network, name, closure)]
+    for name in ("recovery", "timeouts", "whole_packets"):
+        if getattr(options, name):
+            raise InvalidInput("FluidOptions", name, "false for a proof", True)
+    senders = [sender for name in network.flows for sender in senders_of(network, name, options)]
     kinds = Counter(link for sender in senders for link in sender.crowd.path)
     queues = [
         queue_of(name, link, kinds[number] == 1)
@@ -78,15 +78,15 @@ def queue_of(name: str, link: Link, alike: bool) -> ReducedQueue:
     raise InvalidInput(name, "aqm", allowed, link.aqm.name)
 
 
-def senders_of(network: Network, name: str, closure: Closure) -> Iterator[ReducedSender]:
+def senders_of(network: Network, name: str, options: FluidOptions) -> Iterator[ReducedSender]:
     """The flows of a class, by their base RTT."""
-    flows, process = network.flows[name], closure.loss_process
+    flows, process = network.flows[name], options.loss_process
     require_plain(name, flows)
     links = network.path(name)
     require_marks_once(name, flows, links)
     if process != "meanfield" and any(link.aqm.losses_follow_growth for link in links):
         allowed = "meanfield for a proof where flows cross drop-tail links"
-        raise InvalidInput("Closure", "loss_process", allowed, process)
+        raise InvalidInput("FluidOptions", "loss_process", allowed, process)
     places = list(network.links)
     path = tuple(places.index(link) for link in flows.path or places)
     for base_rtt, count in Counter(network.base_rtts(name)).items():

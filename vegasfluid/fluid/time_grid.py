@@ -10,12 +10,12 @@ import numpy as np
 
 from vegasfluid.dde.fixed.history import rows_of
 from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
-from vegasfluid.fluid.lattice import FINEST
-from vegasfluid.fluid.pose import least_lag, longest_lag, start_of_flows
+from vegasfluid.fluid.mesh import FINEST
+from vegasfluid.fluid.parameters import least_lag, longest_lag, start_of_flows
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 
-__all__ = ["Grid", "density_grid", "grid_for", "with_longer_steps"]
+__all__ = ["TimeGrid", "density_grid", "mean_field_grid", "with_longer_steps"]
 
 LARGEST_STEP = 0.02
 """Seconds; a queue's filling must be seen even where round trips are long."""
@@ -31,7 +31,7 @@ COURANT = 0.9
 """How far mass may move in a step, in the narrowest cells."""
 
 
-class Grid(NamedTuple):
+class TimeGrid(NamedTuple):
     """Where the solution is wanted, and how finely it is integrated; all concrete.
 
     Args:
@@ -63,19 +63,19 @@ class Grid(NamedTuple):
         times = sample_times(self.until, self.warmup, self.samples)
         return anywhere(times, *given, rows_of(self.longest_lag, self.finest or self.step))
 
-    def halved(self) -> Grid:
+    def halved(self) -> TimeGrid:
         """The same with steps half as long."""
         return self._replace(step=self.step / 2)
 
 
-def grid_for(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
+def mean_field_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
     """A grid on which the network's equations are integrated well.
 
     The step is no longer than the shortest lag (the method's history must be known), and short
     against the averaging of each queue law.
     """
     limits = [least_lag(network), LARGEST_STEP, *limits_of_links(network)]
-    return Grid(until, samples, SLACK * min(limits), longest_lag(network))
+    return TimeGrid(until, samples, SLACK * min(limits), longest_lag(network))
 
 
 def limits_of_links(network: Network) -> Iterator[float]:
@@ -87,7 +87,7 @@ def limits_of_links(network: Network) -> Iterator[float]:
             yield AVERAGING_STEPS / averaging
 
 
-def with_longer_steps(grid: Grid, network: Network) -> Grid:
+def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
     """The same with longer steps once queues stand: where the shortest lag is no limit any more.
 
     Where queues do not stand, the solution shows it: its outcome is that a lag is too short. Then
@@ -100,8 +100,8 @@ def with_longer_steps(grid: Grid, network: Network) -> Grid:
     return grid if factor < 2 else grid._replace(longer_steps=(settled, factor))
 
 
-def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> Grid:
+def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
     """A grid on which windows are carried from cell to cell, too."""
-    grid = grid_for(network, until, samples)
+    grid = mean_field_grid(network, until, samples)
     shortest = least_lag(network)
     return grid._replace(step=min(grid.step, COURANT * FINEST * shortest))

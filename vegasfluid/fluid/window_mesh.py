@@ -11,24 +11,24 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.congestion.base import SMALLEST_SSTHRESH, CongestionControl, Signals
-from vegasfluid.fluid.lattice import Lattice, deposit, transport
+from vegasfluid.fluid.mesh import Mesh, deposit, transport
 
-__all__ = ["WindowCells"]
+__all__ = ["WindowMesh"]
 
 Groups = Float[Array, "groups"]
 Masses = Float[Array, "groups cells"]
 
 
-class WindowCells(NamedTuple):
+class WindowMesh(NamedTuple):
     """The window tells all that flows of a group differ by.
 
     Args:
         windows: packets.
     """
 
-    windows: Lattice
+    windows: Mesh
 
-    def of_law(self, law: CongestionControl) -> WindowCells:
+    def of_law(self, law: CongestionControl) -> WindowMesh:
         """The cells of a law."""
         return self
 

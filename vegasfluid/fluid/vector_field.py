@@ -25,14 +25,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.fluid import stations
-from vegasfluid.fluid.closure import Closure
+from vegasfluid.fluid import queues
+from vegasfluid.fluid.delayed import Past
 from vegasfluid.fluid.layout import Layout
-from vegasfluid.fluid.memory import Past
-from vegasfluid.fluid.noise import dips, jitter
-from vegasfluid.fluid.pose import Posed
-from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.senders import Change, SendersNow, counted, late_rtt, losses_seen, silence
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.rtt_noise import dips, jitter
+from vegasfluid.fluid.senders import Change, SendersNow, counted, delayed_rtt, losses_seen, silence
+from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["Moments", "State", "System", "look", "start", "windows"]
 
@@ -95,20 +95,26 @@ class System(NamedTuple):
         posed: numbers.
         populations: each class as the engine sees it, such as `MeanField`.
         plan: structure.
-        closure: how losses are counted.
+        options: switches of the fluid model (`FluidOptions`).
         layout: of states.
         saved: of what is saved of them.
     """
 
-    posed: Posed
+    posed: FluidParameters
     populations: tuple[Any, ...]
-    plan: Plan
-    closure: Closure
+    plan: FluidStructure
+    options: FluidOptions
     layout: Layout
     saved: Layout
 
     @classmethod
-    def of(cls, posed: Posed, populations: tuple[Any, ...], plan: Plan, closure: Closure) -> System:
+    def of(
+        cls,
+        posed: FluidParameters,
+        populations: tuple[Any, ...],
+        plan: FluidStructure,
+        options: FluidOptions,
+    ) -> System:
         """The equations of a network whose flows are told by `populations`."""
         begun = jax.eval_shape(lambda: start(posed, populations, plan))
         moments = tuple(
@@ -116,7 +122,7 @@ class System(NamedTuple):
             for size in plan.groups
         )
         saved = begun._replace(classes=moments)
-        return cls(posed, populations, plan, closure, Layout.of(begun), Layout.of(saved))
+        return cls(posed, populations, plan, options, Layout.of(begun), Layout.of(saved))
 
     def save(self, time: Scalar, y: Float[Array, " n"]) -> Float[Array, " k"]:
         """What a run records of a state: instead of distributions their moments."""
@@ -139,7 +145,7 @@ class System(NamedTuple):
     def project(self, before: Float[Array, " n"], y: Float[Array, " n"]) -> Float[Array, " n"]:
         """The state after a step, in its domain; what a full buffer cannot take is lost."""
         state = self.layout.unpack(y)
-        lost = stations.overflow_in_step(self.layout.unpack(before), state, self.posed, self.plan)
+        lost = queues.overflow_in_step(self.layout.unpack(before), state, self.posed, self.plan)
         counted = state._replace(dropped=state.dropped + lost, noticed=state.noticed + lost)
         return self.layout.pack(self.held(counted))
 
@@ -160,7 +166,7 @@ class System(NamedTuple):
         )
 
 
-def start(posed: Posed, populations: tuple[Any, ...], plan: Plan) -> State:
+def start(posed: FluidParameters, populations: tuple[Any, ...], plan: FluidStructure) -> State:
     """Every flow before its first packet, and empty queues."""
     groups, hops = posed.groups, jnp.zeros(len(plan.hops))
     none, empty = jnp.zeros_like(groups.count), jnp.zeros(plan.stations)
@@ -182,7 +188,7 @@ def start(posed: Posed, populations: tuple[Any, ...], plan: Plan) -> State:
 
 
 def beginnings(
-    rtt: Groups, posed: Posed, populations: tuple[Any, ...], plan: Plan
+    rtt: Groups, posed: FluidParameters, populations: tuple[Any, ...], plan: FluidStructure
 ) -> tuple[Any, ...]:
     """The state of each class whose flows start now."""
     groups = posed.groups
@@ -196,7 +202,7 @@ def first_rtt(rtt: Groups, groups: Any) -> Groups:
     return jnp.where(groups.believed_rtt < 0, rtt, groups.believed_rtt)
 
 
-def lengths(time: Scalar, posed: Posed) -> tuple[Groups, Hops]:
+def lengths(time: Scalar, posed: FluidParameters) -> tuple[Groups, Hops]:
     """Round trips with nothing in the queues, and ways between them, at a time, s."""
     changes = posed.changes
     if changes.at is None:
@@ -225,7 +231,7 @@ class Now(NamedTuple):
     busy: Groups
 
 
-def round_trip(base: Groups, waits: Any, plan: Plan) -> Groups:
+def round_trip(base: Groups, waits: Any, plan: FluidStructure) -> Groups:
     """Round-trip time of each group, without jitter and its own access link, s."""
     if plan.stations == 1:
         return base + waits[0]
@@ -246,7 +252,7 @@ def per_class(function: Any, system: System) -> Groups:
 
 def in_flight(state: State, rtt: Groups, system: System) -> Groups:
     """Packets that the windows of a flow of each group allow."""
-    if not system.closure.whole_packets:
+    if not system.options.whole_packets:
         return windows(state, rtt, system)
     parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
     allowed = jnp.concatenate([kind.in_flight(part, rtt[own]) for kind, part, own in parts])
@@ -264,24 +270,24 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     window = in_flight(state, rtt, system)
     rtt = smooth.maximum(rtt, window / groups.access)
     limit = smooth.minimum(groups.offered, groups.access)
-    clocked = stations.reliable(posed, plan) > 0
+    clocked = queues.reliable(posed, plan) > 0
     rate = jnp.where(clocked, smooth.minimum(window / rtt, limit), limit)
     started = smooth.step(time - groups.start, START_WIDTH)
     busy = per_class(lambda _, traffic, own: traffic.busy(state.transfers[own]), system)
     active = busy * (1 - state.silent)
-    arriving = stations.arrivals(
+    arriving = queues.arrivals(
         started * active * rate, onward, time, state.queue, past, posed, plan
     )
     admitted = state.arrived - state.dropped
-    waiting = state.queue / stations.waiting_worth(admitted, wait, past, posed, plan)
+    waiting = state.queue / queues.waiting_worth(admitted, wait, past, posed, plan)
     stay = wait[np.array([hop.station for hop in plan.hops])]
     losses = losses_seen(rtt, stay, onward, past, plan)
     noise = noise._replace(dips=dips(window, losses.rate, base, rtt, capacity, groups.count))
     repairing = smooth.clip(state.answered - past.answered(rtt), 0.0, 1.0)
     of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, posed.lags)
     sampled = rtt
-    if system.closure.late_rtt:
-        sampled = late_rtt(rtt, stay, onward, capacity, past, plan)
+    if system.options.delayed_rtt:
+        sampled = delayed_rtt(rtt, stay, onward, capacity, past, plan)
     senders = SendersNow(
         *(rtt, sampled, rate, losses._replace(rate=of_sending), noise, repairing, limit),
         *(groups.initial_ssthresh, groups.min_rto, groups.ack_every),
@@ -291,11 +297,11 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     )
     ended = state.silent / silence(windows(state, rtt, system), senders)
     senders = senders._replace(returning=ended / smooth.maximum(1 - state.silent, NOTHING))
-    sending = stations.service(arriving, posed, plan)
+    sending = queues.service(arriving, posed, plan)
     return Now(senders, arriving, sending, waiting, started, busy)
 
 
-def in_turn(posed: Posed, plan: Plan) -> np.ndarray:
+def in_turn(posed: FluidParameters, plan: FluidStructure) -> np.ndarray:
     """The share of the queues on the way of each group that hit those who grow; (groups,)."""
     ways: list[list[bool]] = [[] for _ in range(sum(plan.groups))]
     for hop in plan.hops:
@@ -307,8 +313,8 @@ def in_turn(posed: Posed, plan: Plan) -> np.ndarray:
 def change(state: State, now: Now, system: System) -> State:
     """The derivative of each part of the state."""
     posed, plan = system.posed, system.plan
-    exposed = stations.exposure(now.arriving, growing(state, now, system), posed, plan)
-    verdict = stations.judge(state, now.arriving, now.sending, now.waiting, exposed, posed, plan)
+    exposed = queues.exposure(now.arriving, growing(state, now, system), posed, plan)
+    verdict = queues.judge(state, now.arriving, now.sending, now.waiting, exposed, posed, plan)
     rates = [change_of_class(number, state, now, system) for number in range(len(plan.groups))]
     events = now.started * jnp.concatenate([rate.events for rate in rates])
     timeouts = now.started * jnp.concatenate([rate.timeouts for rate in rates])
@@ -317,11 +323,11 @@ def change(state: State, now: Now, system: System) -> State:
     arriving = per_class(lambda _, traffic, own: traffic.arriving(state.transfers[own]), system)
     laws = zip(posed.aqm, verdict.seen, strict=True)
     return State(
-        answered=float(system.closure.repairs) * events,
+        answered=float(system.options.recovery) * events,
         arrived=now.arriving,
         noticed=now.arriving * verdict.noticed,
         dropped=now.arriving * verdict.dropped,
-        queue=stations.queue_drift(state, now.arriving, verdict, posed, plan),
+        queue=queues.queue_drift(state, now.arriving, verdict, posed, plan),
         memories=tuple(law.averaging(queue) for law, queue in laws),
         classes=tuple(rate.state for rate in rates),
         silent=(1 - state.silent) * (timeouts - now.senders.returning),
@@ -338,7 +344,7 @@ def growing(state: State, now: Now, system: System) -> Groups | None:
     parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
     rates = [
         kind.growing(
-            part, jax.tree.map(lambda leaf, own=own: leaf[own], now.senders), system.closure
+            part, jax.tree.map(lambda leaf, own=own: leaf[own], now.senders), system.options
         )
         for kind, part, own in parts
     ]
@@ -352,7 +358,7 @@ def change_of_class(number: int, state: State, now: Now, system: System) -> Chan
         lambda leaf: leaf[own], (now.senders, now.started, system.posed.groups)
     )
     kind, part = system.populations[number], state.classes[number]
-    found = kind.change(part, senders, system.closure)
+    found = kind.change(part, senders, system.options)
     seen = senders.rtt - senders.noise.delay
     begun = kind.begin(groups.initial_window, first_rtt(seen, groups))
     renewed = started * senders.rate / groups.transfer + (1 - started) / senders.rtt

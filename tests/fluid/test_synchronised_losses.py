@@ -10,11 +10,11 @@ from vegasfluid import DropTail, Flows, Link, Network, Red, Reno, Vegas, metrics
 from vegasfluid import simulate_packets as simulate_in_packets
 from vegasfluid.congestion.base import Window
 from vegasfluid.congestion.unresponsive import Unresponsive
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.noise import Noise
-from vegasfluid.fluid.pose import pose
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.parameters import pose
+from vegasfluid.fluid.queues import exposure
+from vegasfluid.fluid.rtt_noise import Noise
 from vegasfluid.fluid.senders import Losses, SendersNow, feedback, loss_events
-from vegasfluid.fluid.stations import exposure
 from vegasfluid.traffic.cbr import Cbr
 
 SENT, GROWN = np.array([300.0, 200.0]), np.array([6.0, 0.0])
@@ -85,7 +85,7 @@ def test_losses_in_turn_take_half_of_a_window_however_else_losses_come(process, 
     law, window = Reno(), Window(jnp.array([1e6]), jnp.zeros(1))
     for in_turn, expected in ((1.0, 0.5 / factor), (0.0, 0.5)):
         now = found_in_turn(in_turn)
-        seen = feedback(window, law, now, Closure(loss_process=process))
+        seen = feedback(window, law, now, FluidOptions(loss_process=process))
         assert float(loss_events(window, law, now, seen).weight[0]) == pytest.approx(expected)
 
 

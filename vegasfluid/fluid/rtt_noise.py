@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.fluid.pose import Posed
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["Noise", "dips", "jitter"]
 
@@ -39,7 +39,7 @@ class Noise(NamedTuple):
     disorder: Groups
 
 
-def jitter(posed: Posed, plan: Plan) -> Noise:
+def jitter(posed: FluidParameters, plan: FluidStructure) -> Noise:
     """What the jitter of the links on its way does to each group.
 
     A random delay that is uniform up to J adds J/2 to a round-trip time in the mean. Where

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from vegasfluid import dde
-from vegasfluid.fluid.equations import State, System
+from vegasfluid.fluid.delayed import places
 from vegasfluid.fluid.invariants import check_invariants
-from vegasfluid.fluid.memory import places
-from vegasfluid.fluid.pose import flows_of_groups
-from vegasfluid.fluid.routes import Plan
-from vegasfluid.fluid.stations import reliable
+from vegasfluid.fluid.parameters import flows_of_groups
+from vegasfluid.fluid.queues import reliable
+from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.vector_field import State, System
 from vegasfluid.network import Network
 from vegasfluid.trajectory import WITHIN, Recording
 
 __all__ = ["counters", "delivered", "record"]
 
 
-def delivered(ys: Any, plan: Plan) -> Any:
+def delivered(ys: Any, plan: FluidStructure) -> Any:
     """Packets of a flow of each group that came through since the start.
 
     Args:

@@ -18,12 +18,12 @@ from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.pytrees import register_values
-from vegasfluid.fluid.routes import Plan, make_plan
+from vegasfluid.fluid.structure import FluidStructure, make_plan
 from vegasfluid.network import Event, Flows, Network, Spread
 from vegasfluid.quantities import is_concrete
 from vegasfluid.traffic.base import NO_LIMIT, TrafficSource
 
-__all__ = ["Changes", "Groups", "Posed", "Stations", "as_floats", "flows_of_groups"]
+__all__ = ["Changes", "FluidParameters", "Groups", "Stations", "as_floats", "flows_of_groups"]
 __all__ += ["least_lag", "longest_lag", "pose", "start_of_flows"]
 
 PARTS = 8
@@ -111,7 +111,7 @@ class Lags(NamedTuple):
     longest: Any
 
 
-class Posed(NamedTuple):
+class FluidParameters(NamedTuple):
     """All numbers of the equations; a pytree whose leaves may be traced or batched.
 
     Args:
@@ -137,7 +137,7 @@ class Posed(NamedTuple):
     lags: Lags
 
 
-def as_floats(posed: Posed) -> Posed:
+def as_floats(posed: FluidParameters) -> FluidParameters:
     """The same numbers as arrays of floats: 40 and 40.0 then need one compiled program, not two."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed)
 
@@ -191,7 +191,7 @@ def pose(
     network: Network,
     base_rtt: Mapping[str, Any] | None = None,
     lags: tuple[float, float] | None = None,
-) -> tuple[Posed, Plan]:
+) -> tuple[FluidParameters, FluidStructure]:
     """The numbers and the structure of a network's equations.
 
     Args:
@@ -225,7 +225,7 @@ def pose(
     ways = 2 if network.two_way else 1
     links = [*network.links.values()] * ways
     ack = network.ack_bytes / network.packet_bytes
-    return Posed(
+    return FluidParameters(
         laws=tuple(flows.law for flows in classes),
         traffic=tuple(flows.traffic for flows in classes),
         groups=groups,
@@ -299,7 +299,7 @@ Firsts = Sequence[tuple[str, int]]
 """For each group, its class and the number in it of one of its flows."""
 
 
-def onward(network: Network, plan: Plan, firsts: Firsts) -> list[Any]:
+def onward(network: Network, plan: FluidStructure, firsts: Firsts) -> list[Any]:
     """The time from leaving each hop's previous queue to reaching the hop, s."""
     links = list(network.links.values())
     found = []
@@ -317,7 +317,7 @@ def onward(network: Network, plan: Plan, firsts: Firsts) -> list[Any]:
     return found
 
 
-def changes_of(network: Network, plan: Plan, firsts: Firsts) -> Changes:
+def changes_of(network: Network, plan: FluidStructure, firsts: Firsts) -> Changes:
     """What each event adds to round trips and to the ways between hops."""
     if not network.events:
         return Changes(None, None, None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from vegasfluid import Cubic, DropTail, Flows, Link, Network, Reno, Vegas
-from vegasfluid.fluid.pose import pose
-from vegasfluid.fluid.recording import delivered
+from vegasfluid.fluid.output import delivered
+from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.simulate import system_of
 
 

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 
-__all__ = ["FINEST", "Lattice", "deposit", "make_lattice", "places", "put", "transport"]
+__all__ = ["FINEST", "Mesh", "deposit", "make_mesh", "places", "put", "transport"]
 
 FINEST = 0.5
 """Packets: the narrowest cell."""
@@ -34,7 +34,7 @@ LOWEST = 0.75
 Masses = Float[Array, "groups cells"]
 
 
-class Lattice(NamedTuple):
+class Mesh(NamedTuple):
     """Cells of windows.
 
     Args:
@@ -54,9 +54,9 @@ class Lattice(NamedTuple):
         return self.edges[1:] - self.edges[:-1]
 
 
-def make_lattice(
+def make_mesh(
     largest: float, *, lowest: float = LOWEST, finest: float = FINEST, ratio: float = RATIO
-) -> Lattice:
+) -> Mesh:
     """A lattice of places from `lowest` to `largest`; by default of windows from one packet.
 
     Args:
@@ -65,25 +65,25 @@ def make_lattice(
         finest: width of the narrowest cells.
         ratio: of a cell's width to that of the one below, where they grow; above 1.
 
-    >>> lattice = make_lattice(1000.0)
-    >>> lattice.centres.size, float(lattice.centres[0]), bool(lattice.edges[-1] >= 1000.0)
+    >>> mesh = make_mesh(1000.0)
+    >>> mesh.centres.size, float(mesh.centres[0]), bool(mesh.edges[-1] >= 1000.0)
     (171, 1.0, True)
     """
     turn = finest / (ratio - 1)
     even = np.arange(lowest, turn + finest, finest)
     cells = max(math.ceil(math.log(max(largest / even[-1], 1.0)) / math.log(ratio)), 0)
-    return Lattice(np.concatenate([even, even[-1] * ratio ** np.arange(1, cells + 1)]))
+    return Mesh(np.concatenate([even, even[-1] * ratio ** np.arange(1, cells + 1)]))
 
 
-def transport(masses: Masses, speed: Float[Array, "groups inner"], lattice: Lattice) -> Masses:
+def transport(masses: Masses, speed: Float[Array, "groups inner"], mesh: Mesh) -> Masses:
     """d(masses)/dt of what moves over the edges between cells.
 
     Args:
         masses: share of the flows in each cell.
         speed: at the edges between cells, packets/s; (groups, cells - 1).
-        lattice: the cells.
+        mesh: the cells.
     """
-    density = masses / lattice.widths
+    density = masses / mesh.widths
     step = density[:, 1:] - density[:, :-1]
     nothing = jnp.zeros_like(step[:, :1])
     before = jnp.concatenate([nothing, step], axis=1)
@@ -109,40 +109,40 @@ class Places(NamedTuple):
     part: Any
 
 
-def places(of: Masses, lattice: Lattice) -> Places:
+def places(of: Masses, mesh: Mesh) -> Places:
     """Where windows (or times) belong.
 
     Args:
         of: in the unit of the edges; (groups, any).
-        lattice: the cells.
+        mesh: the cells.
     """
-    centres = jnp.asarray(lattice.centres)
+    centres = jnp.asarray(mesh.centres)
     last = centres.shape[0] - 2
     lower = jnp.clip(jnp.searchsorted(centres, of, side="right") - 1, 0, last)
     part = (of - centres[lower]) / (centres[lower + 1] - centres[lower])
     return Places(lower, smooth.clip(part, 0.0, 1.0))
 
 
-def put(masses: Masses, at: Places, lattice: Lattice) -> Masses:
+def put(masses: Masses, at: Places, mesh: Mesh) -> Masses:
     """Masses put into two neighbouring cells each, so that their mean is where they belong.
 
     Args:
         masses: what is put down; (groups, any).
         at: where.
-        lattice: the cells.
+        mesh: the cells.
     """
     groups = np.arange(masses.shape[0])[:, np.newaxis]
-    found = jnp.zeros((masses.shape[0], len(lattice.edges) - 1), masses.dtype)
+    found = jnp.zeros((masses.shape[0], len(mesh.edges) - 1), masses.dtype)
     found = found.at[groups, at.lower].add(masses * (1 - at.part))
     return found.at[groups, at.lower + 1].add(masses * at.part)
 
 
-def deposit(masses: Masses, windows: Masses, lattice: Lattice) -> Masses:
+def deposit(masses: Masses, windows: Masses, mesh: Mesh) -> Masses:
     """Masses put where they belong, half-way windows into two neighbouring cells.
 
     Args:
         masses: what is put down; (groups, any).
         windows: where, packets; of the same shape.
-        lattice: the cells.
+        mesh: the cells.
     """
-    return put(masses, places(windows, lattice), lattice)
+    return put(masses, places(windows, mesh), mesh)

@@ -17,9 +17,9 @@ from jaxtyping import Array, Float
 from vegasfluid import smooth
 from vegasfluid.congestion.base import Signals
 from vegasfluid.congestion.epochs import FRESH, LOWERED, USUAL, EpochCongestionControl
-from vegasfluid.fluid.lattice import Lattice, deposit, make_lattice, places, put, transport
+from vegasfluid.fluid.mesh import Mesh, deposit, make_mesh, places, put, transport
 
-__all__ = ["EpochCells", "make_epochs"]
+__all__ = ["EpochMesh", "make_epoch_mesh"]
 
 KINDS = (USUAL, LOWERED, FRESH)
 WIDEST, COARSER = 1.0, 1.15
@@ -31,7 +31,7 @@ Groups = Float[Array, "groups"]
 Masses = Float[Array, "groups cells"]
 
 
-class EpochCells(NamedTuple):
+class EpochMesh(NamedTuple):
     """The last loss, and the time since, tell all that flows of a group differ by.
 
     Cells are numbered by kind, window at the loss, and age, the last fastest.
@@ -42,11 +42,11 @@ class EpochCells(NamedTuple):
         plateaus: of the epochs, s; (kinds, windows, 1). Told once, not at each time anew.
     """
 
-    lost: Lattice
-    ages: Lattice
+    lost: Mesh
+    ages: Mesh
     plateaus: Any = None
 
-    def of_law(self, law: EpochCongestionControl) -> EpochCells:
+    def of_law(self, law: EpochCongestionControl) -> EpochMesh:
         """The cells of a law."""
         kinds = np.array(KINDS)[:, np.newaxis, np.newaxis]
         return self._replace(plateaus=law.plateau_age(kinds, self.lost.centres[:, None]))
@@ -148,7 +148,7 @@ class EpochCells(NamedTuple):
         return self.mended(jnp.pad(fresh, ((0, 0), (self.mending - fresh.shape[1], 0))))
 
 
-def make_epochs(law: EpochCongestionControl, largest: float, youngest: float) -> EpochCells:
+def make_epoch_mesh(law: EpochCongestionControl, largest: float, youngest: float) -> EpochMesh:
     """Cells for windows up to `largest`, whose narrowest ages are `youngest`.
 
     Args:
@@ -156,5 +156,5 @@ def make_epochs(law: EpochCongestionControl, largest: float, youngest: float) ->
         largest: packets.
         youngest: s.
     """
-    ages = make_lattice(law.oldest(largest), lowest=0.0, finest=youngest, ratio=OLDER)
-    return EpochCells(make_lattice(largest, finest=WIDEST, ratio=COARSER), ages)
+    ages = make_mesh(law.oldest(largest), lowest=0.0, finest=youngest, ratio=OLDER)
+    return EpochMesh(make_mesh(largest, finest=WIDEST, ratio=COARSER), ages)

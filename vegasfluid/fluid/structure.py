@@ -14,7 +14,7 @@ import numpy as np
 
 from vegasfluid.network import Flows, Network
 
-__all__ = ["Hop", "Plan", "make_plan"]
+__all__ = ["FluidStructure", "Hop", "make_plan"]
 
 
 class Hop(NamedTuple):
@@ -33,7 +33,7 @@ class Hop(NamedTuple):
     acks: bool
 
 
-class Plan(NamedTuple):
+class FluidStructure(NamedTuple):
     """What of the equations is structure, and cannot be traced; hashable.
 
     Args:
@@ -103,7 +103,7 @@ def stations_of(network: Network, flows: Flows) -> tuple[list[int], list[int]]:
     return (there, back) if flows.direction == "forward" else (back, there)
 
 
-def make_plan(network: Network, groups: tuple[int, ...], lag: tuple[int, ...]) -> Plan:
+def make_plan(network: Network, groups: tuple[int, ...], lag: tuple[int, ...]) -> FluidStructure:
     """The structure of a network's equations.
 
     Args:
@@ -124,4 +124,4 @@ def make_plan(network: Network, groups: tuple[int, ...], lag: tuple[int, ...]) -
             group += 1
     stations = len(network.links) * (2 if both else 1)
     marks = any(getattr(link.aqm, "ecn", False) for link in network.links.values())
-    return Plan(groups, lag, tuple(hops), stations, marks)
+    return FluidStructure(groups, lag, tuple(hops), stations, marks)

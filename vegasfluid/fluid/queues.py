@@ -25,8 +25,8 @@ from jaxtyping import Array, Float
 from vegasfluid import smooth
 from vegasfluid.aqm.base import QueueState
 from vegasfluid.aqm.droptail import overflow_prob
-from vegasfluid.fluid.pose import Posed
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["Verdict", "arrivals", "exposure", "judge", "queue_drift", "reliable", "service"]
 __all__ += ["mean_worth", "overflow_in_step", "room", "waiting_worth"]
@@ -49,25 +49,25 @@ class Verdict(NamedTuple):
     seen: tuple[QueueState, ...]
 
 
-def incidence(plan: Plan) -> np.ndarray:
+def incidence(plan: FluidStructure) -> np.ndarray:
     """Which hop is at which station: (stations, hops), ones and zeros."""
     at = np.array([hop.station for hop in plan.hops])
     return (at == np.arange(plan.stations)[:, np.newaxis]).astype(float)
 
 
-def totals(per_hop: Hops, plan: Plan) -> PerStation:
+def totals(per_hop: Hops, plan: FluidStructure) -> PerStation:
     """Sums over the hops of each station."""
     if plan.stations == 1:
         return jnp.sum(per_hop, keepdims=True)
     return jnp.asarray(incidence(plan)) @ per_hop
 
 
-def counts(posed: Posed, plan: Plan) -> Hops:
+def counts(posed: FluidParameters, plan: FluidStructure) -> Hops:
     """Flows of the group of each hop."""
     return posed.groups.count[np.array([hop.group for hop in plan.hops])]
 
 
-def service(arriving: Hops, posed: Posed, plan: Plan) -> PerStation:
+def service(arriving: Hops, posed: FluidParameters, plan: FluidStructure) -> PerStation:
     """Packets/s that each station sends, of the mean worth of what arrives.
 
     Args:
@@ -85,7 +85,7 @@ LEAST_RATE, LEAST_GROWTH = 1e-9, 1e-12
 
 
 def waiting_worth(
-    admitted: Hops, wait: PerStation, past: Any, posed: Posed, plan: Plan
+    admitted: Hops, wait: PerStation, past: Any, posed: FluidParameters, plan: FluidStructure
 ) -> PerStation:
     """The mean worth of a packet that waits at each station: of what came while its first waited.
 
@@ -103,14 +103,20 @@ def waiting_worth(
     return mean_worth(smooth.maximum(came, 0.0), posed, plan)
 
 
-def mean_worth(admitted: Hops, posed: Posed, plan: Plan) -> PerStation:
+def mean_worth(admitted: Hops, posed: FluidParameters, plan: FluidStructure) -> PerStation:
     """The mean worth of packets of which each hop admitted so many of a flow; (stations,)."""
     packets = counts(posed, plan) * (admitted + LEAST_RATE)
     return totals(packets * posed.worth, plan) / totals(packets, plan)
 
 
 def arrivals(
-    sent: Any, onward: Hops, now: Any, queue: PerStation, past: Any, posed: Posed, plan: Plan
+    sent: Any,
+    onward: Hops,
+    now: Any,
+    queue: PerStation,
+    past: Any,
+    posed: FluidParameters,
+    plan: FluidStructure,
 ) -> Hops:
     """Packets/s of a flow that arrive at each hop.
 
@@ -146,26 +152,26 @@ def in_bytes(law: Any) -> bool:
     return getattr(law, "in_bytes", False)
 
 
-def reliable(posed: Posed, plan: Plan) -> np.ndarray:
+def reliable(posed: FluidParameters, plan: FluidStructure) -> np.ndarray:
     """1 for each group that sends by the clock of its ACKs, else 0; (groups,)."""
     laws = zip(posed.laws, plan.groups, strict=True)
     return np.concatenate([np.full(size, float(law.rules.reliable)) for law, size in laws])
 
 
-def room(posed: Posed) -> Any:
+def room(posed: FluidParameters) -> Any:
     """Packets that fit into each buffer; more small ones where it holds bytes; (stations,)."""
     switches = np.array([in_bytes(law) for law in posed.aqm])
     smallest = jnp.min(posed.worth)
     return posed.stations.buffer / jnp.where(switches, smallest, 1.0)
 
 
-def lightness(posed: Posed, plan: Plan) -> Any:
+def lightness(posed: FluidParameters, plan: FluidStructure) -> Any:
     """By how much less a small packet is dropped by a law that counts bytes; (hops,)."""
     switches = np.array([in_bytes(posed.aqm[hop.station]) for hop in plan.hops])
     return np.where(switches, 1.0, 0.0) * (posed.worth - 1) + 1
 
 
-def exposure(arriving: Hops, growing: Any, posed: Posed, plan: Plan) -> Any:
+def exposure(arriving: Hops, growing: Any, posed: FluidParameters, plan: FluidStructure) -> Any:
     """How much more often a full buffer hits the packets of a hop than others; (hops,).
 
     A packet that an ACK lets go comes to a full buffer when one has left it, and finds room: it is
@@ -195,7 +201,7 @@ def exposure(arriving: Hops, growing: Any, posed: Posed, plan: Plan) -> Any:
 
 def judge(
     state: Any, arriving: Hops, sending: PerStation, waiting: PerStation, exposed: Any,
-    posed: Posed, plan: Plan,
+    posed: FluidParameters, plan: FluidStructure,
 ) -> Verdict:  # fmt: skip
     """What each queue makes of what arrives.
 
@@ -230,7 +236,7 @@ def judge(
 
 
 def full_buffer_drops(
-    overflow: PerStation, arriving: Hops, exposed: Any, posed: Posed, plan: Plan
+    overflow: PerStation, arriving: Hops, exposed: Any, posed: FluidParameters, plan: FluidStructure
 ) -> Hops:
     """The fraction of each hop's packets that a full buffer drops; (hops,).
 
@@ -253,7 +259,7 @@ def full_buffer_drops(
     return 1 - kept * (1 - smooth.minimum(missing / others, 1.0)[at])
 
 
-def overflow_in_step(before: Any, after: Any, posed: Posed, plan: Plan) -> Hops:
+def overflow_in_step(before: Any, after: Any, posed: FluidParameters, plan: FluidStructure) -> Hops:
     """Packets of a flow at each hop that a solver step put above the buffer; (hops,).
 
     A queue that fills within a step overshoots the buffer. The excess is taken from all packets
@@ -273,7 +279,7 @@ def overflow_in_step(before: Any, after: Any, posed: Posed, plan: Plan) -> Hops:
 
 
 def queue_drift(
-    state: Any, arriving: Hops, verdict: Verdict, posed: Posed, plan: Plan
+    state: Any, arriving: Hops, verdict: Verdict, posed: FluidParameters, plan: FluidStructure
 ) -> PerStation:
     """What is admitted less what is sent; at an empty queue only upwards."""
     admitted = counts(posed, plan) * arriving * (1 - verdict.dropped)

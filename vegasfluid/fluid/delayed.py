@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.fluid.closure import Closure
-from vegasfluid.fluid.pose import Lags
-from vegasfluid.fluid.routes import Plan
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.parameters import Lags
+from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["Past", "Places", "places", "remembered"]
 
@@ -41,17 +41,17 @@ class Places(NamedTuple):
     queue: int
 
 
-def places(plan: Plan) -> Places:
+def places(plan: FluidStructure) -> Places:
     """Where the counters of a network begin."""
     groups, hops = sum(plan.groups), len(plan.hops)
     return Places(*(groups + number * hops for number in range(4)))
 
 
-def remembered(plan: Plan, closure: Closure) -> int:
+def remembered(plan: FluidStructure, options: FluidOptions) -> int:
     """How many leading components of the state the history keeps."""
     at = places(plan)
     several = any(hop.previous >= 0 for hop in plan.hops)
-    if several or closure.late_rtt:
+    if several or options.delayed_rtt:
         return at.queue + plan.stations
     return at.queue if plan.marks else at.dropped
 
@@ -66,7 +66,7 @@ class Past:
         now: s.
     """
 
-    def __init__(self, history: Any, plan: Plan, lags: Lags, now: Any) -> None:
+    def __init__(self, history: Any, plan: FluidStructure, lags: Lags, now: Any) -> None:
         self._history, self._plan, self._lags, self._now = history, plan, lags, now
         self._at = places(plan)
 
