@@ -31,6 +31,7 @@ extensions = [
     "agreement_plots",
     "gallery",
     "paper_pages",
+    "references",
     "notebook_pages",
 ]
 exclude_patterns = ["_ext", "_pictures", "_static"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 from docutils import nodes
+from references import bibtex_entry, references
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -20,14 +21,6 @@ __all__ = ["bibtex", "pages", "setup"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ROOT / "paper_repro"
-KINDS = {"article": "article", "report": "techreport", "conference-paper": "inproceedings"}
-PLACES = {
-    "journal": "journal",
-    "volume": "volume",
-    "issue": "number",
-    "number": "number",
-    "url": "howpublished",
-}
 
 
 def report_parts() -> dict[str, str]:
@@ -80,41 +73,15 @@ def citation() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "CITATION.cff").read_text())
 
 
-def names(authors: list[dict[str, str]]) -> str:
-    """Authors as BibTeX has them; a group keeps its braces."""
-    return " and ".join(
-        f"{{{of['name']}}}" if "name" in of else f"{of['family-names']}, {of['given-names']}"
-        for of in authors
-    )
-
-
-def entry(kind: str, key: str, given: dict[str, Any]) -> str:
-    """A BibTeX entry."""
-    lines = "".join(f"  {name:<12} = {{{value}}},\n" for name, value in given.items())
-    return f"@{kind}{{{key},\n{lines}}}"
-
-
 def bibtex() -> str:
-    """Vegasfluid itself, and what it comes from."""
+    """BibTeX entries of vegasfluid and of the papers that it reproduces."""
     cff = citation()
-    own = {"title": cff["title"], "author": names(cff["authors"])}
-    own |= {"version": cff["version"], "note": cff["license"]}
-    return "\n\n".join([entry("software", "vegasfluid", own), *map(reference, cff["references"])])
-
-
-def reference(given: dict[str, Any]) -> str:
-    """One of the papers."""
-    first = given["authors"][0]
-    key = f"{first.get('family-names', 'net').lower()}{given['year']}"
-    known = {"title": given["title"], "author": names(given["authors"]), "year": given["year"]}
-    for name, value in given.items():
-        if name in PLACES:
-            known[PLACES[name]] = value
-    if "institution" in given:
-        known["institution"] = given["institution"]["name"]
-    if "conference" in given:
-        known["booktitle"] = given["conference"]["name"]
-    return entry(KINDS.get(given["type"], "misc"), key, known)
+    authors = " and ".join(f"{{{author['name']}}}" for author in cff["authors"])
+    fields = {"title": cff["title"], "author": authors}
+    fields |= {"version": cff["version"], "note": cff["license"]}
+    papers = [source for source in references().values() if "claims" in source.fields]
+    entries = [bibtex_entry(*source) for source in papers]
+    return "\n\n".join([bibtex_entry("software", "vegasfluid", fields), *entries])
 
 
 class Citation(SphinxDirective):

@@ -43,8 +43,10 @@ DIRECTIVES = {
     "{citation}",
     "{command-options}",
     "{gallery}",
+    "{glossary}",
     "{notebooks}",
     "{paper-table}",
+    "{references}",
     "{toctree}",
 }
 TIMING = re.compile(r"^\d+(\.\d+)? s\b")
