@@ -106,8 +106,9 @@ def test_options_are_those_of_the_command(name: str) -> None:
 
 def test_every_command_has_a_page_with_its_options() -> None:
     for command in EXAMPLES:
-        page = ROOT / "docs" / "use" / f"{command}.md"
-        assert f"```{{command-options}} {command}\n" in page.read_text(), command
+        pages = (ROOT / "docs" / "use").glob(f"{command}*.md")
+        text = "".join(page.read_text() for page in pages)
+        assert f"```{{command-options}} {command}\n" in text, command
 
 
 def test_a_missed_target_is_shown_as_missed() -> None:
