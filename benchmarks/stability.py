@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.harness import Figures, run
 from vegasfluid.analysis import THEORY, critical_value, equilibrium, stability, stability_map
-from vegasfluid.analysis.disturbances import disturbed, growth_rate
+from vegasfluid.analysis.linear_stability.disturbances import disturbed, growth_rate
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.cubic import Cubic

@@ -39,9 +39,9 @@ from vegasfluid.analysis.closed_forms import (
     vegas_share_of_large_buffer,
     vegas_share_of_small_buffer,
 )
-from vegasfluid.analysis.equilibria import arrays, at_last, concrete, estimate
+from vegasfluid.analysis.equilibria.equilibrium import arrays, at_last, concrete, estimate
+from vegasfluid.analysis.equilibria.pseudo_transient import Case
 from vegasfluid.analysis.literature import recovery_time
-from vegasfluid.analysis.relaxation import Case
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic

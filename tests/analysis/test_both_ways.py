@@ -11,7 +11,7 @@ import xarray as xr
 
 from vegasfluid import Flows, Link, Network, Red, Reno, simulate_fluid
 from vegasfluid.analysis import equilibrium, stability
-from vegasfluid.analysis.equilibria import THEORY, Equilibrium
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
 
 LINK = Link(1000.0, 200, Red(min_thresh=30, max_thresh=120), delay=0.01)
 FORWARD = Flows(10, Reno(), base_rtt=0.06, initial_ssthresh=5.0)

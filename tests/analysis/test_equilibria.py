@@ -31,9 +31,11 @@ from vegasfluid import (
     metrics,
     simulate_fluid,
 )
-from vegasfluid.analysis import closed_forms, equilibria, equilibrium
-from vegasfluid.analysis.disturbances import disturbed
-from vegasfluid.analysis.equilibria import Equilibrium
+from vegasfluid.analysis import closed_forms, equilibrium
+from vegasfluid.analysis.equilibria import equilibrium as solver
+from vegasfluid.analysis.equilibria import newton
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
+from vegasfluid.analysis.linear_stability.disturbances import disturbed
 from vegasfluid.fluid import FluidOptions
 
 LONG = (pytest.mark.slow, pytest.mark.unoptimised)
@@ -356,8 +358,8 @@ def test_a_network_too_far_to_follow_gives_nan_and_no_other_number(capacity):
 
 def where_newton_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """No step is smaller than nothing, so that Newton's method never ends by itself."""
-    monkeypatch.setattr(equilibria, "CLOSE", 0.0)
-    monkeypatch.setattr(equilibria, "solution", equilibria.solution.__wrapped__)
+    monkeypatch.setattr(newton, "CLOSE", 0.0)
+    monkeypatch.setattr(solver, "solution", solver.solution.__wrapped__)
 
 
 def test_an_estimate_at_rest_is_kept_where_newtons_method_fails(monkeypatch):
@@ -370,7 +372,7 @@ def test_an_estimate_at_rest_is_kept_where_newtons_method_fails(monkeypatch):
 
 def test_a_failure_tells_the_estimate_from_which_it_sought(monkeypatch):
     where_newton_fails(monkeypatch)
-    monkeypatch.setattr(equilibria, "AT_REST", 0.0)
+    monkeypatch.setattr(solver, "AT_REST", 0.0)
     told = r"near the estimate with queues of 64\.58\d+ and windows of 16\.\d+ packets"
     with pytest.raises(SolveFailed, match=told):
         equilibrium(network(reno()))

@@ -13,10 +13,10 @@ from benchmarks.hollot import MIN_THRESH, critical_gain, network_of, slope_of
 from benchmarks.stability import FAMILIES, cases
 from vegasfluid import DropTail, Flows, InvalidInput, Link, Network, Reno, Vegas
 from vegasfluid.analysis import critical_value, equilibrium, linearise, stability
-from vegasfluid.analysis.linear import Delayed, Linear
-from vegasfluid.analysis.linearisation import Loop
-from vegasfluid.analysis.margins import delay_margin, gain_margin
-from vegasfluid.analysis.spectrum import generator, roots, unstable_count
+from vegasfluid.analysis.linear_stability.delay_system import Delayed, Linear
+from vegasfluid.analysis.linear_stability.linearisation import Loop
+from vegasfluid.analysis.linear_stability.margins import delay_margin, gain_margin
+from vegasfluid.analysis.linear_stability.spectrum import generator, roots, unstable_count
 
 QUICK = 100.0
 

@@ -23,7 +23,7 @@ from vegasfluid import (
     Vegas,
 )
 from vegasfluid.analysis import equilibrium, fair_alpha
-from vegasfluid.analysis.fair import with_alpha
+from vegasfluid.analysis.equilibria.fair_alpha import with_alpha
 from vegasfluid.tuning import reasons as module
 from vegasfluid.tuning.reasons import Reasons, reasons
 

@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vegasfluid.analysis import charts, closed_forms, literature, proofs
-    from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
-    from vegasfluid.analysis.fair import fair_alpha
-    from vegasfluid.analysis.linearisation import linearise
-    from vegasfluid.analysis.maps import StabilityMap, stability_map
+    from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equilibria
+    from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
+    from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha
+    from vegasfluid.analysis.linear_stability.linearisation import linearise
+    from vegasfluid.analysis.linear_stability.stability import Stability, critical_value, stability
+    from vegasfluid.analysis.linear_stability.stability_map import StabilityMap, stability_map
     from vegasfluid.analysis.proofs import certify_alpha, verify
     from vegasfluid.analysis.report import Analysis, analyse
-    from vegasfluid.analysis.several import Equilibria, all_equilibria
-    from vegasfluid.analysis.verdicts import Stability, critical_value, stability
 
 _HOMES = {
-    "THEORY": "equilibria",
+    "THEORY": "equilibria.equilibrium",
     "Analysis": "report",
-    "Equilibria": "several",
-    "Equilibrium": "equilibria",
-    "Stability": "verdicts",
-    "StabilityMap": "maps",
-    "all_equilibria": "several",
+    "Equilibria": "equilibria.all_equilibria",
+    "Equilibrium": "equilibria.equilibrium",
+    "Stability": "linear_stability.stability",
+    "StabilityMap": "linear_stability.stability_map",
+    "all_equilibria": "equilibria.all_equilibria",
     "analyse": "report",
     "certify_alpha": "proofs",
-    "critical_value": "verdicts",
-    "equilibrium": "equilibria",
-    "fair_alpha": "fair",
-    "linearise": "linearisation",
-    "stability": "verdicts",
-    "stability_map": "maps",
+    "critical_value": "linear_stability.stability",
+    "equilibrium": "equilibria.equilibrium",
+    "fair_alpha": "equilibria.fair_alpha",
+    "linearise": "linear_stability.linearisation",
+    "stability": "linear_stability.stability",
+    "stability_map": "linear_stability.stability_map",
     "verify": "proofs",
 }
 _MODULES = ("charts", "closed_forms", "literature", "proofs")

@@ -42,7 +42,7 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows
 
 if TYPE_CHECKING:
-    from vegasfluid.analysis.equilibria import Equilibrium
+    from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 
 __all__ = ["Group", "characteristic", "groups_at", "signal_at"]
 

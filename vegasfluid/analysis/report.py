@@ -11,13 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from vegasfluid.analysis.applied import Applied, applied, drop_tail_forms
-from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
-from vegasfluid.analysis.fair import Fair, fair_alpha, tuned_class, with_alpha
+from vegasfluid.analysis.applicable_formulas import Applied, applied, drop_tail_forms
+from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equilibria
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
+from vegasfluid.analysis.equilibria.fair_alpha import Fair, fair_alpha, tuned_class, with_alpha
+from vegasfluid.analysis.linear_stability.stability import Stability, stability
 from vegasfluid.analysis.proofs import Certificate, certify_alpha
-from vegasfluid.analysis.runs import LimitCycle, PacketRatio, caveats, limit_cycle, measure_ratio
-from vegasfluid.analysis.several import Equilibria, all_equilibria
-from vegasfluid.analysis.verdicts import Stability, stability
+from vegasfluid.analysis.simulation_checks import (
+    LimitCycle,
+    PacketRatio,
+    caveats,
+    limit_cycle,
+    measure_ratio,
+)
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network

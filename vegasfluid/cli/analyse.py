@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
-from vegasfluid.analysis.applied import Applied
-from vegasfluid.analysis.equilibria import Equilibrium
+from vegasfluid.analysis.applicable_formulas import Applied
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 from vegasfluid.analysis.report import Analysis, Nearest, Place, analyse
-from vegasfluid.analysis.runs import LimitCycle, PacketRatio
+from vegasfluid.analysis.simulation_checks import LimitCycle, PacketRatio
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import show_tries
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table

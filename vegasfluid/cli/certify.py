@@ -13,7 +13,7 @@ from rich.table import Table
 
 from vegasfluid import modelfile
 from vegasfluid.analysis.proofs import Certificate, Verdict, matches, verify
-from vegasfluid.analysis.runs import PacketRatio, measure_ratio
+from vegasfluid.analysis.simulation_checks import PacketRatio, measure_ratio
 from vegasfluid.cli.analyse import packets_line
 from vegasfluid.cli.output import console, print_json, table
 from vegasfluid.congestion.vegas import DIALECTS

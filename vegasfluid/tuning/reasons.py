@@ -20,9 +20,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vegasfluid.analysis.equilibria import Equilibrium, arrays, equilibrium, polished
-from vegasfluid.analysis.fair import fair_alpha, with_alpha
-from vegasfluid.analysis.verdicts import Stability, stability
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, equilibrium, polished
+from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, with_alpha
+from vegasfluid.analysis.linear_stability.stability import Stability, stability
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, SolveFailed

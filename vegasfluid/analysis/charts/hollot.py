@@ -17,7 +17,7 @@ from vegasfluid.analysis.charts.edges import zero
 from vegasfluid.analysis.charts.points import marking, reno_point
 
 if TYPE_CHECKING:
-    from vegasfluid.analysis.equilibria import Equilibrium
+    from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 
 __all__ = ["Sufficient", "hollot_phase_margin", "hollot_sufficient"]
 

@@ -13,7 +13,7 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from vegasfluid.analysis.equilibria import Equilibrium
+    from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 
 __all__ = ["Marking", "marking", "points_at", "reno_point", "vegas_point"]
 

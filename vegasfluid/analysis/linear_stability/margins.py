@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment, root_scalar
 
-from vegasfluid.analysis.linearisation import Loop
+from vegasfluid.analysis.linear_stability.linearisation import Loop
 
 __all__ = ["Crossing", "delay_margin", "gain_margin"]
 

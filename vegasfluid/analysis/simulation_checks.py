@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from vegasfluid.analysis.fair import with_alpha
+from vegasfluid.analysis.equilibria.fair_alpha import with_alpha
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
 from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS

@@ -19,15 +19,15 @@ from vegasfluid import (
     Vegas,
     modelfile,
 )
-from vegasfluid.analysis.disturbances import disturbed, growth_rate
-from vegasfluid.analysis.equilibria import THEORY, Equilibrium
-from vegasfluid.analysis.linearisation import linearise
+from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equilibria
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
+from vegasfluid.analysis.linear_stability.disturbances import disturbed, growth_rate
+from vegasfluid.analysis.linear_stability.linearisation import linearise
+from vegasfluid.analysis.linear_stability.spectrum import roots
 from vegasfluid.analysis.proofs.branch_and_prune import exclude
 from vegasfluid.analysis.proofs.krawczyk import Box
 from vegasfluid.analysis.proofs.monotone_network import Reduced
 from vegasfluid.analysis.proofs.network_equations import reduced_network
-from vegasfluid.analysis.several import Equilibria, all_equilibria
-from vegasfluid.analysis.spectrum import roots
 from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
 
 RED = Red(min_thresh=50, max_thresh=150)

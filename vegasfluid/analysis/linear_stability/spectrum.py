@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from vegasfluid.analysis.linear import Linear
+from vegasfluid.analysis.linear_stability.delay_system import Linear
 
 __all__ = ["NODES", "generator", "polish", "roots", "unstable_count"]
 

@@ -20,11 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from vegasfluid.analysis.amplified import Amplified
-from vegasfluid.analysis.at_rest import LATE, Steady, StraightPast, Unknowns, rates_of
-from vegasfluid.analysis.equilibria import Equilibrium, arrays, solution
-from vegasfluid.analysis.linear import Delayed, Linear
-from vegasfluid.analysis.relaxation import Case
+from vegasfluid.analysis.equilibria.equations import LATE, Steady, StraightPast, Unknowns, rates_of
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, solution
+from vegasfluid.analysis.equilibria.pseudo_transient import Case
+from vegasfluid.analysis.linear_stability.delay_system import Delayed, Linear
+from vegasfluid.analysis.linear_stability.gain_scaling import Amplified
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.delayed import Past
 from vegasfluid.fluid.options import FluidOptions

@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vegasfluid.analysis.equilibria import THEORY, Equilibrium, at_last
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, at_last
+from vegasfluid.analysis.equilibria.multistart import SAME, same, searched
 from vegasfluid.analysis.proofs.branch_and_prune import Exclusion, exclude
 from vegasfluid.analysis.proofs.krawczyk import Box, Zero, inside, zero_near
 from vegasfluid.analysis.proofs.monotone_network import Reduced
 from vegasfluid.analysis.proofs.network_equations import reduced_network
-from vegasfluid.analysis.rest_search import SAME, same, searched
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network

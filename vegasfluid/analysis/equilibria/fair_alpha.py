@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from scipy.optimize import root_scalar
 
-from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.options import FluidOptions

@@ -17,12 +17,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from vegasfluid.analysis.at_rest import first_guess
-from vegasfluid.analysis.corners import Solved, idling
-from vegasfluid.analysis.equilibria import THEORY, Nearby, arrays, at_last, estimate
-from vegasfluid.analysis.linearisation import Frame, Jacobians, jacobians, linear_of, reads_of
-from vegasfluid.analysis.relaxation import Case
-from vegasfluid.analysis.spectrum import generator
+from vegasfluid.analysis.equilibria.corners import Solved, idling
+from vegasfluid.analysis.equilibria.equations import first_guess
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, arrays, at_last, estimate
+from vegasfluid.analysis.equilibria.newton import Nearby
+from vegasfluid.analysis.equilibria.pseudo_transient import Case
+from vegasfluid.analysis.linear_stability.linearisation import (
+    Frame,
+    Jacobians,
+    jacobians,
+    linear_of,
+    reads_of,
+)
+from vegasfluid.analysis.linear_stability.spectrum import generator
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.structure import FluidStructure

@@ -14,7 +14,7 @@ import numpy as np
 
 from vegasfluid.analysis import closed_forms
 from vegasfluid.analysis.closed_forms.formula import Formula
-from vegasfluid.analysis.equilibria import Equilibrium
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.reno import Reno

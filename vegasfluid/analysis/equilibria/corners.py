@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from vegasfluid.analysis.at_rest import Unknowns
-from vegasfluid.analysis.relaxation import Case, Relaxed, residual
+from vegasfluid.analysis.equilibria.equations import Unknowns
+from vegasfluid.analysis.equilibria.pseudo_transient import Case, Relaxed, residual
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.structure import FluidStructure

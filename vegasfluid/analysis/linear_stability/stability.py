@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import root_scalar
 
-from vegasfluid.analysis.equilibria import THEORY, Equilibrium, equilibrium
-from vegasfluid.analysis.linearisation import linearise
-from vegasfluid.analysis.margins import delay_margin, gain_margin
-from vegasfluid.analysis.spectrum import roots
+from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
+from vegasfluid.analysis.linear_stability.linearisation import linearise
+from vegasfluid.analysis.linear_stability.margins import delay_margin, gain_margin
+from vegasfluid.analysis.linear_stability.spectrum import roots
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network

@@ -13,10 +13,10 @@ from itertools import combinations
 
 import numpy as np
 
-from vegasfluid.analysis.corners import idling
-from vegasfluid.analysis.equilibria import Equilibrium, arrays, concrete, equilibrium
-from vegasfluid.analysis.multistart import begin_at, rest_near
-from vegasfluid.analysis.relaxation import Case
+from vegasfluid.analysis.equilibria.corners import idling
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, concrete, equilibrium
+from vegasfluid.analysis.equilibria.pseudo_transient import Case
+from vegasfluid.analysis.equilibria.queue_newton import begin_at, rest_near
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network

@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid import dde
-from vegasfluid.analysis.at_rest import LATE, Unknowns
-from vegasfluid.analysis.equilibria import Equilibrium, arrays, solution
-from vegasfluid.analysis.relaxation import Case
+from vegasfluid.analysis.equilibria.equations import LATE, Unknowns
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, solution
+from vegasfluid.analysis.equilibria.pseudo_transient import Case
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.delayed import remembered
 from vegasfluid.fluid.options import FluidOptions

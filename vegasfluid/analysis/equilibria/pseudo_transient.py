@@ -17,7 +17,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.optimize import root_scalar
 
-from vegasfluid.analysis.at_rest import Steady, Unknowns, first_guess
+from vegasfluid.analysis.equilibria.equations import Steady, Unknowns, first_guess
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.parameters import FluidParameters

@@ -19,9 +19,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.stats import qmc
 
-from vegasfluid.analysis.at_rest import first_guess
-from vegasfluid.analysis.corners import Solved, solved
-from vegasfluid.analysis.relaxation import (
+from vegasfluid.analysis.equilibria.corners import Solved, solved
+from vegasfluid.analysis.equilibria.equations import first_guess
+from vegasfluid.analysis.equilibria.pseudo_transient import (
     Case,
     Settled,
     as_arrays,
