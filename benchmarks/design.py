@@ -211,7 +211,7 @@ def red(point: Point, held: float, flows: int) -> Queue:
 
 def vegas(point: Point, dialect: str, fair: float, rtt_over_base: float) -> Vegas:
     """A multiple of the fair alpha and a dead zone of 0 to 4 packets, as the dialect counts."""
-    scale = rtt_over_base if DIALECTS[dialect].over_base else 1.0
+    scale = rtt_over_base if DIALECTS[dialect].divides_by_base_rtt else 1.0
     alpha = max(1, round(between(point.alpha, 0.2, 2.0) * fair * scale))
     return Vegas(alpha, alpha + round(4 * point.dead_zone * scale), dialect=dialect)
 

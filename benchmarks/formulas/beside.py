@@ -62,7 +62,7 @@ class Deaf(Vegas):
 def phi_of(dialect: str) -> float:
     """How much independent losses weigh for a saturated Vegas."""
     law = PARTS[dialect]
-    return float(law.loss_factor("iid", law.begin(1.0, 1.0)))
+    return float(law.loss_factor("iid", law.init(1.0, 1.0)))
 
 
 def cut_of(dialect: str) -> float:
@@ -72,7 +72,7 @@ def cut_of(dialect: str) -> float:
 
 def rise_of(dialect: str) -> float:
     """Where a growing window rests above alpha, packets."""
-    return PARTS[dialect].implementation.rise
+    return PARTS[dialect].implementation.alpha_offset
 
 
 CAPACITY, COUNT = 4000.0, 10
@@ -126,7 +126,7 @@ def own_queue(group: Group, base_rtt: float) -> float:
 def vegas(alpha: float, dialect: str = "brakmo", kind: type[Vegas] = Vegas) -> Vegas:
     """With room between alpha and beta, unless no losses keep the window at alpha."""
     room = (
-        PARTS[dialect].implementation.rise - PARTS[dialect].implementation.fall
+        PARTS[dialect].implementation.alpha_offset - PARTS[dialect].implementation.beta_offset
         if kind is Deaf
         else 3
     )

@@ -17,7 +17,7 @@ SACK = Reno(recovery="sack")
 
 def renos_factor(process: str) -> float:
     """How much losses weigh for Reno."""
-    return SACK.loss_factor(process, SACK.begin(1.0, 1.0))
+    return SACK.loss_factor(process, SACK.init(1.0, 1.0))
 
 
 C_RENO = math.sqrt(2 / renos_factor("iid"))

@@ -99,13 +99,13 @@ def asked(kind: type[Any], regime: Mapping[str, Any]) -> tuple[Any, dict[Any, An
 
 def state_of(law: CongestionControl, regime: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:
     """A state in symbols (out of slow start, or wholly in it), and numbers for them."""
-    start = law.begin(NUMBERS["cwnd"], NUMBERS["base_rtt"])._asdict()
+    start = law.init(NUMBERS["cwnd"], NUMBERS["base_rtt"])._asdict()
     numbers = {name: regime.get(name, NUMBERS.get(name, 0)) for name in start}
     symbols = {name: notation(name) for name in start} | {
         "slow_start": sp.Integer(numbers["slow_start"])
     }
     witness = {symbols[name]: value for name, value in numbers.items() if name != "slow_start"}
-    return type(law.begin(1.0, 1.0))(**symbols), witness
+    return type(law.init(1.0, 1.0))(**symbols), witness
 
 
 def seen(regime: Mapping[str, Any]) -> tuple[Signals, dict[Any, Any]]:
@@ -204,7 +204,7 @@ def loss_factors(kind: type[CongestionControl], regime: Mapping[str, Any]) -> di
 def queue_equations(kind: type[QueueDiscipline], regime: Mapping[str, Any]) -> Rates:
     """The drop probability in a regime, and how what the law remembers changes."""
     law, witness = asked(kind, regime)
-    memory = law.begin()
+    memory = law.init()
     kept = type(memory)(*(notation(name) for name in memory._fields))
     names = ("queue", "arrival_rate", "capacity", "buffer")
     state = QueueState(notation("queue"), kept, *(notation(name) for name in names[1:]))
@@ -213,14 +213,14 @@ def queue_equations(kind: type[QueueDiscipline], regime: Mapping[str, Any]) -> R
     for name, start in memory._asdict().items():
         witness[notation(name)] = regime.get(name, plain_start(kind, regime, name, start))
     prob = tidy(branch_at(sp.sympify(law.drop_prob(state)), witness).expression)
-    return [("p", upright(prob, witness)), *rates(law.averaging(state), witness)]
+    return [("p", upright(prob, witness)), *rates(law.derivative(state), witness)]
 
 
 def plain_start(kind: type[Any], regime: Mapping[str, Any], name: str, start: Any) -> Any:
     """A number of the memory at the start, where a parameter's symbol stands for it."""
     names = [field.name for field in fields(kind)]
     plain = kind(**{key: value for key, value in regime.items() if key in names})
-    return getattr(plain.begin(), name) if isinstance(start, sp.Basic) else start
+    return getattr(plain.init(), name) if isinstance(start, sp.Basic) else start
 
 
 def full_buffer() -> Any:
@@ -239,6 +239,6 @@ def traffic(kind: type[Any]) -> Iterator[tuple[str, Any]]:
     source = kind(**{name: notation(name) for name in names})
     size, under_way = notation("packet_bytes"), notation("transfers")
     yield "rate at most, packets/s", source.rate_limit(size)
-    yield "mean size of a transfer, packets", source.transfer(size)
-    yield "transfers that arrive, 1/s", exact(source.arriving(under_way))
-    yield "share of the time with one under way", source.busy(under_way)
+    yield "mean size of a transfer, packets", source.mean_transfer_size(size)
+    yield "transfers that arrive, 1/s", exact(source.arrival_rate(under_way))
+    yield "share of the time with one under way", source.busy_fraction(under_way)

@@ -22,18 +22,22 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 from vegasfluid.analysis.closed_forms import window_at_rest
-from vegasfluid.aqm import queue_laws
+from vegasfluid.aqm import queue_disciplines
 from vegasfluid.cli.laws import law_entry
-from vegasfluid.congestion import window_laws
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.congestion.vegas.implementation import VegasImplementation
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import limits_of, unit_of
-from vegasfluid.traffic import traffic_kinds
+from vegasfluid.traffic import traffic_sources
 
 __all__ = ["page_of", "pages", "setup"]
 
-GROUPS = {"congestion": window_laws, "queues": queue_laws, "traffic": traffic_kinds}
+GROUPS = {
+    "congestion": congestion_controls,
+    "queues": queue_disciplines,
+    "traffic": traffic_sources,
+}
 """Folders of pages, and the registries they show."""
 ALLOWED = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 NOT_SHOWN = {"name", "rules", "sources", "alpha", "beta", "gamma"}

@@ -115,12 +115,12 @@ def fates(average: float, packets: int = 20000) -> np.ndarray:
     """What RED with thresholds 40 and 80 does to packets at an average queue that stays."""
     law = vf.Red(40, 80, max_drop=0.02)
     fields = dict.fromkeys(LINK, 0) | dict(law.rule.state) | law.packet_parameters()
-    queue = SimpleNamespace(**(fields | {"avg_queue": average, "load": average}))
+    queue = SimpleNamespace(**(fields | {"avg_queue": average, "waiting_size": average}))
     coins = np.random.default_rng(1).uniform(size=packets)
     made = []
     for coin in coins:
-        queue.coin, queue.avg_queue = coin, average
-        made.append(law.rule.drops(queue, int(average), 0.0))
+        queue.uniform, queue.avg_queue = coin, average
+        made.append(law.rule.decide(queue, int(average), 0.0))
     return np.array(made)
 
 

@@ -163,8 +163,8 @@ PROCESSES = ("meanfield", "periodic", "iid")
 def jacobians(law: Any, place: dict[str, Any]) -> dict[str, Any]:
     """By loss process, of a law's drift: to its states, the delay it samples, ACKs and losses."""
     cwnd, rtt, prob = place["cwnd"], place["rtt"], place["drop_prob"]
-    begun = law.begin(jnp.ones(()), jnp.ones(()))._replace(cwnd=cwnd)
-    window = begun._replace(**law.settled(begun, rtt, place["base_rtt"]))
+    begun = law.init(jnp.ones(()), jnp.ones(()))._replace(cwnd=cwnd)
+    window = begun._replace(**law.stationary_fields(begun, rtt, place["base_rtt"]))
     fields = fields_of(window, place)
 
     def drift(process: str, states: Any, sampled: Any, acks: Any, losses: Any) -> Any:
@@ -197,7 +197,7 @@ def by_numbers(name: str, process: str, late: bool, at: complex) -> Any:
     law, states = LAWS[name]
     place, capacity = HERE | states, 1000.0
     cwnd, rtt, prob = place["cwnd"], place["rtt"], place["drop_prob"]
-    fields = fields_of(law.begin(np.ones(()), np.ones(())), place)
+    fields = fields_of(law.init(np.ones(()), np.ones(())), place)
     inside, sampled, acks, losses = jacobians_here(name)[process]
     ago = np.exp(-at * rtt)
     reads = np.array([float(name == "cwnd") for name in fields])
@@ -248,7 +248,7 @@ def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
     """For the law's share of climbing flows f(d), with slope -G at rest, where f = b p W^2."""
     law, cut = Vegas(alpha=20, beta=30, dialect=dialect), sp.Rational(cut)
     d = sp.Symbol("d", positive=True)
-    climbing = branch_at(law.climbing(d), {d: 18}).expression
+    climbing = branch_at(law.recovering_fraction(d), {d: 18}).expression
     backlog = W * (R - T) / R
     f, gain = (of.subs(d, backlog) for of in (climbing, -climbing.diff(d)))
     seen = LATE if late else 1
@@ -295,7 +295,7 @@ def test_the_form_for_one_class_of_reno_is_that_of_the_theory():
 )
 def test_a_red_queue_signals_its_slope_through_its_average(law):
     place = {"queue": 80.0, "avg_queue": 80.0, "arrivals": 1e3, "capacity": 1e3, "buffer": 200.0}
-    found = signal(law, "noticed", place)
+    found = signal(law, "loss_signal_prob", place)
     ends = [
         float(law.drop_prob(QueueState(80.0, Average(np.float64(of)), 1e3, 1e3, 200.0)))
         for of in (80 - 1e-5, 80 + 1e-5)

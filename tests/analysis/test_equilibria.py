@@ -76,7 +76,7 @@ def test_vegas_alone_rests_in_a_set_from_alpha_to_beta():
     rest = equilibrium(network({"vegas": Flows(6, law, base_rtt=2 * trips)}, DropTail()))
     assert rest.upper is not None
 
-    for end, backlog in zip((rest, rest.upper), law.rests, strict=True):
+    for end, backlog in zip((rest, rest.upper), law.equilibrium_backlogs, strict=True):
         assert end.values.queue[0] == pytest.approx(6 * backlog, rel=1e-6)
         assert end.values.backlog == pytest.approx(backlog, rel=1e-6)
         assert end.values.goodput == pytest.approx(1000.0 / 6, rel=1e-6)

@@ -46,9 +46,9 @@ def test_smooth_overflow(load: float, fill: float, expected: float) -> None:
 
 def test_synchronised_losses_are_everybodys() -> None:
     every, some = DropTail(losses="synchronised"), DropTail()
-    assert float(every.noticed(1e-3)) == 1.0
-    assert float(every.noticed(0.0)) == 0.0
-    assert some.noticed(1e-3) == 1e-3
+    assert float(every.loss_signal_prob(1e-3)) == 1.0
+    assert float(every.loss_signal_prob(0.0)) == 0.0
+    assert some.loss_signal_prob(1e-3) == 1e-3
 
 
 def test_other_names_are_refused() -> None:
@@ -81,4 +81,4 @@ def test_adaptive_red_moves_its_maximum(average: float, sign: int) -> None:
     law = Red(20, 80, max_drop=0.2, adaptive=True)
     seen = QueueState(average, AdaptedAverage(average, 0.2), 1e3, 1e3, 1e6)
     expected = {-1: -0.1 * 0.2 / 0.5, 0: 0.0, 1: 0.01 / 0.5}[sign]
-    assert float(law.averaging(seen).max_drop) == pytest.approx(expected)
+    assert float(law.derivative(seen).max_drop) == pytest.approx(expected)

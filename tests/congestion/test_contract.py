@@ -42,7 +42,7 @@ def feedback(rtt: float, ack_rate: float = 0.0, loss_rate: float = 0.0) -> Any:
 
 def flow(law: CongestionControl, cwnd: Any, base_rtt: float, slow_start: float = 0.0) -> Any:
     """The state of a flow whose base RTT is so many ps."""
-    return law.begin(cwnd, base_rtt * 1e-12)._replace(slow_start=slow_start)
+    return law.init(cwnd, base_rtt * 1e-12)._replace(slow_start=slow_start)
 
 
 def steady_change(law: CongestionControl, window: float, lag: float) -> tuple[float, float]:
@@ -240,12 +240,12 @@ def red_queue(law: Red, average: float) -> SimpleNamespace:
 
 def dropped_share(law: Red, average: float, drops: int, seed: int) -> float:
     """The share that the rule drops while `average` packets wait, over `drops` drops."""
-    queue, rule = red_queue(law, average), law.rule.drops
+    queue, rule = red_queue(law, average), law.rule.decide
     rng = np.random.default_rng(seed)
     queue.above = 1  # past the first packet above min_thresh
     packets = lost = 0
     while lost < drops:
-        queue.coin = rng.random()
+        queue.uniform = rng.random()
         lost += rule(queue, average, 0.0) != ADMIT
         packets += 1
     assert queue.avg_queue == average
@@ -290,8 +290,8 @@ def test_red_drops_the_share_that_drop_prob_says(
 def test_red_below_min_thresh_drops_nothing(average: int) -> None:
     law = Red(20, 100)
     queue = red_queue(law, average)
-    queue.coin = 0.0
-    assert not any(law.rule.drops(queue, average, 0.0) for _ in range(1000))
+    queue.uniform = 0.0
+    assert not any(law.rule.decide(queue, average, 0.0) for _ in range(1000))
     assert float(law.drop_prob(state(average))) == 0.0
 
 
@@ -303,8 +303,8 @@ def test_reds_average_relaxes_at_the_rate_that_averaging_says(
     law, capacity = Red(1000, 2000, weight=weight), 750.0
     queue = red_queue(law, 100.0)
     for _ in range(packets):
-        law.rule.drops(queue, waiting, 0.0)
-    rate = law.averaging(QueueState(1.0, Average(0.0), capacity, capacity, 1e6)).avg_queue
+        law.rule.decide(queue, waiting, 0.0)
+    rate = law.derivative(QueueState(1.0, Average(0.0), capacity, capacity, 1e6)).avg_queue
     expected = waiting + (100.0 - waiting) * math.exp(-float(rate) * packets / capacity)
     assert queue.avg_queue == pytest.approx(expected, rel=1e-9)
 
@@ -312,8 +312,8 @@ def test_reds_average_relaxes_at_the_rate_that_averaging_says(
 def test_reds_average_decays_while_the_link_is_idle_as_averaging_says() -> None:
     law = Red(1000, 2000, weight=0.01)
     queue = red_queue(law, 100.0)
-    law.rule.drops(queue, 0, 50.0)  # the link could have sent 50 packets, and one arrives
-    rate = float(law.averaging(QueueState(0.0, Average(100.0), 1.0, 1.0, 1e6)).avg_queue) / 100.0
+    law.rule.decide(queue, 0, 50.0)  # the link could have sent 50 packets, and one arrives
+    rate = float(law.derivative(QueueState(0.0, Average(100.0), 1.0, 1.0, 1e6)).avg_queue) / 100.0
     assert queue.avg_queue == pytest.approx(100.0 * math.exp(rate * 51))
 
 
@@ -349,7 +349,7 @@ def test_drop_tail_drops_nothing_before_the_buffer_is_full() -> None:
     assert taken == [True] * 11 + [False] * 2  # one in transmission, ten wait
     assert link.early == 0
     assert float(DropTail().drop_prob(state(9.0))) == 0.0
-    assert float(DropTail().averaging(state(9.0)).avg_queue) == 0.0
+    assert float(DropTail().derivative(state(9.0)).avg_queue) == 0.0
 
 
 def test_the_queue_of_an_md1_system_waits_as_pollaczek_and_khinchine_say() -> None:

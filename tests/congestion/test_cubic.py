@@ -10,7 +10,7 @@ import pytest
 
 from vegasfluid.congestion.base import RETRANSMIT, Signals
 from vegasfluid.congestion.cubic import Cubic
-from vegasfluid.congestion.epochs import FRESH
+from vegasfluid.congestion.epochs import AFTER_SLOW_START
 from vegasfluid.congestion.loss_recovery import SACK
 
 MS = 10**9  # ps
@@ -267,11 +267,11 @@ def test_the_fluid_s_epochs_are_those_of_the_rules(kind: int, lost: float, rtt_m
         lost = steady.flow.cwnd
         steady.lose()
         steady.ack()
-    begin, k = steady.seconds, float(law.plateau_age(kind, lost))
+    begin, k = steady.seconds, float(law.plateau_time(kind, lost))
     assert steady.flow.k == pytest.approx(k, rel=1e-6)
     for part in AGES:
         cwnd = steady.run_until(begin + part * k)
-        told = float(law.epoch(k, lost, steady.seconds - begin, rtt).cwnd)
+        told = float(law.epoch_state(k, lost, steady.seconds - begin, rtt).cwnd)
         assert told == pytest.approx(cwnd, rel=0.01, abs=0.6)
 
 
@@ -279,10 +279,11 @@ def test_the_fluid_s_epochs_are_those_of_the_rules(kind: int, lost: float, rtt_m
 def test_a_fresh_epoch_is_that_after_slow_start(cwnd: float, rtt_ms: float) -> None:
     """Without a loss before it the cubic is convex at once (section 4.10)."""
     law, steady = Cubic(), Steady(Cubic(), cwnd, rtt_ms, ssthresh=cwnd)
-    assert float(law.plateau_age(FRESH, law.before_loss(cwnd))) == 0.0
+    assert float(law.plateau_time(AFTER_SLOW_START, law.window_before_loss(cwnd))) == 0.0
     for seconds in (1.0, 3.0, 6.0):
         window = steady.run_until(seconds)
-        told = law.epoch(0.0, law.before_loss(cwnd), steady.seconds, rtt_ms * 1e-3).cwnd
+        before = law.window_before_loss(cwnd)
+        told = law.epoch_state(0.0, before, steady.seconds, rtt_ms * 1e-3).cwnd
         assert float(told) == pytest.approx(window, rel=0.03, abs=0.6)
 
 
@@ -293,7 +294,8 @@ def test_whether_a_loss_gives_way(age: float, gives_way: bool) -> None:
     steady = after_loss(law, lost, 20)
     k = steady.flow.k
     cwnd = steady.run_until(steady.seconds + age * k)
-    assert float(law.gives_way(law.epoch(k, lost, age * k, 0.02))) == float(gives_way)
+    state = law.epoch_state(k, lost, age * k, 0.02)
+    assert float(law.applies_fast_convergence(state)) == float(gives_way)
     steady.lose()
     lowered = (1 + law.beta) / 2 if gives_way else 1.0
     assert steady.flow.w_max == pytest.approx(lowered * cwnd)
@@ -307,7 +309,7 @@ def test_the_slope_of_the_fluid_is_that_of_the_rules(part: float, lost: float) -
     steady = after_loss(law, lost, 200)
     begin, k = steady.seconds, steady.flow.k
     before = steady.run_until(begin + (part - 0.05) * k)
-    from_, middle = steady.seconds, law.epoch(k, lost, part * k, rtt)
+    from_, middle = steady.seconds, law.epoch_state(k, lost, part * k, rtt)
     after = steady.run_until(begin + (part + 0.05) * k)
     slope = (after - before) / (steady.seconds - from_)
     seen = Signals(rtt, float(middle.cwnd) / rtt, 0.0, 1e9)

@@ -59,7 +59,7 @@ def test_vegas_climbs_back_as_told(dialect: str, cut: float, part: float) -> Non
     free = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
     cap, base = part * free, 0.5
     law = Vegas(alpha=round(cap * base), beta=1e6, dialect=dialect)
-    cap = law.rests[0] / base  # at base/rtt = 1/2 a backlog is half of a window
+    cap = law.equilibrium_backlogs[0] / base  # at base/rtt = 1/2 a backlog is half of a window
 
     def drift(window: float) -> float:
         seen = Signals(1.0, window, PROB * window, 1e9, loss_process="iid")

@@ -155,7 +155,7 @@ def test_reds_average_follows_the_queue_at_minus_c_times_ln_one_minus_w() -> Non
     """Theory sheet, section 2: K = -C ln(1 - w)."""
     queue, capacity, weight = sp.symbols("q C w", positive=True)
     law = Red(low, high, max_drop=top, weight=weight)
-    drift = law.averaging(QueueState(queue, Average(v), rate, capacity, sp.Integer(1))).avg_queue
+    drift = law.derivative(QueueState(queue, Average(v), rate, capacity, sp.Integer(1))).avg_queue
     assert sp.simplify(drift + capacity * sp.log(1 - weight) * (queue - v)) == 0
 
 

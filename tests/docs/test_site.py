@@ -14,11 +14,11 @@ import pytest
 import sympy as sp
 
 from tests.paths import ROOT
-from vegasfluid.aqm import queue_laws
+from vegasfluid.aqm import queue_disciplines
 from vegasfluid.cli.examples import EXAMPLES
-from vegasfluid.congestion import window_laws
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.base import Signals
-from vegasfluid.traffic import traffic_kinds
+from vegasfluid.traffic import traffic_sources
 
 sys.path.append(str(ROOT / "docs" / "_ext"))
 
@@ -30,7 +30,7 @@ import law_pages
 import notebook_pages
 import paper_pages
 
-LAWS = [*window_laws().values(), *queue_laws().values(), *traffic_kinds().values()]
+LAWS = [*congestion_controls().values(), *queue_disciplines().values(), *traffic_sources().values()]
 LOADS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
 """What a browser fetches by itself."""
 
@@ -68,7 +68,7 @@ def test_what_validates_a_law_is_there(law: Any) -> None:
         assert (ROOT / where).exists(), where
 
 
-@pytest.mark.parametrize("kind", window_laws().values(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", congestion_controls().values(), ids=lambda kind: kind.name)
 def test_equations_are_the_growth_that_is_integrated(kind: Any) -> None:
     """At the point of each regime, in numbers."""
     for words, regime in kind.regimes.items():

@@ -84,7 +84,7 @@ def test_shares_of_reno_and_vegas(ratio):
     itself below alpha. The threshold of RED is placed so that alpha is 20.
     """
     setting, alpha, law = Setting(), 20.0, Vegas(20, 22, dialect="ns2")
-    alpha_rests = alpha + law.implementation.rise
+    alpha_rests = alpha + law.implementation.alpha_offset
     backlog = alpha_rests / (1 - math.log1p(-(ratio**2) / 2) / 8)
     flows = 5 + ratio * 5
     queue = backlog * flows / ratio

@@ -74,5 +74,5 @@ def test_a_run_that_makes_packets_fails() -> None:
 def test_what_queue_laws_keep_is_held_in_its_domain() -> None:
     """An average in the buffer, and RED's adapted maximum among the probabilities."""
     law = Red(5, 15, adaptive=True)
-    assert law.within(AdaptedAverage(-1.0, 1.5), 20.0) == AdaptedAverage(0.0, 1.0)
-    assert law.within(AdaptedAverage(30.0, 0.1), 20.0) == AdaptedAverage(20.0, 0.1)
+    assert law.clip(AdaptedAverage(-1.0, 1.5), 20.0) == AdaptedAverage(0.0, 1.0)
+    assert law.clip(AdaptedAverage(30.0, 0.1), 20.0) == AdaptedAverage(20.0, 0.1)

@@ -236,7 +236,7 @@ def test_a_late_starter_takes_the_queue_for_propagation() -> None:
     run = simulate_fluid(Network(Link(1000.0, 1000), {"vegas": flows}), until=200.0, warmup=180.0)
     rates = np.diff(run["flow_delivered"].values[[-40, -1]], axis=0)[0]
     assert rates[1] / rates[0] == pytest.approx(1.618, rel=0.05)
-    alpha = law.rests[0]
+    alpha = law.equilibrium_backlogs[0]
     assert float(run["queue"][-1, 0]) == pytest.approx(2.618 * alpha, rel=0.05)
 
 
@@ -258,7 +258,7 @@ def test_a_false_base_rtt_is_a_parameter() -> None:
     )
     run = simulate_fluid(network, until=120.0, base_rtt={"vegas": 0.09})
     cwnd, rtt = float(run["cwnd"][-1, 0]), float(run["rtt"][-1, 0])
-    assert cwnd * (rtt - 0.09) / rtt == pytest.approx(law.rests[0], rel=0.02)
+    assert cwnd * (rtt - 0.09) / rtt == pytest.approx(law.equilibrium_backlogs[0], rel=0.02)
     honest = simulate_fluid(network, until=120.0)
     assert float(run["queue"][-1, 0]) < float(honest["queue"][-1, 0]) - 5.0
 

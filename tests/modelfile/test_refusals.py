@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from vegasfluid.aqm import queue_laws
-from vegasfluid.congestion import window_laws
+from vegasfluid.aqm import queue_disciplines
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.modelfile import ModelFileError, load, loads
 
-LAWS = ", ".join(sorted(window_laws()))
+LAWS = ", ".join(sorted(congestion_controls()))
 
 GOOD = """
 duration_s = 200
@@ -105,7 +105,7 @@ CASES = [
     ('law = { name = "reno" }', 'law = { name = "tahoe" }', f'flows.reno.law.name: must be one of {LAWS}, but is "tahoe"'),
     ('law = { name = "reno" }', 'law = { name = ["reno"] }', f"flows.reno.law.name: must be one of {LAWS}, but is a list"),
     ('law = { name = "reno" }', "", "flows.reno.law: must be given, but is missing"),
-    ('name = "red"', 'name = "codel"', f'bottleneck.aqm.name: must be one of {", ".join(sorted(queue_laws()))}, but is "codel"'),
+    ('name = "red"', 'name = "codel"', f'bottleneck.aqm.name: must be one of {", ".join(sorted(queue_disciplines()))}, but is "codel"'),
     ('name = "red"', 'law = "red"', 'bottleneck.aqm.law: must be called name now, but is law'),
     ('name = "cbr"', 'kind = "cbr"', 'flows.vegas.traffic.kind: must be called name now, but is kind'),
     ('name = "cbr"', 'name = "tbr"', 'flows.vegas.traffic.name: must be one of bulk, cbr, on_off, poisson, sessions, but is "tbr"'),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.paths import MODELS
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion import window_laws
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
@@ -57,7 +57,7 @@ laws = st.one_of(
         validates=st.booleans(),
     ),
     st.builds(Vegas, dialect=st.sampled_from(sorted(DIALECTS))),
-    st.sampled_from(sorted(window_laws())).map(lambda name: window_laws()[name]()),
+    st.sampled_from(sorted(congestion_controls())).map(lambda name: congestion_controls()[name]()),
     st.builds(
         Cubic,
         C=positive,

@@ -12,7 +12,7 @@ from typing import Any
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
-from vegasfluid.congestion import window_laws
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
@@ -43,7 +43,7 @@ LAWS: dict[str, CongestionControl] = {
 }
 EVERY = {
     **LAWS,
-    **{name: law() for name, law in window_laws().items() if law().rules.reliable},
+    **{name: law() for name, law in congestion_controls().items() if law().rules.reliable},
     **{f"vegas of {name}": Vegas(dialect=name) for name in DIALECTS},
 }
 SOME = ("reno", "newreno", "sack", "brakmo", "linux")

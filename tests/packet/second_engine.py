@@ -38,6 +38,7 @@ from tests.packet.second_network import (
 from tests.packet.second_tcp import Flow
 from vegasfluid.network import Network
 from vegasfluid.packet.setup import Start
+from vegasfluid.traffic import random_variates
 
 
 def sampled(log: list[tuple[float, ...]], ticks: np.ndarray) -> np.ndarray:
@@ -73,7 +74,9 @@ class Simulator:
         heapq.heappush(self.events, (time, kind, number, stage, next(self.order), what))
 
     def run(self) -> None:
-        with patch.object(chance, "uniform", lambda state: state.dice.uniform(), create=True):
+        with patch.object(
+            random_variates, "uniform", lambda state: state.dice.uniform(), create=True
+        ):
             while self.events and self.events[0][0] <= self.end:
                 now, kind, number, stage, _, what = heapq.heappop(self.events)
                 self.process(now, kind, self.flows[number], stage, what)

@@ -65,7 +65,7 @@ class Queue:
 
     def __init__(self, sim: Simulator, name: str, link: Link, dice: Dice) -> None:
         self.sim, self.name, self.link, self.dice = sim, name, link, dice
-        fields = {"count": 0.0, "avg_queue": 0.0, "coin": 0.0, "tossed": 1, "in_bytes": 0}
+        fields = {"count": 0.0, "avg_queue": 0.0, "uniform": 0.0, "uniform_used": 1, "in_bytes": 0}
         fields |= {**link.aqm.rule.state, **link.aqm.packet_parameters()}
         self.state = SimpleNamespace(**fields)
         self.waiting: deque[Held] = deque()
@@ -90,16 +90,16 @@ class Queue:
         state, idle = self.state, 0.0
         if self.serving is None:
             idle = float((now - self.idle_since) // self.service(1.0))
-        if state.tossed:
-            state.coin, state.tossed = self.dice.uniform(), 0
-        state.now, state.worth = now, packet.size
+        if state.uniform_used:
+            state.uniform, state.uniform_used = self.dice.uniform(), 0
+        state.now, state.relative_size = now, packet.size
         work = sum(self.service(held.packet.size) for held in self.waiting)
-        state.load = work / self.service(1.0)
-        state.capable = is_data and flow.spec.ecn and flow.spec.law.rules.reliable
-        verdict = self.link.aqm.rule.drops(state, len(self.waiting), idle)
+        state.waiting_size = work / self.service(1.0)
+        state.ect = is_data and flow.spec.ecn and flow.spec.law.rules.reliable
+        verdict = self.link.aqm.rule.decide(state, len(self.waiting), idle)
         if verdict in (EARLY, FORCED):
             return {EARLY: "early", FORCED: "forced"}[verdict]
-        if (state.load if state.in_bytes else len(self.waiting)) >= int(self.link.buffer):
+        if (state.waiting_size if state.in_bytes else len(self.waiting)) >= int(self.link.buffer):
             state.count = 0.0
             return "full"
         assert verdict in (ADMIT, MARK)

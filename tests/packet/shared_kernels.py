@@ -28,7 +28,7 @@ def idle_links(links: list[Link]) -> dict[str, Link]:
     """A link with each queue discipline, with all that any of `links` asks of the engine."""
     disciplines: dict[Any, QueueDiscipline] = {}
     for aqm in sorted((each.aqm for each in links), key=marks, reverse=True):
-        disciplines.setdefault(aqm.rule.drops, aqm)
+        disciplines.setdefault(aqm.rule.decide, aqm)
     more: dict[str, Any] = {
         "jitter": max(each.jitter for each in links),
         "jitter_reorders": any(each.jitter_reorders for each in links),

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vegasfluid.traffic import TrafficSource
+from vegasfluid.traffic import TrafficSource, random_variates
 from vegasfluid.traffic.base import NEVER, ps
 
 __all__ = ["application", "draw_random_numbers"]
@@ -16,7 +16,7 @@ __all__ = ["application", "draw_random_numbers"]
 def draw_random_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw here the uniform numbers that the packet simulator's compiler provides otherwise."""
     random = np.random.default_rng(4)
-    monkeypatch.setattr(chance, "uniform", lambda source: random.random(), raising=False)
+    monkeypatch.setattr(random_variates, "uniform", lambda source: random.random(), raising=False)
 
 
 def application(traffic: TrafficSource, seconds: float) -> tuple[SimpleNamespace, list[int]]:

@@ -81,7 +81,7 @@ def drop_tail_forms(network: Network) -> list[Applied]:
         form = closed_forms.reno_utilisation()
         return [Applied("utilisation of the saw-tooth", form, {"filling": min(filling, 1.0)})]
     ((name, law),) = vegas.items()
-    backlog = float(law.rests[0])
+    backlog = float(law.equilibrium_backlogs[0])
     if not 0 < backlog < own["buffer"]:
         return []
     lowest = Applied(
@@ -188,4 +188,4 @@ def of_law(law: Any, process: str) -> dict[str, float]:
 
 def factor(law: CongestionControl, process: str) -> float:
     """The law's `loss_factor`, where it is one number."""
-    return float(law.loss_factor(process, law.begin(np.float64(10.0), np.float64(0.1))))
+    return float(law.loss_factor(process, law.init(np.float64(10.0), np.float64(0.1))))

@@ -140,7 +140,7 @@ def require_told(rest: Equilibrium) -> None:
             raise InvalidInput(f"flows.{group.name}", "rate", allowed, group.rate)
 
 
-def signal_at(rest: Equilibrium, of: str = "noticed") -> Signal:
+def signal_at(rest: Equilibrium, of: str = "loss_signal_prob") -> Signal:
     """How a probability of a network's one queue answers, see `signal`; of numbers and s."""
     link, [memory] = rest.network.link, rest.solved.unknowns.memories
     place = {name: float(np.asarray(value)) for name, value in memory._asdict().items()}

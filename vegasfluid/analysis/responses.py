@@ -135,9 +135,9 @@ def slopes(
         loss_process: how losses come, a name in `LOSS_PROCESSES`.
         ack_every: packets that an ACK acknowledges.
     """
-    begun = law.begin(W, R)
+    begun = law.init(W, R)
     window = begun._replace(**{name: named(name) for name in begun._fields})
-    settled = law.settled(window, R, T)
+    settled = law.stationary_fields(window, R, T)
     states = tuple(name for name in begun._fields if name not in settled)
     window = window._replace(**settled)
     seen = at_rest(loss_process)._replace(
@@ -218,18 +218,20 @@ def signal(law: QueueDiscipline, of: str, place: Place) -> Signal:
     >>> from vegasfluid import Red
     >>> law = Red(min_thresh=50, max_thresh=150, wait=False, weight=0.01)
     >>> rest = {"queue": 70, "avg_queue": 70, "arrivals": 1000, "capacity": 1000, "buffer": 200}
-    >>> found = signal(law, "noticed", rest)
+    >>> found = signal(law, "loss_signal_prob", rest)
     >>> f"{found.value:.3f}, {found.queue / found.own.subs(s, 0):.4f}, {found.own.evalf(6)}"
     '0.040, 0.0020, s + 10.0503'
     """
-    numbers, memory, arrivals = numbers_at(place), law.begin(), named("arrivals")
+    numbers, memory, arrivals = numbers_at(place), law.init(), named("arrivals")
     memory = memory._replace(**{name: named(name) for name in memory._fields})
     seen = QueueState(QUEUE, memory, arrivals, C, BUFFER)
-    prob = (law.drop_prob if of == "noticed" else getattr(law, of))(seen)
+    prob = (law.drop_prob if of == "loss_signal_prob" else getattr(law, of))(seen)
     if numbers[QUEUE] > numbers[BUFFER] - 1:
         prob = 1 - (1 - prob) * (1 - overflow_prob(seen))
-    prob = branch_at(law.noticed(prob) if of == "noticed" else prob, numbers).expression
-    rates = law.averaging(seen)._asdict().items()
+    if of == "loss_signal_prob":
+        prob = law.loss_signal_prob(prob)
+    prob = branch_at(prob, numbers).expression
+    rates = law.derivative(seen)._asdict().items()
     moves = {named(name): branch_at(rate, numbers).expression for name, rate in rates}
     moves = {name: rate for name, rate in moves.items() if rate != 0}  # else nothing moves it
 

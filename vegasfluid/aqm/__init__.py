@@ -10,14 +10,14 @@ from functools import cache
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.discovery import named_subclasses
 
-__all__ = ["QueueDiscipline", "queue_laws"]
+__all__ = ["QueueDiscipline", "queue_disciplines"]
 
 
 @cache
-def queue_laws() -> dict[str, type[QueueDiscipline]]:
+def queue_disciplines() -> dict[str, type[QueueDiscipline]]:
     """Every queue law by its name in model files.
 
-    >>> sorted(queue_laws())
+    >>> sorted(queue_disciplines())
     ['droptail', 'red']
     """
     return named_subclasses(__name__, __path__, QueueDiscipline)

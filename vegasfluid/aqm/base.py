@@ -65,17 +65,18 @@ class AdmissionRule:
     """What the queue does for each arriving packet: a plain scalar function on its record.
 
     Args:
-        drops: `(queue, waiting, idle_packets) -> int`: ADMIT, EARLY, FORCED or MARK, given the
+        decide: `(queue, waiting, idle_packets) -> int`: ADMIT, EARLY, FORCED or MARK, given the
             packets that wait (without the one in transmission) and, after an idle time, how many
-            packets could have been sent in it. `queue.coin` is a fresh uniform number; a rule
-            that uses it sets `queue.tossed = 1`. `queue.worth` is the arriving packet and, for a
-            law with `in_bytes`, `queue.load` what waits, in data packets' worth; `queue.capable`
-            is whether the packet may be marked, and `queue.now` the time, ps.
+            packets could have been sent in it. `queue.uniform` is a fresh uniform
+            variate; a rule that uses it sets `queue.uniform_used = 1`. `queue.relative_size` is the
+            size of the arriving packet relative to a data packet and, where the buffer is measured
+            in bytes, `queue.waiting_size` that of the packets that wait. `queue.ect`: whether the
+            packet is ECN capable (RFC 3168); `queue.now`: time, ps.
         state: fields that the rule keeps beyond those of `vegasfluid.packet.records.LINK`, with
             their values at the start.
     """
 
-    drops: Callable[..., int]
+    decide: Callable[..., int]
     state: Mapping[str, int | float] = field(default_factory=dict)
 
 
@@ -100,7 +101,7 @@ class QueueDiscipline(Value):
         """Whether the queue loses the packets by which windows grow, more than others."""
         return False
 
-    def begin(self) -> Any:
+    def init(self) -> Any:
         """What the law remembers of an empty queue."""
         return Average(0.0)
 
@@ -112,21 +113,21 @@ class QueueDiscipline(Value):
         """The part of `drop_prob` that hits even packets that may be marked: here all of it."""
         return self.drop_prob(seen)
 
-    def noticed(self, drop_prob: Real) -> Real:
+    def loss_signal_prob(self, drop_prob: Real) -> Real:
         """With which probability a sender that loses packets so often has a loss to answer."""
         return drop_prob
 
     @abstractmethod
-    def averaging(self, seen: QueueState) -> Any:
+    def derivative(self, seen: QueueState) -> Any:
         """d(memory)/dt, each field in its unit a second."""
 
-    def within(self, memory: Any, buffer: Real) -> Any:
+    def clip(self, memory: Any, buffer: Real) -> Any:
         """What is kept of the past, held in its domain: an average from 0 to a full buffer.
 
         The equations do not leave it, but a step of a solver may.
 
         Args:
-            memory: as `begin` has it.
+            memory: as `init` has it.
             buffer: packets.
         """
         return memory._replace(avg_queue=smooth.clip(memory.avg_queue, 0.0, buffer))

@@ -74,7 +74,7 @@ LOSSES = {
 """How the fluid sees losses before the buffer is full."""
 
 
-def drops(queue: Any, waiting: int, idle_packets: float) -> int:
+def decide(queue: Any, waiting: int, idle_packets: float) -> int:
     """Never before the buffer is full; the link itself refuses what does not fit."""
     return ADMIT
 
@@ -136,21 +136,21 @@ class DropTail(QueueDiscipline):
         """Drops before the buffer is full, where the fluid's losses are smooth ones."""
         return LOSSES[self.losses](seen)
 
-    def noticed(self, drop_prob: Any) -> Any:
+    def loss_signal_prob(self, drop_prob: Any) -> Any:
         """Where losses are synchronised, every flow has one."""
         if self.losses != "synchronised":
             return drop_prob
         return smooth.maximum(drop_prob, smooth.step(drop_prob, SYNCHRONISED_AT))
 
-    def averaging(self, seen: QueueState) -> Average:
+    def derivative(self, seen: QueueState) -> Average:
         """No average is kept."""
         return Average(0.0 * seen.queue)
 
-    def within(self, memory: Average, buffer: Any) -> Average:
+    def clip(self, memory: Average, buffer: Any) -> Average:
         """None is kept, and none is held."""
         return memory
 
     @property
     def rule(self) -> AdmissionRule:
         """Admit; only the full buffer drops."""
-        return AdmissionRule(drops)
+        return AdmissionRule(decide)

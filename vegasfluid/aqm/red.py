@@ -92,28 +92,28 @@ def spaced(prob: float, count: float, wait: float) -> float:
     return prob / (1.0 - progress) if progress < 1.0 else 1.0
 
 
-def drops(queue: Any, waiting: int, idle_packets: float) -> int:
+def decide(queue: Any, waiting: int, idle_packets: float) -> int:
     """Update the average and decide on the arriving packet."""
-    update_average(queue, queue.load if queue.in_bytes else float(waiting), idle_packets)
+    update_average(queue, queue.waiting_size if queue.in_bytes else float(waiting), idle_packets)
     if queue.adaptive:
         adapt(queue)
     if queue.avg_queue < queue.min_thresh or waiting <= 1:
         queue.above = 0
         return ADMIT
-    worth = queue.worth if queue.in_bytes else 1.0
+    worth = queue.relative_size if queue.in_bytes else 1.0
     certain = 1.0 if queue.gentle == 0 else 2.0
     queue.count += worth
     if queue.avg_queue >= certain * queue.max_thresh:
         queue.count = 0.0
-        return FORCED if queue.hard_drop or not (queue.ecn and queue.capable) else MARK
+        return FORCED if queue.hard_drop or not (queue.ecn and queue.ect) else MARK
     if queue.above == 0:
         queue.above = 1
         queue.count = worth
         return ADMIT
-    queue.tossed = 1
-    if queue.coin <= worth * spaced(curve(queue), queue.count, queue.wait):
+    queue.uniform_used = 1
+    if queue.uniform <= worth * spaced(curve(queue), queue.count, queue.wait):
         queue.count = 0.0
-        return MARK if queue.ecn and queue.capable else EARLY
+        return MARK if queue.ecn and queue.ect else EARLY
     return ADMIT
 
 
@@ -208,7 +208,7 @@ class Red(QueueDiscipline):
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
 
-    def begin(self) -> Average | AdaptedAverage:
+    def init(self) -> Average | AdaptedAverage:
         """An empty queue; with `adaptive`, the maximum too is a state."""
         return AdaptedAverage(0.0, self.max_drop) if self.adaptive else Average(0.0)
 
@@ -240,7 +240,7 @@ class Red(QueueDiscipline):
         last = (2 if self.gentle else 1) * self.max_thresh
         return smooth.step(seen.memory.avg_queue - last, 1.0)
 
-    def averaging(self, seen: QueueState) -> Average | AdaptedAverage:
+    def derivative(self, seen: QueueState) -> Average | AdaptedAverage:
         """A sample for each packet time of the link, idle or busy: rate -C ln(1 - weight)."""
         rate = -smooth.log1p(-self.weight) * seen.capacity
         average = rate * (seen.queue - seen.memory.avg_queue)
@@ -248,9 +248,9 @@ class Red(QueueDiscipline):
             return Average(average)
         return AdaptedAverage(average, self.adapting(seen.memory))
 
-    def within(self, memory: Average | AdaptedAverage, buffer: Any) -> Average | AdaptedAverage:
+    def clip(self, memory: Average | AdaptedAverage, buffer: Any) -> Average | AdaptedAverage:
         """The average held in the buffer, and an adapted maximum between 0 and 1."""
-        held = super().within(memory, buffer)
+        held = super().clip(memory, buffer)
         if isinstance(held, AdaptedAverage):
             return held._replace(max_drop=smooth.clip(held.max_drop, 0.0, 1.0))
         return held
@@ -268,7 +268,7 @@ class Red(QueueDiscipline):
     @property
     def rule(self) -> AdmissionRule:
         """The rule of ns-2.35 for packets of equal size."""
-        return AdmissionRule(drops, state={"above": 0, "adapted_at": 0})
+        return AdmissionRule(decide, state={"above": 0, "adapted_at": 0})
 
     def packet_parameters(self) -> dict[str, float]:
         """Thresholds, probability, weight and the switches."""

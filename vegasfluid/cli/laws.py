@@ -7,13 +7,13 @@ from typing import Any
 
 from rich.table import Table
 
-from vegasfluid.aqm import queue_laws
+from vegasfluid.aqm import queue_disciplines
 from vegasfluid.cli.output import console, plain, print_json, table
-from vegasfluid.congestion import window_laws
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.vegas import DIALECTS
 from vegasfluid.modelfile.units import key_of
 from vegasfluid.quantities import Value, unit_of
-from vegasfluid.traffic import traffic_kinds
+from vegasfluid.traffic import traffic_sources
 
 __all__ = ["run"]
 
@@ -21,10 +21,10 @@ __all__ = ["run"]
 def run(*, as_json: bool) -> None:
     """Print every law."""
     document = {
-        "window_laws": [law_entry(law) for law in window_laws().values()],
+        "window_laws": [law_entry(law) for law in congestion_controls().values()],
         "vegas_dialects": [dialect_entry(name) for name in DIALECTS],
-        "queue_laws": [law_entry(law) for law in queue_laws().values()],
-        "traffic_kinds": [law_entry(kind) for kind in traffic_kinds().values()],
+        "queue_laws": [law_entry(law) for law in queue_disciplines().values()],
+        "traffic_kinds": [law_entry(kind) for kind in traffic_sources().values()],
     }
     if as_json:
         print_json(document)

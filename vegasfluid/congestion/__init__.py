@@ -10,14 +10,14 @@ from functools import cache
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.discovery import named_subclasses
 
-__all__ = ["CongestionControl", "window_laws"]
+__all__ = ["CongestionControl", "congestion_controls"]
 
 
 @cache
-def window_laws() -> dict[str, type[CongestionControl]]:
+def congestion_controls() -> dict[str, type[CongestionControl]]:
     """Every congestion-control law by its name in model files.
 
-    >>> sorted(window_laws())
+    >>> sorted(congestion_controls())
     ['cubic', 'highspeed', 'newreno', 'reno', 'scalable', 'udp', 'vegas', 'vegas_rerouting']
     """
     return named_subclasses(__name__, __path__, CongestionControl)

@@ -79,9 +79,9 @@ class Signals(NamedTuple):
         growing: the share of the flows that may grow: those that repair no loss.
         window_limited: the share of them that the window limits, and not the application.
         timeout_rate: timeouts after which a sender begins again now, 1/s.
-        dips: how far the smallest round-trip times are below the mean, s, but for jitter.
+        min_rtt_offset: how far the smallest round-trip times are below the mean, s, but for jitter.
         jitter: width of a uniform noise in single round-trip times, s.
-        disorder: the share of the time in which packets overtake each other.
+        reordering: the share of the time in which packets overtake each other.
         loss_process: how losses come, a name in `LOSS_PROCESSES`.
     """
 
@@ -93,9 +93,9 @@ class Signals(NamedTuple):
     growing: Real = 1
     window_limited: Real = 1
     timeout_rate: Real = 0
-    dips: Real = 0
+    min_rtt_offset: Real = 0
     jitter: Real = 0
-    disorder: Real = 0
+    reordering: Real = 0
     loss_process: str = "meanfield"
 
 
@@ -163,7 +163,7 @@ class CongestionControl(Value):
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {"slow_start": (0.0, 1.0)}
     """The smallest and largest values of the fields of a state, but for the window itself."""
 
-    def begin(self, cwnd: Real, rtt: Real) -> Any:
+    def init(self, cwnd: Real, rtt: Real) -> Any:
         """The state of a flow that starts.
 
         Args:
@@ -183,7 +183,7 @@ class CongestionControl(Value):
         """
         return whole_part(self.cwnd_of(window, rtt), 1.0)
 
-    def within(self, window: Any, largest: Real) -> Any:
+    def clip(self, window: Any, largest: Real) -> Any:
         """The state clipped to its domain: windows to 2 packets and `largest`, others to `domains`.
 
         The equations do not leave it, but a step of a solver may.
@@ -191,7 +191,7 @@ class CongestionControl(Value):
         held = {name: smooth.clip(getattr(window, name), *of) for name, of in self.domains.items()}
         return window._replace(cwnd=smooth.clip(window.cwnd, SMALLEST_SSTHRESH, largest), **held)
 
-    def settled(self, window: Any, rtt: Real, base_rtt: Real) -> dict[str, Real]:
+    def stationary_fields(self, window: Any, rtt: Real, base_rtt: Real) -> dict[str, Real]:
         """Fields that nothing moves any more where a flow rests, and what a run leaves in them.
 
         Args:
@@ -201,7 +201,7 @@ class CongestionControl(Value):
         """
         return {"slow_start": 0 * window.cwnd}
 
-    def highest(self) -> CongestionControl:
+    def upper_variant(self) -> CongestionControl:
         """The law that comes to rest from below where this one does from above."""
         return self
 

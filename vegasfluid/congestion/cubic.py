@@ -72,13 +72,13 @@ GIVING_WAY, KEEPING = (0.868, -1.48, 1.02), (0.92, -1.3, 1.04)
 times since a loss that counts."""
 
 
-def begin_stage(flow: Flow) -> None:
+def begin_epoch(flow: Flow) -> None:
     """Congestion avoidance begins: lay the cubic through the present window (section 4.2).
 
     Where no loss led here (slow start ended at its threshold, or a timeout came before), W_max is
     the present window and K is 0 (sections 4.8 and 4.10).
     """
-    flow.in_stage = 1
+    flow.in_epoch = 1
     flow.elapsed = 0
     flow.w_est = flow.cwnd
     flow.w_max = max(flow.w_max, flow.cwnd)
@@ -122,8 +122,8 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
         return SEND
-    if not flow.in_stage:
-        begin_stage(flow)
+    if not flow.in_epoch:
+        begin_epoch(flow)
     grow(flow, acked)
     return SEND
 
@@ -131,7 +131,7 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
 def reduced(flow: Flow) -> float:
     """What a loss leaves of the window, packets; W_max learns of it (sections 4.6 and 4.7)."""
     window = window_in_use(flow)
-    flow.in_stage = 0
+    flow.in_epoch = 0
     flow.cwnd_prior = window
     if flow.fast_convergence and window < flow.w_max:
         flow.w_max = window * (1 + flow.beta) / 2
@@ -234,7 +234,7 @@ class Cubic(EpochCongestionControl):
         super().__post_init__()
         require_recovery(self)
 
-    def begin(self, cwnd: Any, rtt: Any) -> CubicWindow:
+    def init(self, cwnd: Any, rtt: Any) -> CubicWindow:
         """Slow start; a cubic that begins where it ends has K = 0 (section 4.10)."""
         nothing = 0 * cwnd
         return CubicWindow(cwnd, nothing, nothing, nothing, cwnd / cwnd)
@@ -242,18 +242,18 @@ class Cubic(EpochCongestionControl):
     def growth(self, window: CubicWindow, seen: Signals) -> CubicWindow:
         """The slope of the cubic, or of the Reno-friendly window where that is steeper."""
         rise = 3 * (1 - self.beta) / (1 + self.beta)
-        return self.moved(window, seen, (window.elapsed - window.k) ** 2, rise)
+        return self.derivative(window, seen, (window.elapsed - window.k) ** 2, rise)
 
-    def plateau_age(self, kind: Any, lost: Any) -> Any:
+    def plateau_time(self, kind: Any, lost: Any) -> Any:
         """K; of a lowered cubic, half as high; 0 after slow start (sections 4.2, 4.7 and 4.10)."""
         part = smooth.cube_root(1 - kind / 2)
         return part * smooth.cube_root((1 - self.beta) * lost / self.C)
 
-    def before_loss(self, window: Any) -> Any:
+    def window_before_loss(self, window: Any) -> Any:
         """A loss leaves `beta` of the window (section 4.6)."""
         return window / self.beta
 
-    def epoch(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> CubicWindow:
+    def epoch_state(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> CubicWindow:
         """The cubic, or the Reno-friendly window (sections 4.2 and 4.3)."""
         left = self.beta * lost
         cwnd = left + self.C * (plateau**3 + (age - plateau) ** 3)
@@ -264,11 +264,11 @@ class Cubic(EpochCongestionControl):
             cwnd = smooth.maximum(cwnd, est + smooth.positive_part(rounds - until))
         return CubicWindow(cwnd, plateau, age, age**2, 0.0)
 
-    def oldest(self, largest: float) -> float:
+    def max_epoch_age(self, largest: float) -> float:
         """K, and the time from the plateau to `largest`."""
         return (((1 - self.beta) * largest) ** (1 / 3) + largest ** (1 / 3)) / self.C ** (1 / 3)
 
-    def gives_way(self, window: CubicWindow) -> Any:
+    def applies_fast_convergence(self, window: CubicWindow) -> Any:
         """Where a loss comes below the plateau, the next is lower (section 4.7)."""
         if not self.fast_convergence:
             return 0 * window.k
@@ -283,7 +283,7 @@ class Cubic(EpochCongestionControl):
         part, rise = self.spread(seen.loss_process)
         variance = smooth.positive_part(window.squared - window.elapsed**2)
         lag = (window.elapsed - window.k) ** 2 + part * variance
-        return self.with_losses(window, self.moved(window, seen, lag, rise), seen)
+        return self.with_losses(window, self.derivative(window, seen, lag, rise), seen)
 
     def spread(self, process: str) -> tuple[Any, Any]:
         """The part of the variance that counts, and packets that W_est gains a round trip.
@@ -308,7 +308,7 @@ class Cubic(EpochCongestionControl):
         flat, rise, bend = GIVING_WAY if self.fast_convergence else KEEPING
         return flat + rise * cut + bend * cut**2, 0.19 + 1.34 * cut
 
-    def moved(self, window: CubicWindow, seen: Signals, lag: Any, rise: Any) -> CubicWindow:
+    def derivative(self, window: CubicWindow, seen: Signals, lag: Any, rise: Any) -> CubicWindow:
         """The rate of change where the squared distance to the plateau is `lag`, s^2.
 
         The clock runs while the window is used (section 5.8); a round trip makes at most half as
@@ -360,7 +360,7 @@ class Cubic(EpochCongestionControl):
             on_timeout,
             on_mark,
             state={
-                "in_stage": 0,
+                "in_epoch": 0,
                 "elapsed": 0,
                 "seen_at": 0,
                 "was_limited": 0,

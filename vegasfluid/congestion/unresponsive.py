@@ -69,7 +69,7 @@ class Unresponsive(CongestionControl):
         """No loss is noticed."""
         return window
 
-    def settled(self, window: Window, rtt: Any, base_rtt: Any) -> dict[str, Any]:
+    def stationary_fields(self, window: Window, rtt: Any, base_rtt: Any) -> dict[str, Any]:
         """Nothing moves its window."""
         return window._asdict()
 

@@ -166,20 +166,20 @@ class VegasRerouting(CongestionControl):
         """The Vegas that it is but for the route."""
         return Vegas(self.alpha, self.beta, self.gamma, dialect="ns2", softness=self.softness)
 
-    def begin(self, cwnd: Any, rtt: Any) -> ReroutingWindow:
+    def init(self, cwnd: Any, rtt: Any) -> ReroutingWindow:
         """As Vegas, with nothing learned yet."""
         zero = 0 * cwnd
-        return ReroutingWindow(*self.plain.begin(cwnd, rtt), zero, zero, zero)
+        return ReroutingWindow(*self.plain.init(cwnd, rtt), zero, zero, zero)
 
-    def settled(self, window: ReroutingWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
+    def stationary_fields(self, window: ReroutingWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
         """As Vegas, with the own backlog learned, and no group high."""
         learned = {"acked": self.learning + 0 * window.cwnd, "backlog_delay": rtt - base_rtt}
-        plain = self.plain.settled(_as_vegas(window), rtt, base_rtt)
+        plain = self.plain.stationary_fields(_as_vegas(window), rtt, base_rtt)
         return plain | learned | {"groups_high": 0 * window.cwnd}
 
-    def highest(self) -> VegasRerouting:
+    def upper_variant(self) -> VegasRerouting:
         """As Vegas."""
-        plain = self.plain.highest()
+        plain = self.plain.upper_variant()
         return replace(self, alpha=plain.alpha, beta=plain.beta)
 
     def in_flight(self, window: ReroutingWindow, rtt: Any) -> Any:
@@ -188,16 +188,19 @@ class VegasRerouting(CongestionControl):
 
     def growth(self, window: ReroutingWindow, seen: Signals) -> ReroutingWindow:
         """As Vegas; and a base RTT that gives way to a delay that lasts."""
-        return self.moved(window, seen, self.plain.growth(_as_vegas(window), seen))
+        return self.derivative(window, seen, self.plain.growth(_as_vegas(window), seen))
 
     def drift(self, window: ReroutingWindow, seen: Signals) -> ReroutingWindow:
         """As Vegas's, whose losses it has."""
         plain = self.plain
         backlog = plain.backlog(_as_vegas(window), seen)
-        climbing = plain.moved(_as_vegas(window), seen, backlog, plain.climbing(backlog))
-        return self.with_losses(window, self.moved(window, seen, climbing), seen)
+        recovering = plain.recovering_fraction(backlog)
+        rates = plain.derivative(_as_vegas(window), seen, backlog, recovering)
+        return self.with_losses(window, self.derivative(window, seen, rates), seen)
 
-    def moved(self, window: ReroutingWindow, seen: Signals, plain: VegasWindow) -> ReroutingWindow:
+    def derivative(
+        self, window: ReroutingWindow, seen: Signals, plain: VegasWindow
+    ) -> ReroutingWindow:
         """The rate of change between losses, with that of Vegas given."""
         rise = seen.rtt - window.base_rtt
         learning = smooth.step(self.learning - window.acked, 1.0)

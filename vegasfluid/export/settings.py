@@ -69,9 +69,9 @@ class System:
 SYSTEMS = {
     dialect.name: System(
         dialect.name,
-        dialect.rise - HALF_STEP,
-        dialect.fall + HALF_STEP,
-        dialect.over_base,
+        dialect.alpha_offset - HALF_STEP,
+        dialect.beta_offset + HALF_STEP,
+        dialect.divides_by_base_rtt,
         dialect.whole_packets,
         dialect.loss_cut,
     )
@@ -138,7 +138,7 @@ def settings_for(
     if reason:
         return {}, reason
     scale = point.rtt_over_base if spoken.over_base else 1.0
-    rests = law.rests
+    rests = law.equilibrium_backlogs
     low, high = (rests[0] - HALF_STEP) / scale, (rests[1] + HALF_STEP) / scale
     return parameters_of(system, low, high, float(law.gamma or 1), point), None
 

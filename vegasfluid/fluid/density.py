@@ -91,7 +91,7 @@ class Density:
             jnp.zeros((cwnd.shape[0], cells), cwnd.dtype)
             for cells in (self.cells.free, self.cells.mending)
         )
-        return Distribution(free, mending, self.law.begin(cwnd, rtt))
+        return Distribution(free, mending, self.law.init(cwnd, rtt))
 
     def cwnd(self, state: Distribution, rtt: Groups) -> Groups:
         """The mean window, packets; (groups,)."""
@@ -118,7 +118,7 @@ class Density:
 
     def within(self, state: Distribution, largest: Groups) -> Distribution:
         """The window of slow start held where it makes sense."""
-        return state._replace(common=self.law.within(state.common, largest))
+        return state._replace(common=self.law.clip(state.common, largest))
 
     def change(self, state: Distribution, now: SendersNow, options: FluidOptions) -> Change:
         """What happens to the flows."""

@@ -16,12 +16,17 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.congestion.base import Signals
-from vegasfluid.congestion.epochs import FRESH, LOWERED, USUAL, EpochCongestionControl
+from vegasfluid.congestion.epochs import (
+    AFTER_LOSS,
+    AFTER_SLOW_START,
+    FAST_CONVERGENCE,
+    EpochCongestionControl,
+)
 from vegasfluid.fluid.mesh import Mesh, deposit, make_mesh, places, put, transport
 
 __all__ = ["EpochMesh", "make_epoch_mesh"]
 
-KINDS = (USUAL, LOWERED, FRESH)
+KINDS = (AFTER_LOSS, FAST_CONVERGENCE, AFTER_SLOW_START)
 WIDEST, COARSER = 1.0, 1.15
 """Packets: the narrowest cell of windows at a loss; and how much wider each is than the last."""
 OLDER = 1.1
@@ -49,7 +54,7 @@ class EpochMesh(NamedTuple):
     def of_law(self, law: EpochCongestionControl) -> EpochMesh:
         """The cells of a law."""
         kinds = np.array(KINDS)[:, np.newaxis, np.newaxis]
-        return self._replace(plateaus=law.plateau_age(kinds, self.lost.centres[:, None]))
+        return self._replace(plateaus=law.plateau_time(kinds, self.lost.centres[:, None]))
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -91,7 +96,7 @@ class EpochMesh(NamedTuple):
     def epochs(self, law: EpochCongestionControl, ages: Any, rtt: Groups) -> Any:
         """The law's state at some ages of each epoch; (groups, kinds, windows, ages)."""
         lost = self.lost.centres[:, None]
-        return law.epoch(self.plateaus, lost, ages, rtt[..., None, None, None])
+        return law.epoch_state(self.plateaus, lost, ages, rtt[..., None, None, None])
 
     def rising(self, law: EpochCongestionControl, rtt: Groups, change: Any) -> Masses:
         """Packets/s by which the windows of the cells grow.
@@ -133,7 +138,7 @@ class EpochMesh(NamedTuple):
             law: of the flows.
             seen: not asked for.
         """
-        lowered, at = law.gives_way(states) * masses, places(states.cwnd, self.lost)
+        lowered, at = law.applies_fast_convergence(states) * masses, places(states.cwnd, self.lost)
         found = [put(part, at, self.lost) for part in (masses - lowered, lowered)]
         return jnp.concatenate([*found, jnp.zeros_like(found[0])], axis=1)
 
@@ -144,7 +149,7 @@ class EpochMesh(NamedTuple):
 
     def grown_up(self, masses: Groups, windows: Groups, law: EpochCongestionControl) -> Masses:
         """Flows whose slow start ends without a loss, at age 0 of a fresh epoch; (groups, free)."""
-        fresh = deposit(masses[:, None], law.before_loss(windows)[:, None], self.lost)
+        fresh = deposit(masses[:, None], law.window_before_loss(windows)[:, None], self.lost)
         return self.mended(jnp.pad(fresh, ((0, 0), (self.mending - fresh.shape[1], 0))))
 
 
@@ -156,5 +161,5 @@ def make_epoch_mesh(law: EpochCongestionControl, largest: float, youngest: float
         largest: packets.
         youngest: s.
     """
-    ages = make_mesh(law.oldest(largest), lowest=0.0, finest=youngest, ratio=OLDER)
+    ages = make_mesh(law.max_epoch_age(largest), lowest=0.0, finest=youngest, ratio=OLDER)
     return EpochMesh(make_mesh(largest, finest=WIDEST, ratio=COARSER), ages)

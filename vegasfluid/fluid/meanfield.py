@@ -27,7 +27,7 @@ class MeanField:
 
     def begin(self, cwnd: Any, rtt: Any) -> Any:
         """The state of flows that start, from initial window and first RTT; both (groups,)."""
-        return self.law.begin(cwnd, rtt)
+        return self.law.init(cwnd, rtt)
 
     def cwnd(self, state: Any, rtt: Any) -> Any:
         """The mean window, packets; (groups,)."""
@@ -51,4 +51,4 @@ class MeanField:
 
     def within(self, state: Any, largest: Any) -> Any:
         """The state held where it makes sense."""
-        return self.law.within(state, largest)
+        return self.law.clip(state, largest)

@@ -149,7 +149,7 @@ def start_of_flows(flows: Flows) -> tuple[Any, ...]:
     of a few parts of the class, of which the later ones find the queue of the earlier ones.
     """
     if isinstance(flows.start, Spread):
-        learns = "base_rtt" in flows.law.begin(1.0, 1.0)._fields
+        learns = "base_rtt" in flows.law.init(1.0, 1.0)._fields
         parts = min(START_PARTS, flows.count) if learns else 1
         numbers = np.arange(flows.count) * parts // flows.count
         return tuple(flows.start.spread * (number + 0.5) / parts for number in numbers)
@@ -288,7 +288,7 @@ def numbers_of(flows: Flows, packet_bytes: int, believed: Any) -> tuple[Any, ...
         flows.max_window,
         flows.min_rto,
         traffic.rate_limit(packet_bytes),
-        traffic.transfer(packet_bytes),
+        traffic.mean_transfer_size(packet_bytes),
         float(flows.ecn and flows.law.rules.reliable),
         2.0 if flows.delayed_ack else 1.0,
         believed,

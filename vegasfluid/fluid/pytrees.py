@@ -11,11 +11,11 @@ from functools import cache
 
 import jax
 
-from vegasfluid.aqm import queue_laws
-from vegasfluid.congestion import window_laws
+from vegasfluid.aqm import queue_disciplines
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.network import Network
 from vegasfluid.quantities import Value, unit_of
-from vegasfluid.traffic import traffic_kinds
+from vegasfluid.traffic import traffic_sources
 
 __all__ = ["register_values"]
 
@@ -34,7 +34,8 @@ def register_values(network: Network | None = None) -> None:
     Args:
         network: may have laws and traffic of kinds that are not part of this package.
     """
-    kinds = [*window_laws().values(), *queue_laws().values(), *traffic_kinds().values()]
+    registries = (congestion_controls(), queue_disciplines(), traffic_sources())
+    kinds: list[type[Value]] = [kind for registry in registries for kind in registry.values()]
     if network is not None:
         kinds += [type(link.aqm) for link in network.links.values()]
         for flows in network.flows.values():

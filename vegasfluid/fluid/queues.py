@@ -231,7 +231,7 @@ def judge(
     lost = 1 - (1 - early[at] * light) * (1 - refused)
     kept = 1 - (1 - forced[at] * light) * (1 - refused)  # of packets that are marked instead
     dropped = capable * kept + (1 - capable) * lost
-    answered = [posed.aqm[s].noticed(lost[number]) for number, s in enumerate(at)]
+    answered = [posed.aqm[s].loss_signal_prob(lost[number]) for number, s in enumerate(at)]
     return Verdict(dropped, jnp.stack(answered), seen)
 
 

@@ -167,9 +167,9 @@ def feedback(
         initial_ssthresh=now.ssthresh,
         ack_every=now.ack_every,
         window_limited=used,
-        dips=now.noise.dips,
+        min_rtt_offset=now.noise.dips,
         jitter=now.noise.width,
-        disorder=now.noise.disorder,
+        reordering=now.noise.disorder,
         timeout_rate=now.returning,
         loss_process=options.loss_process,
     )

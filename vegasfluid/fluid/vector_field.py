@@ -159,7 +159,7 @@ class System(NamedTuple):
         memories = zip(self.posed.aqm, state.memories, buffers, strict=True)
         return state._replace(
             queue=smooth.clip(state.queue, 0.0, buffers),
-            memories=tuple(law.within(memory, buffer) for law, memory, buffer in memories),
+            memories=tuple(law.clip(memory, buffer) for law, memory, buffer in memories),
             classes=tuple(kind.within(part, largest[own]) for kind, part, own in parts),
             silent=smooth.clip(state.silent, 0.0, 1.0),
             transfers=smooth.maximum(state.transfers, 0.0),
@@ -172,10 +172,10 @@ def start(posed: FluidParameters, populations: tuple[Any, ...], plan: FluidStruc
     none, empty = jnp.zeros_like(groups.count), jnp.zeros(plan.stations)
     begun = beginnings(groups.base_rtt, posed, populations, plan)
     waiting = [
-        jnp.full(size, kind.transfers_at_start())
+        jnp.full(size, kind.initial_transfers())
         for kind, size in zip(posed.traffic, plan.groups, strict=True)
     ]
-    memories = tuple(jax.tree.map(jnp.asarray, law.begin()) for law in posed.aqm)
+    memories = tuple(jax.tree.map(jnp.asarray, law.init()) for law in posed.aqm)
     return State(
         *(none, hops, hops, hops, empty),
         memories=memories,
@@ -273,7 +273,7 @@ def look(time: Scalar, state: State, past: Past, system: System) -> Now:
     clocked = queues.reliable(posed, plan) > 0
     rate = jnp.where(clocked, smooth.minimum(window / rtt, limit), limit)
     started = smooth.step(time - groups.start, START_WIDTH)
-    busy = per_class(lambda _, traffic, own: traffic.busy(state.transfers[own]), system)
+    busy = per_class(lambda _, traffic, own: traffic.busy_fraction(state.transfers[own]), system)
     active = busy * (1 - state.silent)
     arriving = queues.arrivals(
         started * active * rate, onward, time, state.queue, past, posed, plan
@@ -320,7 +320,7 @@ def change(state: State, now: Now, system: System) -> State:
     timeouts = now.started * jnp.concatenate([rate.timeouts for rate in rates])
     first = now.arriving[np.array(plan.first)]
     done = first / posed.groups.transfer
-    arriving = per_class(lambda _, traffic, own: traffic.arriving(state.transfers[own]), system)
+    arriving = per_class(lambda _, traffic, own: traffic.arrival_rate(state.transfers[own]), system)
     laws = zip(posed.aqm, verdict.seen, strict=True)
     return State(
         answered=float(system.options.recovery) * events,
@@ -328,7 +328,7 @@ def change(state: State, now: Now, system: System) -> State:
         noticed=now.arriving * verdict.noticed,
         dropped=now.arriving * verdict.dropped,
         queue=queues.queue_drift(state, now.arriving, verdict, posed, plan),
-        memories=tuple(law.averaging(queue) for law, queue in laws),
+        memories=tuple(law.derivative(queue) for law, queue in laws),
         classes=tuple(rate.state for rate in rates),
         silent=(1 - state.silent) * (timeouts - now.senders.returning),
         transfers=now.started * (arriving - done),

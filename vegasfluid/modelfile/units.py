@@ -12,10 +12,10 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from vegasfluid.aqm import QueueDiscipline, queue_laws
-from vegasfluid.congestion import CongestionControl, window_laws
+from vegasfluid.aqm import QueueDiscipline, queue_disciplines
+from vegasfluid.congestion import CongestionControl, congestion_controls
 from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Unit, mbps, unit_of
-from vegasfluid.traffic import TrafficSource, traffic_kinds
+from vegasfluid.traffic import TrafficSource, traffic_sources
 
 __all__ = ["choices", "choosing_key", "former_key", "from_edge", "key_of", "to_edge"]
 
@@ -64,9 +64,9 @@ def choices(base: type) -> Mapping[str, type]:
     ['droptail', 'red']
     """
     known: Mapping[type, Any] = {
-        CongestionControl: window_laws,
-        QueueDiscipline: queue_laws,
-        TrafficSource: traffic_kinds,
+        CongestionControl: congestion_controls,
+        QueueDiscipline: queue_disciplines,
+        TrafficSource: traffic_sources,
     }
     return known[base]()
 

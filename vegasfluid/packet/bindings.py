@@ -57,8 +57,8 @@ def bindings(rules: Rules) -> dict[str, Any]:
         ),
         "on_timeout": switch("on_timeout", [r.on_timeout for r in laws], "flow, now"),
         "on_mark": switch("on_mark", [r.on_mark for r in laws], "flow, now"),
-        "drops": switch(
-            "drops", [law.rule.drops for law in rules.queues], "queue, waiting, idle_packets"
+        "decide": switch(
+            "decide", [law.rule.decide for law in rules.queues], "queue, waiting, idle_packets"
         ),
         "on_application": switch("on_application", [r.on_application for r in offers], "flow, now"),
         "on_finished": switch("on_finished", [r.on_finished for r in offers], "flow, now"),

@@ -1,7 +1,7 @@
 """From plain Python rules to machine code, and to a cache that never goes stale.
 
 The engine and the rules of the laws are plain functions. Here they are copied with their globals
-rebound: a called function becomes its compiled copy, the names `on_ack`, `drops`, ... become a
+rebound: a called function becomes its compiled copy, the names `on_ack`, `decide`, ... become a
 switch over the laws that a network uses, and the names of `features` become what it asks for.
 Numba's own cache looks at the outermost function only, so ours is a folder for each hash of all
 the sources that went in.

@@ -91,7 +91,7 @@ def advance(sim: Any, f: int, i: int, now: int) -> None:
     arrival = now
     if not LOOSE or stage.link >= 0:
         if MARKS:
-            link_of(sim, stage.link).capable = flow.capable and i < flow.turn
+            link_of(sim, stage.link).ect = flow.ect and i < flow.turn
         if COUNTED and i < flow.turn:
             bin_of(sim, now // link_of(sim, stage.link).bin_width, stage.link).count += 1
         fate = admit(sim, stage.link, stage.worth, stage.service, now)

@@ -1,6 +1,6 @@
 """A first-in, first-out link and the queue in front of it: who is admitted, and who waits how long.
 
-Plain scalar Python on the records, compiled by `compiler`; `drops` is bound there to the rules of
+Plain scalar Python on the records, compiled by `compiler`; `decide` is bound there to the rules of
 the queue laws in use.
 """
 
@@ -16,7 +16,7 @@ from vegasfluid.packet.memory import link_of, place_of
 
 __all__ = ["REFUSED", "admit", "backlog", "packets_waiting"]
 
-drops: Callable[..., int]
+decide: Callable[..., int]
 
 REFUSED = -1
 """In place of a time: the packet was dropped."""
@@ -68,22 +68,22 @@ def admit(sim: Any, number: int, worth: float, service: int, now: int) -> int:
     """
     link = link_of(sim, number)
     waiting = packets_waiting(sim, number, now)
-    if link.tossed:
-        link.coin = uniform(link)
-        link.tossed = 0
+    if link.uniform_used:
+        link.uniform = uniform(link)
+        link.uniform_used = 0
     link.now = now
-    link.worth = worth
+    link.relative_size = worth
     if link.in_bytes:
-        link.load = load(sim, number, waiting)
+        link.waiting_size = load(sim, number, waiting)
     idle_packets = float((now - link.free) // link.service) if now > link.free else 0.0
-    verdict = drops(link.law, link, waiting, idle_packets)
+    verdict = decide(link.law, link, waiting, idle_packets)
     if verdict == EARLY:
         link.early += 1
         return REFUSED
     if verdict == FORCED:
         link.forced += 1
         return REFUSED
-    if (link.load if link.in_bytes else float(waiting)) >= link.buffer:
+    if (link.waiting_size if link.in_bytes else float(waiting)) >= link.buffer:
         link.full += 1
         link.count = 0.0
         return REFUSED

@@ -58,7 +58,7 @@ FLOW = DICE | _fields(
     " sacked fack edge rexmit holes reordering known_low known_high"
     " acked_at resent_at least_rtt"
     " expected held_at ack_delay quick_acks block_low block_high"
-    " echo answer_seen reduced_at capable"
+    " echo answer_seen reduced_at ect"
     " sent delivered dropped acks_dropped retransmitted timeouts finished"
     " noted note_at received_noted received_note_at",
     real="cwnd ssthresh max_window initial_window undo_cwnd undo_ssthresh",
@@ -103,18 +103,18 @@ the first one does, ps), `head` and `tail` of its ring, `link` (-1: no queue, on
 
 LINK = DICE | _fields(
     whole="service free buffer law head tail in_bytes"
-    " admitted early forced full marked tossed capable now bin_width",
-    real="waited work load worth avg_queue coin count",
+    " admitted early forced full marked uniform_used ect now bin_width",
+    real="waited work waiting_size relative_size avg_queue uniform count",
 )
 """Fields of a link: `service` (ps a data packet), `free` (when it is idle again, ps), `buffer`
 (packets), `head` and `tail` of the ring of waiting packets, counters of packets admitted, marked
 and dropped (early, by force, at a full buffer), `waited` (the sum of waiting times, ps), `work`
-(data packets' worth admitted), and for the queue law `load` (data packets' worth that waits,
-kept where `in_bytes` is set),
-`worth` (of the arriving packet), `capable` (whether it may be marked), `now` (ps), `avg_queue`
-(packets), `count` (packets since the last drop), `coin` (a fresh uniform number) and `tossed`
-(whether it was used). `in_bytes` says that the buffer is measured in `load`, not in packets;
-`bin_width` is that of the bins of arrivals (ps)."""
+(size of admitted packets, in data packets), and for the queue discipline `waiting_size` (size of
+the packets that wait, in data packets; kept where `in_bytes` is set), `relative_size` (of the
+arriving packet, in data packets), `ect` (whether it may be marked), `now` (ps), `avg_queue`
+(packets), `count` (packets since the last drop), `uniform` (a fresh uniform variate) and
+`uniform_used` (whether the discipline used it). `in_bytes`: the buffer is measured in
+`waiting_size`, not in packets; `bin_width` is that of the bins of arrivals (ps)."""
 
 PACKET = _fields("time word")
 """A packet under way to a queue: when it comes, and 2 seq + mark (an ACK: 2 upto + echo)."""

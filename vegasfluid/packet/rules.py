@@ -51,7 +51,7 @@ class Rules(NamedTuple):
         laws, offers = [law.rules for law in self.laws], [kind.rules for kind in self.offers]
         return (
             *(f for r in laws for f in (r.on_ack, r.on_duplicate_ack, r.on_timeout, r.on_mark)),
-            *(law.rule.drops for law in self.queues),
+            *(law.rule.decide for law in self.queues),
             *(f for r in offers for f in (r.on_application, r.on_finished)),
         )
 

@@ -54,7 +54,7 @@ def mark_of(kind: CongestionControl | TrafficSource | QueueDiscipline) -> Any:
     """What tells the rules of laws apart, and those of kinds of traffic, and of queues."""
     if isinstance(kind, CongestionControl):
         return kind.rules.on_ack
-    return kind.rules.on_application if isinstance(kind, TrafficSource) else kind.rule.drops
+    return kind.rules.on_application if isinstance(kind, TrafficSource) else kind.rule.decide
 
 
 def numbers_of(kinds: Sequence[Any]) -> dict[Any, int]:
@@ -137,7 +137,7 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
     records["least_rtt"] = NEVER
     records["reordering"] = INITIAL_REORDERING
     records["recovery"], records["reliable"] = rules.recovery, rules.reliable
-    records["capable"] = flows.ecn and rules.reliable
+    records["ect"] = flows.ecn and rules.reliable
     records["keeps_send_times"] = rules.keeps_send_times or rules.recovery == SACK
     for name, value in {
         **flow_fields(flows.law),
@@ -205,7 +205,7 @@ def link_records(network: Network, rules: Rules) -> np.ndarray:
     for record, link in zip(records, links, strict=True):
         record["service"] = picoseconds(1 / link.capacity)
         record["buffer"] = int(link.buffer)
-        record["tossed"] = 1
+        record["uniform_used"] = 1
         record["law"] = numbers[mark_of(link.aqm)]
         for name, value in link_fields(link.aqm).items():
             record[name] = value

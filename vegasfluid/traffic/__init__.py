@@ -10,14 +10,14 @@ from functools import cache
 from vegasfluid.discovery import named_subclasses
 from vegasfluid.traffic.base import TrafficSource
 
-__all__ = ["TrafficSource", "traffic_kinds"]
+__all__ = ["TrafficSource", "traffic_sources"]
 
 
 @cache
-def traffic_kinds() -> dict[str, type[TrafficSource]]:
+def traffic_sources() -> dict[str, type[TrafficSource]]:
     """Every kind of traffic by its name in model files.
 
-    >>> sorted(traffic_kinds())
+    >>> sorted(traffic_sources())
     ['bulk', 'cbr', 'on_off', 'poisson', 'sessions']
     """
     return named_subclasses(__name__, __path__, TrafficSource)

@@ -87,19 +87,19 @@ class TrafficSource(Value):
         """Packets/s that are handed to TCP at most, mean while a transfer is under way."""
         return NO_LIMIT
 
-    def transfer(self, packet_bytes: int) -> float:
+    def mean_transfer_size(self, packet_bytes: int) -> float:
         """The mean size of a transfer, packets."""
         return math.inf
 
-    def transfers_at_start(self) -> float:
+    def initial_transfers(self) -> float:
         """Transfers under way when a flow starts."""
         return 1.0
 
-    def arriving(self, transfers: Real) -> Real:
+    def arrival_rate(self, transfers: Real) -> Real:
         """New transfers of a flow, 1/s, where so many are under way or waiting."""
         return 0.0 * transfers
 
-    def busy(self, transfers: Real) -> Real:
+    def busy_fraction(self, transfers: Real) -> Real:
         """The share of the time in which one is under way."""
         return transfers
 

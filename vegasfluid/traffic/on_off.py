@@ -128,17 +128,17 @@ class OnOff(TrafficSource):
         """The mean over on and off times."""
         return self.rate * self.on / (self.on + self.off)
 
-    def transfer(self, packet_bytes: int) -> float:
+    def mean_transfer_size(self, packet_bytes: int) -> float:
         """Infinite without sessions."""
         return (
             mean_transfer(self.mean_size, packet_bytes) if self.mean_size is not None else math.inf
         )
 
-    def transfers_at_start(self) -> float:
+    def initial_transfers(self) -> float:
         """A session begins with its gap."""
         return 1.0 if self.mean_gap is None else 0.0
 
-    def arriving(self, transfers: Any) -> Any:
+    def arrival_rate(self, transfers: Any) -> Any:
         """After the mean gap that follows a transfer."""
         return 0.0 * transfers if self.mean_gap is None else (1 - transfers) / self.mean_gap
 

@@ -102,19 +102,19 @@ class Sessions(TrafficSource):
     overlapping: bool = False
     """Sessions arrive by their own clock, and wait where one of the flow is under way."""
 
-    def transfer(self, packet_bytes: int) -> float:
+    def mean_transfer_size(self, packet_bytes: int) -> float:
         """The mean size in whole packets."""
         return mean_transfer(self.mean_size, packet_bytes)
 
-    def transfers_at_start(self) -> float:
+    def initial_transfers(self) -> float:
         """None: the first gap comes first."""
         return 0.0
 
-    def arriving(self, transfers: Any) -> Any:
+    def arrival_rate(self, transfers: Any) -> Any:
         """By their own clock where sessions overlap, else after the gap that follows one."""
         return (1.0 + 0.0 * transfers if self.overlapping else 1 - transfers) / self.mean_gap
 
-    def busy(self, transfers: Any) -> Any:
+    def busy_fraction(self, transfers: Any) -> Any:
         """Of sessions that queue up, n / (1 + n) as in an M/M/1 system in equilibrium."""
         return transfers / (1 + transfers) if self.overlapping else transfers
 

@@ -5,8 +5,8 @@ there; where none has, with the recommended one.
 
 Sources:
     Derived for this project. At rest a Vegas flow that loses packets climbs back in a share f of
-    its round trips (`Vegas.climbing`). Losses make f grow as the square of the window W, so that a
-    flow that only climbs, f = 1, has the window W / sqrt(f)
+    its round trips (`Vegas.recovering_fraction`). Losses make f grow as the square of the
+    window W, so that a flow that only climbs, f = 1, has the window W / sqrt(f)
     (`analysis.closed_forms.windows_vegas` has it as formulas).
 """
 
@@ -154,7 +154,8 @@ def regime_of(alpha: float, saturation: float | None, grip: float) -> str:
 def estimate(rest: Equilibrium, tuned: str) -> float:
     """The backlog as the dialect estimates it, packets."""
     cwnd, rtt, base = rest.mean(tuned, "cwnd"), rest.mean(tuned, "rtt"), base_rtt(rest, tuned)
-    return cwnd * (rtt - base) / (base if law_of(rest, tuned).implementation.over_base else rtt)
+    by_base = law_of(rest, tuned).implementation.divides_by_base_rtt
+    return cwnd * (rtt - base) / (base if by_base else rtt)
 
 
 def base_rtt(rest: Equilibrium, tuned: str) -> float:
@@ -171,7 +172,7 @@ def climbing_and_grip(rest: Equilibrium, tuned: str) -> tuple[float, float]:
     law, backlog = law_of(rest, tuned), estimate(rest, tuned)
 
     def share(alpha: Any, backlog: Any) -> Any:
-        return replace(law, alpha=alpha, beta=alpha + 1.0).climbing(backlog)
+        return replace(law, alpha=alpha, beta=alpha + 1.0).recovering_fraction(backlog)
 
     alpha, here = jnp.asarray(law.alpha, float), jnp.asarray(backlog, float)
     climbing, slopes = jax.value_and_grad(share, argnums=(0, 1))(alpha, here)
@@ -185,7 +186,8 @@ def saturation_of(rest: Equilibrium, tuned: str, climbing: float) -> float | Non
     """The alpha at which losses as they are hold the windows as low as alpha does, packets."""
     if climbing == 0.0:
         return None
-    return estimate(rest, tuned) / math.sqrt(climbing) - law_of(rest, tuned).implementation.rise
+    offset = law_of(rest, tuned).implementation.alpha_offset
+    return estimate(rest, tuned) / math.sqrt(climbing) - offset
 
 
 def largest_ratio(network: Network, tuned: str) -> float | None:
@@ -225,7 +227,7 @@ def terms_of(rest: Equilibrium, tuned: str) -> dict[str, float]:
     low = red.min_thresh if isinstance(red, Red) else network.link.buffer
     name = "red_min" if isinstance(red, Red) else "buffer"
     part = min(low * own / total, backlog)
-    counted, rise = estimate(rest, tuned), law.implementation.rise
+    counted, rise = estimate(rest, tuned), law.implementation.alpha_offset
     return {
         name: part,
         f"queue_above_{name}": backlog - part,

@@ -35,7 +35,7 @@ def dead_zone(law: Vegas, rtt_over_base: float) -> float:
     >>> dead_zone(Vegas(), 3.2), dead_zone(Vegas(dialect="linux"), 3.2)
     (2.0, 7.0)
     """
-    zone = DEAD_ZONE * (rtt_over_base if law.implementation.over_base else 1.0)
+    zone = DEAD_ZONE * (rtt_over_base if law.implementation.divides_by_base_rtt else 1.0)
     return float(math.ceil(zone)) if law.implementation.whole_packets else zone
 
 

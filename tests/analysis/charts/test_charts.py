@@ -292,9 +292,9 @@ def test_the_gain_of_a_vegas_that_loses_packets_is_the_slope_of_its_climbing_sha
     law = Vegas(alpha=8, beta=10)
     rest = equilibrium(alone(0.9, 1.3))
     found = vegas_point(replace(rest, network=rest.network.with_law("vegas", law)))
-    near = [float(law.climbing(BACKLOG + way)) for way in (1e-5, -1e-5)]
+    near = [float(law.recovering_fraction(BACKLOG + way)) for way in (1e-5, -1e-5)]
     assert found.gain == pytest.approx((near[1] - near[0]) / 2e-5, rel=1e-8)
-    assert found.losses == pytest.approx(float(law.climbing(BACKLOG)), rel=1e-9)
+    assert found.losses == pytest.approx(float(law.recovering_fraction(BACKLOG)), rel=1e-9)
 
 
 @pytest.mark.parametrize("law", [Reno(), Vegas(alpha=8, beta=10, dialect="linux")])

@@ -116,7 +116,8 @@ def test_persistent_congestion_by_the_laws_own_estimate():
         def rate(rtt: float, base: float) -> float:
             def less(cwnd: float) -> float:
                 state = VegasWindow(cwnd, 0.0, base, 0.0)
-                return float(law.backlog(state, drifts.seen(cwnd, rtt, 0.0))) - law.rests[0]
+                backlog = float(law.backlog(state, drifts.seen(cwnd, rtt, 0.0)))
+                return backlog - law.equilibrium_backlogs[0]
 
             return float(brentq(less, 0.0, 1e7, xtol=1e-9)) / rtt
 

@@ -155,7 +155,7 @@ def test_the_alpha_without_losses_is_the_backlog_of_the_share(dialect):
         formula = forms.fair_alpha_lossless(law)
         path = {"queue": queue, "capacity": at["capacity"], "base_rtt": at["base_rtt"]}
         alpha = formula.of(flows | path)
-        assert alpha + law.implementation.rise == pytest.approx(backlog, rel=1e-11)
+        assert alpha + law.implementation.alpha_offset == pytest.approx(backlog, rel=1e-11)
 
 
 def test_alphas_of_rates_are_fair_where_round_trip_times_differ():

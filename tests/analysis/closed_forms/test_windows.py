@@ -10,7 +10,7 @@ import sympy as sp
 
 from tests.analysis import drifts
 from vegasfluid.analysis import closed_forms as forms
-from vegasfluid.congestion import window_laws
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.base import LOSS_PROCESSES, Signals
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
@@ -166,8 +166,8 @@ def test_vegas_with_losses(dialect, process):
         assert forms.vegas_alpha(law, process)(**point) == pytest.approx(alpha, rel=1e-9)
         cut, phi = law.implementation.loss_cut, float(law.loss_factor(process, None))
         general = forms.vegas_alpha()(**point, cut=cut, loss_factor=phi)
-        factor = rtt / at["base_rtt"] if law.implementation.over_base else 1.0
-        assert general * factor == pytest.approx(alpha + law.implementation.rise, rel=1e-9)
+        factor = rtt / at["base_rtt"] if law.implementation.divides_by_base_rtt else 1.0
+        assert general * factor == pytest.approx(alpha + law.implementation.alpha_offset, rel=1e-9)
         shares.append(phi * cut * at["prob"] * cwnd**2)
     assert min(shares) < 0.3
     assert max(shares) > 0.8
@@ -182,10 +182,10 @@ def test_vegas_with_losses_and_a_backlog_below_the_softness(dialect):
         cwnd = drifts.vegas_window(law, rtt, at["base_rtt"], at["prob"])
         point = {"cwnd": cwnd, "rtt": rtt, "base_rtt": at["base_rtt"], "drop_prob": at["prob"]}
         point |= {"cut": law.implementation.loss_cut, "loss_factor": 1.0, "softness": 3.0}
-        divided = at["base_rtt"] if law.implementation.over_base else rtt
+        divided = at["base_rtt"] if law.implementation.divides_by_base_rtt else rtt
         more = cwnd * at["wait"] * (1 / divided - 1 / rtt)  # Linux's backlog over the textbook's
         small = forms.vegas_small_alpha()(**point) + more
-        assert small == pytest.approx(alpha + law.implementation.rise, rel=1e-9)
+        assert small == pytest.approx(alpha + law.implementation.alpha_offset, rel=1e-9)
 
 
 def test_vegas_nears_its_saturated_window_and_never_has_it():
@@ -202,7 +202,7 @@ def test_vegas_nears_its_saturated_window_and_never_has_it():
 
 @pytest.mark.parametrize(("dialect", "share"), [("brakmo", 0.80), ("ns2", 0.86)])
 def test_at_the_sharp_edges_alpha_our_drift_has_a_part_of_the_saturated_window(dialect, share):
-    cut, rise = DIALECTS[dialect].loss_cut, DIALECTS[dialect].rise
+    cut, rise = DIALECTS[dialect].loss_cut, DIALECTS[dialect].alpha_offset
     point = {"rtt": 0.5, "base_rtt": 0.1, "cut": cut, "loss_factor": 1.0}
     # so that alpha is a whole number, which ns-2 wants: 0.8 / sqrt(b p) = 1000
     prob = (0.8 / 1000) ** 2 / cut
@@ -216,7 +216,9 @@ def test_at_the_sharp_edges_alpha_our_drift_has_a_part_of_the_saturated_window(d
 def test_the_law_of_the_minimum_is_the_limit_of_no_width(monkeypatch):
     """A dialect that loses next to nothing at next to every packet has no width."""
     cut = 1e-9
-    sharp = replace(DIALECTS["brakmo"], name="sharp", loss_cut=cut, rise=0.0, fall=0.0)
+    sharp = replace(
+        DIALECTS["brakmo"], name="sharp", loss_cut=cut, alpha_offset=0.0, beta_offset=0.0
+    )
     monkeypatch.setitem(DIALECTS, "sharp", sharp)
     spans = {"base_rtt": (0.05, 0.2), "wait": (5e-3, 0.2), "alpha": (2, 40), "prob": (1e-5, 1e-2)}
     saturated = 0
@@ -244,7 +246,7 @@ def test_the_factor_of_losses_is_the_laws(process):
 
 def test_every_law_has_a_window_or_is_refused_in_a_line():
     refused = {}
-    for name, law in window_laws().items():
+    for name, law in congestion_controls().items():
         try:
             assert forms.window_at_rest(law()).gives == "cwnd"
         except InvalidInput as refusal:

@@ -155,7 +155,7 @@ def test_two_flows_of_vegas_in_linux_share_by_their_base_rtts() -> None:
     ratio = (bases[0] / (bases[0] + delay)) / (bases[1] / (bases[1] + delay))
     assert share / (1 - share) == pytest.approx(ratio, rel=1e-5)
     assert share < 0.5
-    alpha = law.rests[0]  # alpha and half a packet: the kernel cuts its estimate off
+    alpha = law.equilibrium_backlogs[0]  # alpha and half a packet: the kernel cuts its estimate off
     rate = alpha / delay * bases[0] / (bases[0] + delay)
     assert share * capacity == pytest.approx(rate, rel=1e-5)
 

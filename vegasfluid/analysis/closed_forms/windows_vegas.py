@@ -72,7 +72,7 @@ class AnyVegas(Vegas):
     @property
     def implementation(self) -> VegasImplementation:
         """The dialect, with b for its cut, and at rest at alpha and at beta."""
-        return replace(super().implementation, loss_cut=CUT, rise=0, fall=0)
+        return replace(super().implementation, loss_cut=CUT, alpha_offset=0, beta_offset=0)
 
 
 ANY = AnyVegas()
@@ -119,12 +119,12 @@ def named(formula: str, law: Vegas) -> str:
 
 def rise_of(law: Vegas) -> Expression:
     """Where a dialect rests above alpha, packets."""
-    return exact(law.implementation.rise)
+    return exact(law.implementation.alpha_offset)
 
 
 def require_no_threshold(law: Vegas) -> None:
     """Refuse a dialect whose losses leave what they left before."""
-    if law.implementation.keeps_threshold:
+    if law.implementation.keeps_ssthresh:
         kept = "of a dialect without a threshold that losses keep"
         raise InvalidInput("vegas_alpha", "law", kept, law.dialect)
 

@@ -4,7 +4,7 @@ The past of a network at rest is a straight line: its counters rise at a constan
 stay. Handed such a past, the very equations that a run integrates (`fluid.equations`) say how far
 a state is from rest. Unknown are the queues, what the queue laws keep, the windows, the share of
 silent flows and the rates of the counters; fields that nothing moves at rest (slow start, a base
-RTT that was found) are what `CongestionControl.settled` says.
+RTT that was found) are what `CongestionControl.stationary_fields` says.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Steady(NamedTuple):
 
 def settle(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:
     """A class's state with what a run leaves in the fields that nothing moves."""
-    return state._replace(**law.settled(state, rtt, base_rtt))
+    return state._replace(**law.stationary_fields(state, rtt, base_rtt))
 
 
 def rates_of(moved: State) -> Vector:
@@ -182,7 +182,8 @@ def rates_of(moved: State) -> Vector:
 
 def unmoved(law: Any) -> frozenset[str]:
     """The names of a law's fields that nothing moves at rest."""
-    return frozenset(law.settled(law.begin(np.ones(1), np.ones(1)), np.ones(1), np.ones(1)))
+    one = np.ones(1)
+    return frozenset(law.stationary_fields(law.init(one, one), one, one))
 
 
 def first_guess(steady: Steady) -> Unknowns:

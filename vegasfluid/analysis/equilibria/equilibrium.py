@@ -138,7 +138,7 @@ def at_last(network: Network) -> Network:
         InvalidInput: where something in it never rests, or a thing is not told by its mean.
     """
     for name, flows in network.flows.items():
-        if np.isfinite(flows.traffic.transfer(network.packet_bytes)):
+        if np.isfinite(flows.traffic.mean_transfer_size(network.packet_bytes)):
             allowed = "one without end, or the flows never rest"
             raise InvalidInput(f"flows.{name}", "traffic", allowed, flows.traffic.name)
     for name, link in network.links.items():
@@ -236,7 +236,7 @@ def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium
     if not idling(case, low.unknowns):
         return Equilibrium(network, options, concrete(case, solution(*case, low), low), low)
     above = case._replace(
-        posed=case.posed._replace(laws=tuple(law.highest() for law in case.posed.laws))
+        posed=case.posed._replace(laws=tuple(law.upper_variant() for law in case.posed.laws))
     )
     high = solved(case, relax(above), side=1.0)
     lower, upper = (

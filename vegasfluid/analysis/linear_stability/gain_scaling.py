@@ -36,9 +36,9 @@ class Amplified(QueueDiscipline):
         """As the law."""
         return getattr(self.law, "in_bytes", False)
 
-    def begin(self) -> Any:
+    def init(self) -> Any:
         """As the law."""
-        return self.law.begin()
+        return self.law.init()
 
     def drop_prob(self, seen: QueueState) -> Any:
         """The law's, with another slope."""
@@ -48,13 +48,13 @@ class Amplified(QueueDiscipline):
         """The law's, with another slope."""
         return self._amplified(self.law.forced_prob(seen))
 
-    def noticed(self, drop_prob: Any) -> Any:
+    def loss_signal_prob(self, drop_prob: Any) -> Any:
         """As the law."""
-        return self.law.noticed(drop_prob)
+        return self.law.loss_signal_prob(drop_prob)
 
-    def averaging(self, seen: QueueState) -> Any:
+    def derivative(self, seen: QueueState) -> Any:
         """As the law."""
-        return self.law.averaging(seen)
+        return self.law.derivative(seen)
 
     @property
     def rule(self) -> AdmissionRule:

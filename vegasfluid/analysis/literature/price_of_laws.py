@@ -54,7 +54,7 @@ def formula_of(law: CongestionControl, loss_process: str, there: Witness) -> For
     >>> formula_of(Reno(), "meanfield", {W: 10.0, R: 0.1}).text()
     'p = 2/(R**2*x**2)'
     """
-    if not isinstance(law.begin(1.0, 1.0), Window):
+    if not isinstance(law.init(1.0, 1.0), Window):
         raise InvalidInput("price_of", "law", "one whose states are known here", law.name)
     return of_losses(law, loss_process, sp.simplify(one_state(law, loss_process, there)))
 
@@ -167,7 +167,7 @@ def as_plain_vegas(law: VegasRerouting, loss_process: str, there: Witness) -> Fo
 @formula_of.register(Vegas)
 def of_delay(law: Vegas, loss_process: str, there: Witness) -> Formula:
     """The delay at which a window that climbs has come to rest, with nothing lost."""
-    fewest = law.implementation.fewest_samples
+    fewest = law.implementation.min_samples
     if there[W] < fewest:
         raise InvalidInput("price_of", "cwnd", f"at least {fewest:g}, to mind delays", there[W])
     return Formula(
@@ -185,7 +185,7 @@ def of_delay(law: Vegas, loss_process: str, there: Witness) -> Formula:
 def resting_delay(law: Vegas) -> sp.Expr:
     """The delay over x and T; of the flows the share 1 - exp(power) climbs, and none at rest."""
     rtt, window = T + WAIT, 1000
-    backlog = min(law.rests[0], law.softness) / 1000  # climbing, by the softness
+    backlog = min(law.equilibrium_backlogs[0], law.softness) / 1000  # climbing, by the softness
     near = {W: window, T: 0.1, WAIT: backlog * 0.1 / window}
     seen = at_rest()._replace(rtt=rtt, ack_rate=W / rtt, loss_rate=NOW)
     drift = drift_at_rest(law, VegasWindow(W, NOW, T, NOW), seen, near)["cwnd"].expression

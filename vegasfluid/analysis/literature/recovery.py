@@ -29,7 +29,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import root_scalar
 
 from vegasfluid.congestion.base import CongestionControl, Signals
-from vegasfluid.congestion.epochs import USUAL, EpochCongestionControl
+from vegasfluid.congestion.epochs import AFTER_LOSS, EpochCongestionControl
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["Recovery", "growth_time", "recovery_time"]
@@ -126,7 +126,7 @@ def recovery_time(
             raise InvalidInput("recovery_time", name, "above 0", value)
     if believed > rtt:
         raise InvalidInput("recovery_time", "base_rtt", f"at most rtt ({rtt:g})", believed)
-    before = law.begin(float(cwnd), float(believed))._replace(slow_start=0.0)
+    before = law.init(float(cwnd), float(believed))._replace(slow_start=0.0)
     left = law.after_loss(before, seen_at(float(cwnd), rtt))
     if not left.cwnd < cwnd:
         raise InvalidInput("recovery_time", "law", "one that a loss makes smaller", law.name)
@@ -137,10 +137,10 @@ def recovery_time(
 
 def epoch_time(law: EpochCongestionControl, cwnd: float, rtt: float) -> Recovery:
     """How long a law of epochs takes to come back to the window at which its last one began."""
-    plateau = law.plateau_age(USUAL, cwnd)
+    plateau = law.plateau_time(AFTER_LOSS, cwnd)
 
     def above(age: float) -> float:
-        return float(law.epoch(plateau, cwnd, age, rtt).cwnd) / cwnd - 1
+        return float(law.epoch_state(plateau, cwnd, age, rtt).cwnd) / cwnd - 1
 
     latest = 2 * float(plateau) + rtt
     seconds = root_scalar(above, bracket=(0.0, latest), xtol=1e-14 * rtt).root

@@ -39,7 +39,7 @@ __all__ = [
     "Tuned",
 ]
 
-CERTIFIABLE_DIALECTS = tuple(name for name, of in DIALECTS.items() if not of.keeps_threshold)
+CERTIFIABLE_DIALECTS = tuple(name for name, of in DIALECTS.items() if not of.keeps_ssthresh)
 """Those whose window at rest is an explicit function; ns-3 keeps a threshold as a further state."""
 
 

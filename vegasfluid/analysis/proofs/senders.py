@@ -169,7 +169,7 @@ class ReducedVegas(ReducedSender):
         cut = fmpq(*law.implementation.loss_cut.as_integer_ratio())
         self.law, self.cut = law, arb(cut)
         self.weight = arb(cut * loss_factor(loss_process, cut))
-        self.alpha, self.beta = (arb(place) for place in law.rests)
+        self.alpha, self.beta = (arb(place) for place in law.equilibrium_backlogs)
         self.softness = arb(law.softness)
 
     @property
@@ -182,8 +182,8 @@ class ReducedVegas(ReducedSender):
         backlog, width, shrink = self.place(window, rtt)
         below = larger(self.alpha - backlog, ZERO)
         steps = 1 - (-below / width).exp() - shrink
-        if self.law.implementation.fewest_samples:
-            as_reno = step(self.law.implementation.fewest_samples - window, ONE)
+        if self.law.implementation.min_samples:
+            as_reno = step(self.law.implementation.min_samples - window, ONE)
             steps = as_reno + (1 - as_reno) * steps
         return steps - self.weight * lost * window * window
 
@@ -195,7 +195,7 @@ class ReducedVegas(ReducedSender):
 
     def place(self, window: Number, rtt: Number) -> tuple[Number, Number, Number]:
         """The backlog d, the width over which it tells who climbs, packets; and who shrinks."""
-        divisor = self.base_rtt if self.law.implementation.over_base else rtt
+        divisor = self.base_rtt if self.law.implementation.divides_by_base_rtt else rtt
         backlog = window * (rtt - self.base_rtt) / divisor
         width = larger(self.cut * backlog / 2, self.softness)
         return backlog, width, step(backlog - self.beta, self.softness)
@@ -224,7 +224,7 @@ class ReducedVegas(ReducedSender):
         `depth` has no corner where the backlog is alpha, near which most windows rest; but it says
         nothing of windows above, which idle where nothing is lost.
         """
-        samples = self.law.implementation.fewest_samples
+        samples = self.law.implementation.min_samples
         smooth = (lost > 0 or not self.idles) and window > samples
         for told in (self.depth, self.balance) if smooth else (self.balance,):
             by_window = slope_of(told(variable(window), lost, rtt))

@@ -80,7 +80,7 @@ class Equations:
         self.dialect = DIALECTS[tuned.dialect]
         cut = fmpq(*self.dialect.loss_cut.as_integer_ratio())
         self.cut, self.exposure = arb(cut), arb(loss_factor(problem.loss_process, cut))
-        self.softness, self.rise = arb(tuned.softness), arb(self.dialect.rise)
+        self.softness, self.rise = arb(tuned.softness), arb(self.dialect.alpha_offset)
 
     @property
     def top(self) -> arb:
@@ -137,7 +137,7 @@ class Equations:
         left = self.capacity / self.kept(prob) - self.others * mean
         rates[tuned] = left / self.counts[tuned]
         windows[tuned] = rates[tuned] * rtts[tuned]
-        divisor = self.base_rtts[tuned] if self.dialect.over_base else rtts[tuned]
+        divisor = self.base_rtts[tuned] if self.dialect.divides_by_base_rtt else rtts[tuned]
         return Rest(
             queue=queue,
             prob=prob,

@@ -256,7 +256,7 @@ def require_free_window(equations: Equations, rest: Rest, name: str, of: Group) 
     """No limit binds the windows of a class."""
     window, smallest = rest.windows[name], SMALLEST_SSTHRESH
     if name == equations.problem.tuned_name:
-        smallest = max(smallest, equations.dialect.fewest_samples)
+        smallest = max(smallest, equations.dialect.min_samples)
     if not window >= smallest:
         raise NotProven(f"windows of {name} may be below {smallest:g} packets")
     if not window <= of.max_window:

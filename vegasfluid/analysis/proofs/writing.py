@@ -59,7 +59,7 @@ def sentence(problem: Problem, claims: Mapping[tuple[str, ...], Enclosure]) -> s
     """
     alpha, below, above = (claims[f"alpha{of}_packets",] for of in ("", "_below", "_above"))
     dialect = DIALECTS[problem.tuned.dialect]
-    gap = dialect.rise - dialect.fall
+    gap = dialect.alpha_offset - dialect.beta_offset
     room = "alpha" if gap == 0 else f"alpha + {gap:g}"
     others = " and ".join(
         f"{of.count} {name} ({of.law})" for name, of in problem.competitors.items()

@@ -38,19 +38,19 @@ class VegasImplementation:
         loss_cut: the share of the window that a loss takes away.
         slow_start_cut: the share of the window given up when slow start ends by `gamma`.
         slow_start_rounds: the round trips in which slow start doubles the window.
-        over_base: whether the backlog estimate is `cwnd (rtt - base) / base` (Linux) instead of
-            `cwnd (rtt - base) / rtt`.
-        rise: where a growing window comes to rest, as an offset to alpha, packets: the rounding
-            of the estimate plus half of the whole-packet step.
-        fall: where a shrinking window comes to rest, as an offset to beta, packets.
-        smallest_rtt: whether the estimate takes the smallest RTT of a round, and not the mean.
-        reno_in_disorder: whether packets that overtake each other switch it off (Linux).
-        unsent: the mean part of a packet by which a window at rest is above what is in flight:
-            a half where losses leave parts of packets and steps are whole, so that parts stay.
-        per_ack: whether a step is made in parts, with each ACK, and not at once.
-        fewest_samples: RTT samples that a round must have; one with fewer takes a Reno step.
-        forgets: whether a timeout makes it take the present RTT for its base.
-        keeps_threshold: whether a loss leaves no less than losses before (ns-3: ssthresh rises to
+        divides_by_base_rtt: whether the backlog estimate is `cwnd (rtt - base) / base` (Linux)
+            instead of `cwnd (rtt - base) / rtt`.
+        alpha_offset: equilibrium backlog of a growing window minus alpha, packets: the rounding of
+            the estimate plus half of the whole-packet step.
+        beta_offset: equilibrium backlog of a shrinking window minus beta, packets.
+        uses_min_rtt: whether the estimate takes the smallest RTT of a round, not the mean.
+        reno_during_reordering: whether the window grows as Reno's while packets are reordered.
+        unsent_fraction: mean of cwnd - floor(cwnd) at equilibrium, packets: 0.5 where losses leave
+            fractions of a packet and steps are whole packets, so that fractions stay, else 0.
+        steps_per_ack: whether a step is spread over the ACKs of a round, not made at its end.
+        min_samples: RTT samples that a round must have; one with fewer takes a Reno step.
+        resets_base_rtt_at_timeout: whether a timeout makes it take the present RTT for its base.
+        keeps_ssthresh: whether a loss leaves no less than losses before (ns-3: ssthresh rises to
             3/4 of the largest window and does not fall while the window grows).
         recovery_scheme: how losses are repaired (see `CongestionControl.recovery_scheme`).
         whole_packets: whether the implementation takes whole numbers only.
@@ -65,16 +65,16 @@ class VegasImplementation:
     loss_cut: float
     slow_start_cut: float
     slow_start_rounds: float
-    over_base: bool
-    rise: float
-    fall: float
-    smallest_rtt: bool
-    reno_in_disorder: bool
-    unsent: float
-    per_ack: bool
-    fewest_samples: float
-    forgets: bool
-    keeps_threshold: bool
+    divides_by_base_rtt: bool
+    alpha_offset: float
+    beta_offset: float
+    uses_min_rtt: bool
+    reno_during_reordering: bool
+    unsent_fraction: float
+    steps_per_ack: bool
+    min_samples: float
+    resets_base_rtt_at_timeout: bool
+    keeps_ssthresh: bool
     recovery_scheme: str
     whole_packets: bool
     rules: PacketRules

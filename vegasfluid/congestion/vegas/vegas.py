@@ -51,7 +51,7 @@ class VegasWindow(NamedTuple):
         slow_start: the share of the flows that are in slow start.
         base_rtt: the smallest round-trip time that it has seen, s: too large for a flow that
             started into a standing queue, and for one whose way has become longer.
-        threshold: what a loss leaves at least, packets (see `VegasImplementation.keeps_threshold`).
+        threshold: what a loss leaves at least, packets (see `VegasImplementation.keeps_ssthresh`).
     """
 
     cwnd: Any
@@ -144,40 +144,41 @@ class Vegas(CongestionControl):
         return self.implementation.recovery_scheme
 
     @property
-    def rests(self) -> tuple[Any, Any]:
+    def equilibrium_backlogs(self) -> tuple[Any, Any]:
         """The equilibrium backlogs of a growing and of a shrinking window, packets.
 
         A dead zone that is narrower than a step is stepped over in both directions: then it is
         one point, in the middle of the two.
         """
         alpha, beta = cast(Any, self.alpha), cast(Any, self.beta)
-        low, high = alpha + self.implementation.rise, beta + self.implementation.fall
-        if self.implementation.rise <= self.implementation.fall:
+        low, high = alpha + self.implementation.alpha_offset, beta + self.implementation.beta_offset
+        if self.implementation.alpha_offset <= self.implementation.beta_offset:
             return low, high
         middle = smooth.positive_part(low - high) / 2
         return low - middle, high + middle
 
-    def begin(self, cwnd: Any, rtt: Any) -> VegasWindow:
+    def init(self, cwnd: Any, rtt: Any) -> VegasWindow:
         """Slow start, with the first packet's round-trip time for the base."""
         return VegasWindow(cwnd, cwnd / cwnd, rtt + 0 * cwnd, 0 * cwnd)
 
-    def settled(self, window: VegasWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
+    def stationary_fields(self, window: VegasWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
         """Out of slow start, with the base RTT that was found."""
         nothing = 0 * window.cwnd
         found = {"slow_start": nothing, "base_rtt": base_rtt + nothing}
-        return found if self.implementation.keeps_threshold else found | {"threshold": nothing}
+        return found if self.implementation.keeps_ssthresh else found | {"threshold": nothing}
 
-    def highest(self) -> Vegas:
+    def upper_variant(self) -> Vegas:
         """With alpha where a shrinking window rests."""
-        place = self.rests[1] - self.implementation.rise
+        place = self.equilibrium_backlogs[1] - self.implementation.alpha_offset
         return replace(self, alpha=place, beta=cast(Any, self.beta) + self.softness)
 
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
         """Where the window climbs, half a packet is not sent; at rest as the dialect has it."""
-        divisor = window.base_rtt if self.implementation.over_base else rtt
+        divisor = window.base_rtt if self.implementation.divides_by_base_rtt else rtt
         backlog = window.cwnd * (rtt - window.base_rtt) / divisor
-        climbing = self.climbing(backlog)
-        return whole_part(window.cwnd, climbing + (1 - climbing) * 2 * self.implementation.unsent)
+        recovering = self.recovering_fraction(backlog)
+        unsent = (1 - recovering) * 2 * self.implementation.unsent_fraction
+        return whole_part(window.cwnd, recovering + unsent)
 
     def sample(self, window: VegasWindow, seen: Signals) -> Any:
         """The round-trip time by which the dialect judges a round, s.
@@ -185,39 +186,39 @@ class Vegas(CongestionControl):
         The smallest of n numbers that are uniform over a width is on average a part 1 / (n + 1)
         of the width above the lower end.
         """
-        if not self.implementation.smallest_rtt:
+        if not self.implementation.uses_min_rtt:
             return seen.rtt
         return seen.rtt - seen.jitter / 2 + seen.jitter / (window.cwnd + 1)
 
     def backlog(self, window: VegasWindow, seen: Signals) -> Any:
         """The dialect's estimate of the flow's own packets in the queue, packets."""
         sample = self.sample(window, seen)
-        divisor = window.base_rtt if self.implementation.over_base else sample
+        divisor = window.base_rtt if self.implementation.divides_by_base_rtt else sample
         return window.cwnd * (sample - window.base_rtt) / divisor
 
-    def stepping(self, cwnd: Any, grow: Any, backlog: Any, seen: Signals) -> Any:
+    def increment(self, cwnd: Any, grow: Any, backlog: Any, seen: Signals) -> Any:
         """Packets that a round trip adds after slow start, from -1 to 1."""
-        shrink = smooth.step(backlog - self.rests[1], self.softness)
+        shrink = smooth.step(backlog - self.equilibrium_backlogs[1], self.softness)
         as_reno = 0.0
-        if self.implementation.fewest_samples:
-            as_reno = smooth.step(self.implementation.fewest_samples - cwnd, 1.0)
-        if self.implementation.reno_in_disorder:
-            as_reno = as_reno + (1 - as_reno) * seen.disorder
+        if self.implementation.min_samples:
+            as_reno = smooth.step(self.implementation.min_samples - cwnd, 1.0)
+        if self.implementation.reno_during_reordering:
+            as_reno = as_reno + (1 - as_reno) * seen.reordering
         return as_reno + (1 - as_reno) * (grow - shrink)
 
     def growth(self, window: VegasWindow, seen: Signals) -> VegasWindow:
         """One packet a round trip up or down; slow start at the dialect's pace."""
         backlog = self.backlog(window, seen)
-        grow = smooth.step(self.rests[0] - backlog, self.softness)
-        return self.moved(window, seen, backlog, grow)
+        grow = smooth.step(self.equilibrium_backlogs[0] - backlog, self.softness)
+        return self.derivative(window, seen, backlog, grow)
 
     def drift(self, window: VegasWindow, seen: Signals) -> VegasWindow:
         """The mean of flows that climb back after losses, and of flows that are at rest."""
         backlog = self.backlog(window, seen)
-        moved = self.moved(window, seen, backlog, self.climbing(backlog))
+        moved = self.derivative(window, seen, backlog, self.recovering_fraction(backlog))
         return self.with_losses(window, moved, seen)
 
-    def climbing(self, backlog: Any) -> Any:
+    def recovering_fraction(self, backlog: Any) -> Any:
         """The share of the flows that climb back after a loss, told by their mean backlog.
 
         A flow that loses the share b of its window W climbs for b W round trips, on average b W / 2
@@ -228,45 +229,47 @@ class Vegas(CongestionControl):
         its tests).
         """
         width = smooth.maximum(self.implementation.loss_cut * backlog / 2, self.softness)
-        return 1 - smooth.exp(-smooth.positive_part(self.rests[0] - backlog) / width)
+        return 1 - smooth.exp(-smooth.positive_part(self.equilibrium_backlogs[0] - backlog) / width)
 
-    def moved(self, window: VegasWindow, seen: Signals, backlog: Any, grow: Any) -> VegasWindow:
+    def derivative(
+        self, window: VegasWindow, seen: Signals, backlog: Any, grow: Any
+    ) -> VegasWindow:
         """The rate of change between losses, where the share `grow` of the flows grows."""
         implementation = self.implementation
         reached = leaves_slow_start(window.cwnd, seen)
         full = smooth.step(backlog - self.gamma, self.softness)
         heed = full / (MEAN_OVERSHOOT * implementation.slow_start_rounds)
         doubling = window.slow_start * (1 - reached)
-        stepping = (1 - doubling) * self.stepping(window.cwnd, grow, backlog, seen) / window.cwnd
-        acks = seen.ack_rate / (seen.ack_every if implementation.per_ack else 1.0)
+        stepping = (1 - doubling) * self.increment(window.cwnd, grow, backlog, seen) / window.cwnd
+        acks = seen.ack_rate / (seen.ack_every if implementation.steps_per_ack else 1.0)
         growth = (doubling / implementation.slow_start_rounds + stepping) * acks
         leaving = window.slow_start / seen.rtt
-        lowest = seen.rtt - seen.jitter / 2 - seen.dips
+        lowest = seen.rtt - seen.jitter / 2 - seen.min_rtt_offset
         settling = -smooth.positive_part(window.base_rtt - lowest) / seen.rtt
-        if implementation.forgets:
+        if implementation.resets_base_rtt_at_timeout:
             settling = settling + seen.timeout_rate * (lowest - window.base_rtt)
         return VegasWindow(
             cwnd=growth - implementation.slow_start_cut * leaving * heed * window.cwnd,
             slow_start=-leaving * (reached + heed),
             base_rtt=settling,
-            threshold=self.rising(window, seen),
+            threshold=self.threshold_derivative(window, seen),
         )
 
     def after_loss(self, window: VegasWindow, seen: Signals) -> VegasWindow:
         """The dialect's loss cut."""
         left = (1 - self.implementation.loss_cut) * window.cwnd
-        if self.implementation.keeps_threshold:
+        if self.implementation.keeps_ssthresh:
             left = smooth.maximum(left, smooth.minimum(window.threshold, window.cwnd - 1))
         return window._replace(cwnd=left, slow_start=0 * window.slow_start)
 
-    def rising(self, window: VegasWindow, seen: Signals) -> Any:
+    def threshold_derivative(self, window: VegasWindow, seen: Signals) -> Any:
         """d(threshold)/dt, packets/s.
 
         It follows (1 - b) times the window of each flow upwards, and falls with the window. Losses
         find single windows above the threshold by about an exponential number whose mean is that
         of the class, and raise it by what is beyond.
         """
-        if not self.implementation.keeps_threshold:
+        if not self.implementation.keeps_ssthresh:
             return 0 * window.threshold
         left, above = 1 - self.implementation.loss_cut, window.cwnd - window.threshold
         moved = smooth.positive_part(left * window.cwnd - window.threshold)
