@@ -55,11 +55,11 @@ MODULES = (
 
 FURTHER = (
     "vegasfluid.analysis.applicable_formulas.Applied",
-    "vegasfluid.analysis.proofs.problem.Group",
+    "vegasfluid.analysis.proofs.problem.FlowGroup",
     "vegasfluid.analysis.proofs.theorem.Proof",
     "vegasfluid.analysis.equilibria.corners.Solved",
     "vegasfluid.analysis.equilibria.equilibrium.Quantities",
-    "vegasfluid.analysis.proofs.branch_and_prune.Exclusion",
+    "vegasfluid.analysis.proofs.branch_and_prune.IsolatedZeros",
     "vegasfluid.analysis.equilibria.fair_alpha.Fair",
     "vegasfluid.analysis.linear_stability.linearisation.Loop",
     "vegasfluid.analysis.report.Nearest",

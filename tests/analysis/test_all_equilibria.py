@@ -24,10 +24,10 @@ from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
 from vegasfluid.analysis.linear_stability.disturbances import disturbed, growth_rate
 from vegasfluid.analysis.linear_stability.linearisation import linearise
 from vegasfluid.analysis.linear_stability.spectrum import roots
-from vegasfluid.analysis.proofs.branch_and_prune import exclude
+from vegasfluid.analysis.proofs.branch_and_prune import isolate_zeros
 from vegasfluid.analysis.proofs.krawczyk import Box
-from vegasfluid.analysis.proofs.monotone_network import Reduced
-from vegasfluid.analysis.proofs.network_equations import reduced_network
+from vegasfluid.analysis.proofs.monotone_network import MonotoneNetwork
+from vegasfluid.analysis.proofs.supported_networks import monotone_network
 from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
 
 RED = Red(min_thresh=50, max_thresh=150)
@@ -61,14 +61,14 @@ def parking_lot() -> Network:
     return Network({"one": link, "two": link}, flows)
 
 
-def box_of(system: Reduced) -> Box:
+def box_of(system: MonotoneNetwork) -> Box:
     return tuple(system.bounds)
 
 
 def excess_at(rest: Equilibrium) -> list[float]:
     """What the reduced equations leave at a rest of the very equations, packets/s."""
-    system = reduced_network(rest.network, rest.options)
-    places = system.places(rest.values.queue, rest.values.drop_prob)
+    system = monotone_network(rest.network, rest.options)
+    places = system.occupancies(rest.values.queue, rest.values.drop_prob)
     return [float(of) for of in system.at([arb(place) for place in places])]
 
 
@@ -154,11 +154,11 @@ def test_without_a_budget_nothing_is_claimed(three: Equilibria) -> None:
 
 def test_no_rest_is_proven_where_there_is_none() -> None:
     """Half a packet around the rest, which is a known number of packets (test_closed_forms)."""
-    system = reduced_network(RENO, THEORY)
-    whole = exclude(system, box_of(system))
-    ((low, high),) = whole.zeros[0].at
+    system = monotone_network(RENO, THEORY)
+    whole = isolate_zeros(system, box_of(system))
+    ((low, high),) = whole.zeros[0].enclosure
     for box in ((-1000.0, low - 0.5), (high + 0.5, 201.0)):
-        beside = exclude(system, (box,))
+        beside = isolate_zeros(system, (box,))
         assert (beside.zeros, beside.complete) == ((), True)
 
 

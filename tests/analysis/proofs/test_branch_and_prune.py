@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb, arb_mat
 
-from vegasfluid.analysis.proofs.branch_and_prune import exclude
+from vegasfluid.analysis.proofs.branch_and_prune import isolate_zeros
 from vegasfluid.analysis.proofs.krawczyk import Box, zero_near
 
 
@@ -28,7 +28,7 @@ class Toggle:
         x, y = places
         return [self.a / (1 + y * y) - x, self.a / (1 + x * x) - y]
 
-    highest = lowest = at
+    upper_bound = lower_bound = at
 
     def slopes(self, places: Sequence[arb]) -> arb_mat:
         x, y = (-2 * self.a * of / (1 + of * of) ** 2 for of in places)
@@ -40,7 +40,7 @@ def holds(box: Box, *point: float) -> bool:
 
 
 def test_three_known_zeros_are_enclosed_and_no_other_is_left() -> None:
-    found = exclude(Toggle(3.0), ((0.0, 4.0), (0.0, 4.0)))
+    found = isolate_zeros(Toggle(3.0), ((0.0, 4.0), (0.0, 4.0)))
     low, high = (3 - math.sqrt(5)) / 2, (3 + math.sqrt(5)) / 2
     (middle,) = [of.real for of in np.roots([1, 0, 1, -3]) if abs(of.imag) < 1e-9]
     assert found.complete
@@ -48,30 +48,30 @@ def test_three_known_zeros_are_enclosed_and_no_other_is_left() -> None:
     assert len(found.zeros) == 3
     told = {zero.index: [] for zero in found.zeros} | {1: [], -1: []}
     for zero in found.zeros:
-        told[zero.index].append(zero.at)
+        told[zero.index].append(zero.enclosure)
     assert [holds(box, middle, middle) for box in told[-1]] == [True]
     assert sorted(holds(box, low, high) for box in told[1]) == [False, True]
     assert sorted(holds(box, high, low) for box in told[1]) == [False, True]
 
 
 def test_one_zero_below_the_fold() -> None:
-    found = exclude(Toggle(1.9), ((0.0, 4.0), (0.0, 4.0)))
+    found = isolate_zeros(Toggle(1.9), ((0.0, 4.0), (0.0, 4.0)))
     assert (len(found.zeros), found.complete, found.zeros[0].index) == (1, True, 1)
 
 
 def test_a_double_zero_is_left_undecided() -> None:
-    found = exclude(Toggle(2.0), ((0.0, 4.0), (0.0, 4.0)), budget=500)
+    found = isolate_zeros(Toggle(2.0), ((0.0, 4.0), (0.0, 4.0)), budget=500)
     assert not found.complete
     assert 0 < found.share < 1e-3
 
 
 def test_nothing_is_found_in_a_box_without_a_zero() -> None:
-    found = exclude(Toggle(3.0), ((1.3, 2.5), (0.5, 4.0)))
+    found = isolate_zeros(Toggle(3.0), ((1.3, 2.5), (0.5, 4.0)))
     assert (found.zeros, found.complete) == ((), True)
 
 
 def test_what_the_budget_does_not_cover_is_told() -> None:
-    found = exclude(Toggle(3.0), ((0.0, 4.0), (0.0, 4.0)), budget=1)
+    found = isolate_zeros(Toggle(3.0), ((0.0, 4.0), (0.0, 4.0)), budget=1)
     assert found.boxes == 1
     assert found.undecided > 0
     assert 0 < found.share <= 1
@@ -81,5 +81,5 @@ def test_a_known_zero_is_not_counted_twice() -> None:
     system = Toggle(3.0)
     known = zero_near(system, (0.4, 2.6))
     assert known is not None
-    found = exclude(system, ((0.0, 4.0), (0.0, 4.0)), [known, known])
+    found = isolate_zeros(system, ((0.0, 4.0), (0.0, 4.0)), [known, known])
     assert (len(found.zeros), found.complete) == (3, True)

@@ -8,9 +8,9 @@ from flint import arb
 
 from tests.analysis.drifts import cubic_window, draws, seen, vegas_window, window
 from vegasfluid import Cubic, Flows, Link, Network, NewReno, Red, Reno, Vegas
-from vegasfluid.analysis.proofs.links import ReducedRed, ReducedTail
-from vegasfluid.analysis.proofs.monotone_network import Reduced
-from vegasfluid.analysis.proofs.network_equations import reduced_network
+from vegasfluid.analysis.proofs.links import DropTailLink, RedLink
+from vegasfluid.analysis.proofs.monotone_network import MonotoneNetwork
+from vegasfluid.analysis.proofs.supported_networks import monotone_network, red_profile
 from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.congestion.base import CongestionControl
@@ -23,9 +23,9 @@ NS2 = Vegas(alpha=6, beta=8, dialect="ns2")
 LINUX = Vegas(alpha=4, beta=6, dialect="linux")
 
 
-def one_law(law: CongestionControl, process: str = "meanfield") -> Reduced:
+def one_law(law: CongestionControl, process: str = "meanfield") -> MonotoneNetwork:
     network = Network(LINK, {"one": Flows(1, law, base_rtt=0.1)})
-    return reduced_network(network, FluidOptions(process, False, False, False))
+    return monotone_network(network, FluidOptions(process, False, False, False))
 
 
 @pytest.mark.parametrize("process", ["meanfield", "periodic", "iid"])
@@ -46,7 +46,7 @@ def one_law(law: CongestionControl, process: str = "meanfield") -> Reduced:
 )
 def test_rates_are_those_at_which_the_drift_is_zero(law: CongestionControl, process: str) -> None:
     (sender,) = one_law(law, process).senders
-    base = sender.crowd.base_rtt
+    base = sender.group.base_rtt
     for at in draws(6, 7, prob=(1e-5, 2e-2), wait=(1e-3, 0.3)):
         prob, rtt = at["prob"], base + at["wait"]
         if isinstance(law, Cubic):
@@ -57,7 +57,8 @@ def test_rates_are_those_at_which_the_drift_is_zero(law: CongestionControl, proc
             expected = window(law, rtt, prob, process)
         if expected < 3:
             continue
-        low, high = (bound(arb(prob), arb(rtt)) for bound in (sender.lowest, sender.highest))
+        bounds = (sender.lowest_rate, sender.highest_rate)
+        low, high = (bound(arb(prob), arb(rtt)) for bound in bounds)
         assert low < high
         assert float(low) == pytest.approx(expected / rtt, rel=1e-9)
         assert float(high) == pytest.approx(expected / rtt, rel=1e-9)
@@ -76,7 +77,7 @@ def test_small_windows_of_linux_step_as_reno() -> None:
 
 
 def drift_of_linux(cwnd: float, prob: float, rtt: float) -> float:
-    base = np.float64(0.1 + one_law(LINUX).senders[0].crowd.base_rtt - 0.1)
+    base = np.float64(0.1 + one_law(LINUX).senders[0].group.base_rtt - 0.1)
     state = VegasWindow(np.float64(cwnd), np.float64(0), base, np.float64(0))
     return float(LINUX.drift(state, seen(cwnd, rtt, prob)).cwnd)
 
@@ -84,7 +85,7 @@ def drift_of_linux(cwnd: float, prob: float, rtt: float) -> float:
 @pytest.mark.parametrize("law", [Reno(), Cubic(), NS2, LINUX], ids=str)
 def test_slopes_hold_all_difference_quotients(law: CongestionControl) -> None:
     (sender,) = one_law(law).senders
-    base = sender.crowd.base_rtt
+    base = sender.group.base_rtt
     random = np.random.default_rng(3)
     for at in draws(5, 11, prob=(1e-4, 1e-2), wait=(0.02, 0.2)):
         lost, rtt = (arb(of, of / 50) for of in (at["prob"], base + at["wait"]))
@@ -113,10 +114,10 @@ def test_slopes_hold_all_difference_quotients(law: CongestionControl) -> None:
     ids=str,
 )
 def test_losses_are_those_of_the_queue_law(red: Red) -> None:
-    queue = ReducedRed(Link(1000.0, 200, red), red)
+    queue = RedLink(1000.0, 200, red_profile(red, marks=red.ecn), hard_drop=red.hard_drop)
     for packets in (0.0, 50.0, 60.0, 79.9, 80.4, 81.5, 120.0, 150.2, 170.0):
         state = QueueState(packets, Average(packets), 1000.0, 1000.0, 200.0)
-        met = queue.met(arb(packets))
+        met = queue.state(arb(packets))
         assert float(met.wait) == pytest.approx(packets / 1000)
         assert float(met.lost) == pytest.approx(float(red.drop_prob(state)), abs=1e-14)
         assert float(met.dropped) == pytest.approx(float(red.forced_prob(state)), abs=1e-14)
@@ -126,9 +127,8 @@ def test_losses_are_those_of_the_queue_law(red: Red) -> None:
 def test_a_full_buffer_loses_what_the_fluid_says(place: float) -> None:
     """With arrivals C / ((1 - e) (1 - r)), what is admitted is C; the fluid's overflow is r."""
     red = Red(50, 150, 0.1)
-    link = Link(1000.0, 60, red)
-    queue = ReducedRed(link, red)
-    met = queue.met(arb(place))
+    queue = RedLink(1000.0, 60, red_profile(red, marks=False))
+    met = queue.state(arb(place))
     packets, lost = float(met.wait) * 1000, float(met.lost)
     assert 59 < packets < 60
     state = QueueState(packets, Average(packets), 1000 / (1 - lost), 1000.0, 60.0)
@@ -138,7 +138,7 @@ def test_a_full_buffer_loses_what_the_fluid_says(place: float) -> None:
 
 
 def test_a_drop_tail_buffer_is_full_before_it_loses() -> None:
-    queue = ReducedTail(Link(1000.0, 60))
-    below, above = queue.met(arb(59.9)), queue.met(arb(60.25))
+    queue = DropTailLink(1000.0, 60)
+    below, above = queue.state(arb(59.9)), queue.state(arb(60.25))
     assert (float(below.lost), float(above.lost)) == (0.0, 0.25)
     assert float(above.wait) == pytest.approx(0.06)

@@ -20,10 +20,19 @@ from tests.analysis.proofs.oracle import (
 )
 from vegasfluid import Cubic, Flows, InvalidInput, Link, Network, NewReno, Red, Reno, Vegas
 from vegasfluid.analysis.proofs import certify_alpha, verify
-from vegasfluid.analysis.proofs.problem import Competitor, Curve, Problem, Tuned
-from vegasfluid.analysis.proofs.response_functions import Branch, WindowAtRest, window_at_rest
-from vegasfluid.analysis.proofs.single_link import Equations
-from vegasfluid.analysis.proofs.supported_networks import problem_of
+from vegasfluid.analysis.proofs.problem import (
+    FairAlphaProblem,
+    LossBasedFlows,
+    RedProfile,
+    VegasFlows,
+)
+from vegasfluid.analysis.proofs.response_functions import (
+    PowerLaw,
+    ResponseFunction,
+    response_function,
+)
+from vegasfluid.analysis.proofs.single_link import SingleLinkEquations
+from vegasfluid.analysis.proofs.supported_networks import fair_alpha_problem
 from vegasfluid.analysis.proofs.theorem import (
     NotProven,
     loss_elasticities,
@@ -45,8 +54,8 @@ LOSS_BASED = [
 def test_explicit_windows_are_those_of_the_drifts(law, process):
     """In every region: the cubic, the Reno-friendly one, and that of steepest growth."""
     flows = {"vegas": VEGAS, "other": Flows(1, law, base_rtt=0.1)}
-    problem = problem_of(Network(BASE.link, flows), loss_process=process)
-    explicit = window_at_rest(problem.competitors["other"], process)
+    problem = fair_alpha_problem(Network(BASE.link, flows), loss_process=process)
+    explicit = response_function(problem.competitors["other"], process)
     for prob in (1e-6, 1e-4, 1e-2, 0.3, 0.9):
         for rtt in (0.005, 0.1, 2.0):
             found = float(explicit(arb(prob), arb(rtt)))
@@ -58,14 +67,14 @@ def test_explicit_windows_are_those_of_the_drifts(law, process):
 def test_elasticities_are_those_of_red(gentle, wait):
     """Against differences of the queue law's own curve."""
     network = mixed(gentle=gentle, wait=wait)
-    equations = Equations(problem_of(network))
+    equations = SingleLinkEquations(fair_alpha_problem(network))
     for queue in (101.0, 150.0, 299.0, *((310.0, 400.0) if gentle else ())):
         step = 1e-4
         prob, more, less = (drop_prob(network, at) for at in (queue, queue + step, queue - step))
         (found,) = loss_elasticities(equations, arb(queue - 100))
         expected = (more - less) / (2 * step) / prob * (queue - 100)
         assert float(found) == pytest.approx(expected, rel=1e-6)
-        assert float(equations.drop_prob(arb(queue))) == pytest.approx(prob, rel=1e-12)
+        assert float(equations.link.early(arb(queue))) == pytest.approx(prob, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +92,7 @@ def test_elasticities_are_those_of_red(gentle, wait):
 def test_box_ends_where_red_s_curve_or_the_buffer_does(red, top):
     """With `wait` the share of drops is 1 where the curve is, without where the curve is 1/2."""
     network = mixed(**red)
-    end = float(Equations(problem_of(network)).top)
+    end = float(SingleLinkEquations(fair_alpha_problem(network)).largest_queue)
     assert end == pytest.approx(top, rel=1e-12)
     before, beyond = drop_prob(network, end * 0.999), drop_prob(network, end * 1.02)
     assert before < 1
@@ -150,28 +159,30 @@ def test_ratio_that_would_need_no_alpha():
 @pytest.mark.parametrize(
     ("branch", "reason"),
     [
-        (Branch(arb(1), fmpq(1, 2), fmpq(3)), "not shown to fall"),
-        (Branch(arb(1), fmpq(0), fmpq(0)), "not shown to grow without bound"),
-        (Branch(arb(-1), fmpq(1, 2), fmpq(0)), "not shown to grow without bound"),
+        (PowerLaw(arb(1), fmpq(1, 2), fmpq(3)), "not shown to fall"),
+        (PowerLaw(arb(1), fmpq(0), fmpq(0)), "not shown to grow without bound"),
+        (PowerLaw(arb(-1), fmpq(1, 2), fmpq(0)), "not shown to grow without bound"),
     ],
 )
 def test_laws_whose_rates_may_rise_with_the_queue_are_not_covered(branch, reason):
     """A window in proportion to the third power of the round-trip time, say."""
-    equations = Equations(problem_of(BASE))
+    equations = SingleLinkEquations(fair_alpha_problem(BASE))
     require_falling_rates(equations)
-    equations.laws["reno"] = WindowAtRest((branch,))
+    equations.responses["reno"] = ResponseFunction((branch,))
     with pytest.raises(NotProven, match=reason):
         require_falling_rates(equations)
 
 
 def test_equilibrium_in_the_middle_of_the_box():
     """All numbers are exact: windows of 16, 1 packet in 128 marked, 64 packets in the queue."""
-    red = Curve(0.0, 128.0, 1 / 128, gentle=False, wait=False, marks=True)
+    red = RedProfile(0.0, 128.0, 1 / 128, gentle=False, wait=False, marks=True)
     numbers = {"count": 5, "base_rtt": 96 / 1024, "max_window": 1e5, "access": None}
-    tuned = Tuned(**numbers, dialect="ns2", softness=0.25)
-    others = {"reno": Competitor(**numbers, law="reno")}
-    proof = prove(Problem(1024.0, 500.0, red, "vegas", tuned, others, "meanfield", 1.0, 0.01))
-    assert proof.rest.queue.contains(64)
-    assert proof.rest.queue.rad() < 1e-60
-    assert proof.rest.windows["vegas"].contains(16)
-    assert proof.rest.climbing.contains(0.5)
+    tuned = VegasFlows(**numbers, dialect="ns2", softness=0.25)
+    others = {"reno": LossBasedFlows(**numbers, law="reno")}
+    proof = prove(
+        FairAlphaProblem(1024.0, 500.0, red, "vegas", tuned, others, "meanfield", 1.0, 0.01)
+    )
+    assert proof.equilibrium.queue.contains(64)
+    assert proof.equilibrium.queue.rad() < 1e-60
+    assert proof.equilibrium.windows["vegas"].contains(16)
+    assert proof.equilibrium.recovering.contains(0.5)

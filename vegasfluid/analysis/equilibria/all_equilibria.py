@@ -6,9 +6,9 @@ back more than Vegas on one link, and less on another, which link is full decide
 who gets what decides which link is full.
 
 Rests are found from many beginnings, on the fluid's very equations (`multistart`). That there is
-no other is shown on the reduced equations, in which only the queues are unknown (`reduced`): all
-other queues are left out in ball arithmetic (`exclusion`). Where Vegas may rest anywhere between
-alpha and beta a rest is one of a set; that is told, and nothing is counted or proven of it.
+no other is proven on equations in which only the queues are unknown (`proofs.monotone_network`):
+branch and prune removes all other queues (`proofs.branch_and_prune`). Where Vegas may rest anywhere
+between alpha and beta a rest is one of a set; that is told, and nothing is counted or proven of it.
 
 Sources:
     A. Tang, J. Wang, S. Low and M. Chiang, "Equilibrium of heterogeneous congestion control:
@@ -23,10 +23,10 @@ from dataclasses import dataclass
 
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, at_last
 from vegasfluid.analysis.equilibria.multistart import SAME, same, searched
-from vegasfluid.analysis.proofs.branch_and_prune import Exclusion, exclude
+from vegasfluid.analysis.proofs.branch_and_prune import IsolatedZeros, isolate_zeros
 from vegasfluid.analysis.proofs.krawczyk import Box, Zero, inside, zero_near
-from vegasfluid.analysis.proofs.monotone_network import Reduced
-from vegasfluid.analysis.proofs.network_equations import reduced_network
+from vegasfluid.analysis.proofs.monotone_network import MonotoneNetwork
+from vegasfluid.analysis.proofs.supported_networks import monotone_network
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
@@ -53,7 +53,7 @@ class Equilibria:
     idle: Equilibrium | None = None
     indices: tuple[int, ...] = ()
     unlisted: tuple[Box, ...] = ()
-    proof: Exclusion | None = None
+    proof: IsolatedZeros | None = None
 
     @property
     def count(self) -> int:
@@ -122,35 +122,35 @@ def all_equilibria(
     if isinstance(budget, bool) or budget < 0:
         raise InvalidInput("all_equilibria", "budget", "0 or above", budget)
     network = at_last(network)
-    system = reduced_network(network, options) if budget else None
+    system = monotone_network(network, options) if budget else None
     search = searched(network, options, starts)
     if search.idle is not None or system is None:
         return Equilibria(tuple(search.found), search.idle)
     return proven(search.found, system, budget)
 
 
-def proven(found: Sequence[Equilibrium], system: Reduced, budget: int) -> Equilibria:
+def proven(found: Sequence[Equilibrium], system: MonotoneNetwork, budget: int) -> Equilibria:
     """What is proven of the rests that were found, and of all others."""
     zeros = [zero_of(rest, system) for rest in found]
-    proof = exclude(system, tuple(system.bounds), [zero for zero in zeros if zero], budget)
+    proof = isolate_zeros(system, tuple(system.bounds), [zero for zero in zeros if zero], budget)
     unlisted = tuple(
-        queues_in(zero.at)
+        queues_in(zero.enclosure)
         for zero in proof.zeros
-        if not any(of is not None and inside(of.at, zero.alone) for of in zeros)
+        if not any(of is not None and inside(of.enclosure, zero.isolating_box) for of in zeros)
     )
     indices = tuple(zero.index if zero else 0 for zero in zeros)
     return Equilibria(tuple(found), None, indices, unlisted, proof)
 
 
-def zero_of(rest: Equilibrium, system: Reduced) -> Zero | None:
+def zero_of(rest: Equilibrium, system: MonotoneNetwork) -> Zero | None:
     """The zero of the reduced equations that belongs to a rest; None where none is proven."""
-    places = system.places(rest.values.queue, rest.values.drop_prob)
+    places = system.occupancies(rest.values.queue, rest.values.drop_prob)
     zero = zero_near(system, places)
     if zero is None:
         return None
     off = [
         max(low - at, at - high) / (1 + abs(at))
-        for at, (low, high) in zip(places, zero.at, strict=True)
+        for at, (low, high) in zip(places, zero.enclosure, strict=True)
     ]
     return zero if max(off) < SAME else None
 

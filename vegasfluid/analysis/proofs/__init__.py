@@ -10,13 +10,13 @@ from __future__ import annotations
 from vegasfluid.analysis.proofs.certificate import Certificate
 from vegasfluid.analysis.proofs.certify import certify_alpha
 from vegasfluid.analysis.proofs.enclosure import Enclosure
-from vegasfluid.analysis.proofs.problem import Problem
+from vegasfluid.analysis.proofs.problem import FairAlphaProblem
 from vegasfluid.analysis.proofs.verify import Verdict, matches, verify
 
 __all__ = [
     "Certificate",
     "Enclosure",
-    "Problem",
+    "FairAlphaProblem",
     "Verdict",
     "certify_alpha",
     "matches",

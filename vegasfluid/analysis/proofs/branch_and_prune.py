@@ -1,11 +1,11 @@
-"""All zeros of a system of equations in a box, and what of the box is left undecided.
+"""Branch and prune: all zeros of a system of equations in a box, and what remains undecided.
 
-A box, or a half of it, in which some function is not zero is left out (`trimming`). Where the
-functions change little in what is left, Krawczyk's operator makes it smaller, leaves it out, or
-shows that there is exactly one zero in it (`krawczyk`). Otherwise it is halved. Boxes that are
-still there when so many have been looked at are told, with their volume; nothing is dropped.
+Boxes, or halves of them, in which some function has no zero are removed (`contractor`). Where the
+functions change little over the remaining box, Krawczyk's operator contracts it, removes it, or
+proves that it contains exactly one zero (`krawczyk`). Otherwise it is bisected. Boxes that are left
+when the budget is spent are reported with their volume; none is dropped silently.
 
-All is computed in balls: what is claimed holds for real numbers.
+All arithmetic is interval arithmetic: what is claimed holds for real numbers.
 
 Sources:
     Derived for this project from the methods in R. E. Moore, R. B. Kearfott and M. J. Cloud,
@@ -22,36 +22,37 @@ from typing import NamedTuple
 
 from flint import arb, ctx
 
-from vegasfluid.analysis.proofs.contractor import Falling, Trimming, middle_of
+from vegasfluid.analysis.proofs.contractor import Contractor, Monotone, split_point
 from vegasfluid.analysis.proofs.krawczyk import (
-    BITS,
+    PRECISION_BITS,
     Box,
     Zero,
-    apart,
-    image_of,
+    disjoint,
     inside,
+    krawczyk_image,
     zero_in,
     zero_near,
 )
 
-__all__ = ["Exclusion", "exclude"]
+__all__ = ["IsolatedZeros", "isolate_zeros"]
 
-SMOOTH = 3.0
-"""Krawczyk's operator is tried where functions change by less, in units of their scale."""
-LOOK_EVERY = 5
-"""After so many of these, Newton's method looks for a zero."""
-SHRUNK = 0.5
-"""What is left of a box that is not halved."""
+MAX_VARIATION = 3.0
+"""Krawczyk's operator is tried where the functions change by less, in units of their scale."""
+NEWTON_EVERY = 5
+"""Newton's method searches for a zero in every fifth box in which Krawczyk's operator is tried."""
+MAX_SHRINKAGE = 0.5
+"""Krawczyk's contraction is kept if it leaves less than this fraction of a box's volume: otherwise
+bisection does as well."""
 
 
-class Exclusion(NamedTuple):
+class IsolatedZeros(NamedTuple):
     """What is known of the zeros in a box.
 
     Args:
-        zeros: proven, all different.
-        boxes: how many boxes were looked at.
-        undecided: how many may hold further zeros.
-        share: of the volume of the box that these have.
+        zeros: the zeros that are proven, all different.
+        boxes: number of boxes that were examined.
+        undecided: number of boxes that may contain further zeros.
+        share: fraction of the volume of the whole box that these have.
     """
 
     zeros: tuple[Zero, ...]
@@ -61,129 +62,132 @@ class Exclusion(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether there is no other zero."""
+        """Whether it is proven that there is no other zero."""
         return self.undecided == 0
 
 
-def exclude(
-    system: Falling, box: Box, known: Sequence[Zero] = (), budget: int = 20000
-) -> Exclusion:
-    """All zeros in a box.
+def isolate_zeros(
+    system: Monotone, box: Box, known: Sequence[Zero] = (), budget: int = 20000
+) -> IsolatedZeros:
+    """Isolate all zeros in a box by branch and prune.
 
     Args:
         system: the functions.
         box: the lowest and the highest value of each variable.
-        known: zeros that are proven before (`zero_near`).
-        budget: how many boxes are looked at.
+        known: zeros that are already proven (`zero_near`).
+        budget: largest number of boxes to examine.
 
     >>> from flint import arb_mat
     >>> class Line:
     ...     scale = [1.0]
-    ...     at = highest = lowest = staticmethod(lambda at: [1 - at[0]])
+    ...     at = upper_bound = lower_bound = staticmethod(lambda at: [1 - at[0]])
     ...     slopes = staticmethod(lambda at: arb_mat([[-1]]))
-    >>> found = exclude(Line(), ((0.0, 5.0),))
-    >>> len(found.zeros), found.complete, found.zeros[0].index
+    >>> result = isolate_zeros(Line(), ((0.0, 5.0),))
+    >>> len(result.zeros), result.complete, result.zeros[0].index
     (1, True, 1)
-    >>> exclude(Line(), ((2.0, 5.0),)).zeros
+    >>> isolate_zeros(Line(), ((2.0, 5.0),)).zeros
     ()
     """
-    search = Search(system, box)
+    search = BranchAndPrune(system, box)
     for zero in known:
-        search.keep(zero)
-    with ctx.workprec(BITS):
+        search.add(zero)
+    with ctx.workprec(PRECISION_BITS):
         return search.run(budget)
 
 
-class Search:
+class BranchAndPrune:
     """A search for all zeros in a box.
 
     Args:
         system: the functions.
-        box: where.
+        domain: the box.
     """
 
-    def __init__(self, system: Falling, box: Box) -> None:
-        self.system, self.box = system, box
+    def __init__(self, system: Monotone, domain: Box) -> None:
+        self.system, self.domain = system, domain
         self.zeros: list[Zero] = []
-        self.stuck: list[Box] = []
-        self.tried = 0
+        self.too_narrow: list[Box] = []
+        self.attempts = 0
 
-    def run(self, budget: int) -> Exclusion:
-        """Look at boxes until none is left, or at so many; at the largest first."""
-        todo, number = [(-volume(self.box), 0, self.box)], count(1)
-        looked = 0
-        while todo and looked < budget:
-            looked += 1
-            for part in self.parts(heappop(todo)[2]):
-                heappush(todo, (-volume(part), next(number), part))
-        left = [box for *_, box in todo] + self.stuck
-        share = sum(volume(box) for box in left) / volume(self.box)
-        return Exclusion(tuple(self.zeros), looked, len(left), share)
+    def run(self, budget: int) -> IsolatedZeros:
+        """Examine boxes, largest first, until none is left or the budget is spent."""
+        queue, number = [(-volume(self.domain), 0, self.domain)], count(1)
+        examined = 0
+        while queue and examined < budget:
+            examined += 1
+            for part in self.prune(heappop(queue)[2]):
+                heappush(queue, (-volume(part), next(number), part))
+        undecided = [box for *_, box in queue] + self.too_narrow
+        share = sum(volume(box) for box in undecided) / volume(self.domain)
+        return IsolatedZeros(tuple(self.zeros), examined, len(undecided), share)
 
-    def parts(self, box: Box) -> list[Box]:
-        """What of a box may hold further zeros."""
-        if any(inside(box, zero.alone) for zero in self.zeros):
+    def prune(self, box: Box) -> list[Box]:
+        """The parts of a box that may contain further zeros."""
+        if any(inside(box, zero.isolating_box) for zero in self.zeros):
             return []
         for zero in self.zeros:
-            if overlap(box, zero.alone):
-                return cut_at(box, zero.alone)
-        left = Trimming(self.system, self.box, box).left()
-        if left is None:
+            if overlap(box, zero.isolating_box):
+                return split_at_face(box, zero.isolating_box)
+        rest = Contractor(self.system, self.domain, box).contract()
+        if rest is None:
             return []
-        if left.change < SMOOTH:
-            smaller = self.smaller(left.box)
+        if rest.variation < MAX_VARIATION:
+            smaller = self.apply_krawczyk(rest.box)
             if smaller is not None:
                 return smaller
-        if left.side is None:
-            self.stuck.append(left.box)
+        if rest.side is None:
+            self.too_narrow.append(rest.box)
             return []
-        return halves(left.box, left.side, middle_of(left.box[left.side]))
+        return split(rest.box, rest.side, split_point(rest.box[rest.side]))
 
-    def smaller(self, box: Box) -> list[Box] | None:
-        """What Krawczyk's operator leaves of a box; None where that is not much less."""
-        self.tried += 1
-        if self.tried % LOOK_EVERY == 1 and self.keep(
-            zero_near(self.system, [middle_of(side) for side in box])
+    def apply_krawczyk(self, box: Box) -> list[Box] | None:
+        """The part of a box that Krawczyk's operator leaves; None where it gains too little."""
+        self.attempts += 1
+        if self.attempts % NEWTON_EVERY == 1 and self.add(
+            zero_near(self.system, [split_point(side) for side in box])
         ):
             return [box]
-        balls = [arb(low).union(arb(high)) for low, high in box]
+        sides = [arb(low).union(arb(high)) for low, high in box]
         try:
-            image = image_of(self.system, balls)
+            image = krawczyk_image(self.system, sides)
         except ZeroDivisionError:
             return None
         if image is None or not all(side.is_finite() for side in image):
             return None
-        if any(not side.overlaps(of) for side, of in zip(balls, image, strict=True)):
+        pairs = list(zip(box, sides, image, strict=True))
+        if any(not side.overlaps(mapped) for _, side, mapped in pairs):
             return []
-        found = zero_in(self.system, balls)
-        if self.keep(found) or self.known(found):
+        zero = zero_in(self.system, sides)
+        if self.add(zero) or self.is_known(zero):
             return []
-        both = tuple(common(side, of) for side, of in zip(box, image, strict=True))
-        return [both] if volume(both) < SHRUNK * volume(box) else None
+        common = tuple(intersection(side, mapped) for side, _, mapped in pairs)
+        return [common] if volume(common) < MAX_SHRINKAGE * volume(box) else None
 
-    def keep(self, zero: Zero | None) -> bool:
-        """Keep a zero if it is another one, in the box, and say so."""
-        if zero is None or not inside(zero.at, self.box):
+    def add(self, zero: Zero | None) -> bool:
+        """Add a zero to the list if it is new and in the box; whether it was added."""
+        if zero is None or not inside(zero.enclosure, self.domain):
             return False
-        new = all(apart(zero.at, other.alone) for other in self.zeros)
+        new = all(disjoint(zero.enclosure, other.isolating_box) for other in self.zeros)
         if new:
             self.zeros.append(zero)
         return new
 
-    def known(self, zero: Zero | None) -> bool:
-        """Whether a zero is one of those that are kept."""
-        return zero is not None and any(inside(zero.at, other.alone) for other in self.zeros)
+    def is_known(self, zero: Zero | None) -> bool:
+        """Whether a zero is already in the list."""
+        if zero is None:
+            return False
+        return any(inside(zero.enclosure, other.isolating_box) for other in self.zeros)
 
 
 def volume(box: Box) -> float:
-    """Of a box."""
+    """The volume of a box, the product of its sides."""
     return math.prod(high - low for low, high in box)
 
 
-def halves(box: Box, side: int, at: float) -> list[Box]:
-    """The parts of a box below and above a value of one variable."""
+def split(box: Box, side: int, value: float) -> list[Box]:
+    """The two parts of a box below and above a value of one variable."""
     low, high = box[side]
-    parts = (low, at), (at, high)
+    parts = (low, value), (value, high)
     return [(*box[:side], part, *box[side + 1 :]) for part in parts]
 
 
@@ -192,18 +196,18 @@ def overlap(box: Box, other: Box) -> bool:
     return all(a < d and c < b for (a, b), (c, d) in zip(box, other, strict=True))
 
 
-def cut_at(box: Box, other: Box) -> list[Box]:
-    """A box cut in two at a face of another that overlaps and does not hold it."""
+def split_at_face(box: Box, other: Box) -> list[Box]:
+    """A box split at a face of another box that overlaps it and does not contain it."""
     for side, ((low, high), faces) in enumerate(zip(box, other, strict=True)):
         for face in faces:
             if low < face < high:
-                return halves(box, side, face)
+                return split(box, side, face)
     raise ValueError("no face of the other box is in the box")
 
 
-def common(side: tuple[float, float], ball: arb) -> tuple[float, float]:
-    """What a side has in common with a ball."""
-    low, high = float(ball.lower()), float(ball.upper())
+def intersection(side: tuple[float, float], interval: arb) -> tuple[float, float]:
+    """The intersection of a side with an interval, rounded outwards."""
+    low, high = float(interval.lower()), float(interval.upper())
     return (
         max(side[0], math.nextafter(low, -math.inf)),
         min(side[1], math.nextafter(high, math.inf)),

@@ -16,7 +16,7 @@ from typing import Any
 from flint import arb
 
 from vegasfluid.analysis.proofs.enclosure import Enclosure
-from vegasfluid.analysis.proofs.problem import Problem
+from vegasfluid.analysis.proofs.problem import FairAlphaProblem
 from vegasfluid.analysis.proofs.reading import (
     at_key,
     enclosures_from,
@@ -38,20 +38,20 @@ Key = tuple[str, ...]
 
 def balls_of(proof: Proof) -> dict[Key, arb]:
     """What is proven, by its place among the claims."""
-    rest = proof.rest
+    equilibrium = proof.equilibrium
     found: dict[Key, arb] = {
         ("alpha_packets",): proof.alpha,
         ("alpha_below_packets",): proof.below,
         ("alpha_above_packets",): proof.above,
         ("alpha_packets_per_log_ratio",): proof.slope,
-        ("queue_packets",): rest.queue,
-        ("drop_prob",): rest.prob,
-        ("climbing_share",): rest.climbing,
+        ("queue_packets",): equilibrium.queue,
+        ("drop_prob",): equilibrium.prob,
+        ("climbing_share",): equilibrium.recovering,
     }
-    for name in rest.windows:
-        found["classes", name, "cwnd_packets"] = rest.windows[name]
-        found["classes", name, "rtt_s"] = rest.rtts[name]
-        found["classes", name, "rate_packets_per_s"] = rest.rates[name]
+    for name in equilibrium.windows:
+        found["classes", name, "cwnd_packets"] = equilibrium.windows[name]
+        found["classes", name, "rtt_s"] = equilibrium.rtts[name]
+        found["classes", name, "rate_packets_per_s"] = equilibrium.rates[name]
     return found
 
 
@@ -66,13 +66,13 @@ class Certificate:
         software: what wrote it.
     """
 
-    problem: Problem
+    problem: FairAlphaProblem
     box: Enclosure
     claims: Mapping[Key, Enclosure]
     software: str
 
     @classmethod
-    def of(cls, problem: Problem, proof: Proof) -> Certificate:
+    def of(cls, problem: FairAlphaProblem, proof: Proof) -> Certificate:
         """The claims that a proof allows, rounded outwards; of the box inwards."""
         claims = {key: Enclosure.around(ball) for key, ball in balls_of(proof).items()}
         return cls(problem, Enclosure.within(*proof.box), claims, running_software())

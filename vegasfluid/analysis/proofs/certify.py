@@ -1,8 +1,8 @@
-"""The prover: finds what a certificate claims, and says why where there is nothing to claim.
+"""The prover: finds the claims of a certificate, and says why where nothing can be claimed.
 
-Queues come from interval Newton, whose step into itself shows that there is a root and only one
-near by; so they do not depend on the bisection, nor on the monotonicity, that the checker relies
-on. What is found is then handed to the checker as everybody else's certificates are.
+Queues are enclosed by the interval Newton method: a step that maps an interval into its own
+interior proves that there is exactly one root in it. So they depend neither on the bisection nor on
+the monotonicity that the checker relies on. The result is then checked like any other certificate.
 
 Sources:
     Interval Newton: R. E. Moore, "Interval Analysis", 1966 (not checked against the original).
@@ -17,13 +17,18 @@ from flint import arb, ctx
 
 from vegasfluid.analysis.proofs.certificate import Certificate
 from vegasfluid.analysis.proofs.intervals import variable
-from vegasfluid.analysis.proofs.single_link import Equations
+from vegasfluid.analysis.proofs.single_link import SingleLinkEquations
 from vegasfluid.analysis.proofs.supported_networks import (
     DEFAULT_EPSILON,
     DEFAULT_LOSS_PROCESS,
-    problem_of,
+    fair_alpha_problem,
 )
-from vegasfluid.analysis.proofs.theorem import NotProven, Proof, require_limits, slope
+from vegasfluid.analysis.proofs.theorem import (
+    NotProven,
+    Proof,
+    enclose_alpha_slope,
+    require_no_limits,
+)
 from vegasfluid.analysis.proofs.verify import verify
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Network
@@ -31,16 +36,20 @@ from vegasfluid.network import Network
 __all__ = ["certify_alpha"]
 
 SEARCH_BITS = 160
+"""Precision of the search, bits: about 48 decimal digits, for claims of 20."""
 BISECTIONS = 80
-"""Before Newton's method."""
-NEWTON_STEPS, FIRST_RADIUS = 12, 2.0**-40
-PARTS = 24
-"""Into how many the queues from q- to q+ are divided: fewer than the checker takes, so that its
+"""Bisection steps to the starting point of Newton's method: more than the bits of a double."""
+NEWTON_STEPS = 12
+"""Most steps of the interval Newton method; each doubles the number of correct digits."""
+FIRST_RADIUS = 2.0**-40
+"""Radius of the first interval of Newton's method, relative to the queue above min_thresh."""
+SEARCH_PARTS = 24
+"""Parts into which the queues from q- to q+ are divided: fewer than the checker's 64, so that its
 enclosures lie within these."""
-CLOSE = 1e-9
-"""Ratios so near to the largest one, relative, are not told from it."""
-WIDER = 1e-3
-"""A slope is claimed so much wider, relative."""
+RATIO_MARGIN = 1e-9
+"""Relative distance to the largest ratio below which a ratio counts as out of reach."""
+SLOPE_MARGIN = 1e-3
+"""Relative amount by which the claimed slope is wider than its enclosure."""
 
 
 def certify_alpha(
@@ -55,19 +64,19 @@ def certify_alpha(
 
     The certificate claims an enclosure of that alpha to some twenty digits, that no other alpha
     gives this ratio, and how far alpha may be off for the logarithm of the ratio to be off by
-    less than `epsilon`. It holds for the fluid model at rest (see `theorem`), and has been
+    less than `epsilon`. It holds for the fluid model in equilibrium (see `theorem`), and has been
     proven by `verify` when it is returned.
 
     Args:
-        network: one link with RED; see `posing` for what is refused.
-        tuned: the name of the Vegas class; its alpha, beta and gamma do not count.
+        network: one link with RED; see `supported_networks` for what is not covered.
+        tuned: the name of the Vegas class; its alpha, beta and gamma are ignored.
         ratio: rate of a tuned flow over the mean rate of the competitors' flows.
-        epsilon: the unfairness `abs(ln(ratio achieved / ratio))` to bound alpha by, above 0 to 1.
-        loss_process: how losses come: meanfield, periodic or iid.
+        epsilon: the unfairness `abs(ln(achieved ratio / ratio))` to bound alpha by, above 0 to 1.
+        loss_process: how losses arrive: meanfield, periodic or iid.
 
     Raises:
         InvalidInput: for a network that the proof does not cover, and a ratio out of reach.
-        SolveFailed: where the checker does not bear out what was found.
+        SolveFailed: where the checker does not confirm the result.
 
     >>> from vegasfluid import Flows, Link, Red, Reno, Vegas
     >>> link = Link(1000.0, 200, Red(min_thresh=20, max_thresh=80))
@@ -75,136 +84,149 @@ def certify_alpha(
     ...     "vegas": Flows(5, Vegas(dialect="ns2"), base_rtt=0.04),
     ...     "reno": Flows(5, Reno(), base_rtt=0.04),
     ... }
-    >>> found = certify_alpha(Network(link, flows))
-    >>> round(float(found.alpha), 6), found.alpha.digits > 10
+    >>> certificate = certify_alpha(Network(link, flows))
+    >>> round(float(certificate.alpha), 6), certificate.alpha.digits > 10
     (4.860127, True)
     """
-    problem = problem_of(network, tuned, ratio, epsilon=epsilon, loss_process=loss_process)
+    problem = fair_alpha_problem(network, tuned, ratio, epsilon=epsilon, loss_process=loss_process)
     with ctx.workprec(SEARCH_BITS):
-        certificate = Certificate.of(problem, find(Equations(problem)))
+        certificate = Certificate.of(problem, find_claims(SingleLinkEquations(problem)))
     verdict = verify(certificate)
     if not verdict.valid:
         raise SolveFailed("no certificate: " + "; ".join(verdict.refused))
     return certificate
 
 
-def find(equations: Equations) -> Proof:
-    """What can be claimed of a problem.
+def find_claims(equations: SingleLinkEquations) -> Proof:
+    """The equilibrium, alpha and slope to claim, enclosed by the interval Newton method.
 
     Raises:
         InvalidInput: where there is nothing to claim.
     """
-    problem, top = equations.problem, equations.top.lower()
-    if not equations.low < equations.top:
+    problem, top = equations.problem, equations.largest_queue.lower()
+    if not equations.min_thresh < equations.largest_queue:
         allowed = f"below {float(top):g}, where the buffer is full, or nothing is dropped early"
         raise InvalidInput("Red", "min_thresh", allowed, problem.red.min_thresh)
-    require_reach(equations, top)
-    ratio, spread = arb(problem.ratio), arb(problem.epsilon).exp()
-    first = queue_of_ratio(equations, ratio / spread)
+    require_reachable_ratio(equations, top)
+    ratio, factor = arb(problem.ratio), arb(problem.epsilon).exp()
+    first = queue_of_ratio(equations, ratio / factor)
     queue = queue_of_ratio(equations, ratio)
-    last = queue_of_ratio(equations, ratio * spread)
+    last = queue_of_ratio(equations, ratio * factor)
     require_positive_alpha(equations, first)
     try:
-        require_limits(equations, first, last, PARTS)
-        steepness = slope(equations, first, last, PARTS)
+        require_no_limits(equations, first, last, SEARCH_PARTS)
+        slope = enclose_alpha_slope(equations, first, last, SEARCH_PARTS)
     except NotProven as reason:
         allowed = "a network in which no limit binds near its rest"
         raise InvalidInput("certificate", "network", allowed, str(reason)) from None
-    rest = equations.rest(queue)
+    equilibrium = equations.equilibrium(queue)
     return Proof(
-        box=(equations.low, equations.top),
-        rest=rest,
-        alpha=equations.alpha(rest),
-        below=equations.alpha(equations.rest(first)),
-        above=equations.alpha(equations.rest(last)),
-        slope=steepness * arb(1, WIDER),
+        box=(equations.min_thresh, equations.largest_queue),
+        equilibrium=equilibrium,
+        alpha=equations.alpha(equilibrium),
+        below=equations.alpha(equations.equilibrium(first)),
+        above=equations.alpha(equations.equilibrium(last)),
+        slope=slope * arb(1, SLOPE_MARGIN),
     )
 
 
-def last_true(holds: Callable[[arb], bool], low: arb, high: arb) -> arb:
-    """About the largest number for which a condition holds that holds at first and then not."""
+def bisect_last(condition: Callable[[arb], bool], low: arb, high: arb) -> arb:
+    """The approximate point up to which a condition holds, by bisection.
+
+    Args:
+        condition: holds below the point and not above it.
+        low: a point below.
+        high: a point above.
+    """
     for _ in range(BISECTIONS):
         middle = ((low + high) / 2).mid()
-        low, high = (middle, high) if holds(middle) else (low, middle)
+        low, high = (middle, high) if condition(middle) else (low, middle)
     return ((low + high) / 2).mid()
 
 
-def queue_of_ratio(equations: Equations, ratio: arb) -> arb:
-    """The queue at rest with a ratio, enclosed by interval Newton.
+def queue_of_ratio(equations: SingleLinkEquations, ratio: arb) -> arb:
+    """Enclose the equilibrium queue for a ratio by the interval Newton method, packets.
 
     Raises:
-        SolveFailed: where no step leads into itself.
+        SolveFailed: where no step maps an interval into itself.
     """
-    guess = last_true(
+    guess = bisect_last(
         lambda queue: bool(equations.excess(queue, ratio) > 0),
-        equations.low,
-        equations.top.lower(),
+        equations.min_thresh,
+        equations.largest_queue.lower(),
     )
-    above = guess - equations.low
-    queue, shown = guess + arb(0, above.upper() * FIRST_RADIUS), False
+    above = guess - equations.min_thresh
+    queue, proven = guess + arb(0, above.upper() * FIRST_RADIUS), False
     for _ in range(NEWTON_STEPS):
         middle = queue.mid()
-        slope_there = equations.excess(variable(queue), ratio)[1]
-        step = middle - equations.excess(middle, ratio) / slope_there
-        if not step.is_finite():
+        slope = equations.excess(variable(queue), ratio)[1]
+        image = middle - equations.excess(middle, ratio) / slope
+        if not image.is_finite():
             break
-        shown = shown or queue.contains_interior(step)
-        if shown and not step.rad() < queue.rad() / 2:
-            return queue.intersection(step)
-        queue = step if shown else step.union(queue)
-    if not shown:
+        proven = proven or queue.contains_interior(image)
+        if proven and not image.rad() < queue.rad() / 2:
+            return queue.intersection(image)
+        queue = image if proven else image.union(queue)
+    if not proven:
         raise SolveFailed("no certificate: interval Newton does not enclose the queue at rest")
     return queue
 
 
-def require_reach(equations: Equations, top: arb) -> None:
-    """Refuse a ratio that no alpha gives, and an epsilon that leads to one.
+def require_reachable_ratio(equations: SingleLinkEquations, top: arb) -> None:
+    """Raise InvalidInput for a ratio that no alpha gives, or an epsilon that leads to one.
+
+    Args:
+        equations: at the current precision.
+        top: largest queue of the box, packets.
 
     Raises:
         InvalidInput: with the largest ratio that can be reached.
     """
     problem = equations.problem
-    alone = arb(0)
-    if not equations.excess(top, alone) < 0:
+    no_vegas = arb(0)
+    if not equations.excess(top, no_vegas) < 0:
         allowed = f"at most {float(top):g} packets, where RED's curve or the buffer ends"
         raise InvalidInput("certificate", "queue at rest", allowed, "more")
 
     def unsaturated(queue: arb) -> bool:
-        if equations.excess(queue, alone) > 0:
+        if equations.excess(queue, no_vegas) > 0:
             return True
-        return bool(equations.rest(queue).climbing < 1)
+        return bool(equations.equilibrium(queue).recovering < 1)
 
-    end = last_true(unsaturated, equations.low, top)
-    ceiling, given = float(equations.rest(end).ratio), problem.ratio
+    end = bisect_last(unsaturated, equations.min_thresh, top)
+    largest, given = float(equations.equilibrium(end).ratio), problem.ratio
     where = "that any alpha reaches"
-    if end >= top * (1 - CLOSE):
+    if end >= top * (1 - RATIO_MARGIN):
         where = f"with a queue of at most {float(top):g}, where RED's curve or the buffer ends"
-    if given >= ceiling * (1 - CLOSE):
-        allowed = f"below {ceiling:.6g}, the largest {where}"
+    if given >= largest * (1 - RATIO_MARGIN):
+        allowed = f"below {largest:.6g}, the largest {where}"
         raise InvalidInput("certificate", "ratio", allowed, given)
-    if given >= ceiling * math.exp(-problem.epsilon) * (1 - CLOSE):
-        allowed = (
-            f"below {math.log(ceiling / given):.3g}: {ceiling:.6g} is the largest ratio {where}"
-        )
+    if given >= largest * math.exp(-problem.epsilon) * (1 - RATIO_MARGIN):
+        room = math.log(largest / given)
+        allowed = f"below {room:.3g}: {largest:.6g} is the largest ratio {where}"
         raise InvalidInput("certificate", "epsilon", allowed, problem.epsilon)
 
 
-def require_positive_alpha(equations: Equations, first: arb) -> None:
-    """Refuse a ratio that only an alpha of 0 or below would give.
+def require_positive_alpha(equations: SingleLinkEquations, first: arb) -> None:
+    """Raise InvalidInput for a ratio that only an alpha of 0 or below would give.
+
+    Args:
+        equations: at the current precision.
+        first: the queue at the ratio times e^-epsilon, packets.
 
     Raises:
         InvalidInput: with the smallest ratio that can be certified.
     """
     problem = equations.problem
-    if equations.alpha(equations.rest(first)) > 0:
+    if equations.alpha(equations.equilibrium(first)) > 0:
         return
 
     def not_positive(queue: arb) -> bool:
         if equations.excess(queue, arb(0)) > 0:
             return True
-        return not equations.alpha(equations.rest(queue)) > 0
+        return not equations.alpha(equations.equilibrium(queue)) > 0
 
-    least = equations.rest(last_true(not_positive, equations.low, equations.top.lower()))
-    smallest = float(least.ratio) * math.exp(problem.epsilon)
+    end = bisect_last(not_positive, equations.min_thresh, equations.largest_queue.lower())
+    smallest = float(equations.equilibrium(end).ratio) * math.exp(problem.epsilon)
     allowed = f"above {smallest:.6g}: epsilon below that, alpha is 0"
     raise InvalidInput("certificate", "ratio", allowed, problem.ratio)

@@ -1,8 +1,8 @@
-"""A box, less the halves in which some function of several variables has no zero.
+"""Contraction of a box for a system of functions that fall in every variable.
 
-The functions fall, or stay, where any variable rises: in a box they are at most what they are at
-the corner of lowest values, and at least what they are at that of highest ones. So two corners
-tell whether a box can hold a zero of all, and one corner more tells it of a half.
+In a box each function is at most its value at the corner of lowest variables, and at least its
+value at the corner of highest variables. So two corners tell whether a box can contain a zero of
+the system, and one more corner tells it for a half of the box.
 
 Sources:
     Derived for this project.
@@ -17,110 +17,119 @@ from flint import arb
 
 from vegasfluid.analysis.proofs.krawczyk import Box, Smooth
 
-__all__ = ["Falling", "Left", "Trimming", "middle_of"]
+__all__ = ["Contracted", "Contractor", "Monotone", "split_point"]
 
-NARROW = 1e-12
-"""Sides are not halved that are not wider, relative above 1."""
-WIDTH_COUNTS = 0.1
-"""Of the change of functions and of its width, by which the side to halve is chosen."""
+SMALLEST_WIDTH = 1e-12
+"""Width up to which a side is not bisected, relative to 1 + |its lower end|: near rounding."""
+WIDTH_WEIGHT = 0.1
+"""Weight of a side's relative width in the choice of the side to bisect, against the change of the
+functions: breaks ties in favour of wide sides."""
 
 
-class Falling(Smooth, Protocol):
+class Monotone(Smooth, Protocol):
     """Functions that fall, or stay, where any variable rises."""
 
-    def highest(self, low: Sequence[arb]) -> list[arb]:
-        """The functions at most, in a box with this corner of lowest values."""
+    def upper_bound(self, low: Sequence[arb], /) -> list[arb]:
+        """Upper bounds of the functions in a box, from its corner of lowest variables."""
         ...
 
-    def lowest(self, high: Sequence[arb]) -> list[arb]:
-        """The functions at least, in a box with this corner of highest values."""
+    def lower_bound(self, high: Sequence[arb], /) -> list[arb]:
+        """Lower bounds of the functions in a box, from its corner of highest variables."""
         ...
 
 
-class Left(NamedTuple):
-    """What is left of a box.
+class Contracted(NamedTuple):
+    """A contracted box.
 
     Args:
-        box: its sides.
-        side: the number of that to halve next; None where all are too narrow.
-        change: of the function that changes most, in units of its scale.
+        box: the box.
+        side: index of the side to bisect next; None where all sides are too narrow.
+        variation: largest change of a function over the box, in units of its scale.
     """
 
     box: Box
     side: int | None
-    change: float
+    variation: float
 
 
-class Trimming:
-    """A box of which halves are left out while that goes.
+class Contractor:
+    """A box from which halves without a zero are removed.
 
     Args:
         system: the functions.
-        whole: the box of the search, whose sides tell what is wide.
-        box: the box.
+        domain: the box of the whole search, by whose sides widths are measured.
+        box: the box to contract.
     """
 
-    def __init__(self, system: Falling, whole: Box, box: Box) -> None:
-        self.system, self.whole = system, whole
+    def __init__(self, system: Monotone, domain: Box, box: Box) -> None:
+        self.system, self.domain = system, domain
         self.low, self.high = ([side[end] for side in box] for end in (0, 1))
-        self.most, self.least = self.highest(self.low), self.lowest(self.high)
+        self.upper, self.lower = self.upper_bound(self.low), self.lower_bound(self.high)
 
-    def highest(self, low: Sequence[float]) -> list[arb]:
-        """The functions at most, from a corner."""
-        return self.system.highest([arb(at) for at in low])
+    def upper_bound(self, low: Sequence[float]) -> list[arb]:
+        """Upper bounds of the functions in a box, from its corner of lowest variables."""
+        return self.system.upper_bound([arb(value) for value in low])
 
-    def lowest(self, high: Sequence[float]) -> list[arb]:
-        """The functions at least, to a corner."""
-        return self.system.lowest([arb(at) for at in high])
+    def lower_bound(self, high: Sequence[float]) -> list[arb]:
+        """Lower bounds of the functions in a box, from its corner of highest variables."""
+        return self.system.lower_bound([arb(value) for value in high])
 
-    def left(self) -> Left | None:
-        """What is left; None where nothing is."""
+    def contract(self) -> Contracted | None:
+        """Remove halves until none can be removed; None where no part can contain a zero."""
         while True:
-            if any(of < 0 for of in self.most) or any(of > 0 for of in self.least):
+            if any(bound < 0 for bound in self.upper) or any(bound > 0 for bound in self.lower):
                 return None
-            told = [self.half(side) for side in range(len(self.low))]
-            if None not in told:
-                gains = [of for of in told if of is not None]
-                side = gains.index(max(gains)) if max(gains) > 0 else None
-                return Left(self.box, side, self.change)
+            gains = [self.remove_half(side) for side in range(len(self.low))]
+            if None not in gains:
+                known = [gain for gain in gains if gain is not None]
+                side = known.index(max(known)) if max(known) > 0 else None
+                return Contracted(self.box, side, self.variation)
 
     @property
     def box(self) -> Box:
-        """What it is now."""
+        """The box as it is now."""
         return tuple(zip(self.low, self.high, strict=True))
 
     @property
-    def change(self) -> float:
-        """Of the function that changes most."""
-        rows = zip(self.most, self.least, self.system.scale, strict=True)
-        return max(float(most - least) / scale for most, least, scale in rows)
+    def variation(self) -> float:
+        """The largest change of a function over the box, in units of its scale."""
+        rows = zip(self.upper, self.lower, self.system.scale, strict=True)
+        return max(float(upper - lower) / scale for upper, lower, scale in rows)
 
-    def half(self, side: int) -> float | None:
-        """Leave a half out (None), or tell what halving this side would gain."""
-        if self.high[side] - self.low[side] <= NARROW * (1 + abs(self.low[side])):
+    def remove_half(self, side: int) -> float | None:
+        """Remove a half of the box if it has no zero.
+
+        Args:
+            side: index of the side to halve.
+
+        Returns:
+            None if a half was removed; otherwise how much bisecting this side would tighten the
+            bounds of the functions.
+        """
+        if self.high[side] - self.low[side] <= SMALLEST_WIDTH * (1 + abs(self.low[side])):
             return 0.0
-        middle = middle_of((self.low[side], self.high[side]))
+        middle = split_point((self.low[side], self.high[side]))
         raised, lowered = list(self.low), list(self.high)
         raised[side] = lowered[side] = middle
-        most, least = self.highest(raised), self.lowest(lowered)
-        if any(of < 0 for of in most):
-            self.high, self.least = lowered, least
+        upper, lower = self.upper_bound(raised), self.lower_bound(lowered)
+        if any(bound < 0 for bound in upper):
+            self.high, self.lower = lowered, lower
             return None
-        if any(of > 0 for of in least):
-            self.low, self.most = raised, most
+        if any(bound > 0 for bound in lower):
+            self.low, self.upper = raised, upper
             return None
-        gain = sum(map(self.bounded, self.most)) - sum(map(self.bounded, most))
-        gain += sum(map(self.bounded, least)) - sum(map(self.bounded, self.least))
-        bottom, top = self.whole[side]
-        return gain + WIDTH_COUNTS * (self.high[side] - self.low[side]) / (top - bottom)
+        gain = sum(map(self.squashed, self.upper)) - sum(map(self.squashed, upper))
+        gain += sum(map(self.squashed, lower)) - sum(map(self.squashed, self.lower))
+        bottom, top = self.domain[side]
+        return gain + WIDTH_WEIGHT * (self.high[side] - self.low[side]) / (top - bottom)
 
-    def bounded(self, value: arb) -> float:
-        """A value of a function, held between -1 and 1, so that signs count most."""
-        part = float(value) / max(self.system.scale)
-        return part / (1 + abs(part))
+    def squashed(self, value: arb) -> float:
+        """A function value mapped to between -1 and 1, so that changes of sign count most."""
+        relative = float(value) / max(self.system.scale)
+        return relative / (1 + abs(relative))
 
 
-def middle_of(side: tuple[float, float]) -> float:
-    """Where a side is halved: at 0 if that is in it."""
+def split_point(side: tuple[float, float]) -> float:
+    """The value at which a side is bisected: 0 if the side contains it, else the midpoint."""
     low, high = side
     return 0.0 if low < 0 < high else (low + high) / 2

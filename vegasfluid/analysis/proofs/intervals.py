@@ -1,10 +1,10 @@
-"""Comparisons of balls, and of balls with their slopes.
+"""Interval arithmetic on numbers with or without a slope: maximum, minimum, steps, roots.
 
-The equations are written once and read twice: handed balls they enclose values, handed power
-series of two terms (a ball for the value, a ball for the slope) they enclose slopes too. Where a
-comparison is open, because the balls overlap, both answers are covered: of two slopes that is
-their hull, which holds every difference quotient of a function that changes from one branch to
-the other (the mean value theorem, piece by piece).
+The equations are written once and evaluated in two ways: on intervals (`flint.arb`) they enclose
+values; on power series of two intervals (`flint.arb_series`) they enclose slopes as well. Where two
+intervals overlap, so that it is open which one is larger, the result covers both cases. The slope
+is then the hull of both slopes. It contains every difference quotient of a function that switches
+from one branch to the other (by the mean value theorem on each piece).
 """
 
 from __future__ import annotations
@@ -15,44 +15,55 @@ from typing import Any
 from flint import arb, arb_series
 
 __all__ = [
-    "Number",
-    "enclosed_root",
-    "larger",
-    "lesser",
-    "pieces",
+    "ONE",
+    "ZERO",
+    "Interval",
+    "enclose_root",
+    "maximum",
+    "minimum",
     "slope_of",
+    "smooth_step",
+    "subdivide",
     "value_of",
     "variable",
+    "with_slope",
 ]
 
-Number = Any
-"""A ball, or a power series of two balls."""
+Interval = Any
+"""An interval (`flint.arb`), or an interval with its slope (`flint.arb_series` of two terms)."""
 
-TERMS = 2
-BISECTIONS = 600
-"""More than any precision in use has bits."""
-
-
-def variable(ball: arb) -> arb_series:
-    """A number that varies: value `ball`, slope 1."""
-    return arb_series([ball, arb(1)], TERMS)
+ZERO, ONE = arb(0), arb(1)
+SERIES_TERMS = 2
+"""Terms of a power series: the value and the slope."""
+MAX_BISECTIONS = 600
+"""Bound on bisection steps: more than the bits of any precision in use, so never reached."""
 
 
-def value_of(number: Number) -> arb:
-    """The values of a number."""
+def with_slope(value: arb, slope: arb) -> arb_series:
+    """A number that has the given value and slope."""
+    return arb_series([value, slope], SERIES_TERMS)
+
+
+def variable(value: arb) -> arb_series:
+    """The independent variable of a differentiation: the given value with slope 1."""
+    return with_slope(value, ONE)
+
+
+def value_of(number: Interval) -> arb:
+    """The value of a number, without its slope."""
     return number[0] if isinstance(number, arb_series) else number
 
 
-def slope_of(number: Number) -> arb:
-    """The slopes of a number; 0 of one that does not vary."""
+def slope_of(number: Interval) -> arb:
+    """The slope of a number; 0 where it has none."""
     return number[1] if isinstance(number, arb_series) else arb(0)
 
 
-def larger(a: Number, b: Number) -> Number:
-    """The larger of two numbers, or a hull of both.
+def maximum(a: Interval, b: Interval) -> Interval:
+    """The larger of two numbers; where they overlap, the hull of both slopes.
 
     >>> wide = variable(arb(0, 1))
-    >>> both = larger(2 * wide, 3 * wide)
+    >>> both = maximum(2 * wide, 3 * wide)
     >>> both[1].contains(arb(2)), both[1].contains(arb(3))
     (True, True)
     """
@@ -63,52 +74,64 @@ def larger(a: Number, b: Number) -> Number:
     value = value_of(a).max(value_of(b))
     if isinstance(a, arb) and isinstance(b, arb):
         return value
-    return arb_series([value, slope_of(a).union(slope_of(b))], TERMS)
+    return with_slope(value, slope_of(a).union(slope_of(b)))
 
 
-def lesser(a: Number, b: Number) -> Number:
-    """The smaller of two numbers, or a hull of both."""
-    return -larger(-a, -b)
+def minimum(a: Interval, b: Interval) -> Interval:
+    """The smaller of two numbers; where they overlap, the hull of both slopes."""
+    return -maximum(-a, -b)
 
 
-def pieces(low: arb, high: arb, number: int) -> Iterator[arb]:
-    """An interval as balls of equal width that cover it, ends included."""
-    width = (high - low) / number
-    for place in range(number):
-        start, end = low + place * width, low + (place + 1) * width
+def smooth_step(x: Interval, width: arb) -> Interval:
+    """The cubic step from 0 at x = 0 to 1 at x = width: `vegasfluid.smooth.step` on intervals."""
+    fraction = minimum(maximum(x / width, ZERO), ONE)
+    return fraction * fraction * (3 - 2 * fraction)
+
+
+def subdivide(low: arb, high: arb, parts: int) -> Iterator[arb]:
+    """Intervals of equal width that together cover the one from `low` to `high`."""
+    width = (high - low) / parts
+    for index in range(parts):
+        start, end = low + index * width, low + (index + 1) * width
         yield start.union(end)
 
 
-def enclosed_root(falling: Callable[[arb], arb], low: arb, high: arb) -> arb:
-    """The root of a function that is above 0 before it and below 0 after it, by bisection.
+def enclose_root(decreasing: Callable[[arb], arb], low: arb, high: arb) -> arb:
+    """Enclose the root of a function that is positive before it and negative after it.
 
     Args:
-        falling: a ball for the function's value at a point.
-        low: before the root.
-        high: after it.
+        decreasing: an enclosure of the function's value at a point.
+        low: a point below the root.
+        high: a point above the root.
 
-    >>> enclosed_root(lambda x: 9 - 4 * x * x, arb(0), arb(4)).contains(arb(1.5))
+    >>> enclose_root(lambda x: 9 - 4 * x * x, arb(0), arb(4)).contains(arb(1.5))
     True
     """
-    for _ in range(BISECTIONS):
+    for _ in range(MAX_BISECTIONS):
         middle = ((low + high) / 2).mid()
-        value = falling(middle)
+        value = decreasing(middle)
         if value > 0:
             low = middle
         elif value < 0:
             high = middle
-        else:  # as near as can be told, perhaps by chance: come from both sides
-            low = approached(middle, low, lambda point: bool(falling(point) > 0))
-            high = approached(middle, high, lambda point: bool(falling(point) < 0))
+        else:  # the sign at the middle is open, perhaps by chance: approach from both sides
+            low = approach(middle, low, lambda point: bool(decreasing(point) > 0))
+            high = approach(middle, high, lambda point: bool(decreasing(point) < 0))
             break
     return low.union(high)
 
 
-def approached(target: arb, start: arb, allowed: Callable[[arb], bool]) -> arb:
-    """A point as near to a target as a condition can be shown to hold, by halves of the way."""
-    for _ in range(BISECTIONS):
-        nearer = ((start + target) / 2).mid()
-        if not allowed(nearer):
+def approach(target: arb, start: arb, condition: Callable[[arb], bool]) -> arb:
+    """The point closest to `target` that still satisfies a condition, by halving the distance.
+
+    Args:
+        target: the point to approach.
+        start: a point that satisfies the condition.
+        condition: whether a point is proven to satisfy it.
+    """
+    for _ in range(MAX_BISECTIONS):
+        closer = ((start + target) / 2).mid()
+        if not condition(closer):
             break
-        start = nearer
+        start = closer
     return start

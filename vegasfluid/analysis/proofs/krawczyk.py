@@ -1,12 +1,13 @@
-"""One zero of a system of equations, shown to exist and to be alone in a box around it.
+"""Krawczyk's operator: proof that a system of equations has exactly one zero in a box.
 
-With m the middle of a box X, F' all slopes of F between points of it, and any matrix Y,
+With m the midpoint of a box X, F'(X) an enclosure of all slopes of F between points of X, and any
+matrix Y,
 
     K(X) = m - Y F(m) + (1 - Y F'(X)) (X - m)
 
-holds every zero in X; and where K(X) lies in the inside of X, there is exactly one. Slopes may be
-hulls of several, so that F may have corners. All is computed in balls: what is shown holds for real
-numbers.
+contains every zero in X; if K(X) lies in the interior of X, there is exactly one. Slopes may be
+hulls of several, so that F may have kinks. All arithmetic is interval arithmetic: what is proven
+holds for real numbers.
 
 Sources:
     R. Krawczyk, Computing 4, 1969; R. E. Moore, R. B. Kearfott and M. J. Cloud, Introduction to
@@ -21,151 +22,170 @@ from typing import NamedTuple, Protocol
 
 from flint import arb, arb_mat, ctx
 
-__all__ = ["BITS", "Box", "Smooth", "Zero", "apart", "image_of", "inside", "zero_in", "zero_near"]
+__all__ = [
+    "PRECISION_BITS",
+    "Box",
+    "Smooth",
+    "Zero",
+    "disjoint",
+    "inside",
+    "krawczyk_image",
+    "zero_in",
+    "zero_near",
+]
 
-BITS = 96
-NEWTON_STEPS, FAR = 25, 1e9
-"""Newton's method gives up where a step is longer, in units of how far variables reach."""
-HALVINGS = 40
-"""Of the box around a zero, from one in which functions change by all that they are measured by."""
-TIGHTER = 8
+PRECISION_BITS = 96
+"""Precision of the arithmetic, bits: doubles have 53, and the results are doubles."""
+NEWTON_STEPS = 25
+"""Number of steps of Newton's method."""
+LONGEST_STEP = 1e9
+"""Newton's method gives up where a step is longer, in units of the variables (packets)."""
+MAX_HALVINGS = 40
+"""Halvings of the first box around a zero, in which each function changes by its scale."""
+MAX_REFINEMENTS = 8
+"""Most applications of the operator that tighten the enclosure of a proven zero."""
 
 Box = tuple[tuple[float, float], ...]
 """The lowest and the highest value of each variable."""
 
 
 class Smooth(Protocol):
-    """Functions with slopes, as many as variables."""
+    """A system of functions with slopes, as many as variables."""
 
     @property
     def scale(self) -> Sequence[float]:
-        """What each function is measured by."""
+        """The typical size of each function, for relative measures."""
         ...
 
-    def at(self, places: Sequence[arb]) -> list[arb]:
-        """The functions, at balls."""
+    def at(self, variables: Sequence[arb], /) -> list[arb]:
+        """Enclosures of the functions at intervals of the variables."""
         ...
 
-    def slopes(self, places: Sequence[arb]) -> arb_mat:
-        """All slopes between points of a box."""
+    def slopes(self, variables: Sequence[arb], /) -> arb_mat:
+        """An enclosure of all slopes between points of a box."""
         ...
 
 
 class Zero(NamedTuple):
-    """A zero that is proven.
+    """A proven zero.
 
     Args:
-        alone: a box in which there is no other.
-        at: where it is.
+        isolating_box: a box that contains no other zero.
+        enclosure: a tight box that contains the zero.
         index: the sign of det(-F') there, 1 or -1; 0 where it is not certain.
     """
 
-    alone: Box
-    at: Box
+    isolating_box: Box
+    enclosure: Box
     index: int
 
 
 def inside(box: Box, other: Box) -> bool:
-    """Whether a box lies in another."""
+    """Whether a box is contained in another."""
     return all(c <= a and b <= d for (a, b), (c, d) in zip(box, other, strict=True))
 
 
-def apart(box: Box, other: Box) -> bool:
+def disjoint(box: Box, other: Box) -> bool:
     """Whether two boxes have no point in common."""
     return any(b < c or d < a for (a, b), (c, d) in zip(box, other, strict=True))
 
 
 def zero_near(system: Smooth, guess: Sequence[float]) -> Zero | None:
-    """The zero to which Newton's method leads, in a box as large as it is shown to be alone in.
+    """The zero to which Newton's method converges, in as large an isolating box as can be proven.
 
     Args:
         system: the functions.
-        guess: where to begin.
+        guess: the starting point.
+
+    Returns:
+        The zero; None where none is proven.
     """
-    with ctx.workprec(BITS):
+    with ctx.workprec(PRECISION_BITS):
         try:
-            middle = newton(system, [arb(at) for at in guess])
-            reach = reach_of(system, middle)
-            for halvings in range(HALVINGS):
+            middle = newton(system, [arb(value) for value in guess])
+            reach = first_radii(system, middle)
+            for halvings in range(MAX_HALVINGS):
                 box = [
-                    at + arb(0, far / 2**halvings) for at, far in zip(middle, reach, strict=True)
+                    value + arb(0, radius / 2**halvings)
+                    for value, radius in zip(middle, reach, strict=True)
                 ]
-                found = zero_in(system, box)
-                if found is not None:
-                    return found
-        except ZeroDivisionError:  # a matrix without inverse
+                zero = zero_in(system, box)
+                if zero is not None:
+                    return zero
+        except ZeroDivisionError:  # a singular matrix
             return None
     return None
 
 
-def newton(system: Smooth, places: list[arb]) -> list[arb]:
-    """Where Newton's method leads; no proof."""
+def newton(system: Smooth, variables: list[arb]) -> list[arb]:
+    """The point that Newton's method reaches from a starting point; proves nothing."""
     for _ in range(NEWTON_STEPS):
-        inverse = system.slopes(places).mid().inv()
-        moves = (inverse * column(system.at(places))).entries()
-        if not all(abs(float(move)) < FAR for move in moves):
+        inverse = system.slopes(variables).mid().inv()
+        steps = (inverse * column(system.at(variables))).entries()
+        if not all(abs(float(step)) < LONGEST_STEP for step in steps):
             raise ZeroDivisionError
-        places = [(at - move).mid() for at, move in zip(places, moves, strict=True)]
-    return places
+        variables = [(value - step).mid() for value, step in zip(variables, steps, strict=True)]
+    return variables
 
 
-def reach_of(system: Smooth, middle: list[arb]) -> list[float]:
-    """How far each variable goes where each function changes by what it is measured by."""
+def first_radii(system: Smooth, middle: list[arb]) -> list[float]:
+    """How far each variable moves, to first order, if each function changes by its scale."""
     inverse = system.slopes(middle).mid().inv()
     size = range(len(middle))
     return [sum(abs(float(inverse[i, j])) * system.scale[j] for j in size) for i in size]
 
 
 def column(values: Sequence[arb]) -> arb_mat:
-    """A vector as a matrix of one column."""
+    """A vector as a matrix with one column."""
     return arb_mat([[value] for value in values])
 
 
-def image_of(system: Smooth, box: Sequence[arb]) -> list[arb] | None:
-    """K of a box; None where slopes are not known.
+def krawczyk_image(system: Smooth, box: Sequence[arb]) -> list[arb] | None:
+    """Krawczyk's operator K(X) of a box; None where the slopes are not finite.
 
     Raises:
-        ZeroDivisionError: where the slopes in the middle make no regular matrix.
+        ZeroDivisionError: where the matrix of slopes at the midpoint is singular.
     """
     slopes, middle = system.slopes(box), [side.mid() for side in box]
     if not all(slope.is_finite() for slope in slopes.entries()):
         return None
     inverse = system.slopes(middle).mid().inv().mid()
     size = len(middle)
-    one = arb_mat([[int(i == j) for j in range(size)] for i in range(size)])
-    off = column([side - at for side, at in zip(box, middle, strict=True)])
-    moved = (one - inverse * slopes) * off - inverse * column(system.at(middle))
-    return [at + of for at, of in zip(middle, moved.entries(), strict=True)]
+    identity = arb_mat([[int(i == j) for j in range(size)] for i in range(size)])
+    offsets = column([side - value for side, value in zip(box, middle, strict=True)])
+    change = (identity - inverse * slopes) * offsets - inverse * column(system.at(middle))
+    return [value + delta for value, delta in zip(middle, change.entries(), strict=True)]
 
 
 def zero_in(system: Smooth, box: Sequence[arb]) -> Zero | None:
-    """The zero in a box, if there is shown to be exactly one.
+    """The zero in a box, if it is proven that there is exactly one; None otherwise.
 
     Args:
         system: the functions.
-        box: balls.
+        box: an interval for each variable.
     """
-    image = image_of(system, box)
-    if image is None or not contained(image, box):
+    image = krawczyk_image(system, box)
+    if image is None or not in_interior(image, box):
         return None
     tight = image
-    for _ in range(TIGHTER):
-        again = image_of(system, tight)
-        if again is None or not contained(again, tight):
+    for _ in range(MAX_REFINEMENTS):
+        again = krawczyk_image(system, tight)
+        if again is None or not in_interior(again, tight):
             break
         tight = again
-    sign = (-system.slopes(tight)).det()
-    index = 1 if sign > 0 else -1 if sign < 0 else 0
-    alone = tuple(nearest(side, 1) for side in box)
-    return Zero(alone, tuple(nearest(side, -1) for side in tight), index)
+    determinant = (-system.slopes(tight)).det()
+    index = 1 if determinant > 0 else -1 if determinant < 0 else 0
+    isolating = tuple(float_ends(side, outwards=False) for side in box)
+    return Zero(isolating, tuple(float_ends(side, outwards=True) for side in tight), index)
 
 
-def contained(image: Sequence[arb], box: Sequence[arb]) -> bool:
-    """Whether an image lies in the inside of a box."""
-    return all(side.contains_interior(of) for side, of in zip(box, image, strict=True))
+def in_interior(image: Sequence[arb], box: Sequence[arb]) -> bool:
+    """Whether an image lies in the interior of a box."""
+    return all(side.contains_interior(mapped) for side, mapped in zip(box, image, strict=True))
 
 
-def nearest(ball: arb, inwards: int) -> tuple[float, float]:
-    """The ends of a ball as floats: inside of it for 1, around it for -1."""
-    low, high = float(ball.lower()), float(ball.upper())
-    return math.nextafter(low, inwards * math.inf), math.nextafter(high, -inwards * math.inf)
+def float_ends(interval: arb, *, outwards: bool) -> tuple[float, float]:
+    """The ends of an interval as doubles, rounded outwards or inwards."""
+    low, high = float(interval.lower()), float(interval.upper())
+    direction = -math.inf if outwards else math.inf
+    return math.nextafter(low, direction), math.nextafter(high, -direction)

@@ -1,209 +1,215 @@
-"""A link at rest, told by one number: how full it is, or how far from busy.
+"""A link in equilibrium as a function of one number: queue plus overflow, or spare capacity.
 
-The place u of a link goes from -C to B + 1, with C its capacity and B its buffer:
+The occupancy u of a link goes from -C to B + 1, with C its capacity and B its buffer:
 
-    u < 0     no queue, and the link could carry -u packets/s more
-    u >= 0    a queue q, and a share r of what comes that finds the buffer full; q + r = u
+    u < 0     no queue, and the link has a spare capacity of -u packets/s
+    u >= 0    a queue q, and a fraction r of the arrivals that find the buffer full; q + r = u
 
-At rest the fluid's overflow says r = s(q) (e + r - e r), in which s rises from 0 at q = B - 1 to 1
-at B, and e is what the queue law drops early; so up to B - 1, q is u, and up to B where e is 0.
-With r = u - q the right side less the left has by q the slope s' (e + r - e r) + s (e' (1 - r) -
-(1 - e)) + 1 >= 0, and by u the slope s (1 - e) - 1 <= 0: it has one root, and q rises with u. So
-what packets lose at a link never falls where its place rises.
+In equilibrium the fluid's overflow is r = s(q) (e + r - e r), where s rises from 0 at q = B - 1 to
+1 at B, and e is the early-drop probability; so q = u up to B - 1, and up to B where e is 0. With
+r = u - q, the right side minus the left has the slope s' (e + r - e r) + s (e' (1 - r) - (1 - e))
++ 1 >= 0 by q and s (1 - e) - 1 <= 0 by u: it has one root, and q rises with u. So the loss
+probability of a link never falls where its occupancy rises.
 
 Sources:
-    Derived for this project from `aqm/red.py`, `aqm/droptail.py` and `fluid/stations.py`.
+    Derived for this project from `aqm/red.py`, `aqm/droptail.py` and the fluid's equations.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from flint import arb, arb_series
+from flint import arb
 
 from vegasfluid.analysis.proofs.intervals import (
-    Number,
-    larger,
-    lesser,
+    ONE,
+    ZERO,
+    Interval,
+    maximum,
+    minimum,
     slope_of,
+    smooth_step,
     value_of,
     variable,
+    with_slope,
 )
-from vegasfluid.aqm.red import Red
-from vegasfluid.network import Link
+from vegasfluid.analysis.proofs.problem import RedProfile
 
-__all__ = ["Met", "ReducedQueue", "ReducedRed", "ReducedTail", "step"]
+__all__ = ["DropTailLink", "LinkState", "LosslessLink", "RedLink"]
 
-BISECTIONS = 200
-BELOW = 1.0625
-"""Times the capacity: the lowest place is below any rest."""
-TERMS = 2
-ZERO, ONE = arb(0), arb(1)
+MAX_BISECTIONS = 200
+"""Bisection steps for the queue of a full link: more than the 96 bits of precision in use."""
+LOWEST_OCCUPANCY = 1.0625
+"""Lower end of the search, in units of minus the capacity: below -1 there is no equilibrium."""
 
 
-class Met(NamedTuple):
+class LinkState(NamedTuple):
     """What packets meet at a link.
 
     Args:
-        wait: s.
-        spare: packets/s that the link could carry more.
-        lost: the share of packets whose loss or mark their sender learns of.
-        dropped: the share that is dropped even where packets may be marked.
+        wait: queueing delay, s.
+        spare: spare capacity, packets/s.
+        lost: probability that a packet is dropped or marked.
+        dropped: probability that a packet is dropped although it may be marked.
     """
 
-    wait: Number
-    spare: Number
-    lost: Number
-    dropped: Number
+    wait: Interval
+    spare: Interval
+    lost: Interval
+    dropped: Interval
 
 
-def step(excess: Number, width: arb) -> Number:
-    """`smooth.step` of balls, and of balls with slopes."""
-    rise = lesser(larger(excess / width, ZERO), ONE)
-    return rise * rise * (3 - 2 * rise)
-
-
-class ReducedQueue:
-    """A link that loses nothing before the last packet fits in; then nothing is known of losses.
+class LosslessLink:
+    """A link that loses nothing before its buffer is full; from there on losses are unknown.
 
     Args:
-        link: the link.
+        capacity: capacity, packets/s.
+        buffer: buffer, packets.
     """
 
-    def __init__(self, link: Link) -> None:
-        self.capacity, self.buffer = arb(link.capacity), arb(link.buffer)
-        self.bottom, self.top = -BELOW * float(link.capacity), float(link.buffer)
-        self.room = self.buffer - 1
+    def __init__(self, capacity: float, buffer: float) -> None:
+        self.capacity, self.buffer = arb(capacity), arb(buffer)
+        self.bottom, self.top = -LOWEST_OCCUPANCY * float(capacity), float(buffer)
+        self.overflow_start = self.buffer - 1
 
-    def filled(self, queue: float, lost: float) -> float:
-        """About the place of a queue that loses a share of what comes."""
+    def occupancy(self, queue: float, lost: float) -> float:
+        """The approximate occupancy of a link with a known queue and loss probability.
+
+        Args:
+            queue: packets.
+            lost: probability that a packet is dropped or marked.
+        """
         return queue
 
-    def met(self, place: Number) -> Met:
-        """What packets meet.
-
-        Args:
-            place: u; a ball, or a ball with slopes.
-        """
-        queue, spare = larger(place, ZERO), larger(-place, ZERO)
-        if value_of(place) <= self.room:
-            return Met(queue / self.capacity, spare, arb(0), arb(0))
-        lost: Number = arb(0).union(arb(1))
-        queue = self.room.union(self.buffer).union(value_of(queue))
-        if not isinstance(place, arb):
-            queue, lost = (arb_series([of, arb("nan")], TERMS) for of in (queue, lost))
-        return Met(queue / self.capacity, spare, lost, lost)
+    def state(self, occupancy: Interval) -> LinkState:
+        """Delay, spare capacity and loss probabilities at an occupancy."""
+        queue, spare = maximum(occupancy, ZERO), maximum(-occupancy, ZERO)
+        if value_of(occupancy) <= self.overflow_start:
+            return LinkState(queue / self.capacity, spare, arb(0), arb(0))
+        lost: Interval = arb(0).union(arb(1))
+        queue = self.overflow_start.union(self.buffer).union(value_of(queue))
+        if not isinstance(occupancy, arb):
+            queue, lost = (with_slope(value, arb("nan")) for value in (queue, lost))
+        return LinkState(queue / self.capacity, spare, lost, lost)
 
 
-class ReducedTail(ReducedQueue):
-    """A drop-tail link that flows of one kind cross: when it is full it loses from all alike.
+class DropTailLink(LosslessLink):
+    """A drop-tail link whose flows all lose packets alike once the buffer is full.
 
     Args:
-        link: the link.
+        capacity: capacity, packets/s.
+        buffer: buffer, packets.
     """
 
-    def __init__(self, link: Link) -> None:
-        super().__init__(link)
-        self.top = float(link.buffer) + 1
+    def __init__(self, capacity: float, buffer: float) -> None:
+        super().__init__(capacity, buffer)
+        self.top = float(buffer) + 1
 
-    def filled(self, queue: float, lost: float) -> float:
-        """About the place of a queue that loses a share of what comes."""
+    def occupancy(self, queue: float, lost: float) -> float:
+        """The approximate occupancy of a link with a known queue (packets) and loss probability."""
         return queue + lost
 
-    def met(self, place: Number) -> Met:
-        """What packets meet: the buffer is full before anything is lost.
-
-        Args:
-            place: u; a ball, or a ball with slopes.
-        """
-        queue = lesser(larger(place, ZERO), self.buffer)
-        refused = larger(place - self.buffer, ZERO)
-        return Met(queue / self.capacity, larger(-place, ZERO), refused, refused)
+    def state(self, occupancy: Interval) -> LinkState:
+        """Delay, spare capacity and loss probabilities at an occupancy: full before it loses."""
+        queue = minimum(maximum(occupancy, ZERO), self.buffer)
+        overflow = maximum(occupancy - self.buffer, ZERO)
+        return LinkState(queue / self.capacity, maximum(-occupancy, ZERO), overflow, overflow)
 
 
-class ReducedRed(ReducedQueue):
+class RedLink(LosslessLink):
     """A link with RED.
 
     Args:
-        link: the link.
-        red: its law.
+        capacity: capacity, packets/s.
+        buffer: buffer, packets.
+        red: parameters of RED.
+        hard_drop: whether RED that marks drops every packet above its curve.
     """
 
-    def __init__(self, link: Link, red: Red) -> None:
-        super().__init__(link)
-        self.red, self.top = red, float(link.buffer) + 1
-        self.low, self.high = arb(red.min_thresh), arb(red.max_thresh)
+    def __init__(
+        self, capacity: float, buffer: float, red: RedProfile, *, hard_drop: bool = False
+    ) -> None:
+        super().__init__(capacity, buffer)
+        self.red, self.hard_drop = red, hard_drop
+        self.top = float(buffer) + 1
+        self.min_thresh, self.max_thresh = arb(red.min_thresh), arb(red.max_thresh)
         self.max_drop = arb(red.max_drop)
 
-    def early(self, queue: Number) -> Number:
-        """The share of packets that RED drops or marks."""
-        rise = lesser(larger((queue - self.low) / (self.high - self.low), arb(0)), arb(1))
-        above = queue - self.high
+    def curve(self, queue: Interval) -> Interval:
+        """RED's probability at a queue (packets), before drops are spaced."""
+        span = self.max_thresh - self.min_thresh
+        rise = minimum(maximum((queue - self.min_thresh) / span, ZERO), ONE)
+        above = queue - self.max_thresh
         if self.red.gentle:
-            last = lesser(larger(above / self.high, arb(0)), arb(1))
+            rest = minimum(maximum(above / self.max_thresh, ZERO), ONE)
         else:
-            last = step(above, ONE)
-        prob = self.max_drop * rise + (1 - self.max_drop) * last
-        return 2 * prob / (3 - prob) if self.red.wait else lesser(2 * prob, arb(1))
+            rest = smooth_step(above, ONE)
+        return self.max_drop * rise + (1 - self.max_drop) * rest
 
-    def forced(self, queue: Number, early: Number) -> Number:
-        """The share that is dropped even where packets may be marked."""
-        if not self.red.ecn:
+    def early(self, queue: Interval) -> Interval:
+        """The fraction of packets that RED drops or marks at a queue (packets)."""
+        prob = self.curve(queue)
+        return 2 * prob / (3 - prob) if self.red.wait else minimum(2 * prob, ONE)
+
+    def forced(self, queue: Interval, early: Interval) -> Interval:
+        """The fraction of packets that RED drops although they may be marked.
+
+        Args:
+            queue: packets.
+            early: the fraction that it drops or marks.
+        """
+        if not self.red.marks:
             return early
-        if not self.red.hard_drop:
+        if not self.hard_drop:
             return 0 * early
-        return step(queue - (2 if self.red.gentle else 1) * self.high, ONE)
+        return smooth_step(queue - (2 if self.red.gentle else 1) * self.max_thresh, ONE)
 
-    def filled(self, queue: float, lost: float) -> float:
-        """About the place of a queue that loses a share of what comes."""
-        if queue <= self.room:
+    def occupancy(self, queue: float, lost: float) -> float:
+        """The approximate occupancy of a link with a known queue (packets) and loss probability."""
+        if queue <= self.overflow_start:
             return queue
         return queue + 1 - (1 - lost) / (1 - float(value_of(self.early(arb(queue)))))
 
-    def met(self, place: Number) -> Met:
-        """What packets meet.
-
-        Args:
-            place: u; a ball, or a ball with slopes.
-        """
-        queue, spare = larger(place, ZERO), larger(-place, ZERO)
-        refused: Number = ZERO
-        if not value_of(place) <= self.room:
+    def state(self, occupancy: Interval) -> LinkState:
+        """Delay, spare capacity and loss probabilities at an occupancy."""
+        queue, spare = maximum(occupancy, ZERO), maximum(-occupancy, ZERO)
+        overflow: Interval = ZERO
+        if not value_of(occupancy) <= self.overflow_start:
             filled = queue
             queue = self.queue_at(filled)
-            refused = larger(filled - queue, arb(0))
+            overflow = maximum(filled - queue, arb(0))
         early = self.early(queue)
-        shares = early, self.forced(queue, early)
-        lost, dropped = (1 - (1 - share) * (1 - refused) for share in shares)
-        return Met(queue / self.capacity, spare, lost, dropped)
+        by_red = early, self.forced(queue, early)
+        lost, dropped = (1 - (1 - prob) * (1 - overflow) for prob in by_red)
+        return LinkState(queue / self.capacity, spare, lost, dropped)
 
-    def overflow(self, queue: Number, place: Number) -> Number:
-        """How far s (e + r - e r) is above r: 0 at rest."""
-        early, refused = self.early(queue), place - queue
-        full = step(queue - self.room, ONE)
-        return full * (early + refused - early * refused) - refused
+    def overflow_residual(self, queue: Interval, occupancy: Interval) -> Interval:
+        """S (e + r - e r) - r with r = occupancy - queue: zero at the link's queue."""
+        early, overflow = self.early(queue), occupancy - queue
+        full = smooth_step(queue - self.overflow_start, ONE)
+        return full * (early + overflow - early * overflow) - overflow
 
-    def queue_at(self, place: Number) -> Number:
-        """The queue that belongs to a place of 0 or more, packets."""
+    def queue_at(self, occupancy: Interval) -> Interval:
+        """The queue at an occupancy of 0 or more, packets."""
         if not value_of(self.early(self.buffer)) > 0:
-            return lesser(place, self.buffer)
-        at = value_of(place)
-        queue = self.root(at.lower()).union(self.root(at.upper()))
-        if isinstance(place, arb):
+            return minimum(occupancy, self.buffer)
+        value = value_of(occupancy)
+        queue = self.enclose_queue(value.lower()).union(self.enclose_queue(value.upper()))
+        if isinstance(occupancy, arb):
             return queue
-        by_queue = slope_of(self.overflow(variable(queue), at))
-        by_place = slope_of(self.overflow(queue, variable(at)))
-        return arb_series([queue, -by_place / by_queue * slope_of(place)], TERMS)
+        by_queue = slope_of(self.overflow_residual(variable(queue), value))
+        by_occupancy = slope_of(self.overflow_residual(queue, variable(value)))
+        return with_slope(queue, -by_occupancy / by_queue * slope_of(occupancy))
 
-    def root(self, place: arb) -> arb:
-        """The queue that belongs to an exact place; nothing is left out where signs are open."""
-        low, high = arb(0), lesser(place, self.buffer)
-        for _ in range(BISECTIONS):
+    def enclose_queue(self, occupancy: arb) -> arb:
+        """Enclose the queue at an exact occupancy (packets) by bisection, as far as signs show."""
+        low, high = arb(0), minimum(occupancy, self.buffer)
+        for _ in range(MAX_BISECTIONS):
             middle = ((low + high) / 2).mid()
-            excess = self.overflow(middle, place)
-            if excess < 0:
+            residual = self.overflow_residual(middle, occupancy)
+            if residual < 0:
                 low = middle
-            elif excess > 0:
+            elif residual > 0:
                 high = middle
             else:
                 break

@@ -1,22 +1,23 @@
-"""The fluid's equations at rest as functions of its queues alone, in balls.
+"""The equilibrium equations of a network as functions of its queues alone, in interval arithmetic.
 
-For given queues each class has the rate at which its law rests (`reduced_senders`). Along its way
-each link takes its part: with p_h the share that its h-th link drops, a flow that sends x brings x
-(1 - p_1) ... (1 - p_h) behind it, and learns of x (p_1 + (1 - p_1) p_2 + ...) losses a second;
-marks count as losses, and take nothing away. With u_l the place of link l (`reduced_queues`) a
-network is at rest if and only if of every link
+For given queues each class has its equilibrium rate (`senders`). Along a path each link drops its
+fraction: with p_h the fraction dropped by the h-th link, of a flow's rate x the part
+x (1 - p_1) ... (1 - p_h) passes it, and the sender sees x (p_1 + (1 - p_1) p_2 + ...) losses per
+second. Marks count as losses and remove nothing. With u_l the occupancy of link l (`links`), a
+network is in equilibrium if and only if every link satisfies
 
     F_l(u) = sum N x (1 - p_1) ... (1 - p_h)  -  C_l  -  min(u_l, 0)  =  0
 
-Each F_l falls, or stays, where any place rises, so that two corners of a box enclose it. Where u_l
-is below -C_l, F_l is above 0, and where a RED link drops everything it is below: F points into the
-box of all places. So there is a rest; and where the slopes at every rest make a regular matrix, the
-signs of det(-F'), the indices, add up to 1, and the number of rests is odd.
+Each F_l falls, or stays, where any occupancy rises, so two corners of a box enclose it. F_l is
+positive where u_l is below -C_l, and negative where a RED link drops everything: F points into the
+box of all occupancies. So there is an equilibrium. Where the Jacobian at every equilibrium is
+regular, the signs of det(-F'), the indices, add up to 1, and the number of equilibria is odd.
 
 Sources:
-    Several rests of several protocols, and their odd number: A. Tang, J. Wang, S. Low and M.
-    Chiang, IEEE/ACM ToN 15(4), 2007 (abstract read; the degree argument above is our own wording
-    for these equations). The rest derived for this project from `fluid/equations.py`.
+    Several equilibria of heterogeneous congestion controls, and their odd number: A. Tang, J. Wang,
+    S. Low and M. Chiang, IEEE/ACM ToN 15(4), 2007 (abstract read; the degree argument above is our
+    own wording for these equations). The equations derived for this project from
+    `fluid/equations.py`.
 """
 
 from __future__ import annotations
@@ -26,130 +27,129 @@ from typing import NamedTuple
 
 from flint import arb, arb_mat
 
-from vegasfluid.analysis.proofs.intervals import Number, slope_of, value_of, variable
-from vegasfluid.analysis.proofs.links import Met, ReducedQueue
-from vegasfluid.analysis.proofs.senders import ReducedSender
+from vegasfluid.analysis.proofs.intervals import Interval, slope_of, value_of, variable
+from vegasfluid.analysis.proofs.links import LinkState, LosslessLink
+from vegasfluid.analysis.proofs.senders import Sender
 
-__all__ = ["Reduced"]
+__all__ = ["MonotoneNetwork"]
 
-Rate = Callable[[ReducedSender, Number, Number], Number]
-
-
-class Way(NamedTuple):
-    """What the packets of a sender meet on their way.
-
-    Args:
-        lost: the share that their sender learns to be lost or marked.
-        rtt: s.
-        parts: the share that is left behind each link.
-    """
-
-    lost: Number
-    rtt: Number
-    parts: list[Number]
+Rate = Callable[[Sender, Interval, Interval], Interval]
+"""The rate of a sender (packets/s) as a function of loss probability and round-trip time (s)."""
 
 
-class Reduced:
-    """The equations.
+class PathState(NamedTuple):
+    """What the packets of a sender meet along their path.
 
     Args:
-        queues: of each link.
-        senders: of each class of flows that are alike.
+        lost: probability that a packet is lost or marked.
+        rtt: round-trip time, s.
+        passed: fraction of the sender's packets that passes each link.
     """
 
-    def __init__(self, queues: Sequence[ReducedQueue], senders: Sequence[ReducedSender]) -> None:
-        self.queues, self.senders = tuple(queues), tuple(senders)
+    lost: Interval
+    rtt: Interval
+    passed: list[Interval]
 
-    @property
-    def size(self) -> int:
-        """How many links there are."""
-        return len(self.queues)
+
+class MonotoneNetwork:
+    """The equations F(u) = 0 of a network, with F falling in every occupancy.
+
+    Args:
+        links: the links.
+        senders: one for each group of identical flows.
+    """
+
+    def __init__(self, links: Sequence[LosslessLink], senders: Sequence[Sender]) -> None:
+        self.links, self.senders = tuple(links), tuple(senders)
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
-        """The box of all places."""
-        return [(queue.bottom, queue.top) for queue in self.queues]
+        """The lowest and the highest occupancy of each link."""
+        return [(link.bottom, link.top) for link in self.links]
 
     @property
     def scale(self) -> list[float]:
-        """What F is measured by, packets/s."""
-        return [float(queue.capacity) for queue in self.queues]
+        """The scale of each component of F: the capacity of its link, packets/s."""
+        return [float(link.capacity) for link in self.links]
 
-    def excess(self, met: Sequence[Met], rate: Rate) -> list[Number]:
+    def excess(self, states: Sequence[LinkState], rate: Rate) -> list[Interval]:
         """F of each link, packets/s.
 
         Args:
-            met: what packets meet at each link.
-            rate: of a sender, for a share of losses and a round-trip time.
+            states: delay and losses at each link.
+            rate: the rate of a sender for given losses and round-trip time.
         """
-        found: list[Number] = [
-            at.spare - queue.capacity for queue, at in zip(self.queues, met, strict=True)
+        excess: list[Interval] = [
+            state.spare - link.capacity for link, state in zip(self.links, states, strict=True)
         ]
         for sender in self.senders:
-            way = self.way(sender, met)
-            sent = sender.crowd.count * rate(sender, way.lost, way.rtt)
-            for link, part in zip(sender.crowd.path, way.parts, strict=True):
-                found[link] = found[link] + part * sent
-        return found
+            path = self.path_state(sender, states)
+            sent = sender.group.count * rate(sender, path.lost, path.rtt)
+            for link, fraction in zip(sender.route.path, path.passed, strict=True):
+                excess[link] = excess[link] + fraction * sent
+        return excess
 
-    def way(self, sender: ReducedSender, met: Sequence[Met]) -> Way:
-        """What the packets of a sender meet."""
-        rtt, lost, left = sender.base_rtt, arb(0), arb(1)
-        parts: list[Number] = []
-        for link in sender.crowd.path:
-            at = met[link]
-            rtt = rtt + at.wait
-            lost = lost + left * at.lost
-            left = left * (1 - (at.dropped if sender.crowd.capable else at.lost))
-            parts.append(left)
-        return Way(lost, rtt, parts)
+    def path_state(self, sender: Sender, states: Sequence[LinkState]) -> PathState:
+        """Losses and round-trip time along the path of a sender."""
+        rtt, lost, passing = sender.base_rtt, arb(0), arb(1)
+        passed: list[Interval] = []
+        for link in sender.route.path:
+            state = states[link]
+            rtt = rtt + state.wait
+            lost = lost + passing * state.lost
+            passing = passing * (1 - (state.dropped if sender.route.ecn else state.lost))
+            passed.append(passing)
+        return PathState(lost, rtt, passed)
 
-    def met(self, places: Sequence[Number]) -> list[Met]:
-        """What packets meet at each link."""
-        return [queue.met(place) for queue, place in zip(self.queues, places, strict=True)]
+    def link_states(self, occupancies: Sequence[Interval]) -> list[LinkState]:
+        """Delay and losses at each link."""
+        pairs = zip(self.links, occupancies, strict=True)
+        return [link.state(occupancy) for link, occupancy in pairs]
 
-    def places(self, queues: Sequence[float], lost: Sequence[float]) -> list[float]:
-        """The place of each link at a rest that is known.
+    def occupancies(self, queues: Sequence[float], lost: Sequence[float]) -> list[float]:
+        """The approximate occupancy of each link in a known equilibrium.
 
         Args:
-            queues: packets.
-            lost: the share of packets that each link drops or marks.
+            queues: queue of each link, packets.
+            lost: probability that each link drops or marks a packet.
         """
-        ends = zip(self.queues, queues, lost, strict=True)
-        filled = [queue.filled(float(at), float(share)) for queue, at, share in ends]
-        excess = self.at([arb(at) for at in filled])
+        known = zip(self.links, queues, lost, strict=True)
+        filled = [link.occupancy(float(queue), float(prob)) for link, queue, prob in known]
+        excess = self.at([arb(occupancy) for occupancy in filled])
         return [
-            at if at > 0 else min(float(of), 0.0) for at, of in zip(filled, excess, strict=True)
+            occupancy if occupancy > 0 else min(float(spare), 0.0)
+            for occupancy, spare in zip(filled, excess, strict=True)
         ]
 
-    def highest(self, low: Sequence[arb]) -> list[arb]:
-        """F at most, in a box with this corner of smallest places."""
-        return self.values(low, lambda sender, lost, rtt: sender.highest(lost, rtt))
+    def upper_bound(self, low: Sequence[arb]) -> list[arb]:
+        """An upper bound of F (packets/s) in a box, from its corner of lowest occupancies."""
+        return self.values(low, lambda sender, lost, rtt: sender.highest_rate(lost, rtt))
 
-    def lowest(self, high: Sequence[arb]) -> list[arb]:
-        """F at least, in a box with this corner of largest places."""
-        return self.values(high, lambda sender, lost, rtt: sender.lowest(lost, rtt))
+    def lower_bound(self, high: Sequence[arb]) -> list[arb]:
+        """A lower bound of F (packets/s) in a box, from its corner of highest occupancies."""
+        return self.values(high, lambda sender, lost, rtt: sender.lowest_rate(lost, rtt))
 
-    def at(self, places: Sequence[arb]) -> list[arb]:
-        """F in balls of places."""
-        return self.values(places, lambda sender, lost, rtt: sender.rate(lost, rtt))
+    def at(self, occupancies: Sequence[arb]) -> list[arb]:
+        """An enclosure of F (packets/s) at intervals of occupancies."""
+        return self.values(occupancies, lambda sender, lost, rtt: sender.rate(lost, rtt))
 
-    def values(self, places: Sequence[arb], rate: Rate) -> list[arb]:
-        """F where places have no slopes."""
-        return [value_of(of) for of in self.excess(self.met(places), rate)]
+    def values(self, occupancies: Sequence[arb], rate: Rate) -> list[arb]:
+        """F without slopes (packets/s), for a given rate function of the senders."""
+        return [value_of(excess) for excess in self.excess(self.link_states(occupancies), rate)]
 
-    def slopes(self, places: Sequence[arb]) -> arb_mat:
-        """The matrix of slopes of F by the places, anywhere in a box."""
-        still = self.met(places)
-        varied = [variable(place) for place in places]
-        moving = self.met(varied)
-        known = {sender: sender.slopes(*self.way(sender, still)[:2]) for sender in self.senders}
+    def slopes(self, occupancies: Sequence[arb]) -> arb_mat:
+        """An enclosure of the Jacobian of F in a box of occupancies."""
+        fixed = self.link_states(occupancies)
+        varied = self.link_states([variable(occupancy) for occupancy in occupancies])
+        rate_slopes = {
+            sender: sender.slopes(*self.path_state(sender, fixed)[:2]) for sender in self.senders
+        }
 
-        def rate(sender: ReducedSender, lost: Number, rtt: Number) -> Number:
-            return known[sender].follow(lost, rtt)
+        def rate(sender: Sender, lost: Interval, rtt: Interval) -> Interval:
+            return rate_slopes[sender].along(lost, rtt)
 
         columns = []
-        for number in range(self.size):
-            met = [moving[link] if link == number else at for link, at in enumerate(still)]
-            columns.append([slope_of(of) for of in self.excess(met, rate)])
+        for column in range(len(self.links)):
+            states = [varied[link] if link == column else s for link, s in enumerate(fixed)]
+            columns.append([slope_of(excess) for excess in self.excess(states, rate)])
         return arb_mat([list(row) for row in zip(*columns, strict=True)])

@@ -1,9 +1,10 @@
-"""What a certificate speaks of: one RED queue, a class of Vegas flows to tune, and its competitors.
+"""The parameters of a proof: RED, classes of identical flows, and the question of a certificate.
 
-Numbers are the program's own (IEEE 754 doubles) and are taken exactly as they are.
+Numbers are IEEE 754 doubles, as in the simulators, and are taken exactly as they are.
 
 Sources:
-    The parameters are those of `network.Flows`, `network.Link`, `aqm.red.Red` and of the laws.
+    The parameters are those of `network.Flows`, `network.Link`, `aqm.red.Red` and of the
+    congestion controls.
 """
 
 from __future__ import annotations
@@ -30,35 +31,38 @@ from vegasfluid.quantities import (
 )
 
 __all__ = [
-    "CERTIFIABLE_DIALECTS",
-    "Competitor",
-    "CubicCompetitor",
-    "Curve",
-    "Group",
-    "Problem",
-    "Tuned",
+    "PROVABLE_DIALECTS",
+    "CubicFlows",
+    "FairAlphaProblem",
+    "FlowGroup",
+    "LossBasedFlows",
+    "RedProfile",
+    "VegasFlows",
 ]
 
-CERTIFIABLE_DIALECTS = tuple(name for name, of in DIALECTS.items() if not of.keeps_ssthresh)
-"""Those whose window at rest is an explicit function; ns-3 keeps a threshold as a further state."""
+PROVABLE_DIALECTS = tuple(
+    name for name, implementation in DIALECTS.items() if not implementation.keeps_ssthresh
+)
+"""The dialects whose equilibrium window has an explicit equation: all but ns-3's, which keeps a
+slow-start threshold as a further state."""
 
 
 @dataclass(frozen=True)
-class Curve(Value):
-    """RED as it is at rest: from the queue to the share of packets dropped or marked."""
+class RedProfile(Value):
+    """RED in equilibrium: the parameters that map the queue to a drop or mark probability."""
 
     min_thresh: Packets
-    """Queue at which drops begin."""
+    """Queue at which early drops begin."""
     max_thresh: Packets
-    """Queue at which the curve reaches `max_drop`."""
+    """Queue at which the drop probability reaches `max_drop`."""
     max_drop: Annotated[Probability, Positive]
-    """Value of the curve at `max_thresh`."""
+    """Drop probability at `max_thresh`, before drops are spaced."""
     gentle: bool
-    """Whether the curve goes on to 1 at twice `max_thresh`."""
+    """Whether the probability rises on to 1 at twice `max_thresh`."""
     wait: bool
     """Whether drops are spaced evenly."""
     marks: bool
-    """Whether packets are marked instead of dropped, of every flow."""
+    """Whether packets of ECN-capable flows are marked instead of dropped."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,13 +70,13 @@ class Curve(Value):
 
 
 @dataclass(frozen=True)
-class Group(Value):
-    """Flows that are alike."""
+class FlowGroup(Value):
+    """Identical flows: same congestion control, base RTT and limits."""
 
     count: Annotated[int, Ge(1), Le(1_000_000)]
-    """How many."""
+    """Number of flows."""
     base_rtt: Annotated[Seconds, Positive]
-    """Round-trip time with nothing in the queue."""
+    """Round-trip time with empty queues."""
     max_window: Annotated[Packets, Ge(1)]
     """Largest window."""
     access: Annotated[PacketsPerSecond, Positive] | None
@@ -80,66 +84,66 @@ class Group(Value):
 
 
 @dataclass(frozen=True)
-class Tuned(Group):
-    """The Vegas flows whose alpha is certified."""
+class VegasFlows(FlowGroup):
+    """Identical Vegas flows; a certificate is about their alpha, which is therefore not here."""
 
     dialect: str
-    """Whose Vegas: brakmo, ns2 or linux."""
+    """The implementation of Vegas: brakmo, ns2 or linux."""
     softness: Annotated[Packets, Positive]
-    """The fluid law's `softness`."""
+    """The `softness` of the fluid model of Vegas."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.dialect not in CERTIFIABLE_DIALECTS:
-            allowed = "one of " + ", ".join(CERTIFIABLE_DIALECTS) + " for a certificate"
+        if self.dialect not in PROVABLE_DIALECTS:
+            allowed = "one of " + ", ".join(PROVABLE_DIALECTS) + " for a certificate"
             raise InvalidInput("Vegas", "dialect", allowed, self.dialect)
 
 
 @dataclass(frozen=True)
-class Competitor(Group):
-    """Reno or NewReno flows."""
+class LossBasedFlows(FlowGroup):
+    """Identical Reno or NewReno flows."""
 
     law: str
-    """The name in model files."""
+    """Name of the congestion control in model files."""
 
 
 @dataclass(frozen=True)
-class CubicCompetitor(Competitor):
-    """CUBIC flows."""
+class CubicFlows(LossBasedFlows):
+    """Identical CUBIC flows."""
 
     C: Annotated[Share, Positive]
-    """How steep the cubic is, packets/s^3."""
+    """Scaling factor of the cubic, packets/s^3."""
     beta: Annotated[Share, Positive, Lt(1)]
-    """Share of the window that a loss leaves."""
+    """Fraction of the window that is left after a loss."""
     fast_convergence: bool
-    """Whether they give way to newcomers."""
+    """Whether fast convergence is on."""
     friendly: bool
-    """Whether they take no less than standard TCP would."""
+    """Whether the Reno-friendly region is on."""
 
 
 @dataclass(frozen=True)
-class Problem(Value):
-    """At which alpha does a tuned flow send `ratio` times the mean rate of the others?
+class FairAlphaProblem(Value):
+    """For which alpha does a tuned flow send `ratio` times the mean rate of the competing flows?
 
     Args:
-        capacity: of the link, packets/s.
-        buffer: packets.
-        red: the queue law.
-        tuned_name: of the tuned class.
-        tuned: the class.
+        capacity: capacity of the link, packets/s.
+        buffer: buffer of the link, packets.
+        red: the queue discipline.
+        tuned_name: name of the tuned class.
+        tuned: the tuned class.
         competitors: the other classes by name.
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
         ratio: rate of a tuned flow over the mean rate of the competitors' flows.
-        epsilon: the unfairness `abs(ln(ratio achieved / ratio))` shown outside an interval
-            of alpha.
+        epsilon: the unfairness `abs(ln(achieved ratio / ratio))` that the certificate bounds
+            alpha by.
     """
 
     capacity: Annotated[PacketsPerSecond, Positive]
     buffer: Annotated[Packets, Ge(1)]
-    red: Curve
+    red: RedProfile
     tuned_name: str
-    tuned: Tuned
-    competitors: Mapping[str, Competitor]
+    tuned: VegasFlows
+    competitors: Mapping[str, LossBasedFlows]
     loss_process: str
     ratio: Annotated[Share, Positive]
     epsilon: Annotated[Share, Positive, Le(1)]
@@ -156,6 +160,6 @@ class Problem(Value):
             raise InvalidInput("certificate", "tuned class", allowed, self.tuned_name)
 
     @property
-    def groups(self) -> dict[str, Group]:
+    def groups(self) -> dict[str, FlowGroup]:
         """Every class by name, the tuned one first."""
         return {self.tuned_name: self.tuned, **self.competitors}

@@ -18,11 +18,11 @@ from vegasfluid.analysis.proofs.keys import (
     Table,
 )
 from vegasfluid.analysis.proofs.problem import (
-    Competitor,
-    CubicCompetitor,
-    Curve,
-    Problem,
-    Tuned,
+    CubicFlows,
+    FairAlphaProblem,
+    LossBasedFlows,
+    RedProfile,
+    VegasFlows,
 )
 from vegasfluid.errors import InvalidInput
 
@@ -116,7 +116,7 @@ def fields_from(document: Any, where: str, table: Table, more: tuple[str, ...] =
     return found | {key: parts[key] for key in more}
 
 
-def problem_from(document: Any) -> Problem:
+def problem_from(document: Any) -> FairAlphaProblem:
     """The problem that a document states.
 
     Raises:
@@ -129,28 +129,28 @@ def problem_from(document: Any) -> Problem:
     if not isinstance(competitors, Mapping) or not 0 < len(competitors) <= MOST_CLASSES:
         allowed = f"a JSON object of 1 to {MOST_CLASSES} classes"
         raise refuse("problem.competitors", allowed, competitors)
-    return Problem(
+    return FairAlphaProblem(
         **parts,
-        red=Curve(**fields_from(red, "problem.red", RED)),
+        red=RedProfile(**fields_from(red, "problem.red", RED)),
         tuned_name=name,
-        tuned=Tuned(**own),
+        tuned=VegasFlows(**own),
         competitors={
             text(of, "a class's name"): competitor_from(competitors, of) for of in competitors
         },
     )
 
 
-def competitor_from(competitors: Mapping[str, Any], name: str) -> Competitor:
+def competitor_from(competitors: Mapping[str, Any], name: str) -> LossBasedFlows:
     """A class that is not tuned."""
     where, document = f"problem.competitors.{name}", competitors[name]
     if not isinstance(document, Mapping):
         raise refuse(where, "a JSON object", document)
     law = text(at_key(document, "law", where), place(where, "law"))
     if law == "cubic":
-        return CubicCompetitor(**fields_from(document, where, CUBIC))
+        return CubicFlows(**fields_from(document, where, CUBIC))
     if law not in ("reno", "newreno"):
         raise refuse(place(where, "law"), "reno, newreno or cubic", law)
-    return Competitor(**fields_from(document, where, COMPETITOR))
+    return LossBasedFlows(**fields_from(document, where, COMPETITOR))
 
 
 def enclosures_from(document: Any, classes: tuple[str, ...]) -> dict[tuple[str, ...], Enclosure]:

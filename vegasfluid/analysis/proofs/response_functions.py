@@ -1,21 +1,22 @@
-"""Windows at rest as powers of the drop probability and the round-trip time.
+"""Response functions: equilibrium windows as functions of drop probability p and RTT R.
 
-A law's drift is zero where W = K p^-a R^b, in each of its regions; where regions meet, the larger
-or the smaller of two such windows counts. So every rate W/R falls as p and R rise, if only a is
-not below 0 and b is below 1.
+The drift of a loss-based congestion control is zero where W = K p^-a R^b, with constants that
+differ from region to region; where regions meet, the larger or the smaller of two such windows
+counts. Every rate W/R falls as p and R rise, provided that a >= 0 and b < 1.
 
     Reno            W = sqrt(2 / (phi p))
-    CUBIC, cubic    W = (C h u^3 / c)^(1/4) (R / p)^(3/4), u the root of
-                    h u^3 = 3 (1 - u)^2 + 3 v, in which c = 1 - beta, h = 1 / (1 - g / 2), g the
-                    part by which it gives way, v the part of the variance that counts
-    CUBIC, friendly W = sqrt(rise / (c p)), if that is larger
+    CUBIC, cubic    W = (C h u^3 / c)^(1/4) (R / p)^(3/4), with u the root of
+                    h u^3 = 3 (1 - u)^2 + 3 v, where c = 1 - beta, h = 1 / (1 - g / 2), g the
+                    fraction given up by fast convergence, v the fraction of the variance that
+                    counts
+    CUBIC, friendly W = sqrt(s / (c p)) with s packets of growth per RTT, if that is larger
     CUBIC, steepest W = 1 / (2 c p), if that is smaller
 
-u is K over the mean time since a loss; the equation has one root, as the left side less the right
-has the slope 3 h u^2 - 6 u + 6 > 0 for h >= 1.
+u is CUBIC's K over the mean time since a loss. The equation has one root, because the left side
+minus the right has the slope 3 h u^2 - 6 u + 6 > 0 for h >= 1.
 
 Sources:
-    Derived for this project from `congestion/reno.py` and `congestion/cubic.py`, and held against
+    Derived for this project from `congestion/reno.py` and `congestion/cubic.py`, and compared with
     their drifts in the tests. Decimals in those files are taken as they are written.
 """
 
@@ -25,18 +26,18 @@ from typing import NamedTuple
 
 from flint import arb, fmpq
 
-from vegasfluid.analysis.proofs.intervals import Number, enclosed_root, larger, lesser
-from vegasfluid.analysis.proofs.problem import Competitor, CubicCompetitor
+from vegasfluid.analysis.proofs.intervals import Interval, enclose_root, maximum, minimum
+from vegasfluid.analysis.proofs.problem import CubicFlows, LossBasedFlows
 from vegasfluid.congestion.cubic import GIVING_WAY, KEEPING, STEEPEST
 
-__all__ = ["Branch", "WindowAtRest", "loss_factor", "window_at_rest"]
+__all__ = ["PowerLaw", "ResponseFunction", "loss_factor", "response_function"]
 
 LARGEST_ROOT = 4
-"""u is below: there the left side is at least 64, the right 27 and three parts of a variance."""
+"""Upper bound of u: at 4 the left side of its equation is at least 64, the right side 27 + 3 v."""
 
 
-class Branch(NamedTuple):
-    """W = factor p^-loss_power R^rtt_power, packets.
+class PowerLaw(NamedTuple):
+    """The window W = K p^-a R^b of one region, packets.
 
     Args:
         factor: K.
@@ -48,48 +49,52 @@ class Branch(NamedTuple):
     loss_power: fmpq
     rtt_power: fmpq
 
-    def __call__(self, prob: Number, rtt: Number) -> Number:
-        """The window, packets."""
-        grown = self.factor if self.rtt_power == 0 else self.factor * rtt ** arb(self.rtt_power)
-        return grown * prob ** arb(-self.loss_power)
+    def __call__(self, prob: Interval, rtt: Interval) -> Interval:
+        """The window, packets, for a drop probability and a round-trip time in s."""
+        scaled = self.factor if self.rtt_power == 0 else self.factor * rtt ** arb(self.rtt_power)
+        return scaled * prob ** arb(-self.loss_power)
 
 
-class WindowAtRest(NamedTuple):
-    """The largest of some branches, but at most another.
+class ResponseFunction(NamedTuple):
+    """The equilibrium window of a loss-based flow: the largest of some power laws, with a limit.
 
     Args:
-        of: branches of which the largest counts.
-        at_most: a branch that limits them, or None.
+        regions: power laws of which the largest counts.
+        at_most: a power law that limits the window; None: no limit.
     """
 
-    of: tuple[Branch, ...]
-    at_most: Branch | None = None
+    regions: tuple[PowerLaw, ...]
+    at_most: PowerLaw | None = None
 
-    def __call__(self, prob: Number, rtt: Number) -> Number:
-        """The window, packets.
+    def __call__(self, prob: Interval, rtt: Interval) -> Interval:
+        """The equilibrium window, packets.
 
         Args:
-            prob: of a packet to be dropped or marked.
-            rtt: s.
+            prob: probability that a packet is dropped or marked.
+            rtt: round-trip time, s.
         """
-        window = self.of[0](prob, rtt)
-        for branch in self.of[1:]:
-            window = larger(window, branch(prob, rtt))
-        return window if self.at_most is None else lesser(window, self.at_most(prob, rtt))
+        window = self.regions[0](prob, rtt)
+        for region in self.regions[1:]:
+            window = maximum(window, region(prob, rtt))
+        return window if self.at_most is None else minimum(window, self.at_most(prob, rtt))
 
     @property
-    def branches(self) -> tuple[Branch, ...]:
-        """All of them."""
-        return self.of if self.at_most is None else (*self.of, self.at_most)
+    def branches(self) -> tuple[PowerLaw, ...]:
+        """All power laws, the limit included."""
+        return self.regions if self.at_most is None else (*self.regions, self.at_most)
 
 
-def written(decimal: float) -> arb:
-    """A constant of the program's text, as it is written there."""
-    return arb(repr(decimal))
+def exact_decimal(constant: float) -> arb:
+    """A decimal constant of the source text as the exact decimal, not as its nearest double."""
+    return arb(repr(constant))
 
 
 def loss_factor(process: str, cut: fmpq) -> fmpq:
-    """The phi of additive increase with a cut: the law's `aimd_loss_factor`, exactly.
+    """The loss correction factor phi of additive increase, as an exact fraction.
+
+    Args:
+        process: how losses arrive: meanfield, periodic or iid.
+        cut: fraction of the window that a loss takes.
 
     >>> loss_factor("iid", fmpq(1, 2))
     7/6
@@ -100,37 +105,45 @@ def loss_factor(process: str, cut: fmpq) -> fmpq:
     return periodic if process == "periodic" else periodic * (1 - cut / 4)
 
 
-def window_at_rest(group: Competitor, process: str) -> WindowAtRest:
-    """The window of a competitor at rest, at the present precision.
+def response_function(group: LossBasedFlows, process: str) -> ResponseFunction:
+    """The response function of loss-based flows, at the current precision.
 
     Args:
-        group: the class.
-        process: how losses come.
+        group: the flows.
+        process: how losses arrive: meanfield, periodic or iid.
     """
-    if isinstance(group, CubicCompetitor):
-        return cubic_window(group, process)
+    if isinstance(group, CubicFlows):
+        return cubic_response(group, process)
     factor = (2 / arb(loss_factor(process, fmpq(1, 2)))).sqrt()
-    return WindowAtRest((Branch(factor, fmpq(1, 2), fmpq(0)),))
+    return ResponseFunction((PowerLaw(factor, fmpq(1, 2), fmpq(0)),))
 
 
-def cubic_window(group: CubicCompetitor, process: str) -> WindowAtRest:
-    """The regions of CUBIC."""
+def cubic_response(group: CubicFlows, process: str) -> ResponseFunction:
+    """The response function of CUBIC: cubic and Reno-friendly region, limited by steepest growth.
+
+    Args:
+        group: the flows.
+        process: how losses arrive: meanfield, periodic or iid.
+    """
     cut = 1 - arb(group.beta)
-    part, rise = spread(group, process)
-    falls = group.fast_convergence and process != "periodic"
-    gives_way = written(0.70) - written(0.24) * cut if falls else arb(0)
-    height = 1 / (1 - gives_way / 2)
-    age = plateau_age(height, part)
+    variance_fraction, reno_growth = loss_statistics(group, process)
+    converges = group.fast_convergence and process != "periodic"
+    given_up = exact_decimal(0.70) - exact_decimal(0.24) * cut if converges else arb(0)
+    height = 1 / (1 - given_up / 2)
+    age = plateau_age(height, variance_fraction)
     factor = (arb(group.C) * height * age**3 / cut) ** (arb(1) / 4)
-    regions = (Branch(factor, fmpq(3, 4), fmpq(3, 4)),)
+    regions = (PowerLaw(factor, fmpq(3, 4), fmpq(3, 4)),)
     if group.friendly:
-        regions += (Branch((rise / cut).sqrt(), fmpq(1, 2), fmpq(0)),)
-    steepest = Branch((written(STEEPEST) - 1) / cut, fmpq(1), fmpq(0))
-    return WindowAtRest(regions, steepest)
+        regions += (PowerLaw((reno_growth / cut).sqrt(), fmpq(1, 2), fmpq(0)),)
+    steepest = PowerLaw((exact_decimal(STEEPEST) - 1) / cut, fmpq(1), fmpq(0))
+    return ResponseFunction(regions, steepest)
 
 
-def spread(group: CubicCompetitor, process: str) -> tuple[arb, arb]:
-    """The law's `Cubic.spread` in balls: the part of the variance, and packets a round trip."""
+def loss_statistics(group: CubicFlows, process: str) -> tuple[arb, arb]:
+    """The fraction of the variance of loss times that counts, and Reno-friendly growth per RTT.
+
+    `Cubic.spread` in interval arithmetic; the growth is in packets.
+    """
     beta = arb(group.beta)
     cut = 1 - beta
     if process == "meanfield":
@@ -138,13 +151,21 @@ def spread(group: CubicCompetitor, process: str) -> tuple[arb, arb]:
     if process == "periodic":
         plateau = (3 + beta) / 4
         return plateau / 3 - (1 - plateau ** (arb(1) / 3)) ** 2, 3 * cut / 2
-    fitted = GIVING_WAY if group.fast_convergence else KEEPING
-    flat, slope, bend = (written(number) for number in fitted)
-    return flat + slope * cut + bend * cut**2, written(0.19) + written(1.34) * cut
+    coefficients = GIVING_WAY if group.fast_convergence else KEEPING
+    flat, slope, bend = (exact_decimal(number) for number in coefficients)
+    growth = exact_decimal(0.19) + exact_decimal(1.34) * cut
+    return flat + slope * cut + bend * cut**2, growth
 
 
-def plateau_age(height: arb, part: arb) -> arb:
-    """u: the time to the plateau in units of the mean time since a loss, by bisection."""
-    return enclosed_root(
-        lambda u: 3 * (1 - u) ** 2 + 3 * part - height * u**3, arb(0), arb(LARGEST_ROOT)
+def plateau_age(height: arb, variance_fraction: arb) -> arb:
+    """CUBIC's K in units of the mean time since a loss: the root u of h u^3 = 3 (1 - u)^2 + 3 v.
+
+    Args:
+        height: h, at least 1; exactly 1 without fast convergence.
+        variance_fraction: v, the fraction of the variance that counts.
+    """
+    return enclose_root(
+        lambda u: 3 * (1 - u) ** 2 + 3 * variance_fraction - height * u**3,
+        arb(0),
+        arb(LARGEST_ROOT),
     )

@@ -1,16 +1,16 @@
-"""The rate of a flow at rest, for a share of losses and a round-trip time, in balls.
+"""The equilibrium rate of a flow as a function of loss probability and round-trip time.
 
-Rates fall, or stay, where losses or round-trip times rise. Of laws that see losses only, a window
-at rest is K p^-a R^b with a > 0 and b < 1 in each of its regions (`certificate.windows`), and W / R
-falls. A Vegas window is at rest where
+Rates fall, or stay, where losses or round-trip times rise. For loss-based flows the window is
+K p^-a R^b with a > 0 and b < 1 in each region (`response_functions`), so W / R falls. The
+equilibrium window of a Vegas flow solves
 
     h(W) = grow - shrink - phi b p W^2 = 0
 
-(with fewer than three packets Linux steps as Reno does); as the backlog rises with W and R, h falls
-with W, p and R, and with x = W / R held it falls with R, too. So both W and x fall. Where nothing
-is lost h may be 0 between alpha and beta: then the largest and the smallest root are taken. Windows
-have two packets at least, and at most what is allowed; an access link makes of a rate at most its
-own, because beyond it a round trip grows with the window.
+(with fewer than three packets Linux grows as Reno does). The backlog rises with W and R, so h falls
+with W, p and R; with x = W / R fixed, h falls with R, too. So both W and x fall. Where nothing is
+lost, h may be 0 between alpha and beta: then the largest and the smallest root are taken. Windows
+are between two packets and `max_window`; an access link limits the rate to its own, because beyond
+it the round-trip time grows with the window.
 
 Sources:
     Derived for this project from `congestion/vegas/vegas.py` and `fluid/equations.py`.
@@ -20,263 +20,311 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from flint import arb, arb_series, fmpq
 from scipy.optimize import root_scalar
 
 from vegasfluid.analysis.proofs.intervals import (
-    Number,
-    larger,
-    lesser,
+    ONE,
+    ZERO,
+    Interval,
+    maximum,
+    minimum,
     slope_of,
+    smooth_step,
     value_of,
     variable,
+    with_slope,
 )
-from vegasfluid.analysis.proofs.links import step
-from vegasfluid.analysis.proofs.response_functions import WindowAtRest, loss_factor
+from vegasfluid.analysis.proofs.problem import FlowGroup, LossBasedFlows, VegasFlows
+from vegasfluid.analysis.proofs.response_functions import loss_factor, response_function
 from vegasfluid.congestion.base import SMALLEST_SSTHRESH
-from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.congestion.vegas import DIALECTS
 
-__all__ = ["Crowd", "LossBased", "ReducedSender", "ReducedVegas", "Slopes"]
+__all__ = ["LossBasedSender", "RateSlopes", "Route", "Sender", "VegasBalance", "VegasSender"]
 
-FEWEST_LOSSES = arb("1e-60")
-"""Fewer are taken for so many, so that powers of them are finite."""
-WIDER = (1e-13, 1e-11, 1e-8, 1e-4)
-"""Relative: by so much around a root signs are looked at, until they are certain."""
+SMALLEST_LOSS = arb("1e-60")
+"""Loss probabilities below this are replaced by it, so that their negative powers are finite."""
+ROOT_MARGINS = (1e-13, 1e-11, 1e-8, 1e-4)
+"""Relative distances from an approximate root at which a sign is proven, tried in this order."""
+ROOT_RTOL = 1e-14
+"""Relative tolerance of the approximate root of h."""
 BISECTIONS = 60
-TERMS = 2
-ZERO, ONE = arb(0), arb(1)
+"""Bisection steps to the end of a range of windows where h is 0: more than the bits of a double."""
 
 
-@dataclass(frozen=True)
-class Crowd:
-    """Flows that are alike.
+class Route(NamedTuple):
+    """How the flows of a sender go through the network.
 
     Args:
-        count: how many.
-        base_rtt: s.
-        path: numbers of the links.
-        capable: whether their packets may be marked.
-        max_window: packets.
-        access: packets/s; None: no limit.
+        path: indices of the links that they cross, in order.
+        ecn: whether their packets may be marked.
     """
 
-    count: int
-    base_rtt: float
-    path: tuple[int, ...]
-    capable: bool
-    max_window: float
-    access: float | None
+    path: tuple[int, ...] = (0,)
+    ecn: bool = False
 
 
-class Slopes(NamedTuple):
-    """A rate with its slopes, in a box of losses and round-trip times.
+class RateSlopes(NamedTuple):
+    """A rate and its partial derivatives, enclosed for a box of losses and round-trip times.
 
     Args:
         rate: packets/s.
-        by_lost: packets/s.
-        by_rtt: packets/s^2.
+        by_lost: derivative by the loss probability, packets/s.
+        by_rtt: derivative by the round-trip time, packets/s^2.
     """
 
     rate: arb
     by_lost: arb
     by_rtt: arb
 
-    def follow(self, lost: Number, rtt: Number) -> arb_series:
-        """The rate where losses and the round-trip time move."""
-        moved = self.by_lost * slope_of(lost) + self.by_rtt * slope_of(rtt)
-        return arb_series([self.rate, moved], TERMS)
+    def along(self, lost: Interval, rtt: Interval) -> arb_series:
+        """The rate, with its slope by the chain rule where loss and round-trip time have slopes."""
+        return with_slope(self.rate, self.by_lost * slope_of(lost) + self.by_rtt * slope_of(rtt))
 
 
-class ReducedSender(ABC):
-    """A flow that does as its law says at rest.
+class Sender(ABC):
+    """One flow of a group in equilibrium.
 
     Args:
-        crowd: whose flow it is.
+        group: the flows.
+        route: their path through the network.
     """
 
-    def __init__(self, crowd: Crowd) -> None:
-        self.crowd = crowd
-        self.base_rtt = arb(crowd.base_rtt)
+    def __init__(self, group: FlowGroup, route: Route) -> None:
+        self.group, self.route = group, route
+        self.base_rtt = arb(group.base_rtt)
 
     @abstractmethod
     def rate(self, lost: arb, rtt: arb) -> arb:
-        """Packets/s.
+        """The equilibrium rate, packets/s.
 
         Args:
-            lost: the share of packets lost or marked.
-            rtt: s.
+            lost: probability that a packet is lost or marked.
+            rtt: round-trip time, s.
         """
 
     @abstractmethod
-    def slopes(self, lost: arb, rtt: arb) -> Slopes:
-        """The rate with its slopes."""
+    def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
+        """The equilibrium rate and its partial derivatives."""
 
-    def highest(self, lost: arb, rtt: arb) -> arb:
-        """The rate, at most."""
-        return self.rate(larger(lost.lower(), ZERO), rtt.lower()).upper()
+    def highest_rate(self, lost: arb, rtt: arb) -> arb:
+        """An upper bound of the rate in a box of losses and round-trip times, packets/s."""
+        return self.rate(maximum(lost.lower(), ZERO), rtt.lower()).upper()
 
-    def lowest(self, lost: arb, rtt: arb) -> arb:
-        """The rate, at least."""
+    def lowest_rate(self, lost: arb, rtt: arb) -> arb:
+        """A lower bound of the rate in a box of losses and round-trip times, packets/s."""
         return self.rate(lost.upper(), rtt.upper()).lower()
 
-    def limited(self, window: Number, rtt: Number) -> Number:
-        """The rate of a window, within its limits."""
-        window = lesser(larger(window, arb(SMALLEST_SSTHRESH)), arb(self.crowd.max_window))
-        access = self.crowd.access
-        return window / rtt if access is None else lesser(window / rtt, arb(access))
+    def limited(self, window: Interval, rtt: Interval) -> Interval:
+        """The rate of a window (packets) within the limits of windows and access links."""
+        window = minimum(maximum(window, arb(SMALLEST_SSTHRESH)), arb(self.group.max_window))
+        access = self.group.access
+        return window / rtt if access is None else minimum(window / rtt, arb(access))
 
 
-class LossBased(ReducedSender):
-    """A flow that sees losses only.
+class LossBasedSender(Sender):
+    """A flow whose window depends on losses and the round-trip time only, not on delay signals.
 
     Args:
-        crowd: whose flow it is.
-        window: at rest.
+        group: the flows.
+        route: their path through the network.
+        loss_process: how losses arrive: meanfield, periodic or iid.
     """
 
-    def __init__(self, crowd: Crowd, window: WindowAtRest) -> None:
-        super().__init__(crowd)
-        self.window = window
+    def __init__(self, group: LossBasedFlows, route: Route, loss_process: str) -> None:
+        super().__init__(group, route)
+        self.window = response_function(group, loss_process)
 
     def rate(self, lost: arb, rtt: arb) -> arb:
-        """Packets/s."""
-        return value_of(self.moving(lost, rtt))
+        """The equilibrium rate, packets/s."""
+        return value_of(self.limited_rate(lost, rtt))
 
-    def slopes(self, lost: arb, rtt: arb) -> Slopes:
-        """The rate with its slopes."""
-        by_lost = slope_of(self.moving(variable(lost), rtt))
-        return Slopes(self.rate(lost, rtt), by_lost, slope_of(self.moving(lost, variable(rtt))))
+    def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
+        """The equilibrium rate and its partial derivatives."""
+        by_lost = slope_of(self.limited_rate(variable(lost), rtt))
+        by_rtt = slope_of(self.limited_rate(lost, variable(rtt)))
+        return RateSlopes(self.rate(lost, rtt), by_lost, by_rtt)
 
-    def moving(self, lost: Number, rtt: Number) -> Number:
-        """The rate, with the slope of what has one."""
-        return self.limited(self.window(larger(lost, FEWEST_LOSSES), rtt), rtt)
+    def limited_rate(self, lost: Interval, rtt: Interval) -> Interval:
+        """The rate within its limits (packets/s), with a slope where an argument has one."""
+        return self.limited(self.window(maximum(lost, SMALLEST_LOSS), rtt), rtt)
 
 
-class ReducedVegas(ReducedSender):
-    """A Vegas flow.
+class VegasBalance:
+    """The terms of Vegas' equilibrium equation: backlog, blur, and growth lost to loss events.
 
     Args:
-        crowd: whose flow it is.
-        law: its law, of a dialect without a threshold that losses keep.
-        loss_process: how losses come.
+        group: the flows.
+        loss_process: how losses arrive: meanfield, periodic or iid.
     """
 
-    def __init__(self, crowd: Crowd, law: Vegas, loss_process: str) -> None:
-        super().__init__(crowd)
-        cut = fmpq(*law.implementation.loss_cut.as_integer_ratio())
-        self.law, self.cut = law, arb(cut)
-        self.weight = arb(cut * loss_factor(loss_process, cut))
-        self.alpha, self.beta = (arb(place) for place in law.equilibrium_backlogs)
-        self.softness = arb(law.softness)
+    def __init__(self, group: VegasFlows, loss_process: str) -> None:
+        self.implementation = DIALECTS[group.dialect]
+        self.base_rtt, self.softness = arb(group.base_rtt), arb(group.softness)
+        cut = fmpq(*self.implementation.loss_cut.as_integer_ratio())
+        self.cut = arb(cut)
+        self.loss_weight = arb(cut * loss_factor(loss_process, cut))
+
+    def backlog(self, window: Interval, rtt: Interval) -> Interval:
+        """The backlog that a flow estimates from its window and round-trip time, packets."""
+        divisor = self.base_rtt if self.implementation.divides_by_base_rtt else rtt
+        return window * (rtt - self.base_rtt) / divisor
+
+    def width(self, backlog: Interval) -> Interval:
+        """The range of backlog over which flows are spread after losses, packets."""
+        return maximum(self.cut * backlog / 2, self.softness)
+
+    def loss_per_rtt(self, window: Interval, lost: Interval) -> Interval:
+        """Packets that losses take from the window per round trip, phi b p W^2.
+
+        In equilibrium this is the fraction of flows that grow back after a loss.
+        """
+        return self.loss_weight * lost * window * window
+
+    def growth_threshold(self, backlog: Interval, growth: Interval) -> Interval:
+        """The threshold below which windows grow, such that they grow by a given amount, packets.
+
+        Args:
+            backlog: mean backlog of the flows, packets.
+            growth: mean growth of their windows, packets per round trip; below 1.
+        """
+        return backlog - self.width(backlog) * (1 - growth).log()
+
+
+class VegasSender(Sender):
+    """A Vegas flow with given alpha and beta.
+
+    Args:
+        group: the flows.
+        route: their path through the network.
+        loss_process: how losses arrive: meanfield, periodic or iid.
+        thresholds: backlogs below which the window grows and above which it shrinks, packets.
+    """
+
+    def __init__(
+        self, group: VegasFlows, route: Route, loss_process: str, thresholds: tuple[float, float]
+    ) -> None:
+        super().__init__(group, route)
+        self.balance = VegasBalance(group, loss_process)
+        self.min_samples = self.balance.implementation.min_samples
+        self.grows_below, self.shrinks_above = (arb(backlog) for backlog in thresholds)
 
     @property
-    def idles(self) -> bool:
-        """Whether there are windows between alpha and beta that nothing moves."""
-        return bool(self.beta > self.alpha)
+    def has_dead_band(self) -> bool:
+        """Whether there are windows between alpha and beta that neither grow nor shrink."""
+        return bool(self.shrinks_above > self.grows_below)
 
-    def balance(self, window: Number, lost: Number, rtt: Number) -> Number:
-        """h: packets that a round trip adds, less what losses take."""
-        backlog, width, shrink = self.place(window, rtt)
-        below = larger(self.alpha - backlog, ZERO)
-        steps = 1 - (-below / width).exp() - shrink
-        if self.law.implementation.min_samples:
-            as_reno = step(self.law.implementation.min_samples - window, ONE)
-            steps = as_reno + (1 - as_reno) * steps
-        return steps - self.weight * lost * window * window
+    def net_growth(self, window: Interval, lost: Interval, rtt: Interval) -> Interval:
+        """h: packets per round trip by which the window grows, minus what losses take."""
+        backlog, shrink = self.backlog_and_shrink(window, rtt)
+        below = maximum(self.grows_below - backlog, ZERO)
+        growth = 1 - (-below / self.balance.width(backlog)).exp() - shrink
+        if self.min_samples:
+            as_reno = smooth_step(self.min_samples - window, ONE)
+            growth = as_reno + (1 - as_reno) * growth
+        return growth - self.balance.loss_per_rtt(window, lost)
 
-    def depth(self, window: Number, lost: Number, rtt: Number) -> Number:
-        """How far d - width ln(1 - phi b p W^2 - shrink) is above alpha: 0 at rest."""
-        backlog, width, shrink = self.place(window, rtt)
-        left = 1 - self.weight * lost * window * window - shrink
-        return backlog - width * left.log() - self.alpha
+    def threshold_residual(self, window: Interval, lost: Interval, rtt: Interval) -> Interval:
+        """The growth threshold that the window would need, minus the one it has, packets.
 
-    def place(self, window: Number, rtt: Number) -> tuple[Number, Number, Number]:
-        """The backlog d, the width over which it tells who climbs, packets; and who shrinks."""
-        divisor = self.base_rtt if self.law.implementation.divides_by_base_rtt else rtt
-        backlog = window * (rtt - self.base_rtt) / divisor
-        width = larger(self.cut * backlog / 2, self.softness)
-        return backlog, width, step(backlog - self.beta, self.softness)
+        Zero in equilibrium, like `net_growth`, but without its kink where the backlog is alpha.
+        """
+        backlog, shrink = self.backlog_and_shrink(window, rtt)
+        growth = self.balance.loss_per_rtt(window, lost) + shrink
+        return self.balance.growth_threshold(backlog, growth) - self.grows_below
+
+    def backlog_and_shrink(self, window: Interval, rtt: Interval) -> tuple[Interval, Interval]:
+        """The backlog (packets) and the fraction of flows that shrink their window by a packet."""
+        backlog = self.balance.backlog(window, rtt)
+        return backlog, smooth_step(backlog - self.shrinks_above, self.balance.softness)
 
     def window(self, lost: arb, rtt: arb) -> arb:
-        """All windows at rest, packets."""
-        return self.least(lost.upper(), rtt.upper()).union(self.most(lost.lower(), rtt.lower()))
+        """An interval that contains all equilibrium windows, packets."""
+        low = self.smallest_window(lost.upper(), rtt.upper())
+        return low.union(self.largest_window(lost.lower(), rtt.lower()))
 
     def rate(self, lost: arb, rtt: arb) -> arb:
-        """Packets/s."""
+        """The equilibrium rate, packets/s."""
         return value_of(self.limited(self.window(lost, rtt), rtt))
 
-    def slopes(self, lost: arb, rtt: arb) -> Slopes:
-        """The rate with its slopes."""
+    def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
+        """The equilibrium rate and its partial derivatives."""
         window = self.window(lost, rtt)
         by_lost, by_rtt = self.window_slopes(window, lost, rtt)
         rates = (
-            self.limited(arb_series([window, by_lost], TERMS), rtt),
-            self.limited(arb_series([window, by_rtt], TERMS), variable(rtt)),
+            self.limited(with_slope(window, by_lost), rtt),
+            self.limited(with_slope(window, by_rtt), variable(rtt)),
         )
-        return Slopes(value_of(rates[0]), slope_of(rates[0]), slope_of(rates[1]))
+        return RateSlopes(value_of(rates[0]), slope_of(rates[0]), slope_of(rates[1]))
 
     def window_slopes(self, window: arb, lost: arb, rtt: arb) -> list[arb]:
-        """Slopes of the window by losses and by the round-trip time.
+        """Derivatives of the window by loss probability and round-trip time.
 
-        `depth` has no corner where the backlog is alpha, near which most windows rest; but it says
-        nothing of windows above, which idle where nothing is lost.
+        `threshold_residual` is smooth where the backlog is alpha, near which most windows are in
+        equilibrium. It cannot be used in the dead band, where nothing is lost.
         """
-        samples = self.law.implementation.min_samples
-        smooth = (lost > 0 or not self.idles) and window > samples
-        for told in (self.depth, self.balance) if smooth else (self.balance,):
-            by_window = slope_of(told(variable(window), lost, rtt))
-            moved = told(window, variable(lost), rtt), told(window, lost, variable(rtt))
-            found = [-slope_of(of) / by_window for of in moved]
-            if all(of.is_finite() for of in found):
+        smooth = (lost > 0 or not self.has_dead_band) and window > self.min_samples
+        for residual in (
+            (self.threshold_residual, self.net_growth) if smooth else (self.net_growth,)
+        ):
+            by_window = slope_of(residual(variable(window), lost, rtt))
+            changes = residual(window, variable(lost), rtt), residual(window, lost, variable(rtt))
+            slopes = [-slope_of(change) / by_window for change in changes]
+            if all(slope.is_finite() for slope in slopes):
                 break
-        return found
+        return slopes
 
-    def highest(self, lost: arb, rtt: arb) -> arb:
-        """The rate, at most."""
-        lost, rtt = larger(lost.lower(), ZERO), rtt.lower()
-        return value_of(self.limited(self.most(lost, rtt), rtt)).upper()
+    def highest_rate(self, lost: arb, rtt: arb) -> arb:
+        """An upper bound of the rate in a box of losses and round-trip times, packets/s."""
+        lost, rtt = maximum(lost.lower(), ZERO), rtt.lower()
+        return value_of(self.limited(self.largest_window(lost, rtt), rtt)).upper()
 
-    def lowest(self, lost: arb, rtt: arb) -> arb:
-        """The rate, at least."""
+    def lowest_rate(self, lost: arb, rtt: arb) -> arb:
+        """A lower bound of the rate in a box of losses and round-trip times, packets/s."""
         lost, rtt = lost.upper(), rtt.upper()
-        return value_of(self.limited(self.least(lost, rtt), rtt)).lower()
+        return value_of(self.limited(self.smallest_window(lost, rtt), rtt)).lower()
 
-    def most(self, lost: arb, rtt: arb) -> arb:
-        """What no root is above, packets."""
-        lost = larger(lost, ZERO)
-        found = self.near_root(lost, rtt, lambda steps: steps >= 0)
-        for wider in WIDER:
-            window = arb(found * (1 + wider))
-            if self.balance(window, lost, rtt) < 0:
+    def largest_window(self, lost: arb, rtt: arb) -> arb:
+        """A proven upper bound of all equilibrium windows, packets."""
+        lost = maximum(lost, ZERO)
+        root = self.approximate_root(lost, rtt, lambda growth: growth >= 0)
+        for margin in ROOT_MARGINS:
+            window = arb(root * (1 + margin))
+            if self.net_growth(window, lost, rtt) < 0:
                 return window
-        return arb(self.crowd.max_window)
+        return arb(self.group.max_window)
 
-    def least(self, lost: arb, rtt: arb) -> arb:
-        """What no root is below, packets."""
-        found = self.near_root(lost, rtt, lambda steps: steps > 0)
-        for wider in WIDER:
-            window = arb(found * (1 - wider))
-            if self.balance(window, lost, rtt) > 0:
+    def smallest_window(self, lost: arb, rtt: arb) -> arb:
+        """A proven lower bound of all equilibrium windows, packets."""
+        root = self.approximate_root(lost, rtt, lambda growth: growth > 0)
+        for margin in ROOT_MARGINS:
+            window = arb(root * (1 - margin))
+            if self.net_growth(window, lost, rtt) > 0:
                 return window
         return arb(SMALLEST_SSTHRESH)
 
-    def near_root(self, lost: arb, rtt: arb, before: Callable[[float], bool]) -> float:
-        """About where steps cease to be as they are for small windows, packets."""
+    def approximate_root(self, lost: arb, rtt: arb, below: Callable[[float], bool]) -> float:
+        """The window, in floating point, at which net growth stops satisfying a condition, packets.
 
-        def steps(window: float) -> float:
-            return float(self.balance(arb(window), lost, rtt))
+        Args:
+            lost: probability that a packet is lost or marked.
+            rtt: round-trip time, s.
+            below: the condition on net growth that holds for windows below the root.
+        """
 
-        low, high = SMALLEST_SSTHRESH, float(self.crowd.max_window)
-        if not before(steps(low)):
+        def growth(window: float) -> float:
+            return float(self.net_growth(arb(window), lost, rtt))
+
+        low, high = SMALLEST_SSTHRESH, float(self.group.max_window)
+        if not below(growth(low)):
             return low
-        if before(steps(high)):
+        if below(growth(high)):
             return high
-        if lost > 0 or not self.idles:
-            return float(root_scalar(steps, bracket=(low, high), rtol=1e-14).root)
+        if lost > 0 or not self.has_dead_band:
+            return float(root_scalar(growth, bracket=(low, high), rtol=ROOT_RTOL).root)
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            low, high = (middle, high) if before(steps(middle)) else (low, middle)
+            low, high = (middle, high) if below(growth(middle)) else (low, middle)
         return (low + high) / 2

@@ -1,46 +1,61 @@
-"""From a network to the problem of a certificate; what the proof does not cover is refused."""
+"""From a network to the parameters of a proof; a network that no proof covers is invalid input."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
+from vegasfluid.analysis.proofs.links import DropTailLink, LosslessLink, RedLink
+from vegasfluid.analysis.proofs.monotone_network import MonotoneNetwork
 from vegasfluid.analysis.proofs.problem import (
-    Competitor,
-    CubicCompetitor,
-    Curve,
-    Problem,
-    Tuned,
+    PROVABLE_DIALECTS,
+    CubicFlows,
+    FairAlphaProblem,
+    LossBasedFlows,
+    RedProfile,
+    VegasFlows,
 )
+from vegasfluid.analysis.proofs.senders import LossBasedSender, Route, Sender, VegasSender
+from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
+from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Flows, Link, Network
 
-__all__ = ["DEFAULT_EPSILON", "DEFAULT_LOSS_PROCESS", "problem_of"]
+__all__ = ["DEFAULT_EPSILON", "DEFAULT_LOSS_PROCESS", "fair_alpha_problem", "monotone_network"]
 
 DEFAULT_EPSILON = 0.01
+"""Unfairness |ln(achieved ratio / ratio)| that a certificate bounds alpha by: 1 %."""
 DEFAULT_LOSS_PROCESS = "meanfield"
+"""How losses arrive: as in the fluid model of Misra, Gong and Towsley."""
+LARGEST_BETA = 0.9
+"""CUBIC that keeps more of its window at a loss could have more losses a round trip in equilibrium
+than the fluid counts (`fluid.senders`: five)."""
+REQUIRED_VALUES = {"send_overhead": 0, "delayed_ack": 0, "direction": "forward"}
+"""Fields of a flow class that the equilibrium equations do not model, with the required value."""
 
 
-def problem_of(
+def fair_alpha_problem(
     network: Network,
     tuned: str = "vegas",
     ratio: float = 1.0,
     *,
     epsilon: float = DEFAULT_EPSILON,
     loss_process: str = DEFAULT_LOSS_PROCESS,
-) -> Problem:
-    """What a certificate of a network would speak of.
+) -> FairAlphaProblem:
+    """The parameters of a network that a certificate of its fair alpha depends on.
 
     Args:
         network: one link with RED, a Vegas class, and classes of Reno, NewReno or CUBIC.
-        tuned: the name of the Vegas class; its alpha, beta and gamma do not count.
+        tuned: the name of the Vegas class; its alpha, beta and gamma are ignored.
         ratio: rate of a tuned flow over the mean rate of the competitors' flows.
-        epsilon: the unfairness that is shown outside of an interval of alpha.
-        loss_process: how losses come.
+        epsilon: the unfairness `abs(ln(achieved ratio / ratio))` that alpha is bounded by.
+        loss_process: how losses arrive: meanfield, periodic or iid.
 
     Raises:
         InvalidInput: for a network that the proof does not cover.
@@ -49,7 +64,7 @@ def problem_of(
     >>> link = Link(1000.0, 200, Red(min_thresh=20, max_thresh=80))
     >>> vegas = Flows(5, Vegas(dialect="ns2"), base_rtt=0.04)
     >>> network = Network(link, {"vegas": vegas, "reno": Flows(5, Reno(), base_rtt=0.04)})
-    >>> problem_of(network, ratio=0.5).competitors["reno"].count
+    >>> fair_alpha_problem(network, ratio=0.5).competitors["reno"].count
     5
     """
     if tuned not in network.flows:
@@ -57,24 +72,24 @@ def problem_of(
     link = network.link
     if network.events:
         raise InvalidInput("certificate", "events", "none", f"{len(network.events)} events")
-    others = {name: of for name, of in network.flows.items() if name != tuned}
+    others = [name for name in network.flows if name != tuned]
     if not others:
         raise InvalidInput("certificate", "competitors", "at least one class", "none")
-    return Problem(
+    return FairAlphaProblem(
         capacity=float(link.capacity),
         buffer=float(link.buffer),
-        red=curve_of(link, network),
+        red=certified_red(link, network),
         tuned_name=tuned,
-        tuned=tuned_of(network, tuned),
-        competitors={name: competitor_of(network, name) for name in others},
+        tuned=tuned_flows(network, tuned),
+        competitors={name: competing_flows(network, name) for name in others},
         loss_process=loss_process,
         ratio=float(ratio),
         epsilon=float(epsilon),
     )
 
 
-def curve_of(link: Link, network: Network) -> Curve:
-    """The queue law, if it is RED as the proof knows it."""
+def certified_red(link: Link, network: Network) -> RedProfile:
+    """The RED of a link, if a certificate covers its options."""
     red = link.aqm
     if type(red) is not Red:
         raise InvalidInput("certificate", "queue law", "red", red.name)
@@ -83,70 +98,214 @@ def curve_of(link: Link, network: Network) -> Curve:
             raise InvalidInput("Red", name, "false for a certificate", True)
     if link.jitter:
         raise InvalidInput("Link", "jitter", "0 for a certificate", link.jitter)
-    return Curve(
+    return red_profile(red, marks=bool(red.ecn) and all_or_no_ecn(network))
+
+
+def red_profile(red: Red, *, marks: bool) -> RedProfile:
+    """The equilibrium parameters of RED; `marks`: whether it marks packets instead of dropping."""
+    return RedProfile(
         min_thresh=float(red.min_thresh),
         max_thresh=float(red.max_thresh),
         max_drop=float(red.max_drop),
         gentle=bool(red.gentle),
         wait=bool(red.wait),
-        marks=bool(red.ecn) and all_alike(network),
+        marks=marks,
     )
 
 
-def all_alike(network: Network) -> bool:
-    """Whether packets may be marked: of all classes or of none."""
-    may = {name: of.ecn for name, of in network.flows.items()}
-    if len(set(may.values())) > 1:
-        without = next(name for name, ecn in may.items() if not ecn)
+def all_or_no_ecn(network: Network) -> bool:
+    """Whether all classes use ECN; invalid input if only some do."""
+    ecn = {name: flows.ecn for name, flows in network.flows.items()}
+    if len(set(ecn.values())) > 1:
+        without = next(name for name, capable in ecn.items() if not capable)
         allowed = "the same in all classes where RED marks"
         raise InvalidInput(f"flows.{without}", "ecn", allowed, False)
-    return all(may.values())
+    return all(ecn.values())
 
 
-def group_of(network: Network, name: str) -> dict[str, Any]:
-    """The numbers of a class, if its flows are alike and send all the time."""
-    flows, whose = network.flows[name], f"flows.{name}"
-    simple = {"send_overhead": 0, "delayed_ack": 0, "direction": "forward"}
-    for field, allowed in simple.items():
-        if getattr(flows, field) not in (allowed, None):
-            given = getattr(flows, field)
-            raise InvalidInput(whose, field, f"{allowed} for a certificate", given)
-    if flows.traffic.name != "bulk":
-        raise InvalidInput(whose, "traffic", "bulk for a certificate", flows.traffic.name)
+def only_base_rtt(network: Network, name: str) -> float:
+    """The base RTT of a class, s; invalid input if its flows have different ones."""
     rtts = set(network.base_rtts(name))
     if len(rtts) > 1:
         allowed = "the same for all flows of a class (make a class of each)"
-        raise InvalidInput(whose, "base_rtt", allowed, f"{len(rtts)} different values")
+        raise InvalidInput(f"flows.{name}", "base_rtt", allowed, f"{len(rtts)} different values")
+    return rtts.pop()
+
+
+def tuned_flows(network: Network, name: str) -> VegasFlows:
+    """The class to tune, if it is Vegas."""
+    flows = network.flows[name]
+    if type(flows.law) is not Vegas:
+        raise InvalidInput(f"flows.{name}", "law", "vegas to be tuned", flows.law.name)
+    require_bulk(name, flows, "certificate")
+    return vegas_flows(flows, flows.law, flows.count, only_base_rtt(network, name))
+
+
+def competing_flows(network: Network, name: str) -> LossBasedFlows:
+    """A class that is not tuned, if it is Reno, NewReno or CUBIC."""
+    flows = network.flows[name]
+    require_bulk(name, flows, "certificate")
+    group = loss_based_flows(flows, flows.count, only_base_rtt(network, name))
+    if group is None:
+        allowed = "reno, newreno or cubic for a certificate"
+        raise InvalidInput(f"flows.{name}", "law", allowed, flows.law.name)
+    return group
+
+
+def require_bulk(name: str, flows: Flows, purpose: str) -> None:
+    """Raise InvalidInput unless flows always have data to send and nothing delays their ACKs.
+
+    Args:
+        name: name of the class.
+        flows: the class.
+        purpose: what needs this, for the message: `proof` or `certificate`.
+    """
+    for field, required in REQUIRED_VALUES.items():
+        given = getattr(flows, field)
+        if given not in (required, None):
+            raise InvalidInput(f"flows.{name}", field, f"{required} for a {purpose}", given)
+    if flows.traffic.name != "bulk":
+        allowed = f"bulk for a {purpose}"
+        raise InvalidInput(f"flows.{name}", "traffic", allowed, flows.traffic.name)
+
+
+def group_fields(flows: Flows, count: int, base_rtt: float) -> dict[str, Any]:
+    """The fields of `FlowGroup` for some flows of a class.
+
+    Args:
+        flows: the class.
+        count: number of flows.
+        base_rtt: their base RTT, s.
+    """
     return {
-        "count": flows.count,
-        "base_rtt": float(rtts.pop()),
+        "count": count,
+        "base_rtt": float(base_rtt),
         "max_window": float(flows.max_window),
         "access": None if flows.access is None else float(flows.access),
     }
 
 
-def tuned_of(network: Network, name: str) -> Tuned:
-    """The class to tune."""
-    law = network.flows[name].law
-    if type(law) is not Vegas:
-        raise InvalidInput(f"flows.{name}", "law", "vegas to be tuned", law.name)
-    numbers = group_of(network, name)
-    return Tuned(**numbers, dialect=law.dialect, softness=float(law.softness))
+def vegas_flows(flows: Flows, law: Vegas, count: int, base_rtt: float) -> VegasFlows:
+    """Some Vegas flows of a class: how many, and their base RTT in s."""
+    fields = group_fields(flows, count, base_rtt)
+    return VegasFlows(**fields, dialect=law.dialect, softness=float(law.softness))
 
 
-def competitor_of(network: Network, name: str) -> Competitor:
-    """A class that is not tuned."""
-    flows: Flows = network.flows[name]
-    law, numbers = flows.law, group_of(network, name)
+def loss_based_flows(flows: Flows, count: int, base_rtt: float) -> LossBasedFlows | None:
+    """Some flows of a class (how many, base RTT in s); None unless Reno, NewReno or CUBIC."""
+    law, fields = flows.law, group_fields(flows, count, base_rtt)
     if type(law) in (Reno, NewReno):
-        return Competitor(**numbers, law=law.name)
+        return LossBasedFlows(**fields, law=law.name)
     if isinstance(law, Cubic) and type(law) is Cubic:
-        return CubicCompetitor(
-            **numbers,
+        return CubicFlows(
+            **fields,
             law=law.name,
             C=float(law.C),
             beta=float(law.beta),
             fast_convergence=bool(law.fast_convergence),
             friendly=bool(law.friendly),
         )
-    raise InvalidInput(f"flows.{name}", "law", "reno, newreno or cubic for a certificate", law.name)
+    return None
+
+
+def monotone_network(network: Network, options: FluidOptions) -> MonotoneNetwork:
+    """The equilibrium equations of a network for the proof that it has no other equilibrium.
+
+    Args:
+        network: with RED or drop-tail links; Reno, NewReno, CUBIC and Vegas flows that always have
+            data to send.
+        options: fluid options, without recovery, timeouts and whole packets.
+
+    Raises:
+        InvalidInput: for what the equations do not cover.
+    """
+    for name in ("recovery", "timeouts", "whole_packets"):
+        if getattr(options, name):
+            raise InvalidInput("FluidOptions", name, "false for a proof", True)
+    senders = [sender for name in network.flows for sender in senders_of(network, name, options)]
+    groups_on_link = Counter(link for sender in senders for link in sender.route.path)
+    links = [
+        link_equations(name, link, alike=groups_on_link[index] == 1)
+        for index, (name, link) in enumerate(network.links.items())
+    ]
+    return MonotoneNetwork(links, senders)
+
+
+def link_equations(name: str, link: Link, *, alike: bool) -> LosslessLink:
+    """The equations of a link.
+
+    Args:
+        name: its name.
+        link: the link.
+        alike: whether all flows that cross it are identical.
+    """
+    if link.jitter:
+        raise InvalidInput(name, "jitter", "0 for a proof", link.jitter)
+    capacity, buffer = float(link.capacity), float(link.buffer)
+    if type(link.aqm) is Red:
+        profile = red_profile(link.aqm, marks=bool(link.aqm.ecn))
+        return RedLink(capacity, buffer, profile, hard_drop=bool(link.aqm.hard_drop))
+    if type(link.aqm) is DropTail and link.aqm.losses_follow_growth:
+        losses_known = alike and link.aqm.losses == "overflow"
+        return (DropTailLink if losses_known else LosslessLink)(capacity, buffer)
+    allowed = "red, or droptail whose losses are overflow or synchronised, for a proof"
+    raise InvalidInput(name, "aqm", allowed, link.aqm.name)
+
+
+def senders_of(network: Network, name: str, options: FluidOptions) -> Iterator[Sender]:
+    """The senders of a class, one for each base RTT."""
+    flows, process = network.flows[name], options.loss_process
+    require_bulk(name, flows, "proof")
+    links = network.path(name)
+    require_single_marking(name, flows, links)
+    if process != "meanfield" and any(link.aqm.losses_follow_growth for link in links):
+        allowed = "meanfield for a proof where flows cross drop-tail links"
+        raise InvalidInput("FluidOptions", "loss_process", allowed, process)
+    link_names = list(network.links)
+    path = tuple(link_names.index(link) for link in flows.path or link_names)
+    route = Route(path, bool(flows.ecn))
+    for base_rtt, count in Counter(network.base_rtts(name)).items():
+        yield sender_of(name, flows, count, base_rtt, route, process)
+
+
+def require_single_marking(name: str, flows: Flows, links: tuple[Link, ...]) -> None:
+    """Raise InvalidInput for paths of several links with marks: losses could fall as a queue grows.
+
+    Args:
+        name: name of the class.
+        flows: the class.
+        links: its path.
+    """
+    if flows.ecn and len(links) > 1 and any(getattr(link.aqm, "ecn", False) for link in links):
+        raise InvalidInput(
+            f"flows.{name}", "path", "of one link where packets are marked", f"{len(links)} links"
+        )
+
+
+def sender_of(
+    name: str, flows: Flows, count: int, base_rtt: float, route: Route, process: str
+) -> Sender:
+    """The equations of a sender, if its congestion control has known equilibrium windows.
+
+    Args:
+        name: name of the class.
+        flows: the class.
+        count: number of flows.
+        base_rtt: their base RTT, s.
+        route: their path.
+        process: how losses arrive.
+    """
+    law = flows.law
+    if isinstance(law, Vegas) and type(law) is Vegas and law.dialect in PROVABLE_DIALECTS:
+        return VegasSender(
+            vegas_flows(flows, law, count, base_rtt), route, process, law.equilibrium_backlogs
+        )
+    if isinstance(law, Cubic) and law.beta > LARGEST_BETA:
+        raise InvalidInput(f"flows.{name}", "beta", f"at most {LARGEST_BETA} for a proof", law.beta)
+    group = loss_based_flows(flows, count, base_rtt)
+    if group is not None:
+        return LossBasedSender(group, route, process)
+    dialects = " or ".join(PROVABLE_DIALECTS)
+    allowed = f"reno, newreno, cubic, or vegas of {dialects}, for a proof"
+    given = f"{law.name} of {law.dialect}" if isinstance(law, Vegas) else law.name
+    raise InvalidInput(f"flows.{name}", "law", allowed, given)

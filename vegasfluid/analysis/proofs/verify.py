@@ -13,7 +13,7 @@ from typing import Any
 
 from vegasfluid.analysis.proofs.certificate import Certificate, balls_of
 from vegasfluid.analysis.proofs.enclosure import Enclosure
-from vegasfluid.analysis.proofs.supported_networks import problem_of
+from vegasfluid.analysis.proofs.supported_networks import fair_alpha_problem
 from vegasfluid.analysis.proofs.theorem import NotProven, Proof, prove
 from vegasfluid.analysis.proofs.writing import problem_document
 from vegasfluid.errors import InvalidInput
@@ -98,7 +98,7 @@ def broken_claims(certificate: Certificate, proof: Proof) -> list[str]:
             f"box_packets must be within {whole.low} and {whole.high}, "
             f"but is from {claim.low} to {claim.high}"
         )
-    if not claim.contains(proof.rest.queue):
+    if not claim.contains(proof.equilibrium.queue):
         found.append("the queue at rest is not in box_packets")
     return found
 
@@ -125,7 +125,7 @@ def matches(document: Mapping[str, Any] | Certificate, network: Network) -> None
     """
     certificate = document if isinstance(document, Certificate) else Certificate.read(document)
     own = certificate.problem
-    of_network = problem_of(
+    of_network = fair_alpha_problem(
         network,
         own.tuned_name,
         own.ratio,

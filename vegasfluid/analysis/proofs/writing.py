@@ -14,7 +14,7 @@ from vegasfluid.analysis.proofs.keys import (
     TUNED,
     Table,
 )
-from vegasfluid.analysis.proofs.problem import CubicCompetitor, Problem
+from vegasfluid.analysis.proofs.problem import CubicFlows, FairAlphaProblem
 from vegasfluid.congestion.vegas import DIALECTS
 
 __all__ = ["nested", "problem_document", "sentence"]
@@ -25,10 +25,10 @@ def fields_document(value: Any, table: Table) -> dict[str, Any]:
     return {key: getattr(value, name) for name, key, _ in table}
 
 
-def problem_document(problem: Problem) -> dict[str, Any]:
+def problem_document(problem: FairAlphaProblem) -> dict[str, Any]:
     """A problem as JSON holds it."""
     competitors = {
-        name: fields_document(of, CUBIC if isinstance(of, CubicCompetitor) else COMPETITOR)
+        name: fields_document(of, CUBIC if isinstance(of, CubicFlows) else COMPETITOR)
         for name, of in problem.competitors.items()
     }
     return {
@@ -50,7 +50,7 @@ def nested(claims: Mapping[tuple[str, ...], Enclosure]) -> dict[str, Any]:
     return document
 
 
-def sentence(problem: Problem, claims: Mapping[tuple[str, ...], Enclosure]) -> str:
+def sentence(problem: FairAlphaProblem, claims: Mapping[tuple[str, ...], Enclosure]) -> str:
     """What is claimed, in words.
 
     Args:
