@@ -13,24 +13,24 @@ from scipy.optimize import brentq, minimize
 
 import vegasfluid as vf
 from benchmarks.peers import Enough, Judged, Trace
-from vegasfluid.tuning.beginning import begin
-from vegasfluid.tuning.constrained import BROKEN, Problem, solve
-from vegasfluid.tuning.fluid_search import EXACT, search
-from vegasfluid.tuning.goals import ShareRatio
-from vegasfluid.tuning.gradients import Fluid, Outputs, make_task, outputs
-from vegasfluid.tuning.job import Job
-from vegasfluid.tuning.knobs import knobs_of
-from vegasfluid.tuning.limits import NO_LIMITS, Limits
-from vegasfluid.tuning.pursuit import problem_of
-from vegasfluid.tuning.recommend import make_job, tunable_class
-from vegasfluid.tuning.trial import Trial
+from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
+from vegasfluid.tuning.evaluate import Evaluator
+from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, Outputs, make_spec, outputs
+from vegasfluid.tuning.initial_guess import begin
+from vegasfluid.tuning.nonlinear_program import BROKEN, NonlinearProgram, solve
+from vegasfluid.tuning.objectives import ShareRatio
+from vegasfluid.tuning.optimise import program_of
+from vegasfluid.tuning.parameters import tuned_parameters
+from vegasfluid.tuning.recommend import make_evaluator, tunable_class
+from vegasfluid.tuning.scalar_root import EXACT, search
+from vegasfluid.tuning.settings import RunSettings
 
 __all__ = ["FourKnobs", "OneKnob", "job_of", "small"]
 
 NEAR = 1e-3
-"""One knob: the target, in log(ratio)."""
+"""One parameter: the target, in log(ratio)."""
 FAIR, CLOSE = 0.006, 0.01
-"""Four knobs: how far off the ratio may be, and how far from our delay; in logarithms."""
+"""Four parameters: how far off the ratio may be, and how far from our delay; in logarithms."""
 WEIGHT = 3.0
 """Of what is broken, in logarithms, beside log(delay): of 1, 3, 10, 30 and 100 that with which the
 first of the peers is there soonest."""
@@ -40,16 +40,18 @@ LONGEST = 1.5
 """A step of Newton's method, in log(alpha)."""
 
 
-def job_of(network: vf.Network, until: float, warmup: float | None) -> Job:
+def job_of(network: vf.Network, until: float, warmup: float | None) -> Evaluator:
     """What `recommend` makes of a network."""
-    return make_job(network, tunable_class(network), 1.0, Trial(until=until, warmup=warmup))
+    return make_evaluator(
+        network, tunable_class(network), 1.0, RunSettings(until=until, warmup=warmup)
+    )
 
 
 @dataclass
 class OneKnob:
     """The squared distance of a network's ratio from 1, in logarithms, over log(alpha)."""
 
-    job: Job
+    job: Evaluator
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
@@ -67,9 +69,9 @@ class OneKnob:
         return np.log([begin(self.job.network, self.job.tuned, 1.0).alpha])
 
     def distance(self, alpha: float) -> float:
-        """By a plain run, as `Job.search_fluid` makes it."""
+        """By a plain run, as `Evaluator.solve_on_fluid` makes it."""
         law = self.job.with_alpha(jnp.asarray(alpha))
-        ratio = self.job.judge_fluid(self.job.with_law(law))["ratio"]
+        ratio = self.job.evaluate_fluid(self.job.with_law(law))["ratio"]
         return math.log(ratio) if ratio > 0 else -WORST
 
     def judged(self, distance: float) -> Judged:
@@ -81,7 +83,7 @@ class OneKnob:
         return self.judged(self.distance(math.exp(x.item())))
 
     def by_ours(self, trace: Trace) -> None:
-        """As `Job.search_fluid` does it."""
+        """As `Evaluator.solve_on_fluid` does it."""
 
         def ratio_at(alpha: float) -> float:
             distance = self.distance(alpha)
@@ -93,9 +95,11 @@ class OneKnob:
 
     def by_newton(self, trace: Trace) -> None:
         """Newton's method from the same beginning, until our search would end."""
-        knobs = knobs_of(self.job.network, {self.job.tuned: self.job.zone}, queue=False)
+        parameters = tuned_parameters(
+            self.job.network, {self.job.tuned: self.job.zone}, queue=False
+        )
         goal = ShareRatio(1.0)
-        problem = problem_of(self.job, goal, NO_LIMITS, knobs)
+        problem = program_of(self.job, goal, NO_CONSTRAINTS, parameters)
         x, distance = self.near(), math.inf
         while abs(distance) >= EXACT:
             (distance,), (slope,) = problem.derived(goal.distances, x)
@@ -129,7 +133,7 @@ def small(rtt: float) -> vf.Network:
     return vf.Network(vf.Link(vf.mbps(10), 150, vf.Red(min_thresh=40, max_thresh=120)), flows)
 
 
-class Noted(Fluid):
+class Noted(DifferentiableFluid):
     """A fluid model that enters what it was asked for into the accounts of a search."""
 
     objective: FourKnobs
@@ -154,14 +158,14 @@ class FourKnobs:
 
     def __init__(self, network: vf.Network, until: float) -> None:
         self.job = job_of(network, until, None)
-        self.goal, self.limits = ShareRatio(1.0), Limits(utilisation=0.98)
-        self.knobs = knobs_of(network, {self.job.tuned: self.job.zone}, queue=True)
-        self.start = np.log([float(knob.value(network)) for knob in self.knobs])
-        self.problem = problem_of(self.job, self.goal, self.limits, self.knobs)
+        self.goal, self.limits = ShareRatio(1.0), Constraints(utilisation=0.98)
+        self.parameters = tuned_parameters(network, {self.job.tuned: self.job.zone}, queue=True)
+        self.start = np.log([float(parameter.value(network)) for parameter in self.parameters])
+        self.problem = program_of(self.job, self.goal, self.limits, self.parameters)
         self.bounds = self.problem.bounds
         self.delay = -math.inf
         """The logarithm of the delay that is to be reached."""
-        self.posed, task = make_task(network, self.knobs, until, self.job.warmup)
+        self.posed, task = make_spec(network, self.parameters, until, self.job.warmup)
         self.plain = jax.jit(lambda x, posed: outputs(x, posed, task)[0])
 
     def near(self) -> np.ndarray:
@@ -193,7 +197,7 @@ class FourKnobs:
     def solved(self, trace: Trace) -> np.ndarray:
         """The setting that `recommend --tune-queue` finds on the fluid model."""
         job = self.job
-        fluid = Noted(job.network, tuple(self.knobs), job.until, job.warmup)
+        fluid = Noted(job.network, tuple(self.parameters), job.until, job.warmup)
         fluid.objective, fluid.trace = self, trace
-        problem: Problem = replace(self.problem, fluid=fluid)
+        problem: NonlinearProgram = replace(self.problem, fluid=fluid)
         return solve(problem, self.near())

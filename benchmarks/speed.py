@@ -22,8 +22,8 @@ from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
 from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.simulate import integrate
 from vegasfluid.fluid.time_grid import mean_field_grid
-from vegasfluid.tuning.gradients import make_task, outputs_and_slopes
-from vegasfluid.tuning.knobs import knobs_of
+from vegasfluid.tuning.fluid_gradients import make_spec, outputs_and_slopes
+from vegasfluid.tuning.parameters import tuned_parameters
 from vegasfluid.tuning.thresholds import DEAD_ZONE
 
 XLA_DEFAULT = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1024"
@@ -47,8 +47,8 @@ def fluid_seconds(row: NS2Row, repeats: int) -> tuple[float, float]:
     posed, shape = pose(model.network)
     grid = mean_field_grid(model.network, model.duration)
     plain = cpu_seconds(lambda: jax.block_until_ready(integrate(posed, shape, grid)), repeats)
-    knobs = knobs_of(model.network, {"vegas": DEAD_ZONE}, queue=False)
-    posed, task = make_task(model.network, knobs, model.duration, model.warmup)
+    parameters = tuned_parameters(model.network, {"vegas": DEAD_ZONE}, queue=False)
+    posed, task = make_spec(model.network, parameters, model.duration, model.warmup)
     start = jax.numpy.asarray([4.0])
     derived = cpu_seconds(
         lambda: jax.block_until_ready(outputs_and_slopes(start, posed, task)), repeats

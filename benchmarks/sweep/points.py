@@ -29,7 +29,7 @@ from vegasfluid.fluid.parameters import FluidParameters, pose
 from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.model import Model
 from vegasfluid.network import Network
-from vegasfluid.tuning.gradients import Task, outputs
+from vegasfluid.tuning.fluid_gradients import FluidSpec, outputs
 from vegasfluid.tuning.measurement import summary
 
 __all__ = ["Point", "add_points", "alone", "base", "network_at", "points", "ratios", "task_for"]
@@ -94,15 +94,15 @@ def together(batch: list[Point], model: Model) -> FluidParameters:
     return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *posed)
 
 
-def task_for(model: Model) -> Task:
+def task_for(model: Model) -> FluidSpec:
     """What all points have in common."""
     _, plan = pose(model.network)
-    return Task(
+    return FluidSpec(
         plan, mean_field_grid(model.network, model.duration, SAMPLES), model.warmup, (), (0,)
     )
 
 
-def ratios(posed: FluidParameters, task: Task) -> Any:
+def ratios(posed: FluidParameters, task: FluidSpec) -> Any:
     """Goodput of a Vegas flow over that of a Reno flow, for each point; compiled."""
 
     def ratio(one: FluidParameters) -> jax.Array:

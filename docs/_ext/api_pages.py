@@ -76,14 +76,14 @@ FURTHER = (
     "vegasfluid.ranges.Range",
     "vegasfluid.sweep.plan.Point",
     "vegasfluid.trajectory.Recording",
-    "vegasfluid.tuning.fluid_search.FluidOptimum",
-    "vegasfluid.tuning.goals.Rates",
-    "vegasfluid.tuning.limits.Limit",
+    "vegasfluid.tuning.scalar_root.FluidOptimum",
+    "vegasfluid.tuning.objectives.Rates",
+    "vegasfluid.tuning.constraints.Constraint",
     "vegasfluid.tuning.measurement.Measurement",
-    "vegasfluid.tuning.reasons.Reasons",
-    "vegasfluid.tuning.recommendation.Judged",
-    "vegasfluid.tuning.startup.Start",
-    "vegasfluid.tuning.why.Tried",
+    "vegasfluid.tuning.theory.EquilibriumTheory",
+    "vegasfluid.tuning.result.Evaluation",
+    "vegasfluid.tuning.slow_start.SlowStart",
+    "vegasfluid.tuning.explanation.MeasuredSetting",
 )
 """What public signatures name without being public themselves: results, states, parts of them."""
 

@@ -28,7 +28,7 @@ from vegasfluid.analysis import Equilibrium, charts
 from vegasfluid.model import Model
 from vegasfluid.plot.style import figure_of
 from vegasfluid.tuning.pareto import Front
-from vegasfluid.tuning.recommendation import Recommendation
+from vegasfluid.tuning.result import Recommendation
 
 __all__ = ["PICTURES", "setup"]
 

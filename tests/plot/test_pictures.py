@@ -20,12 +20,12 @@ from vegasfluid.analysis.charts import RenoPoint, VegasPoint
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, Quantities
 from vegasfluid.errors import InvalidInput
 from vegasfluid.trajectory import CLASS_VARIABLES, LINK_VARIABLES, Recording, make_trajectory
-from vegasfluid.tuning.fluid_search import FluidOptimum
-from vegasfluid.tuning.goals import JainIndex, ShareRatio
-from vegasfluid.tuning.limits import NO_LIMITS
+from vegasfluid.tuning.constraints import NO_CONSTRAINTS
 from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.objectives import JainIndex, ShareRatio
 from vegasfluid.tuning.pareto import Front, FrontPoint
-from vegasfluid.tuning.recommendation import Judged, Recommendation
+from vegasfluid.tuning.result import Evaluation, Recommendation
+from vegasfluid.tuning.scalar_root import FluidOptimum
 
 BASELINE = Path(__file__).parent / "baseline"
 DOTS = 80
@@ -86,10 +86,10 @@ def measured(ratios: list[float], delay: float) -> Measurement:
 
 
 def recommendation() -> Recommendation:
-    before = Judged(vf.Vegas(alpha=1, beta=3), {}, measured([0.11, 0.12, 0.14], 0.03))
-    after = Judged(VEGAS, {}, measured([0.96, 1.0, 1.05], 0.04))
+    before = Evaluation(vf.Vegas(alpha=1, beta=3), {}, measured([0.11, 0.12, 0.14], 0.03))
+    after = Evaluation(VEGAS, {}, measured([0.96, 1.0, 1.05], 0.04))
     optimum = FluidOptimum(4.0, 1.0, 1.0, True, 5)
-    head = (network(), "vegas", ShareRatio(1.0), NO_LIMITS, False, True, "")
+    head = (network(), "vegas", ShareRatio(1.0), NO_CONSTRAINTS, False, True, "")
     return Recommendation(*head, before, after, optimum, {}, {}, None, (), {})
 
 

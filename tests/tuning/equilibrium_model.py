@@ -13,9 +13,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from vegasfluid import Network, Red, Vegas
-from vegasfluid.tuning import gradients
-from vegasfluid.tuning.gradients import Fluid, Outputs
-from vegasfluid.tuning.knobs import alphas
+from vegasfluid.tuning import fluid_gradients
+from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, Outputs
+from vegasfluid.tuning.parameters import alphas
 
 __all__ = ["EquilibriumModel"]
 
@@ -25,8 +25,8 @@ LARGEST_QUEUE = 1e5
 """Packets."""
 
 
-class EquilibriumModel(Fluid):
-    """In the place of `Fluid`, for one link with RED.
+class EquilibriumModel(DifferentiableFluid):
+    """In the place of `DifferentiableFluid`, for one link with RED.
 
     A Vegas flow keeps alpha packets in the queue, but its window is at most sqrt(2) times Reno's,
     which is sqrt(2 / p).
@@ -40,7 +40,7 @@ class EquilibriumModel(Fluid):
 
     def _run(self, function: Any, log_values: Any) -> list[Outputs]:
         found = self.equilibrium(log_values)
-        if function is gradients.outputs_alone:
+        if function is fluid_gradients.outputs_alone:
             return [found]
         columns = []
         for step in WIDTH * np.eye(len(log_values)):
@@ -49,15 +49,17 @@ class EquilibriumModel(Fluid):
         return [found, Outputs(*(np.stack(of, axis=-1) for of in zip(*columns, strict=True)))]
 
     def equilibrium(self, log_values: Any) -> Outputs:
-        """The outputs where the knobs stand at these logarithms."""
+        """The outputs where the parameters stand at these logarithms."""
         values = {
-            knob.name: math.exp(value)
-            for knob, value in zip(self._task.knobs, log_values, strict=True)
+            parameter.name: math.exp(value)
+            for parameter, value in zip(self._task.parameters, log_values, strict=True)
         }
         link = self.network.link
         curve, capacity = self.curve(values), float(link.capacity)
         low = values.get("min_thresh_packets", cast(Any, link.aqm).min_thresh)
-        tuned = {knob.flows: values[knob.name] for knob in alphas(self._task.knobs)}
+        tuned = {
+            parameter.flows: values[parameter.name] for parameter in alphas(self._task.parameters)
+        }
 
         def rates(queue: float) -> dict[str, float]:
             """Goodput of a flow of each class, packets/s."""

@@ -6,10 +6,10 @@ from typing import Any
 
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Network
-from vegasfluid.tuning import Limits, Recommendation, ShareRatio
-from vegasfluid.tuning.fluid_search import FluidOptimum
+from vegasfluid.tuning import Constraints, Recommendation, ShareRatio
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.recommendation import Judged
+from vegasfluid.tuning.result import Evaluation
+from vegasfluid.tuning.scalar_root import FluidOptimum
 
 __all__ = ["recommended"]
 
@@ -32,12 +32,12 @@ def recommended(network: Network, law: Vegas, goal: float = 1.0) -> Recommendati
         network=network.with_law("vegas", law),
         tuned="vegas",
         goal=ShareRatio(goal),
-        limits=Limits(),
+        limits=Constraints(),
         queue_tuned=False,
         reached=True,
         reason="",
-        before=Judged(before, MADE_UP, Measurement((MADE_UP, MADE_UP))),
-        after=Judged(law, MADE_UP, packets),
+        before=Evaluation(before, MADE_UP, Measurement((MADE_UP, MADE_UP))),
+        after=Evaluation(law, MADE_UP, packets),
         optimum=FluidOptimum(float(law.alpha or 0), 1.0, 1.0, True, 1),
         settings={},
         settings_missing={},

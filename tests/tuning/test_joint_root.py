@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from vegasfluid.tuning.joint_root import RUNS, meet
+from vegasfluid.tuning.joint_root import RUNS, solve_ratios
 
 BOUNDS = [(math.log(0.01), math.log(100))] * 2
 STARTS = [0.1, 1.0, 5.0]
@@ -24,7 +24,7 @@ def shares(x: np.ndarray, top: float) -> np.ndarray:
 def test_each_class_has_its_ratio(start):
     """Both are the root of a^0.8 (1 + 0.3 a) = 1.5."""
     root = brentq(lambda a: a**0.8 * (1 + 0.3 * a) - 1.5, 1.0, 2.0)
-    found = meet(lambda x: np.log(shares(x, 9.0) / 1.5), [np.log([start, start])], BOUNDS)
+    found = solve_ratios(lambda x: np.log(shares(x, 9.0) / 1.5), [np.log([start, start])], BOUNDS)
     assert found.near
     np.testing.assert_allclose(np.exp(found.x), root, rtol=0.003)
     assert found.evaluations <= 5
@@ -32,7 +32,7 @@ def test_each_class_has_its_ratio(start):
 
 @pytest.mark.parametrize("start", STARTS)
 def test_a_class_on_its_plateau_keeps_the_other_not_from_coming_near(start):
-    found = meet(lambda x: np.log(shares(x, 0.5) / 1.5), [np.log([start, start])], BOUNDS)
+    found = solve_ratios(lambda x: np.log(shares(x, 0.5) / 1.5), [np.log([start, start])], BOUNDS)
     assert not found.near
     assert abs(found.distances[0]) < 0.25
     assert found.evaluations <= RUNS
@@ -40,7 +40,9 @@ def test_a_class_on_its_plateau_keeps_the_other_not_from_coming_near(start):
 
 def test_it_ends_where_a_step_changes_nothing():
     """The first ratio is its alpha, the second a half whatever its alpha: two steps are enough."""
-    found = meet(lambda x: np.log(np.array([math.exp(x[0]), 0.5])), [np.log([2.0, 2.0])], BOUNDS)
+    found = solve_ratios(
+        lambda x: np.log(np.array([math.exp(x[0]), 0.5])), [np.log([2.0, 2.0])], BOUNDS
+    )
     assert found.x[0] == pytest.approx(0.0, abs=1e-9)
     assert found.evaluations == 3
 
@@ -53,8 +55,8 @@ def test_the_next_beginning_is_tried_only_where_the_first_led_to_nothing():
         return np.array([1.0, 1.0]) if x[0] < 0 else x - 1.0
 
     starts = [np.array([-2.0, -2.0]), np.array([0.5, 0.5])]
-    found = meet(distances_at, starts, [(-3.0, 3.0)] * 2)
+    found = solve_ratios(distances_at, starts, [(-3.0, 3.0)] * 2)
     assert found.near
     np.testing.assert_allclose(found.x, 1.0, atol=0.003)
     assert found.evaluations == len(seen)
-    assert meet(lambda x: x - 1.0, starts, [(-3.0, 3.0)] * 2).evaluations < len(seen)
+    assert solve_ratios(lambda x: x - 1.0, starts, [(-3.0, 3.0)] * 2).evaluations < len(seen)

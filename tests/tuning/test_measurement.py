@@ -78,7 +78,7 @@ def test_each_seed_is_one_run_of_the_simulator():
 def test_parallel_is_sequential_and_repeatable(monkeypatch):
     parallel = measured()
     assert measured() == parallel
-    monkeypatch.setattr(workers, "processors", lambda: 1)
+    monkeypatch.setattr("vegasfluid.parallel.processors", lambda: 1)
     assert measured() == parallel
     assert measured(SEEDS[::-1]).runs == parallel.runs[::-1]
 

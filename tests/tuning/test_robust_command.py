@@ -15,7 +15,7 @@ from vegasfluid.cli.robustness import recommended
 from vegasfluid.fluid import record_fluid
 from vegasfluid.modelfile import loads
 from vegasfluid.run_options import DEFAULT_SAMPLES
-from vegasfluid.tuning.robustness import separating, words_for
+from vegasfluid.tuning.robust_result import separating, words_for
 from vegasfluid.tuning.scenarios import scenarios_of
 from vegasfluid.tuning.thresholds import with_alpha
 

@@ -29,9 +29,9 @@ from vegasfluid import (
 )
 from vegasfluid.cli.app import run_app
 from vegasfluid.modelfile import dumps
-from vegasfluid.tuning import JainIndex, Limits, explain, pursuit, recommend_several
-from vegasfluid.tuning.beginning import beside
-from vegasfluid.tuning.limits import SLACK
+from vegasfluid.tuning import Constraints, JainIndex, explain, optimise, recommend_several
+from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE
+from vegasfluid.tuning.initial_guess import network_with_others_at_share
 
 LINK = Link(10e6 / 12000, 150, Red(min_thresh=30, max_thresh=90))
 RENO = Flows(4, Reno(), base_rtt=0.05, start=Spread(0.5))
@@ -85,7 +85,9 @@ def test_the_far_class_holds_more(offices):
 def test_rules_for_a_class_are_tried_beside_what_is_recommended_for_the_others(
     offices, monkeypatch
 ):
-    monkeypatch.setattr("vegasfluid.tuning.why.attempt", lambda found: (None, "theory is left out"))
+    monkeypatch.setattr(
+        "vegasfluid.tuning.explanation.attempt", lambda found: (None, "theory is left out")
+    )
     why = explain(offices.parts["far"], **TIMES, runs=6)
     assert why.recommended.packets == offices.parts["far"].after.packets
     default = why.defaults.packets  # only the far flows have the defaults
@@ -117,12 +119,12 @@ def test_two_classes_that_are_alike_have_what_one_has():
 def test_a_goal_over_all_flows_within_a_limit(offices, model, monkeypatch):
     """The fair setting drops more than 1 %: within that limit all get less fair shares."""
     if model == "equilibrium":
-        monkeypatch.setattr(pursuit, "Fluid", EquilibriumModel)
+        monkeypatch.setattr(optimise, "DifferentiableFluid", EquilibriumModel)
     means = offices.first.after.packets.means()
     assert means["drop_share"] > 0.01
-    limits = Limits(queueing_delay=0.9 * means["queueing_delay_s"])
+    limits = Constraints(queueing_delay=0.9 * means["queueing_delay_s"])
     found = recommend_several(NETWORK, goal=JainIndex(), limits=limits, **TIMES, runs=4)
-    bound = 0.9 * means["queueing_delay_s"] * math.exp(SLACK)
+    bound = 0.9 * means["queueing_delay_s"] * math.exp(FEASIBILITY_TOLERANCE)
     kept = found.first.after.packets.means()["queueing_delay_s"] <= bound
     assert found.reached == kept
     assert kept or "no setting that was tried keeps to queueing delay" in found.reason
@@ -157,7 +159,7 @@ def test_what_others_are_to_a_class_that_is_tuned_beside_them():
     """Flows that get as much as Reno's are such flows; times of their own become their mean."""
     reno = Flows(2, Reno(), base_rtt=(0.02, 0.06))
     network = Network(LINK, {"reno": reno, "a": vegas(2, 0.03), "b": vegas(3, 0.05)})
-    seen = beside(network, "b", ("a", "b"))
+    seen = network_with_others_at_share(network, "b", ("a", "b"))
     assert seen.flows["b"] == network.flows["b"]
     assert seen.flows["reno"] == reno
     assert seen.flows["a"].law == Reno()

@@ -27,7 +27,7 @@ from vegasfluid import (
 from vegasfluid.packet import record_packets
 from vegasfluid.trajectory import columns_of
 from vegasfluid.tuning import explain
-from vegasfluid.tuning.beginning import begin
+from vegasfluid.tuning.initial_guess import begin
 from vegasfluid.tuning.measurement import measure, summary
 
 RED = Red(min_thresh=20, max_thresh=80)

@@ -7,9 +7,9 @@ from typing import Any
 
 from vegasfluid.cli.output import console, table
 from vegasfluid.tuning import Recommendation
-from vegasfluid.tuning.heuristics import RULES
-from vegasfluid.tuning.reasons import Reasons
-from vegasfluid.tuning.why import Explanation, Tried
+from vegasfluid.tuning.explanation import Explanation, MeasuredSetting
+from vegasfluid.tuning.rules_of_thumb import RULES
+from vegasfluid.tuning.theory import EquilibriumTheory
 
 __all__ = ["show_explanation"]
 
@@ -62,7 +62,7 @@ def show_explanation(found: Recommendation, why: Explanation) -> None:
     out.print(defaults_line(found, why))
 
 
-def terms_table(found: Recommendation, why: Reasons) -> Any:
+def terms_table(found: Recommendation, why: EquilibriumTheory) -> Any:
     """What alpha is the sum of."""
     rows = table("alpha is made of", "packets")
     for name, packets in why.terms.items():
@@ -72,13 +72,13 @@ def terms_table(found: Recommendation, why: Reasons) -> Any:
     return rows
 
 
-def label(found: Recommendation, why: Reasons, name: str) -> str:
+def label(found: Recommendation, why: EquilibriumTheory, name: str) -> str:
     """A term in words; an equal part is the rule of thumb."""
     equal = found.ratio == 1 and not why.missed and name in ("red_min", "buffer")
     return f"{TERMS[name]}{OVER_N[name]}" if equal else TERMS[name]
 
 
-def theory_lines(found: Recommendation, why: Reasons) -> list[str]:
+def theory_lines(found: Recommendation, why: EquilibriumTheory) -> list[str]:
     """What rest says, a sentence or two a line."""
     lines = [place_line(found, why), regime_line(why), saturation_line(found, why)]
     if why.sensitivities:
@@ -86,7 +86,7 @@ def theory_lines(found: Recommendation, why: Reasons) -> list[str]:
     return [*lines, stability_line(why)]
 
 
-def place_line(found: Recommendation, why: Reasons) -> str:
+def place_line(found: Recommendation, why: EquilibriumTheory) -> str:
     """For which alpha all this is told."""
     if not why.missed:
         line = f"Theory (rest, without packets) has the goal at alpha = {why.alpha:.6g}."
@@ -102,7 +102,7 @@ def place_line(found: Recommendation, why: Reasons) -> str:
     )
 
 
-def regime_line(why: Reasons) -> str:
+def regime_line(why: EquilibriumTheory) -> str:
     """The regime, and how it is known."""
     what = {
         "below saturation": "alpha holds the windows",
@@ -113,7 +113,7 @@ def regime_line(why: Reasons) -> str:
     return f"{line}." if why.slope is None else f"{line}, and the ratio rises by {why.slope:.2f} %."
 
 
-def saturation_line(found: Recommendation, why: Reasons) -> str:
+def saturation_line(found: Recommendation, why: EquilibriumTheory) -> str:
     """How far it is to where only losses hold the windows."""
     if why.saturation is None:
         return f"Flows of {found.tuned} lose nothing, so there is no saturation."
@@ -126,7 +126,7 @@ def saturation_line(found: Recommendation, why: Reasons) -> str:
     )
 
 
-def sensitivities_line(why: Reasons) -> str:
+def sensitivities_line(why: EquilibriumTheory) -> str:
     """What moves the fair alpha."""
     large = {name: of for name, of in why.sensitivities.items() if abs(of) >= LEAST}
     small = [NUMBERS[name] for name in why.sensitivities if name not in large]
@@ -136,7 +136,7 @@ def sensitivities_line(why: Reasons) -> str:
     return f"With 1 % more of each, alpha for this ratio changes by: {', '.join(told)}{rest}."
 
 
-def stability_line(why: Reasons) -> str:
+def stability_line(why: EquilibriumTheory) -> str:
     """Whether rest lasts, and by what margin."""
     verdict = why.stability
     if verdict is None:
@@ -166,7 +166,7 @@ def tried_table(why: Explanation) -> Any:
     return rows
 
 
-def numbers_of(of: Tried) -> tuple[str, ...]:
+def numbers_of(of: MeasuredSetting) -> tuple[str, ...]:
     """A row of the table."""
     means, (low, high) = of.packets.means(), of.packets.interval
     return (
@@ -184,7 +184,7 @@ def rules_line(found: Recommendation, why: Explanation) -> str:
     if not why.heuristics:
         return "No rule of the literature speaks of this network."
 
-    def distance(of: Tried) -> float:
+    def distance(of: MeasuredSetting) -> float:
         return abs(math.log(of.packets.ratio / found.ratio))
 
     best = min(why.heuristics, key=lambda name: distance(why.heuristics[name]))

@@ -26,7 +26,7 @@ from vegasfluid.tuning import (
     recommend_several,
     vegas_classes,
 )
-from vegasfluid.tuning.recommendation import red_numbers
+from vegasfluid.tuning.result import red_numbers
 from vegasfluid.version import package_version
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def show_further(found: Recommendation) -> None:
     """The goal, where it is another one, and the limits."""
     out, means = console(), found.after.packets.means()
     if not isinstance(found.goal, ShareRatio):
-        before, after = (found.goal_value(of.packets) for of in (found.before, found.after))
+        before, after = (found.objective_value(of.packets) for of in (found.before, found.after))
         out.print(
             f"Goal: the largest {found.goal.key.replace('_', ' ')} ({found.goal.unit}): "
             f"{after:.3f}, before {before:.3f}."

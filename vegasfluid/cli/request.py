@@ -7,7 +7,7 @@ from typing import Any
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import ms
-from vegasfluid.tuning import Limits, goal_named
+from vegasfluid.tuning import Constraints, objective_named
 
 __all__ = ["asked_for", "only_one"]
 
@@ -27,8 +27,8 @@ def asked_for(
     """
     return {
         "ratio": ratio,
-        "goal": goal_named(goal, ratio),
-        "limits": Limits(
+        "goal": objective_named(goal, ratio),
+        "limits": Constraints(
             queueing_delay=None if max_delay_ms is None else ms(max_delay_ms),
             drop_share=max_drop_share,
             utilisation=min_utilisation,

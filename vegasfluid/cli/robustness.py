@@ -12,7 +12,7 @@ from vegasfluid.cli.output import console, table
 from vegasfluid.model import Model
 from vegasfluid.modelfile.parameters import with_values
 from vegasfluid.tuning import RobustRecommendation, recommend_robust
-from vegasfluid.tuning.robustness import Seen
+from vegasfluid.tuning.robust_result import ScenarioResult
 
 __all__ = ["recommended", "show_robustness"]
 
@@ -71,7 +71,7 @@ def ratios(found: RobustRecommendation) -> Table:
     return rows
 
 
-def row(seen: Seen) -> tuple[str, ...]:
+def row(seen: ScenarioResult) -> tuple[str, ...]:
     """A network's ratios and numbers."""
     low, high = seen.packets.interval
     return (

@@ -23,7 +23,7 @@ def front(of: Front, ax: Axes | None = None) -> Axes:
     """Draw a front: the fluid model's line, and what packets say of the same settings.
 
     Args:
-        of: at least one setting; the first knob's value stands beside each point.
+        of: at least one setting; the first parameter's value stands beside each point.
         ax: the axes; None: those of a new figure.
     """
     axes = new_axes(ax, SIZE)

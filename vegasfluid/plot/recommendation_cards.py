@@ -10,7 +10,7 @@ from matplotlib.transforms import Bbox
 from vegasfluid.plot.style import colour, ground, new_axes, styled
 
 if TYPE_CHECKING:
-    from vegasfluid.tuning.recommendation import Judged, Recommendation
+    from vegasfluid.tuning.result import Evaluation, Recommendation
 
 __all__ = ["card"]
 
@@ -63,7 +63,7 @@ def card(found: Recommendation, ax: Axes | None = None) -> Axes:
     return axes
 
 
-def add_table(axes: Axes, before: Judged, after: Judged) -> None:
+def add_table(axes: Axes, before: Evaluation, after: Evaluation) -> None:
     """What else is so on packets, before and with the recommendation."""
     means = before.packets.means(), after.packets.means()
     below, above = ground()

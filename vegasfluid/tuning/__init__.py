@@ -8,29 +8,43 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from vegasfluid.tuning.goals import AlphaFair, Goal, JainIndex, ShareRatio, WorstFlow, goal_named
-from vegasfluid.tuning.limits import Limits
-from vegasfluid.tuning.operating import operating_points
+from vegasfluid.tuning.constraints import Constraints
+from vegasfluid.tuning.minimax import recommend_robust
+from vegasfluid.tuning.objectives import (
+    AlphaFair,
+    JainIndex,
+    Objective,
+    ShareRatio,
+    WorstFlow,
+    objective_named,
+)
+from vegasfluid.tuning.operating_point import operating_points
 from vegasfluid.tuning.pareto import Front, FrontPoint, pareto_front
 from vegasfluid.tuning.recommend import recommend, vegas_classes
-from vegasfluid.tuning.recommendation import Recommendation
-from vegasfluid.tuning.robust import recommend_robust
-from vegasfluid.tuning.robustness import RobustRecommendation
+from vegasfluid.tuning.result import Recommendation
+from vegasfluid.tuning.robust_result import RobustRecommendation
+from vegasfluid.tuning.settings import RunSettings
 from vegasfluid.tuning.several import JointRecommendation, recommend_several
-from vegasfluid.tuning.trial import Trial
 
 if TYPE_CHECKING:
-    from vegasfluid.tuning.why import Explanation, explain
+    from vegasfluid.tuning.explanation import Explanation, explain
 
 _OF_WHY = ("Explanation", "explain")
 
-__all__ = ["AlphaFair", "Explanation", "Front", "FrontPoint", "Goal", "JainIndex"]
-__all__ += ["JointRecommendation", "Limits", "Recommendation", "RobustRecommendation"]
-__all__ += ["ShareRatio", "Trial", "WorstFlow", "explain", "goal_named", "operating_points"]
+__all__ = ["AlphaFair", "Explanation", "Front", "FrontPoint", "JainIndex", "Objective"]
+__all__ += ["Constraints", "JointRecommendation", "Recommendation", "RobustRecommendation"]
+__all__ += [
+    "RunSettings",
+    "ShareRatio",
+    "WorstFlow",
+    "explain",
+    "objective_named",
+    "operating_points",
+]
 __all__ += ["pareto_front", "recommend", "recommend_robust", "recommend_several", "vegas_classes"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _OF_WHY:
-        return getattr(import_module("vegasfluid.tuning.why"), name)
+        return getattr(import_module("vegasfluid.tuning.explanation"), name)
     raise AttributeError(f"module 'vegasfluid.tuning' has no attribute {name!r}")

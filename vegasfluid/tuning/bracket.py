@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-__all__ = ["walk"]
+__all__ = ["bracket_root"]
 
 SMALLEST_STEP, LARGEST_STEP = 0.03, 1.5
 """Bounds of a step."""
@@ -17,7 +17,7 @@ FLAT = 0.05
 """The smallest slope that is believed."""
 
 
-def walk(
+def bracket_root(
     distance_at: Callable[[float], float],
     start: float,
     slope: float,
@@ -31,16 +31,16 @@ def walk(
         distance_at: the function.
         start: where to begin.
         slope: of the function there, as a first guess.
-        limits: how far to walk down and up.
+        limits: how far to bracket_root down and up.
         overreach: a step is made so much longer than the slope says, to pass the root.
         smooth: whether two values tell a slope, or are too noisy for that.
 
     Returns:
         The last two points; they are equal where an end was reached without passing the root.
 
-    >>> walk(lambda x: x - 4.0, 0.0, 2.0, (0.0, 10.0), overreach=1.2)
+    >>> bracket_root(lambda x: x - 4.0, 0.0, 2.0, (0.0, 10.0), overreach=1.2)
     (3.0, 4.5)
-    >>> walk(lambda x: x - 30.0, 0.0, 1.0, (0.0, 10.0), overreach=1.2)
+    >>> bracket_root(lambda x: x - 30.0, 0.0, 1.0, (0.0, 10.0), overreach=1.2)
     (10.0, 10.0)
     """
     low, high = limits

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import NoConvergence, root
 
-from vegasfluid.tuning.beginning import PROPORTIONAL
+from vegasfluid.tuning.initial_guess import PROPORTIONAL
 
-__all__ = ["Met", "meet"]
+__all__ = ["RatioSolution", "solve_ratios"]
 
 Vector = np.ndarray
 
@@ -28,7 +28,7 @@ FLAT = 1e-6
 """Changes of the ratios, in logarithms, that are none."""
 
 
-class Met(NamedTuple):
+class RatioSolution(NamedTuple):
     """Where the search ended.
 
     Args:
@@ -53,14 +53,14 @@ def same(one: Vector, other: Vector) -> bool:
     return bool(np.max(np.abs(one - other)) < FLAT)
 
 
-def meet(
+def solve_ratios(
     distances_at: Callable[[Vector], Vector],
     starts: Sequence[Vector],
     bounds: Sequence[tuple[float, float]],
     *,
     near: float = NEAR,
     most: int = RUNS,
-) -> Met:
+) -> RatioSolution:
     """Meet one ratio for each alpha, or come as near as can be.
 
     Args:
@@ -72,17 +72,17 @@ def meet(
 
     >>> def distances_at(x):
     ...     return np.array([x[0] - 0.2 * x[1] - 1.0, 0.8 * x[1] - 0.2 * x[0] - 1.0])
-    >>> found = meet(distances_at, [np.zeros(2)], [(-5.0, 5.0)] * 2)
+    >>> found = solve_ratios(distances_at, [np.zeros(2)], [(-5.0, 5.0)] * 2)
     >>> found.x.round(2), found.near, found.evaluations < 8
     (array([1.32, 1.58]), True, True)
     """
     low, high = np.array(bounds).T
-    runs: list[Met] = []
+    runs: list[RatioSolution] = []
 
     def distances(x: Vector) -> Vector:
         inside = np.clip(x, low, high)
         found = np.asarray(distances_at(inside))
-        runs.append(Met(inside, found, bool(np.max(np.abs(found)) < near), 0))
+        runs.append(RatioSolution(inside, found, bool(np.max(np.abs(found)) < near), 0))
         still = len(runs) > begun + 1 and same(runs[-1].distances, runs[-2].distances)
         if runs[-1].near or still or len(runs) == begun + most:
             raise Enough

@@ -141,7 +141,7 @@ def measure(
 ) -> Measurement:
     """Run the packet simulator once for each seed.
 
-    The same seeds meet the same start times and queue coins whatever the law's parameters are, so
+    The same seeds give the same start times and random numbers whatever the parameters are, so
     that two measurements differ by the parameters and not by luck.
 
     Args:

@@ -19,16 +19,16 @@ import numpy as np
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
-from vegasfluid.tuning.adaptation import adapt, begun, goal_values, settled
-from vegasfluid.tuning.constrained import Problem, least_delay, solve
-from vegasfluid.tuning.goals import Goal, ShareRatio
-from vegasfluid.tuning.job import Job
-from vegasfluid.tuning.knobs import Knob, knobs_of, turned
-from vegasfluid.tuning.limits import NO_LIMITS, Limits
+from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
+from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.pursuit import beginnings, problem_of
-from vegasfluid.tuning.recommend import make_job, tunable_class
-from vegasfluid.tuning.trial import Trial
+from vegasfluid.tuning.nonlinear_program import NonlinearProgram, minimise_delay, solve
+from vegasfluid.tuning.objectives import Objective, ShareRatio
+from vegasfluid.tuning.optimise import initial_points, program_of
+from vegasfluid.tuning.parameters import Parameter, tuned_parameters, with_values
+from vegasfluid.tuning.recommend import make_evaluator, tunable_class
+from vegasfluid.tuning.settings import RunSettings
+from vegasfluid.tuning.space_mapping import begun, map_to_packets, objective_values, settled
 
 __all__ = ["Front", "FrontPoint", "pareto_front"]
 
@@ -43,7 +43,7 @@ class FrontPoint:
     """A setting on the front.
 
     Args:
-        setting: the value of each knob by its name.
+        setting: the value of each parameter by its name.
         network: with this setting.
         value: the goal's number on the corrected fluid model.
         queueing_delay: there, s.
@@ -83,7 +83,7 @@ class Front:
         points: from the fairest setting to the smallest delay.
     """
 
-    goal: Goal
+    goal: Objective
     points: tuple[FrontPoint, ...]
 
 
@@ -92,11 +92,11 @@ def pareto_front(
     tune: str | None = None,
     *,
     ratio: float = 1.0,
-    goal: Goal | None = None,
-    limits: Limits = NO_LIMITS,
+    goal: Objective | None = None,
+    limits: Constraints = NO_CONSTRAINTS,
     tune_queue: bool = False,
     size: int = DEFAULT_SIZE,
-    **trial: Unpack[Trial],
+    **trial: Unpack[RunSettings],
 ) -> Front:
     """Find settings from the fairest one to the one with the smallest queueing delay.
 
@@ -108,7 +108,7 @@ def pareto_front(
         limits: what must be kept to, besides.
         tune_queue: whether RED's thresholds and max_drop are tuned, too.
         size: how many settings at most, at least 2.
-        trial: how long and how often each setting is run, see `Trial`.
+        trial: how long and how often each setting is run, see `RunSettings`.
 
     Raises:
         InvalidInput, SolveFailed: as `recommend`.
@@ -116,20 +116,22 @@ def pareto_front(
     if size < 2:
         raise InvalidInput("pareto_front", "size", "at least 2", size)
     goal = ShareRatio(ratio) if goal is None else goal
-    job = make_job(network, tunable_class(network, tune), ratio, trial)
-    job.widen_zone(job.judge_fluid(network)["queueing_delay_s"])
-    knobs = knobs_of(network, {job.tuned: job.zone}, tune_queue)
-    problem = problem_of(job, goal, limits, knobs)
-    starts = beginnings(network, knobs, ratio)
-    fairest = adapt(problem, network, knobs, job.judge_packets, *starts)
+    job = make_evaluator(network, tunable_class(network, tune), ratio, trial)
+    job.widen_zone(job.evaluate_fluid(network)["queueing_delay_s"])
+    parameters = tuned_parameters(network, {job.tuned: job.zone}, tune_queue)
+    problem = program_of(job, goal, limits, parameters)
+    starts = initial_points(network, parameters, ratio)
+    fairest = map_to_packets(problem, network, parameters, job.evaluate_packets, *starts)
     problem = replace(problem, misfit=begun(fairest.x, fairest.misfit.level))
-    settings = {tuple(settled(network, knobs, x)): None for x in bounded(problem, fairest.x, size)}
-    return Front(goal, tuple(measured(job, problem, knobs, values) for values in settings))
+    settings = {
+        tuple(settled(network, parameters, x)): None for x in bounded(problem, fairest.x, size)
+    }
+    return Front(goal, tuple(measured(job, problem, parameters, values) for values in settings))
 
 
-def bounded(problem: Problem, fairest: np.ndarray, size: int) -> list[np.ndarray]:
+def bounded(problem: NonlinearProgram, fairest: np.ndarray, size: int) -> list[np.ndarray]:
     """The logarithms of settings, from the fairest to the smallest delay."""
-    quickest = least_delay(problem, fairest)
+    quickest = minimise_delay(problem, fairest)
     most, least = (float(np.exp(problem.delay(x)[0])) for x in (fairest, quickest))
     found = [fairest]
     if most < WIDE * least:
@@ -141,17 +143,22 @@ def bounded(problem: Problem, fairest: np.ndarray, size: int) -> list[np.ndarray
 
 
 def measured(
-    job: Job, problem: Problem, knobs: tuple[Knob, ...], values: tuple[float, ...]
+    job: Evaluator,
+    problem: NonlinearProgram,
+    parameters: tuple[Parameter, ...],
+    values: tuple[float, ...],
 ) -> FrontPoint:
     """A setting with what the corrected fluid and the packets say of it."""
-    network = turned(job.network, knobs, values)
-    packets = job.judge_packets(network)
+    network = with_values(job.network, parameters, values)
+    packets = job.evaluate_packets(network)
     found, _ = problem.outputs(np.log(values))
     return FrontPoint(
-        setting={knob.name: value for knob, value in zip(knobs, values, strict=True)},
+        setting={
+            parameter.name: value for parameter, value in zip(parameters, values, strict=True)
+        },
         network=network,
         value=problem.goal.value(problem.rates(found.goodput)),
         queueing_delay=float(found.queueing_delay),
         packets=packets,
-        packet_values=goal_values(problem.goal, packets, network, (job.tuned,)),
+        packet_values=objective_values(problem.goal, packets, network, (job.tuned,)),
     )

@@ -15,17 +15,17 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint, translate
 from vegasfluid.model import check_starts
 from vegasfluid.network import Network, require_network
-from vegasfluid.tuning.goals import Goal, ShareRatio
-from vegasfluid.tuning.job import Job
-from vegasfluid.tuning.knobs import knobs_of
-from vegasfluid.tuning.limits import NO_LIMITS, Limits
+from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
+from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.pursuit import Ended, pursue
-from vegasfluid.tuning.recommendation import Judged, Recommendation
-from vegasfluid.tuning.startup import Start, tune_start
-from vegasfluid.tuning.trial import Trial, checked
+from vegasfluid.tuning.objectives import Objective, ShareRatio
+from vegasfluid.tuning.optimise import OptimisationResult, optimise
+from vegasfluid.tuning.parameters import tuned_parameters
+from vegasfluid.tuning.result import Evaluation, Recommendation
+from vegasfluid.tuning.settings import RunSettings, checked
+from vegasfluid.tuning.slow_start import SlowStart, tune_gamma_of
 
-__all__ = ["as_busy", "concluded", "make_job", "operating_point", "recommend"]
+__all__ = ["as_busy", "concluded", "make_evaluator", "operating_point", "recommend"]
 __all__ += ["recommended", "tunable_class", "vegas_classes"]
 
 AS_BUSY = 0.99
@@ -63,11 +63,11 @@ def recommend(
     tune: str | None = None,
     *,
     ratio: float = 1.0,
-    goal: Goal | None = None,
-    limits: Limits = NO_LIMITS,
+    goal: Objective | None = None,
+    limits: Constraints = NO_CONSTRAINTS,
     tune_queue: bool = False,
     tune_gamma: bool = False,
-    **trial: Unpack[Trial],
+    **trial: Unpack[RunSettings],
 ) -> Recommendation:
     """Find the Vegas parameters at which a Vegas flow gets `ratio` times another flow's goodput.
 
@@ -81,7 +81,7 @@ def recommend(
             as good, for the smallest queueing delay. The link then is used at least to 99 % of what
             it was, unless the limits say otherwise.
         tune_gamma: whether gamma is tuned, too, so that flows have their share from the start.
-        trial: how long and how often each setting is run, see `Trial`.
+        trial: how long and how often each setting is run, see `RunSettings`.
 
     Returns:
         The parameters, what both simulators say of them, and whether the goal was reached.
@@ -93,28 +93,28 @@ def recommend(
     """
     goal = ShareRatio(ratio) if goal is None else goal
     aimed = goal.ratio if isinstance(goal, ShareRatio) else 1.0
-    job = make_job(network, tunable_class(network, tune), aimed, trial)
-    knobs_of(network, {job.tuned: job.zone}, tune_queue)
+    job = make_evaluator(network, tunable_class(network, tune), aimed, trial)
+    tuned_parameters(network, {job.tuned: job.zone}, tune_queue)
     return recommended(job, goal, limits, tune_queue, tune_gamma)
 
 
 def recommended(
-    job: Job, goal: Goal, limits: Limits, tune_queue: bool, tune_gamma: bool
+    job: Evaluator, goal: Objective, limits: Constraints, tune_queue: bool, tune_gamma: bool
 ) -> Recommendation:
-    """Judge what is there, pursue the goal, and judge what was found."""
+    """Judge what is there, optimise the goal, and judge what was found."""
     network = job.network
     begin = time.perf_counter()
     with ThreadPoolExecutor(1) as aside:  # one engine compiles while the other runs
-        packets_before = aside.submit(job.judge_packets, network)
-        fluid_before = job.judge_fluid(network)
+        packets_before = aside.submit(job.evaluate_packets, network)
+        fluid_before = job.evaluate_fluid(network)
         job.widen_zone(fluid_before["queueing_delay_s"])
         if tune_queue:
             limits = as_busy(limits, packets_before.result())
-        ended = pursue(job, goal, limits, tune_queue)
+        ended = optimise(job, goal, limits, tune_queue)
         packets_before.result()
     start = None
     if tune_gamma:
-        network, start = tune_start(job, ended.network)
+        network, start = tune_gamma_of(job, ended.network)
         ended = ended._replace(network=network)
     found = concluded(job, ended, fluid_before, goal, limits, tune_queue, start)
     job.seconds["total"] = time.perf_counter() - begin
@@ -122,18 +122,20 @@ def recommended(
 
 
 def concluded(
-    job: Job,
-    ended: Ended,
+    job: Evaluator,
+    ended: OptimisationResult,
     fluid_before: dict[str, float],
-    goal: Goal,
-    limits: Limits,
+    goal: Objective,
+    limits: Constraints,
     tune_queue: bool,
-    start: Start | None,
+    start: SlowStart | None,
 ) -> Recommendation:
     """Judge what was found, beside what was there."""
     law = job.law_in(ended.network)
-    after = Judged(law, job.judge_fluid(ended.network), job.judge_packets(ended.network))
-    before = Judged(job.law, fluid_before, job.judge_packets(job.network))  # of the same seeds
+    after = Evaluation(law, job.evaluate_fluid(ended.network), job.evaluate_packets(ended.network))
+    before = Evaluation(
+        job.law, fluid_before, job.evaluate_packets(job.network)
+    )  # of the same seeds
     settings, missing = translate(law, operating_point(job, after))
     return Recommendation(
         network=ended.network,
@@ -154,23 +156,23 @@ def concluded(
     )
 
 
-def as_busy(limits: Limits, before: Measurement) -> Limits:
+def as_busy(limits: Constraints, before: Measurement) -> Constraints:
     """The limits, by which the link is to be used nearly as before if they say nothing of it."""
     if limits.utilisation is not None:
         return limits
     return replace(limits, utilisation=AS_BUSY * before.means()["utilisation"])
 
 
-def make_job(network: Network, tuned: str, ratio: float, trial: Trial) -> Job:
+def make_evaluator(network: Network, tuned: str, ratio: float, trial: RunSettings) -> Evaluator:
     """Check what was asked for."""
     if not 0 < ratio < float("inf"):
         raise InvalidInput("recommend", "ratio", "above 0 and finite", ratio)
     until, warmup, seeds, report = checked(trial)
     check_starts(network, until)
-    return Job(network, tuned, ratio, until, warmup, seeds, report)
+    return Evaluator(network, tuned, ratio, until, warmup, seeds, report)
 
 
-def operating_point(job: Job, judged: Judged) -> OperatingPoint:
+def operating_point(job: Evaluator, judged: Evaluation) -> OperatingPoint:
     """Where the tuned flows are, as the packets have it."""
     means = judged.packets.means()
     ratio = job.rtt_over_base(means["queueing_delay_s"])

@@ -5,7 +5,7 @@ moves one way is at a corner; and some points inside, spread evenly by the range
 that a worst case that is no corner shows.
 
 Corners double with every range. Beyond five ranges a part of them is taken in which every two
-ranges meet in all four ways equally often, and every corner's opposite is there too.
+ranges solve_ratios in all four ways equally often, and every corner's opposite is there too.
 
 Sources:
     Corners: the two-level orthogonal arrays of R. L. Plackett and J. P. Burman, "The design of
@@ -28,7 +28,7 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 from vegasfluid.ranges import Range
 
-__all__ = ["Place", "Scenario", "scenarios_of"]
+__all__ = ["Scenario", "Substitution", "scenarios_of"]
 
 ALL_CORNERS = 5
 """With so many ranges at most, every corner is taken."""
@@ -39,7 +39,7 @@ INSIDE = 4
 """Points inside the box: a power of two, after as many of the sequence that has 0 and 1/2."""
 
 Kind = Literal["nominal", "corner", "inside"]
-Place = Callable[[Mapping[str, float]], Network]
+Substitution = Callable[[Mapping[str, float]], Network]
 """The network with numbers put in by name, in the units of the names."""
 
 
@@ -66,7 +66,7 @@ class Scenario:
 
 
 def scenarios_of(
-    network: Network, ranges: Mapping[str, Range], place: Place
+    network: Network, ranges: Mapping[str, Range], place: Substitution
 ) -> tuple[Scenario, ...]:
     """The nominal network, corners, and points inside, in that order.
 

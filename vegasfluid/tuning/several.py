@@ -14,21 +14,21 @@ from typing import Any, Unpack
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
-from vegasfluid.tuning.goals import Goal, ShareRatio
-from vegasfluid.tuning.job import Job
-from vegasfluid.tuning.knobs import knobs_of
-from vegasfluid.tuning.limits import NO_LIMITS, Limits
-from vegasfluid.tuning.pursuit import ended, search_together
+from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
+from vegasfluid.tuning.evaluate import Evaluator
+from vegasfluid.tuning.objectives import Objective, ShareRatio
+from vegasfluid.tuning.optimise import ended, search_together
+from vegasfluid.tuning.parameters import tuned_parameters
 from vegasfluid.tuning.recommend import (
     as_busy,
     concluded,
-    make_job,
+    make_evaluator,
     tunable_class,
     vegas_classes,
 )
-from vegasfluid.tuning.recommendation import Recommendation
-from vegasfluid.tuning.startup import Start, tune_start
-from vegasfluid.tuning.trial import Trial
+from vegasfluid.tuning.result import Recommendation
+from vegasfluid.tuning.settings import RunSettings
+from vegasfluid.tuning.slow_start import SlowStart, tune_gamma_of
 
 __all__ = ["JointRecommendation", "recommend_several"]
 
@@ -85,11 +85,11 @@ def recommend_several(
     tune: Sequence[str] = (),
     *,
     ratio: float = 1.0,
-    goal: Goal | None = None,
-    limits: Limits = NO_LIMITS,
+    goal: Objective | None = None,
+    limits: Constraints = NO_CONSTRAINTS,
     tune_queue: bool = False,
     tune_gamma: bool = False,
-    **trial: Unpack[Trial],
+    **trial: Unpack[RunSettings],
 ) -> JointRecommendation:
     """Find the parameters of several Vegas classes at once.
 
@@ -102,7 +102,7 @@ def recommend_several(
         limits: what must be kept to, whatever the goal.
         tune_queue: whether RED's numbers are tuned, too, as `recommend` does it.
         tune_gamma: whether gamma is tuned, too, for one class after the other.
-        trial: how long and how often each setting is run, see `Trial`.
+        trial: how long and how often each setting is run, see `RunSettings`.
 
     Returns:
         The parameters of each class, and what both simulators say of them.
@@ -114,14 +114,16 @@ def recommend_several(
     goal = ShareRatio(ratio) if goal is None else goal
     aimed = goal.ratio if isinstance(goal, ShareRatio) else 1.0
     names = tuple(dict.fromkeys(tune)) or tuple(vegas_classes(network))
-    jobs = sharing([make_job(network, tunable_class(network, of), aimed, trial) for of in names])
-    knobs_of(network, {job.tuned: job.zone for job in jobs}, tune_queue)
+    jobs = sharing(
+        [make_evaluator(network, tunable_class(network, of), aimed, trial) for of in names]
+    )
+    tuned_parameters(network, {job.tuned: job.zone for job in jobs}, tune_queue)
     before, limits = look(jobs, limits, tune_queue)
     searched = search_together(jobs, goal, limits, tune_queue)
     found = ended(jobs, goal, limits, searched)
-    network, starts = found[0].network, dict[str, Start]()
+    network, starts = found[0].network, dict[str, SlowStart]()
     for job in jobs if tune_gamma else []:
-        network, starts[job.tuned] = tune_start(job, network)
+        network, starts[job.tuned] = tune_gamma_of(job, network)
     parts = {
         job.tuned: concluded(
             job, of._replace(network=network), before[job.tuned], goal, limits, tune_queue,
@@ -133,7 +135,7 @@ def recommend_several(
     return JointRecommendation(parts)
 
 
-def sharing(made: Sequence[Job]) -> list[Job]:
+def sharing(made: Sequence[Evaluator]) -> list[Evaluator]:
     """The jobs, comparing with what none tunes, and knowing what was measured and how long it took.
 
     Raises:
@@ -151,12 +153,14 @@ def sharing(made: Sequence[Job]) -> list[Job]:
     return [replace(job, **same) for job in made]
 
 
-def look(jobs: Sequence[Job], limits: Limits, tune_queue: bool) -> tuple[Before, Limits]:
+def look(
+    jobs: Sequence[Evaluator], limits: Constraints, tune_queue: bool
+) -> tuple[Before, Constraints]:
     """What is there, by both simulators, and what follows from it for the search."""
     network = jobs[0].network
     with ThreadPoolExecutor(1) as aside:  # one engine compiles while the other runs
-        packets = aside.submit(jobs[0].judge_packets, network)
-        before = {job.tuned: job.judge_fluid(network) for job in jobs}
+        packets = aside.submit(jobs[0].evaluate_packets, network)
+        before = {job.tuned: job.evaluate_fluid(network) for job in jobs}
         for job in jobs:
             job.widen_zone(before[job.tuned]["queueing_delay_s"])
         return before, as_busy(limits, packets.result()) if tune_queue else limits

@@ -1,0 +1,253 @@
+"""Parameters that hold over ranges: which networks, the fluid, packets."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from tests.tuning.ranges import COUNTS, GOAL, NETWORK, PLACE, RANGES, UNTIL, WARMUP
+from vegasfluid import InvalidInput, Network, Vegas
+from vegasfluid.fluid import record_fluid
+from vegasfluid.run_options import DEFAULT_SAMPLES
+from vegasfluid.tuning import recommend_robust
+from vegasfluid.tuning.evaluate import Evaluator
+from vegasfluid.tuning.measurement import Measurement, measure
+from vegasfluid.tuning.minimax_fluid import (
+    FINE_STEP,
+    KNEE,
+    MinimaxEvaluation,
+    ScenarioFluids,
+    search_robust,
+)
+from vegasfluid.tuning.minimax_packets import Balance, ScenarioBound
+from vegasfluid.tuning.robust_result import FAIR
+from vegasfluid.tuning.scenarios import Scenario, corners, scenarios_of
+from vegasfluid.tuning.thresholds import with_alpha
+
+# Which networks stand for the ranges
+
+
+def test_scenarios_are_the_nominal_the_corners_and_points_inside():
+    found = scenarios_of(NETWORK, RANGES, PLACE)
+    assert [of.kind for of in found] == ["nominal"] + 4 * ["corner"] + 4 * ["inside"]
+    assert found[0].network is NETWORK
+    assert {tuple(of.numbers.values()) for of in found[1:5]} == {(5, 30), (5, 50), (7, 30), (7, 50)}
+    for of in found[1:]:
+        reno = of.network.flows["reno"]
+        assert type(reno.count) is int
+        assert (reno.count, reno.base_rtt) == pytest.approx(
+            (of.numbers["reno.count"], of.numbers["reno.base_rtt_ms"] / 1000)
+        )
+        assert of.network.flows["vegas"] == NETWORK.flows["vegas"]
+    for of in found[5:]:
+        assert of.numbers["reno.count"] in (5, 6, 7)
+        assert 30 < of.numbers["reno.base_rtt_ms"] < 50
+    shares = np.array([list(of.shares.values()) for of in found[5:]])
+    assert (np.sort(shares, axis=0) // 0.25 == np.arange(4)[:, None]).all()  # one in each quarter
+
+
+@pytest.mark.parametrize("ranges", [6, 9, 15, 16, 31])
+def test_part_of_the_corners_is_orthogonal(ranges):
+    """Any two ranges occur in all four combinations equally often, with each corner's opposite."""
+    found = corners(ranges)
+    assert len(found) == (32 if ranges < 16 else 64)
+    assert len({tuple(row) for row in found}) == len(found)
+    assert {tuple(row) for row in 1 - found} == {tuple(row) for row in found}
+    for one, other in combinations(found.T, 2):
+        assert np.bincount((2 * one + other).astype(int)).tolist() == 4 * [len(found) // 4]
+
+
+def test_number_of_ranges_is_checked():
+    with pytest.raises(InvalidInput, match="number of ranges must be from 1 to 31, but is 0"):
+        scenarios_of(NETWORK, {}, PLACE)
+
+
+# The fluid's alpha
+
+
+class Made(ScenarioFluids):
+    """Fluid models with made-up distances over log(alpha)."""
+
+    def __init__(self, *distances) -> None:
+        self._made, self._known = distances, {}
+
+    def _evaluate(self, log_alpha: float) -> MinimaxEvaluation:
+        def at(x: float) -> np.ndarray:
+            return np.array([of(x) for of in self._made])
+
+        width = 1e-6
+        slopes = (at(log_alpha + width) - at(log_alpha - width)) / (2 * width)
+        return MinimaxEvaluation(at(log_alpha), slopes)
+
+
+def test_two_lines_meet_where_algebra_says():
+    """|x - 1| and |2 x - 4|, of which neither has a floor: x - 1 = 4 - 2 x at 5/3, both 2/3."""
+    found = search_robust(Made(lambda x: x - 1, lambda x: 2 * x - 4), 2.0, 1.0, 100.0)
+    assert math.log(found.alpha) == pytest.approx(5 / 3, abs=1e-3)
+    assert found.regret == pytest.approx(2 / 3, abs=2e-3)
+    assert found.slope == pytest.approx(1.5)
+    assert np.log(found.own) == pytest.approx([1.0, 2.0], abs=1e-6)
+    assert found.floors.tolist() == [0.0, 0.0]
+
+
+def test_a_network_in_which_nothing_is_fair_does_not_dictate():
+    """At best -1 from x = 1 on; without its floor the minimax of it and x - 2 would be at 2.5 (both
+    sides as far as the plateau is), while its regret is zero from 1 on and x = 2 is best.
+    """
+    plateau = Made(lambda x: min(x - 2, -1.0), lambda x: x - 2)
+    found = search_robust(plateau, 3.0, 0.5, 100.0)
+    assert found.floors == pytest.approx([1.0, 0.0])
+    assert math.log(found.alpha) == pytest.approx(2.0, abs=2e-3)
+    assert found.regret < 2e-3
+
+
+def test_of_a_plateau_the_smaller_alpha_is_taken():
+    """All networks are below the goal, and as near as they come from x = 1.6 on."""
+    found = search_robust(
+        Made(lambda x: min(x - 3, -1.5), lambda x: min(x - 3, -1.4)), 2.0, 0.5, 1e3
+    )
+    assert 1.59 - FINE_STEP / 2 < math.log(found.alpha) < 1.6 + FINE_STEP
+    assert found.regret < KNEE
+
+
+@pytest.fixture
+@cache
+def scenarios() -> tuple[Scenario, ...]:
+    return scenarios_of(NETWORK, COUNTS, PLACE)
+
+
+@pytest.fixture
+@cache
+def fluids() -> ScenarioFluids:
+    law = with_alpha(Vegas(), 1.0)
+    given = [
+        Scenario(of.kind, of.shares, of.numbers, of.network.with_law("vegas", law))
+        for of in scenarios_of(NETWORK, COUNTS, PLACE)
+    ]
+    return ScenarioFluids(given, "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP)
+
+
+def distance(network: Network, alpha: float) -> float:
+    """log(ratio / goal) by a run of its own, of its own structure, with a recording's ratio."""
+    law = with_alpha(network.flows["vegas"].law, alpha)
+    run = record_fluid(network.with_law("vegas", law), UNTIL, DEFAULT_SAMPLES)
+    return math.log(run.growth(WARMUP).ratio(1) / GOAL)
+
+
+def test_batched_distances_are_those_of_single_runs(scenarios, fluids):
+    outlook = fluids.at(math.log(4.0))
+    assert len(set(outlook.distances)) > 3
+    for number in range(len(scenarios)):
+        alone = distance(scenarios[number].network, 4.0)
+        assert outlook.distances[number] == pytest.approx(alone, abs=1e-6)
+
+
+def test_steps_and_lags_serve_all_networks():
+    """The shortest step of all and the longest lag: a shorter lag needs a shorter step."""
+    places = [PLACE({"reno.base_rtt_ms": value}) for value in (5, 200)]
+    given = [Scenario("corner", {}, {}, of) for of in places]
+    apart = [ScenarioFluids([of], "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP) for of in given]
+    tasks = [of._batches[0].task for of in apart]
+    grids = [of.grid for of in tasks]
+    [together] = ScenarioFluids(given, "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP)._batches
+    assert grids[0].step < grids[1].step
+    assert together.task.grid.step == grids[0].step
+    assert together.task.grid.longest_lag == grids[1].longest_lag > grids[0].longest_lag
+    np.testing.assert_array_equal(together.posed.lags.longest, [of.longest_lag for of in grids])
+
+
+def test_slopes_are_those_of_central_differences(fluids):
+    x, width = math.log(4.0), 1e-4
+    above, below = fluids.at(x + width).distances, fluids.at(x - width).distances
+    np.testing.assert_allclose(fluids.at(x).slopes, (above - below) / (2 * width), rtol=1e-3)
+
+
+def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
+    """Every network at every alpha of a grid by a run of its own; the least worst case of them."""
+    found = search_robust(fluids, 3.0, 0.5, 300.0)
+    assert found.floors == pytest.approx(np.zeros(len(scenarios)))
+    step = 0.04
+    grid = np.log(found.alpha) + step * np.array([-5.5, -1.5, -0.5, 0.5, 1.5, 5.5])
+    worst = [max(abs(distance(of.network, math.exp(x))) for of in scenarios) for x in grid.tolist()]
+    assert abs(grid[np.argmin(worst)] - math.log(found.alpha)) < step
+    assert found.regret <= min(worst) + 5e-3
+    assert found.regret > 0.1  # there is something to balance
+    outlook = found.outlook.distances
+    assert outlook.max() == pytest.approx(-outlook.min(), abs=5e-3)
+
+
+# The packets
+
+
+def made_job(ratios: list[float]) -> Evaluator:
+    job = Evaluator(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), lambda line: None)
+    runs = Measurement(tuple({"ratio": ratio} for ratio in ratios))
+    job.evaluate_law = lambda law: runs  # type: ignore[method-assign]
+    return job
+
+
+def test_balance_is_the_middle_of_the_worst_run_by_run():
+    """By hand: of 2 and 8 against 1/4 and 1/4 the geometric means are 1/sqrt 2 and sqrt 2."""
+    sides = [
+        ScenarioBound(n, made_job(of))
+        for n, of in enumerate(([1.0, 1.1], [2.0, 8.0], [0.25, 0.25]))
+    ]
+    balance = Balance(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), print, sides=sides)
+    found = balance.evaluate_law(Vegas())
+    assert [run["ratio"] for run in found.runs] == pytest.approx([0.5**0.5, 2**0.5])
+    assert found.ratio == pytest.approx(1.0)
+
+
+def test_a_floor_keeps_a_network_from_dictating():
+    """At a quarter, where a quarter is the best there is, is no regret: the other decides."""
+    hopeless = ScenarioBound(0, made_job([0.25, 0.25]), floor=math.log(4))
+    other = ScenarioBound(1, made_job([1.5, 1.5]))
+    balance = Balance(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), print, sides=[hopeless, other])
+    assert balance.evaluate_law(Vegas()).ratio == pytest.approx(1.5**0.5)
+
+
+@pytest.fixture
+@cache
+def found():
+    return recommend_robust(NETWORK, COUNTS, PLACE, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=6)
+
+
+def test_the_worst_cases_balance_on_packets(found):
+    """Measured again here, network by network: the law is best among its neighbours."""
+    law, robust = found.after.law, found.robust
+    assert found.reached
+    assert robust.worst <= FAIR
+    most, least = robust.most.packets, robust.least.packets
+    assert least.ratio < GOAL < most.ratio
+    logs = math.log(most.ratio / GOAL), -math.log(least.ratio / GOAL)
+    assert robust.worst == pytest.approx(max(logs))
+
+    def far(network: Network, alpha: float) -> float:
+        """How far from the goal it is at an alpha, in log(ratio)."""
+        changed = network.with_law("vegas", with_alpha(law, alpha))
+        seeds = range(1, 1 + len(most.runs))
+        ratio = measure(changed, "vegas", seeds, until=UNTIL, warmup=WARMUP).ratio
+        return abs(math.log(ratio / GOAL))
+
+    corners_first = [of.network for of in scenarios_of(NETWORK, COUNTS, PLACE)][1:]
+    for factor in (0.5, 2.0):
+        alpha = factor * law.alpha
+        assert any(far(network, alpha) > robust.worst for network in corners_first)
+
+
+def test_every_network_is_looked_at(found):
+    seen = found.robust.seen
+    assert [of.scenario.numbers for of in seen] == [
+        of.numbers for of in scenarios_of(NETWORK, COUNTS, PLACE)
+    ]
+    assert min(len(of.packets.runs) for of in seen) >= 2
+    assert found.after.packets == found.robust.nominal.packets == seen[0].packets
+    assert found.before.law == Vegas()
+    ratios = [of.packets.ratio for of in seen if len(of.packets.runs) >= 6]
+    assert len(ratios) >= 3
+    assert found.robust.most.packets.ratio == max(ratios)
+    assert found.robust.least.packets.ratio == min(ratios)

@@ -1,0 +1,116 @@
+"""The search for alpha on the fluid model."""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+import pytest
+
+from tests.networks import office
+from tests.tuning.offices import TIMES
+from vegasfluid import Network, Red, metrics, simulate_fluid
+from vegasfluid.tuning.initial_guess import InitialGuess, begin
+from vegasfluid.tuning.scalar_root import EXACT, FINE, KNEE, search
+from vegasfluid.tuning.thresholds import largest_alpha, with_alpha
+
+
+def ratio_at(of: Network, alpha: float) -> float:
+    law = with_alpha(of.flows["vegas"].law, jnp.asarray(alpha))
+    return metrics.ratio(simulate_fluid(of.with_law("vegas", law), **TIMES), "vegas")
+
+
+def searched(of: Network, goal: float):
+    return search(
+        lambda alpha: ratio_at(of, alpha),
+        goal=goal,
+        beginning=begin(of, "vegas", goal),
+        limits=(1.0, largest_alpha(of)),
+    )
+
+
+@pytest.mark.parametrize("goal", [0.5, 1.0])
+def test_search_finds_the_crossing(goal):
+    """Below the ratio is too small, above too large: bisected here on the simulator itself."""
+    found = searched(office("ns2"), goal)
+    assert found.reached
+    assert found.ratio == pytest.approx(goal, rel=2 * EXACT)
+    assert found.evaluations < 8
+    low, high = found.alpha * 0.999, found.alpha * 1.001
+    assert ratio_at(office("ns2"), low) < goal < ratio_at(office("ns2"), high)
+
+
+def test_on_a_plateau_the_smallest_alpha_is_taken():
+    """Textbook Vegas halves: it gets at most what Reno gets, and from saturation on just that."""
+    saturated = office("brakmo", aqm=Red(min_thresh=20, max_thresh=80))
+    plateau = ratio_at(saturated, 50.0)
+    assert ratio_at(saturated, 100.0) == pytest.approx(plateau, abs=1e-3)
+    found = searched(saturated, 2.0)
+    assert not found.reached
+    assert found.ratio == pytest.approx(plateau, rel=0.03)
+    assert found.alpha < 12
+    assert ratio_at(saturated, found.alpha / 1.5) < 0.97 * plateau
+
+
+def test_goal_below_the_smallest_alpha():
+    """Nothing is below: the smallest alpha is the answer, and it is not said to be the goal's."""
+    found = searched(office("ns2"), 0.01)
+    assert not found.reached
+    assert found.alpha == pytest.approx(1.0)
+    assert found.ratio > 0.1
+
+
+LIMITS = (1.0, math.exp(6.0))
+
+
+def made(log_ratio, start: float, slope: float = 1.0):
+    """A search over a made-up function of log(alpha), and where it looked."""
+    asked: list[float] = []
+
+    def at(alpha: float) -> float:
+        asked.append(math.log(alpha))
+        return math.exp(log_ratio(math.log(alpha)))
+
+    found = search(at, goal=1.0, beginning=InitialGuess(math.exp(start), slope), limits=LIMITS)
+    assert len(asked) == found.evaluations == len(set(asked))
+    assert all(-1e-9 < x < 6.0 + 1e-9 for x in asked)
+    return found, asked
+
+
+@pytest.mark.parametrize("start", [0.0, 1.0, 1.9, 2.1, 5.0])
+@pytest.mark.parametrize("slope", [0.5, 1.0, 2.0])
+def test_a_rising_function(start, slope):
+    found, asked = made(lambda x: slope * math.sinh(x - 2.0), start)
+    assert found.reached
+    assert math.log(found.alpha) == pytest.approx(2.0, abs=2 * EXACT / slope)
+    assert slope / 1.5 < found.slope < 1.5 * slope  # by the next nearest point, which may be far
+    assert len(asked) <= 14
+
+
+def test_a_good_beginning_takes_few_runs():
+    """Right within 20 % in alpha and 10 % in the slope."""
+    found, asked = made(lambda x: 1.1 * (x - 2.0) + 0.1 * (x - 2.0) ** 2, 2.2)
+    assert found.reached
+    assert len(asked) <= 4
+
+
+@pytest.mark.parametrize("start", [0.5, 2.9, 4.0, 6.0])
+def test_along_a_plateau_the_knee_is_found(start):
+    """The distance rises to -1 at 3 and stays."""
+    found, _ = made(lambda x: min(x - 4.0, -1.0), start)
+    assert not found.reached
+    assert -1.0 - KNEE <= math.log(found.ratio) <= -1.0
+    assert math.log(found.alpha) <= 3.0 + FINE
+
+
+def test_a_plateau_from_the_first_alpha_on():
+    found, _ = made(lambda x: -0.5, 3.0)
+    assert not found.reached
+    assert found.alpha == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("start", [0.0, 1.45, 3.0])
+def test_a_jump_does_not_trap_the_search(start):
+    """A dip inside the range."""
+    found, _ = made(lambda x: x - 2.0 - (3.0 if 1.4 < x < 1.6 else 0.0), start)
+    assert abs(math.log(found.ratio)) < 0.51

@@ -1,0 +1,246 @@
+"""What theory says of an alpha, against numbers worked out apart from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from scipy.optimize import brentq
+
+from tests.networks import CAPACITY, office
+from tests.tuning.recommended import recommended
+from vegasfluid import (
+    Cbr,
+    InvalidInput,
+    Network,
+    Red,
+    Sessions,
+    SolveFailed,
+    Unresponsive,
+    Vegas,
+)
+from vegasfluid.analysis import equilibrium, fair_alpha
+from vegasfluid.analysis.equilibria.fair_alpha import with_alpha
+from vegasfluid.tuning import theory
+from vegasfluid.tuning.theory import EquilibriumTheory, reasons
+
+CUT = 1 / 4
+"""Of a loss, in the dialect of ns-2; MGT's Reno has a window of sqrt(2 / p)."""
+START = {
+    "flows": 4,
+    "capacity": CAPACITY,
+    "base_rtt": 0.02,
+    "min_thresh": 40.0,
+    "max_thresh": 120.0,
+    "max_drop": 0.1,
+}
+"""The office's numbers; of each class that many flows."""
+GOALS = {0.3: "below saturation", 1.0: "below saturation", 1.3: "loss-dominated", 1.41: "plateau"}
+"""Ratios, with the regime: losses take over where a flow climbs in 0.735 of its round trips."""
+
+
+def network(**changes: float) -> Network:
+    """The office, with other numbers where they are asked for."""
+    of = {**START, **changes}
+    red = Red(of["min_thresh"], of["max_thresh"], max_drop=of["max_drop"])
+    rtts = of["base_rtt"], of["base_rtt"]
+    given = office(aqm=red, count=int(of["flows"]), base_rtts=rtts)
+    return replace(given, links={"bottleneck": replace(given.link, capacity=of["capacity"])})
+
+
+@cache
+def told(goal: float, alpha: int = 9) -> EquilibriumTheory:
+    law = Vegas(alpha, alpha + 2, dialect="ns2")
+    return reasons(recommended(network(), law, goal))
+
+
+def by_hand(goal: float, **changes: float) -> dict[str, float]:
+    """Rest with a ratio of goodputs, by a root of one equation: sum N x (1 - p) = C."""
+    of = {**START, **changes}
+    base = of["base_rtt"] + (1 + 40 / 1500) / of["capacity"]  # and the time to send
+
+    def loss(queue: float) -> float:
+        part = (queue - of["min_thresh"]) / (of["max_thresh"] - of["min_thresh"])
+        curve = of["max_drop"] * part
+        return 2 * curve / (3 - curve)  # of RED whose drops keep a distance (`wait`)
+
+    def reno(queue: float) -> tuple[float, float]:
+        return math.sqrt(2 / loss(queue)), base + queue / of["capacity"]
+
+    def excess(queue: float) -> float:
+        window, rtt = reno(queue)
+        sent = of["flows"] * (1 + goal) * window / rtt
+        return sent * (1 - loss(queue)) - of["capacity"]
+
+    queue = brentq(excess, of["min_thresh"] + 1e-9, of["max_thresh"], xtol=1e-12, rtol=1e-14)
+    window, rtt = reno(queue)
+    queued, share = (rtt - base) / rtt, goal**2 * CUT * 2  # of round trips it climbs b p W^2
+    held = goal * window * queued
+    return {
+        "held": held,
+        "alpha": held * (1 - CUT / 2 * math.log(1 - share)),
+        "saturation": queued / math.sqrt(CUT * loss(queue)),
+        "climbing": share,
+        "rtt_over_base": rtt / base,
+    }
+
+
+@pytest.mark.parametrize("goal", [0.3, 1.0, 1.3])
+def test_terms_are_those_of_an_account_by_hand(goal):
+    found, hand = told(goal), by_hand(goal)
+    part = START["min_thresh"] / START["flows"] * goal / (1 + goal)
+    assert found.terms["red_min"] == pytest.approx(part, rel=1e-9)
+    both = found.terms["red_min"] + found.terms["queue_above_red_min"]
+    assert both == pytest.approx(hand["held"], rel=1e-6)
+    assert found.terms["estimate"] == pytest.approx(0.0, abs=1e-6)  # ns-2's rests at alpha
+    assert found.terms["own_losses"] == pytest.approx(hand["alpha"] - hand["held"], rel=1e-5)
+    assert found.alpha == pytest.approx(hand["alpha"], rel=1e-6)
+
+
+def test_linux_counts_more_than_what_is_in_the_queue():
+    """Its estimate divides by the base RTT, it rests half a packet above alpha, and it halves."""
+    law, goal, cut, rise = Vegas(9, 11, dialect="linux"), 0.5, 1 / 2, 1 / 2
+    found = fair_alpha(network().with_law("vegas", law), "vegas", goal)
+    assert found is not None
+    terms, hand = theory.terms_of(found.rest, "vegas"), by_hand(goal)
+    estimate = hand["held"] * hand["rtt_over_base"]
+    assert terms["estimate"] == pytest.approx(estimate - hand["held"] - rise, rel=1e-5)
+    share = goal**2 * cut * 2
+    lost = -cut * estimate / 2 * math.log(1 - share)
+    assert terms["own_losses"] == pytest.approx(lost, rel=1e-4)
+    saturation = theory.saturation_of(found.rest, "vegas", share)
+    assert saturation == pytest.approx(estimate / math.sqrt(share) - rise, rel=1e-4)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_terms_sum_to_the_recommended_alpha(goal):
+    assert math.fsum(told(goal).terms.values()) == pytest.approx(9.0, rel=1e-12)
+    assert told(goal).terms["packets"] == pytest.approx(9.0 - told(goal).alpha)
+    assert told(goal).ratio == pytest.approx(goal, rel=1e-9)
+
+
+@pytest.mark.parametrize(("goal", "regime"), GOALS.items())
+def test_regimes_up_to_the_ceiling(goal, regime):
+    """The ceiling of the ratio is sqrt(2), where a flow climbs all the time."""
+    found, hand = told(goal), by_hand(goal)
+    share = hand["climbing"]
+    assert found.regime == regime
+    assert found.climbing == pytest.approx(share, rel=1e-6)
+    assert found.saturation == pytest.approx(hand["saturation"], rel=1e-5)
+    assert (found.alpha < hand["saturation"]) == (regime == "below saturation")
+    steeper = CUT * share / (1 - share) / (1 - CUT / 2 * math.log(1 - share))
+    assert found.grip == pytest.approx(1 / (1 + steeper), rel=1e-3)
+    assert found.largest_ratio == pytest.approx(math.sqrt(2), rel=1e-6)
+
+
+def test_with_few_losses_a_window_follows_alpha():
+    assert told(0.3).grip > 0.95
+    assert told(1.41).grip < 0.1
+
+
+def slope_of(log_alpha: Callable[[float], float], step: float = 1e-4) -> float:
+    return (log_alpha(step) - log_alpha(-step)) / (2 * step)
+
+
+@pytest.mark.parametrize("goal", [0.3, 1.0])
+@pytest.mark.parametrize("name", START)
+def test_sensitivities_are_differences_of_the_account_by_hand(name, goal):
+    def log_alpha(step: float) -> float:
+        return math.log(by_hand(goal, **{name: START[name] * math.exp(step)})["alpha"])
+
+    slope = slope_of(log_alpha)
+    assert abs(slope) > 1e-3  # so small that none might pass for it
+    assert told(goal).sensitivities[name] == pytest.approx(slope, abs=1e-5)
+
+
+def test_sensitivities_are_differences_of_the_fair_alpha():
+    """All numbers move at once, each by its own part of a step."""
+    parts = {"capacity": 0.3, "base_rtt": -1.0, "min_thresh": 0.5, "max_thresh": 0.8}
+    parts |= {"max_drop": -0.6}
+
+    def log_alpha(step: float) -> float:
+        moved = {name: START[name] * math.exp(part * step) for name, part in parts.items()}
+        found = fair_alpha(network(**moved), "vegas")
+        assert found is not None
+        return math.log(found.alpha)
+
+    expected = sum(told(1.0).sensitivities[name] * part for name, part in parts.items())
+    assert abs(expected) > 0.1
+    assert slope_of(log_alpha, 1e-3) == pytest.approx(expected, abs=1e-5)
+
+
+def test_slope_is_a_difference_of_the_ratio():
+    alpha = told(1.0).alpha
+
+    def log_ratio(alpha: float) -> float:
+        return math.log(equilibrium(with_alpha(network(), "vegas", alpha)).ratio("vegas"))
+
+    slope = slope_of(lambda step: log_ratio(alpha * math.exp(step)))
+    assert told(1.0).slope == pytest.approx(slope, rel=1e-5)
+
+
+def test_beyond_the_ceiling_the_recommended_alpha_is_told():
+    found = told(2.0, alpha=400)
+    assert found.missed == "no alpha gives a ratio of 2, it is at most 1.41"
+    assert found.regime == "plateau"
+    assert found.alpha == 400
+    assert found.ratio == pytest.approx(math.sqrt(2), rel=1e-6)
+    assert "packets" not in found.terms
+    assert math.fsum(found.terms.values()) == pytest.approx(400)
+    assert found.sensitivities == {}
+
+
+def test_a_goal_below_every_alpha():
+    found = told(1e-4)
+    assert found.missed == "even the smallest alpha gives more than a ratio of 0.0001"
+    assert found.sensitivities == {}
+
+
+def test_an_alpha_that_is_not_found_is_told_as_such(monkeypatch):
+    def fail(*_):
+        raise SolveFailed("no rest")
+
+    monkeypatch.setattr(theory, "fair_alpha", fail)
+    found = reasons(recommended(network(), Vegas(9, 11, dialect="ns2")))
+    assert found.missed == "the alpha with a ratio of 1 was not found (no rest)"
+    assert found.alpha == 9
+
+
+def test_a_network_without_losses():
+    """Others that send little leave room: the queue is what Vegas wants, and rest is a set."""
+    start = network(capacity=1600.0)
+    rate = Cbr(rate=100.0)
+    modest = replace(start.flows["reno"], law=Unresponsive(), traffic=rate)
+    little = replace(start, flows={**start.flows, "reno": modest})
+    found = reasons(recommended(little, Vegas(6, 8, dialect="ns2"), 0.1))
+    assert found.missed == "even the smallest alpha gives more than a ratio of 0.1"
+    assert found.ratio == pytest.approx(3.0, rel=1e-6)  # 300 packets/s a flow are left
+    assert (found.regime, found.climbing, found.grip) == ("below saturation", 0.0, 1.0)
+    assert found.terms["red_min"] == pytest.approx(6.0, rel=1e-3)
+    assert found.terms["queue_above_red_min"] == 0.0
+    assert (found.saturation, found.slope, found.sensitivities) == (None, None, {})
+    assert "anywhere between alpha and beta" in found.untold
+
+
+def test_verdict_is_that_of_the_margin():
+    """More delay makes queues swing: the margin falls through 1, and the verdict with it."""
+    far = network(base_rtt=1.0, min_thresh=4.0, max_thresh=80.0)
+    near, swung = told(1.0), reasons(recommended(far, Vegas(9, 11, dialect="ns2")))
+    for found in (near, swung):
+        verdict = found.stability
+        assert verdict is not None
+        assert verdict.gain_margin is not None
+        assert verdict.stable == (verdict.gain_margin > 1)
+    assert near.stability.stable != swung.stability.stable
+
+
+def test_flows_that_never_rest_are_refused():
+    traffic = Sessions(mean_gap=0.5, mean_size=1e6, shape=1.5)
+    start = network()
+    short = replace(start.flows["reno"], traffic=traffic)
+    silent = replace(start, flows={**start.flows, "reno": short})
+    with pytest.raises(InvalidInput, match="the flows never rest"):
+        reasons(recommended(silent, Vegas(9, 11, dialect="ns2")))

@@ -1,0 +1,248 @@
+"""What is wanted of a setting: a share ratio, or fairness among all flows.
+
+Each goal is a loss to be made small, smooth in the goodputs of flows, with JAX's derivatives; and a
+number that people know it by.
+
+Sources:
+    Jain's index: R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984; 1 / index - 1 is the squared
+    coefficient of variation. Alpha-fair utility: J. Mo and J. Walrand, "Fair end-to-end
+    window-based congestion control", IEEE/ACM ToN 8(5), 2000; proportional fairness is 1 there
+    (F. Kelly, "Charging and rate control for elastic traffic", 1997), and the worst flow infinity.
+    A utility is told by the rate that, if all had it, would be as good (A. Atkinson, "On the
+    measurement of inequality", 1970). (Titles and definitions as textbooks have them.)
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from vegasfluid.errors import InvalidInput
+
+__all__ = [
+    "AlphaFair",
+    "JainIndex",
+    "Objective",
+    "Rates",
+    "ShareRatio",
+    "WorstFlow",
+    "objective_named",
+]
+
+SHARPER = (4.0, 16.0, 64.0)
+"""The worst flow is approached by utilities that care for it more and more."""
+
+
+class Rates(NamedTuple):
+    """Goodputs by which a goal judges.
+
+    Args:
+        goodput: packets/s of a flow of each group; (groups,).
+        count: flows of each group; (groups,).
+        tuned: 1 for groups of the tuned class, 0 for others; where several classes are tuned, 1, 2
+            and so on; known numbers, not traced; (groups,).
+        fair: what each flow had if all had the same, and the link was full, packets/s.
+    """
+
+    goodput: Any
+    count: Any
+    tuned: Any
+    fair: float
+
+    def mean(self, weight: Any) -> Any:
+        """The mean goodput with weights for groups."""
+        return (self.goodput * weight).sum() / weight.sum()
+
+
+class Objective(ABC):
+    """What is wanted."""
+
+    key: str
+    """Its name in JSON."""
+    unit: str
+    """What its number is, in words."""
+
+    @abstractmethod
+    def loss(self, rates: Rates) -> Any:
+        """What is to be made small: 0 at best."""
+
+    @abstractmethod
+    def value(self, rates: Rates) -> float:
+        """The number that people know it by."""
+
+    @property
+    def wanted(self) -> float | str:
+        """The value that is aimed at."""
+        return "largest"
+
+    @property
+    def stages(self) -> tuple[Objective, ...]:
+        """Goals to solve for in turn, of which the last is as good as this one."""
+        return (self,)
+
+
+@dataclass(frozen=True)
+class ShareRatio(Objective):
+    """Goodput of a tuned flow over that of another flow; of each class, where several are tuned.
+
+    >>> import numpy as np
+    >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
+    >>> ShareRatio(1.0).value(rates), f"{ShareRatio(2.0).loss(rates):.3f}"
+    (2.0, '0.000')
+    """
+
+    ratio: float = 1.0
+    key = "ratio"
+    unit = "goodput of a tuned flow over that of another flow"
+
+    def loss(self, rates: Rates) -> Any:
+        """The squared distances, in logarithms, added up."""
+        return (self.distances(rates) ** 2).sum()
+
+    def distances(self, rates: Rates) -> Any:
+        """Log of each tuned class's ratio over the one that is aimed at; (classes,)."""
+        return jnp.log(jnp.stack(self._ratios(rates))) - math.log(self.ratio)
+
+    def value(self, rates: Rates) -> float:
+        """The ratio; of several classes the geometric mean."""
+        return float(np.exp(np.mean(np.log(np.array(self._ratios(rates))))))
+
+    def _ratios(self, rates: Rates) -> list[Any]:
+        tuned = np.asarray(rates.tuned)
+        own = [np.asarray(tuned == of, float) for of in range(int(tuned.max()) + 1)]
+        other, *means = (rates.mean(rates.count * of) for of in own)
+        return [mean / other for mean in means]
+
+    @property
+    def wanted(self) -> float:
+        """The ratio that is aimed at."""
+        return self.ratio
+
+
+@dataclass(frozen=True)
+class JainIndex(Objective):
+    """Jain's index over all flows.
+
+    >>> import numpy as np
+    >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
+    >>> f"{JainIndex().value(rates):.4f}"  # 24^2 / (6 (2 36 + 4 9))
+    '0.8889'
+    """
+
+    key = "jain_index"
+    unit = "Jain's index over all flows"
+
+    def loss(self, rates: Rates) -> Any:
+        """The squared coefficient of variation."""
+        mean = rates.mean(rates.count)
+        return ((rates.goodput - mean) ** 2 * rates.count).sum() / rates.count.sum() / mean**2
+
+    def value(self, rates: Rates) -> float:
+        """The index."""
+        return float(1 / (1 + self.loss(rates)))
+
+
+@dataclass(frozen=True)
+class AlphaFair(Objective):
+    """Alpha-fair utility, told by the rate that would be as good if every flow had it.
+
+    Args:
+        aversion: to inequality: 0 counts the sum only, 1 is proportional fairness, 2 minimises
+            potential delay.
+
+    >>> import numpy as np
+    >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
+    >>> f"{AlphaFair(1.0).value(rates):.4f}"  # (6^2 3^4)^(1/6) / 4
+    '0.9449'
+    >>> f"{AlphaFair(2.0).value(rates):.4f}"  # the harmonic mean, 3.6, over 4
+    '0.9000'
+    """
+
+    aversion: float = 1.0
+    unit = "the rate that is as good if every flow has it, over an equal part of the link"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.aversion < math.inf:
+            raise InvalidInput("goal", "alpha-fair", "0 or above, and finite", self.aversion)
+
+    @property
+    def key(self) -> str:  # type: ignore[override]
+        """Its name in JSON."""
+        one = self.aversion == 1
+        return "proportional_fairness" if one else f"alpha_fairness_{self.aversion:g}"
+
+    def loss(self, rates: Rates) -> Any:
+        """By how much that rate is less than an equal part of the link, in logarithms."""
+        logs, weight = jnp.log(rates.goodput / rates.fair), rates.count / rates.count.sum()
+        power = 1 - self.aversion
+        if power == 0:
+            return -(weight * logs).sum()
+        largest = (power * logs).max()
+        powers = jnp.exp(power * logs - largest)
+        return -(jnp.log((weight * powers).sum()) + largest) / power
+
+    def value(self, rates: Rates) -> float:
+        """That rate over an equal part of the link."""
+        return math.exp(-float(self.loss(rates)))
+
+
+@dataclass(frozen=True)
+class WorstFlow(Objective):
+    """The goodput of the worst flow.
+
+    >>> import numpy as np
+    >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
+    >>> WorstFlow().value(rates)
+    0.75
+    """
+
+    key = "worst_flow"
+    unit = "goodput of the worst flow over an equal part of the link"
+
+    def loss(self, rates: Rates) -> Any:
+        """By how much it is less than an equal part of the link, in logarithms."""
+        return -jnp.log(rates.goodput.min() / rates.fair)
+
+    def value(self, rates: Rates) -> float:
+        """Its goodput over an equal part of the link."""
+        return float(rates.goodput.min() / rates.fair)
+
+    @property
+    def stages(self) -> tuple[Objective, ...]:
+        """Smooth utilities, ever sharper; the last is within log(n) / 63 of the worst of n."""
+        return tuple(AlphaFair(of) for of in SHARPER)
+
+
+def objective_named(name: str, ratio: float = 1.0) -> Objective:
+    """The goal of a name.
+
+    Args:
+        name: ratio, jain, proportional, worst-flow, or alpha-fair=A.
+        ratio: of goodputs, for the first.
+
+    Raises:
+        InvalidInput: for another name.
+
+    >>> objective_named("alpha-fair=2")
+    AlphaFair(aversion=2.0)
+    """
+    plain = {
+        "ratio": ShareRatio(ratio),
+        "jain": JainIndex(),
+        "proportional": AlphaFair(1.0),
+        "worst-flow": WorstFlow(),
+    }
+    if name in plain:
+        return plain[name]
+    kind, _, number = name.partition("=")
+    if kind == "alpha-fair":
+        try:
+            return AlphaFair(float(number))
+        except ValueError:
+            pass
+    raise InvalidInput("goal", "name", f"{', '.join(plain)}, or alpha-fair=NUMBER", name)

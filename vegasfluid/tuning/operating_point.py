@@ -1,0 +1,69 @@
+"""Where the flows of a network are, packet by packet: what translating a Vegas needs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from vegasfluid.errors import InvalidInput
+from vegasfluid.export import OperatingPoint
+from vegasfluid.model import Model
+from vegasfluid.network import Flows, Spread
+from vegasfluid.packet import record_packets
+from vegasfluid.run_options import DEFAULT_SAMPLES
+from vegasfluid.trajectory import class_means
+
+__all__ = ["operating_points"]
+
+
+def operating_points(
+    model: Model, classes: Collection[str] | None = None, seed: int = 1
+) -> dict[str, OperatingPoint]:
+    """The round-trip times, windows and drop shares of classes, by a run of packets.
+
+    A run and not an equilibrium, since every network has one. A run of packets, since the fluid's
+    drop share may be half as high again. Windows and round-trip times are means after the warm-up
+    (a quarter of the run where the model has none), and after the class's last start.
+
+    Args:
+        model: the network, its duration and warm-up.
+        classes: which; None: all.
+        seed: of the run.
+
+    Raises:
+        InvalidInput: for a class that starts after the end.
+        SolveFailed: where the run would take too much memory.
+
+    >>> import vegasfluid as vf
+    >>> link = vf.Link(1000.0, 200, vf.Red(min_thresh=50, max_thresh=150))
+    >>> network = vf.Network(link, {"reno": vf.Flows(10, vf.Reno(), base_rtt=0.05)})
+    >>> point = operating_points(vf.Model(network, duration=40, warmup=20))["reno"]
+    >>> 1.5 < point.rtt_over_base < 2.5, 8 < point.cwnd < 13, 0.001 < point.drop_prob < 0.1
+    (True, True, True)
+    """
+    network = model.network
+    run = record_packets(network, np.linspace(0.0, model.duration, DEFAULT_SAMPLES), seed)
+    counts, names = network.counts, list(network.flows)
+    warmup = model.warmup or model.duration / 4
+    drop_share = dict(zip(network.links, run.growth(warmup).drop_share, strict=False))
+    rtts, windows = (class_means(counts, run.flows[key]) for key in ("rtt", "cwnd"))
+    found = {}
+    for number, name in enumerate(names):
+        if classes is not None and name not in classes:
+            continue
+        after = run.times >= max(warmup, last_start(network.flows[name]))
+        if not after.any():
+            allowed = f"below the simulated time ({model.duration:g} s)"
+            raise InvalidInput(f"flows.{name}", "start", allowed, last_start(network.flows[name]))
+        rtt, cwnd = (float(values[after, number].mean()) for values in (rtts, windows))
+        crossed = network.flows[name].path or tuple(network.links)
+        kept = float(np.prod([1 - drop_share[link] for link in crossed]))
+        stretch = rtt / network.mean_base_rtt(name)
+        found[name] = OperatingPoint(max(stretch, 1.0), cwnd, 1 - kept)
+    return found
+
+
+def last_start(flows: Flows) -> float:
+    """When the last flow of a class starts, s."""
+    return flows.start.spread if isinstance(flows.start, Spread) else float(np.max(flows.start))

@@ -1,0 +1,81 @@
+"""The rules by which alpha and beta were guessed before: what each says of a network.
+
+Source:
+    E. Weigle and W. Feng, "A case for TCP Vegas in high-performance computational grids",
+    LA-UR-01-3420, 2001: section 4.1 (a third of the queue), 4.2 (RED's thresholds less 2; and in
+    proportion to them) and 4.3 (RED_min / N). The rules of 4.1 and 4.2 are told there of one Reno
+    and one Vegas flow. Ours: of N flows, each two are given their part of the queue, 2 / N; and of
+    the rule of proportion, which leaves its constants open, both are 1 / N. Where data go both ways
+    N counts one way, as there (50 in network 2), since each way has its own queue.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import cast
+
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.network import Network
+from vegasfluid.tuning.thresholds import DEAD_ZONE, smallest_alpha
+
+__all__ = ["RULES", "rules_of_thumb"]
+
+RULES = {
+    "queue_over_3": "Q / 3",
+    "thresholds_minus_2": "RED thresholds - 2",
+    "red_min_over_n": "RED_min / N",
+    "proportional": "proportional",
+}
+"""Their names in results, and on the screen."""
+
+
+def rules_of_thumb(network: Network, tuned: str) -> dict[str, Vegas]:
+    """What each rule sets for a class, by its name in `RULES`.
+
+    Numbers are rounded down, as section 4.1 does, and held where Vegas makes sense: alpha at least
+    1 packet, beta at least alpha. Rules count packets in the queue, and are taken as they are in
+    every dialect. For RED_min / N, which has one number, beta is 2 packets above.
+
+    Args:
+        network: of one link.
+        tuned: the class of Vegas flows.
+
+    Returns:
+        Without RED, only the rule of the queue; over several links none.
+
+    >>> from vegasfluid import Flows, Link, Red, Reno
+    >>> link = Link(1000.0, 300, Red(min_thresh=60, max_thresh=180))
+    >>> flows = {"reno": Flows(2, Reno(), base_rtt=0.1), "vegas": Flows(2, Vegas(), base_rtt=0.1)}
+    >>> for name, law in rules_of_thumb(Network(link, flows), "vegas").items():
+    ...     print(name, law.alpha, law.beta)
+    queue_over_3 49 50
+    thresholds_minus_2 28 88
+    red_min_over_n 15 17
+    proportional 15 45
+    """
+    if len(network.links) > 1:
+        return {}  # told of one queue
+    law, aqm = cast(Vegas, network.flows[tuned].law), network.link.aqm
+    count = flows_beside(network, tuned)
+    pair, third = 2 / count, 2 * network.link.buffer / count / 3
+    rules = {"queue_over_3": (third - 1, third)}
+    if isinstance(aqm, Red):
+        low, high = aqm.min_thresh, aqm.max_thresh
+        rules["thresholds_minus_2"] = (low * pair - 2, high * pair - 2)
+        rules["red_min_over_n"] = (low / count, low / count + DEAD_ZONE)
+        rules["proportional"] = (low / count, high / count)
+    return {name: whole(law, *rule) for name, rule in rules.items()}
+
+
+def flows_beside(network: Network, tuned: str) -> int:
+    """The flows whose data go the way of a class, itself among them."""
+    way = network.flows[tuned].direction
+    return sum(flows.count for flows in network.flows.values() if flows.direction == way)
+
+
+def whole(law: Vegas, alpha: float, beta: float) -> Vegas:
+    """The law with what a rule says, rounded down."""
+    least = max(math.ceil(smallest_alpha(law)), math.floor(alpha))
+    return replace(law, alpha=least, beta=max(least, math.floor(beta)))
