@@ -16,10 +16,10 @@ import numpy as np
 
 from benchmarks.dde.problems import METHODS, MOST_STEPS, error_of, options_of
 from benchmarks.dde.single import installed, peer_best
+from benchmarks.dde.switched_systems import RENO_RED, Red
+from benchmarks.dde.systems import MACKEY_GLASS
 from benchmarks.dde.timing import alternating, seconds
 from benchmarks.harness import Figures
-from tests.dde.switched_systems import RENO_RED, Red
-from tests.dde.systems import MACKEY_GLASS
 from vegasfluid import dde
 
 __all__ = [

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.dde import switched_systems, systems
 from benchmarks.dde.problems import METHODS, error_of, known, options_of
+from benchmarks.dde.systems import System
 from benchmarks.harness import Figures
-from tests.dde import switched_systems, systems
-from tests.dde.systems import System
 from vegasfluid import dde
 
 __all__ = ["add_errors", "add_orders"]

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.dde.problems import METHODS, PROBLEMS, options_of
+from benchmarks.dde.switched_systems import Red
 from benchmarks.dde.timing import alternating, seconds
 from benchmarks.harness import Figures
-from tests.dde.switched_systems import Red
 from vegasfluid import dde
 
 __all__ = ["add_forward", "add_reverse"]

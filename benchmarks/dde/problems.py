@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.dde import switched_systems, systems
+from benchmarks.dde import switched_systems, systems
 from vegasfluid import dde
 from vegasfluid.dde.solution import Solution
 

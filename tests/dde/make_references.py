@@ -6,7 +6,7 @@ hundred times looser and with half the longest step. For C and D of the notes on
 opinion is a plain Runge-Kutta method of order 4 in Numba with tiny fixed steps and cubic Hermite
 history; it is of order 2 at clamps and kinks, so it confirms the equations and the events, not
 the last digits. The right-hand sides here are NumPy, and are written apart from those of
-`systems.py` and `switched_systems.py`.
+`benchmarks/dde/systems.py` and `switched_systems.py`.
 
 A file holds `ts`, `ys` (times, components), `error` (one for each component), `fixed_step_error`
 (where there is a third opinion), `seconds`, `versions`, `source`.

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.dde import switched_systems, systems
+from benchmarks.dde import switched_systems, systems
 from tests.dde.make_references import DATA, jobs
 from tests.dde.method_of_steps import Problem, reference
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.dde import switched_systems, systems
+from benchmarks.dde import switched_systems, systems
 from tests.dde.make_references import DATA, jobs
 from tests.dde.method_of_steps import reference
 

@@ -12,7 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tests.dde.systems import System
+from benchmarks.dde.systems import System
 from vegasfluid import dde
 
 LONG_AGO = 1e7

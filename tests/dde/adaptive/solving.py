@@ -11,9 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.dde.adaptive.families import Family
-from tests.dde.make_references import DATA
-from tests.dde.switched_systems import (
+from benchmarks.dde.switched_systems import (
     DDETST_B2,
     DDETST_C1,
     DDETST_C2,
@@ -27,7 +25,7 @@ from tests.dde.switched_systems import (
     STATE_KINK,
     WALLS,
 )
-from tests.dde.systems import (
+from benchmarks.dde.systems import (
     BY_STATE,
     DDETST_B1,
     DDETST_D1,
@@ -42,6 +40,8 @@ from tests.dde.systems import (
     System,
     constant,
 )
+from tests.dde.adaptive.families import Family
+from tests.dde.make_references import DATA
 from vegasfluid import dde
 
 SMOOTH = Family(

@@ -6,9 +6,9 @@ import diffrax
 import numpy as np
 import pytest
 
+from benchmarks.dde.switched_systems import DDETST_C1, RENO_RED, RENO_VEGAS, WALLS
+from benchmarks.dde.systems import DDETST_B1, LINEAR, MACKEY_GLASS
 from tests.dde.adaptive.solving import FEW, PAIRS, SYSTEMS, answer, at_answers, errors
-from tests.dde.switched_systems import DDETST_C1, RENO_RED, RENO_VEGAS, WALLS
-from tests.dde.systems import DDETST_B1, LINEAR, MACKEY_GLASS
 from vegasfluid import dde
 
 BOSH3, TSIT5, DOPRI5 = diffrax.Bosh3(), diffrax.Tsit5(), diffrax.Dopri5()

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.dde.systems import FELDSTEIN_NEVES, LOGARITHMIC_LAG, constant
 from tests.dde.adaptive.families import Family
 from tests.dde.adaptive.solving import (
     AT_STEPS,
@@ -20,7 +21,6 @@ from tests.dde.adaptive.solving import (
     equation,
     stepped,
 )
-from tests.dde.systems import FELDSTEIN_NEVES, LOGARITHMIC_LAG, constant
 
 TSIT5 = diffrax.Tsit5()
 SQRT2 = math.sqrt(2)

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.dde.switched_systems import EMPTIED, FIRST_STOP, LATER_STOP, LEAVES, RELAY
 from tests.dde.adaptive.families import Family
 from tests.dde.adaptive.solving import answer, at_answers, distance, equation, errors, stepped
-from tests.dde.switched_systems import EMPTIED, FIRST_STOP, LATER_STOP, LEAVES, RELAY
 from vegasfluid import dde
 
 BOSH3, TSIT5 = diffrax.Bosh3(), diffrax.Tsit5()

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.dde.switched_systems import RENO_RED, reno_red
 from tests.dde.adaptive.solving import answer, given, tolerance
-from tests.dde.switched_systems import RENO_RED, reno_red
 from vegasfluid import dde
 
 

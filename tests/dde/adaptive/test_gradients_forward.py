@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.dde.switched_systems import RENO_RED, Red
 from tests.dde.adaptive.solving import given, tolerance
-from tests.dde.switched_systems import RENO_RED, Red
 from vegasfluid import dde
 
 BOSH3 = diffrax.Bosh3()

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.dde.switched_systems import EMPTIED, FOLDED, RENO_RED, WALLS
+from benchmarks.dde.systems import BY_STATE, EXPONENTIAL, LINEAR, System
 from tests.dde.adaptive.families import Family
 from tests.dde.adaptive.solving import AT_STEPS, answer, solved, stepped
-from tests.dde.switched_systems import EMPTIED, FOLDED, RENO_RED, WALLS
-from tests.dde.systems import BY_STATE, EXPONENTIAL, LINEAR, System
 
 BOSH3, TSIT5, DOPRI5 = diffrax.Bosh3(), diffrax.Tsit5(), diffrax.Dopri5()
 BY_BOSH3 = Family(EXPONENTIAL, LINEAR, EMPTIED)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import lambertw
 
+from benchmarks.dde.systems import DDETST_B1, DDETST_D1, PANTOGRAPH
 from tests.dde.adaptive.solving import FEW, at_answers, errors, tolerance
-from tests.dde.systems import DDETST_B1, DDETST_D1, PANTOGRAPH
 from vegasfluid import dde
 
 LAGS = np.array([0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.03, 0.3])

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.dde.systems import EXPONENTIAL, ROOT, step_polynomial
 from tests.dde.adaptive.solving import tolerance
-from tests.dde.systems import EXPONENTIAL, ROOT, step_polynomial
 from vegasfluid import dde
 
 BOSH3 = diffrax.Bosh3()

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import brentq
 
-from tests.dde.systems import CHECKED, UNCHECKED, System, constant, piecewise, stack
+from benchmarks.dde.systems import CHECKED, UNCHECKED, System, constant, piecewise, stack
 
 LN2, LN6, LN66 = (2 * math.log(value) for value in (2, 6, 66))
 DDETST_B2 = System(
@@ -194,8 +194,8 @@ def excursion(u):
     return np.sin(LEAVES + u) - math.sin(LEAVES) - u / 2
 
 
-FIRST_STOP = brentq(lambda t: math.sin(t) - t / 2, 1.0, 3.0, xtol=1e-15)
-LATER_STOP = brentq(excursion, 2.0, 6.0, xtol=1e-15)
+FIRST_STOP: float = brentq(lambda t: math.sin(t) - t / 2, 1.0, 3.0, xtol=1e-15)  # type: ignore
+LATER_STOP: float = brentq(excursion, 2.0, 6.0, xtol=1e-15)  # type: ignore
 
 
 def emptied(t):

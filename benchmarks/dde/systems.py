@@ -3,10 +3,10 @@
 "DDETST" is C. A. H. Paul, *A Test Set of Functional Differential Equations*, Numerical Analysis
 Report 243, Manchester Centre for Computational Mathematics, 1994. Its problems are written from
 memory and named with the letters remembered: a problem with `exact` is verified by substitution
-(`test_systems.py`), so it is right whatever it is called there; the equations and numbers of the
-others (C1 to C4) are not checked against the report. Its neutral problems (E, F) are left out, as
-is D2, whose numbers could not be verified. The rest are from the sources that each one cites; no
-citation was looked up. The systems with switches or clamps are in `switched_systems.py`.
+(`tests/dde/test_systems.py`), so it is right whatever it is called there; the equations and numbers
+of the others (C1 to C4) are not checked against the report. Its neutral problems (E, F) are left
+out, as is D2, whose numbers could not be verified. The rest are from the sources that each one
+cites; no citation was looked up. The systems with switches or clamps are in `switched_systems.py`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def step_polynomial(t):
         np.where(t >= k - 1, (1.0 - k + t) ** k * (-1) ** k / math.factorial(k), 0.0)
         for k in range(1, 40)
     ]
-    return (1.0 + sum(terms))[..., None]
+    return np.asarray(1.0 + sum(terms))[..., None]
 
 
 def delayed_decay(t, y, history, rate):
