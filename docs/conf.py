@@ -79,7 +79,7 @@ nitpick_ignore_regex = [
     # type variables and aliases of Any, private to a module
     (r"py:class", r"Real|Expression|Bound|Rate|vegasfluid\.discovery\.Kind"),
     # what `explore` makes an Explorer of
-    (r"py:class", r"vegasfluid\.plot\.plane\.Plane"),
+    (r"py:class", r"vegasfluid\.plot\.alpha_beta_plane\.Plane"),
     # what internal types are made of in turn: inside the delay solver, the proofs, the analysis
     (r"py:class", r"vegasfluid\.dde\.(adaptive|fixed|solution)\..+"),
     (r"py:class", r"vegasfluid\.analysis\.(at_rest|proofs|linear)\..+"),

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import both_grounds
+import light_and_dark
 from benchmark_tables import ROOT, document
 from docutils import nodes
 from matplotlib.figure import Figure
@@ -162,7 +162,7 @@ def draw(app: Sphinx) -> None:
     for name, (benchmark, picture) in PICTURES.items():
         if (found := document(benchmark)) is None:
             continue
-        both_grounds.draw(partial(picture, found["figures"]), folder, name)
+        light_and_dark.draw(partial(picture, found["figures"]), folder, name)
 
 
 class Agreement(SphinxDirective):
@@ -184,7 +184,7 @@ class Agreement(SphinxDirective):
             )
         said = " ".join(self.content)
         words = (picture.__doc__ or "").strip().rstrip(".")
-        return self.parse_text_to_nodes(both_grounds.figures(f"{DRAWN}/{name}", words, said))
+        return self.parse_text_to_nodes(light_and_dark.figures(f"{DRAWN}/{name}", words, said))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -13,14 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import both_grounds
+import light_and_dark
 import numpy as np
 import xarray as xr
 from docutils import nodes
-from freshness import fresh
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from up_to_date import is_up_to_date
 
 import vegasfluid as vf
 from vegasfluid import sweep, tuning
@@ -170,13 +170,13 @@ PICTURES = {
 def draw(app: Sphinx) -> None:
     """Draw what is not there, or older than the code."""
     folder = Path(app.srcdir) / DRAWN
-    made = [folder / f"{name}-{of}.svg" for name in PICTURES for of in both_grounds.GROUNDS]
-    if fresh(made, Path(__file__), Path(both_grounds.__file__)):
+    made = [folder / f"{name}-{of}.svg" for name in PICTURES for of in light_and_dark.BACKGROUNDS]
+    if is_up_to_date(made, Path(__file__), Path(light_and_dark.__file__)):
         return
     folder.mkdir(exist_ok=True)
     logging.getLogger("jax").setLevel(logging.WARNING)  # the theme's colours turn on all of INFO
     for name, picture in PICTURES.items():
-        both_grounds.draw(picture, folder, name)
+        light_and_dark.draw(picture, folder, name)
 
 
 class Gallery(SphinxDirective):
@@ -190,7 +190,7 @@ class Gallery(SphinxDirective):
         name = self.arguments[0]
         seen = (PICTURES[name].__doc__ or "").strip().rstrip(".")
         said = " ".join(self.content) or f"{seen}."
-        return self.parse_text_to_nodes(both_grounds.figures(f"/{DRAWN}/{name}", seen, said))
+        return self.parse_text_to_nodes(light_and_dark.figures(f"/{DRAWN}/{name}", seen, said))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from typing import Any
 
 import equations
 import sympy as sp
-from freshness import fresh
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
+from up_to_date import is_up_to_date
 
 from vegasfluid.analysis.closed_forms import window_at_rest
 from vegasfluid.aqm import queue_disciplines
@@ -276,7 +276,7 @@ def write(app: Sphinx) -> None:
     """Write the pages anew where they are not fresh, and remove those of laws that are gone."""
     folder = Path(app.srcdir) / "laws"
     made = [folder / group / f"{name}.md" for group, laws in GROUPS.items() for name in laws()]
-    if fresh(made, Path(__file__), Path(equations.__file__)):  # SymPy takes half a minute
+    if is_up_to_date(made, Path(__file__), Path(equations.__file__)):  # SymPy takes half a minute
         return
     wanted = {folder / f"{path}.md": text for path, text in pages().items()}
     for group in GROUPS:

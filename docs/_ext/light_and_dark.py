@@ -1,6 +1,6 @@
-"""Pictures that are drawn when the site is built, each on light and on dark ground.
+"""Plots drawn when the site is built, each for a light and a dark background.
 
-A reader sees the one of their theme (furo's classes `only-light` and `only-dark`).
+The reader sees the one that fits their theme (furo's classes `only-light` and `only-dark`).
 """
 
 from __future__ import annotations
@@ -12,29 +12,30 @@ from matplotlib.figure import Figure
 
 from vegasfluid.plot import theme
 
-__all__ = ["GROUNDS", "draw", "figures"]
+__all__ = ["BACKGROUNDS", "draw", "figures"]
 
-GROUNDS = ("light", "dark")
+BACKGROUNDS = ("light", "dark")
+"""Backgrounds for which every plot is drawn; they end the names of the files."""
 
 
-def draw(picture: Callable[[], Figure], folder: Path, name: str) -> None:
-    """Draw a picture on both grounds."""
-    for ground in GROUNDS:
-        with theme(ground):
+def draw(plot: Callable[[], Figure], folder: Path, name: str) -> None:
+    """Draw a plot for both backgrounds into `folder`, as SVG files without a date."""
+    for background in BACKGROUNDS:
+        with theme(background):
             options = {"transparent": True, "metadata": {"Date": None}}
-            picture().savefig(folder / f"{name}-{ground}.svg", **options)
+            plot().savefig(folder / f"{name}-{background}.svg", **options)
 
 
-def figures(path: str, alt: str, words: str) -> str:
-    """Both pictures as Markdown.
+def figures(path: str, alt: str, caption: str) -> str:
+    """Return Markdown that shows a plot for both backgrounds.
 
     Args:
-        path: where they lie, as seen from the page, without `-light.svg`.
-        alt: what is seen, for those who do not see it.
-        words: the line below.
+        path: path of the files relative to the page, without `-light.svg`.
+        alt: description for readers who do not see the plot.
+        caption: text below the plot.
     """
     return "\n\n".join(
-        f":::{{figure}} {path}-{ground}.svg\n"
-        f":figclass: scrolls only-{ground}\n:alt: {alt}\n\n{words}\n:::"
-        for ground in GROUNDS
+        f":::{{figure}} {path}-{background}.svg\n"
+        f":figclass: scrolls only-{background}\n:alt: {alt}\n\n{caption}\n:::"
+        for background in BACKGROUNDS
     )

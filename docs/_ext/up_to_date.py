@@ -1,4 +1,4 @@
-"""Whether what was made from the code, and takes its time, has to be made anew."""
+"""Whether files generated from the code are still up to date."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import vegasfluid
 
-__all__ = ["fresh"]
+__all__ = ["is_up_to_date"]
 
 
-def fresh(made: Iterable[Path], *scripts: Path) -> bool:
-    """Whether what was made is all there, and younger than the package and these scripts."""
+def is_up_to_date(generated: Iterable[Path], *scripts: Path) -> bool:
+    """Whether all generated files exist and are newer than the package and the given scripts."""
     package = Path(str(inspect.getsourcefile(vegasfluid))).parent
-    youngest = max(path.stat().st_mtime for path in (*package.rglob("*.py"), *scripts))
-    return all(path.is_file() and path.stat().st_mtime >= youngest for path in made)
+    newest = max(path.stat().st_mtime for path in (*package.rglob("*.py"), *scripts))
+    return all(path.is_file() and path.stat().st_mtime >= newest for path in generated)
