@@ -48,7 +48,7 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import DIALECTS, Vegas
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid import record_density, record_fluid
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms
 from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.trajectory import Recording
@@ -242,7 +242,7 @@ def case_of(point: Point) -> Case:
         flows,
         competitor,
         base_rtt=rtt,
-        start=Spread(between(point.start, 3 * rtt, 1.0)),
+        start=UniformStart(between(point.start, 3 * rtt, 1.0)),
         initial_ssthresh=max(2.0, window / 2),
         send_overhead=1 / capacity if tail else 0.0,
     )

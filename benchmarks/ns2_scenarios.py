@@ -16,7 +16,7 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms
 from vegasfluid.traffic.base import TrafficSource
 from vegasfluid.traffic.bulk import Bulk
@@ -153,7 +153,7 @@ def class_of(
         law_of(first),
         base_rtt=tuple(rtts[number] for number in members),
         access=mbps(given["access_bw_mbps"], given["packet_size"]),
-        start=Spread(jitter) if jitter and not any(starts) else starts,
+        start=UniformStart(jitter) if jitter and not any(starts) else starts,
         direction="reverse" if first.get("direction") == "rev" else "forward",
         max_window=first.get("max_window_pkts", given["max_window_pkts"]),
         initial_ssthresh=given.get("initial_ssthresh_pkts") or 1e5,

@@ -29,7 +29,7 @@ from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_cpu_seconds, ns2_rows
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet.setup import prepare
 from vegasfluid.packet.simulate import execute, machine
 
@@ -78,7 +78,7 @@ def crowd(count: int) -> Network:
     rtts = np.random.default_rng(3).uniform(0.02, 0.2, count)
     capacity = 500.0 * count
     aqm = Red(0.05 * capacity, 0.2 * capacity, max_drop=0.1, weight=2e-4)
-    flows = Flows(count, Reno(), base_rtt=tuple(rtts), start=Spread(1.0), initial_ssthresh=32)
+    flows = Flows(count, Reno(), base_rtt=tuple(rtts), start=UniformStart(1.0), initial_ssthresh=32)
     return Network(Link(capacity, 0.3 * capacity, aqm), {"reno": flows})
 
 

@@ -35,7 +35,7 @@ from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import FluidOptions, simulate_density, simulate_fluid
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet import simulate_packets
 
 __all__ = ["Tooth", "cubic_tooth", "measure", "reno_over_red", "reno_tooth", "tooth"]
@@ -135,7 +135,7 @@ RENO = Network(
     Link(8000.0, 2000, Red(200, 800, max_drop=0.02, weight=5e-4)),
     {
         "reno": Flows(
-            40, Reno(recovery="sack"), base_rtt=0.1, start=Spread(1.0), initial_ssthresh=12
+            40, Reno(recovery="sack"), base_rtt=0.1, start=UniformStart(1.0), initial_ssthresh=12
         )
     },
 )
@@ -146,20 +146,24 @@ CUBIC = Network(
             20,
             Cubic(friendly=False, fast_convergence=False),
             base_rtt=0.1,
-            start=Spread(1.0),
+            start=UniformStart(1.0),
             initial_ssthresh=60,
         )
     },
 )
 FRIENDLY = Network(
     Link(4000.0, 2000, Red(50, 400, max_drop=0.1, weight=5e-4)),
-    {"cubic": Flows(20, Cubic(), base_rtt=0.02, start=Spread(1.0), initial_ssthresh=5)},
+    {"cubic": Flows(20, Cubic(), base_rtt=0.02, start=UniformStart(1.0), initial_ssthresh=5)},
 )
 VEGAS = Network(
     Link(2000.0, 1000, DropTail()),
     {
         "vegas": Flows(
-            10, Vegas(8, 10, dialect="linux"), base_rtt=0.1, start=Spread(1.0), initial_ssthresh=16
+            10,
+            Vegas(8, 10, dialect="linux"),
+            base_rtt=0.1,
+            start=UniformStart(1.0),
+            initial_ssthresh=16,
         )
     },
 )

@@ -83,9 +83,9 @@ nitpick_ignore_regex = [
     # what internal types are made of in turn: inside the delay solver, the proofs, the analysis
     (r"py:class", r"vegasfluid\.dde\.(adaptive|fixed|solution)\..+"),
     (r"py:class", r"vegasfluid\.analysis\.(at_rest|proofs|linear)\..+"),
-    (r"py:class", r"vegasfluid\.growth\.Growth"),
+    (r"py:class", r"vegasfluid\.interval_totals\.IntervalTotals"),
     (r"py:class", r"Clock|Curve|Fence|Grid|Group|Judged|Linear|Rest|Ring|Robustness|Save|Start"),
-    (r"py:class", r"FluidOptimum|Growth|Track|Unknowns|Where|Zero"),
+    (r"py:class", r"FluidOptimum|IntervalTotals|Track|Unknowns|Where|Zero"),
 ]
 
 html_theme = "furo"

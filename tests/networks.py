@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid import Flows, Link, Model, Network, Red, Reno, Spread, Vegas
+from vegasfluid import Flows, Link, Model, Network, Red, Reno, UniformStart, Vegas
 from vegasfluid.modelfile import dumps
 
 __all__ = ["CAPACITY", "LOSSY", "MARKING", "office", "office_model", "pair_of_classes"]
@@ -43,7 +43,7 @@ def office(
         vegas: further arguments of Vegas's `Flows`.
     """
     aqm = Red(min_thresh=40, max_thresh=120) if aqm is None else aqm
-    started: dict[str, Any] = {"start": Spread(0.1)}
+    started: dict[str, Any] = {"start": UniformStart(0.1)}
     flows = {
         "reno": Flows(count, Reno(), base_rtt=base_rtts[0], **started),
         "vegas": Flows(

@@ -15,7 +15,7 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
-from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms
 from vegasfluid.traffic.bulk import Bulk
 
@@ -258,7 +258,7 @@ def test_networks_that_make_no_sense_are_refused(parts: dict[str, Any], line: st
             "Red: min_thresh must be below max_thresh (80), but is 80.",
         ),
         (lambda: Red(20, 80, weight=1.0), "Red: weight must be below 1, but is 1.0."),
-        (lambda: Spread(-1.0), "Spread: spread must be at least 0, but is -1.0."),
+        (lambda: UniformStart(-1.0), "UniformStart: spread must be at least 0, but is -1.0."),
     ],
 )
 def test_laws_that_make_no_sense_are_refused(make: Any, line: str) -> None:
@@ -284,7 +284,7 @@ def test_a_class_that_is_not_there_is_refused_by_its_name() -> None:
     for asked in (
         lambda: network.with_law("vegas", Reno()),
         lambda: network.base_rtts("vegas"),
-        lambda: network.route("vegas"),
+        lambda: network.path_of("vegas"),
         lambda: network.send_overhead("vegas"),
     ):
         with pytest.raises(InvalidInput) as caught:

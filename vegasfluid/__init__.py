@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vegasfluid.fluid import FluidOptions, simulate_density, simulate_fluid
     from vegasfluid.model import Model
     from vegasfluid.modelfile import read_model
-    from vegasfluid.network import Event, Flows, Link, Network, Spread
+    from vegasfluid.network import Event, Flows, Link, Network, UniformStart
     from vegasfluid.packet import simulate_packets, simulate_seeds
     from vegasfluid.quantities import mbps, ms
     from vegasfluid.traffic.bulk import Bulk
@@ -57,7 +57,7 @@ _HOMES = {
     "Scalable": "congestion.scalable",
     "Sessions": "traffic.sessions",
     "SolveFailed": "errors",
-    "Spread": "network",
+    "UniformStart": "network",
     "Unresponsive": "congestion.unresponsive",
     "Vegas": "congestion.vegas",
     "VegasRerouting": "congestion.vegas_rerouting",
@@ -98,7 +98,7 @@ __all__ = [
     "Scalable",
     "Sessions",
     "SolveFailed",
-    "Spread",
+    "UniformStart",
     "Unresponsive",
     "Vegas",
     "VegasRerouting",

@@ -15,7 +15,7 @@ __all__ = [
     "clear_caches",
     "files_in",
     "keep_compiled_equations",
-    "unwritable",
+    "write_error",
 ]
 
 
@@ -41,7 +41,7 @@ def clear_caches() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def unwritable(folder: Path) -> str:
+def write_error(folder: Path) -> str:
     """Why nothing can be written into a folder, which is made where need be; or an empty text."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

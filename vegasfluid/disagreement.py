@@ -45,7 +45,7 @@ class RunMeans(NamedTuple):
 
 
 def run_means(document: Mapping[str, Any]) -> RunMeans:
-    """What the JSON document of a run shows (see `vegasfluid.results.sum_up`)."""
+    """What the JSON document of a run shows (see `vegasfluid.metrics.summarise`)."""
     classes = document["classes"]
     total = sum(of["count"] * of["goodput_packets_per_s"] for of in classes.values())
     flows = sum(of["count"] for of in classes.values())
@@ -84,9 +84,9 @@ def disagreements(network: Network, fluid: xr.Dataset, packets: xr.Dataset) -> l
     >>> disagreements(network, simulate_fluid(network, 20), simulate_packets(network, 20))
     []
     """
-    from vegasfluid.results import sum_up
+    from vegasfluid.metrics import summarise
 
-    return compare(network, *(run_means(sum_up(run, network)) for run in (fluid, packets)))
+    return compare(network, *(run_means(summarise(run, network)) for run in (fluid, packets)))
 
 
 def compare(network: Network, fluid: RunMeans, packets: RunMeans) -> list[str]:
@@ -124,7 +124,7 @@ def likely_reason(network: Network, packets: RunMeans) -> str:
     """Why a fluid model and packets are likely to differ, and which to believe."""
     from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS  # not before a fluid model ran
 
-    flows = min(network.crossing(name) for name in network.links)
+    flows = min(network.flow_count(name) for name in network.links)
     small = [name for name, of in packets.windows.items() if of < FEW_PACKETS]
     tails = [name for name, link in network.links.items() if not link.aqm.drops_by_chance]
     synchronised = tails and not any(map(network.send_overhead, network.flows))

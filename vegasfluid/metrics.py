@@ -1,16 +1,18 @@
-"""From a trajectory to numbers.
+"""Measures of a run, from its trajectory.
 
-Every metric is a mean over the time after the warm-up, which is the trajectory's own unless one
-is given. Rates and shares come from differences of counters, not from averaging samples; the
-formulas are those of `vegasfluid.growth`.
+Every measure is a mean over the time after the warm-up, which is the trajectory's own unless one
+is given. Rates and fractions come from differences of counters, not from averaging samples; the
+formulas are those of `vegasfluid.interval_totals`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.growth import Growth, place_in
+from vegasfluid.interval_totals import IntervalTotals, interpolation_position
+from vegasfluid.network import Network
+from vegasfluid.quantities import mbps
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,136 +23,146 @@ __all__ = [
     "cov",
     "drop_share",
     "goodput",
-    "growth",
+    "goodput_ratio",
     "hurst",
+    "interval_totals",
     "jain_index",
     "mean_queue",
     "queueing_delay",
-    "ratio",
     "retransmit_share",
     "share",
+    "summarise",
     "time_mean",
     "timeouts",
     "utilisation",
 ]
 
-
-def _window(data: xr.Dataset, warmup: float | None) -> tuple[float, float]:
-    """The measured part of the run, s."""
-    begin = float(data.attrs["warmup"] if warmup is None else warmup)
-    return begin, float(data["time"].values[-1])
+CONSTANTS = ("count", "capacity")
+"""Variables of a trajectory that do not change in time."""
 
 
-def _gained(data: xr.Dataset, name: str, warmup: float | None) -> xr.DataArray:
-    """How much a counter grew after the warm-up, linear between its samples."""
-    begin, end = _window(data, warmup)
-    return value_at(data[name], end) - value_at(data[name], begin)
+def _interval(data: xr.Dataset, warmup: float | None) -> tuple[float, float]:
+    """Start and end of the time over which a trajectory is averaged, s."""
+    start = float(data.attrs["warmup"] if warmup is None else warmup)
+    return start, float(data["time"].values[-1])
+
+
+def _increase(data: xr.Dataset, name: str, warmup: float | None) -> xr.DataArray:
+    """Increase of a counter of a trajectory after the warm-up."""
+    start, end = _interval(data, warmup)
+    return value_at(data[name], end) - value_at(data[name], start)
 
 
 def value_at(counter: xr.DataArray, time: float) -> xr.DataArray:
-    """A counter at any time, linear between its samples."""
-    after, part = place_in(counter["time"].values, time)
+    """Value of a counter at a time (s), interpolated linearly between its samples."""
+    after, weight = interpolation_position(counter["time"].values, time)
     low, high = (counter.isel(time=i, drop=True) for i in (after - 1, after))
-    return low + part * (high - low)
+    return low + weight * (high - low)
 
 
-VARIABLES = {"of_flows": "flow_delivered", "queued": "backlog"}
-"""Counters whose names differ from those of the trajectory's variables."""
-CONSTANTS = ("count", "capacity")
-
-
-def growth(data: xr.Dataset, warmup: float | None, *counters: str) -> Growth:
-    """What counters of a trajectory gained after the warm-up, as labelled arrays.
+def interval_totals(data: xr.Dataset, warmup: float | None, *counters: str) -> IntervalTotals:
+    """Increase of counters of a trajectory after the warm-up, as labelled arrays.
 
     Args:
         data: a trajectory.
-        warmup: what to leave out, s; None: the trajectory's own.
-        counters: names of fields of `Growth`.
+        warmup: time left out, s; None: the trajectory's own.
+        counters: names of fields of `IntervalTotals`, which are variables of the trajectory.
     """
-    begin, end = _window(data, warmup)
-    gained = {
-        name: data[name] if name in CONSTANTS else _gained(data, VARIABLES.get(name, name), warmup)
+    start, end = _interval(data, warmup)
+    totals = {
+        name: data[name] if name in CONSTANTS else _increase(data, name, warmup)
         for name in counters
     }
-    return Growth(end - begin, **gained)
+    return IntervalTotals(end - start, **totals)
 
 
 def goodput(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Packets a second delivered once, mean of a flow of each class; (flow_class,)."""
-    return growth(data, warmup, "delivered").goodput
+    """Goodput of a flow, packets/s, mean of each class; (flow_class,)."""
+    return interval_totals(data, warmup, "delivered").goodput
 
 
 def time_mean(data: xr.Dataset, name: str, warmup: float | None = None) -> xr.DataArray:
-    """Mean of the samples of a variable after the warm-up, such as `cwnd`; (flow_class,)."""
-    begin, end = _window(data, warmup)
-    return data[name].sel(time=slice(begin, end)).mean("time")
+    """Mean over time of a sampled variable such as `cwnd`, in its own unit; (flow_class,)."""
+    start, end = _interval(data, warmup)
+    return data[name].sel(time=slice(start, end)).mean("time")
 
 
 def share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """The part of all goodput that each class has; (flow_class,)."""
-    return growth(data, warmup, "delivered", "count").share
+    """Fraction of the total goodput that each class gets; (flow_class,)."""
+    return interval_totals(data, warmup, "delivered", "count").share
 
 
-def ratio(data: xr.Dataset, of: str, warmup: float | None = None) -> float:
-    """Goodput of a flow of class `of` over that of a flow of the other classes.
+def goodput_ratio(data: xr.Dataset, flow_class: str, warmup: float | None = None) -> float:
+    """Goodput of a flow of one class over that of a flow of the other classes.
 
     Args:
         data: a trajectory.
-        of: the class in the numerator; all flows of the other classes make the denominator.
-        warmup: what to leave out, s; None: the trajectory's own.
+        flow_class: name of the class in the numerator; the denominator is the mean over all
+            flows of the other classes.
+        warmup: time left out, s; None: the trajectory's own.
 
     Returns:
         The ratio; infinite where the other flows delivered nothing, NaN where no flow did.
 
     Raises:
-        InvalidInput: for a name that no class has.
+        InvalidInput: for an unknown class.
     """
     names = [str(name) for name in data["flow_class"].values]
-    if of not in names:
-        raise InvalidInput("metrics.ratio", "of", "one of " + ", ".join(names), of)
-    return growth(data, warmup, "delivered", "count").ratio(names.index(of))
+    if flow_class not in names:
+        allowed = "one of " + ", ".join(names)
+        raise InvalidInput("metrics.goodput_ratio", "flow_class", allowed, flow_class)
+    totals = interval_totals(data, warmup, "delivered", "count")
+    return totals.goodput_ratio(names.index(flow_class))
 
 
 def jain_index(data: xr.Dataset, warmup: float | None = None) -> float:
-    """Jain's fairness index over all flows: (sum x)^2 / (n sum x^2)."""
-    return growth(data, warmup, "of_flows").jain_index
+    """Jain's fairness index of the goodputs x of all flows: (sum x)^2 / (n sum x^2)."""
+    return interval_totals(data, warmup, "flow_delivered").jain_index
 
 
 def utilisation(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """The part of each link's capacity that was sent; (link,)."""
-    return growth(data, warmup, "work", "queued", "capacity").utilisation
+    """Fraction of the capacity that each link used; (link,)."""
+    return interval_totals(data, warmup, "work", "backlog", "capacity").utilisation
 
 
 def mean_queue(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Packets waiting, mean over time (Little's law on the waiting times); (link,)."""
-    return growth(data, warmup, "waited").mean_queue
+    """Packets waiting at each link, mean over time (Little's law on waiting times); (link,)."""
+    return interval_totals(data, warmup, "waited").mean_queue
 
 
 def queueing_delay(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Waiting time of a packet, s; (link,)."""
-    return growth(data, warmup, "waited", "admitted").queueing_delay
+    """Mean waiting time of a packet at each link, s; (link,)."""
+    return interval_totals(data, warmup, "waited", "admitted").queueing_delay
 
 
 def drop_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """The part of arriving packets that each link dropped; (link,)."""
-    return growth(data, warmup, "lost", "admitted").drop_share
+    """Fraction of the arriving packets that each link dropped; (link,)."""
+    return interval_totals(data, warmup, "lost", "admitted").drop_share
 
 
 def retransmit_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """The part of sent packets that was sent again; (flow_class,)."""
-    return growth(data, warmup, "retransmitted", "sent").retransmit_share
+    """Fraction of the sent packets that were retransmissions, of each class; (flow_class,)."""
+    return interval_totals(data, warmup, "retransmitted", "sent").retransmit_share
 
 
 def timeouts(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Retransmission timeouts of each class; (flow_class,)."""
-    return _gained(data, "timeouts", warmup)
+    """Number of retransmission timeouts of all flows of each class; (flow_class,)."""
+    return _increase(data, "timeouts", warmup)
 
 
 def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.DataArray:
-    """Packets that arrived at a link in each bin that begins after the warm-up; (bin,)."""
+    """Data packets that arrived at a link in each bin after the warm-up; (bin,).
+
+    Args:
+        data: a trajectory of a run with `bin_width`.
+        link: its name; None: the only link.
+        warmup: time left out, s; None: the trajectory's own.
+
+    Raises:
+        InvalidInput: for a run without bins, or a link that the network does not have.
+    """
     if "arrivals" not in data:
-        needed = "in the trajectory: run simulate_packets(..., bin=...)"
-        raise InvalidInput("trajectory", "arrivals", needed, None)
+        raise InvalidInput("metrics", "run", "simulated with bin_width", "without bins")
     links = [str(name) for name in data["link"].values]
     chosen = links[0] if link is None and len(links) == 1 else link
     if chosen not in links:
@@ -161,12 +173,12 @@ def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.
 
 
 def cov(data: xr.Dataset, link: str | None = None, warmup: float | None = None) -> Estimate:
-    """Coefficient of variation of the packets that arrive at a link in a bin.
+    """Coefficient of variation of the number of packets that arrive at a link in a bin.
 
     Args:
-        data: a trajectory of a run with bins.
-        link: a name; None: the only link.
-        warmup: what to leave out, s; None: the trajectory's own. Bins that begin before it are.
+        data: a trajectory of a run with `bin_width`.
+        link: its name; None: the only link.
+        warmup: bins that begin before this time (s) are left out; None: the trajectory's own.
 
     >>> import numpy as np
     >>> import xarray as xr
@@ -194,10 +206,10 @@ def hurst(
     """Hurst exponent of the packets that arrive at a link in consecutive bins.
 
     Args:
-        data: a trajectory of a run with bins.
-        method: a name in `vegasfluid.burstiness.METHODS`.
-        link: a name; None: the only link.
-        warmup: what to leave out, s; None: the trajectory's own. Bins that begin before it are.
+        data: a trajectory of a run with `bin_width`.
+        method: an estimator in `vegasfluid.burstiness.METHODS`.
+        link: its name; None: the only link.
+        warmup: bins that begin before this time (s) are left out; None: the trajectory's own.
 
     >>> import numpy as np
     >>> import xarray as xr
@@ -214,3 +226,39 @@ def hurst(
     from vegasfluid import burstiness
 
     return burstiness.hurst(arrivals_of(data, link, warmup).values, method)
+
+
+def summarise(run: xr.Dataset, network: Network) -> dict[str, Any]:
+    """Measures of each class and each link after the warm-up, as in the JSON output.
+
+    Args:
+        run: a trajectory.
+        network: the simulated network; its packet size converts packets/s to Mbit/s.
+
+    Returns:
+        `classes`, `links` and `jain_index`: plain numbers by the names of the JSON output.
+    """
+    one_mbps = mbps(1.0, network.packet_bytes)
+    columns = {
+        "goodput_packets_per_s": goodput(run),
+        "cwnd_packets": time_mean(run, "cwnd"),
+        "rtt_s": time_mean(run, "rtt"),
+        "retransmit_share": retransmit_share(run),
+        "timeouts": timeouts(run),
+    }
+    rows = {
+        "utilisation": utilisation(run),
+        "queue_packets": mean_queue(run),
+        "queueing_delay_s": queueing_delay(run),
+        "drop_share": drop_share(run),
+    }
+    classes = {}
+    for i, name in enumerate(run["flow_class"].values):
+        values = {key: float(column[i]) for key, column in columns.items()}
+        values["goodput_mbps"] = values["goodput_packets_per_s"] / one_mbps
+        classes[str(name)] = {"count": int(run["count"][i]), **values}
+    links = {
+        str(name): {key: float(row[i]) for key, row in rows.items()}
+        for i, name in enumerate(run["link"].values)
+    }
+    return {"classes": classes, "links": links, "jain_index": jain_index(run)}

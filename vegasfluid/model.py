@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.network import Network, Spread
+from vegasfluid.network import Network, UniformStart
 from vegasfluid.quantities import Positive, Seconds, Value, is_concrete, require_ordered
 from vegasfluid.ranges import Range
 
@@ -60,7 +60,7 @@ def check_starts(network: Network, until: float) -> None:
         InvalidInput: for the first class with a flow that starts at `until` or later.
     """
     for name, flows in network.flows.items():
-        if isinstance(flows.start, Spread):
+        if isinstance(flows.start, UniformStart):
             continue
         for start in flows.start if isinstance(flows.start, tuple) else (flows.start,):
             if is_concrete(start) and is_concrete(until) and start >= until:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["processors", "side_by_side"]
+__all__ = ["parallel_map", "processors"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,7 +18,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def side_by_side(
+def parallel_map(
     task: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None
 ) -> list[Result]:
     """The results of a task for each item, in the order of the items.
@@ -28,7 +28,7 @@ def side_by_side(
         items: one call each.
         workers: calls at a time; None: as many as there are processors.
 
-    >>> side_by_side(abs, [-1, 2, -3])
+    >>> parallel_map(abs, [-1, 2, -3])
     [1, 2, 3]
     """
     with ThreadPoolExecutor(workers or processors()) as pool:

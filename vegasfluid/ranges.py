@@ -9,9 +9,9 @@ from typing import Literal
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import Value, require_ordered
 
-__all__ = ["Range", "Spreading"]
+__all__ = ["Range", "RangeDistribution"]
 
-Spreading = Literal["uniform", "log_uniform"]
+RangeDistribution = Literal["uniform", "log_uniform"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Range(Value):
     """The least."""
     high: float
     """The most."""
-    spread: Spreading = "uniform"
+    spread: RangeDistribution = "uniform"
     """Whether equal differences are as likely, or equal ratios."""
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vegasfluid.growth import Growth, place_in
+from vegasfluid.interval_totals import IntervalTotals, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.version import package_version
 
@@ -109,42 +109,46 @@ class Recording(NamedTuple):
     links: Mapping[str, np.ndarray]
     error: tuple[float, float, float] | None = None
 
-    def growth(self, warmup: float) -> Growth:
-        """What the counters gained after the warm-up (s), as plain arrays."""
+    def totals_after(self, warmup: float) -> IntervalTotals:
+        """Increase of the counters from the end of the warm-up (s) to the end of the run.
+
+        Args:
+            warmup: time left out, s.
+        """
         counts = self.network.counts
-        after, part = place_in(self.times, warmup)
+        after, weight = interpolation_position(self.times, warmup)
 
-        def gained(values: np.ndarray) -> np.ndarray:
+        def increase(values: np.ndarray) -> np.ndarray:
+            """Increase of counters (time, ...), interpolated at the warm-up."""
             low, high = values[after - 1].astype(float), values[after].astype(float)
-            return values[-1] - (low + part * (high - low))
+            return values[-1] - (low + weight * (high - low))
 
-        def of_class(name: str) -> np.ndarray:
-            return class_means(counts, gained(self.flows[name])[np.newaxis])[0]
+        def class_mean(name: str) -> np.ndarray:
+            """Increase of a flow's counter, mean of each class; (flow_class,)."""
+            return class_means(counts, increase(self.flows[name])[np.newaxis])[0]
 
-        return Growth(
+        return IntervalTotals(
             float(self.times[-1]) - warmup,
             count=np.array(counts),
-            delivered=of_class("delivered"),
-            sent=of_class("sent"),
-            retransmitted=of_class("retransmitted"),
-            of_flows=gained(self.flows["delivered"]),
+            delivered=class_mean("delivered"),
+            sent=class_mean("sent"),
+            retransmitted=class_mean("retransmitted"),
+            flow_delivered=increase(self.flows["delivered"]),
             capacity=capacities(self.network, self.links["work"].shape[1]),
-            queued=gained(self.links["backlog"]),
-            **{name: gained(self.links[name]) for name in ("admitted", "lost", "waited", "work")},
+            backlog=increase(self.links["backlog"]),
+            **{name: increase(self.links[name]) for name in ("admitted", "lost", "waited", "work")},
         )
 
 
 def capacities(network: Network, columns: int) -> np.ndarray:
-    """The capacity of each link, and of its other direction; (link,) packets/s."""
+    """Capacity of each queue of a trajectory, packets/s; (link,).
+
+    Args:
+        network: the simulated network.
+        columns: number of queues: as many as links, or twice as many with reverse directions.
+    """
     forward = [float(link.capacity) for link in network.links.values()]
     return np.resize(forward, columns)
-
-
-def columns_of(network: Network, flows: str) -> list[int]:
-    """Which links, among all and then their other directions, the data of a class cross."""
-    names = list(network.links)
-    back = len(names) if network.flows[flows].direction == "reverse" else 0
-    return [names.index(name) + back for name in network.route(flows)]
 
 
 def link_names(network: Network, columns: int) -> list[str]:

@@ -24,7 +24,7 @@ from vegasfluid.fluid.simulate import integrate, system_of
 from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
-from vegasfluid.parallel import side_by_side
+from vegasfluid.parallel import parallel_map
 from vegasfluid.trajectory import Recording
 
 __all__ = [
@@ -233,7 +233,7 @@ class Block:
             runs = {name: record_packets(of, times, seed) for name, of in networks.items()}
             return {name: self.look(run, begin) for name, run in runs.items()}
 
-        return side_by_side(one, range(1, (10 if full else 3) + 1))
+        return parallel_map(one, range(1, (10 if full else 3) + 1))
 
 
 def found_in(relation: Relation, views: Sequence[Views]) -> Found:
@@ -271,7 +271,7 @@ def of_rest(rest: Equilibrium) -> View:
 
 def view_of(run: Recording, warmup: float) -> View:
     """What a run has after a warm-up, s."""
-    gained, network = run.growth(warmup), run.network
+    gained, network = run.totals_after(warmup), run.network
     late, seconds = run.times >= warmup, run.times[-1] - warmup
     first = int(np.argmax(late))
     marked = run.links["marked"][-1] - run.links["marked"][first]

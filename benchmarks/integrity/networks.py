@@ -22,7 +22,7 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import DIALECTS, Vegas
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms
 
 __all__ = ["SEED", "Drawn", "drawn"]
@@ -91,7 +91,7 @@ def drawn(number: int) -> Drawn:
             law,
             base_rtt=rtt,
             ecn=draw.yes(0.8),
-            start=Spread(1.0),
+            start=UniformStart(1.0),
             initial_ssthresh=max(2.0, window / 2) if draw.yes() else 1e9,
         )
     trip = (held + buffer / 2) / capacity

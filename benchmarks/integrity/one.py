@@ -93,4 +93,4 @@ def first_to_others(run: Recording, warmup: float) -> float:
     """Goodput of a flow of the first class over that of a flow of the others, within bounds."""
     if len(run.network.flows) == 1:
         return float("nan")
-    return float(np.clip(run.growth(warmup).ratio(0), LEAST_RATIO, 1 / LEAST_RATIO))
+    return float(np.clip(run.totals_after(warmup).goodput_ratio(0), LEAST_RATIO, 1 / LEAST_RATIO))

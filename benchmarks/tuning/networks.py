@@ -33,7 +33,7 @@ from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms
 
 __all__ = ["COUNT", "PACKET_BYTES", "TUNED", "Untuned", "untuned"]
@@ -113,7 +113,7 @@ def network_at(point: Point) -> Untuned:
             count,
             of,
             base_rtt=tuple(rtt * MIXED[n % len(MIXED)] for n in range(count)) if mixed else rtt,
-            start=Spread(1.0),
+            start=UniformStart(1.0),
             send_overhead=1 / capacity if tail else 0.0,
         )
         for name, (count, of) in laws.items()

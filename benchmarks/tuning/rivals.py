@@ -15,7 +15,7 @@ from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms
 
 __all__ = ["rivals"]
@@ -37,7 +37,7 @@ def network_with(
     usual = {
         "base_rtt": ms(30),
         "access": mbps(1000, PACKET_BYTES),
-        "start": Spread(1.0),
+        "start": UniformStart(1.0),
         "send_overhead": 1 / capacity if isinstance(queue, DropTail) else 0.0,
     }
     classes = {

@@ -116,7 +116,7 @@ def overloaded_red() -> vf.Network:
 
 def vegas_flows(count: int) -> vf.Network:
     """So many Vegas flows over a link."""
-    spread = vf.Spread(1.0)
+    spread = vf.UniformStart(1.0)
     flows = vf.Flows(count, law_named("vegas"), base_rtt=RTT, start=spread, send_overhead=0.0)
     return vf.Network(vf.Link(1000.0, buffer=200), {"tcp": flows})
 

@@ -42,7 +42,7 @@ def mixed(kinds: Mapping[str, int], buffer: int, trip: float = TRIP) -> vf.Netwo
             LAWS[law],
             base_rtt=trip,
             access=vf.mbps(10, PACKET_BYTES),
-            start=vf.Spread(1.0),
+            start=vf.UniformStart(1.0),
             send_overhead=0.0,
         )
         for law, count in kinds.items()

@@ -64,7 +64,7 @@ def one_flow(
 def sessions(law: CongestionControl) -> vf.Network:
     """Two sessions near and two far away over the paper's link."""
     flows = {
-        name: vf.Flows(2, law, base_rtt=rtt, start=vf.Spread(5.0), send_overhead=0.0)
+        name: vf.Flows(2, law, base_rtt=rtt, start=vf.UniformStart(5.0), send_overhead=0.0)
         for name, rtt in (("near", 0.1), ("far", 0.4))
     }
     return vf.Network(vf.Link(CAPACITY, NETEM_LIMIT), flows)

@@ -46,13 +46,13 @@ REGAINED = 0.95
 
 def ratio(run: xr.Dataset) -> float:
     """Goodput of the Vegas flow over that of the standard one."""
-    return metrics.ratio(run, TCP)
+    return metrics.goodput_ratio(run, TCP)
 
 
 def against(pair: tuple[int, int], rate: float, buffer: int) -> Job:
     """One Vegas flow against a standard one."""
     laws = {TCP: vegas(*pair, gamma=2), "standard": STANDARD}
-    flows = {name: replace(one_of(law), start=vf.Spread(1.0)) for name, law in laws.items()}
+    flows = {name: replace(one_of(law), start=vf.UniformStart(1.0)) for name, law in laws.items()}
     network = vf.Network(vf.Link(rate, buffer), flows, ack_bytes=52)
     return Job(network, COMPETING, keep=ratio, warmup=WARMUP, seeds=SEEDS)
 

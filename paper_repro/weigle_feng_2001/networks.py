@@ -86,7 +86,7 @@ def both_ways(network: vf.Network) -> vf.Network:
 
 def starting(network: vf.Network, spread: float) -> vf.Network:
     """With flows that start at random in so many seconds; 0: all at time 0."""
-    start = vf.Spread(spread) if spread else 0.0
+    start = vf.UniformStart(spread) if spread else 0.0
     return changed_flows(network, lambda of: replace(of, start=start))
 
 

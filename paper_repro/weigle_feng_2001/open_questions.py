@@ -67,7 +67,7 @@ def placed(pair: Pair) -> vf.Network:
 
 def settled_ratio(run: xr.Dataset) -> float:
     """Goodput of a Vegas flow over a Reno flow after the warm-up."""
-    return metrics.ratio(run, "vegas")
+    return metrics.goodput_ratio(run, "vegas")
 
 
 def fair_pair() -> Pair:

@@ -43,7 +43,7 @@ def measured(name: str, seed: int) -> dict[str, float]:
     scenario = RUNS[name]["scenario"]
     network = network_of(scenario)
     until, warmup = scenario.get("duration_s", 200.0), scenario.get("warmup_s", 0.0)
-    gained = record_packets(network, np.unique([0.0, warmup, until]), seed).growth(warmup)
+    gained = record_packets(network, np.unique([0.0, warmup, until]), seed).totals_after(warmup)
     vegas = np.array([flow.startswith("vegas") for flow in network.flows])
     per_flow = [
         np.average(gained.delivered[of], weights=gained.count[of]) for of in (vegas, ~vegas)

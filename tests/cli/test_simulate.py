@@ -149,7 +149,7 @@ def test_what_the_fluid_takes_for_granted(run, small):
     options = vf.FluidOptions(loss_process="periodic")
     expected = vf.simulate_fluid(network, 20.0, warmup=5.0, options=options)
     ratio = periodic["vegas"] / periodic["reno"]
-    assert ratio == pytest.approx(float(vf.metrics.ratio(expected, "vegas")))
+    assert ratio == pytest.approx(float(vf.metrics.goodput_ratio(expected, "vegas")))
     assert abs(ratio / (usual["vegas"] / usual["reno"]) - 1) > 0.01
     starved = goodput("--base-rtt-ms", "vegas=5", "--against", "packets")
     assert starved["vegas"] < 0.9 * usual["vegas"]

@@ -61,7 +61,9 @@ def shares(rates: np.ndarray) -> np.ndarray:
 def ours(model: Model, seeds: int) -> np.ndarray:
     """What the packet simulator gives to each class, packets/s; (seed, class)."""
     times = np.unique([0.0, model.warmup, model.duration])
-    grown = [record_packets(model.network, times, s).growth(model.warmup) for s in range(seeds)]
+    grown = [
+        record_packets(model.network, times, s).totals_after(model.warmup) for s in range(seeds)
+    ]
     return np.array([np.asarray(of.goodput) * model.network.counts for of in grown])
 
 
@@ -271,7 +273,7 @@ def test_nothing_in_a_name_is_acted_on(name, tmp_path):
 @needs_ns
 def test_random_starts_are_others_with_each_seed(tmp_path):
     """ns-2's first numbers are a line in the seed: with seeds in a row some hardly change."""
-    flows = vf.Flows(30, vf.Reno(), base_rtt=0.04, start=vf.Spread(1.0))
+    flows = vf.Flows(30, vf.Reno(), base_rtt=0.04, start=vf.UniformStart(1.0))
     text = scenario(Model(vf.Network(vf.Link(1000.0, 50), {"reno": flows}), duration=2))
     path = tmp_path / "scenario.tcl"
     path.write_text(text.replace('$ns at $at "begin', 'puts "start $at"\n    $ns at $at "begin'))

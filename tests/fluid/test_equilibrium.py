@@ -96,7 +96,7 @@ def test_shares_of_reno_and_vegas(ratio):
     )
     run = simulate_fluid(network, until=300.0, options=MISRA_GONG_TOWSLEY)
     at_rest(run)
-    assert metrics.ratio(run, "vegas", warmup=290) == pytest.approx(ratio, rel=0.01)
+    assert metrics.goodput_ratio(run, "vegas", warmup=290) == pytest.approx(ratio, rel=0.01)
     assert float(run["queue"][-1, 0]) == pytest.approx(queue, rel=0.01)
 
 

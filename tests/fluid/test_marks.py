@@ -14,7 +14,7 @@ from vegasfluid import (
     Network,
     Red,
     Reno,
-    Spread,
+    UniformStart,
     Vegas,
     mbps,
     metrics,
@@ -53,7 +53,9 @@ STEP = Red(min_thresh=20, max_thresh=20.001, max_drop=1.0, weight=0.5, ecn=True)
 def test_marks_from_one_queue_length_on() -> None:
     """As data centres mark: nothing is lost, and shares, use and queue are those of packets."""
     laws = {"reno": Reno(), "vegas": Vegas(dialect="linux")}
-    flows = {name: Flows(5, law, base_rtt=0.005, start=Spread(0.1)) for name, law in laws.items()}
+    flows = {
+        name: Flows(5, law, base_rtt=0.005, start=UniformStart(0.1)) for name, law in laws.items()
+    }
     network = Network(Link(mbps(100), 500, STEP), flows)
     fluid, packets = (
         simulate(network, until=10.0, warmup=3.0) for simulate in (simulate_fluid, simulate_packets)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.fluid.common_grid import simulate_on_common_grid
-from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, Spread, Vegas, metrics
+from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, UniformStart, Vegas, metrics
 from vegasfluid import simulate_fluid as simulate
 from vegasfluid.fluid import FluidOptions
 from vegasfluid.fluid.parameters import flows_of_groups, pose
@@ -114,7 +114,7 @@ def test_lists_of_round_trips_and_starts_are_groups():
 
 
 def test_random_starts_are_at_their_mean():
-    spread = Network(LINK, {"reno": Flows(3, Reno(), base_rtt=0.05, start=Spread(2.0))})
+    spread = Network(LINK, {"reno": Flows(3, Reno(), base_rtt=0.05, start=UniformStart(2.0))})
     fixed = Network(LINK, {"reno": Flows(3, Reno(), base_rtt=0.05, start=1.0)})
     np.testing.assert_array_equal(simulate(spread, 5)["cwnd"], simulate(fixed, 5)["cwnd"])
 

@@ -22,7 +22,7 @@ from vegasfluid.model import Model
 from vegasfluid.modelfile import dumps, load, loads
 from vegasfluid.modelfile.schema import Reading, reader
 from vegasfluid.modelfile.units import from_edge
-from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.quantities import (
     Delay,
     PacketsPerSecond,
@@ -141,7 +141,11 @@ def test_every_key_is_read() -> None:
         min_rto=1,
     )
     ant = Flows(
-        2, Vegas(dialect="linux"), base_rtt=(0.04, 0.0805), start=Spread(1.0), path=("uplink",)
+        2,
+        Vegas(dialect="linux"),
+        base_rtt=(0.04, 0.0805),
+        start=UniformStart(1.0),
+        path=("uplink",),
     )
     network = Network(
         {"uplink": uplink, "downlink": Link(1250.0, 100)},

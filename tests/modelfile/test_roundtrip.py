@@ -23,7 +23,7 @@ from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dumps, load, loads
 from vegasfluid.modelfile.units import from_edge, to_edge
-from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms, unit_of
 from vegasfluid.traffic.bulk import Bulk
 from vegasfluid.traffic.cbr import Cbr
@@ -118,7 +118,9 @@ def flow_classes(draw: st.DrawFn, links: list[str]) -> Flows:
         count,
         law,
         access=draw(st.none() | positive),
-        start=draw(st.one_of(non_negative, each(non_negative), st.builds(Spread, non_negative))),
+        start=draw(
+            st.one_of(non_negative, each(non_negative), st.builds(UniformStart, non_negative))
+        ),
         traffic=draw(traffics if law.rules.reliable else rates),
         direction=draw(st.sampled_from(["forward", "reverse"])),
         path=draw(path if len(links) > 1 else st.none() | path),
@@ -166,7 +168,7 @@ def latest_start(network: Network) -> float:
         (
             at
             for of in given
-            if not isinstance(of, Spread)
+            if not isinstance(of, UniformStart)
             for at in np.atleast_1d(np.array(of, float)).tolist()
         ),
         default=0.0,

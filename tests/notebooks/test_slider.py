@@ -53,7 +53,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SliderPage]:
 def ratio_at(alpha: float, beta: float) -> float:
     """The ratio of the notebook's network, without the notebook's widgets."""
     there = network().with_law("vegas", vf.Vegas(alpha=alpha, beta=beta))
-    return vf.metrics.ratio(vf.simulate_fluid(there, until=60, tolerance=None), "vegas")
+    return vf.metrics.goodput_ratio(vf.simulate_fluid(there, until=60, tolerance=None), "vegas")
 
 
 def check(seen: Seen) -> None:

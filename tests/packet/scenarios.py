@@ -19,7 +19,7 @@ from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.congestion.vegas.vegas import DIALECTS
-from vegasfluid.network import Event, Flows, Link, Network, Spread
+from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.traffic.cbr import Cbr
 from vegasfluid.traffic.on_off import OnOff
 from vegasfluid.traffic.poisson import Poisson
@@ -52,8 +52,8 @@ SOME = ("reno", "newreno", "sack", "brakmo", "linux")
 def crowded(aqm: QueueDiscipline) -> Network:
     """More flows than the link has room for: losses, timeouts, packets that come twice."""
     classes = {
-        "near": Flows(6, Reno(), base_rtt=0.02, start=Spread(0.5)),
-        "far": Flows(6, Reno(), access=800.0, access_delay=0.02, start=Spread(0.5)),
+        "near": Flows(6, Reno(), base_rtt=0.02, start=UniformStart(0.5)),
+        "far": Flows(6, Reno(), access=800.0, access_delay=0.02, start=UniformStart(0.5)),
     }
     return Network(Link(1000.0, 20, aqm, delay=0.005), classes)
 

@@ -121,7 +121,7 @@ class Flow:
 
     def lay_out(self, start: int, index: int) -> None:
         """The queues on the way there and back, and the access links."""
-        sim, spec, links = self.sim, self.spec, self.sim.network.path(self.name)
+        sim, spec, links = self.sim, self.spec, self.sim.network.links_of(self.name)
         names = list(spec.path or sim.network.links)
         there = [sim.queues[name, False] for name in names]
         back = [sim.queues[name, True] for name in reversed(names)]

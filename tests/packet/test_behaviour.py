@@ -13,7 +13,7 @@ from vegasfluid import metrics
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet import simulate_packets
 
 RED = Red(5, 15, max_drop=0.1, weight=0.02)
@@ -72,7 +72,7 @@ def test_reno_over_red_comes_to_rest_at_the_queue_of_the_closed_form(
     count, capacity, low, high = 20, 20_000.0, 100.0, 600.0
     max_drop = 0.0005 / spacing
     rtts = tuple(np.linspace(0.095, 0.105, count))
-    flows = Flows(count, Reno(), base_rtt=rtts, start=Spread(2.0))
+    flows = Flows(count, Reno(), base_rtt=rtts, start=UniformStart(2.0))
     aqm = Red(low, high, max_drop=max_drop, weight=0.0005, wait=wait)
     network = Network(Link(capacity, 5000, aqm), {"reno": flows})
     runs = [simulate_packets(network, until=300, warmup=60, seed=seed) for seed in (1, 2, 3)]

@@ -65,7 +65,7 @@ def test_equal_flows_share_alike_and_runs_differ() -> None:
     equal = Network(TAIL, {name: replace(RENO, count=3) for name in ("one", "two")})
     runs = simulate_seeds(equal, 60.0, seeds=range(1, 9), warmup=10.0)
     assert "warnings" not in runs.attrs
-    ratios = [metrics.ratio(runs.sel(seed=seed), "one") for seed in runs["seed"].values]
+    ratios = [metrics.goodput_ratio(runs.sel(seed=seed), "one") for seed in runs["seed"].values]
     assert len(set(ratios)) == len(ratios)
     assert np.exp(np.mean(np.log(ratios))) == pytest.approx(1.0, abs=0.1)
     without = Network(

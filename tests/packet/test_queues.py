@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from vegasfluid.congestion.unresponsive import Unresponsive
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet.simulate import record_packets
 from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource, ps
 from vegasfluid.traffic.cbr import Cbr
@@ -173,7 +173,7 @@ def test_periodic_sources_of_random_phase_queue_as_n_d_d_1() -> None:
         Unresponsive(),
         base_rtt=0.01,
         traffic=Cbr(CAPACITY / period),
-        start=Spread(period / CAPACITY),
+        start=UniformStart(period / CAPACITY),
         path=NAMES[:1],
     )
     network = network_of(flows, 1000)

@@ -13,7 +13,7 @@ from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, SolveFailed
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet import simulate, simulate_packets, simulate_seeds
 from vegasfluid.packet.compiler import cache_folder
 from vegasfluid.packet.features import Features
@@ -26,15 +26,17 @@ RED = Red(5, 15, max_drop=0.2, weight=0.05, wait=False, gentle=True)
 
 def mix(alpha: float = 3) -> Network:
     flows = {
-        "reno": Flows(2, Reno(), base_rtt=0.02, start=Spread(0.2)),
-        "ns2": Flows(1, Vegas(alpha=2, beta=4, dialect="ns2"), base_rtt=0.03, start=Spread(0.2)),
+        "reno": Flows(2, Reno(), base_rtt=0.02, start=UniformStart(0.2)),
+        "ns2": Flows(
+            1, Vegas(alpha=2, beta=4, dialect="ns2"), base_rtt=0.03, start=UniformStart(0.2)
+        ),
         "brakmo": Flows(1, Vegas(alpha=alpha, beta=5), base_rtt=0.04),
     }
     return Network(Link(500.0, 12, RED, delay=0.002), flows)
 
 
 def only_reno() -> Network:
-    flows = Flows(4, Reno(), base_rtt=0.03, start=Spread(0.2))
+    flows = Flows(4, Reno(), base_rtt=0.03, start=UniformStart(0.2))
     return Network(Link(500.0, 12, RED), {"reno": flows})
 
 
@@ -74,7 +76,7 @@ def test_another_alpha_meets_the_same_start_times_and_coins() -> None:
 
 def test_random_starts_lie_in_their_spread() -> None:
     network = Network(
-        Link(1000.0, 10), {"reno": Flows(2000, Reno(), base_rtt=0.02, start=Spread(0.5))}
+        Link(1000.0, 10), {"reno": Flows(2000, Reno(), base_rtt=0.02, start=UniformStart(0.5))}
     )
     starts = prepare(network, 1).flows["start"] * 1e-12
     assert starts.min() >= 0

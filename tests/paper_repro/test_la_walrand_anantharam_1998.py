@@ -51,9 +51,9 @@ def test_the_network_of_figure_1():
     for name in ("connection1", "connection2"):
         trip = 0.134 + 0.00832 / 1.5 + 0.00832 / 5
         assert network.base_rtts(name)[0] == pytest.approx(trip, abs=2e-6)
-        assert network.flows[name].propagation(network.path(name)) == pytest.approx((0.134,))
+        assert network.flows[name].propagation(network.links_of(name)) == pytest.approx((0.134,))
     one_way = rerouted(LAWS["vegas"], ways=2)
-    trips = one_way.flows["connection2"].propagation(one_way.path("connection2"))
+    trips = one_way.flows["connection2"].propagation(one_way.links_of("connection2"))
     assert trips == pytest.approx((0.268,))
 
 

@@ -149,7 +149,9 @@ def test_the_data_set_is_what_the_search_finds():
     plan = small()
     (base,) = [of for of in plan.bases if of.network == table_1(1)]
     point = vf.simulate_packets(with_pair(base.network, (10, 12)), 200, warmup=20, seed=2)
-    assert float(stored["ratio"]) == pytest.approx(vf.metrics.ratio(point, "vegas"), rel=1e-5)
+    assert float(stored["ratio"]) == pytest.approx(
+        vf.metrics.goodput_ratio(point, "vegas"), rel=1e-5
+    )
 
 
 def test_the_data_set_answers_the_question_of_the_readme(monkeypatch):

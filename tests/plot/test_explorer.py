@@ -49,7 +49,7 @@ def test_the_reading_is_that_of_the_run_at_the_point(explorer, alpha, beta):
     run = vf.simulate_fluid(network().with_law("vegas", law), until=20, tolerance=None)
     assert explorer.run.equals(run)
     found = explorer.reading
-    assert found.ratio == pytest.approx(vf.metrics.ratio(run, "vegas"))
+    assert found.ratio == pytest.approx(vf.metrics.goodput_ratio(run, "vegas"))
     assert found.queueing_delay == pytest.approx(float(vf.metrics.queueing_delay(run)[0]))
     assert found.utilisation == pytest.approx(float(vf.metrics.utilisation(run)[0]))
     assert found.doubts == tuple(run.attrs["warnings"].splitlines())

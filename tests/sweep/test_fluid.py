@@ -27,7 +27,7 @@ from vegasfluid import (
     simulate_fluid,
 )
 from vegasfluid.fluid.time_grid import mean_field_grid, with_longer_steps
-from vegasfluid.results import sum_up
+from vegasfluid.metrics import summarise
 from vegasfluid.sweep import Numbers, Sweep, fluid_batches, open_sweep, run
 from vegasfluid.sweep.axes import with_numbers
 from vegasfluid.sweep.summary import METRICS
@@ -58,7 +58,7 @@ def swept(tmp_path_factory):
 def single(simulate, values, until=4.0):
     """With the network's own step, as points of a sweep have it."""
     network = with_numbers(MODEL.network, values)
-    return sum_up(simulate(network, until, warmup=until / 4, tolerance=None), network)
+    return summarise(simulate(network, until, warmup=until / 4, tolerance=None), network)
 
 
 def compare(found, own, rtol):
@@ -177,7 +177,7 @@ def test_traffic_may_be_swept_and_be_different(tmp_path):
     reached = run(Sweep(model, axes, fine=True), tmp_path / "sweep.zarr")
     assert reached.failed == 0
     data = open_sweep(tmp_path / "sweep.zarr").isel(seed=0)
-    own = sum_up(simulate_fluid(model.network, 4.0, warmup=1.0, tolerance=None), model.network)
+    own = summarise(simulate_fluid(model.network, 4.0, warmup=1.0, tolerance=None), model.network)
     compare(data.sel({"vegas.mean_gap_s": 0.5}), own, 1e-8)
 
 

@@ -14,8 +14,8 @@ import zarr
 
 from tests.sweep.small import ALPHA, MODEL, files_of, here, small_sweep
 from vegasfluid import InvalidInput
+from vegasfluid.metrics import summarise
 from vegasfluid.packet import simulate_packets
-from vegasfluid.results import sum_up
 from vegasfluid.sweep import Numbers, StoreFailed, open_sweep, run, runner
 from vegasfluid.sweep.axes import with_numbers
 from vegasfluid.sweep.store import opened
@@ -57,7 +57,7 @@ def test_every_number_is_that_of_a_single_run(tmp_path):
     data = open_sweep(tmp_path / "sweep.zarr")
     place = {ALPHA: 4, "bottleneck.capacity_mbps": 12, "seed": 2}
     network = with_numbers(MODEL.network, {name: of for name, of in place.items() if "." in name})
-    own = sum_up(simulate_packets(network, 2.0, warmup=0.5, seed=2), network)
+    own = summarise(simulate_packets(network, 2.0, warmup=0.5, seed=2), network)
     found = data.sel(place)
     np.testing.assert_allclose(found["jain_index"], own["jain_index"], rtol=1e-12)
     for along, parts in (("flow_class", own["classes"]), ("link", own["links"])):

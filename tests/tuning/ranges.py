@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from vegasfluid import Flows, Link, Network, Red, Reno, Spread, Vegas
+from vegasfluid import Flows, Link, Network, Red, Reno, UniformStart, Vegas
 from vegasfluid.modelfile.parameters import with_values
 from vegasfluid.ranges import Range
 
@@ -16,7 +16,7 @@ LINK = Link(20e6 / 12000, 250, Red(min_thresh=50, max_thresh=200))
 NETWORK = Network(
     LINK,
     {
-        "reno": Flows(6, Reno(), base_rtt=0.04, start=Spread(0.1)),
+        "reno": Flows(6, Reno(), base_rtt=0.04, start=UniformStart(0.1)),
         "vegas": Flows(5, Vegas(), base_rtt=0.04),
     },
 )

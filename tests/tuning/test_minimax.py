@@ -135,7 +135,7 @@ def distance(network: Network, alpha: float) -> float:
     """log(ratio / goal) by a run of its own, of its own structure, with a recording's ratio."""
     law = with_alpha(network.flows["vegas"].law, alpha)
     run = record_fluid(network.with_law("vegas", law), UNTIL, DEFAULT_SAMPLES)
-    return math.log(run.growth(WARMUP).ratio(1) / GOAL)
+    return math.log(run.totals_after(WARMUP).goodput_ratio(1) / GOAL)
 
 
 def test_batched_distances_are_those_of_single_runs(scenarios, fluids):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from vegasfluid import InvalidInput
-from vegasfluid.growth import Growth
+from vegasfluid.interval_totals import IntervalTotals
 from vegasfluid.tuning import (
     AlphaFair,
     Constraints,
@@ -33,11 +33,13 @@ def rates(goodput=GOODPUT) -> Rates:
 
 
 def test_the_ratio_is_that_of_a_run():
-    gained = Growth(1.0, count=np.array([7, 2]), delivered=np.array([(15 + 48) / 7, 9.0]))
-    assert ShareRatio().value(rates()) == pytest.approx(gained.ratio(1))
-    assert ShareRatio(1.0).distances(rates()).tolist() == pytest.approx([math.log(gained.ratio(1))])
+    gained = IntervalTotals(1.0, count=np.array([7, 2]), delivered=np.array([(15 + 48) / 7, 9.0]))
+    assert ShareRatio().value(rates()) == pytest.approx(gained.goodput_ratio(1))
+    assert ShareRatio(1.0).distances(rates()).tolist() == pytest.approx(
+        [math.log(gained.goodput_ratio(1))]
+    )
     assert float(ShareRatio(1.5).loss(rates())) == pytest.approx(
-        math.log(gained.ratio(1) / 1.5) ** 2
+        math.log(gained.goodput_ratio(1) / 1.5) ** 2
     )
 
 
@@ -51,7 +53,9 @@ def test_each_of_several_classes_has_a_ratio_to_the_flows_that_none_tunes():
 
 
 def test_jains_index_is_that_of_a_run():
-    assert JainIndex().value(rates()) == pytest.approx(Growth(1.0, of_flows=EACH).jain_index)
+    assert JainIndex().value(rates()) == pytest.approx(
+        IntervalTotals(1.0, flow_delivered=EACH).jain_index
+    )
 
 
 @pytest.mark.parametrize(

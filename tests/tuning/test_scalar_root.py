@@ -17,7 +17,7 @@ from vegasfluid.tuning.thresholds import largest_alpha, with_alpha
 
 def ratio_at(of: Network, alpha: float) -> float:
     law = with_alpha(of.flows["vegas"].law, jnp.asarray(alpha))
-    return metrics.ratio(simulate_fluid(of.with_law("vegas", law), **TIMES), "vegas")
+    return metrics.goodput_ratio(simulate_fluid(of.with_law("vegas", law), **TIMES), "vegas")
 
 
 def searched(of: Network, goal: float):

@@ -21,7 +21,7 @@ from vegasfluid import (
     Network,
     Red,
     Reno,
-    Spread,
+    UniformStart,
     Vegas,
     metrics,
     recommend,
@@ -34,11 +34,11 @@ from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE
 from vegasfluid.tuning.initial_guess import network_with_others_at_share
 
 LINK = Link(10e6 / 12000, 150, Red(min_thresh=30, max_thresh=90))
-RENO = Flows(4, Reno(), base_rtt=0.05, start=Spread(0.5))
+RENO = Flows(4, Reno(), base_rtt=0.05, start=UniformStart(0.5))
 
 
 def vegas(count: int, rtt: float, **options: Any) -> Flows:
-    return Flows(count, Vegas(**options), base_rtt=rtt, start=Spread(0.5))
+    return Flows(count, Vegas(**options), base_rtt=rtt, start=UniformStart(0.5))
 
 
 NETWORK = Network(LINK, {"reno": RENO, "near": vegas(2, 0.02), "far": vegas(2, 0.04)})

@@ -18,14 +18,13 @@ from vegasfluid import (
     Network,
     Red,
     Reno,
-    Spread,
+    UniformStart,
     Vegas,
     metrics,
     recommend,
     simulate_packets,
 )
 from vegasfluid.packet import record_packets
-from vegasfluid.trajectory import columns_of
 from vegasfluid.tuning import explain
 from vegasfluid.tuning.initial_guess import begin
 from vegasfluid.tuning.measurement import measure, summary
@@ -35,7 +34,7 @@ LINKS = {"one": Link(1000.0, 120, RED), "two": Link(800.0, 120, RED), "tail": Li
 
 
 def flows(count: int, law, path) -> Flows:
-    return Flows(count, law, base_rtt=0.06, start=Spread(0.5), path=path)
+    return Flows(count, law, base_rtt=0.06, start=UniformStart(0.5), path=path)
 
 
 PARKING_LOT = Network(
@@ -49,10 +48,10 @@ PARKING_LOT = Network(
 
 
 def test_what_a_class_crosses():
-    assert columns_of(PARKING_LOT, "vegas") == [0, 1]
-    assert columns_of(PARKING_LOT, "cross") == [1]
-    assert PARKING_LOT.crossing("two") == 10
-    assert PARKING_LOT.crossing("tail") == 4
+    assert PARKING_LOT.queue_indices("vegas")[0] == [0, 1]
+    assert PARKING_LOT.queue_indices("cross")[0] == [1]
+    assert PARKING_LOT.flow_count("two") == 10
+    assert PARKING_LOT.flow_count("tail") == 4
     assert PARKING_LOT.fair_share() == 80.0
 
 
@@ -112,8 +111,8 @@ def test_drop_tail_links_have_a_part_in_the_beginning():
 
 
 def test_of_one_link_nothing_is_changed():
-    """The link's own numbers, by Growth's."""
+    """The link's own numbers, by IntervalTotals's."""
     run = record_packets(office(), np.array([0.0, 5.0, 20.0]), 1)
-    gained, found = run.growth(5.0), summary(run, "vegas", 5.0)
+    gained, found = run.totals_after(5.0), summary(run, "vegas", 5.0)
     assert found["drop_share"] == float(gained.drop_share[0])
     assert found["queue_packets"] == float(gained.mean_queue[0])

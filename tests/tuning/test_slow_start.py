@@ -17,7 +17,7 @@ from vegasfluid import (
     Network,
     Red,
     Reno,
-    Spread,
+    UniformStart,
     Vegas,
     metrics,
     simulate_packets,
@@ -35,7 +35,7 @@ FAIR = Vegas(alpha=30.0, beta=32.0)
 
 def long_pipe(start: Any = 4.0, rtt: float = 0.1, law: Vegas = FAIR) -> Network:
     """Vegas flows come when Reno's, which began gently, are there."""
-    reno = Flows(2, Reno(), base_rtt=rtt, start=Spread(1.0), initial_ssthresh=100.0)
+    reno = Flows(2, Reno(), base_rtt=rtt, start=UniformStart(1.0), initial_ssthresh=100.0)
     return Network(LONG, {"reno": reno, "vegas": Flows(2, law, base_rtt=rtt, start=start)})
 
 

@@ -101,7 +101,7 @@ def limit_cycle(network: Network) -> LimitCycle:
         values = class_means(network.counts, run.flows[name][late]).mean(axis=0)
         return dict(zip(names, map(float, values), strict=True))
 
-    grown = run.growth(warmup)
+    grown = run.totals_after(warmup)
     queues = run.links["queue"][late]
     return LimitCycle(
         until,
@@ -151,8 +151,8 @@ def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
 
 def ratio_of(run: Recording, tuned: str) -> float:
     """Goodput of a tuned flow over that of a flow of the others."""
-    grown = run.growth(WARMUP * float(run.times[-1]))
-    return grown.ratio(list(run.network.flows).index(tuned))
+    grown = run.totals_after(WARMUP * float(run.times[-1]))
+    return grown.goodput_ratio(list(run.network.flows).index(tuned))
 
 
 def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
@@ -168,7 +168,7 @@ def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
             f"windows of {' and '.join(small)} are below {FEW_PACKETS:g} packets, where whole "
             "packets and timeouts decide: theory has neither"
         )
-    few = min(network.crossing(name) for name in network.links)
+    few = min(network.flow_count(name) for name in network.links)
     if few < FEW_FLOWS:
         yield f"theory knows mean windows only, and of {few} flows each feels every loss"
     for name, link in network.links.items():

@@ -12,8 +12,8 @@ from vegasfluid import modelfile
 from vegasfluid.cli.assumptions import Assumptions
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress, table
 from vegasfluid.disagreement import compare, run_means
+from vegasfluid.metrics import summarise
 from vegasfluid.model import Model
-from vegasfluid.results import sum_up
 from vegasfluid.trajectory import ENGINES
 
 __all__ = ["run"]
@@ -76,7 +76,7 @@ def timed(
     return trajectory, {
         "engine": engine,
         "seed": seed if engine == "packets" else None,
-        **sum_up(trajectory, model.network),
+        **summarise(trajectory, model.network),
         "assumed": trajectory.attrs.get("assumed", "").splitlines(),
         "warnings": [*model.network.warnings(), *doubts],
         "seconds": seconds,

@@ -34,18 +34,14 @@ class Topology:
     routes: Mapping[str, tuple[int, int]]
 
 
-def access_hops(network: Network, name: str, base_rtt: float | None = None) -> list[float]:
-    """Propagation of an access link of each flow, s: a quarter of what is not the links' own.
+def access_hops(network: Network, name: str) -> list[float]:
+    """One-way propagation delay of the access links of a class, s.
 
-    Args:
-        network: where it is.
-        name: the class.
-        base_rtt: in place of the flows' own propagation there and back, s.
+    Returns:
+        One value for each flow, or a single one if all are equal.
     """
-    own = 2 * sum(link.delay for link in network.path(name))
-    ways = network.flows[name].propagation(network.path(name))
-    hops = [max((way if base_rtt is None else base_rtt) - own, 0.0) / 4 for way in ways]
-    return hops[:1] if len(set(hops)) == 1 else hops
+    delays = network.access_delays(name)
+    return delays[:1] if len(set(delays)) == 1 else delays
 
 
 def lay_out(network: Network, system: str) -> Topology:

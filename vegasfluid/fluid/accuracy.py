@@ -48,7 +48,7 @@ class Error(NamedTuple):
 
 def difference(one: Recording, other: Recording, warmup: float) -> Error:
     """How far two runs of a network are apart after the warm-up (s)."""
-    a, b = one.growth(warmup), other.growth(warmup)
+    a, b = one.totals_after(warmup), other.totals_after(warmup)
     fair = b.capacity.min() / b.count.sum()
     of = [
         (a.goodput, b.goodput, SMALL_SHARE * fair),

@@ -8,12 +8,12 @@ import numpy as np
 
 from vegasfluid.fluid.output import counters, delivered
 from vegasfluid.fluid.vector_field import System
-from vegasfluid.growth import Growth, place_in
+from vegasfluid.interval_totals import IntervalTotals, interpolation_position
 
 __all__ = ["growth_of"]
 
 
-def growth_of(ys: Any, system: System, until: float, warmup: float) -> Growth:
+def growth_of(ys: Any, system: System, until: float, warmup: float) -> IntervalTotals:
     """What was gained from the warm-up to the end, by groups of flows and by links.
 
     Args:
@@ -26,7 +26,7 @@ def growth_of(ys: Any, system: System, until: float, warmup: float) -> Growth:
         With groups of flows that are alike in the place of classes.
     """
     times = np.linspace(0.0, until, ys.shape[0])
-    after, part = place_in(times, warmup)
+    after, part = interpolation_position(times, warmup)
 
     def gained(values: Any) -> Any:
         low, high = values[after - 1], values[after]
@@ -34,11 +34,11 @@ def growth_of(ys: Any, system: System, until: float, warmup: float) -> Growth:
 
     state = system.saved.unpack(ys)
     links = {name: gained(of) for name, of in counters(state, system).items()}
-    return Growth(
+    return IntervalTotals(
         until - warmup,
         count=system.posed.groups.count,
         delivered=gained(delivered(ys, system.plan)),
         capacity=system.posed.stations.capacity,
-        queued=gained(state.queue),
+        backlog=gained(state.queue),
         **links,
     )

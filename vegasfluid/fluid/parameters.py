@@ -7,7 +7,6 @@ a count, so that a class of identical flows costs as much as one flow.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +18,7 @@ from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.pytrees import register_values
 from vegasfluid.fluid.structure import FluidStructure, make_plan
-from vegasfluid.network import Event, Flows, Network, Spread
+from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.quantities import is_concrete
 from vegasfluid.traffic.base import NO_LIMIT, TrafficSource
 
@@ -148,7 +147,7 @@ def start_of_flows(flows: Flows) -> tuple[Any, ...]:
     Where a flow learns something at its start (the base RTT), random starts are told by the means
     of a few parts of the class, of which the later ones find the queue of the earlier ones.
     """
-    if isinstance(flows.start, Spread):
+    if isinstance(flows.start, UniformStart):
         learns = "base_rtt" in flows.law.init(1.0, 1.0)._fields
         parts = min(START_PARTS, flows.count) if learns else 1
         numbers = np.arange(flows.count) * parts // flows.count
@@ -245,30 +244,23 @@ def pose(
 
 def least_lag(network: Network) -> float:
     """The shortest lag that the equations keep, s: a round trip, or a part of one between links."""
-    shortest = min(rtt for at in stages(network) for name in at.flows for rtt in at.base_rtts(name))
-    several = any(len(network.path(name)) > 1 for name in network.flows)
+    shortest = min(
+        rtt for at in network.stages() for name in at.flows for rtt in at.base_rtts(name)
+    )
+    several = any(len(network.links_of(name)) > 1 for name in network.flows)
     if not several and not network.two_way:
         return shortest
-    links = [link for at in stages(network) for link in at.links.values()]
+    links = [link for at in network.stages() for link in at.links.values()]
     between = min(link.delay + 1 / link.capacity for link in links)
     return max(min(between, shortest), shortest / PARTS)
 
 
 def longest_lag(network: Network) -> float:
     """The longest lag that the equations keep, s: more only an access link makes a round trip."""
-    at = [rtt for now in stages(network) for name in now.flows for rtt in now.base_rtts(name)]
+    at = [rtt for now in network.stages() for name in now.flows for rtt in now.base_rtts(name)]
     links = network.links.values()
     waits = sum(link.buffer / link.capacity + 2 * link.jitter for link in links)
     return LONGEST_ACCESS * (max(at) + (2 if network.two_way else 1) * waits)
-
-
-def stages(network: Network) -> Iterator[Network]:
-    """The network before and after each of its events."""
-    yield replace(network, events=())
-    now = network
-    for event in network.events:
-        now = changed(now, event)
-        yield now
 
 
 def stacked(values: Sequence[Any]) -> Any:
@@ -305,7 +297,7 @@ def onward(network: Network, plan: FluidStructure, firsts: Firsts) -> list[Any]:
     found = []
     for hop in plan.hops:
         name, number = firsts[hop.group]
-        path = network.path(name)
+        path = network.links_of(name)
         if hop.previous < 0:
             found.append(0.0)
             continue
@@ -323,7 +315,7 @@ def changes_of(network: Network, plan: FluidStructure, firsts: Firsts) -> Change
         return Changes(None, None, None)
     rtts, ways, now = [], [], network
     for event in network.events:
-        after = changed(now, event)
+        after = now.after(event)
         rtts.append([a - b for a, b in zip(trips(after, firsts), trips(now, firsts), strict=True)])
         new, old = onward(after, plan, firsts), onward(now, plan, firsts)
         ways.append([a - b for a, b in zip(new, old, strict=True)])
@@ -335,29 +327,3 @@ def changes_of(network: Network, plan: FluidStructure, firsts: Firsts) -> Change
 def trips(network: Network, firsts: Firsts) -> Iterator[Any]:
     """The round-trip time of each group with nothing in the queues, s."""
     return (network.base_rtts(name)[number] for name, number in firsts)
-
-
-def changed(network: Network, event: Event) -> Network:
-    """The network after an event."""
-    if event.link == "access":
-        names = network.flows if event.flows is None else (event.flows,)
-        flows = dict(network.flows)
-        for name in names:
-            given = "access_delay" if flows[name].base_rtt is None else "base_rtt"
-            flows[name] = replace(flows[name], **{given: event.delay})
-        return replace(network, flows=flows, events=())
-    old = network.links[event.link]
-    links = {**network.links, event.link: replace(old, delay=event.delay)}
-    given = {
-        name: replace(flows, base_rtt=longer(network, name, event, old.delay))
-        for name, flows in network.flows.items()
-        if flows.base_rtt is not None and old in network.path(name)
-    }
-    return replace(network, links=links, flows={**network.flows, **given}, events=())
-
-
-def longer(network: Network, name: str, event: Event, delay: Any) -> tuple[Any, ...]:
-    """The round trips of a class that crosses a link whose delay changes, s."""
-    links = network.path(name)
-    extra = 2 * (event.delay - delay)
-    return tuple(rtt + extra for rtt in network.flows[name].propagation(links))

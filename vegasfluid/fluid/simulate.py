@@ -261,7 +261,7 @@ def largest_window(network: Network, name: str) -> float:
 
     That is all that path and buffers hold, or some times its share if the class had them alone.
     """
-    flows, links = network.flows[name], network.path(name)
+    flows, links = network.flows[name], network.links_of(name)
     held = min(link.capacity for link in links) * max(network.base_rtts(name))
     held += sum(link.buffer for link in links)
     return min(float(flows.max_window), held * min(1.0, ABOVE_SHARE / flows.count))

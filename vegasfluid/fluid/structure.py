@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vegasfluid.network import Flows, Network
+from vegasfluid.network import Network
 
 __all__ = ["FluidStructure", "Hop", "make_plan"]
 
@@ -95,14 +95,6 @@ class FluidStructure(NamedTuple):
         return way
 
 
-def stations_of(network: Network, flows: Flows) -> tuple[list[int], list[int]]:
-    """The stations that the data of a class cross, and those of its ACKs."""
-    names = list(network.links)
-    there = [names.index(name) for name in (names if flows.path is None else flows.path)]
-    back = [number + len(names) for number in reversed(there)]
-    return (there, back) if flows.direction == "forward" else (back, there)
-
-
 def make_plan(network: Network, groups: tuple[int, ...], lag: tuple[int, ...]) -> FluidStructure:
     """The structure of a network's equations.
 
@@ -114,8 +106,8 @@ def make_plan(network: Network, groups: tuple[int, ...], lag: tuple[int, ...]) -
     both = network.two_way
     hops: list[Hop] = []
     group = 0
-    for size, flows in zip(groups, network.flows.values(), strict=True):
-        data, acks = stations_of(network, flows)
+    for size, name in zip(groups, network.flows, strict=True):
+        data, acks = network.queue_indices(name)
         for _ in range(size):
             previous = -1
             for number, station in enumerate(data + (acks if both else [])):

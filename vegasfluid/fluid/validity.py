@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vegasfluid.fluid.accuracy import TOLERANCE
-from vegasfluid.growth import place_in
+from vegasfluid.interval_totals import interpolation_position
 from vegasfluid.trajectory import Recording, class_means
 
 __all__ = ["FEW_FLOWS", "FEW_PACKETS", "validity_warnings"]
@@ -45,7 +45,7 @@ def validity_warnings(run: Recording, warmup: float, tolerance: float = TOLERANC
     Returns:
         One line for each reason, with the number that triggers it; none where all is well.
     """
-    first, _ = place_in(run.times, warmup)
+    first, _ = interpolation_position(run.times, warmup)
     late = slice(first, None)
     return [*of_steps(run, tolerance), *of_classes(run, late), *of_links(run, late)]
 
@@ -82,7 +82,7 @@ def of_classes(run: Recording, late: slice) -> Iterator[str]:
                 f"{name}: {share:.0%} of its losses end in a timeout; above {MANY_TIMEOUTS:.0%}, "
                 "silence decides."
             )
-        if any(link.jitter and link.jitter_reorders for link in run.network.path(name)):
+        if any(link.jitter and link.jitter_reorders for link in run.network.links_of(name)):
             yield f"{name}: packets overtake each other; losses that are none are not modelled."
 
 
@@ -91,7 +91,7 @@ def of_links(run: Recording, late: slice) -> Iterator[str]:
     lost = run.links["lost"][-1] - run.links["lost"][late.start]
     came = run.links["admitted"][-1] - run.links["admitted"][late.start]
     for number, (name, link) in enumerate(run.network.links.items()):
-        flows = run.network.crossing(name)
+        flows = run.network.flow_count(name)
         if flows < FEW_FLOWS:
             yield f"{name}: {flows} flows; below {FEW_FLOWS}, each loss is felt by all of them."
         if not link.aqm.drops_by_chance:
@@ -130,5 +130,5 @@ def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
 def crossing(run: Recording, link: str) -> list[int]:
     """The numbers of the classes that cross a link."""
     return [
-        number for number, name in enumerate(run.network.flows) if link in run.network.route(name)
+        number for number, name in enumerate(run.network.flows) if link in run.network.path_of(name)
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network, require_network
 from vegasfluid.packet.simulate import simulate_packets
-from vegasfluid.parallel import side_by_side
+from vegasfluid.parallel import parallel_map
 from vegasfluid.run_options import DEFAULT_SAMPLES
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def simulate_seeds(
         options = {"warmup": warmup, "samples": samples, "bin_width": bin_width}
         return simulate_packets(network, until, seed=seed, **options)  # type: ignore[arg-type]
 
-    runs = side_by_side(one, seeds, workers)
+    runs = parallel_map(one, seeds, workers)
     labels = xr.DataArray(list(seeds), dims="seed", name="seed")
     together = xr.concat(runs, labels, combine_attrs="drop_conflicts", data_vars="all")
     same = len(runs) > 1 and all(run.equals(runs[0]) for run in runs[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.loss_recovery import SACK
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.records import NEVER, picoseconds
 from vegasfluid.packet.ring import ACCESS
@@ -68,7 +69,7 @@ def features_of(network: Network, counted: bool) -> Features:
     jitter = any(link.jitter > 0 for link in links)
     loose = bool(network.events) or any(link.jitter > 0 and link.jitter_reorders for link in links)
     two_way = loose or jitter or network.two_way
-    several = any(len(network.path(name)) > 1 for name in network.flows)
+    several = any(len(network.links_of(name)) > 1 for name in network.flows)
     return Features(
         STAGES=two_way or several,
         TWO_WAY=two_way,
@@ -87,33 +88,24 @@ def features_of(network: Network, counted: bool) -> Features:
 def start_times(network: Network, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
     """The start times of each class, s; random ones drawn class by class from `seed`."""
     for flows, own in zip(network.flows.values(), seed.spawn(len(network.flows)), strict=True):
-        if isinstance(flows.start, Spread):
+        if isinstance(flows.start, UniformStart):
             yield np.random.default_rng(own).uniform(0, flows.start.spread, flows.count)
         else:
             yield np.broadcast_to(np.asarray(flows.start, float), (flows.count,))
 
 
-def hops(flows: Flows, links: Sequence[Link]) -> list[float]:
-    """Propagation of the access links of each flow, s.
-
-    Of what is not the links' own, a quarter lies at each end each way.
-    """
-    own = 2 * sum(link.delay for link in links)
-    return [max(rtt - own, 0.0) / 4 for rtt in flows.propagation(links)]
-
-
 def place_on_path(records: np.ndarray, network: Network, name: str) -> None:
     """Write the delays and sending times along the path of one class."""
-    flows, links = network.flows[name], network.path(name)
+    flows, links = network.flows[name], network.links_of(name)
     ratio = network.ack_bytes / network.packet_bytes
     service = 0.0 if flows.access is None else 1 / flows.access
-    hop = hops(flows, links)
+    access = network.access_delays(name)
     acks = ratio * (2 * service + sum(1 / link.capacity for link in links))
     back = sum(link.delay for link in links)
     records["access_service"] = records["exit_service"] = picoseconds(service)
     records["ack_service"] = picoseconds(ratio * service)
-    records["access_delay"] = [picoseconds(h) for h in hop]
-    records["return_delay"] = [picoseconds(back + 2 * h + acks) for h in hop]
+    records["access_delay"] = [picoseconds(delay) for delay in access]
+    records["return_delay"] = [picoseconds(back + 2 * delay + acks) for delay in access]
     records["overhead"] = picoseconds(network.send_overhead(name))
     records["ack_delay"] = picoseconds(flows.delayed_ack)
 
@@ -162,21 +154,19 @@ def flow_records(network: Network, rules: Rules, seed: np.random.SeedSequence) -
     return records
 
 
-def route(network: Network, name: str, features: Features) -> tuple[list[int], list[int]]:
-    """The numbers of the queues that the data and the ACKs of a class meet, in order."""
-    names = list(network.links)
-    path = network.flows[name].path or tuple(names)
-    there = [names.index(link) for link in path]
-    back = [len(names) + number for number in reversed(there)]
-    if network.flows[name].direction == "reverse":
-        there, back = back, there
-    end = [NO_QUEUE] if features.LOOSE else []
-    return there + end, (back + end if features.TWO_WAY else [])
+def hop_queues(network: Network, name: str, features: Features) -> tuple[list[int], list[int]]:
+    """Queue index of each hop of the data packets and of the ACKs of a class, in order.
+
+    NO_QUEUE stands for the hop over an access link, which exists where packets can be reordered.
+    """
+    data, acks = network.queue_indices(name)
+    access = [NO_QUEUE] if features.LOOSE else []
+    return data + access, (acks + access if features.TWO_WAY else [])
 
 
 def stage_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     """The stages of all flows, and how many of them are for data; (flows, stages), (flows, 2)."""
-    routes = [route(network, name, rules.features) for name in network.flows]
+    routes = [hop_queues(network, name, rules.features) for name in network.flows]
     most = max(len(there) + len(back) for there, back in routes)
     ratio = network.ack_bytes / network.packet_bytes
     links = list(network.links.values())
@@ -213,26 +203,19 @@ def link_records(network: Network, rules: Rules) -> np.ndarray:
 
 
 def change_records(network: Network, rules: Rules) -> np.ndarray:
-    """The changes of delay, in order of time."""
+    """Records of the changes of delay, in order of time; (changes,)."""
     names, rows = list(network.links), []
-    for event in network.events:
+    for event, after in zip(network.events, islice(network.stages(), 1, None), strict=True):
         at = picoseconds(event.at)
         if event.link != "access":
-            number, delay = names.index(event.link), picoseconds(event.delay)
-            rows += [(at, number, 0, delay), (at, len(names) + number, 0, delay)]
+            index, delay = names.index(event.link), picoseconds(event.delay)
+            rows += [(at, index, 0, delay), (at, len(names) + index, 0, delay)]
             continue
-        for group, name in enumerate(network.flows):
+        for number, name in enumerate(network.flows):
             if event.flows in (None, name):
-                rows.append((at, ACCESS, group, picoseconds(changed_hop(network, name, event))))
+                delay = picoseconds(after.access_delays(name)[0])
+                rows.append((at, ACCESS, number, delay))
     return np.array(rows, layout(rules)["changes"])
-
-
-def changed_hop(network: Network, name: str, event: Any) -> float:
-    """Propagation of the access links of a class after an event, s."""
-    if network.flows[name].base_rtt is None:
-        return event.delay
-    own = 2 * sum(link.delay for link in network.path(name))
-    return max(event.delay - own, 0.0) / 4
 
 
 def rules_of(network: Network, counted: bool) -> Rules:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vegasfluid.growth import place_in
+from vegasfluid.interval_totals import interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.quantities import mbps
 from vegasfluid.trajectory import Recording, class_means, link_names
@@ -74,10 +74,10 @@ def summed_up(run: Recording, warmup: float, tune: str | None = None) -> Summary
         warmup: what the means leave out, s.
         tune: the class in the numerator of the ratio; None: see `tuned_class`.
     """
-    gained, counts = run.growth(warmup), run.network.counts
+    gained, counts = run.totals_after(warmup), run.network.counts
     tuned = tuned_class(run.network, tune)
     late = run.times >= warmup
-    after, part = place_in(run.times, warmup)
+    after, part = interpolation_position(run.times, warmup)
 
     def mean_of(name: str) -> np.ndarray:
         return class_means(counts, run.flows[name][late].mean(axis=0)[np.newaxis])[0]
@@ -86,7 +86,7 @@ def summed_up(run: Recording, warmup: float, tune: str | None = None) -> Summary
     last = class_means(counts, run.flows["timeouts"][[-1]])[0]
     number = None if tuned is None else list(run.network.flows).index(tuned)
     return {
-        "ratio": np.array(np.nan if number is None else gained.ratio(number)),
+        "ratio": np.array(np.nan if number is None else gained.goodput_ratio(number)),
         "jain_index": np.array(gained.jain_index),
         "goodput_packets_per_s": gained.goodput,
         "goodput_mbps": gained.goodput / mbps(1.0, run.network.packet_bytes),

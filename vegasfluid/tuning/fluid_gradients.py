@@ -26,7 +26,6 @@ from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid, with_longer_steps
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES
-from vegasfluid.trajectory import columns_of
 from vegasfluid.tuning.parameters import Parameter, alphas, posed_with_values
 
 __all__ = [
@@ -104,7 +103,7 @@ def make_spec(
 ) -> tuple[FluidParameters, FluidSpec]:
     """The equations of a network, and what of them is searched."""
     posed, plan = pose(network)
-    path = tuple(columns_of(network, alphas(parameters)[0].flows))
+    path = tuple(network.queue_indices(alphas(parameters)[0].flows)[0])
     grid = mean_field_grid(network, until, DEFAULT_SAMPLES)
     return as_floats(posed), FluidSpec(plan, grid, warmup, parameters, path)
 
@@ -117,7 +116,7 @@ def outputs(
     solution = integrate(posed, task.plan, task.grid)
     system = system_of(as_floats(posed), task.plan)
     gained = growth_of(solution.ys, system, task.grid.until, task.warmup)
-    path = gained.along(task.path)
+    path = gained.over_path(task.path)
     links = (path.queueing_delay, path.drop_share, path.utilisation)
     return Outputs(gained.goodput, *links), solution._replace(ys=solution.ys[-1:])
 

@@ -86,8 +86,8 @@ def with_one_rtt(flows: Flows) -> Flows:
 def expected_backlog(network: Network, tuned: str) -> float:
     """A flow's part of the queues on its path, where all flows that cross them have the same."""
     backlog = 0.0
-    for link in network.route(tuned):
-        backlog += expected_queue(network.links[link]) / network.crossing(link)
+    for link in network.path_of(tuned):
+        backlog += expected_queue(network.links[link]) / network.flow_count(link)
     return backlog
 
 

@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
-from vegasfluid.parallel import side_by_side
-from vegasfluid.trajectory import Recording, columns_of
+from vegasfluid.parallel import parallel_map
+from vegasfluid.trajectory import Recording
 
 __all__ = ["Measurement", "measure", "summary"]
 
@@ -30,11 +30,11 @@ def summary(
         warmup: time that the means leave out, s.
         others: the classes in its denominator; none: all others.
     """
-    gained = run.growth(warmup)
+    gained = run.totals_after(warmup)
     number = list(run.network.flows).index
-    path = gained.along(columns_of(run.network, tuned))
+    path = gained.over_path(run.network.queue_indices(tuned)[0])
     return {
-        "ratio": gained.ratio(number(tuned), [number(name) for name in others]),
+        "ratio": gained.goodput_ratio(number(tuned), [number(name) for name in others]),
         "jain_index": gained.jain_index,
         "utilisation": float(path.utilisation),
         "queue_packets": float(path.queue),
@@ -156,8 +156,8 @@ def measure(
 
     def one(seed: int) -> tuple[dict[str, float], np.ndarray]:
         run = record_packets(network, times, seed)
-        gained = run.growth(warmup)
-        return summary(run, tuned, warmup, others), gained.of_flows / gained.seconds
+        gained = run.totals_after(warmup)
+        return summary(run, tuned, warmup, others), gained.flow_delivered / gained.seconds
 
-    runs, flows = zip(*side_by_side(one, seeds), strict=True)
+    runs, flows = zip(*parallel_map(one, seeds), strict=True)
     return Measurement(runs, flows)

@@ -31,7 +31,7 @@ from scipy.optimize import minimize
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.parameters import FluidParameters
-from vegasfluid.parallel import side_by_side
+from vegasfluid.parallel import parallel_map
 from vegasfluid.tuning.fluid_gradients import FluidSpec, make_spec, outputs
 from vegasfluid.tuning.objectives import Rates, ShareRatio
 from vegasfluid.tuning.parameters import AlphaParameter
@@ -180,7 +180,7 @@ class ScenarioFluids:
         """Evaluate several alphas, some at a time once the first of all has compiled the code."""
         if not self._known:
             self.at(log_alphas[0])
-        side_by_side(self.at, log_alphas)
+        parallel_map(self.at, log_alphas)
 
     def _evaluate(self, log_alpha: float) -> MinimaxEvaluation:
         distances, slopes = (np.zeros(len(self._scenarios)) for _ in range(2))

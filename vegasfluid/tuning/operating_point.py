@@ -9,7 +9,7 @@ import numpy as np
 from vegasfluid.errors import InvalidInput
 from vegasfluid.export import OperatingPoint
 from vegasfluid.model import Model
-from vegasfluid.network import Flows, Spread
+from vegasfluid.network import Flows, UniformStart
 from vegasfluid.packet import record_packets
 from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.trajectory import class_means
@@ -46,7 +46,7 @@ def operating_points(
     run = record_packets(network, np.linspace(0.0, model.duration, DEFAULT_SAMPLES), seed)
     counts, names = network.counts, list(network.flows)
     warmup = model.warmup or model.duration / 4
-    drop_share = dict(zip(network.links, run.growth(warmup).drop_share, strict=False))
+    drop_share = dict(zip(network.links, run.totals_after(warmup).drop_share, strict=False))
     rtts, windows = (class_means(counts, run.flows[key]) for key in ("rtt", "cwnd"))
     found = {}
     for number, name in enumerate(names):
@@ -66,4 +66,6 @@ def operating_points(
 
 def last_start(flows: Flows) -> float:
     """When the last flow of a class starts, s."""
-    return flows.start.spread if isinstance(flows.start, Spread) else float(np.max(flows.start))
+    return (
+        flows.start.spread if isinstance(flows.start, UniformStart) else float(np.max(flows.start))
+    )

@@ -60,7 +60,7 @@ class Evaluation:
             network: with these parameters.
             tuned: the class that has them.
         """
-        path = " and ".join(network.route(tuned))
+        path = " and ".join(network.path_of(tuned))
         means = self.packets.means()
         by = (
             RunMeans({tuned: of["ratio"]}, {path: of["queue_packets"]})

@@ -16,7 +16,7 @@ import numpy as np
 
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
-from vegasfluid.network import Network, Spread
+from vegasfluid.network import Network, UniformStart
 from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement, half_width, measure
 from vegasfluid.tuning.stochastic_root import CLOSE
@@ -94,7 +94,7 @@ def tune_gamma_of(job: Evaluator, network: Network) -> tuple[Network, SlowStart]
 def check_starts_before(network: Network, until: float) -> None:
     """Hold every class to sending before a time, s."""
     for name, flows in network.flows.items():
-        start = flows.start.spread if isinstance(flows.start, Spread) else np.max(flows.start)
+        start = flows.start.spread if isinstance(flows.start, UniformStart) else np.max(flows.start)
         if start >= until:
             allowed = f"before the end of the warm-up ({until:g} s), for gamma to be tuned"
             raise InvalidInput(f"flows.{name}", "start", allowed, float(start))

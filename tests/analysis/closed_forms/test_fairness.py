@@ -175,7 +175,7 @@ def network(number: int) -> dict[str, float]:
     """What the theory sheet takes of a network of Weigle and Feng: propagation only, no spacing."""
     posed = load(MODELS / f"weigle_feng_network{number}.toml").network
     (base_rtt,) = {
-        rtt for name, of in posed.flows.items() for rtt in of.propagation(posed.path(name))
+        rtt for name, of in posed.flows.items() for rtt in of.propagation(posed.links_of(name))
     }
     red: Any = posed.link.aqm
     reno, vegas = posed.counts

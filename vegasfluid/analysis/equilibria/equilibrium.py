@@ -28,7 +28,7 @@ from vegasfluid.analysis.equilibria.newton import Nearby, newton
 from vegasfluid.analysis.equilibria.pseudo_transient import Case, relax
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
-from vegasfluid.fluid.parameters import FluidParameters, pose, stages
+from vegasfluid.fluid.parameters import FluidParameters, pose
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Network, require_network
 
@@ -145,7 +145,7 @@ def at_last(network: Network) -> Network:
         if getattr(link.aqm, "adaptive", False):
             allowed = "false, or RED itself never rests"
             raise InvalidInput(name, "aqm.adaptive", allowed, True)
-    *_, last = stages(network)
+    *_, last = network.stages()
     flows = {name: replace(of, start=0.0) for name, of in last.flows.items()}
     return replace(last, flows=flows, events=())
 

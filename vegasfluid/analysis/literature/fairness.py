@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.growth import Growth
+from vegasfluid.interval_totals import IntervalTotals
 
 __all__ = ["alpha_fair_utility", "harm", "jain_index", "max_min_ratio", "unfairness"]
 
@@ -71,7 +71,9 @@ def jain_index(rates: Sequence[float] | np.ndarray) -> float:
     >>> jain_index([1.0, 1.0, 0.0, 0.0])
     0.5
     """
-    return Growth(1.0, of_flows=rates_of("jain_index", rates, above_zero=False)).jain_index
+    return IntervalTotals(
+        1.0, flow_delivered=rates_of("jain_index", rates, above_zero=False)
+    ).jain_index
 
 
 def max_min_ratio(rates: Sequence[float] | np.ndarray) -> float:

@@ -256,7 +256,7 @@ def senders_of(network: Network, name: str, options: FluidOptions) -> Iterator[S
     """The senders of a class, one for each base RTT."""
     flows, process = network.flows[name], options.loss_process
     require_bulk(name, flows, "proof")
-    links = network.path(name)
+    links = network.links_of(name)
     require_single_marking(name, flows, links)
     if process != "meanfield" and any(link.aqm.losses_follow_growth for link in links):
         allowed = "meanfield for a proof where flows cross drop-tail links"

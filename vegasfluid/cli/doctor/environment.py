@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from packaging.requirements import Requirement
 
-from vegasfluid.caches import cache_folders, files_in, unwritable
+from vegasfluid.caches import cache_folders, files_in, write_error
 from vegasfluid.version import package_version
 
 __all__ = ["Part", "caches", "machine", "missing", "nvidia_gpu", "packages", "parts"]
@@ -83,7 +83,7 @@ def caches() -> list[dict[str, Any]]:
     """Where compiled code is kept, how much of it there is, and why no more can be written."""
     found = []
     for name, folder in cache_folders().items():
-        why_not = unwritable(folder)
+        why_not = write_error(folder)
         files = files_in(folder)
         size = sum(file.stat().st_size for file in files)
         found.append(

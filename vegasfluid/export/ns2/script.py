@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import Unsupported
 from vegasfluid.export.document import Exported, about
 from vegasfluid.export.ns2.agents import Agent, agent_of, receiver_of
 from vegasfluid.export.ns2.body import BODY, COUNTING, SESSIONS
@@ -15,7 +16,7 @@ from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.spoken import Points, in_words_of
 from vegasfluid.export.topology import Topology, access_hops, lay_out
 from vegasfluid.model import Model
-from vegasfluid.network import Event, Flows, Network, Spread
+from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_ns2"]
@@ -154,7 +155,7 @@ def class_lines(
 
 def starts(flows: Flows) -> list[str]:
     """When the flows of a class start: one value, one a flow, or at random."""
-    if isinstance(flows.start, Spread):
+    if isinstance(flows.start, UniformStart):
         return ["spread", tcl_number(flows.start.spread)]
     return [tcl_number(value) for value in several(flows.start)]
 
@@ -165,26 +166,22 @@ def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
 
 
 def event_lines(network: Network, topology: Topology) -> list[str]:
-    """Changes of delay: when, and the command."""
+    """Changes of delay: lines of a Tcl list with the time and the command."""
     lines = []
-    for event in network.events:
+    for event, after in zip(network.events, islice(network.stages(), 1, None), strict=True):
         at = tcl_number(event.at)
         if event.link != "access":
             a, b = topology.links[event.link]
             lines.append(f"    {{{at} change_link {a} {b} {tcl_number(event.delay)}}}")
             continue
-        for number, name in enumerate(network.flows):
+        for number, (name, flows) in enumerate(network.flows.items()):
             if event.flows in (None, name):
-                delays = tcl_list([tcl_number(hop) for hop in changed_hops(network, name, event)])
+                if flows.access is None and len(access_hops(network, name)) > 1:
+                    reason = (
+                        f"the flows of {name} differ in base_rtt and have no access rate: ns-2 "
+                        "shares access links among flows of one delay"
+                    )
+                    raise Unsupported("events", "a change of access links", reason)
+                delays = tcl_list([tcl_number(hop) for hop in access_hops(after, name)])
                 lines.append(f"    {{{at} change_access {number} {delays}}}")
     return lines
-
-
-def changed_hops(network: Network, name: str, event: Event) -> list[float]:
-    """Propagation of the access links of a class after an event, s."""
-    if network.flows[name].base_rtt is None:
-        return [event.delay]
-    if network.flows[name].access is None and len(access_hops(network, name)) > 1:
-        allowed = "given for flows with one base RTT, or with an access rate, for ns-2"
-        raise InvalidInput("events", f"an access link of {name}", allowed, event.delay)
-    return access_hops(network, name, event.delay)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pprint
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from vegasfluid.errors import InvalidInput
@@ -16,7 +17,7 @@ from vegasfluid.export.settings import SYSTEMS
 from vegasfluid.export.spoken import Points, in_words_of
 from vegasfluid.export.topology import Topology, access_hops, lay_out
 from vegasfluid.model import Model
-from vegasfluid.network import Flows, Link, Network, Spread
+from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import bits_per_second
 
 __all__ = ["export_ns3"]
@@ -222,26 +223,24 @@ def class_entry(
 
 def starts(flows: Flows) -> dict[str, float] | list[float]:
     """When the flows of a class start: one value, one a flow, or at random."""
-    if isinstance(flows.start, Spread):
+    if isinstance(flows.start, UniformStart):
         return {"spread": float(flows.start.spread)}
     several = flows.start if isinstance(flows.start, tuple) else (flows.start,)
     return [float(value) for value in several]
 
 
 def events(network: Network) -> list[tuple[float, str | int, list[str]]]:
-    """Changes of delay: when, a link's name or a class's number, and the delays."""
-    found: list[tuple[float, str | int, list[str]]] = []
-    for event in network.events:
+    """Changes of delay: the time (s), a link's name or a class's index, and the new delays."""
+    changes: list[tuple[float, str | int, list[str]]] = []
+    for event, after in zip(network.events, islice(network.stages(), 1, None), strict=True):
+        at = float(event.at)
         if event.link != "access":
-            found.append((float(event.at), event.link, [seconds(event.delay)]))
+            changes.append((at, event.link, [seconds(event.delay)]))
             continue
-        for number, (name, flows) in enumerate(network.flows.items()):
+        for number, name in enumerate(network.flows):
             if event.flows in (None, name):
-                hops = [event.delay]
-                if flows.base_rtt is not None:
-                    hops = access_hops(network, name, event.delay)
-                found.append((float(event.at), number, [seconds(hop) for hop in hops]))
-    return found
+                changes.append((at, number, [seconds(hop) for hop in access_hops(after, name)]))
+    return changes
 
 
 def listed(defaults: Mapping[str, str], links: Mapping[str, Any]) -> str:

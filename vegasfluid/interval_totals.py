@@ -1,0 +1,168 @@
+"""Measures of a run from the increase of its counters over an interval: rates, fractions, delays.
+
+The formulas work alike on NumPy arrays, labelled arrays (`vegasfluid.metrics`) and JAX arrays,
+which are differentiated.
+
+Sources:
+    Jain's index: R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984. Mean queue from waiting times:
+    Little's law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["IntervalTotals", "PathMeans", "interpolation_position"]
+
+Array = Any
+"""A NumPy array, a JAX array, or an xarray DataArray."""
+
+TINY = 1e-300
+"""Added to divisors, packets: makes 0/0 equal to 0 and changes no other quotient."""
+
+
+class PathMeans(NamedTuple):
+    """Measures of a path: its links taken together.
+
+    Args:
+        utilisation: of the most utilised link, 0 to 1.
+        queue: packets waiting on all links, mean over time.
+        queueing_delay: time that a packet waits on all links, s.
+        drop_share: fraction of packets dropped by any of the links.
+    """
+
+    utilisation: Array
+    queue: Array
+    queueing_delay: Array
+    drop_share: Array
+
+
+class IntervalTotals(NamedTuple):
+    """Increase of a run's counters over an interval; a measure needs only those that it uses.
+
+    Args:
+        seconds: length of the interval.
+        count: number of flows of each class; (flow_class,).
+        delivered: distinct packets delivered, mean of the flows of a class; (flow_class,).
+        sent: packets sent, mean of the flows of a class; (flow_class,).
+        retransmitted: packets retransmitted, mean of the flows of a class; (flow_class,).
+        flow_delivered: distinct packets delivered by each flow; (flow,).
+        capacity: packets/s; (link,).
+        admitted: packets admitted to the queue; (link,).
+        lost: packets dropped; (link,).
+        waited: sum of the waiting times of all packets, packets s; (link,).
+        work: admitted packets, each weighted by its size relative to a data packet; (link,).
+        backlog: increase of the work that is still to be sent, data packets; (link,).
+    """
+
+    seconds: float
+    count: Array = None
+    delivered: Array = None
+    sent: Array = None
+    retransmitted: Array = None
+    flow_delivered: Array = None
+    capacity: Array = None
+    admitted: Array = None
+    lost: Array = None
+    waited: Array = None
+    work: Array = None
+    backlog: Array = None
+
+    @property
+    def goodput(self) -> Array:
+        """Goodput of a flow, packets/s, mean of each class; (flow_class,)."""
+        return self.delivered / self.seconds
+
+    @property
+    def share(self) -> Array:
+        """Fraction of the total goodput that each class gets; (flow_class,)."""
+        total = self.delivered * self.count
+        return total / total.sum()
+
+    def goodput_ratio(self, tuned: int, others: Sequence[int] = ()) -> float:
+        """Goodput of a flow of class number `tuned` over that of a flow of other classes.
+
+        Args:
+            tuned: index of the class in the numerator.
+            others: indices of the classes in the denominator; empty: all others.
+        """
+        rates, counts = np.asarray(self.goodput), np.array(self.count, float)
+        excluded = set(range(counts.size)) - set(others) if others else {tuned}
+        counts[list(excluded)] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(rates[tuned] / (np.sum(rates * counts) / np.sum(counts)))
+
+    @property
+    def jain_index(self) -> float:
+        """Jain's fairness index of the goodputs x of all flows: (sum x)^2 / (n sum x^2)."""
+        delivered = np.asarray(self.flow_delivered, float)
+        squares = float(np.sum(delivered**2))
+        return float(np.sum(delivered)) ** 2 / (delivered.size * squares) if squares else 1.0
+
+    @property
+    def utilisation(self) -> Array:
+        """Fraction of the capacity that each link used; (link,)."""
+        return (self.work - self.backlog) / (self.capacity * self.seconds)
+
+    @property
+    def mean_queue(self) -> Array:
+        """Packets waiting at each link, mean over time; (link,)."""
+        return self.waited / self.seconds
+
+    @property
+    def queueing_delay(self) -> Array:
+        """Mean waiting time of a packet at each link, s; (link,)."""
+        return self.waited / (self.admitted + TINY)
+
+    @property
+    def drop_share(self) -> Array:
+        """Fraction of the arriving packets that each link dropped; (link,)."""
+        return self.lost / (self.lost + self.admitted + TINY)
+
+    def over_path(self, links: Sequence[int]) -> PathMeans:
+        """Utilisation, queue, delay and drops that a packet meets on a path of links.
+
+        Args:
+            links: indices of the links on the path.
+
+        >>> counters = {"admitted": np.array([80.0, 90.0]), "lost": np.array([20.0, 10.0])}
+        >>> counters |= {"work": np.array([80.0, 90.0]), "backlog": np.zeros(2)}
+        >>> counters |= {"waited": np.array([8.0, 18.0]), "capacity": np.array([10.0, 10.0])}
+        >>> [f"{mean:.4g}" for mean in IntervalTotals(10.0, **counters).over_path([0, 1])]
+        ['0.9', '2.6', '0.3', '0.28']
+        """
+        utilisation, queues, delays, drops = (
+            [values[link] for link in links]
+            for values in (self.utilisation, self.mean_queue, self.queueing_delay, self.drop_share)
+        )
+        passed = 1.0
+        for drop in drops:
+            passed = passed * (1.0 - drop)
+        most = utilisation[0]
+        for other in utilisation[1:]:
+            most = (most + other + abs(most - other)) / 2  # the larger one, of any array type
+        return PathMeans(
+            most, sum(queues), sum(delays), 1.0 - passed if len(drops) > 1 else drops[0]
+        )
+
+    @property
+    def retransmit_share(self) -> Array:
+        """Fraction of the sent packets that were retransmissions; (flow_class,)."""
+        return self.retransmitted / (self.sent + TINY)
+
+
+def interpolation_position(times: np.ndarray, time: float) -> tuple[int, float]:
+    """Index of the first sample at or after `time`, and the weight of it against the one before.
+
+    Args:
+        times: increasing sample times, s; (sample,).
+        time: s.
+
+    >>> interpolation_position(np.array([0.0, 1.0, 3.0]), 2.5)
+    (2, 0.75)
+    """
+    after = int(np.clip(np.searchsorted(times, time), 1, times.size - 1))
+    return after, float((time - times[after - 1]) / (times[after] - times[after - 1]))

@@ -1,0 +1,11 @@
+"""The network: links, classes of flows that share them, and changes of delay.
+
+These are values: nothing here computes a trajectory, and nothing is changed in place.
+"""
+
+from vegasfluid.network.event import Event
+from vegasfluid.network.flows import Flows, UniformStart
+from vegasfluid.network.link import Link
+from vegasfluid.network.network import SINGLE_LINK, Network, require_network
+
+__all__ = ["SINGLE_LINK", "Event", "Flows", "Link", "Network", "UniformStart", "require_network"]

@@ -1,0 +1,354 @@
+"""The network: links and the classes of flows that share them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
+
+from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.errors import InvalidInput
+from vegasfluid.network.event import Event
+from vegasfluid.network.flows import Flows
+from vegasfluid.network.link import Link
+from vegasfluid.quantities import Value, check_quantities, is_concrete
+
+__all__ = ["SINGLE_LINK", "Network", "require_network"]
+
+SINGLE_LINK = "bottleneck"
+"""Name of the link of a network that is given a single link without a name."""
+
+ROUNDING = 1e-12
+"""Tolerance for rounding in a sum of delays, s."""
+
+
+@dataclass(frozen=True, init=False)
+class Network(Value):
+    """Links, and the classes of flows that share them.
+
+    Args:
+        links: one link, or links by name.
+        flows: classes of flows by name.
+        packet_bytes: size of a data packet on the wire, bytes.
+        ack_bytes: size of an acknowledgement on the wire, bytes.
+        events: changes of delay during the run, in order of time.
+
+    Raises:
+        InvalidInput: for an unknown link in a path or an event, or no flows.
+    """
+
+    links: Mapping[str, Link]
+    flows: Mapping[str, Flows]
+    packet_bytes: Annotated[int, Ge(1), Le(65535)] = 1500
+    ack_bytes: Annotated[int, Ge(1), Le(65535)] = 40
+    events: tuple[Event, ...] = ()
+
+    def __init__(
+        self,
+        links: Link | Mapping[str, Link],
+        flows: Mapping[str, Flows],
+        packet_bytes: int = 1500,
+        ack_bytes: int = 40,
+        events: tuple[Event, ...] = (),
+    ) -> None:
+        named = {SINGLE_LINK: links} if isinstance(links, Link) else links
+        _check_parts("links", named, Link)
+        _check_parts("flows", flows, Flows)
+        values = (dict(named), dict(flows), packet_bytes, ack_bytes, tuple(events))
+        for name, value in zip(self.__dataclass_fields__, values, strict=True):
+            object.__setattr__(self, name, value)
+        check_quantities(self)
+        self._check_connections()
+
+    def _check_connections(self) -> None:
+        """Check that paths, base RTTs and events fit the links."""
+        if not self.links:
+            raise InvalidInput("Network", "links", "at least one link", "none")
+        if not self.flows:
+            raise InvalidInput("Network", "flows", "at least one class of flows", "none")
+        for name, flows in self.flows.items():
+            if flows.path == ():
+                raise InvalidInput(f"flows.{name}", "path", "at least one link", "none")
+            if flows.path is None and len(self.links) > 1:
+                allowed = "given where there are several links"
+                raise InvalidInput(f"flows.{name}", "path", allowed, "missing")
+            for link in flows.path or ():
+                if link not in self.links:
+                    known = "one of " + ", ".join(self.links)
+                    raise InvalidInput(f"flows.{name}", "path", known, link)
+            self._check_round_trip(f"flows.{name}", "base_rtt", flows, self.links_of(name))
+        for index, event in enumerate(self.events):
+            self._check_event(f"events[{index}]", event)
+            if index and event.at < self.events[index - 1].at:
+                raise InvalidInput(f"events[{index}]", "at", "in order of time", event.at)
+
+    def _check_round_trip(
+        self, whose: str, given_as: str, flows: Flows, links: Sequence[Link]
+    ) -> None:
+        """Check that each flow's round-trip propagation delay covers the links of its path twice.
+
+        Args:
+            whose: the table that the value belongs to, for the error message.
+            given_as: the key that gives the value, for the error message.
+            flows: the class.
+            links: the links of its path.
+
+        Raises:
+            InvalidInput: for a shorter round trip.
+        """
+        least, rtts = 2 * sum(link.delay for link in links), flows.propagation(links)
+        if all(map(is_concrete, (least, *rtts))) and min(rtts) < least - ROUNDING:
+            allowed = f"at least twice the delay of its links ({least:g} s)"
+            raise InvalidInput(whose, given_as, allowed, min(rtts))
+
+    def _check_event(self, whose: str, event: Event) -> None:
+        """Check that an event names a link and a class, and leaves a possible round trip.
+
+        Args:
+            whose: the event's table, for the error message.
+            event: the event.
+
+        Raises:
+            InvalidInput: for an unknown name, or a base RTT below that of the links.
+        """
+        if event.link != "access" and event.link not in self.links:
+            known = "access or one of " + ", ".join(self.links)
+            raise InvalidInput(whose, "link", known, event.link)
+        if event.flows is not None and event.flows not in self.flows:
+            raise InvalidInput(whose, "flows", "one of " + ", ".join(self.flows), event.flows)
+        if event.link == "access":
+            for name in self.flows if event.flows is None else (event.flows,):
+                if self.flows[name].base_rtt is not None:
+                    changed = replace(self.flows[name], base_rtt=event.delay)
+                    self._check_round_trip(whose, "delay", changed, self.links_of(name))
+
+    @property
+    def link(self) -> Link:
+        """The link of a network with a single link.
+
+        Raises:
+            InvalidInput: for a network with several links.
+        """
+        if len(self.links) != 1:
+            raise InvalidInput("Network", "links", "one link here", f"{len(self.links)} links")
+        return next(iter(self.links.values()))
+
+    def links_of(self, flows: str) -> tuple[Link, ...]:
+        """The links that a class crosses, in their forward direction."""
+        return tuple(self.links[name] for name in self.path_of(flows))
+
+    def flow_class(self, name: str) -> Flows:
+        """The class of flows with a name.
+
+        Raises:
+            InvalidInput: for an unknown name.
+        """
+        if name not in self.flows:
+            raise InvalidInput("Network", "flows", "one of " + ", ".join(self.flows), name)
+        return self.flows[name]
+
+    def path_of(self, flows: str) -> tuple[str, ...]:
+        """The names of the links that a class crosses, in their forward direction."""
+        path = self.flow_class(flows).path
+        return tuple(self.links) if path is None else path
+
+    def queue_indices(self, flows: str) -> tuple[list[int], list[int]]:
+        """Indices of the queues that the data packets and the ACKs of a class cross, in order.
+
+        Queue i < n (the number of links) is that of link i in the forward direction, n + i that
+        of the same link in the reverse direction.
+
+        >>> from vegasfluid.congestion.reno import Reno
+        >>> links = {"one": Link(1000.0, 100), "two": Link(1000.0, 100)}
+        >>> flows = Flows(1, Reno(), base_rtt=0.04, path=("one", "two"))
+        >>> Network(links, {"reno": flows}).queue_indices("reno")
+        ([0, 1], [3, 2])
+        """
+        names = list(self.links)
+        forward = [names.index(name) for name in self.path_of(flows)]
+        reverse = [len(names) + index for index in reversed(forward)]
+        upstream = self.flow_class(flows).direction == "reverse"
+        return (reverse, forward) if upstream else (forward, reverse)
+
+    def access_delays(self, flows: str) -> list[float]:
+        """One-way propagation delay of the access links of each flow of a class, s; (flow,).
+
+        A quarter of the round-trip propagation delay that is not the links': a round trip crosses
+        the access links of both ends twice.
+        """
+        links = self.links_of(flows)
+        shared = 2 * sum(link.delay for link in links)
+        return [max(rtt - shared, 0.0) / 4 for rtt in self.flow_class(flows).propagation(links)]
+
+    def after(self, event: Event) -> Network:
+        """The network with the delays that apply after an event, and without events.
+
+        A link's new delay adds to the round trips of the classes that cross it.
+        """
+        if event.link == "access":
+            flows = dict(self.flows)
+            for name in self.flows if event.flows is None else (event.flows,):
+                key = "access_delay" if flows[name].base_rtt is None else "base_rtt"
+                flows[name] = replace(flows[name], **{key: event.delay})
+            return replace(self, flows=flows, events=())
+        link = self.links[event.link]
+        added = 2 * (event.delay - link.delay)
+        shifted = {
+            name: tuple(rtt + added for rtt in flows.propagation(self.links_of(name)))
+            for name, flows in self.flows.items()
+            if flows.base_rtt is not None and event.link in self.path_of(name)
+        }
+        flows = {name: replace(self.flows[name], base_rtt=rtts) for name, rtts in shifted.items()}
+        links = {**self.links, event.link: replace(link, delay=event.delay)}
+        return replace(self, links=links, flows={**self.flows, **flows}, events=())
+
+    def stages(self) -> Iterator[Network]:
+        """The network before the first event, and after each event, without events."""
+        network = replace(self, events=())
+        yield network
+        for event in self.events:
+            network = network.after(event)
+            yield network
+
+    def flow_count(self, link: str) -> int:
+        """The number of flows that cross a link."""
+        return sum(flows.count for name, flows in self.flows.items() if link in self.path_of(name))
+
+    def send_overhead(self, flows: str) -> float:
+        """Maximum of the random delay before each transmission of a class, s (packet engine only).
+
+        The default is one packet time of the slowest drop-tail link on the path that several flows
+        share; 0 without such a link, and for flows that do not respond to losses. Without any
+        randomness, flows over a drop-tail link synchronise, and the phase of their packets decides
+        which of them loses (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched
+        gateways", 1992, which proposes this remedy); the timing of real hosts varies by itself.
+        """
+        chosen = self.flow_class(flows)
+        if chosen.send_overhead is not None or not chosen.law.rules.reliable:
+            return chosen.send_overhead or 0.0
+        shared = (self.links[name] for name in self.path_of(flows) if self.flow_count(name) > 1)
+        times = [1 / link.capacity for link in shared if not link.aqm.drops_by_chance]
+        return max(times, default=0.0)
+
+    def assumptions(self) -> list[str]:
+        """Defaults that packet runs use where the model gives no value, one sentence each."""
+        delayed: dict[float, list[str]] = {}
+        for name, flows in self.flows.items():
+            time = self.send_overhead(name)
+            if flows.send_overhead is None and time > 0:
+                delayed.setdefault(time, []).append(name)
+        return [
+            f"{', '.join(names)}: senders wait at random up to {time * 1e3:.3g} ms, a packet time, "
+            "before they send, or flows over drop-tail would synchronise (send_overhead_ms)."
+            for time, names in delayed.items()
+        ]
+
+    @property
+    def two_way(self) -> bool:
+        """Whether data flow in both directions, so that ACKs share queues with data."""
+        return any(flows.direction == "reverse" for flows in self.flows.values())
+
+    @property
+    def counts(self) -> list[int]:
+        """Number of flows of each class; (flow_class,)."""
+        return [flows.count for flows in self.flows.values()]
+
+    def with_law(self, flows: str, law: CongestionControl) -> Network:
+        """A copy of the network with another congestion control for one class of flows."""
+        replaced = replace(self.flow_class(flows), law=law)
+        return replace(self, flows={**self.flows, flows: replaced})
+
+    def base_rtts(self, flows: str) -> tuple[float, ...]:
+        """Round-trip time of each flow of a class with empty queues, s; (flow,).
+
+        Propagation, and the transmission time of a packet and its acknowledgement on every link.
+        """
+        chosen, links = self.flow_class(flows), self.links_of(flows)
+        size = 1 + self.ack_bytes / self.packet_bytes
+        transmission = sum(size / link.capacity for link in links)
+        transmission += 0.0 if chosen.access is None else 2 * size / chosen.access
+        delays = chosen.propagation(links)
+        # one object for flows with one delay: traced values can be grouped by identity only
+        rtts = {id(delay): delay + transmission for delay in delays}
+        return tuple(rtts[id(delay)] for delay in delays)
+
+    def mean_base_rtt(self, flows: str) -> float:
+        """Mean round-trip time of the flows of a class with empty queues, s."""
+        rtts = self.base_rtts(flows)
+        return sum(rtts) / len(rtts)
+
+    def bandwidth_delay(self) -> float:
+        """Bandwidth-delay product, packets: slowest link times mean base RTT of all flows."""
+        rtts = [rtt for name in self.flows for rtt in self.base_rtts(name)]
+        return min(link.capacity for link in self.links.values()) * sum(rtts) / len(rtts)
+
+    def fair_share(self) -> float:
+        """Smallest capacity per flow of any link, packets/s."""
+        return min(
+            float(link.capacity) / max(self.flow_count(name), 1)
+            for name, link in self.links.items()
+        )
+
+    def warnings(self) -> list[str]:
+        """Properties of the network that are valid but probably unintended, one sentence each."""
+        sentences = []
+        slowest = min(link.capacity for link in self.links.values())
+        if _below(sum(map(access_rate, self.flows.values())), slowest):
+            sentences.append("the access links together cannot fill the link.")
+        for name, link in self.links.items():
+            high = getattr(link.aqm, "max_thresh", None)
+            if high is not None and _below(link.buffer, high):
+                which = "" if len(self.links) == 1 else f" of {name}"
+                sentences.append(f"the buffer{which} is full before RED's max_thresh is reached.")
+        return sentences
+
+
+def require_network(whose: str, given: Any) -> None:
+    """Check that an argument is a `Network`.
+
+    Args:
+        whose: the function that received it, for the error message.
+        given: the argument.
+
+    Raises:
+        InvalidInput: for anything else.
+    """
+    if not isinstance(given, Network):
+        shown = given if isinstance(given, str) else type(given).__name__
+        allowed = "a Network (that of a model file is read_model(...).network)"
+        raise InvalidInput(whose, "network", allowed, shown)
+
+
+def _check_parts(name: str, given: Any, kind: type) -> None:
+    """Check that links or flows are a mapping of names to instances of their class.
+
+    Args:
+        name: `links` or `flows`, for the error message.
+        given: the argument.
+        kind: the class that each value must have.
+
+    Raises:
+        InvalidInput: for anything else.
+    """
+    allowed = f"a mapping of names to instances of {kind.__name__}"
+    if not isinstance(given, Mapping):
+        raise InvalidInput("Network", name, allowed, type(given).__name__)
+    for key, part in given.items():
+        if not isinstance(part, kind):
+            shown = part.__name__ if isinstance(part, type) else type(part).__name__
+            raise InvalidInput(
+                "Network", f"{name}[{key!r}]", f"an instance of {kind.__name__}", shown
+            )
+
+
+def access_rate(flows: Flows) -> float:
+    """Sum of the rates of all access links of a class, packets/s; infinite without a limit."""
+    return math.inf if flows.access is None else flows.access * flows.count
+
+
+def _below(a: Any, b: Any) -> bool:
+    """Whether two values are plain numbers and the first is smaller."""
+    return is_concrete(a) and is_concrete(b) and a < b
