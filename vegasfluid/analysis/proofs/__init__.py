@@ -1,8 +1,9 @@
-"""Provably fair alpha: certificates in ball arithmetic, and a checker that proves them anew.
+"""Proofs in interval arithmetic: certificates of a fair alpha, and uniqueness of equilibria.
 
-`certify_alpha` finds the one alpha of a Vegas class at which it gets its share, and writes down
-what can be proven of it; `verify` proves that again from the parameters. The theorem and its proof
-stand in `theorem`, the equations in `equations`, the windows of other laws in `windows`.
+`certify_alpha` encloses the one alpha of a Vegas class that gives the wanted ratio of rates, and
+writes down what it proves; `verify` proves that again from the parameters. The theorem and its
+proof are in `theorem`, its equations in `single_link`. `isolate_zeros` finds all equilibria of a
+`MonotoneNetwork` by branch and prune.
 """
 
 from __future__ import annotations

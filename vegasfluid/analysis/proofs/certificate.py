@@ -1,7 +1,7 @@
-"""A certificate: parameters, claims, and a sentence that says them; a small JSON document.
+"""A certificate: parameters, claims, and a sentence that states them; a small JSON document.
 
-Every claim is a pair of decimals between which a number is said to be. Parameters are JSON
-numbers, read as the doubles that the program computes with; units stand in the keys.
+Every claim is a pair of decimals between which a number is said to lie. Parameters are JSON
+numbers, read as the doubles that the program computes with; keys end in their units.
 """
 
 from __future__ import annotations
@@ -15,31 +15,18 @@ from typing import Any
 
 from flint import arb
 
-from vegasfluid.analysis.proofs.enclosure import Enclosure
+from vegasfluid.analysis.proofs.enclosure import Enclosure, Key
 from vegasfluid.analysis.proofs.problem import FairAlphaProblem
-from vegasfluid.analysis.proofs.reading import (
-    at_key,
-    enclosures_from,
-    problem_from,
-    record,
-    text,
-)
 from vegasfluid.analysis.proofs.theorem import Proof
-from vegasfluid.analysis.proofs.writing import nested, problem_document, sentence
-from vegasfluid.errors import InvalidInput
+from vegasfluid.congestion.vegas import DIALECTS
 
-__all__ = ["FORMAT", "VERSION", "Certificate", "Key", "balls_of"]
-
-FORMAT, VERSION = "vegasfluid alpha certificate", 1
-
-Key = tuple[str, ...]
-"""Where a claim stands in the document."""
+__all__ = ["Certificate", "proven_intervals"]
 
 
-def balls_of(proof: Proof) -> dict[Key, arb]:
-    """What is proven, by its place among the claims."""
+def proven_intervals(proof: Proof) -> dict[Key, arb]:
+    """The intervals that a proof encloses, by the key of the claim about each."""
     equilibrium = proof.equilibrium
-    found: dict[Key, arb] = {
+    intervals: dict[Key, arb] = {
         ("alpha_packets",): proof.alpha,
         ("alpha_below_packets",): proof.below,
         ("alpha_above_packets",): proof.above,
@@ -49,21 +36,21 @@ def balls_of(proof: Proof) -> dict[Key, arb]:
         ("climbing_share",): equilibrium.recovering,
     }
     for name in equilibrium.windows:
-        found["classes", name, "cwnd_packets"] = equilibrium.windows[name]
-        found["classes", name, "rtt_s"] = equilibrium.rtts[name]
-        found["classes", name, "rate_packets_per_s"] = equilibrium.rates[name]
-    return found
+        intervals["classes", name, "cwnd_packets"] = equilibrium.windows[name]
+        intervals["classes", name, "rtt_s"] = equilibrium.rtts[name]
+        intervals["classes", name, "rate_packets_per_s"] = equilibrium.rates[name]
+    return intervals
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The claim that one alpha, and no other, gives the tuned class its share.
+    """The claim that one alpha, and no other, gives the tuned class the wanted ratio of rates.
 
     Args:
         problem: the parameters.
-        box: queues among which there is one rest with the ratio wanted, packets.
-        claims: what is said of that rest and of alpha.
-        software: what wrote it.
+        box: queues among which there is exactly one equilibrium with the ratio, packets.
+        claims: the claims about that equilibrium and about alpha.
+        software: the program that wrote it.
     """
 
     problem: FairAlphaProblem
@@ -73,8 +60,8 @@ class Certificate:
 
     @classmethod
     def of(cls, problem: FairAlphaProblem, proof: Proof) -> Certificate:
-        """The claims that a proof allows, rounded outwards; of the box inwards."""
-        claims = {key: Enclosure.around(ball) for key, ball in balls_of(proof).items()}
+        """The claims that a proof supports, rounded outwards; the box is rounded inwards."""
+        claims = {key: Enclosure.around(ball) for key, ball in proven_intervals(proof).items()}
         return cls(problem, Enclosure.within(*proof.box), claims, running_software())
 
     @classmethod
@@ -82,20 +69,15 @@ class Certificate:
         """The certificate in a JSON document; nothing in it is proven yet.
 
         Raises:
-            InvalidInput: for a document that is none, with the first thing that is wrong.
+            InvalidInput: for a document that is no certificate, with the first error.
         """
-        if not isinstance(document, Mapping):
-            raise InvalidInput("certificate", "the document", "a JSON object", document)
-        for key, wanted in (("format", FORMAT), ("version", VERSION)):
-            given = at_key(document, key, "")
-            if given != wanted or isinstance(given, bool):
-                raise InvalidInput("certificate", key, repr(wanted), given)
-        keys = ("format", "version", "software", "statement", "problem", "claims")
-        parts = record(document, "", keys)
-        problem = problem_from(parts["problem"])
-        claims = enclosures_from(parts["claims"], tuple(problem.groups))
+        from vegasfluid.analysis.proofs import schema  # pydantic, only where documents are read
+
+        record = schema.read_document(document)
+        problem = schema.problem_from(record.problem)
+        claims = schema.claims_from(record.claims, tuple(problem.groups))
         box = claims.pop(("box_packets",))
-        return cls(problem, box, claims, text(parts["software"], "software"))
+        return cls(problem, box, claims, record.software)
 
     @property
     def alpha(self) -> Enclosure:
@@ -104,29 +86,60 @@ class Certificate:
 
     @property
     def statement(self) -> str:
-        """What is claimed, in words."""
-        return sentence(self.problem, self.claims)
+        """The claims in words."""
+        return statement(self.problem, self.claims)
 
     def document(self) -> dict[str, Any]:
-        """As JSON would hold it."""
+        """The certificate as a JSON object."""
+        from vegasfluid.analysis.proofs import schema  # pydantic, only where documents are written
+
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": schema.FORMAT,
+            "version": schema.VERSION,
             "software": self.software,
             "statement": self.statement,
-            "problem": problem_document(self.problem),
-            "claims": nested({("box_packets",): self.box, **self.claims}),
+            "problem": schema.problem_document(self.problem),
+            "claims": schema.claims_document({("box_packets",): self.box, **self.claims}),
         }
 
     def save(self, path: Path) -> None:
-        """Write it as a JSON file."""
-        written = json.dumps(self.document(), indent=2, allow_nan=False)
-        Path(path).write_text(written + "\n", encoding="utf-8")
+        """Write the certificate as a JSON file."""
+        text = json.dumps(self.document(), indent=2, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
 
 
 def running_software() -> str:
-    """Name and version of the program."""
+    """Name and version of the running program."""
     try:
         return f"vegasfluid {version('vegasfluid')}"
     except PackageNotFoundError:  # run from a source tree that is not installed
         return "vegasfluid"
+
+
+def statement(problem: FairAlphaProblem, claims: Mapping[Key, Enclosure]) -> str:
+    """The claims about alpha in words.
+
+    The wording is part of the format: a certificate whose sentence differs is not valid.
+
+    Args:
+        problem: the parameters.
+        claims: the claims, among them those about alpha.
+    """
+    alpha, below, above = (claims[f"alpha{end}_packets",] for end in ("", "_below", "_above"))
+    dialect = DIALECTS[problem.tuned.dialect]
+    gap = dialect.alpha_offset - dialect.beta_offset
+    smallest_beta = "alpha" if gap == 0 else f"alpha + {gap:g}"
+    others = " and ".join(
+        f"{flows.count} {name} ({flows.law})" for name, flows in problem.competitors.items()
+    )
+    model = f"loss process {problem.loss_process}; no repairs, timeouts or whole packets"
+    return (
+        f"In the fluid model ({model}) of {problem.tuned.count} {problem.tuned_name} flows "
+        f"(Vegas, {problem.tuned.dialect}) with {others} flows behind RED, "
+        f"a {problem.tuned_name} flow at rest sends {problem.ratio!r} times the mean rate of "
+        f"the other flows for exactly one alpha, whatever beta >= {smallest_beta}: it is between "
+        f"{alpha.low} and {alpha.high} packets. The logarithm of the ratio is off by at least "
+        f"{problem.epsilon!r} for every alpha above 0 and up to {below.low}, and for every alpha "
+        f"from {above.high} packets; between {below.high} and {above.low} by less. "
+        f"The ratio rises strictly with alpha."
+    )

@@ -1,8 +1,9 @@
-"""The checker: proves every claim of a certificate anew, from its parameters alone.
+"""The checker: proves every claim of a certificate again, from its parameters alone.
 
-It trusts no number of the document but the parameters, does not look for the answer where the
-document says it is, and uses nothing of `search`. A claim holds if what is proven lies in it: so
-a claim that is wider than need be is weaker, and holds; one that leaves out the truth does not.
+It trusts no number of the document except the parameters, does not look for the answer where the
+document says it is, and uses nothing of the prover (`certify`). A claim is valid if the proven
+interval lies in it: a claim that is wider than necessary is weaker, but valid; one that excludes
+the truth is not.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vegasfluid.analysis.proofs.certificate import Certificate, balls_of
+from vegasfluid.analysis.proofs.certificate import Certificate, proven_intervals
 from vegasfluid.analysis.proofs.enclosure import Enclosure
 from vegasfluid.analysis.proofs.supported_networks import fair_alpha_problem
 from vegasfluid.analysis.proofs.theorem import NotProven, Proof, prove
-from vegasfluid.analysis.proofs.writing import problem_document
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 
@@ -24,11 +24,11 @@ __all__ = ["Verdict", "matches", "verify"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a certificate.
+    """The result of checking a certificate.
 
     Args:
-        certificate: that was checked.
-        refused: why it does not hold, a line each; empty where it holds.
+        certificate: the certificate.
+        refused: why it is not valid, one line each; empty if it is valid.
     """
 
     certificate: Certificate
@@ -36,24 +36,26 @@ class Verdict:
 
     @property
     def valid(self) -> bool:
-        """Whether everything that it claims is proven."""
+        """Whether all claims are proven."""
         return not self.refused
 
     @property
     def digits(self) -> float:
-        """To how many decimal digits alpha is claimed."""
+        """The number of decimal digits to which alpha is claimed."""
         return self.certificate.alpha.digits
 
 
 def verify(document: Mapping[str, Any] | Certificate) -> Verdict:
-    """Prove a certificate from scratch, in ball arithmetic.
+    """Prove all claims of a certificate again, in interval arithmetic.
 
     Args:
-        document: a certificate, or a JSON document that holds one.
+        document: a certificate, or the JSON document of one.
+
+    Returns:
+        Whether it is valid, and why not.
 
     Raises:
-        InvalidInput: for a document that is no certificate; one that is, but is wrong, is
-            answered by a verdict.
+        InvalidInput: for a document that is no certificate.
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
     >>> from vegasfluid.analysis.proofs import certify_alpha
@@ -71,50 +73,50 @@ def verify(document: Mapping[str, Any] | Certificate) -> Verdict:
         document = document.document()
     certificate = Certificate.read(document)
     try:
-        broken = broken_claims(certificate, prove(certificate.problem))
+        refused = unproven_claims(certificate, prove(certificate.problem))
     except NotProven as reason:
         return Verdict(certificate, (str(reason),))
     if document["statement"] != certificate.statement:
-        broken.append("statement is not the sentence that the claims make")
-    return Verdict(certificate, tuple(broken))
+        refused.append("statement is not the sentence that the claims make")
+    return Verdict(certificate, tuple(refused))
 
 
-def broken_claims(certificate: Certificate, proof: Proof) -> list[str]:
-    """The claims that a proof does not bear out."""
-    found = []
-    for key, ball in balls_of(proof).items():
+def unproven_claims(certificate: Certificate, proof: Proof) -> list[str]:
+    """The claims that a proof does not support, one line each."""
+    refused = []
+    for key, interval in proven_intervals(proof).items():
         claim = certificate.claims[key]
-        if not ball.is_finite():
-            found.append(f"{'.'.join(key)} is not enclosed")
-        elif not claim.contains(ball):
-            proven = Enclosure.around(ball)
-            found.append(
+        if not interval.is_finite():
+            refused.append(f"{'.'.join(key)} is not enclosed")
+        elif not claim.contains(interval):
+            proven = Enclosure.around(interval)
+            refused.append(
                 f"{'.'.join(key)} is proven to be between {proven.low} and {proven.high}, "
                 f"but is claimed to be between {claim.low} and {claim.high}"
             )
     whole, claim = Enclosure.within(*proof.box), certificate.box
     if not (whole.bounds[0] <= claim.bounds[0] and claim.bounds[1] <= whole.bounds[1]):
-        found.append(
+        refused.append(
             f"box_packets must be within {whole.low} and {whole.high}, "
             f"but is from {claim.low} to {claim.high}"
         )
     if not claim.contains(proof.equilibrium.queue):
-        found.append("the queue at rest is not in box_packets")
-    return found
+        refused.append("the queue at rest is not in box_packets")
+    return refused
 
 
 def matches(document: Mapping[str, Any] | Certificate, network: Network) -> None:
-    """Hold a certificate against a network: does it speak of this one?
+    """Check that a certificate is about a given network.
 
     Only what the proof depends on is compared; the tuned class's alpha, beta and gamma are not.
 
     Args:
-        document: a certificate, or a JSON document that holds one.
+        document: a certificate, or the JSON document of one.
         network: the model.
 
     Raises:
-        InvalidInput: for a document that is no certificate, a network that none could speak of,
-            and the first parameter that differs.
+        InvalidInput: for a document that is no certificate, a network that no certificate can be
+            about, and the first parameter that differs.
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
     >>> from vegasfluid.analysis.proofs import certify_alpha
@@ -124,23 +126,30 @@ def matches(document: Mapping[str, Any] | Certificate, network: Network) -> None
     >>> matches(certify_alpha(network), network)
     """
     certificate = document if isinstance(document, Certificate) else Certificate.read(document)
-    own = certificate.problem
-    of_network = fair_alpha_problem(
+    certified = certificate.problem
+    modelled = fair_alpha_problem(
         network,
-        own.tuned_name,
-        own.ratio,
-        epsilon=own.epsilon,
-        loss_process=own.loss_process,
+        certified.tuned_name,
+        certified.ratio,
+        epsilon=certified.epsilon,
+        loss_process=certified.loss_process,
     )
-    compare("problem", problem_document(own), problem_document(of_network))
+    from vegasfluid.analysis.proofs.schema import problem_document  # pydantic, only where used
+
+    require_equal("problem", problem_document(certified), problem_document(modelled))
 
 
-def compare(where: str, own: Any, of_network: Any) -> None:
-    """Refuse the first value of the certificate that is another one in the network."""
-    if isinstance(own, dict) and isinstance(of_network, dict):
-        for key in own | of_network:
-            missing = "missing"
-            compare(f"{where}.{key}", own.get(key, missing), of_network.get(key, missing))
-    elif own != of_network:
-        allowed = f"{of_network!r} as in the model"
-        raise InvalidInput("certificate", where, allowed, own)
+def require_equal(path: str, certified: Any, modelled: Any) -> None:
+    """Raise InvalidInput for the first value in a certificate that differs from the model's.
+
+    Args:
+        path: the keys that lead to the values.
+        certified: the certificate's value, or a table of them.
+        modelled: the model's.
+    """
+    if isinstance(certified, dict) and isinstance(modelled, dict):
+        for key in certified | modelled:
+            values = (table.get(key, "missing") for table in (certified, modelled))
+            require_equal(f"{path}.{key}", *values)
+    elif certified != modelled:
+        raise InvalidInput("certificate", path, f"{modelled!r} as in the model", certified)
