@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from tests.analysis.characteristic import characteristic, law_response, window_response
 from vegasfluid.analysis import THEORY, equilibrium, linearise
-from vegasfluid.analysis.characteristic import characteristic, groups_at, signal_at
+from vegasfluid.analysis.charts.drift_derivatives import drift_derivatives, drop_prob_response
+from vegasfluid.analysis.charts.flow_groups import flow_groups, link_drop_prob
 from vegasfluid.analysis.closed_forms.branches import branch_at
 from vegasfluid.analysis.closed_forms.formula import symbol
-from vegasfluid.analysis.responses import answer, response, signal, slopes
 from vegasfluid.aqm.base import Average, QueueState
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
@@ -128,11 +129,11 @@ def test_jax_and_sympy_agree_where_the_queue_looks_at_what_arrives():
 
 
 def test_groups_are_those_of_the_equations():
-    found = list(groups_at(unresponsive()))
+    found = list(flow_groups(unresponsive()))
     assert [(of.name, of.count) for of in found] == [("linux", 4), ("linux", 1), ("udp", 1)]
     values = unresponsive().values
-    assert [of.place["cwnd"] for of in found] == values.cwnd.tolist()
-    assert [of.place["rtt"] for of in found] == pytest.approx(values.rtt.tolist(), rel=1e-12)
+    assert [of.values["cwnd"] for of in found] == values.cwnd.tolist()
+    assert [of.values["rtt"] for of in found] == pytest.approx(values.rtt.tolist(), rel=1e-12)
 
 
 # ---- laws: JAX's Jacobians of their drifts, and a linear system solved by numbers
@@ -212,7 +213,7 @@ def by_numbers(name: str, process: str, late: bool, at: complex) -> Any:
 def slopes_here(name: str, process: str) -> Any:
     """The partial derivatives of the drift of one of `LAWS`, by SymPy."""
     law, states = LAWS[name]
-    return slopes(law, HERE | states, process)
+    return drift_derivatives(law, HERE | states, process)
 
 
 @pytest.mark.parametrize("late", [True, False])
@@ -222,7 +223,7 @@ def test_a_window_answers_as_jax_says(name, process, late):
     """`response`, in 30 digits at two places."""
     numbers = {sp.Symbol(of, positive=True): value for of, value in LAWS[name][1].items()}
     numbers |= {symbol(of): value for of, value in HERE.items()} | {C: 1000}
-    transfer = answer(slopes_here(name, process), late).transfer
+    transfer = window_response(slopes_here(name, process), late).transfer
     function = sp.lambdify([*numbers, s, P], transfer, "mpmath")
     for at in (0.7 + 3.1j, -1.2 + 11.0j):
         with mpmath.workdps(30):
@@ -238,7 +239,7 @@ def test_renos_response_is_that_of_the_theory():
     """At rest p W^2 = 2."""
     wanted = (1 - LATE) / (C * R**2) + W**2 / (2 * R) * P * LATE
     wanted /= s + (1 + LATE) / (R * W)
-    found = response(Reno()).transfer.subs(p, 2 / W**2)
+    found = law_response(Reno()).transfer.subs(p, 2 / W**2)
     assert sp.simplify(found - wanted) == 0
 
 
@@ -256,7 +257,7 @@ def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
     wanted += cut * W**2 / R * P * LATE
     wanted /= s + gain / R * (1 - T / R) + cut * W * p / R * (1 + LATE)
     place = {"cwnd": 180, "rtt": 0.1, "base_rtt": 0.09, "drop_prob": 1e-5}
-    found = response(law, place, delayed_rtt=late).transfer
+    found = law_response(law, place, delayed_rtt=late).transfer
     for cwnd, trip, at in ((180, "0.1", "1/3 + 7*I"), (155, "0.102", "-2 + 40*I")):
         numbers = {W: cwnd, R: sp.Rational(trip), T: sp.Rational("0.09"), s: sp.sympify(at)}
         numbers |= {P: sp.Rational("0.003"), C: 1000}
@@ -268,8 +269,8 @@ def test_vegas_response_is_that_of_the_theory(dialect, cut, late):
 def test_the_form_for_one_class_of_reno_is_that_of_the_theory():
     """The sheet's sum, by hand from the network's numbers, times what stands before it."""
     rest = reno(True)
-    (group,) = groups_at(rest)
-    cwnd, rtt, prob = (group.place[name] for name in ("cwnd", "rtt", "drop_prob"))
+    (group,) = flow_groups(rest)
+    cwnd, rtt, prob = (group.values[name] for name in ("cwnd", "rtt", "drop_prob"))
     rate, slope = -np.log1p(-MARKS.weight) * 1000, 2 * MARKS.max_drop / 100
     function = sp.lambdify(s, characteristic(rest))
     for at in points():
@@ -295,7 +296,7 @@ def test_the_form_for_one_class_of_reno_is_that_of_the_theory():
 )
 def test_a_red_queue_signals_its_slope_through_its_average(law):
     place = {"queue": 80.0, "avg_queue": 80.0, "arrivals": 1e3, "capacity": 1e3, "buffer": 200.0}
-    found = signal(law, "loss_signal_prob", place)
+    found = drop_prob_response(law, "loss_signal_prob", place)
     ends = [
         float(law.drop_prob(QueueState(80.0, Average(np.float64(of)), 1e3, 1e3, 200.0)))
         for of in (80 - 1e-5, 80 + 1e-5)
@@ -303,24 +304,26 @@ def test_a_red_queue_signals_its_slope_through_its_average(law):
     rate = -np.log1p(-law.weight) * 1e3
     for at in (0.0, 2.0j):
         wanted = (ends[1] - ends[0]) / 2e-5 * rate / (at + rate)
-        assert complex((found.queue / found.own).subs(s, at)) == pytest.approx(wanted, rel=1e-7)
+        assert complex((found.queue / found.denominator).subs(s, at)) == pytest.approx(
+            wanted, rel=1e-7
+        )
     assert float(found.value) == pytest.approx(sum(ends) / 2, rel=1e-9)
     assert found.arrivals == 0
 
 
 def test_marked_packets_are_not_lost():
-    assert float(signal_at(reno(True), "forced_prob").value) == 0
+    assert float(link_drop_prob(reno(True), "forced_prob").value) == 0
     marked = reno(True).values.drop_prob[0]
-    assert float(signal_at(reno(True)).value) == pytest.approx(marked, rel=1e-12)
+    assert float(link_drop_prob(reno(True)).value) == pytest.approx(marked, rel=1e-12)
     assert marked > 0.01
 
 
 def test_a_queue_law_that_looks_at_arrivals_answers_them():
     """(1 - C/y) (q/B)^20, and its two slopes."""
     place = {"queue": 90.0, "arrivals": 1100.0, "capacity": 1000.0, "buffer": 100.0}
-    found = signal(DropTail(losses="smooth"), "drop_prob", place)
+    found = drop_prob_response(DropTail(losses="smooth"), "drop_prob", place)
     filled = 0.9**20
-    assert float(found.own) == 1
+    assert float(found.denominator) == 1
     assert float(found.value) == pytest.approx((1 - 1 / 1.1) * filled)
     assert float(found.queue) == pytest.approx((1 - 1 / 1.1) * 20 * filled / 90)
     assert float(found.arrivals) == pytest.approx(1000 / 1100**2 * filled)
@@ -345,7 +348,7 @@ def test_what_is_not_told_is_refused():
         ({"network": Network(link, {"reno": back})}, "direction must be forward"),
         ({"network": Network(replace(link, jitter=0.001), rest.network.flows)}, "jitter must be"),
         ({"values": full}, "queue must be"),
-        ({"values": rest.values._replace(cwnd=rest.values.cwnd / 2)}, "where its law rests"),
+        ({"values": rest.values._replace(cwnd=rest.values.cwnd / 2)}, "zero of its drift"),
     ):
         with pytest.raises(InvalidInput, match=of):
             characteristic(replace(rest, **changed))
@@ -353,7 +356,7 @@ def test_what_is_not_told_is_refused():
 
 def test_a_law_that_compares_needs_a_place():
     with pytest.raises(InvalidInput, match="witness must be a number"):
-        response(Vegas())
+        law_response(Vegas())
 
 
 def test_theory_is_late():

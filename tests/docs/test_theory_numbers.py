@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.paths import ROOT
 from vegasfluid.analysis.charts import (
-    ALWAYS_STABLE,
-    STEEP_STABLE,
+    STABLE_AT_ANY_GAIN,
+    STABLE_AT_HIGH_GAIN,
     vegas_critical_gain,
     vegas_unstable_gains,
 )
@@ -20,8 +20,8 @@ def test_the_stability_of_vegas_by_itself() -> None:
         digits = len(gain.strip().partition(".")[2])
         assert round(vegas_critical_gain(float(rtt_ratio)), digits) == float(gain)
     low, high = vegas_unstable_gains(0.687)
-    assert f"{STEEP_STABLE:.5f}$, where" in page
-    assert f"goes back to $\\theta = {ALWAYS_STABLE:.5f}$" in page
-    assert f"Below $\\theta = {ALWAYS_STABLE:.5f}$" in page
-    assert f"above ${1 / ALWAYS_STABLE - 1:.4f}\\,T$" in page
+    assert f"{STABLE_AT_HIGH_GAIN:.5f}$, where" in page
+    assert f"goes back to $\\theta = {STABLE_AT_ANY_GAIN:.5f}$" in page
+    assert f"Below $\\theta = {STABLE_AT_ANY_GAIN:.5f}$" in page
+    assert f"above ${1 / STABLE_AT_ANY_GAIN - 1:.4f}\\,T$" in page
     assert low < 15 < high

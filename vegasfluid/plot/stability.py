@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from vegasfluid.analysis.charts import (
-    ALWAYS_STABLE,
-    EDGE_BEGINS,
-    EDGE_ENDS,
-    STEEP_STABLE,
+    HIGHEST_FREQUENCY,
+    LOWEST_FREQUENCY,
+    STABLE_AT_ANY_GAIN,
+    STABLE_AT_HIGH_GAIN,
     RenoPoint,
     VegasPoint,
     reno_critical_gain,
-    vegas_edge,
+    vegas_boundary,
     vegas_unstable_gains,
 )
 from vegasfluid.plot.style import FAINT, colour, figure_of, new_axes, styled
@@ -30,9 +30,9 @@ SIZE, PANEL = (10.0, 4.8), (5.0, 4.8)
 WINDOWS = np.geomspace(4.0, 1000.0, 160)
 """Packets."""
 MARKERS = "osD^v<>"
-EDGE = np.linspace(EDGE_BEGINS, EDGE_ENDS - 1e-6, 400)
+EDGE = np.linspace(LOWEST_FREQUENCY, HIGHEST_FREQUENCY - 1e-6, 400)
 """Frequencies along the edge of the chart of Vegas, in units of 1/R."""
-FOLD = np.linspace(ALWAYS_STABLE, STEEP_STABLE, 100)
+FOLD = np.linspace(STABLE_AT_ANY_GAIN, STABLE_AT_HIGH_GAIN, 100)
 """T/R where the edge comes back."""
 LEAST_GAIN, LARGEST_GAIN = 0.4, 1000.0
 """Of that chart, 1/packets."""
@@ -147,7 +147,7 @@ def draw_vegas(axes: Axes, points: Mapping[str, VegasPoint]) -> None:
     low, high = np.minimum(low, most), np.minimum(high, most)
     axes.fill_between(ratios, least, low, **shade)
     axes.fill_between(ratios, high, most, where=low < most, **shade)
-    edge = [vegas_edge(omega) for omega in EDGE]
+    edge = [vegas_boundary(omega) for omega in EDGE]
     axes.plot(*np.transpose(edge), color=own, label="edge")
     for number, (name, of) in enumerate(points.items()):
         mark(axes, name, (of.rtt_ratio, of.gain), number, own)
@@ -156,7 +156,14 @@ def draw_vegas(axes: Axes, points: Mapping[str, VegasPoint]) -> None:
     axes.set_title("Vegas by itself, no losses")
     axes.set_xlabel("T / R, base RTT over RTT")
     axes.set_ylabel("gain G, packets a round trip for each of backlog")
-    say(axes, 0.03, 0.5, f"stable for any gain\nbelow {ALWAYS_STABLE:.4f}", ha="left", va="bottom")
+    say(
+        axes,
+        0.03,
+        0.5,
+        f"stable for any gain\nbelow {STABLE_AT_ANY_GAIN:.4f}",
+        ha="left",
+        va="bottom",
+    )
     say(axes, 0.97, 0.96, "oscillates", ha="right", va="top")
     say(axes, 0.97, 0.04, "stable below the edge", ha="right", va="bottom")
 

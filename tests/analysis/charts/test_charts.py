@@ -12,11 +12,11 @@ import pytest
 import sympy as sp
 from scipy.optimize import brentq
 
+from tests.analysis.characteristic import characteristic
 from vegasfluid.analysis import critical_value, equilibrium, fair_alpha, stability
-from vegasfluid.analysis.characteristic import characteristic
 from vegasfluid.analysis.charts import (
-    ALWAYS_STABLE,
-    STEEP_STABLE,
+    STABLE_AT_ANY_GAIN,
+    STABLE_AT_HIGH_GAIN,
     RenoPoint,
     VegasPoint,
     hollot_phase_margin,
@@ -212,8 +212,8 @@ def test_with_an_empty_queue_vegas_has_the_edge_of_reno_with_large_windows():
 def test_from_this_ratio_on_vegas_is_stable_for_large_gains():
     """There omega + atan(omega) is half a turn; q / C is 0.4421 T."""
     omega = brentq(lambda of: of + math.atan(of) - math.pi, 1, 3)
-    assert pytest.approx(1 / (1 + 1 / math.hypot(1, omega)), rel=1e-12) == STEEP_STABLE
-    assert round(STEEP_STABLE, 5) == 0.69342
+    assert pytest.approx(1 / (1 + 1 / math.hypot(1, omega)), rel=1e-12) == STABLE_AT_HIGH_GAIN
+    assert round(STABLE_AT_HIGH_GAIN, 5) == 0.69342
 
 
 def rightmost_of_quasipolynomial(rtt_ratio: float, gain: float) -> float:
@@ -243,12 +243,12 @@ def test_vegas_oscillates_between_the_two_gains_of_its_edge(rtt_ratio):
         assert rightmost_of_quasipolynomial(rtt_ratio, 0.999 * high) > 0
         assert rightmost_of_quasipolynomial(rtt_ratio, 1.001 * high) < 0
     else:
-        assert rtt_ratio > STEEP_STABLE
+        assert rtt_ratio > STABLE_AT_HIGH_GAIN
 
 
 def test_below_the_bulge_no_gain_makes_vegas_oscillate():
     gains = np.geomspace(1.0, 1e3, 60)
-    just_below, just_above = ALWAYS_STABLE - 1e-4, ALWAYS_STABLE + 1e-4
+    just_below, just_above = STABLE_AT_ANY_GAIN - 1e-4, STABLE_AT_ANY_GAIN + 1e-4
     assert max(rightmost_of_quasipolynomial(just_below, gain) for gain in gains) < 0
     assert max(rightmost_of_quasipolynomial(just_above, gain) for gain in gains) > 0
     assert vegas_unstable_gains(just_below) == (math.inf, math.inf)
@@ -300,7 +300,7 @@ def test_the_gain_of_a_vegas_that_loses_packets_is_the_slope_of_its_climbing_sha
 @pytest.mark.parametrize("law", [Reno(), Vegas(alpha=8, beta=10, dialect="linux")])
 def test_laws_that_judge_otherwise_have_no_place_in_vegas_chart(law):
     rest = equilibrium(alone(0.9, 1.3))
-    with pytest.raises(InvalidInput, match="judges by"):
+    with pytest.raises(InvalidInput, match="responds to"):
         vegas_point(replace(rest, network=rest.network.with_law("vegas", law)))
 
 

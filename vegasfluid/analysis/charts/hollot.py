@@ -1,4 +1,4 @@
-"""Hollot's sufficient condition and phase margin, beside the exact edge.
+"""Hollot's sufficient condition and phase margin for Reno over RED, beside the exact boundary.
 
 Source:
     C. Hollot, V. Misra, D. Towsley and W.-B. Gong, "A control theoretic analysis of RED", INFOCOM
@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vegasfluid.analysis.charts.edges import zero
-from vegasfluid.analysis.charts.points import marking, reno_point
+from vegasfluid.analysis.charts.operating_points import reno_loop, reno_point
+from vegasfluid.analysis.charts.stability_boundaries import find_zero
 
 if TYPE_CHECKING:
     from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 
-__all__ = ["Sufficient", "hollot_phase_margin", "hollot_sufficient"]
+__all__ = ["HollotCondition", "hollot_phase_margin", "hollot_sufficient"]
 
 
-class Sufficient(NamedTuple):
-    """The sufficient condition of Hollot and others, and the verdict of the chart.
+class HollotCondition(NamedTuple):
+    """The sufficient condition of Hollot and others, and the exact answer of the chart.
 
     Args:
         lhs: the side that grows with the gain.
         rhs: the side that grows as the average becomes slower.
-        holds: whether the first is at most the second: then the network is stable.
-        stable: whether it is, by the chart: also where the condition does not hold.
+        holds: whether the left side is at most the right: then the network is stable.
+        stable: whether it is by the chart, which may be so where the condition does not hold.
     """
 
     lhs: float
@@ -38,7 +38,7 @@ class Sufficient(NamedTuple):
     stable: bool
 
 
-def hollot_sufficient(rest: Equilibrium) -> Sufficient:
+def hollot_sufficient(equilibrium: Equilibrium) -> HollotCondition:
     """The sufficient condition for the stability of Reno over RED, as later papers quote it.
 
         L (R C)^3 / (2 N)^2 <= sqrt((w / K)^2 + 1),   w = 0.1 min(2 N / (R^2 C), 1 / R)
@@ -46,7 +46,7 @@ def hollot_sufficient(rest: Equilibrium) -> Sufficient:
     with L for p'. It is far from necessary.
 
     Args:
-        rest: of Reno flows with one base RTT.
+        equilibrium: of Reno flows with one base RTT.
 
     Raises:
         InvalidInput: for other networks.
@@ -55,37 +55,37 @@ def hollot_sufficient(rest: Equilibrium) -> Sufficient:
     >>> from vegasfluid.analysis import equilibrium
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
     >>> network = Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})
-    >>> found = hollot_sufficient(equilibrium(network))
-    >>> f"{found.lhs:.2f}, {found.rhs:.2f}", found.holds, found.stable
+    >>> condition = hollot_sufficient(equilibrium(network))
+    >>> f"{condition.lhs:.2f}, {condition.rhs:.2f}", condition.holds, condition.stable
     ('2.98, 1.00', False, True)
     """
-    own = marking(rest, "hollot_sufficient")
-    rhs = math.hypot(0.1 * min(own.poles) / own.rate, 1)
-    return Sufficient(own.loop, rhs, own.loop <= rhs, reno_point(rest).stable)
+    loop = reno_loop(equilibrium, "hollot_sufficient")
+    rhs = math.hypot(0.1 * min(loop.poles) / loop.averaging_rate, 1)
+    return HollotCondition(loop.gain, rhs, loop.gain <= rhs, reno_point(equilibrium).stable)
 
 
-def hollot_phase_margin(rest: Equilibrium) -> float:
+def hollot_phase_margin(equilibrium: Equilibrium) -> float:
     """The phase margin of the loop as Hollot and others simplify it, degrees.
 
         L K / (s + K) C^2 / (2 N) e^(-s R) / ((s + 2 N / (R^2 C)) (s + 1 / R))
 
     Args:
-        rest: of Reno flows with one base RTT.
+        equilibrium: of Reno flows with one base RTT.
 
     Returns:
-        Infinite where its gain is below 1 at all frequencies.
+        Infinite where the loop gain is below 1 at all frequencies.
 
     Raises:
         InvalidInput: for other networks.
     """
-    own = marking(rest, "hollot_phase_margin")
-    loop, all_poles = own.loop, np.array([own.rate, *own.poles])
-    if loop <= 1:
+    loop = reno_loop(equilibrium, "hollot_phase_margin")
+    poles = np.array([loop.averaging_rate, *loop.poles])
+    if loop.gain <= 1:
         return math.inf
 
-    def excess(omega: float) -> float:
-        return math.log(loop) - float(np.sum(np.log(np.hypot(1, omega / all_poles))))
+    def log_gain(omega: float) -> float:
+        return math.log(loop.gain) - float(np.sum(np.log(np.hypot(1, omega / poles))))
 
-    crossing = zero(excess, 0.0, loop * max(own.poles))
-    turned = crossing * own.group.place["rtt"] + float(np.sum(np.arctan(crossing / all_poles)))
-    return 180 - math.degrees(turned)
+    crossover = find_zero(log_gain, 0.0, loop.gain * max(loop.poles))
+    lag = crossover * loop.group.values["rtt"] + float(np.sum(np.arctan(crossover / poles)))
+    return 180 - math.degrees(lag)

@@ -1,0 +1,177 @@
+"""Partial derivatives of congestion-control drifts and of drop probabilities, by SymPy.
+
+Derived from the same drift functions that the simulator integrates, but not by JAX: the charts
+read their dimensionless gains from them, and the tests build an independent characteristic
+function on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sympy as sp
+
+from vegasfluid.analysis.closed_forms.branches import at_rest, branch_at
+from vegasfluid.analysis.closed_forms.formula import Expression, symbol
+from vegasfluid.aqm.base import QueueDiscipline, QueueState
+from vegasfluid.aqm.droptail import overflow_prob
+from vegasfluid.congestion.base import CongestionControl
+
+__all__ = ["DriftDerivatives", "DropProbResponse", "StateValues", "drift_derivatives"]
+__all__ += ["drop_prob_response", "evaluate", "s", "substitutions"]
+
+NAMES = ("cwnd", "rtt", "base_rtt", "drop_prob", "capacity", "queue", "buffer")
+KNOWN = {name: symbol(name) for name in NAMES}
+W, R, T, p, C, QUEUE, BUFFER = KNOWN.values()
+s = sp.Symbol("s")
+SAMPLED, ACKS, LOSSES = (sp.Dummy(name, positive=True) for name in ("rtt", "acks", "losses"))
+"""Signals of a sender, kept apart from the equilibrium values until derivatives are taken."""
+DIGITS = 30
+"""Decimal digits of numbers that replace symbols: twice those of a float, so none are lost."""
+
+StateValues = Mapping[str, Any]
+"""A number for each quantity by its name, and for each state of a law by its field."""
+
+
+class DropProbResponse(NamedTuple):
+    """Linear response of a drop probability: dp = (queue dq + arrivals dy) / denominator, in s.
+
+    Args:
+        value: the probability at equilibrium.
+        denominator: polynomial of the queue discipline's memory, such as s + K for an average.
+        queue: numerator for the queue, 1/packets times the denominator.
+        arrivals: numerator for the arrival rate, s/packet times the denominator.
+    """
+
+    value: Expression
+    denominator: Expression
+    queue: Expression
+    arrivals: Expression
+
+    @property
+    def gradient(self) -> Any:
+        """Transfer functions from queue and arrival rate to the probability; (1, 2)."""
+        return sp.Matrix([[self.queue, self.arrivals]]) / self.denominator
+
+
+class DriftDerivatives(NamedTuple):
+    """A congestion control's drift at equilibrium, and its partial derivatives.
+
+    Args:
+        states: names of the state variables that move; n of them.
+        drift: rate of change of each state; (n, 1).
+        cwnd: derivative of the window by the states; (1, n).
+        state: derivative of the drift by the states; (n, n).
+        rtt: derivative of the drift by the round-trip time that the sender measures; (n, 1).
+        acks: derivative of the drift by the rate of ACKs; (n, 1).
+        losses: derivative of the drift by the rate of losses; (n, 1).
+    """
+
+    states: tuple[str, ...]
+    drift: Any
+    cwnd: Any
+    state: Any
+    rtt: Any
+    acks: Any
+    losses: Any
+
+
+def named_symbol(name: str) -> Any:
+    """The SymPy symbol of a quantity, or of a state variable by its field name."""
+    return KNOWN.get(name, sp.Symbol(name, positive=True))
+
+
+def substitutions(values: StateValues) -> dict[Any, Any]:
+    """Numbers for symbols, with all digits; signals follow from cwnd, rtt and drop_prob."""
+    numbers = {named_symbol(name): sp.Float(float(of), DIGITS) for name, of in values.items()}
+    if {W, R, p} <= numbers.keys():
+        rate = numbers[W] / numbers[R]
+        numbers |= {SAMPLED: numbers[R], ACKS: rate, LOSSES: numbers[p] * rate}
+    return numbers
+
+
+def evaluate(expression: Any, numbers: Mapping[Any, Any]) -> Any:
+    """An expression, or a matrix of them, with numbers substituted for symbols."""
+    return expression.subs(dict(numbers)).evalf(DIGITS)
+
+
+def drift_derivatives(
+    law: CongestionControl, values: StateValues, loss_process: str = "meanfield", ack_every: int = 1
+) -> DriftDerivatives:
+    """Partial derivatives of a congestion control's drift at equilibrium, in symbols.
+
+    Args:
+        law: the congestion control, with numbers or symbols for its parameters.
+        values: numbers that select the branch wherever the drift compares quantities.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
+        ack_every: packets that one ACK acknowledges.
+    """
+    initial = law.init(W, R)
+    window = initial._replace(**{name: named_symbol(name) for name in initial._fields})
+    constant = law.stationary_fields(window, R, T)
+    states = tuple(name for name in initial._fields if name not in constant)
+    window = window._replace(**constant)
+    signals = at_rest(loss_process)._replace(
+        rtt=SAMPLED, ack_rate=ACKS, loss_rate=LOSSES, ack_every=ack_every
+    )
+    rates, numbers = law.drift(window, signals), substitutions(values)
+    drift = sp.Matrix([branch_at(getattr(rates, name), numbers).expression for name in states])
+    equilibrium = {SAMPLED: R, ACKS: W / R, LOSSES: p * W / R}
+
+    def derivative(function: Any, variables: Sequence[Any]) -> Any:
+        return function.jacobian(sp.Matrix(variables)).subs(equilibrium)
+
+    variables = [named_symbol(name) for name in states]
+    cwnd = derivative(sp.Matrix([law.cwnd_of(window, R)]), variables)
+    parts = (derivative(drift, by) for by in (variables, [SAMPLED], [ACKS], [LOSSES]))
+    return DriftDerivatives(states, drift.subs(equilibrium), cwnd, *parts)
+
+
+def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> DropProbResponse:
+    """Linear response of one of a queue discipline's probabilities to queue and arrival rate.
+
+    Args:
+        law: the queue discipline, with numbers for its parameters.
+        prob: `loss_signal_prob`, drops and marks that senders notice; `drop_prob`, all drops; or
+            `forced_prob`, drops of packets that may be marked.
+        values: numbers for queue, arrivals, capacity, buffer and each field of the law's memory.
+
+    >>> from vegasfluid import Red
+    >>> law = Red(min_thresh=50, max_thresh=150, wait=False, weight=0.01)
+    >>> values = {"queue": 70, "avg_queue": 70, "arrivals": 1000, "capacity": 1000, "buffer": 200}
+    >>> response = drop_prob_response(law, "loss_signal_prob", values)
+    >>> slope = response.queue / response.denominator.subs(s, 0)
+    >>> f"{response.value:.3f}, {slope:.4f}, {response.denominator.evalf(6)}"
+    '0.040, 0.0020, s + 10.0503'
+    """
+    numbers, memory, arrivals = substitutions(values), law.init(), named_symbol("arrivals")
+    memory = memory._replace(**{name: named_symbol(name) for name in memory._fields})
+    state = QueueState(QUEUE, memory, arrivals, C, BUFFER)
+    value = (law.drop_prob if prob == "loss_signal_prob" else getattr(law, prob))(state)
+    if numbers[QUEUE] > numbers[BUFFER] - 1:
+        value = 1 - (1 - value) * (1 - overflow_prob(state))
+    value = branch_at(
+        law.loss_signal_prob(value) if prob == "loss_signal_prob" else value, numbers
+    ).expression
+    rates = law.derivative(state)._asdict().items()
+    moving = {named_symbol(name): branch_at(rate, numbers).expression for name, rate in rates}
+    moving = {variable: rate for variable, rate in moving.items() if rate != 0}
+
+    def memory_polynomial(driven: Any) -> Any:
+        rows = [
+            [rate.diff(by) - driven(rate) * value.diff(by) for by in moving]
+            for rate in moving.values()
+        ]
+        matrix = s * sp.eye(len(moving)) - evaluate(sp.Matrix(rows), numbers)
+        return sp.expand(matrix.det())
+
+    denominator = memory_polynomial(lambda rate: 0)
+
+    def numerator(by: Any) -> Any:
+        direct = evaluate(value.diff(by), numbers)
+        return sp.expand((direct - 1) * denominator + memory_polynomial(lambda of: of.diff(by)))
+
+    return DropProbResponse(
+        evaluate(value, numbers), denominator, numerator(QUEUE), numerator(arrivals)
+    )

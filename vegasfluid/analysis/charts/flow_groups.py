@@ -1,0 +1,82 @@
+"""Flow groups and the drop probability of a single link at equilibrium, as numbers for SymPy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from vegasfluid.analysis.charts.drift_derivatives import (
+    DropProbResponse,
+    StateValues,
+    drop_prob_response,
+)
+from vegasfluid.network import Flows
+
+if TYPE_CHECKING:
+    from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
+
+__all__ = ["FlowGroup", "flow_groups", "link_drop_prob"]
+
+
+class FlowGroup(NamedTuple):
+    """Flows of one class and one base RTT, at equilibrium.
+
+    Args:
+        name: of their class.
+        flows: their class.
+        count: number of flows.
+        rate: sending rate of one flow, packets/s.
+        limit: rate that application and access link allow one flow, packets/s.
+        values: numbers for the symbols of the class's drift.
+    """
+
+    name: str
+    flows: Flows
+    count: int
+    rate: float
+    limit: float
+    values: StateValues
+
+    @property
+    def window_limited(self) -> bool:
+        """Whether a congestion window sets the rate, and not the application."""
+        return self.flows.law.rules.reliable
+
+    @property
+    def drop_field(self) -> str:
+        """The queue discipline's probability with which the group's packets are dropped."""
+        return "forced_prob" if self.flows.ecn and self.window_limited else "drop_prob"
+
+
+def flow_groups(equilibrium: Equilibrium) -> Iterator[FlowGroup]:
+    """Flow groups of a network with one link, in the order of the fluid model's groups."""
+    network, queue = equilibrium.network, float(equilibrium.values.queue[0])
+    windows, classes = iter(equilibrium.values.cwnd), equilibrium.solved.unknowns.classes
+    for (name, flows), states in zip(network.flows.items(), classes, strict=True):
+        access = np.inf if flows.access is None else flows.access
+        limit = min(flows.traffic.rate_limit(network.packet_bytes), access)
+        for number, (base_rtt, count) in enumerate(Counter(network.base_rtts(name)).items()):
+            values = {field: float(np.asarray(state)[number]) for field, state in states.items()}
+            values |= {"cwnd": float(next(windows))}
+            values |= {"rtt": base_rtt + queue / network.link.capacity, "base_rtt": base_rtt}
+            values |= {"drop_prob": float(equilibrium.values.drop_prob[0])}
+            rate = values["cwnd"] / values["rtt"] if flows.law.rules.reliable else limit
+            yield FlowGroup(name, flows, count, rate, limit, values)
+
+
+def link_drop_prob(equilibrium: Equilibrium, prob: str = "loss_signal_prob") -> DropProbResponse:
+    """Linear response of a probability of a network's one link; numbers and s.
+
+    Args:
+        equilibrium: of a network with one link.
+        prob: which probability, see `drop_prob_response`.
+    """
+    link, [memory] = equilibrium.network.link, equilibrium.solved.unknowns.memories
+    values = {name: float(np.asarray(value)) for name, value in memory._asdict().items()}
+    values |= {"queue": float(equilibrium.values.queue[0]), "buffer": link.buffer}
+    arrivals = sum(group.count * group.rate for group in flow_groups(equilibrium))
+    values |= {"arrivals": arrivals, "capacity": link.capacity}
+    return drop_prob_response(link.aqm, prob, values)

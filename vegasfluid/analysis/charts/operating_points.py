@@ -1,0 +1,156 @@
+"""Where a network's flows lie in the stability charts, by SymPy from the drifts of their laws."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from vegasfluid.analysis.charts.drift_derivatives import drift_derivatives, evaluate, substitutions
+from vegasfluid.analysis.charts.flow_groups import FlowGroup, flow_groups, link_drop_prob
+from vegasfluid.analysis.charts.stability_boundaries import RenoPoint, VegasPoint
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
+
+__all__ = ["RenoLoop", "points_at", "reno_loop", "reno_point", "vegas_point"]
+
+SAME = 1e-6
+"""Relative difference of Vegas's gain by the window and by the round-trip time: they must agree."""
+
+
+def only_group(equilibrium: Equilibrium, caller: str) -> FlowGroup:
+    """The single flow group of a network; an error naming the caller where there are more."""
+    first, *others = flow_groups(equilibrium)
+    if others:
+        raise InvalidInput(caller, "flows", "of one class and one base RTT", len(others) + 1)
+    return first
+
+
+def equivalent_count(equilibrium: Equilibrium, group: FlowGroup) -> float:
+    """How many flows of this group would send what all flows of the network send."""
+    return sum(of.count * of.rate for of in flow_groups(equilibrium)) / group.rate
+
+
+class RenoLoop(NamedTuple):
+    """Reno flows at equilibrium, and the feedback loop of Hollot and others with their queue.
+
+    Args:
+        group: the flows.
+        count: how many such flows fill the link.
+        slope: of the drop probability over the averaged queue, 1/packets.
+        averaging_rate: of the queue's average, 1/s; infinite without averaging.
+        poles: of Hollot's loop, 2 N / (R^2 C) and 1 / R; 1/s.
+        gain: steady-state gain of the loop, p' (R C)^3 / (2 N)^2.
+    """
+
+    group: FlowGroup
+    count: float
+    slope: float
+    averaging_rate: float
+    poles: tuple[float, float]
+    gain: float
+
+
+def reno_loop(equilibrium: Equilibrium, caller: str, group: FlowGroup | None = None) -> RenoLoop:
+    """The loop of Reno flows and their one queue.
+
+    Args:
+        equilibrium: of a network with one link.
+        caller: whose input an error names.
+        group: the Reno flows; None: the network's only flows.
+    """
+    group, prob = group or only_group(equilibrium, caller), link_drop_prob(equilibrium)
+    network = equilibrium.network
+    if not isinstance(group.flows.law, Reno):
+        raise InvalidInput(caller, "law", "Reno", group.flows.law.name)
+    denominator, numerator = (float(of.subs("s", 0)) for of in (prob.denominator, prob.queue))
+    if prob.arrivals != 0 or not numerator > 0:
+        allowed = "one whose drop probability rises with the queue alone"
+        raise InvalidInput(caller, "aqm", allowed, network.link.aqm.name)
+    rtt, capacity = group.values["rtt"], network.link.capacity
+    count = equivalent_count(equilibrium, group)
+    poles = 2 * count / (rtt**2 * capacity), 1 / rtt
+    gain = numerator / denominator * (rtt * capacity) ** 3 / (2 * count) ** 2
+    rate = denominator if prob.denominator.free_symbols else math.inf
+    return RenoLoop(group, count, numerator / denominator, rate, poles, gain)
+
+
+def reno_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> RenoPoint:
+    """Where Reno flows at one RED queue lie in the chart.
+
+    Args:
+        equilibrium: of a network with one link.
+        group: the flows, of `flow_groups`: their point is that of a link which flows like them
+            fill to the same queue. None: the network has one class with one base RTT.
+
+    Raises:
+        InvalidInput: for other networks.
+
+    >>> from vegasfluid import Flows, Link, Network, Red, Reno
+    >>> from vegasfluid.analysis import equilibrium
+    >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
+    >>> network = Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})
+    >>> point = reno_point(equilibrium(network))
+    >>> f"{point.cwnd:.3f}, {point.gain:.3f}, {point.averaging:.3f}", point.stable
+    ('12.251, 0.507, 0.242', True)
+    """
+    loop = reno_loop(equilibrium, "reno_point", group)
+    values = loop.group.values
+    dropped = float(link_drop_prob(equilibrium, loop.group.drop_field).value)
+    gain = loop.count * loop.slope / values["drop_prob"]
+    return RenoPoint(values["cwnd"], gain, loop.averaging_rate * values["rtt"], dropped)
+
+
+def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> VegasPoint:
+    """Where flows that control their backlog lie in the chart of Vegas.
+
+    The gain is the derivative of the law's drift by the backlog, W (R - T) / R.
+
+    Args:
+        equilibrium: of a network with one link; one point, and no set.
+        group: the flows, as for `reno_point`.
+
+    Raises:
+        InvalidInput: for other networks, and laws that do not respond to that backlog.
+    """
+    if equilibrium.upper is not None:
+        raise InvalidInput("vegas_point", "equilibrium", "one point, and no set of them", "a set")
+    group = group or only_group(equilibrium, "vegas_point")
+    derivatives = drift_derivatives(group.flows.law, group.values, equilibrium.options.loss_process)
+    if derivatives.states != ("cwnd",):
+        raise InvalidInput("vegas_point", "law", "one with a window alone", group.flows.law.name)
+    numbers = substitutions({**group.values, "drop_prob": 0})
+    drift, by_cwnd, by_rtt, by_acks = (
+        float(evaluate(of, numbers)[0])
+        for of in (derivatives.drift, derivatives.state, derivatives.rtt, derivatives.acks)
+    )
+    cwnd, rtt, base_rtt = (group.values[name] for name in ("cwnd", "rtt", "base_rtt"))
+    gain_by_cwnd = -(by_cwnd + by_acks / rtt) * rtt / (1 - base_rtt / rtt)
+    gain_by_rtt = -by_rtt * rtt**3 / (cwnd * base_rtt)
+    if not gain_by_rtt > 0 or abs(gain_by_cwnd - gain_by_rtt) > SAME * gain_by_rtt:
+        allowed = "one that responds to W (R - T) / R, and is at no limit"
+        raise InvalidInput("vegas_point", "law", allowed, group.flows.law.name)
+    return VegasPoint(base_rtt / rtt, gain_by_rtt, drift * rtt)
+
+
+def points_at(equilibrium: Equilibrium) -> dict[str, RenoPoint | VegasPoint]:
+    """The chart points of a network's flows, by class, and by base RTT where a class has several.
+
+    Flows of several classes get the point of a link that flows like them fill to the same queue:
+    the charts are of one class. Whether all of them together are stable, `stability` tells.
+
+    Args:
+        equilibrium: of the network. Flows whose law or queue is in neither chart have no point.
+    """
+    points: dict[str, RenoPoint | VegasPoint] = {}
+    groups = list(flow_groups(equilibrium)) if len(equilibrium.network.links) == 1 else []
+    names = [group.name for group in groups]
+    for group in groups:
+        rtt = f", {1e3 * group.values['base_rtt']:.4g} ms" if names.count(group.name) > 1 else ""
+        for point_of in (reno_point, vegas_point):
+            with suppress(InvalidInput):
+                points[group.name + rtt] = point_of(equilibrium, group)
+    return points

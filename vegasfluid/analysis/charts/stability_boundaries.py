@@ -1,0 +1,228 @@
+"""The stability boundaries of two dimensionless charts: Reno over RED, and Vegas without losses.
+
+Reno over a queue that marks, and averages at a rate K: with z = s R its characteristic function is
+
+    (z + (1 + e^-z) / W) (z + 1) + (1 - e^-z) / W + A K R / (z + K R) e^-z,   A = N p' / p
+
+so that its window W, its gain A and K R decide: it is stable up to A_c(W, K R). On a straight RED
+curve that starts at min_thresh A = N / (q - min_thresh), so that without averaging, and with large
+windows, each flow needs some 0.88 packets of queue above it. Where packets are dropped and not
+marked, (1 - p) e^-z + p (W z + 1 + e^-z) replaces e^-z: p W = 2 / W is not small.
+
+Vegas without losses, whose window changes by G packets less in a round trip for each packet of
+backlog; t = T/R:
+
+    (z + G (1 - t)) (z + 1) + G t e^-z
+
+With z = i w on the boundary, G (1 - t) and G t follow from w: the boundary runs from t = 1,
+G = 1.135, to t = 0.6934, G infinite, and folds at t = 0.6813 on its way. So Vegas is stable up to
+G_c(t), below 0.6813 for any G (where q / C is above 0.468 T); and between the two for small G and
+for large. (Roots of higher frequencies cross later: their boundaries have t above 0.88 and gains
+above 40.)
+
+Source:
+    Both charts: derived for this project.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar, root_scalar
+
+from vegasfluid.errors import InvalidInput
+
+__all__ = ["HIGHEST_FREQUENCY", "LOWEST_FREQUENCY", "STABLE_AT_ANY_GAIN", "STABLE_AT_HIGH_GAIN"]
+__all__ += ["BoundaryPoint", "RenoPoint", "VegasPoint", "find_zero", "reno_critical_gain"]
+__all__ += ["vegas_boundary", "vegas_critical_gain", "vegas_unstable_gains"]
+
+
+def find_zero(function: Callable[[float], float], low: float, high: float) -> float:
+    """The zero of a function between two arguments at which its signs differ, to rounding."""
+    return root_scalar(function, bracket=(low, high), xtol=1e-15).root
+
+
+FREQUENCIES = np.geomspace(1e-6, 4.0, 2000)
+"""Frequencies at which the first crossing of Reno's boundary is bracketed, in units of 1/R."""
+LOWEST_FREQUENCY = find_zero(lambda omega: omega * math.tan(omega) - 1, 0.5, 1.5)
+"""Frequency, in units of 1/R, at which Vegas's boundary starts, at T/R = 1."""
+HIGHEST_FREQUENCY = find_zero(lambda omega: omega + math.atan(omega) - math.pi, 1.0, 3.0)
+"""Frequency, in units of 1/R, at which the gain of Vegas's boundary becomes infinite."""
+
+
+class BoundaryPoint(NamedTuple):
+    """A point on the stability boundary of Vegas's chart.
+
+    Args:
+        rtt_ratio: T/R, base RTT over round-trip time.
+        gain: G, 1/packets.
+    """
+
+    rtt_ratio: float
+    gain: float
+
+
+def vegas_boundary(omega: float) -> BoundaryPoint:
+    """The point of the stability boundary where Vegas has a root at i omega / R.
+
+    Args:
+        omega: from LOWEST_FREQUENCY to below HIGHEST_FREQUENCY.
+
+    >>> f"{vegas_boundary(1.0).rtt_ratio:.4f}, {vegas_boundary(1.0).gain:.4f}"
+    '0.8691, 1.6654'
+    """
+    delayed = omega * (1 + omega**2) / (omega * math.cos(omega) + math.sin(omega))
+    gain = omega**2 + delayed * (1 - math.cos(omega))
+    return BoundaryPoint(delayed / gain, gain)
+
+
+FOLD_FREQUENCY: float = minimize_scalar(
+    lambda omega: vegas_boundary(omega).rtt_ratio,
+    bounds=(LOWEST_FREQUENCY, HIGHEST_FREQUENCY),
+    options={"xatol": 1e-10},
+).x  # type: ignore[attr-defined]
+"""Frequency, in units of 1/R, at which the boundary's T/R is smallest."""
+STABLE_AT_ANY_GAIN = vegas_boundary(FOLD_FREQUENCY).rtt_ratio
+"""T/R up to which Vegas is stable whatever its gain: 0.68131."""
+STABLE_AT_HIGH_GAIN = vegas_boundary(HIGHEST_FREQUENCY).rtt_ratio
+"""T/R up to which Vegas is stable where its gain is large enough: 0.69342."""
+
+
+def reno_critical_gain(
+    cwnd: float = math.inf, averaging: float = math.inf, drop_prob: float = 0.0
+) -> float:
+    """The gain A_c up to which Reno over RED is stable; infinite where it always is.
+
+    With windows below some 5 packets and drops, much larger gains may be stable again.
+
+    Args:
+        cwnd: W, packets.
+        averaging: K R, the rate at which the queue is averaged times the round-trip time;
+            infinite without averaging.
+        drop_prob: probability that a packet is dropped; 0 where packets are marked.
+
+    Raises:
+        InvalidInput: where one of the first two is not above 0.
+
+    >>> [round(reno_critical_gain(cwnd), 3) for cwnd in (5, 50, float("inf"))]
+    [1.608, 1.184, 1.135]
+    """
+    for name, value in (("cwnd", cwnd), ("averaging", averaging)):
+        if not value > 0:
+            raise InvalidInput("reno_critical_gain", name, "above 0", value)
+    lost = drop_prob * cwnd if drop_prob else 0.0
+
+    def parts(omega: Any) -> Any:
+        z = 1j * omega
+        delay = np.exp(-z)
+        window = z + (1 + delay) / cwnd
+        feedback = ((1 - drop_prob) * delay + lost * window) / (1 + z / averaging)
+        return window * (z + 1) + (1 - delay) / cwnd, feedback
+
+    def product(omega: Any) -> Any:
+        open_part, feedback = parts(omega)
+        return -open_part * np.conj(feedback)
+
+    values = product(FREQUENCIES)
+    crossings = np.flatnonzero((values.imag[:-1] * values.imag[1:] <= 0) & (values.real[1:] > 0))
+    if not crossings.size:
+        return math.inf
+    low, high = FREQUENCIES[crossings[0] : crossings[0] + 2]
+    open_part, feedback = parts(find_zero(lambda omega: product(omega).imag, low, high))
+    return float((-open_part / feedback).real)
+
+
+def vegas_unstable_gains(rtt_ratio: float) -> tuple[float, float]:
+    """The gains between which Vegas without losses oscillates, 1/packets; infinite where none is.
+
+    Args:
+        rtt_ratio: T/R, base RTT over round-trip time, above 0, at most 1.
+
+    Raises:
+        InvalidInput: for a ratio outside that range.
+
+    >>> [tuple(round(gain, 3) for gain in vegas_unstable_gains(of)) for of in (0.9, 0.69, 0.6)]
+    [(1.497, inf), (7.399, 122.257), (inf, inf)]
+    """
+    if not 0 < rtt_ratio <= 1:
+        raise InvalidInput("vegas_unstable_gains", "rtt_ratio", "above 0, at most 1", rtt_ratio)
+    if rtt_ratio <= STABLE_AT_ANY_GAIN:
+        return math.inf, math.inf
+
+    def excess(omega: float) -> float:
+        return vegas_boundary(omega).rtt_ratio - rtt_ratio
+
+    first = LOWEST_FREQUENCY
+    if excess(LOWEST_FREQUENCY) > 0:
+        first = find_zero(excess, LOWEST_FREQUENCY, FOLD_FREQUENCY)
+    last = math.inf
+    if rtt_ratio < STABLE_AT_HIGH_GAIN:
+        last = vegas_boundary(find_zero(excess, FOLD_FREQUENCY, HIGHEST_FREQUENCY)).gain
+    return vegas_boundary(first).gain, last
+
+
+def vegas_critical_gain(rtt_ratio: float) -> float:
+    """The gain G_c up to which Vegas without losses is stable, 1/packets; infinite where any is.
+
+    Args:
+        rtt_ratio: T/R, base RTT over round-trip time, above 0, at most 1.
+
+    >>> [round(vegas_critical_gain(ratio), 3) for ratio in (1.0, 0.9, 0.68)]
+    [1.135, 1.497, inf]
+    """
+    return vegas_unstable_gains(rtt_ratio)[0]
+
+
+class RenoPoint(NamedTuple):
+    """A point in the chart of Reno over RED.
+
+    Args:
+        cwnd: W, packets.
+        gain: A = N p' / p.
+        averaging: K R; infinite without averaging.
+        drop_prob: probability that a packet is dropped; 0 where packets are marked.
+    """
+
+    cwnd: float
+    gain: float
+    averaging: float
+    drop_prob: float = 0.0
+
+    @property
+    def critical(self) -> float:
+        """The gain up to which Reno is stable with this window, averaging and loss."""
+        return reno_critical_gain(self.cwnd, self.averaging, self.drop_prob)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the point is on the stable side of the boundary."""
+        return self.gain < self.critical
+
+
+class VegasPoint(NamedTuple):
+    """A point in the chart of Vegas without losses.
+
+    Args:
+        rtt_ratio: T/R.
+        gain: G, packets by which the window changes less in a round trip per packet of backlog.
+        losses: packets of the window lost to multiplicative decrease in a round trip, which the
+            chart leaves out.
+    """
+
+    rtt_ratio: float
+    gain: float
+    losses: float
+
+    @property
+    def critical(self) -> float:
+        """The gain up to which Vegas is stable with this ratio, 1/packets."""
+        return vegas_critical_gain(self.rtt_ratio)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the point is on the stable side of the boundary."""
+        low, high = vegas_unstable_gains(self.rtt_ratio)
+        return self.gain < low or self.gain > high
