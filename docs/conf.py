@@ -82,7 +82,7 @@ nitpick_ignore_regex = [
     (r"py:class", r"vegasfluid\.plot\.alpha_beta_plane\.Plane"),
     # what internal types are made of in turn: inside the delay solver, the proofs, the analysis
     (r"py:class", r"vegasfluid\.dde\.(adaptive|fixed|solution)\..+"),
-    (r"py:class", r"vegasfluid\.analysis\.(at_rest|proofs|linear)\..+"),
+    (r"py:class", r"vegasfluid\.analysis\.(proofs|linear)\..+"),
     (r"py:class", r"vegasfluid\.interval_totals\.IntervalTotals"),
     (r"py:class", r"Clock|Curve|Fence|Grid|Group|Judged|Linear|Rest|Ring|Robustness|Save|Start"),
     (r"py:class", r"FluidOptimum|IntervalTotals|Track|Unknowns|Where|Zero"),

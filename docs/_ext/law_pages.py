@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from up_to_date import is_up_to_date
 
-from vegasfluid.analysis.closed_forms import window_at_rest
+from vegasfluid.analysis.closed_forms import equilibrium_window
 from vegasfluid.aqm import queue_disciplines
 from vegasfluid.cli.laws import law_entry
 from vegasfluid.congestion import congestion_controls
@@ -128,7 +128,7 @@ def at_rest(kind: type[Any]) -> list[str]:
     found = {}
     for process in ("meanfield", "periodic", "iid"):
         try:
-            found[process] = window_at_rest(kind(), process)
+            found[process] = equilibrium_window(kind(), process)
         except InvalidInput:
             continue
     different = {str(of.expression): (process, of) for process, of in reversed(found.items())}
@@ -136,7 +136,7 @@ def at_rest(kind: type[Any]) -> list[str]:
         return []
     parts = [
         "## At rest",
-        "With the default parameters (`vegasfluid.analysis.closed_forms.window_at_rest`):",
+        "With the default parameters (`vegasfluid.analysis.closed_forms.equilibrium_window`):",
     ]
     for process, of in reversed(different.values()):
         name = f", losses {WORDS[process]}" if len(different) > 1 else ""

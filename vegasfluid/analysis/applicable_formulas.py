@@ -113,7 +113,7 @@ def forms_of_window(law: CongestionControl, process: str, prob: float) -> list[F
     if isinstance(law, Vegas):
         return [closed_forms.vegas_saturated_window()] if prob > 0 else []
     try:
-        return [closed_forms.window_at_rest(law, process)] if prob > 0 else []
+        return [closed_forms.equilibrium_window(law, process)] if prob > 0 else []
     except InvalidInput:
         return []
 

@@ -291,7 +291,9 @@ def test_a_root_for_a_small_parameter_is_a_series():
 
 def test_drifts_at_rest_know_their_conditions():
     at = {W: 10, R: 0.1, p: 1e-2}
-    drift = forms.drift_at_rest(Reno(), Window(W, sp.Integer(0)), branches.at_rest(), at)
+    drift = forms.equilibrium_drift(
+        Reno(), Window(W, sp.Integer(0)), branches.equilibrium_signals(), at
+    )
     assert drift["slow_start"].expression == 0
     assert sp.simplify(drift["cwnd"].expression - (1 / R - W * W * p / R / 2)) == 0
 

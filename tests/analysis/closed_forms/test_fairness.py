@@ -213,7 +213,7 @@ def test_fair_alphas_of_the_first_seed_network(low, high, alpha):
 def test_the_fair_alpha_beside_cubic():
     """Theory sheet, section 5e: network 4 with CUBIC for Reno has 89.589."""
     there, count = network(4), 100
-    cubic = forms.window_at_rest(Cubic(fast_convergence=False, friendly=False))
+    cubic = forms.equilibrium_window(Cubic(fast_convergence=False, friendly=False))
 
     def too_much(queue: float) -> float:
         rtt = there["base_rtt"] + queue / there["capacity"]

@@ -31,7 +31,7 @@ every_dialect = pytest.mark.parametrize("dialect", WITH_LOSSES)
 @every_process
 @pytest.mark.parametrize("law", [Reno(), NewReno(), Reno(recovery="sack", byte_counting=True)])
 def test_reno(law, process):
-    formula = forms.window_at_rest(law, process)
+    formula = forms.equilibrium_window(law, process)
     for at in drifts.draws(POINTS, 1, **PATHS):
         found = drifts.window(law, at["rtt"], at["prob"], process)
         assert formula(drop_prob=at["prob"]) == pytest.approx(found, rel=1e-12)
@@ -43,7 +43,7 @@ def test_scalable_above_its_legacy_window(process):
     for at in drifts.draws(POINTS, 2, **spans):
         law = Scalable(increase=at["step"], decrease=at["cut"])
         prob = at["step"] / (at["cut"] * at["window"])
-        formula = forms.window_at_rest(law, process)(drop_prob=prob)
+        formula = forms.equilibrium_window(law, process)(drop_prob=prob)
         if formula > law.legacy_window + 1:
             found = drifts.window(law, at["rtt"], prob, process, low=law.legacy_window + 1)
             assert formula == pytest.approx(found, rel=1e-11)
@@ -54,13 +54,13 @@ def test_highspeed_with_periodic_losses():
     for at in drifts.draws(POINTS, 3, **spans):
         law = HighSpeed(high_decrease=at["cut"])
         found = drifts.window(law, at["rtt"], at["prob"], "periodic")
-        formula = forms.window_at_rest(law, "periodic")
+        formula = forms.equilibrium_window(law, "periodic")
         assert formula(drop_prob=at["prob"]) == pytest.approx(found, rel=1e-11)
 
 
 def test_highspeed_has_the_response_function_of_the_rfc():
     """RFC 3649, section 5: W = 0.12 / p^0.835, constants rounded to two and three digits."""
-    formula = forms.window_at_rest(HighSpeed(), "periodic")
+    formula = forms.equilibrium_window(HighSpeed(), "periodic")
     assert formula(drop_prob=1e-3) == pytest.approx(38, rel=1e-12)
     assert formula(drop_prob=1e-7) == pytest.approx(83000, rel=1e-12)
     slope = sp.diff(sp.log(formula.expression), forms.symbol("drop_prob"))
@@ -95,7 +95,7 @@ def test_cubic_from_all_of_its_states(process, gives_way, friendly):
 @pytest.mark.parametrize("gives_way", [False, True])
 def test_cubic_with_its_own_numbers(process, gives_way):
     law = Cubic(0.7, 0.6180339887498949, fast_convergence=gives_way)
-    formula = forms.window_at_rest(law, process)
+    formula = forms.equilibrium_window(law, process)
     assert formula.takes == ("rtt", "drop_prob")
     for at in drifts.draws(POINTS, 10, rtt=(5e-3, 0.5), prob=(1e-8, 1e-2)):
         found = drifts.cubic_window(law, at["rtt"], at["prob"], process)
@@ -124,7 +124,7 @@ def test_cubics_crossover(process):
 
 def test_cubic_with_symbols_for_its_parameters():
     c, beta = sp.symbols("C beta")
-    formula = forms.window_at_rest(Cubic(c, beta, friendly=False, fast_convergence=False))
+    formula = forms.equilibrium_window(Cubic(c, beta, friendly=False, fast_convergence=False))
     assert set(formula.takes) == {"rtt", "drop_prob", "C", "beta"}
     found = drifts.cubic_window(Cubic(0.6, 0.8, False, False), 0.3, 1e-6, "meanfield")
     assert formula(rtt=0.3, drop_prob=1e-6, C=0.6, beta=0.8) == pytest.approx(found, rel=1e-10)
@@ -141,7 +141,7 @@ def test_a_growing_vegas_without_losses_stops_at_the_window(dialect):
     for at in drifts.draws(POINTS, 5, base_rtt=(5e-3, 0.2), wait=(2e-3, 0.2), alpha=(2.0, 90.0)):
         alpha, rtt = float(round(at["alpha"])), at["base_rtt"] + at["wait"]
         law = Vegas(alpha=alpha, beta=alpha + 2, dialect=dialect)
-        rest = forms.window_at_rest(law)(rtt=rtt, base_rtt=at["base_rtt"])
+        rest = forms.equilibrium_window(law)(rtt=rtt, base_rtt=at["base_rtt"])
         if rest > 4:  # where a round trip has samples enough
             assert at_rest_with(law, rtt, at["base_rtt"], rest * (1 - 1e-9)) > 0
             assert at_rest_with(law, rtt, at["base_rtt"], rest * (1 + 1e-9)) == 0
@@ -149,7 +149,7 @@ def test_a_growing_vegas_without_losses_stops_at_the_window(dialect):
 
 def test_the_modified_vegas_rests_where_vegas_does():
     law, at = VegasRerouting(alpha=5, beta=7), {"rtt": 0.12, "base_rtt": 0.1}
-    assert forms.window_at_rest(law)(**at) == forms.window_at_rest(law.plain)(**at)
+    assert forms.equilibrium_window(law)(**at) == forms.equilibrium_window(law.plain)(**at)
 
 
 @every_process
@@ -248,20 +248,20 @@ def test_every_law_has_a_window_or_is_refused_in_a_line():
     refused = {}
     for name, law in congestion_controls().items():
         try:
-            assert forms.window_at_rest(law()).gives == "cwnd"
+            assert forms.equilibrium_window(law()).gives == "cwnd"
         except InvalidInput as refusal:
             refused[name] = str(refusal)
     assert refused == {
-        "highspeed": "window_at_rest: law must be one with a closed form, which highspeed has for "
-        "periodic losses only (its step and its cut are logarithms), but is 'highspeed'.",
-        "udp": "window_at_rest: law must be one with a window that losses and delays move, but is "
-        "'udp'.",
+        "highspeed": "equilibrium_window: law must be one with a closed form, which highspeed has "
+        "for periodic losses only (its step and its cut are logarithms), but is 'highspeed'.",
+        "udp": "equilibrium_window: law must be one with a window that responds to losses or "
+        "delays, but is 'udp'.",
     }
 
 
 def test_refusals():
     with pytest.raises(InvalidInput, match="loss_process must be one of iid, periodic, meanfield"):
-        forms.window_at_rest(Reno(), "bursts")
+        forms.equilibrium_window(Reno(), "bursts")
     with pytest.raises(InvalidInput, match="law must be one whose window is c / sqrt"):
         forms.loss_constant(Cubic())
     with pytest.raises(

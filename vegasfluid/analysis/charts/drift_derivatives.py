@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from vegasfluid.analysis.closed_forms.branches import at_rest, branch_at
+from vegasfluid.analysis.closed_forms.branches import branch_at, equilibrium_signals
 from vegasfluid.analysis.closed_forms.formula import Expression, symbol
 from vegasfluid.aqm.base import QueueDiscipline, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
@@ -112,7 +112,7 @@ def drift_derivatives(
     constant = law.stationary_fields(window, R, T)
     states = tuple(name for name in initial._fields if name not in constant)
     window = window._replace(**constant)
-    signals = at_rest(loss_process)._replace(
+    signals = equilibrium_signals(loss_process)._replace(
         rtt=SAMPLED, ack_rate=ACKS, loss_rate=LOSSES, ack_every=ack_every
     )
     rates, numbers = law.drift(window, signals), substitutions(values)

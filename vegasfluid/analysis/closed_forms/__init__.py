@@ -1,6 +1,6 @@
-"""Closed forms, derived by SymPy from the laws' own drift."""
+"""Closed forms of equilibria, derived with SymPy from the drift of each congestion control."""
 
-from vegasfluid.analysis.closed_forms.branches import Branch, branch_at, drift_at_rest
+from vegasfluid.analysis.closed_forms.branches import Branch, branch_at, equilibrium_drift
 from vegasfluid.analysis.closed_forms.catalogue import catalogue
 from vegasfluid.analysis.closed_forms.drop_tail import (
     fair_backlog,
@@ -38,7 +38,7 @@ from vegasfluid.analysis.closed_forms.red_equilibrium import (
     red_queue_spaced,
     red_slope,
 )
-from vegasfluid.analysis.closed_forms.windows import loss_constant, window_at_rest
+from vegasfluid.analysis.closed_forms.windows import equilibrium_window, loss_constant
 from vegasfluid.analysis.closed_forms.windows_cubic import (
     cubic_crossover,
     cubic_window,
@@ -72,7 +72,8 @@ __all__ = [
     "catalogue",
     "cubic_crossover",
     "cubic_window",
-    "drift_at_rest",
+    "equilibrium_drift",
+    "equilibrium_window",
     "exact_term",
     "fair_alpha_expanded",
     "fair_alpha_heuristic",
@@ -115,5 +116,4 @@ __all__ = [
     "vegas_share_of_large_buffer",
     "vegas_share_of_small_buffer",
     "vegas_small_alpha",
-    "window_at_rest",
 ]

@@ -1,9 +1,9 @@
-"""A drift as an expression on one smooth branch: SymPy reads the lines that are integrated.
+"""The drift of a congestion control as a SymPy expression on one smooth branch.
 
-A law compares by `smooth.maximum` and `smooth.minimum`, so that its drift on symbols keeps Max and
-Min. Each of them is replaced by the argument that is largest or smallest at a witness point, and
-what must stay above zero for it to remain so is noted. Floats become the rationals that they stand
-for.
+SymPy evaluates the same lines that are integrated numerically. A congestion control compares with
+`smooth.maximum` and `smooth.minimum`, so its drift on symbols contains Max and Min. Each of them is
+replaced by the argument that is largest or smallest at a witness point, and the conditions under
+which this stays so are recorded. Floats become the rationals that they stand for.
 
 Sources:
     Derived for this project.
@@ -20,21 +20,21 @@ from vegasfluid.analysis.closed_forms.formula import Expression, symbol
 from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["Branch", "above_zero", "at_rest", "branch_at", "drift_at_rest", "exact"]
+__all__ = ["Branch", "above_zero", "branch_at", "equilibrium_drift", "equilibrium_signals", "exact"]
 
 Witness = Mapping[Any, Any]
-"""A number for each symbol."""
+"""The witness point: a number for each symbol."""
 
 FAR = sp.Integer(10) ** 9
-"""Packets: no window is at the threshold of a slow start that is long over."""
+"""Slow-start threshold, packets: far from any window, so that slow start plays no part."""
 
 
 class Branch(NamedTuple):
     """One smooth branch of an expression.
 
     Args:
-        expression: without Max and Min.
-        conditions: what is above 0 on it.
+        expression: the expression without Max and Min.
+        conditions: expressions that are positive on the branch.
     """
 
     expression: Expression
@@ -42,7 +42,7 @@ class Branch(NamedTuple):
 
 
 def exact(value: Any) -> Expression:
-    """A number, or an expression with numbers in it, with rationals in place of floats.
+    """Replace the floats in a number or an expression by rationals.
 
     >>> exact(0.7), exact(1 - 0.7), exact(1 / 3)
     (7/10, 3/10, 1/3)
@@ -54,11 +54,11 @@ def branch_at(expression: Any, witness: Witness) -> Branch:
     """The branch of an expression on which a witness point lies.
 
     Args:
-        expression: with Max and Min in it, and perhaps floats.
+        expression: may contain Max, Min and floats.
         witness: a number for each of its symbols.
 
     Raises:
-        InvalidInput: where two arguments that differ are equal at the witness, or have no value.
+        InvalidInput: where two different arguments are equal at the witness, or have no value.
 
     >>> x, y = sp.symbols("x y", positive=True)
     >>> branch_at(sp.Max(x, y) + 0.25 * sp.Min(x, 3), {x: 1, y: 2})
@@ -66,42 +66,44 @@ def branch_at(expression: Any, witness: Witness) -> Branch:
     """
     conditions: dict[Expression, None] = {}
 
-    def active(of: Any) -> Expression:
-        sign = 1 if isinstance(of, sp.Max) else -1
+    def active(comparison: Any) -> Expression:
+        sign = 1 if isinstance(comparison, sp.Max) else -1
         values: dict[Any, Any] = {
-            argument: sign * sp.N(argument.subs(dict(witness))) for argument in of.args
+            argument: sign * sp.N(argument.subs(dict(witness))) for argument in comparison.args
         }
-        require_numbers(of, values.values())
+        require_numbers(comparison, values.values())
         first = max(values, key=lambda argument: values[argument])
-        for other in of.args:
+        for other in comparison.args:
             if other != first:
-                require_apart(of, values[first], values[other])
+                require_apart(comparison, values[first], values[other])
                 conditions[sign * (first - other)] = None
         return first
 
     smooth = exact(expression).replace(lambda part: isinstance(part, sp.Max | sp.Min), active)
-    unknown = (of for of in conditions if not of.is_positive)
+    unknown = (condition for condition in conditions if not condition.is_positive)
     return Branch(smooth, tuple(sorted(unknown, key=sp.default_sort_key)))
 
 
-def require_numbers(of: Expression, values: Iterable[Any]) -> None:
-    """Hold a witness to the symbols of what is compared."""
+def require_numbers(comparison: Expression, values: Iterable[Any]) -> None:
+    """Raise InvalidInput unless the witness gives a number to all symbols of a comparison."""
     for value in values:
         if not value.is_number:
-            raise InvalidInput("branch_at", "witness", f"a number for all symbols of {of}", value)
+            raise InvalidInput(
+                "branch_at", "witness", f"a number for all symbols of {comparison}", value
+            )
 
 
-def require_apart(of: Expression, first: Any, other: Any) -> None:
-    """Hold a witness off the edge between two branches."""
+def require_apart(comparison: Expression, first: Any, other: Any) -> None:
+    """Raise InvalidInput if the witness lies on the edge between two branches."""
     if not first > other:
-        raise InvalidInput("branch_at", "witness", f"off the edge of {of}", "on it")
+        raise InvalidInput("branch_at", "witness", f"off the edge of {comparison}", "on it")
 
 
 def above_zero(ratio: Expression, witness: Witness) -> Expression:
-    """A ratio written with a denominator that is above zero at a witness point.
+    """Rewrite a ratio so that its denominator is positive at a witness point.
 
     Args:
-        ratio: of two polynomials.
+        ratio: a ratio of two polynomials.
         witness: a number for each symbol of the denominator.
 
     >>> b = sp.Symbol("b", positive=True)
@@ -113,13 +115,13 @@ def above_zero(ratio: Expression, witness: Witness) -> Expression:
     return sp.expand(sign * top) / sp.expand(sign * bottom)
 
 
-def at_rest(loss_process: str = "meanfield") -> Signals:
-    """What a sender sees at rest, in symbols: ACKs at W/R, and p of the packets lost.
+def equilibrium_signals(loss_process: str = "meanfield") -> Signals:
+    """The signals of a sender in equilibrium, in symbols: ACKs at rate W/R, loss probability p.
 
     Args:
         loss_process: how losses come, a name in `LOSS_PROCESSES`.
 
-    >>> at_rest().ack_rate, at_rest().loss_rate
+    >>> equilibrium_signals().ack_rate, equilibrium_signals().loss_rate
     (W/R, W*p/R)
     """
     rate = symbol("cwnd") / symbol("rtt")
@@ -127,22 +129,23 @@ def at_rest(loss_process: str = "meanfield") -> Signals:
     return Signals(symbol("rtt"), rate, loss_rate, FAR, loss_process=loss_process)
 
 
-def drift_at_rest(
+def equilibrium_drift(
     law: CongestionControl, window: Any, seen: Signals, witness: Witness
 ) -> dict[str, Branch]:
-    """A law's drift, field by field, on the branch of a witness.
+    """The drift of a congestion control on the branch of a witness, for each state variable.
 
     Args:
-        law: with numbers or symbols for its parameters.
+        law: the congestion control, with numbers or symbols for its parameters.
         window: its state, in symbols.
-        seen: what its sender sees, in symbols.
+        seen: the signals of its sender, in symbols.
         witness: a number for each symbol.
 
     >>> from vegasfluid.congestion.base import Window
     >>> from vegasfluid.congestion.reno import Reno
     >>> W, R, p = (symbol(name) for name in ("cwnd", "rtt", "drop_prob"))
-    >>> there = drift_at_rest(Reno(), Window(W, sp.Integer(0)), at_rest(), {W: 10, R: 1, p: 0.02})
-    >>> there["cwnd"].expression
+    >>> window, witness = Window(W, sp.Integer(0)), {W: 10, R: 1, p: 0.02}
+    >>> drift = equilibrium_drift(Reno(), window, equilibrium_signals(), witness)
+    >>> drift["cwnd"].expression
     -W**2*p/(2*R) + 1/R
     """
     rates = law.drift(window, seen)

@@ -1,7 +1,7 @@
-"""Every formula by its name, in the order in which a page would have them.
+"""All formulas by name, in the order of the documentation.
 
-Formulas that only a given law has are not here: `window_at_rest(law)`, and those of Vegas and of
-fair alphas in the dialects but Linux's, which divides by another round-trip time.
+Formulas for given parameters (`equilibrium_window(law)`) are not here; of the dialects of Vegas
+only Linux's is, because it divides by another round-trip time.
 """
 
 from __future__ import annotations
@@ -34,12 +34,20 @@ def catalogue() -> dict[str, Formula]:
     >>> list(catalogue())[:3]
     ['reno_window', 'reno_loss_constant', 'aimd_factor_periodic']
     """
-    parts = (of_losses, of_cubic, of_vegas, of_red, of_fair_alphas, of_drop_tail, of_persistent)
+    parts = (
+        loss_based_formulas,
+        cubic_formulas,
+        vegas_formulas,
+        red_formulas,
+        fair_alpha_formulas,
+        drop_tail_formulas,
+        persistent_formulas,
+    )
     return {formula.name: formula for part in parts for formula in part()}
 
 
-def of_losses() -> Iterator[Formula]:
-    """Windows of the laws that know losses only."""
+def loss_based_formulas() -> Iterator[Formula]:
+    """Equilibrium windows of Reno, Scalable TCP and HighSpeed TCP."""
     yield windows_loss_based.reno_window()
     yield windows_loss_based.reno_loss_constant()
     yield windows_loss_based.aimd_factor("periodic")
@@ -49,16 +57,16 @@ def of_losses() -> Iterator[Formula]:
     yield windows_loss_based.highspeed_window()
 
 
-def of_cubic() -> Iterator[Formula]:
-    """CUBIC without fast convergence, whose roots are short."""
+def cubic_formulas() -> Iterator[Formula]:
+    """Equilibrium windows of CUBIC without fast convergence, whose roots are short."""
     for process in reversed(LOSS_PROCESSES):
         yield windows_cubic.cubic_window(process)
         yield windows_cubic.reno_friendly_window(process)
         yield windows_cubic.cubic_crossover(process)
 
 
-def of_vegas() -> Iterator[Formula]:
-    """Vegas at rest."""
+def vegas_formulas() -> Iterator[Formula]:
+    """Equilibrium windows, rates and alphas of Vegas."""
     yield windows_vegas.vegas_lossless_window()
     yield windows_vegas.vegas_lossless_rate()
     yield windows_vegas.vegas_lossless_window(LINUX)
@@ -71,8 +79,8 @@ def of_vegas() -> Iterator[Formula]:
     yield windows_vegas.vegas_alpha_of_share()
 
 
-def of_red() -> Iterator[Formula]:
-    """RED at rest."""
+def red_formulas() -> Iterator[Formula]:
+    """RED's equilibrium queue and the slope of its drop probability."""
     yield red_equilibrium.red_slope()
     yield red_equilibrium.red_slope(wait=False)
     yield red_equilibrium.red_queue()
@@ -82,8 +90,8 @@ def of_red() -> Iterator[Formula]:
     yield red_equilibrium.red_queue_per_min_thresh()
 
 
-def of_fair_alphas() -> Iterator[Formula]:
-    """Fair alphas over RED."""
+def fair_alpha_formulas() -> Iterator[Formula]:
+    """Fair alphas of Vegas over RED."""
     yield fair_alpha.fair_alpha_lossless()
     yield fair_alpha.fair_alpha_lossless(LINUX)
     yield fair_alpha.over_red(fair_alpha.fair_alpha_lossless())
@@ -97,8 +105,8 @@ def of_fair_alphas() -> Iterator[Formula]:
     yield fair_alpha.fair_alpha_expanded(2)
 
 
-def of_drop_tail() -> Iterator[Formula]:
-    """Drop-tail buffers."""
+def drop_tail_formulas() -> Iterator[Formula]:
+    """One Reno and one Vegas flow at a drop-tail buffer."""
     yield drop_tail.queue_after_halving()
     yield drop_tail.vegas_share()
     yield drop_tail.vegas_share_of_small_buffer()
@@ -108,7 +116,7 @@ def of_drop_tail() -> Iterator[Formula]:
     yield drop_tail.reno_utilisation()
 
 
-def of_persistent() -> Iterator[Formula]:
-    """Persistent congestion."""
+def persistent_formulas() -> Iterator[Formula]:
+    """Persistent congestion of Vegas flows that join one by one."""
     yield persistent.rate_with_false_base()
     yield persistent.persistent_queue()

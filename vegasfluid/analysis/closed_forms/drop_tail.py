@@ -1,11 +1,11 @@
-"""A full buffer in place of RED: one Reno flow beside one Vegas flow, and one Reno flow alone.
+"""A drop-tail buffer: one Reno flow next to one Vegas flow, and one Reno flow alone.
 
-Reno fills the buffer and halves; Vegas loses nothing and holds its backlog d at every queue on the
-way (its rest is taken as fast beside Reno's climb). So of C T + q packets in flight Vegas has
-d (C T + q) / q and Reno the others, and as Reno's window grows by 1/R, the queue's pace follows.
-Vegas's share of the link is the mean of d / q over the time of the climb.
+Reno fills the buffer and halves its window; Vegas loses nothing and keeps its backlog d at every
+queue (it is assumed to reach equilibrium fast compared with Reno's growth). So of C T + q packets
+in flight Vegas has d (C T + q) / q and Reno the rest; Reno's window grows by 1/R, which gives the
+growth of the queue. Vegas' share of the link is the mean of d / q over one period.
 
-Left out: slow start, timeouts, several losses at once, and a Vegas that is late.
+Neglected: slow start, timeouts, several losses at once, and the reaction time of Vegas.
 
 Sources:
     Derived for this project. A third of a small buffer is what E. Weigle and W. Feng,
@@ -21,7 +21,7 @@ from typing import Any
 import sympy as sp
 from scipy.optimize import brentq
 
-from vegasfluid.analysis.closed_forms.branches import at_rest, drift_at_rest
+from vegasfluid.analysis.closed_forms.branches import equilibrium_drift, equilibrium_signals
 from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
 from vegasfluid.analysis.closed_forms.windows_vegas import vegas_lossless_window
 from vegasfluid.congestion.base import Window
@@ -44,33 +44,35 @@ DROP_TAIL = quantities(
     ("vegas_share", "s_v", "", "share of the link that Vegas has"),
     ("lowest", "q_low", "packets", "queue after Reno has halved its window"),
     ("filling", "beta_B", "", "buffer over the packets that the path holds, B / (C T)"),
-    ("utilisation", "U", "", "share of the capacity that is used"),
+    ("utilisation", "U", "", "utilisation of the link"),
 )
-"""What only a drop-tail buffer has."""
+"""Quantities of the formulas for drop-tail buffers."""
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
 C, Q, B, D = (symbol(name) for name in ("capacity", "queue", "buffer", "backlog"))
 LOWEST, FILLING = DROP_TAIL["lowest"].symbol, DROP_TAIL["filling"].symbol
 EXTRA = tuple(DROP_TAIL.items())
-HOLDS = "one Reno and one Vegas flow, d below B, only Reno loses, Vegas at rest throughout"
+HOLDS = "one Reno and one Vegas flow, d below B, only Reno loses, Vegas in equilibrium"
 DERIVED = "derived here from the drifts"
 
 
-def climb() -> Expression:
-    """How fast Reno's window grows, packets/s: its drift without losses."""
+def reno_growth() -> Expression:
+    """Growth of Reno's window between losses, packets/s: its drift without losses."""
     state, there = Window(W, sp.Integer(0)), {W: 10, R: 1, p: 0}
-    return drift_at_rest(Reno(), state, at_rest(), there)["cwnd"].expression.subs(p, 0)
+    return equilibrium_drift(Reno(), state, equilibrium_signals(), there)["cwnd"].expression.subs(
+        p, 0
+    )
 
 
-def reno_beside_vegas() -> Expression:
-    """Reno's window, of the queue: what Vegas has not."""
+def reno_window_next_to_vegas() -> Expression:
+    """Reno's window as a function of the queue: packets in flight minus the window of Vegas."""
     vegas = vegas_lossless_window().expression.subs({symbol("alpha"): D, R: T + Q / C})
     return sp.factor(C * T + Q - vegas)
 
 
-def lowest_of(reno: Expression) -> Expression:
-    """The queue at which Reno's window is what a loss at a full buffer leaves of it."""
-    halved = Reno().after_loss(Window(reno.subs(Q, B), sp.Integer(0)), at_rest()).cwnd
+def queue_left_by_loss(reno: Expression) -> Expression:
+    """The queue at which Reno's window has the value that a loss at a full buffer leaves."""
+    halved = Reno().after_loss(Window(reno.subs(Q, B), sp.Integer(0)), equilibrium_signals()).cwnd
     roots = sp.solve(sp.numer(sp.together(reno - halved)), Q)
     there = {C: 1000, T: sp.Rational(1, 10), B: 100, D: 40}
     (queue,) = (root for root in roots if root.subs(there) > 0)
@@ -88,7 +90,7 @@ def queue_after_halving() -> Formula:
         "queue_after_halving",
         "queue after Reno has halved its window beside Vegas",
         "lowest",
-        lowest_of(reno_beside_vegas()),
+        queue_left_by_loss(reno_window_next_to_vegas()),
         HOLDS,
         DERIVED,
         EXTRA,
@@ -97,13 +99,13 @@ def queue_after_halving() -> Formula:
 
 @cache
 def vegas_share() -> Formula:
-    """Vegas's share of the link, of its backlog and of the queue after Reno's halving.
+    """Vegas' share of the link as a function of its backlog and of the queue after a halving.
 
     >>> low = {"lowest": queue_after_halving()(capacity=1e3, base_rtt=0.1, buffer=1e2, backlog=4e1)}
     >>> f"{vegas_share()(capacity=1e3, base_rtt=0.1, buffer=1e2, backlog=4e1, **low):.4f}"
     '0.5015'
     """
-    pace = sp.expand(sp.diff(reno_beside_vegas(), Q) / climb().subs(R, T + Q / C))
+    pace = sp.expand(sp.diff(reno_window_next_to_vegas(), Q) / reno_growth().subs(R, T + Q / C))
     time: Expression = sp.factor(sp.integrate(pace, (Q, LOWEST, B)))
     taken: Expression = sp.factor(sp.integrate(sp.expand(pace * D / Q), (Q, LOWEST, B)))
     return Formula(
@@ -119,12 +121,12 @@ def vegas_share() -> Formula:
 
 @cache
 def vegas_share_of_large_buffer() -> Formula:
-    """Vegas's share where the buffer holds much more than the path.
+    """Vegas' share of the link for a buffer much larger than the bandwidth-delay product.
 
     >>> vegas_share_of_large_buffer().text()
     's_v = 4*d/(3*B + d)'
     """
-    lowest = lowest_of(reno_beside_vegas().subs(T, 0))
+    lowest = queue_left_by_loss(reno_window_next_to_vegas().subs(T, 0))
     share = vegas_share().expression.subs(T, 0)
     return Formula(
         "vegas_share_of_large_buffer",
@@ -139,12 +141,12 @@ def vegas_share_of_large_buffer() -> Formula:
 
 @cache
 def vegas_share_of_small_buffer() -> Formula:
-    """Vegas's share where the path holds much more than the buffer.
+    """Vegas' share of the link for a buffer much smaller than the bandwidth-delay product.
 
     >>> vegas_share_of_small_buffer().text()
     's_v = (B + 3*d)/(4*B)'
     """
-    lowest = lowest_of(sp.limit(reno_beside_vegas() / T, T, sp.oo))
+    lowest = queue_left_by_loss(sp.limit(reno_window_next_to_vegas() / T, T, sp.oo))
     share = sp.limit(vegas_share().expression, T, sp.oo)
     return Formula(
         "vegas_share_of_small_buffer",
@@ -157,8 +159,8 @@ def vegas_share_of_small_buffer() -> Formula:
     )
 
 
-def halving_the_link(share: Formula, name: str, where: str) -> Formula:
-    """The backlog with which Vegas has half of the link."""
+def equal_share_backlog(share: Formula, name: str, where: str) -> Formula:
+    """The backlog with which Vegas has half of the link, as a formula with a name and a regime."""
     (fair,) = sp.solve(share.expression - sp.Rational(1, 2), D)
     says = f"backlog at which Vegas and Reno have half of the link each, {where}"
     return Formula(name, says, "backlog", fair, HOLDS, DERIVED)
@@ -166,33 +168,33 @@ def halving_the_link(share: Formula, name: str, where: str) -> Formula:
 
 @cache
 def fair_backlog_of_large_buffer() -> Formula:
-    """The fair backlog where the buffer holds much more than the path.
+    """The fair backlog for a buffer much larger than the bandwidth-delay product.
 
     >>> fair_backlog_of_large_buffer().text()
     'd = 3*B/7'
     """
     share = vegas_share_of_large_buffer()
-    return halving_the_link(share, "fair_backlog_of_large_buffer", "B far above C T")
+    return equal_share_backlog(share, "fair_backlog_of_large_buffer", "B far above C T")
 
 
 @cache
 def fair_backlog_of_small_buffer() -> Formula:
-    """The fair backlog where the path holds much more than the buffer: the rule of a third.
+    """The fair backlog for a buffer much smaller than the bandwidth-delay product: a third.
 
     >>> fair_backlog_of_small_buffer().text()
     'd = B/3'
     """
     share = vegas_share_of_small_buffer()
-    return halving_the_link(share, "fair_backlog_of_small_buffer", "B far below C T")
+    return equal_share_backlog(share, "fair_backlog_of_small_buffer", "B far below C T")
 
 
 def fair_backlog(buffer: float, capacity: float, base_rtt: float) -> float:
     """The backlog with which one Vegas flow has half of a link beside one Reno flow, packets.
 
     Args:
-        buffer: packets.
-        capacity: packets/s.
-        base_rtt: s.
+        buffer: buffer, packets.
+        capacity: capacity of the link, packets/s.
+        base_rtt: base RTT, s.
 
     Raises:
         InvalidInput: for a number that is not above 0.
@@ -209,23 +211,23 @@ def fair_backlog(buffer: float, capacity: float, base_rtt: float) -> float:
         lowest = queue_after_halving()(**path, backlog=backlog)
         return float(vegas_share()(**path, backlog=backlog, lowest=lowest)) - 1 / 2
 
-    found: Any = brentq(excess, buffer / 100, buffer * 99 / 100, xtol=1e-12 * buffer)
-    return float(found)
+    root: Any = brentq(excess, buffer / 100, buffer * 99 / 100, xtol=1e-12 * buffer)
+    return float(root)
 
 
 @cache
 def reno_utilisation() -> Formula:
-    """The share of the capacity that one Reno flow uses, alone at a buffer.
+    """Utilisation of a link by a single Reno flow with a drop-tail buffer.
 
-    Its window climbs from half of C T + B; until it has C T, the queue is empty and R = T; then
-    the link is busy, and R = W / C.
+    Its window grows from half of C T + B. Up to C T the queue is empty and R = T; from there on the
+    link is busy and R = W / C.
 
     >>> reno_utilisation().text(), reno_utilisation()(filling=1.0)
     ('U = 3*(beta_B + 1)**2/(4*(beta_B**2 + beta_B + 1))', 1.0)
     """
     highest, path = C * T * (1 + FILLING), C * T
-    lowest = Reno().after_loss(Window(highest, sp.Integer(0)), at_rest()).cwnd
-    each = 1 / climb()  # seconds a packet of window
+    lowest = Reno().after_loss(Window(highest, sp.Integer(0)), equilibrium_signals()).cwnd
+    each = 1 / reno_growth()  # seconds a packet of window
     idle = sp.integrate(each.subs(R, T), (W, lowest, path))
     busy = sp.integrate(each.subs(R, W / C), (W, path, highest))
     sent = sp.integrate(each * W / R, (W, lowest, highest))

@@ -1,13 +1,13 @@
-"""The alpha at which Vegas gets its share beside flows of window c / sqrt(p), over RED.
+"""The alpha at which Vegas gets its share next to flows with windows c / sqrt(p), over RED.
 
-Windows fill the link, sum N W / R = C; RED drops p = L (q - q_min); the windows of the others want
-p = c^2 / W^2 (`red_equilibrium` has the queue). Vegas rests where its backlog is alpha, so
-that of N equal flows each has alpha = q / N in the queue. A Vegas flow that shall have r times the
-rate of another counts for r flows: alpha = r q / (N_r + r N_v). Where Vegas answers the same
-losses, alpha has to be larger, and r has a ceiling: phi b c^2 r^2 must be below 1.
+Windows fill the link, sum N W / R = C; RED drops p = L (q - q_min); the windows of the others
+require p = c^2 / W^2 (`red_equilibrium` has the queue). The equilibrium backlog of Vegas is alpha,
+so each of N equal flows has alpha = q / N in the queue. A Vegas flow that is to have r times the
+rate of another counts as r flows: alpha = r q / (N_r + r N_v). If Vegas responds to the same
+losses, alpha has to be larger, and r is bounded: phi b c^2 r^2 must be below 1.
 
-Without a law, b and phi are symbols and alpha is the place of rest; with one it is the law's own
-parameter, in its dialect.
+Without a law, b and phi are symbols and alpha is the equilibrium backlog; with one, alpha is the
+parameter of its dialect.
 
 Sources:
     E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 4.3 (q_min / N, a rule of thumb). The rest
@@ -24,14 +24,14 @@ import sympy as sp
 from vegasfluid.analysis.closed_forms.formula import Formula, symbol
 from vegasfluid.analysis.closed_forms.red_equilibrium import (
     RARE,
+    filled_link,
     red_queue,
     red_queue_expanded,
-    shared,
 )
 from vegasfluid.analysis.closed_forms.windows_vegas import (
     ANY,
-    named,
-    rise_of,
+    name_with_dialect,
+    offset_of,
     vegas_alpha,
     vegas_lossless_window,
     vegas_saturated_window,
@@ -59,22 +59,22 @@ BESIDE = "one round-trip time, a queue that stays"
 
 @cache
 def fair_alpha_lossless(law: Vegas = ANY) -> Formula:
-    """The alpha for r times the rate of a competitor, where Vegas loses nothing.
+    """The alpha for r times the rate of a competitor, if Vegas loses nothing.
 
     Args:
-        law: whose dialect counts.
+        law: a Vegas of the dialect; its parameters are ignored.
 
     >>> fair_alpha_lossless().text()
     'alpha = q*r/(N_r + N_v*r)'
     """
     window = vegas_lossless_window(law).expression
-    wanted = r * shared(EFFECTIVE).window
+    wanted = r * filled_link(EFFECTIVE).window
     (alpha,) = sp.solve(window.subs(R, T + Q / C) - wanted, ALPHA)
     return Formula(
-        named("fair_alpha_lossless", law),
+        name_with_dialect("fair_alpha_lossless", law),
         "alpha of Vegas for r times the rate of a competitor, without losses of its own",
         "alpha",
-        sp.factor(alpha + rise_of(law)) - rise_of(law),
+        sp.factor(alpha + offset_of(law)) - offset_of(law),
         f"{BESIDE}; r = 1 is fair",
         DERIVED,
     )
@@ -82,23 +82,23 @@ def fair_alpha_lossless(law: Vegas = ANY) -> Formula:
 
 @cache
 def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
-    """The alpha for r times the rate of a competitor, where Vegas answers the same losses.
+    """The alpha for r times the rate of a competitor, if Vegas loses as many packets.
 
     Args:
-        law: whose dialect counts.
-        loss_process: a name in `LOSS_PROCESSES`, where a law is given.
+        law: a Vegas of the dialect; its parameters are ignored.
+        loss_process: a name in `LOSS_PROCESSES`; ignored without a law.
 
     Raises:
-        InvalidInput: for a dialect whose losses leave what they left before (ns-3).
+        InvalidInput: for a dialect that keeps its slow-start threshold at a loss (ns-3).
 
     >>> fair_alpha_with_losses().text()
     'alpha = -q*r*(b*log(-b*c**2*phi*r**2 + 1) - 2)/(2*(N_r + N_v*r))'
     """
-    rest, rise = shared(EFFECTIVE), rise_of(law)
+    rest, rise = filled_link(EFFECTIVE), offset_of(law)
     alpha = vegas_alpha(law, loss_process).expression.subs(W, r * W).subs(p, rest.prob)
     alpha = alpha.subs(W, rest.window).subs(R, T + Q / C)
     return Formula(
-        named("fair_alpha_with_losses", law),
+        name_with_dialect("fair_alpha_with_losses", law),
         "alpha of Vegas for r times the rate of a competitor that loses as many packets",
         "alpha",
         sp.factor(sp.simplify(alpha + rise)) - rise,
@@ -109,14 +109,14 @@ def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") ->
 
 @cache
 def largest_ratio() -> Formula:
-    """The ceiling of the ratio, which no alpha reaches.
+    """The upper bound of the ratio of rates, which no alpha reaches.
 
     >>> largest_ratio().text()
     'r = 1/(sqrt(b)*c*sqrt(phi))'
     """
-    prob = shared(EFFECTIVE).prob.subs(Q, C * (R - T))
+    prob = filled_link(EFFECTIVE).prob.subs(Q, C * (R - T))
     saturated = vegas_saturated_window().expression.subs(p, prob)
-    ratio = sp.simplify(saturated / shared(EFFECTIVE).window.subs(Q, C * (R - T)))
+    ratio = sp.simplify(saturated / filled_link(EFFECTIVE).window.subs(Q, C * (R - T)))
     return Formula(
         "largest_ratio",
         "ceiling of the rate of Vegas over that of a competitor that loses as many packets",
@@ -129,7 +129,7 @@ def largest_ratio() -> Formula:
 
 @cache
 def fair_alpha_of_rate() -> Formula:
-    """The alpha for a rate, whatever the round-trip time is.
+    """The alpha for a given rate, independent of the round-trip time.
 
     >>> fair_alpha_of_rate().text()
     'alpha = q*x/C'
@@ -148,9 +148,9 @@ def fair_alpha_of_rate() -> Formula:
 
 @cache
 def fair_alpha_of_loss() -> Formula:
-    """The alpha for the rate of a competitor of the same round-trip time, of that time.
+    """The alpha for the rate of a competitor with the same round-trip time, as a function of R.
 
-    Reno's rate goes as 1/R and Vegas's does not: one alpha is not fair to all.
+    Reno's rate is proportional to 1/R and that of Vegas is not, so no single alpha is fair to all.
 
     >>> fair_alpha_of_loss().text()
     'alpha = c*q/(C*R*sqrt(p))'
@@ -168,10 +168,10 @@ def fair_alpha_of_loss() -> Formula:
 
 @cache
 def fair_alpha_expanded(order: int = 1) -> Formula:
-    """The fair alpha of N flows where few packets have to be lost.
+    """The fair alpha of N flows, expanded for small losses.
 
     Args:
-        order: of the last term in c^2 N^2 / L.
+        order: power of c^2 N^2 / L in the last term.
 
     >>> fair_alpha_expanded().text()
     'alpha = q_min/N + N*c**2/(L*(C*T + q_min)**2)'
@@ -190,7 +190,7 @@ def fair_alpha_expanded(order: int = 1) -> Formula:
 
 @cache
 def fair_alpha_heuristic() -> Formula:
-    """The leading term: a rule of thumb.
+    """The leading term of the fair alpha, a rule of thumb: RED's lower threshold per flow.
 
     >>> fair_alpha_heuristic().text()
     'alpha = q_min/N'
@@ -204,10 +204,10 @@ def fair_alpha_heuristic() -> Formula:
 
 
 def over_red(formula: Formula) -> Formula:
-    """A formula of the queue, with RED's queue at rest put in.
+    """A formula with RED's equilibrium queue substituted for the queue.
 
     Args:
-        formula: of q, and of N_r and N_v or of N.
+        formula: a formula in q, and in N_r and N_v or in N.
 
     >>> ours = over_red(fair_alpha_lossless())
     >>> network = {"capacity": 155e6 / 12000, "base_rtt": 0.007, "min_thresh": 6711.0}

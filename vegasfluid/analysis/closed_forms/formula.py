@@ -1,6 +1,6 @@
-"""A formula: what it gives, as an expression of named quantities, where it holds, and from where.
+"""A formula: a named quantity as an expression of others, with its validity and its source.
 
-One `SYMBOLS` table names every quantity that a formula may speak of, with its unit, so that a
+One table, `SYMBOLS`, names every quantity that a formula may contain, with its unit, so that a
 symbol means the same on every page.
 """
 
@@ -18,20 +18,20 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["SYMBOLS", "Expression", "Formula", "Quantity", "quantities", "symbol"]
 
 Expression = Any
-"""A `sympy.Expr`; what SymPy annotates its functions with is too wide for type checkers."""
-
+"""A `sympy.Expr`; SymPy's own annotations are too wide for type checkers."""
 
 DIGITS = 17
-"""So many tell a float from every other. (A rational's integers may be too large for arrays.)"""
+"""Significant digits of the numbers in a compiled formula: enough to identify a double. (The
+integers of a rational may be too large for arrays.)"""
 
 
 class Quantity(NamedTuple):
-    """What a symbol stands for.
+    """A quantity that formulas contain.
 
     Args:
-        symbol: as formulas write it, positive.
-        unit: inside the program; empty where it is a number.
-        meaning: in the field's words.
+        symbol: its SymPy symbol, positive.
+        unit: its unit in the program; empty for a pure number.
+        meaning: what it is.
     """
 
     symbol: Any
@@ -55,30 +55,30 @@ SYMBOLS = quantities(
     ("cwnd", "W", "packets", "congestion window"),
     ("rate", "x", "packets/s", "rate of a flow"),
     ("rtt", "R", "s", "round-trip time"),
-    ("base_rtt", "T", "s", "round-trip time with nothing in the queue"),
+    ("base_rtt", "T", "s", "round-trip time with an empty queue"),
     ("drop_prob", "p", "", "probability that a packet is dropped or marked"),
     ("capacity", "C", "packets/s", "capacity of the link"),
-    ("queue", "q", "packets", "queue at rest"),
+    ("queue", "q", "packets", "equilibrium queue"),
     ("buffer", "B", "packets", "buffer"),
     ("count", "N", "", "flows in all"),
     ("competitors", "N_r", "", "flows that compete with Vegas"),
     ("tuned", "N_v", "", "Vegas flows"),
     ("ratio", "r", "", "rate of a Vegas flow over that of a competitor"),
-    ("alpha", "alpha", "packets", "backlog at which a Vegas window comes to rest"),
+    ("alpha", "alpha", "packets", "equilibrium backlog of a Vegas flow"),
     ("backlog", "d", "packets", "own packets of a flow in the queue"),
-    ("cut", "b", "", "share of the window that a loss takes"),
+    ("cut", "b", "", "fraction of the window that a loss takes"),
     ("loss_constant", "c", "", "c in W = c / sqrt(p) of the competitor"),
-    ("loss_factor", "phi", "", "by how much losses weigh more than in the one-point closure"),
+    ("loss_factor", "phi", "", "correction factor for losses, relative to the one-point closure"),
     ("min_thresh", "q_min", "packets", "RED's lower threshold"),
     ("max_thresh", "q_max", "packets", "RED's upper threshold"),
     ("max_drop", "p_max", "", "RED's curve at the upper threshold"),
     ("slope", "L", "1/packets", "slope of the drop probability over the average queue"),
 )
-"""Every quantity by its name; a law's own parameters are added by the formula that needs them."""
+"""All quantities by name; a formula adds the parameters that only it needs."""
 
 
 def symbol(name: str) -> Any:
-    """The symbol of a quantity: a `sympy.Symbol`, whose arithmetic type checkers do not follow.
+    """The SymPy symbol of a quantity in `SYMBOLS`.
 
     >>> symbol("rtt")
     R
@@ -96,71 +96,72 @@ class Formula:
     """
 
     name: str
-    """By which it is found, such as `reno_window`."""
+    """Its unique name, such as `reno_window`."""
     says: str
-    """What it is, in a line."""
+    """Description in one line."""
     gives: str
-    """The name of the quantity on its left, in `SYMBOLS`."""
+    """Name of the quantity on the left-hand side, in `SYMBOLS` or `extra`."""
     expression: Expression
-    """Of symbols in `SYMBOLS`, and in `extra`."""
+    """The right-hand side, in symbols of `SYMBOLS` and `extra`."""
     holds: str = ""
-    """Where it holds."""
+    """Conditions under which it is valid."""
     source: str = ""
-    """Who found it, or from what it is derived."""
+    """Where it was published, or from what it is derived."""
     extra: tuple[tuple[str, Quantity], ...] = ()
     """Quantities that only this formula has, such as CUBIC's C, by name."""
 
     @property
     def known(self) -> dict[str, Quantity]:
-        """All quantities that it may speak of, by name."""
+        """All quantities that the formula may contain, by name."""
         return SYMBOLS | dict(self.extra)
 
     @cached_property
     def takes(self) -> tuple[str, ...]:
-        """The names of the quantities on its right, in the order of the table."""
+        """Names of the quantities on the right-hand side, in the order of the table."""
         free = self.expression.free_symbols
-        return tuple(name for name, of in self.known.items() if of.symbol in free)
+        return tuple(name for name, quantity in self.known.items() if quantity.symbol in free)
 
     @property
     def left(self) -> sp.Symbol:
-        """The symbol on its left."""
+        """The symbol on the left-hand side."""
         return self.known[self.gives].symbol
 
     @property
     def unit(self) -> str:
-        """Of what it gives."""
+        """Unit of the quantity on the left-hand side; empty for a pure number."""
         return self.known[self.gives].unit
 
     def text(self) -> str:
-        """As a line of text."""
+        """The formula as a line of text."""
         return f"{self.left} = {self.expression}"
 
     def latex(self) -> str:
-        """As LaTeX, without dollar signs."""
+        """The formula as LaTeX, without dollar signs."""
         return sp.latex(sp.Eq(self.left, self.expression, evaluate=False))
 
     def _repr_latex_(self) -> str:
-        """As notebooks show it: set as a formula."""
+        """The formula as notebooks typeset it."""
         return f"$\\displaystyle {self.latex()}$"
 
     def compiled(self, module: str = "numpy") -> Callable[..., Any]:
-        """It as a function of what it takes, in that order; its numbers are floats.
+        """The right-hand side as a function of the quantities in `takes`, in that order.
 
         Args:
-            module: numpy, jax or any other that `sympy.lambdify` knows.
+            module: numpy, jax or any other module that `sympy.lambdify` supports.
         """
         arguments = [self.known[name].symbol for name in self.takes]
         return sp.lambdify(arguments, sp.N(self.expression, DIGITS), module)
 
     @cached_property
     def _on_numbers(self) -> Callable[..., Any]:
+        """The right-hand side as a NumPy function, compiled once."""
         return self.compiled()
 
     def __call__(self, **values: Any) -> Any:
-        """Its value, of numbers or of NumPy arrays that broadcast; for JAX see `compiled`.
+        """The value of the formula, for numbers or NumPy arrays that broadcast.
 
         Args:
-            values: of all that it takes, by name, in the table's units.
+            values: all quantities in `takes`, by name, in the units of the table.
 
         Raises:
             InvalidInput: for a missing or an unknown name, or a number that is not above 0.
@@ -172,12 +173,12 @@ class Formula:
         return self._on_numbers(*(values[name] for name in self.takes))
 
     def of(self, known: Mapping[str, Any]) -> Any:
-        """Its value where more may be known than it takes; errors as those of a call."""
+        """The value of the formula, ignoring quantities that it does not take."""
         return self(**{name: known[name] for name in self.takes if name in known})
 
 
 def require_names(formula: Formula, given: Iterable[str]) -> None:
-    """Hold the names given to a formula against those that it takes."""
+    """Raise InvalidInput for the first name that a formula does not take or that is missing."""
     wanted = "given as " + ", ".join(formula.takes)
     for name in given:
         if name not in formula.takes:

@@ -1,12 +1,12 @@
-"""Persistent congestion: Vegas flows that join one by one, each taking the queue for its path.
+"""Persistent congestion: Vegas flows that join one by one, each with a wrong base RTT.
 
-The n-th flow never sees an empty queue: its base RTT has the queue in it that the n - 1 before it
-keep, so that it feels only what is above that, and rests at x (q_n - q_{n-1}) / C = alpha. With
-q = alpha u, and the rates of all n flows filling the link,
+The n-th flow never sees an empty queue: its base RTT includes the queue that the n - 1 flows before
+it keep. It reacts only to the queue above that, so in equilibrium x (q_n - q_{n-1}) / C = alpha.
+With q = alpha u, and the rates of all n flows filling the link,
 
     sum over i = 1..n of 1 / (u_n - u_{i-1}) = 1        u_0 = 0
 
-so that queues grow faster than the n alpha of true base RTTs, and who comes last has most.
+so queues grow faster than the n alpha of correct base RTTs, and the last flow has the highest rate.
 
 Sources:
     R. J. La, J. Walrand and V. Anantharam, "Issues in TCP Vegas", UC Berkeley, 1998, section 4 (the
@@ -38,21 +38,21 @@ __all__ = [
 ]
 
 PERSISTENT = quantities(
-    ("false_queue", "q_0", "packets", "queue that a flow takes for a part of its path"),
+    ("false_queue", "q_0", "packets", "queue that a flow's base RTT includes"),
     ("queue_per_alpha", "u", "", "queue over alpha"),
 )
-"""What only persistent congestion has."""
+"""Quantities of the formulas for persistent congestion."""
 
 R, T = symbol("rtt"), symbol("base_rtt")
 C, Q, ALPHA = (symbol(name) for name in ("capacity", "queue", "alpha"))
-FALSE, U = (of.symbol for of in PERSISTENT.values())
+FALSE, U = (quantity.symbol for quantity in PERSISTENT.values())
 EXACT_TERMS = 3
-"""So many terms are told exactly: 1, a root of degree 2 and one of degree 6."""
+"""Number of terms known as algebraic numbers: 1, a root of degree 2 and one of degree 6."""
 
 
 @cache
 def rate_with_false_base() -> Formula:
-    """The rate of a Vegas flow that takes a part of the queue for its path.
+    """The rate of a Vegas flow whose base RTT includes a queue.
 
     >>> rate_with_false_base().text()
     'x = C*alpha/(q - q_0)'
@@ -71,22 +71,22 @@ def rate_with_false_base() -> Formula:
 
 
 def excess(queues: Sequence[Expression]) -> Expression:
-    """By how much the flows that joined at these queues fill more than the link; of alpha and u.
+    """The load of the link minus 1, as a function of u, for flows that joined at given queues.
 
     Args:
-        queues: over alpha, which each flow found when it came.
+        queues: the queue over alpha when each flow joined.
     """
     rate = rate_with_false_base().expression.subs(Q, ALPHA * U)
-    rates = [sp.cancel(rate.subs(FALSE, ALPHA * found)) for found in queues]
+    rates = [sp.cancel(rate.subs(FALSE, ALPHA * queue)) for queue in queues]
     return sp.cancel(sp.Add(*rates) / C - 1)
 
 
 @cache
 def exact_term(number: int) -> Expression:
-    """The queue over alpha after so many flows have joined, as an algebraic number.
+    """The queue over alpha after `number` flows have joined, as an algebraic number.
 
     Args:
-        number: of flows, from 1 to `EXACT_TERMS`.
+        number: number of flows, from 1 to `EXACT_TERMS`.
 
     Raises:
         InvalidInput: for another number.
@@ -97,8 +97,8 @@ def exact_term(number: int) -> Expression:
     if number not in range(1, EXACT_TERMS + 1):
         raise InvalidInput("exact_term", "number", f"from 1 to {EXACT_TERMS}", number)
     if number < EXACT_TERMS:
-        found = [sp.Integer(0), *(exact_term(before) for before in range(1, number))]
-        return max(sp.solve(sp.numer(sp.together(excess(found))), U))
+        queues = [sp.Integer(0), *(exact_term(before) for before in range(1, number))]
+        return max(sp.solve(sp.numer(sp.together(excess(queues))), U))
     second = sp.Dummy(positive=True)
     left = sp.numer(sp.together(excess([sp.Integer(0), sp.Integer(1), second])))
     tied = sp.resultant(left, sp.minimal_polynomial(exact_term(2), second), second)
@@ -107,25 +107,25 @@ def exact_term(number: int) -> Expression:
 
 @cache
 def queues_of(number: int) -> tuple[float, ...]:
-    """Queues over alpha: before the first flow, and after each of so many."""
-    found = [0.0]
+    """The queue over alpha before the first flow, and after each of `number` flows."""
+    queues = [0.0]
     for flows in range(1, number + 1):
-        before = np.array(found)
+        before = np.array(queues)
 
         def too_full(queue: float, before: np.ndarray = before) -> float:
             return float(np.sum(1 / (queue - before))) - 1
 
-        low, high = found[-1] + 1, found[-1] + flows
+        low, high = queues[-1] + 1, queues[-1] + flows
         queue: Any = low if flows == 1 else brentq(too_full, low, high, xtol=1e-14)
-        found.append(float(queue))
-    return tuple(found)
+        queues.append(float(queue))
+    return tuple(queues)
 
 
 def queue_per_alpha(number: int) -> float:
-    """The queue over alpha after so many flows have joined one by one.
+    """The queue over alpha after `number` flows have joined one by one.
 
     Args:
-        number: of flows, 1 or more.
+        number: number of flows, 1 or more.
 
     Raises:
         InvalidInput: for less.
@@ -133,14 +133,14 @@ def queue_per_alpha(number: int) -> float:
     >>> round(queue_per_alpha(10), 3)
     23.637
     """
-    return queues_of(whole(number))[-1]
+    return queues_of(require_count(number))[-1]
 
 
 def last_over_first(number: int) -> float:
-    """The rate of the flow that came last over that of the first one.
+    """The rate of the last flow to join over that of the first.
 
     Args:
-        number: of flows, 1 or more.
+        number: number of flows, 1 or more.
 
     Raises:
         InvalidInput: for less.
@@ -148,12 +148,12 @@ def last_over_first(number: int) -> float:
     >>> round(last_over_first(10), 2)
     7.64
     """
-    *_, before, now = queues_of(whole(number))
+    *_, before, now = queues_of(require_count(number))
     return now / (now - before)
 
 
-def whole(number: int) -> int:
-    """A number of flows, held to be one."""
+def require_count(number: int) -> int:
+    """Raise InvalidInput unless the number of flows is a whole number from 1 on; return it."""
     if not (isinstance(number, int) and number >= 1):
         raise InvalidInput("persistent congestion", "number", "a whole number from 1 on", number)
     return number
@@ -161,7 +161,7 @@ def whole(number: int) -> int:
 
 @cache
 def persistent_queue() -> Formula:
-    """The queue that flows keep which joined one by one, of alpha and u (`queue_per_alpha`).
+    """The queue of flows that joined one by one, from alpha and u (`queue_per_alpha`).
 
     >>> persistent_queue()(alpha=2.0, queue_per_alpha=queue_per_alpha(2))
     5.23606797749979
@@ -173,7 +173,7 @@ def persistent_queue() -> Formula:
         "queue of Vegas flows that join one by one",
         "queue",
         queue,
-        "no losses, each flow at rest before the next comes; u solves the recursion",
+        "no losses, each flow in equilibrium before the next joins; u solves the recursion",
         "derived here from the drift",
         tuple(PERSISTENT.items()),
     )

@@ -1,15 +1,15 @@
-"""The queue at which N flows of window c / sqrt(p) come to rest over RED.
+"""The equilibrium queue of N flows with windows c / sqrt(p) over RED.
 
-Windows fill the link, N W / R = C, so that N W = y = C T + q packets are in flight; RED drops
-p = L (q - q_min); the windows want p = c^2 / W^2. So
+Windows fill the link, N W / R = C, so N W = y = C T + q packets are in flight; RED drops
+p = L (q - q_min); the windows require p = c^2 / W^2. So
 
     L (q - q_min) (C T + q)^2 = c^2 N^2
 
 whose left side rises from 0 at q_min: there is one root above it, and none below. RED's L is k
 times the slope of its curve where drops are spaced: k = 2/3 with `wait`, 2 without (independent
-drops: 1). With `wait` the exact share 2 p_b / (3 - p_b) leaves a cubic too.
+drops: 1). With `wait` the exact fraction 2 p_b / (3 - p_b) leads to a cubic, too.
 
-What is lost does not use the link; the balance leaves this out, as 1 - p near 1.
+Lost packets do not use the link; the equation neglects this, for 1 - p near 1.
 
 Sources:
     V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (the balance; not checked against the
@@ -33,18 +33,18 @@ from vegasfluid.aqm.red import Red
 __all__ = [
     "RARE",
     "RED",
-    "Rest",
+    "FilledLink",
+    "filled_link",
     "red_balance",
     "red_queue",
     "red_queue_expanded",
     "red_queue_per_min_thresh",
     "red_queue_spaced",
     "red_slope",
-    "shared",
 ]
 
 RED = quantities(("queue_per_min_thresh", "g", "", "rise of the queue over that of q_min"))
-"""What only RED's queue has."""
+"""Quantities of the formulas for RED."""
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
 C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
@@ -54,12 +54,12 @@ RARE = "a queue between the thresholds, windows of c / sqrt(p), 1 - p near 1"
 SOURCE = "Misra, Gong and Towsley 2000 (not checked against the original); derived here"
 
 
-class Rest(NamedTuple):
-    """What flows of window c / sqrt(p) have at rest, of the queue.
+class FilledLink(NamedTuple):
+    """Window and loss probability of flows that fill a link, as functions of the queue.
 
     Args:
-        window: packets.
-        prob: of a packet to be lost, as the window wants it.
+        window: window of a flow, packets.
+        prob: the loss probability that corresponds to it.
     """
 
     window: Expression
@@ -67,54 +67,54 @@ class Rest(NamedTuple):
 
 
 @cache
-def shared(count: Expression) -> Rest:
-    """Windows that fill the link together, and the losses that go with them.
+def filled_link(count: Expression) -> FilledLink:
+    """Windows c / sqrt(p) of flows that fill a link together, and the losses that cause them.
 
     Args:
-        count: of the flows.
+        count: number of flows.
 
-    >>> shared(N)
-    Rest(window=(C*T + q)/N, prob=N**2*c**2/(C*T + q)**2)
+    >>> filled_link(N)
+    FilledLink(window=(C*T + q)/N, prob=N**2*c**2/(C*T + q)**2)
     """
     (phi,) = sp.solve(reno_loss_constant().expression - c, PHI)
     (window,) = sp.solve(count * W / (T + Q / C) - C, W)
     (prob,) = sp.solve(reno_window().expression.subs(PHI, phi) - W, p)
-    return Rest(sp.factor(window), prob.subs(W, sp.factor(window)))
+    return FilledLink(sp.factor(window), prob.subs(W, sp.factor(window)))
 
 
 def drop_prob(wait: bool) -> Expression:
-    """RED's share of packets dropped between its thresholds, of a queue that stays."""
+    """RED's drop probability between its thresholds, as a function of a constant queue."""
     law = Red(LOW, HIGH, max_drop=TOP, wait=wait)  # type: ignore[arg-type]
     share = law.drop_prob(QueueState(Q, Average(Q), C, C, 10 * HIGH))
     return branch_at(share, {Q: 30, LOW: 20, HIGH: 80, TOP: 0.1}).expression
 
 
-def root_in_flight(balance: Expression) -> Expression:
-    """The queue for which a balance is 0, by way of packets in flight, there and at q_min."""
+def solve_queue(balance: Expression) -> Expression:
+    """The queue at which an equation is zero, solved for the packets in flight."""
     flying, least, curve = (sp.Dummy(positive=True) for _ in range(3))
-    told = {Q: flying - C * T, LOW: least - C * T, TOP: curve * (HIGH - least + C * T)}
-    cubic = sp.numer(sp.together(balance.subs(told, simultaneous=True)))
+    substitutions = {Q: flying - C * T, LOW: least - C * T, TOP: curve * (HIGH - least + C * T)}
+    cubic = sp.numer(sp.together(balance.subs(substitutions, simultaneous=True)))
     root = only_real_root(cubic, flying) - C * T
     return root.subs(curve, TOP / (HIGH - LOW)).subs(least, C * T + LOW)
 
 
 @cache
 def red_balance() -> Expression:
-    """What is 0 at rest: a cubic in the queue.
+    """The equilibrium equation, zero at the equilibrium queue: a cubic in the queue.
 
     >>> red_balance()
     L*(q - q_min)*(C*T + q)**2 - N**2*c**2
     """
-    balance = sp.together(L * (Q - LOW) - shared(N).prob)
+    balance = sp.together(L * (Q - LOW) - filled_link(N).prob)
     return sp.numer(balance)
 
 
 @cache
 def red_slope(wait: bool = True) -> Formula:
-    """How steeply RED's share of dropped packets sets in at its lower threshold.
+    """Slope of RED's drop probability at its lower threshold.
 
     Args:
-        wait: RED's switch.
+        wait: whether RED spaces drops.
 
     >>> red_slope().text(), red_slope(wait=False).text()
     ('L = 2*p_max/(3*(q_max - q_min))', 'L = 2*p_max/(q_max - q_min)')
@@ -132,7 +132,7 @@ def red_slope(wait: bool = True) -> Formula:
 
 @cache
 def red_queue() -> Formula:
-    """The queue at rest.
+    """The equilibrium queue of N flows over RED.
 
     >>> hollot = {"capacity": 3750.0, "base_rtt": 0.2, "count": 60, "loss_constant": 2**0.5}
     >>> f"{red_queue()(**hollot, min_thresh=150.0, slope=0.1 / 550):.1f}"
@@ -142,7 +142,7 @@ def red_queue() -> Formula:
         "red_queue",
         "queue of N flows over RED",
         "queue",
-        root_in_flight(red_balance()),
+        solve_queue(red_balance()),
         RARE,
         SOURCE,
     )
@@ -150,7 +150,7 @@ def red_queue() -> Formula:
 
 @cache
 def red_queue_spaced() -> Formula:
-    """The queue at rest with `wait`, without taking the drop probability for a straight line.
+    """The equilibrium queue with `wait`, without linearising the drop probability.
 
     >>> hollot = {"capacity": 3750.0, "base_rtt": 0.2, "count": 60, "loss_constant": 2**0.5}
     >>> f"{red_queue_spaced()(**hollot, min_thresh=150.0, max_thresh=700.0, max_drop=0.1):.1f}"
@@ -160,7 +160,7 @@ def red_queue_spaced() -> Formula:
         "red_queue_spaced",
         "queue of N flows over RED with wait",
         "queue",
-        root_in_flight(drop_prob(wait=True) - shared(N).prob),
+        solve_queue(drop_prob(wait=True) - filled_link(N).prob),
         RARE,
         SOURCE,
     )
@@ -168,10 +168,10 @@ def red_queue_spaced() -> Formula:
 
 @cache
 def red_queue_expanded(order: int = 1) -> Formula:
-    """The queue at rest where few packets have to be lost.
+    """The equilibrium queue, expanded for small losses.
 
     Args:
-        order: of the last term in c^2 N^2 / L.
+        order: power of c^2 N^2 / L in the last term.
 
     >>> red_queue_expanded().text()
     'q = q_min + N**2*c**2/(L*(C*T + q_min)**2)'
@@ -191,7 +191,7 @@ def red_queue_expanded(order: int = 1) -> Formula:
 
 @cache
 def red_queue_per_min_thresh() -> Formula:
-    """How much of a rise of the lower threshold the queue follows, the slope kept.
+    """Change of the equilibrium queue per change of the lower threshold, at constant slope.
 
     >>> red_queue_per_min_thresh().text()
     'g = (C*T + q)/(C*T + 3*q - 2*q_min)'

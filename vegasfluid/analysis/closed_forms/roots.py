@@ -1,4 +1,4 @@
-"""Roots of cubics, and roots for small parameters, as expressions.
+"""Real roots of cubics, and power series of roots in a small parameter, as expressions.
 
 SymPy's own roots of a cubic go through complex numbers; where a cubic has one real root, Cardano's
 formula can be written so that everything in it is real.
@@ -14,18 +14,29 @@ import sympy as sp
 
 from vegasfluid.analysis.closed_forms.formula import Expression
 
-__all__ = ["only_real_root", "root_for_small"]
+__all__ = ["only_real_root", "only_solution", "root_for_small"]
+
+
+def only_solution(expression: Expression, unknown: sp.Symbol) -> Expression:
+    """The value of a symbol for which an expression is zero, if there is exactly one.
+
+    >>> x, a = sp.symbols("x a", positive=True)
+    >>> only_solution(x**2 - a, x)
+    sqrt(a)
+    """
+    (solution,) = sp.solve(expression, unknown)
+    return solution
 
 
 def only_real_root(cubic: Expression, unknown: sp.Symbol) -> Expression:
-    """The root of a cubic that has one real root, by real operations only.
+    """The root of a cubic with one real root, as an expression of real operations only.
 
     With x^3 + P x + Q the depressed cubic, it is S - P / (3 S), S^3 = sqrt(Q^2/4 + P^3/27) - Q/2.
     Both roots in S are real where there is one real x and, besides, P > 0 or Q < 0.
 
     Args:
-        cubic: in the unknown, of degree 3.
-        unknown: for which the cubic is 0.
+        cubic: a polynomial of degree 3 in the unknown.
+        unknown: the symbol to solve for.
 
     >>> x, a = sp.symbols("x a", positive=True)
     >>> only_real_root(x**3 - a, x)
@@ -42,14 +53,14 @@ def only_real_root(cubic: Expression, unknown: sp.Symbol) -> Expression:
 def root_for_small(
     equation: Expression, unknown: sp.Symbol, small: sp.Symbol, start: Expression, order: int
 ) -> Expression:
-    """A root as a power series of a small parameter, term by term.
+    """A root of an equation as a power series in a small parameter.
 
     Args:
-        equation: a polynomial in the unknown and in the small parameter.
-        unknown: for which the equation is 0.
+        equation: a polynomial in the unknown and in the small parameter; zero at the root.
+        unknown: the symbol to solve for.
         small: the parameter.
-        start: the root where the parameter is 0, a simple one.
-        order: of the last term.
+        start: the simple root for parameter 0.
+        order: power of the last term.
 
     >>> x, e = sp.symbols("x e", positive=True)
     >>> root_for_small(x**2 - 1 - e, x, e, sp.Integer(1), 2)
@@ -58,6 +69,6 @@ def root_for_small(
     root, term = start, sp.Dummy()
     for power in range(1, order + 1):
         left = sp.expand(equation.subs(unknown, root + term * small**power))
-        (found,) = sp.solve(left.coeff(small, power), term)
-        root += sp.factor(found) * small**power
+        (coefficient,) = sp.solve(left.coeff(small, power), term)
+        root += sp.factor(coefficient) * small**power
     return root

@@ -1,6 +1,6 @@
-"""Windows at rest of the laws that know losses only: Reno, Scalable TCP, HighSpeed TCP.
+"""Equilibrium windows of loss-based congestion controls: Reno, Scalable TCP, HighSpeed TCP.
 
-Each is the root of the law's own drift, with ACKs at W/R and p of the packets lost.
+Each is the root of the drift, with ACKs at rate W/R and loss probability p.
 
 Sources:
     V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (Reno's window). M. Mathis et al., ACM CCR
@@ -15,7 +15,12 @@ from functools import cache
 
 import sympy as sp
 
-from vegasfluid.analysis.closed_forms.branches import above_zero, at_rest, drift_at_rest, exact
+from vegasfluid.analysis.closed_forms.branches import (
+    above_zero,
+    equilibrium_drift,
+    equilibrium_signals,
+    exact,
+)
 from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
 from vegasfluid.congestion.base import Window, aimd_loss_factor
 from vegasfluid.congestion.highspeed import HighSpeed
@@ -34,7 +39,7 @@ __all__ = [
 ]
 
 SCALABLE = quantities(("increase", "a", "packets", "what an ACK adds to Scalable TCP's window"))
-"""What only Scalable TCP has."""
+"""Quantities of the formulas for Scalable TCP."""
 
 HIGHSPEED = quantities(
     ("low_window", "W_low", "packets", "window up to which HighSpeed TCP is standard TCP"),
@@ -42,23 +47,25 @@ HIGHSPEED = quantities(
     ("low_prob", "p_low", "", "drop probability at the lower window"),
     ("high_prob", "p_high", "", "drop probability at the upper window"),
 )
-"""What only HighSpeed TCP has."""
+"""Quantities of the formulas for HighSpeed TCP."""
 
 W, R, p = (symbol(name) for name in ("cwnd", "rtt", "drop_prob"))
 PHI = symbol("loss_factor")
 OUT_OF_SLOW_START = Window(W, sp.Integer(0))
-"""The state of these laws, in symbols."""
+"""The state of these congestion controls after slow start, in symbols."""
 
 
 @cache
 def reno_window() -> Formula:
-    """Reno's window, and NewReno's, whose drift is the same.
+    """Equilibrium window of Reno and NewReno, whose drift is the same.
 
     >>> reno_window().text(), f"{reno_window()(loss_factor=1, drop_prob=0.02):.1f}"
     ('W = sqrt(2)/(sqrt(p)*sqrt(phi))', '10.0')
     """
-    seen = at_rest()._replace(loss_rate=PHI * p * W / R)
-    drift = drift_at_rest(Reno(), OUT_OF_SLOW_START, seen, {W: 10, R: 1, p: 1e-2, PHI: 1})["cwnd"]
+    seen = equilibrium_signals()._replace(loss_rate=PHI * p * W / R)
+    drift = equilibrium_drift(Reno(), OUT_OF_SLOW_START, seen, {W: 10, R: 1, p: 1e-2, PHI: 1})[
+        "cwnd"
+    ]
     (rest,) = sp.solve(drift.expression, W)
     return Formula(
         "reno_window",
@@ -73,7 +80,7 @@ def reno_window() -> Formula:
 
 @cache
 def reno_loss_constant() -> Formula:
-    """C in W = c / sqrt(p) of Reno.
+    """The constant c in Reno's equilibrium window W = c / sqrt(p).
 
     >>> reno_loss_constant().text()
     'c = sqrt(2)/sqrt(phi)'
@@ -90,7 +97,7 @@ def reno_loss_constant() -> Formula:
 
 @cache
 def aimd_factor(loss_process: str) -> Formula:
-    """By how much losses weigh more than in the one-point closure, for a law that takes a share b.
+    """Correction factor for losses relative to the one-point closure, for AIMD with a cut of b.
 
     Args:
         loss_process: periodic or iid, as in `LOSS_PROCESSES`.
@@ -107,13 +114,13 @@ def aimd_factor(loss_process: str) -> Formula:
         above_zero(exact(aimd_loss_factor(loss_process, cut)), {cut: 0.3}),
         "additive increase" + (", right to 0.2 %" if loss_process == "iid" else ""),
         "Mathis et al. 1997 and Ott, Kemperman and Mathis 1996 for b = 1/2 (neither checked "
-        "against the original); as the laws have it",
+        "against the original); as the congestion controls have it",
     )
 
 
 @cache
 def scalable_window(loss_process: str = "meanfield") -> Formula:
-    """Scalable TCP's window above the legacy window.
+    """Equilibrium window of Scalable TCP above its legacy window.
 
     Args:
         loss_process: a name in `LOSS_PROCESSES`; periodic and iid are alike here.
@@ -125,7 +132,9 @@ def scalable_window(loss_process: str = "meanfield") -> Formula:
     legacy: Expression = sp.Dummy()
     law = Scalable(step, cut, legacy)
     there = {W: 100, R: 1, p: 1e-3, step: 1e-2, cut: 1 / 8, legacy: 16}
-    drift = drift_at_rest(law, OUT_OF_SLOW_START, at_rest(loss_process), there)["cwnd"]
+    drift = equilibrium_drift(law, OUT_OF_SLOW_START, equilibrium_signals(loss_process), there)[
+        "cwnd"
+    ]
     (rest,) = sp.solve(drift.expression, W)
     return Formula(
         "scalable_window" if loss_process == "meanfield" else "scalable_window_periodic",
@@ -142,7 +151,7 @@ def scalable_window(loss_process: str = "meanfield") -> Formula:
 
 @cache
 def highspeed_window() -> Formula:
-    """HighSpeed TCP's window where losses are periodic: the response function of the RFC.
+    """Equilibrium window of HighSpeed TCP for periodic losses: the response function of RFC 3649.
 
     >>> defaults = {"low_window": 38, "high_window": 83000, "low_prob": 1e-3, "high_prob": 1e-7}
     >>> f"{highspeed_window()(drop_prob=1e-5, **defaults):.0f}"
@@ -152,7 +161,9 @@ def highspeed_window() -> Formula:
     cut, stretch = sp.symbols("b_high t", positive=True)
     there = {low: 38, high: 83000, p_low: 1e-3, p_high: 1e-7, cut: 0.1, W: 1000, R: 1, p: 1e-5}
     law = HighSpeed(low, high, p_low, p_high, cut)
-    drift = drift_at_rest(law, OUT_OF_SLOW_START, at_rest("periodic"), there)["cwnd"]
+    drift = equilibrium_drift(law, OUT_OF_SLOW_START, equilibrium_signals("periodic"), there)[
+        "cwnd"
+    ]
     (prob,) = sp.solve(drift.expression.subs(W, low * sp.exp(stretch)), p)
     (rest,) = sp.solve(sp.expand_log(sp.log(sp.simplify(prob) / p), force=True), stretch)
     return Formula(

@@ -1,21 +1,21 @@
-"""Vegas at rest: where its backlog holds it, and what alpha it takes where packets are lost.
+"""Vegas in equilibrium: its window without losses, and the alpha of a window with losses.
 
-Without losses a growing window comes to rest where the backlog is alpha (anything up to beta is
-rest too). With losses it rests below that, where the flows that climb back make up for those that
-were hit: alpha is then an explicit function of the window, and the window of alpha is not. Beta
-drops out. `alpha` is here the place of rest; a dialect's parameter is that less its `rise`.
+Without losses a growing window stops where the backlog is alpha (every backlog up to beta is an
+equilibrium). With losses the equilibrium is below that, where flows that grow back compensate for
+those that had a loss: alpha is then an explicit function of the window, but not the reverse. Beta
+drops out. `alpha` means the equilibrium backlog; a dialect's parameter is smaller by its offset.
 
-With f = phi b p W^2, the share of the flows that climb, and d = W (R - T) / R the backlog:
+With f = phi b p W^2, the fraction of flows that grow back, and d = W (R - T) / R the backlog:
 
     alpha = d - (b d / 2) ln(1 - f)        f < 1
 
-so that f = 1, W = 1 / sqrt(phi b p), is a window that no alpha reaches: Vegas saturated, additive
-increase at all times. A sharp edge (no width) gives the law of the minimum of the two.
+so f = 1, W = 1 / sqrt(phi b p), is a window that no alpha reaches: Vegas is saturated, with
+additive increase at all times. Zero width gives the law of the minimum of the two.
 
 Sources:
-    S. Low, L. Peterson and L. Wang, SIGMETRICS 2001 (rest without losses; abstract read). C. Samios
-    and M. Vernon, SIGMETRICS 2003, have throughput with losses (abstract read; not compared). All
-    derived here from the drift.
+    S. Low, L. Peterson and L. Wang, SIGMETRICS 2001 (equilibrium without losses; abstract read).
+    C. Samios and M. Vernon, SIGMETRICS 2003, have throughput with losses (abstract read; not
+    compared). All derived here from the drift.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from functools import cache
 
 import sympy as sp
 
-from vegasfluid.analysis.closed_forms.branches import at_rest, drift_at_rest, exact
+from vegasfluid.analysis.closed_forms.branches import equilibrium_drift, equilibrium_signals, exact
 from vegasfluid.analysis.closed_forms.formula import Expression, Formula, quantities, symbol
+from vegasfluid.analysis.closed_forms.roots import only_solution
 from vegasfluid.congestion.vegas import Vegas, VegasWindow
 from vegasfluid.congestion.vegas.implementation import VegasImplementation
 from vegasfluid.errors import InvalidInput
@@ -35,8 +36,8 @@ __all__ = [
     "ANY",
     "VEGAS",
     "law_of_the_minimum",
-    "named",
-    "rise_of",
+    "name_with_dialect",
+    "offset_of",
     "vegas_alpha",
     "vegas_alpha_at_saturation",
     "vegas_alpha_of_share",
@@ -47,10 +48,10 @@ __all__ = [
 ]
 
 VEGAS = quantities(
-    ("softness", "epsilon", "packets", "width of backlog over which the fluid is blurred"),
+    ("softness", "epsilon", "packets", "width of the smoothing in the fluid model"),
     ("share", "s", "", "window over the saturated window"),
 )
-"""What only Vegas has."""
+"""Quantities of the formulas for Vegas."""
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
 ALPHA, CUT, PHI = (symbol(name) for name in ("alpha", "cut", "loss_factor"))
@@ -59,81 +60,76 @@ STATE = VegasWindow(W, sp.Integer(0), T, sp.Integer(0))
 HOLDS = "W at least 3, alpha + rise at most beta + fall"
 DERIVED = "derived here from the drift"
 
-CLIMBING = {W: 300, R: 0.11, T: 0.1, p: 1e-6, ALPHA: 33, SOFTNESS: 0.25, CUT: 0.25, PHI: 1}
-"""A point where some flows climb: a backlog of some 30 packets, below alpha in every dialect."""
-SMALL = {**CLIMBING, W: 30, R: 0.101, ALPHA: 1}
-"""A point with a backlog so small that the softness is the width."""
+GROWING = {W: 300, R: 0.11, T: 0.1, p: 1e-6, ALPHA: 33, SOFTNESS: 0.25, CUT: 0.25, PHI: 1}
+"""A witness at which some flows grow: a backlog near 30 packets, below alpha in every dialect."""
+SMALL = {**GROWING, W: 30, R: 0.101, ALPHA: 1}
+"""A witness with a backlog so small that the softness is the width."""
 
 
 @dataclass(frozen=True)
 class AnyVegas(Vegas):
-    """A Vegas with symbols for what its dialect says in numbers."""
+    """Vegas with symbols for the constants of its dialect."""
 
     @property
     def implementation(self) -> VegasImplementation:
-        """The dialect, with b for its cut, and at rest at alpha and at beta."""
+        """The implementation, with symbol b for its cut and no offsets to alpha and beta."""
         return replace(super().implementation, loss_cut=CUT, alpha_offset=0, beta_offset=0)
 
 
 ANY = AnyVegas()
-"""Stands for every dialect: b, phi and the place of rest are symbols."""
+"""Represents every dialect: b, phi and the equilibrium backlog are symbols."""
 
 
-def climbing_drift(law: Vegas, there: dict[sp.Symbol, float] = CLIMBING) -> Expression:
-    """The window's drift where it climbs, with alpha for the law's alpha and phi p lost."""
+def growing_drift(law: Vegas, there: dict[sp.Symbol, float] = GROWING) -> Expression:
+    """The drift of a growing window, with symbols for alpha and the loss probability phi p."""
     beta = sp.Dummy(positive=True)
     asked = replace(law, alpha=ALPHA, beta=beta, softness=SOFTNESS)
-    seen = at_rest()._replace(loss_rate=PHI * p * W / R)
-    return drift_at_rest(asked, STATE, seen, {**there, beta: 100})["cwnd"].expression
-
-
-def solved(drift: Expression, unknown: sp.Symbol) -> Expression:
-    """The one value for which a drift is zero."""
-    (rest,) = sp.solve(drift, unknown)
-    return rest
+    seen = equilibrium_signals()._replace(loss_rate=PHI * p * W / R)
+    return equilibrium_drift(asked, STATE, seen, {**there, beta: 100})["cwnd"].expression
 
 
 def alpha_of(drift: Expression) -> Expression:
-    """The alpha for which a drift is zero: it stands in the exponent of the one exponential."""
+    """The alpha for which a drift is zero; it is in the exponent of the only exponential."""
     (power,), left = drift.atoms(sp.exp), sp.Dummy(positive=True)
-    resting = solved(drift.subs(power, left), left)
-    return solved(power.args[0] - sp.log(sp.expand(resting)), ALPHA)
+    resting = only_solution(drift.subs(power, left), left)
+    return only_solution(power.args[0] - sp.log(sp.expand(resting)), ALPHA)
 
 
 @cache
-def resting_alpha(kind: type[Vegas], dialect: str) -> Expression:
-    """The alpha with which a window is at rest, of the window and of phi p."""
-    return alpha_of(climbing_drift(kind(dialect=dialect)))
+def equilibrium_alpha(kind: type[Vegas], dialect: str) -> Expression:
+    """The alpha for which a window is in equilibrium, as a function of the window and phi p."""
+    return alpha_of(growing_drift(kind(dialect=dialect)))
 
 
 @cache
-def resting_window(kind: type[Vegas], dialect: str) -> Expression:
-    """The window that has come to rest without losses, of alpha."""
-    return sp.factor(solved(resting_alpha(kind, dialect).subs(p, 0) - ALPHA, W))
+def lossless_window(kind: type[Vegas], dialect: str) -> Expression:
+    """The equilibrium window without losses, as a function of alpha."""
+    return sp.factor(only_solution(equilibrium_alpha(kind, dialect).subs(p, 0) - ALPHA, W))
 
 
-def named(formula: str, law: Vegas) -> str:
-    """The name of a formula, with the dialect of the law whose parameter it is in."""
+def name_with_dialect(formula: str, law: Vegas) -> str:
+    """The name of a formula, with the dialect as a suffix if it is for one."""
     return formula if isinstance(law, AnyVegas) else f"{formula}_{law.dialect}"
 
 
-def rise_of(law: Vegas) -> Expression:
-    """Where a dialect rests above alpha, packets."""
+def offset_of(law: Vegas) -> Expression:
+    """The offset of a dialect's equilibrium backlog to its parameter alpha, packets."""
     return exact(law.implementation.alpha_offset)
 
 
-def require_no_threshold(law: Vegas) -> None:
-    """Refuse a dialect whose losses leave what they left before."""
+def require_no_kept_threshold(law: Vegas) -> None:
+    """Raise InvalidInput for a dialect that keeps its slow-start threshold at a loss."""
     if law.implementation.keeps_ssthresh:
-        kept = "of a dialect without a threshold that losses keep"
+        kept = "of a dialect that does not keep its slow-start threshold at a loss"
         raise InvalidInput("vegas_alpha", "law", kept, law.dialect)
 
 
 def vegas_lossless_window(law: Vegas = ANY) -> Formula:
-    """The window at which a growing Vegas comes to rest where nothing is lost.
+    """Equilibrium window of a growing Vegas flow without losses.
 
     Args:
-        law: whose dialect counts; alpha is its parameter. Without one, alpha is the place of rest.
+        law: a Vegas of the dialect whose parameter alpha is; without one, alpha is the equilibrium
+            backlog.
 
     >>> vegas_lossless_window().text()
     'W = R*alpha/(R - T)'
@@ -141,20 +137,20 @@ def vegas_lossless_window(law: Vegas = ANY) -> Formula:
     'W = T*(2*alpha + 1)/(2*(R - T))'
     """
     return Formula(
-        named("vegas_lossless_window", law),
+        name_with_dialect("vegas_lossless_window", law),
         "window of Vegas without losses",
         "cwnd",
-        resting_window(type(law), law.dialect),
-        "no losses; windows up to that of beta are at rest too",
+        lossless_window(type(law), law.dialect),
+        "no losses; windows up to that of beta are equilibria too",
         f"Low, Peterson and Wang 2001 (abstract read); {DERIVED}",
     )
 
 
 def vegas_lossless_rate(law: Vegas = ANY) -> Formula:
-    """The rate of such a window, over a queue.
+    """Equilibrium rate of a growing Vegas flow without losses, as a function of the queue.
 
     Args:
-        law: whose dialect counts.
+        law: a Vegas of the dialect; its parameters are ignored.
 
     >>> vegas_lossless_rate().text()
     'x = C*alpha/q'
@@ -162,7 +158,7 @@ def vegas_lossless_rate(law: Vegas = ANY) -> Formula:
     window = vegas_lossless_window(law).expression
     capacity, queue = symbol("capacity"), symbol("queue")
     return Formula(
-        named("vegas_lossless_rate", law),
+        name_with_dialect("vegas_lossless_rate", law),
         "rate of Vegas without losses",
         "rate",
         sp.factor((window / R).subs(R, T + queue / capacity)),
@@ -172,25 +168,25 @@ def vegas_lossless_rate(law: Vegas = ANY) -> Formula:
 
 
 def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
-    """The alpha with which a window is at rest in spite of losses.
+    """The alpha for which a window is in equilibrium with losses.
 
     Args:
-        law: whose dialect counts; it gives that law's parameter. Without one, b and phi are
-            symbols, and it gives the place of rest.
-        loss_process: a name in `LOSS_PROCESSES`, where a law is given.
+        law: a Vegas of the dialect whose parameter alpha is. Without one, b and phi are symbols,
+            and alpha is the equilibrium backlog.
+        loss_process: a name in `LOSS_PROCESSES`; ignored without a law.
 
     Raises:
-        InvalidInput: for a dialect whose losses leave what they left before (ns-3).
+        InvalidInput: for a dialect that keeps its slow-start threshold at a loss (ns-3).
 
     >>> vegas_alpha().text()
     'alpha = -W*(R - T)*(b*log(-W**2*b*p*phi + 1) - 2)/(2*R)'
     """
-    require_no_threshold(law)
-    rest, rise = resting_alpha(type(law), law.dialect), rise_of(law)
+    require_no_kept_threshold(law)
+    rest, rise = equilibrium_alpha(type(law), law.dialect), offset_of(law)
     if not isinstance(law, AnyVegas):
         rest = rest.subs(PHI, exact(law.loss_factor(loss_process, STATE)))
     return Formula(
-        named("vegas_alpha", law),
+        name_with_dialect("vegas_alpha", law),
         "alpha of Vegas where packets are lost",
         "alpha",
         sp.factor(rest + rise) - rise,
@@ -201,7 +197,7 @@ def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
 
 @cache
 def vegas_small_alpha() -> Formula:
-    """The same where the backlog is so small that the law's softness blurs more than losses.
+    """The alpha for a window with losses, for backlogs so small that the softness dominates.
 
     >>> vegas_small_alpha().text()
     'alpha = W - epsilon*log(-W**2*b*p*phi + 1) - T*W/R'
@@ -210,7 +206,7 @@ def vegas_small_alpha() -> Formula:
         "vegas_small_alpha",
         "alpha of Vegas where packets are lost, small backlog",
         "alpha",
-        sp.expand(alpha_of(climbing_drift(ANY, SMALL))),
+        sp.expand(alpha_of(growing_drift(ANY, SMALL))),
         f"phi b p W^2 below 1, b d / 2 below the law's softness, {HOLDS}",
         DERIVED,
         tuple(VEGAS.items()),
@@ -219,18 +215,18 @@ def vegas_small_alpha() -> Formula:
 
 @cache
 def vegas_saturated_window() -> Formula:
-    """The window that Vegas nears as alpha grows: additive increase at all times.
+    """The saturated window, the limit of large alpha: additive increase at all times.
 
     >>> vegas_saturated_window().text()
     'W = 1/(sqrt(b)*sqrt(p)*sqrt(phi))'
     """
     delay = sp.Symbol("delta", positive=True)
-    endless = sp.limit(climbing_drift(ANY).subs(R, T + delay), ALPHA, sp.oo)
+    endless = sp.limit(growing_drift(ANY).subs(R, T + delay), ALPHA, sp.oo)
     return Formula(
         "vegas_saturated_window",
         "window of Vegas saturated",
         "cwnd",
-        solved(endless, W),
+        only_solution(endless, W),
         "the limit of a large alpha",
         DERIVED,
     )
@@ -238,7 +234,7 @@ def vegas_saturated_window() -> Formula:
 
 @cache
 def law_of_the_minimum() -> Formula:
-    """Vegas's window where flows that climb are no further from alpha than others: a sharp edge.
+    """Equilibrium window of Vegas if all flows had the same backlog: the law of the minimum.
 
     >>> law_of_the_minimum().text()
     'W = Min(R*alpha/(R - T), 1/(sqrt(b)*sqrt(p)*sqrt(phi)))'
@@ -248,9 +244,9 @@ def law_of_the_minimum() -> Formula:
         "law_of_the_minimum",
         "window of Vegas where packets are lost, sharp edge",
         "cwnd",
-        sp.Min(sp.factor(solved(sharp - ALPHA, W)), vegas_saturated_window().expression),
-        "the limit of no width, which our drift does not take: its windows are below",
-        f"{DERIVED}, with both widths let go to 0",
+        sp.Min(sp.factor(only_solution(sharp - ALPHA, W)), vegas_saturated_window().expression),
+        "the limit of zero width; the windows of our drift are smaller",
+        f"{DERIVED}, with both widths tending to 0",
     )
 
 
@@ -258,8 +254,8 @@ def law_of_the_minimum() -> Formula:
 def vegas_alpha_at_saturation() -> Formula:
     """The alpha at which the law of the minimum saturates.
 
-    In our drift no alpha saturates: with this one the window is the share s of the saturated one
-    that solves s (1 - (b / 2) ln(1 - s^2)) = 1, which is 0.80 for b = 1/2 and 0.86 for b = 1/4.
+    In our drift no alpha saturates: with this alpha the window is a fraction s of the saturated
+    window, with s (1 - (b / 2) ln(1 - s^2)) = 1: 0.80 for b = 1/2 and 0.86 for b = 1/4.
 
     >>> vegas_alpha_at_saturation().text()
     'alpha = (R - T)/(R*sqrt(b)*sqrt(p)*sqrt(phi))'
@@ -272,13 +268,13 @@ def vegas_alpha_at_saturation() -> Formula:
         "alpha",
         sp.factor(edge),
         "sharp edge; in our drift it is the backlog of the saturated window",
-        f"{DERIVED}, with both widths let go to 0",
+        f"{DERIVED}, with both widths tending to 0",
     )
 
 
 @cache
 def vegas_alpha_of_share() -> Formula:
-    """The alpha with which the window is a share of the saturated one.
+    """The alpha for which the window is a given fraction of the saturated window.
 
     >>> formula = vegas_alpha_of_share()
     >>> f"{formula(share=0.99, rtt=0.2, base_rtt=0.1, drop_prob=1e-3, cut=0.5, loss_factor=1):.1f}"

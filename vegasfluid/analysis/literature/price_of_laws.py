@@ -15,8 +15,14 @@ from typing import Any, cast
 
 import sympy as sp
 
-from vegasfluid.analysis.closed_forms.branches import Witness, at_rest, drift_at_rest, exact
+from vegasfluid.analysis.closed_forms.branches import (
+    Witness,
+    equilibrium_drift,
+    equilibrium_signals,
+    exact,
+)
 from vegasfluid.analysis.closed_forms.formula import Formula, quantities, symbol
+from vegasfluid.analysis.closed_forms.roots import only_solution
 from vegasfluid.congestion.base import CongestionControl, Window
 from vegasfluid.congestion.cubic import Cubic, CubicWindow
 from vegasfluid.congestion.highspeed import HighSpeed
@@ -61,8 +67,8 @@ def formula_of(law: CongestionControl, loss_process: str, there: Witness) -> For
 
 def one_state(law: CongestionControl, loss_process: str, there: Witness) -> sp.Expr:
     """The price where the window is all that there is."""
-    state, seen = Window(W, NOW), at_rest(loss_process)
-    drift = drift_at_rest(law, state, seen, {**there, p: RARE})["cwnd"].expression
+    state, seen = Window(W, NOW), equilibrium_signals(loss_process)
+    drift = equilibrium_drift(law, state, seen, {**there, p: RARE})["cwnd"].expression
     loss = sp.diff(drift, p)
     if loss == 0:
         raise InvalidInput("price_of", "law", "one that answers losses or delays", law.name)
@@ -103,12 +109,6 @@ def of_losses(law: CongestionControl, loss_process: str, price: sp.Expr) -> Form
     )
 
 
-def solved(expression: sp.Expr, unknown: sp.Symbol) -> sp.Expr:
-    """The one value for which an expression is zero."""
-    (found,) = sp.solve(expression, unknown)
-    return found
-
-
 @formula_of.register(Cubic)
 def curve_or_reno(law: Cubic, loss_process: str, there: Witness) -> Formula:
     """The larger of two prices.
@@ -129,14 +129,14 @@ CUBIC_STATE = CubicWindow(W, K, ELAPSED, SQUARED, NOW)
 def cubic_drift(law: Cubic, loss_process: str) -> dict[str, sp.Expr]:
     """CUBIC's drift where standard TCP, if it counts at all, is steeper than the cubic."""
     there = {W: 10**6, R: 1e-3, p: RARE, K: 1e-2, ELAPSED: 1e-2, SQUARED: 2e-4}
-    branches = drift_at_rest(law, CUBIC_STATE, at_rest(loss_process), there)
+    branches = equilibrium_drift(law, CUBIC_STATE, equilibrium_signals(loss_process), there)
     return {name: branch.expression for name, branch in branches.items()}
 
 
 @cache
 def as_reno(law: Cubic, loss_process: str) -> sp.Expr:
     """The price where the window grows as standard TCP's."""
-    return solved(cubic_drift(law, loss_process)["cwnd"], p)
+    return only_solution(cubic_drift(law, loss_process)["cwnd"], p)
 
 
 @cache
@@ -148,9 +148,9 @@ def on_the_curve(law: Cubic, loss_process: str) -> sp.Expr:
     windows, and taken where K is 1 s.
     """
     drift = cubic_drift(law, loss_process)
-    times = {ELAPSED: solved(drift["elapsed"], ELAPSED)}
-    times[SQUARED] = solved(drift["squared"].subs(times), SQUARED)
-    plateau, u = solved(drift["k"], K), sp.Symbol("u", positive=True)
+    times = {ELAPSED: only_solution(drift["elapsed"], ELAPSED)}
+    times[SQUARED] = only_solution(drift["squared"].subs(times), SQUARED)
+    plateau, u = only_solution(drift["k"], K), sp.Symbol("u", positive=True)
     left = drift["cwnd"].subs(times).subs(p, u * R / (K * W)).subs({W: W / plateau**3, K: 1})
     roots: Any = sp.real_roots(sp.Poly(sp.numer(sp.together(left)), u))
     (root,) = (of for of in roots if of > 0)
@@ -187,8 +187,8 @@ def resting_delay(law: Vegas) -> sp.Expr:
     rtt, window = T + WAIT, 1000
     backlog = min(law.equilibrium_backlogs[0], law.softness) / 1000  # climbing, by the softness
     near = {W: window, T: 0.1, WAIT: backlog * 0.1 / window}
-    seen = at_rest()._replace(rtt=rtt, ack_rate=W / rtt, loss_rate=NOW)
-    drift = drift_at_rest(law, VegasWindow(W, NOW, T, NOW), seen, near)["cwnd"].expression
+    seen = equilibrium_signals()._replace(rtt=rtt, ack_rate=W / rtt, loss_rate=NOW)
+    drift = equilibrium_drift(law, VegasWindow(W, NOW, T, NOW), seen, near)["cwnd"].expression
     (climbing,) = drift.atoms(sp.exp)
     delays = sp.solve(climbing.args[0].subs(W, x * rtt), WAIT)
     (delay,) = (found for found in delays if found.subs({x: 1, T: 1}) > 0)

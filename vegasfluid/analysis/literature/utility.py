@@ -27,7 +27,7 @@ from functools import cache
 
 import sympy as sp
 
-from vegasfluid.analysis.closed_forms.branches import at_rest, drift_at_rest
+from vegasfluid.analysis.closed_forms.branches import equilibrium_drift, equilibrium_signals
 from vegasfluid.analysis.closed_forms.formula import Formula, quantities, symbol
 from vegasfluid.analysis.literature.price import place_of, price_of
 from vegasfluid.analysis.literature.price_of_laws import DELAY
@@ -114,9 +114,9 @@ def arctan_price() -> Formula:
     'p = 2/(R**2*x**2 + 2)'
     """
     cwnd = symbol("cwnd")
-    seen = at_rest()._replace(ack_rate=(1 - p) * cwnd / R)
+    seen = equilibrium_signals()._replace(ack_rate=(1 - p) * cwnd / R)
     near = {cwnd: 10, R: 1, p: 1e-2}
-    drift = drift_at_rest(Reno(), Window(cwnd, sp.Integer(0)), seen, near)["cwnd"].expression
+    drift = equilibrium_drift(Reno(), Window(cwnd, sp.Integer(0)), seen, near)["cwnd"].expression
     (price,) = sp.solve(drift, p)
     return Formula(
         "price_reno_arctan",
