@@ -36,7 +36,9 @@ BOUNDS: tuple[tuple[System, float], ...] = (
     (switched_systems.RENO_RED, 1e-3),
 )
 CHANGED: dict[str, dict[str, Any]] = {
-    switched_systems.DDETST_C4.name: {"rows": 4096},  # 1830 steps, and a lag of half of them
+    switched_systems.DDETST_C4.name: {
+        "history_capacity": 4096
+    },  # 1830 steps, and a lag of half of them
     switched_systems.WALLS.name: {"dtmax": 0.5},  # else a step passes a wall's end, and the next
 }
 HALVINGS = 0.1 * 2.0 ** -np.arange(4.0)
@@ -84,7 +86,7 @@ def order(system: System, method: str, steps: Sequence[float] | np.ndarray, unti
 
     @jax.jit
     def found(step: Any) -> Any:
-        controlled = {"step": step, "stepsize_controller": constant, "rows": 2048}
+        controlled = {"step": step, "stepsize_controller": constant, "history_capacity": 2048}
         return solve(system, method, times, **controlled).ys
 
     errors = [error_of(found(step), ys) for step in steps]

@@ -44,7 +44,7 @@ def common(name: str, adjoint: diffrax.AbstractAdjoint | None) -> dict[str, Any]
     return options_of(system) | {
         "saveat": diffrax.SaveAt(ts=times),
         "stepsize_controller": diffrax.PIDController(rtol=RTOL, atol=RTOL),
-        "rows": ROWS[name],
+        "history_capacity": ROWS[name],
         "max_steps": STEPS[name],
         "adjoint": adjoint,
         "throw": False,
@@ -54,7 +54,7 @@ def common(name: str, adjoint: diffrax.AbstractAdjoint | None) -> dict[str, Any]
 def mean_queue(name: str, adjoint: diffrax.AbstractAdjoint | None = None) -> Callable[[Any], Any]:
     """The mean of a problem's queue over the save times, of its two parameters."""
     system, method = PROBLEMS[name], METHODS["Tsit5"]
-    (queue, *_), *_ = system.clamps
+    (queue, *_), *_ = system.bounds
 
     def mean(values: Any) -> Any:
         args, y0 = with_parameters(name, values), jnp.asarray(system.y0)
@@ -70,7 +70,7 @@ def mean_queues(
 ) -> Callable[[Any], Any]:
     """The sum over a batch of the means of the queues, of parameters (count, 2)."""
     system, method = PROBLEMS[name], METHODS["Tsit5"]
-    (queue, *_), *_ = system.clamps
+    (queue, *_), *_ = system.bounds
 
     def total(values: Any) -> Any:
         args = jax.vmap(lambda own: with_parameters(name, own))(values)

@@ -56,8 +56,8 @@ def error_of(ys: Any, reference: np.ndarray) -> float:
 
 def options_of(system: systems.System) -> dict[str, Any]:
     """What `solve` is told of a system besides its equation."""
-    clamps = tuple(dde.Clamp(*clamp) for clamp in system.clamps)
-    return {"past": system.past, "clamps": clamps, "switches": system.switches}
+    bounds = tuple(dde.Bound(*clamp) for clamp in system.bounds)
+    return {"initial_history": system.initial_history, "bounds": bounds, "guards": system.guards}
 
 
 @cache
@@ -78,7 +78,7 @@ def solver(name: str, method: str) -> Callable[..., Solution]:
             **options_of(system),
             saveat=diffrax.SaveAt(ts=times),
             stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol, dtmax=longest),
-            rows=ROWS.get(name, 512),
+            history_capacity=ROWS.get(name, 512),
             max_steps=MOST_STEPS,
             throw=False,
         )

@@ -34,13 +34,13 @@ class System:
     y0: tuple[float, ...]
     t0: float
     t1: float
-    past: Callable[[Any, Any], Any]
+    initial_history: Callable[[Any, Any], Any]
     longest_lag: float  # an upper bound
     args: Any = None
     exact: Callable[[Any], np.ndarray] | None = None  # of a time (n,), of k times (k, n)
     reference: str | None = None  # the file in `data` where there is no `exact`
-    clamps: tuple[tuple[int, float | None, float | None], ...] = ()
-    switches: Callable[..., Any] | None = None
+    bounds: tuple[tuple[int, float | None, float | None], ...] = ()
+    guards: Callable[..., Any] | None = None
     breaks: tuple[float, ...] = ()  # where `exact` is not smooth
     smooth_start: bool = False  # `past` is the solution before t0
     vanishing: tuple[float, ...] = ()  # times at which a lag is 0
@@ -50,10 +50,10 @@ class System:
 def constant(*values: float) -> Callable[[Any, Any], Any]:
     """A past that does not change."""
 
-    def past(s, args):
+    def initial_history(s, args):
         return jnp.broadcast_to(jnp.asarray(values), (*jnp.shape(s), len(values)))
 
-    return past
+    return initial_history
 
 
 def stack(*parts: Any) -> Any:
@@ -96,7 +96,7 @@ LINEAR = System(
     y0=(1.0,),
     t0=0.0,
     t1=10.0,
-    past=constant(1.0),
+    initial_history=constant(1.0),
     longest_lag=1.0,
     args=1.0,
     exact=step_polynomial,
@@ -118,7 +118,7 @@ EXPONENTIAL = System(
     y0=(1.0,),
     t0=0.0,
     t1=10.0,
-    past=lambda s, args: stack(jnp.exp(ROOT * s)),
+    initial_history=lambda s, args: stack(jnp.exp(ROOT * s)),
     longest_lag=1.0,
     args=(ROOT + 1) * math.exp(ROOT),
     exact=lambda t: np.exp(ROOT * np.asarray(t))[..., None],
@@ -129,7 +129,7 @@ SINE: dict[str, Any] = {
     "y0": (0.0,),
     "t0": 0.0,
     "t1": 10.0,
-    "past": lambda s, args: stack(jnp.sin(s)),
+    "initial_history": lambda s, args: stack(jnp.sin(s)),
     "exact": lambda t: np.sin(np.asarray(t))[..., None],
 }
 
@@ -180,7 +180,7 @@ DDETST_B1 = System(
     y0=(math.log(0.1),),
     t0=0.1,
     t1=10.0,
-    past=lambda s, args: stack(jnp.log(s)),
+    initial_history=lambda s, args: stack(jnp.log(s)),
     longest_lag=7.6,
     exact=lambda t: np.log(np.asarray(t))[..., None],
     smooth_start=True,
@@ -200,7 +200,7 @@ DDETST_D1 = System(
     y0=(math.log(0.1), 10.0),
     t0=0.1,
     t1=5.0,
-    past=lambda s, args: stack(jnp.log(s), 1 / s),
+    initial_history=lambda s, args: stack(jnp.log(s), 1 / s),
     longest_lag=3.0,
     exact=lambda t: np.stack([np.log(np.asarray(t)), 1 / np.asarray(t)], axis=-1),
     smooth_start=True,
@@ -214,7 +214,7 @@ FELDSTEIN_NEVES = System(
     y0=(1.0,),
     t0=1.0,
     t1=5.0,
-    past=constant(1.0),
+    initial_history=constant(1.0),
     longest_lag=3.1,
     exact=piecewise((2.0, np.sqrt), (5.03, lambda t: t / 4 + 0.5 + (1 - 1 / SQRT2) * np.sqrt(t))),
     breaks=(1.0, 2.0),
@@ -229,7 +229,7 @@ LOGARITHMIC_LAG = System(
     y0=(1.0,),
     t0=1.0,
     t1=14.0,
-    past=constant(1.0),
+    initial_history=constant(1.0),
     longest_lag=10.0,
     exact=piecewise(
         (E, lambda t: t),
@@ -254,7 +254,7 @@ MACKEY_GLASS = System(
     y0=(1.2,),
     t0=0.0,
     t1=500.0,
-    past=constant(1.2),
+    initial_history=constant(1.2),
     longest_lag=17.0,
     args=(0.2, 0.1, 17.0),
     reference="mackey_glass.npz",
@@ -275,7 +275,7 @@ KERMACK = System(
     y0=(5.0, 0.1, 1.0),
     t0=0.0,
     t1=40.0,
-    past=constant(5.0, 0.1, 1.0),
+    initial_history=constant(5.0, 0.1, 1.0),
     longest_lag=10.0,
     reference="kermack_mckendrick.npz",
     notes="the sum of the components stays 6.1",

@@ -73,13 +73,13 @@ def blood_problem(args, y0, end, jump):
         aged = removal * math.exp(decay * y[2]) / (supply * old)
         return np.array([supply * new - decay * y[0] - removal, hormone, 1 - aged])
 
-    def switches(t, y, history):
+    def guards(t, y, history):
         return [t - y[2]] if jump else []
 
     def delayed(t, y):
         return [t - maturing, t - maturing - y[2]]
 
-    return Problem(rhs, y0, (0.0, end), lambda s: y0, delayed, switches)
+    return Problem(rhs, y0, (0.0, end), lambda s: y0, delayed, guards)
 
 
 def kermack(t, y, history, above):

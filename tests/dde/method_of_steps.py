@@ -44,10 +44,10 @@ class Problem:
     rhs: Callable[[float, Vector, History, Vector], Vector]
     y0: Sequence[float]
     span: tuple[float, float]
-    past: Callable[[float], Any]
+    initial_history: Callable[[float], Any]
     delayed_times: Callable[[float, Vector], Sequence[float]] = lambda t, y: ()
-    switches: Callable[[float, Vector, History], Any] = lambda t, y, history: ()
-    clamps: Sequence[tuple[int, float | None, float | None]] = ()
+    guards: Callable[[float, Vector, History], Any] = lambda t, y, history: ()
+    bounds: Sequence[tuple[int, float | None, float | None]] = ()
     smooth_start: bool = False
 
 
@@ -55,7 +55,7 @@ class Problem:
 class Path:
     """The solution so far: called with a time, the state then."""
 
-    past: Callable[[float], Any]
+    initial_history: Callable[[float], Any]
     start: float
     times: list[float] = field(default_factory=list)  # where the pieces begin
     pieces: list[Any] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Path:
             if self.guess is not None:
                 return self.guess(time)
         if time < self.start or not self.pieces:
-            return np.asarray(self.past(min(time, self.start)), dtype=float)
+            return np.asarray(self.initial_history(min(time, self.start)), dtype=float)
         return self.pieces[max(bisect_right(self.times, time) - 1, 0)](time)
 
     def at(self, times: Any) -> Vector:
@@ -99,16 +99,16 @@ class Stepper:
         self.problem, self.method = problem, method
         self.rtol, self.atol, self.implicit_step = rtol, atol, implicit_step
         self.time, self.y = float(problem.span[0]), np.array(problem.y0, dtype=float)
-        self.path = Path(problem.past, self.time, end=self.time)
+        self.path = Path(problem.initial_history, self.time, end=self.time)
         self.breaks: list[tuple[float, int]] = []  # time, order of the derivative that jumps
         self.passed = [0] * len(problem.delayed_times(self.time, self.y))
         if not problem.smooth_start:
             self.add_break(1)
             delayed = problem.delayed_times(self.time, self.y)
             self.passed = [int(s >= self.time) for s in delayed]
-        signs = np.asarray(problem.switches(self.time, self.y, self.path), dtype=float)
+        signs = np.asarray(problem.guards(self.time, self.y, self.path), dtype=float)
         self.above = signs >= 0
-        self.held = [0] * len(problem.clamps)  # -1 at the lower bound, 1 at the upper
+        self.held = [0] * len(problem.bounds)  # -1 at the lower bound, 1 at the upper
         self.hold_where_needed()
 
     def free_slope(self, time: float, y: Vector) -> Vector:
@@ -116,21 +116,21 @@ class Stepper:
 
     def slope(self, time: float, y: Vector) -> Vector:
         slope = self.free_slope(time, y)
-        for (component, _, _), held in zip(self.problem.clamps, self.held, strict=True):
+        for (component, _, _), held in zip(self.problem.bounds, self.held, strict=True):
             if held:
                 slope[component] = 0.0
         return slope
 
     def hold_where_needed(self) -> None:
         slope = self.free_slope(self.time, self.y)
-        for clamp, (component, lower, upper) in enumerate(self.problem.clamps):
+        for clamp, (component, lower, upper) in enumerate(self.problem.bounds):
             if lower is not None and self.y[component] <= lower and slope[component] < 0:
                 self.hold(clamp, -1)
             if upper is not None and self.y[component] >= upper and slope[component] > 0:
                 self.hold(clamp, 1)
 
     def hold(self, clamp: int, side: int) -> None:
-        component, lower, upper = self.problem.clamps[clamp]
+        component, lower, upper = self.problem.bounds[clamp]
         self.held[clamp] = side
         bound = lower if side < 0 else upper
         if side and bound is not None:
@@ -160,7 +160,7 @@ class Stepper:
             sign = 1.0 if above else -1.0
 
             def value(time: float, y: Vector, index: int = index, sign: float = sign) -> float:
-                return sign * float(self.problem.switches(time, y, self.path)[index])
+                return sign * float(self.problem.guards(time, y, self.path)[index])
 
             def cross(time: float, y: Vector, index: int = index) -> None:
                 self.above[index] = not self.above[index]
@@ -170,7 +170,7 @@ class Stepper:
             yield Indicator(value, cross)
 
     def clamp_indicators(self) -> Iterator[Indicator]:
-        for clamp, (component, lower, upper) in enumerate(self.problem.clamps):
+        for clamp, (component, lower, upper) in enumerate(self.problem.bounds):
             for side, bound in ((-1, lower), (1, upper)):
                 if bound is None or self.held[clamp] == -side:
                     continue

@@ -17,7 +17,7 @@ from tests.dde.method_of_steps import Problem, reference
 SQRT2 = math.sqrt(2)
 
 
-def past(system):
+def initial_history(system):
     """A constant past, or the closed form before the start."""
     if system.smooth_start:
         return lambda s: system.exact(max(s, 1e-9) if system.t0 > 0 else s)
@@ -81,7 +81,9 @@ def test_lags(system, rhs, delayed):
     span = (system.t0, system.t1)
     check(
         system,
-        Problem(rhs, system.y0, span, past(system), delayed, smooth_start=system.smooth_start),
+        Problem(
+            rhs, system.y0, span, initial_history(system), delayed, smooth_start=system.smooth_start
+        ),
     )
 
 
@@ -123,13 +125,15 @@ SWITCHES = [
 
 
 @pytest.mark.parametrize(
-    ("system", "rhs", "delayed", "switches", "count"),
+    ("system", "rhs", "delayed", "guards", "count"),
     SWITCHES,
     ids=[row[0].name for row in SWITCHES],
 )
-def test_switches(system, rhs, delayed, switches, count):
+def test_switches(system, rhs, delayed, guards, count):
     span = (system.t0, system.t1)
-    solution = check(system, Problem(rhs, system.y0, span, past(system), delayed, switches))
+    solution = check(
+        system, Problem(rhs, system.y0, span, initial_history(system), delayed, guards)
+    )
     assert len(solution.events) == count
     distances = [min(abs(np.array(system.breaks) - event)) for event in solution.events]
     assert max(distances) < 1e-11
@@ -158,9 +162,9 @@ def test_clamps(system, rhs, delayed, count):
     span = (system.t0, system.t1)
 
     def before(s):
-        return np.asarray(system.past(s, None))
+        return np.asarray(system.initial_history(s, None))
 
-    solution = check(system, Problem(rhs, system.y0, span, before, delayed, clamps=system.clamps))
+    solution = check(system, Problem(rhs, system.y0, span, before, delayed, bounds=system.bounds))
     assert len(solution.events) == count
     distances = [min(abs(np.array(system.breaks) - event)) for event in solution.events]
     assert max(distances) < 1e-11
@@ -174,10 +178,10 @@ def test_stored_reference_is_what_comes_out():
         problem.rhs,
         problem.y0,
         (0.0, 15.0),
-        problem.past,
+        problem.initial_history,
         problem.delayed_times,
-        problem.switches,
-        problem.clamps,
+        problem.guards,
+        problem.bounds,
     )
     found = reference(short, rtol=1e-11, atol=1e-12).at(stored["ts"][:151])
     np.testing.assert_allclose(found, stored["ys"][:151], rtol=1e-8, atol=1e-8)
@@ -185,6 +189,6 @@ def test_stored_reference_is_what_comes_out():
 
 def test_an_unsolvable_switch_is_refused():
     """At 0, y' = -sign y slides: no branch leads away."""
-    problem = Problem(turn_back, [0.5], (0.0, 1.0), lambda s: [0.5], switches=lambda t, y, h: y)
+    problem = Problem(turn_back, [0.5], (0.0, 1.0), lambda s: [0.5], guards=lambda t, y, h: y)
     with pytest.raises(ArithmeticError, match="switches for ever"):
         reference(problem)

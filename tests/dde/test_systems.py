@@ -29,7 +29,7 @@ def history_of(system):
     def history(s):
         s = np.asarray(s, dtype=float)
         known = system.exact(np.maximum(s, system.t0))
-        before = np.asarray(system.past(np.minimum(s, system.t0), system.args))
+        before = np.asarray(system.initial_history(np.minimum(s, system.t0), system.args))
         return np.where((s < system.t0)[..., None], before, known)
 
     return history
@@ -38,10 +38,10 @@ def history_of(system):
 def slope_at(system, t, y, history):
     """The slope with its switches and clamps, which a solver would see to."""
     given = ()
-    if system.switches:
-        given = (np.asarray(system.switches(t, y, history, system.args)) >= 0,)
+    if system.guards:
+        given = (np.asarray(system.guards(t, y, history, system.args)) >= 0,)
     slope = np.array(system.rhs(t, y, history, system.args, *given))
-    for component, lower, upper in system.clamps:
+    for component, lower, upper in system.bounds:
         if (lower is not None and y[component] <= lower and slope[component] < 0) or (
             upper is not None and y[component] >= upper and slope[component] > 0
         ):
@@ -84,9 +84,11 @@ def test_closed_form_begins_at_the_start_and_is_continuous(system):
 @pytest.mark.parametrize("system", SYSTEMS, ids=names)
 def test_past_has_the_right_shape_and_ends_at_the_start(system):
     n = len(system.y0)
-    assert np.shape(system.past(system.t0, system.args)) == (n,)
-    assert np.shape(system.past(np.array([system.t0, system.t0]), system.args)) == (2, n)
-    np.testing.assert_allclose(system.past(system.t0, system.args), system.y0, atol=1e-14)
+    assert np.shape(system.initial_history(system.t0, system.args)) == (n,)
+    assert np.shape(system.initial_history(np.array([system.t0, system.t0]), system.args)) == (2, n)
+    np.testing.assert_allclose(
+        system.initial_history(system.t0, system.args), system.y0, atol=1e-14
+    )
     assert (system.exact is None) != (system.reference is None)
 
 
@@ -132,9 +134,9 @@ def test_compiles_to_one_dtype(system):
         def history(s):
             return jnp.broadcast_to(y, (*jnp.shape(s), *y.shape))
 
-        if not system.switches:
+        if not system.guards:
             return system.rhs(t, y, history, system.args)
-        indicators = system.switches(t, y, history, system.args)
+        indicators = system.guards(t, y, history, system.args)
         assert indicators.ndim == 1
         return system.rhs(t, y, history, system.args, indicators >= 0)
 
@@ -151,9 +153,9 @@ def test_both_right_hand_sides_agree(system):
     for t in rng.uniform(system.t0, system.t1, 40):
         y = history(t) * rng.uniform(0.95, 1.05, len(system.y0))
         given, above = (), np.zeros(0, dtype=bool)
-        if system.switches:
-            ours = np.asarray(system.switches(t, y, history, system.args))
-            theirs = np.asarray(problem.switches(t, y, history))
+        if system.guards:
+            ours = np.asarray(system.guards(t, y, history, system.args))
+            theirs = np.asarray(problem.guards(t, y, history))
             np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
             above = ours >= 0
             given = (above,)

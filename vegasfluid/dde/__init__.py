@@ -9,7 +9,7 @@ where the past times s_i may depend on the state. Nothing here knows of networks
 >>> def rhs(t, y, history, rate):
 ...     return -rate * history(t - 1.0)
 >>> solution = dde.solve_fixed(
-...     rhs, jnp.ones(1), 1.0, save_at=np.array([0.0, 1.5, 3.0]), step=0.05, longest_lag=1.0
+...     rhs, jnp.ones(1), 1.0, ts=np.array([0.0, 1.5, 3.0]), dt0=0.05, longest_lag=1.0
 ... )
 >>> [round(float(value), 3) for value in dde.check(solution).ys[:, 0]]
 [1.0, -0.375, -0.167]
@@ -20,23 +20,29 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from vegasfluid.dde.backend import prefer_compiled_loops
-from vegasfluid.dde.fixed import History, Past, Project, RightHandSide, solve_fixed
+from vegasfluid.dde.fixed import (
+    FixedStepHistory,
+    InitialHistory,
+    Project,
+    RightHandSide,
+    solve_fixed,
+)
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.solution import Solution, check
+from vegasfluid.dde.xla_flags import prefer_compiled_loops
 
 if TYPE_CHECKING:
-    from vegasfluid.dde.adaptive import Clamp, Recall, solve, solve_batch
+    from vegasfluid.dde.adaptive import Bound, History, solve, solve_batch
 
-_ADAPTIVE = ("Clamp", "Recall", "solve", "solve_batch")
+_ADAPTIVE = ("Bound", "History", "solve", "solve_batch")
 
 __all__ = [
-    "Clamp",
+    "Bound",
+    "FixedStepHistory",
     "History",
+    "InitialHistory",
     "Outcome",
-    "Past",
     "Project",
-    "Recall",
     "RightHandSide",
     "Solution",
     "check",

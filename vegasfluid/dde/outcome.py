@@ -43,15 +43,15 @@ _MEANINGS = {
     Outcome.LAG_TOO_LONG: "a lag was longer than longest_lag",
     Outcome.LAG_TOO_SHORT: "a lag reached past the last known time: it is shorter than the step",
     Outcome.NOT_FINITE: "the state was not finite",
-    Outcome.HISTORY_OVERFLOW: "a lag reached back further than the ring of rows; allow more rows",
+    Outcome.HISTORY_OVERFLOW: "a lag reached past the history; increase history_capacity",
     Outcome.LAG_NEGATIVE: "a lag was negative: the history was asked for the future",
-    Outcome.PAST_NOT_FINITE: "the past was not finite",
+    Outcome.PAST_NOT_FINITE: "the initial history was not finite",
     Outcome.STEP_UNDERFLOW: "the step became too short to advance the time",
     Outcome.MAX_STEPS_REACHED: "the largest number of steps was reached; allow more max_steps",
     Outcome.TIMES_REVERSED: "t1 is before t0, and a delay equation cannot be solved backwards",
     Outcome.START_NOT_FINITE: "the state or its slope was not finite at t0",
-    Outcome.CHATTERING: "clamps or switches changed at once again and again",
-    Outcome.START_OUT_OF_BOUNDS: "the state at t0 was beyond the bound of a clamp",
+    Outcome.CHATTERING: "bounds or guards changed again and again at one time",
+    Outcome.START_OUT_OF_BOUNDS: "the state at t0 was outside its bounds",
 }
 
 

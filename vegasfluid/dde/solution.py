@@ -65,7 +65,7 @@ def check(solution: Solution) -> Solution:
     >>> from vegasfluid import dde
     >>> check(dde.solve_fixed(
     ...     lambda t, y, history, args: -history(t - 2.0), jnp.ones(1),
-    ...     save_at=np.linspace(0.0, 4.0, 5), step=0.25, longest_lag=1.0,
+    ...     ts=np.linspace(0.0, 4.0, 5), dt0=0.25, longest_lag=1.0,
     ... ))
     Traceback (most recent call last):
     vegasfluid.errors.SolveFailed: dde.solve failed at t = 0: a lag was longer than longest_lag.

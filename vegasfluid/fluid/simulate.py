@@ -103,7 +103,7 @@ def integrated(
         lambda t, y, history, args: system.derivative(t, y, history),
         system.layout.pack(start(posed, system.populations, plan)),
         project=system.project,
-        remember=remembered(plan, options),
+        history_components=remembered(plan, options),
         save=None if whole else system.save,
         lanes=cells is None,  # thousands of cells, written out one by one, would take too long
     )

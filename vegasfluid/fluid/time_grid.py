@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vegasfluid.dde.fixed.history import rows_of
+from vegasfluid.dde.fixed.history import ring_rows
 from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
 from vegasfluid.fluid.mesh import FINEST
 from vegasfluid.fluid.parameters import least_lag, longest_lag, start_of_flows
@@ -61,7 +61,7 @@ class TimeGrid(NamedTuple):
         if self.aligned:
             return on_the_grid(np.linspace(0.0, self.until, self.samples), *given)
         times = sample_times(self.until, self.warmup, self.samples)
-        return anywhere(times, *given, rows_of(self.longest_lag, self.finest or self.step))
+        return anywhere(times, *given, ring_rows(self.longest_lag, self.finest or self.step))
 
     def halved(self) -> TimeGrid:
         """The same with steps half as long."""

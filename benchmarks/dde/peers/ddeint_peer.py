@@ -26,9 +26,9 @@ class Measured(NamedTuple):
     cpu: float
 
 
-def slope(past: Any, now: float) -> Any:
-    late = past(now - 17.0)
-    return 0.2 * late / (1 + late**10) - 0.1 * past(now)
+def slope(initial_history: Any, now: float) -> Any:
+    late = initial_history(now - 17.0)
+    return 0.2 * late / (1 + late**10) - 0.1 * initial_history(now)
 
 
 def run(points_a_unit: int = POINTS_A_UNIT) -> Measured:

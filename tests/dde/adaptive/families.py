@@ -52,11 +52,11 @@ class Family:
 
     def options(self) -> dict[str, Any]:
         """The keywords of `dde.solve` that all of them need together."""
-        clamps = {clamp[0] for system in self.systems for clamp in system.clamps}
+        bounds = {clamp[0] for system in self.systems for clamp in system.bounds}
         return {
-            "past": self.past,
-            "clamps": [self._clamp(component) for component in sorted(clamps)],
-            "switches": self.switches if self._switches else None,
+            "initial_history": self.initial_history,
+            "bounds": [self._clamp(component) for component in sorted(bounds)],
+            "guards": self.guards if self._switches else None,
         }
 
     def rhs(self, t: Any, y: Any, history: Any, which: Any, *above: Any) -> Any:
@@ -65,7 +65,7 @@ class Family:
         slopes = [_slope(system, t, y, Reads(y, states), *above) for system in self.systems]
         return _selected(which, slopes)
 
-    def switches(self, t: Any, y: Any, history: Any, which: Any) -> Any:
+    def guards(self, t: Any, y: Any, history: Any, which: Any) -> Any:
         """The indicators of the selected system, 1 for those that it has not."""
         states = self._read(t, y, history, which, 1)
         indicators = [
@@ -74,19 +74,19 @@ class Family:
         ]
         return _selected(which, indicators)
 
-    def past(self, s: Any, which: Any) -> Any:
+    def initial_history(self, s: Any, which: Any) -> Any:
         """The past of the selected system."""
-        return _selected(which, [system.past(s, system.args) for system in self.systems])
+        return _selected(which, [system.initial_history(s, system.args) for system in self.systems])
 
-    def _clamp(self, component: int) -> dde.Clamp:
+    def _clamp(self, component: int) -> dde.Bound:
         bounds = np.full((2, len(self.systems)), [[-np.inf], [np.inf]])
         for number, system in enumerate(self.systems):
-            for held, *limits in system.clamps:
+            for held, *limits in system.bounds:
                 for side, limit in enumerate(limits):
                     if held == component and limit is not None:
                         bounds[side, number] = limit
         lower, upper = bounds
-        return dde.Clamp(
+        return dde.Bound(
             component,
             lower=lambda which: jnp.asarray(lower)[which],
             upper=lambda which: jnp.asarray(upper)[which],
@@ -113,13 +113,13 @@ class Family:
 
 
 def _indicators(system: System, t: Any, y: Any, history: Any) -> list[Any]:
-    if system.switches is None:
+    if system.guards is None:
         return []
-    return list(system.switches(t, y, history, system.args))
+    return list(system.guards(t, y, history, system.args))
 
 
 def _slope(system: System, t: Any, y: Any, history: Any, *above: Any) -> Any:
-    given = (above[0],) if system.switches is not None else ()
+    given = (above[0],) if system.guards is not None else ()
     return system.rhs(t, y, history, system.args, *given)
 
 

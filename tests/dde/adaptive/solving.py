@@ -77,8 +77,8 @@ def tolerance(rtol, atol=None):
 
 def given(system) -> dict[str, Any]:
     """The keywords that a system needs, with its clamps and switches."""
-    clamps = tuple(dde.Clamp(*clamp) for clamp in system.clamps)
-    return {"past": system.past, "clamps": clamps, "switches": system.switches}
+    bounds = tuple(dde.Bound(*clamp) for clamp in system.bounds)
+    return {"initial_history": system.initial_history, "bounds": bounds, "guards": system.guards}
 
 
 def solved(system, solver, *, t1=None, dt0=None, **options):
@@ -112,7 +112,7 @@ def program(family: Family, solver):
     @jax.jit
     def run(which, t0, t1, y0, ts, rtol):
         return dde.solve(
-            family.rhs, solver, t0, t1, None, y0, which, **family.options(), rows=4096,
+            family.rhs, solver, t0, t1, None, y0, which, **family.options(), history_capacity=4096,
             saveat=diffrax.SaveAt(ts=ts), stepsize_controller=tolerance(rtol), throw=False,
         )  # fmt: skip
 
@@ -133,7 +133,7 @@ def at_answers(system, solver, rtol, t1=None, family=None):
 
 def equation(name, rhs, y0, t1, *, t0=0.0, **options):
     """An equation of a single test, with a constant past unless another is given."""
-    options = {"past": constant(*y0), "longest_lag": np.inf} | options
+    options = {"initial_history": constant(*y0), "longest_lag": np.inf} | options
     return System(name, "", rhs, y0, t0, t1, **options)
 
 
@@ -148,7 +148,7 @@ READ_LATE = equation(
     lambda t, y, history, args: 1 - 3 * history(t - 0.7),
     y0=(0.0,),
     t1=2.5,
-    clamps=((0, None, 0.5),),
+    bounds=((0, None, 0.5),),
 )
 AT_STEPS = Family(
     LINEAR,

@@ -28,7 +28,7 @@ def rhs(t, y, history, args):
 
 
 OPTIONS = {
-    "clamps": [dde.Clamp(0, lower=0.0)],
+    "bounds": [dde.Bound(0, lower=0.0)],
     "stepsize_controller": FINE,
     "saveat": diffrax.SaveAt(t1=True),
 }
@@ -115,7 +115,7 @@ def oscillating(t, y, history, rate):
 
 def test_vmap_of_solve_is_a_batch():
     """Without events instances step side by side; the starts are chosen."""
-    options = {"stepsize_controller": tolerance(1e-5), "rows": 256, "throw": False}
+    options = {"stepsize_controller": tolerance(1e-5), "history_capacity": 256, "throw": False}
     rates = jnp.array([0.1, 2.0])
 
     def one(y0, rate):
@@ -130,8 +130,8 @@ def test_ring_need_not_be_longer_for_company():
     """An instance that makes few steps beside one that makes many loses no history."""
     rates = jnp.array([0.1, 100.0])
     found = dde.solve_batch(
-        oscillating, BOSH3, 0.0, 3.0, None, jnp.ones((2, 1)), rates, rows=256, throw=False,
-        stepsize_controller=tolerance(1e-5),
+        oscillating, BOSH3, 0.0, 3.0, None, jnp.ones((2, 1)), rates, history_capacity=256,
+        throw=False, stepsize_controller=tolerance(1e-5),
     )  # fmt: skip
     few, many = np.asarray(found.stats["steps"])
     assert many > 256

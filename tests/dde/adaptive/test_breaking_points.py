@@ -85,7 +85,7 @@ JUMPING = equation(
     lambda t, y, history, args: -history(t - 1.0),
     y0=(1.0,),
     t1=2.0,
-    past=constant(3.0),
+    initial_history=constant(3.0),
 )
 ENDING = {
     beyond: equation(
@@ -93,7 +93,9 @@ ENDING = {
         lambda t, y, history, args: history(t - 1.0),
         y0=(1.0,),
         t1=1.5,
-        past=lambda s, args, beyond=beyond: jnp.where(s <= 0, jnp.cos(s), beyond)[..., None],
+        initial_history=lambda s, args, beyond=beyond: jnp.where(s <= 0, jnp.cos(s), beyond)[
+            ..., None
+        ],
     )
     for beyond in (math.nan, 7.0)
 }

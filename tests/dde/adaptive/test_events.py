@@ -28,19 +28,19 @@ def by_time(name, slope, t1, y0=0.0, lower=0.0, upper=None):
         lambda t, y, history, args: jnp.stack([slope(t)]),
         y0=(y0,),
         t1=t1,
-        clamps=((0, lower, upper),),
+        bounds=((0, lower, upper),),
     )
 
 
-def by_side(name, slopes, switch, t1, y0, *clamps):
+def by_side(name, slopes, switch, t1, y0, *bounds):
     """Y' = slopes[0] where a switch, a function of t and y, is not negative, else slopes[1]."""
     return equation(
         name,
         lambda t, y, history, args, above: jnp.where(above, *slopes) * jnp.ones(1),
         y0=(y0,),
         t1=t1,
-        switches=lambda t, y, history, args: jnp.stack([switch(t, y[0])]),
-        clamps=clamps,
+        guards=lambda t, y, history, args: jnp.stack([switch(t, y[0])]),
+        bounds=bounds,
     )
 
 
@@ -66,7 +66,7 @@ TWO_CLAMPS = equation(
     lambda t, y, history, args: jnp.stack([t - 2, jnp.full_like(t, -2.0)]),
     y0=(1.5, 2.0),
     t1=3.0,
-    clamps=((0, 0.0, None), (1, 0.0, None)),
+    bounds=((0, 0.0, None), (1, 0.0, None)),
 )
 TWO_SWITCHES = equation(
     "two switches",
@@ -75,7 +75,7 @@ TWO_SWITCHES = equation(
     ),
     y0=(0.0, 0.0),
     t1=1.5,
-    switches=lambda t, y, history, args: jnp.stack([t - 1.0, y[1] - 2.0 + 2 * (t - 1.0)]),
+    guards=lambda t, y, history, args: jnp.stack([t - 1.0, y[1] - 2.0 + 2 * (t - 1.0)]),
 )
 TWO = Family(TWO_CLAMPS, TWO_SWITCHES)
 

@@ -22,7 +22,7 @@ def rhs(t, y, history, args, above):
     return reno_red(t, y, lambda s: old, args, above)
 
 
-def switches(t, y, history, args):
+def guards(t, y, history, args):
     average = history.ago(args.propagation + y[1] / args.capacity)[2]
     return average - jnp.stack([args.min_thresh, args.max_thresh, 2 * args.max_thresh])
 
@@ -32,9 +32,9 @@ def errors():
     """Largest error in Reno over RED, as a share of the component's size, by tolerance."""
     ts, ys = answer(RENO_RED)
     single = jnp.float32
-    system = replace(RENO_RED, rhs=rhs, switches=switches)
+    system = replace(RENO_RED, rhs=rhs, guards=guards)
     options = given(system) | {
-        "past": lambda s, args: jnp.array([1.0, 0.0, 0.0], single),
+        "initial_history": lambda s, args: jnp.array([1.0, 0.0, 0.0], single),
         "saveat": diffrax.SaveAt(ts=jnp.asarray(ts, single)),
     }
     args = jax.tree.map(single, RENO_RED.args)
@@ -82,7 +82,7 @@ def test_ten_thousand_steps_stay_in_phase():
     found = dde.solve(
         lambda t, y, history, args: -args * history.ago(single(math.pi / 2 / rate)),
         diffrax.Tsit5(), single(0), single(end), single(0.01), jnp.ones(1, single), single(rate),
-        past=lambda s, args: jnp.cos(args * s)[None],
+        initial_history=lambda s, args: jnp.cos(args * s)[None],
         saveat=diffrax.SaveAt(ts=jnp.asarray(ts, single)),
         stepsize_controller=diffrax.ConstantStepSize(),
     )  # fmt: skip

@@ -51,8 +51,8 @@ def solve(numbers, ts):
     return dde.solve(
         rhs, BOSH3, numbers.t0, numbers.t1, None,
         jnp.stack([numbers.start, jnp.zeros_like(numbers.start)]), numbers,
-        switches=lambda t, y, history, own: y[:1] - own.threshold,
-        clamps=[dde.Clamp(0, lower=lambda own: own.lower, upper=lambda own: own.upper)],
+        guards=lambda t, y, history, own: y[:1] - own.threshold,
+        bounds=[dde.Bound(0, lower=lambda own: own.lower, upper=lambda own: own.upper)],
         stepsize_controller=FINE, saveat=diffrax.SaveAt(ts=ts, t1=True),
     ).ys  # fmt: skip
 
@@ -144,7 +144,8 @@ def test_reno_over_red_against_central_differences():
         ts = jnp.array([2.0, 4.0, 5.4, 8.0, 12.0])
         return dde.solve(
             RENO_RED.rhs, diffrax.Tsit5(), 0.0, 12.0, None, jnp.asarray(RENO_RED.y0), args,
-            saveat=diffrax.SaveAt(ts=ts), stepsize_controller=FINE, rows=4096, **given(RENO_RED),
+            saveat=diffrax.SaveAt(ts=ts), stepsize_controller=FINE, history_capacity=4096,
+            **given(RENO_RED),
         ).ys  # fmt: skip
 
     both = jax.jit(lambda share: jax.jvp(run, (share,), (jnp.ones_like(share),)))

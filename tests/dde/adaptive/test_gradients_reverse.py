@@ -36,7 +36,7 @@ class Numbers(NamedTuple):
     height: Any = 0.0
 
 
-def past(s, own):
+def initial_history(s, own):
     return (own.base * jnp.exp(own.growth * s) + own.height * jnp.sin(s))[None]
 
 
@@ -53,7 +53,7 @@ def value_and_gradient(numbers, t1):
 
     def end(own):
         return dde.solve(
-            rhs, TSIT5, 0.0, t1, None, own.base[None], own, past=past,
+            rhs, TSIT5, 0.0, t1, None, own.base[None], own, initial_history=initial_history,
             adjoint=REVERSE, max_steps=1024, stepsize_controller=tolerance(1e-10),
         ).ys[-1, 0]  # fmt: skip
 
@@ -116,7 +116,7 @@ def test_through_events_and_in_batches():
     def filled(rates):
         found = dde.solve_batch(
             filling, BOSH3, 0.0, end, None, jnp.zeros((3, 2)), rates, chunk=3,
-            clamps=[dde.Clamp(0, lower=0.0)], adjoint=REVERSE, max_steps=4096,
+            bounds=[dde.Bound(0, lower=0.0)], adjoint=REVERSE, max_steps=4096,
             stepsize_controller=tolerance(1e-8),
         )  # fmt: skip
         return found.ys[:, 0]
@@ -140,8 +140,8 @@ TIMES = diffrax.SaveAt(ts=jnp.linspace(0.0, 6.0, 13), t1=True)
 def late(t, y, history, args):
     """Two components; the lag is an argument, and by the state too."""
     rate, lag = args
-    past = history(t - lag * (1 + 0.1 * y[1] ** 2))
-    return jnp.stack([-rate * past[0], y[0] - past[1]])
+    initial_history = history(t - lag * (1 + 0.1 * y[1] ** 2))
+    return jnp.stack([-rate * initial_history[0], y[0] - initial_history[1]])
 
 
 def weighed(args, y0, mode):

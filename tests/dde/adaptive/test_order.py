@@ -109,14 +109,14 @@ def kinks_in_the_equation(system: System):
     """Options and right-hand side that compare and project where the system has events."""
 
     def rhs(t, y, history, args):
-        return system.rhs(t, y, history, args, system.switches(t, y, history, args) >= 0)
+        return system.rhs(t, y, history, args, system.guards(t, y, history, args) >= 0)
 
-    ((queue, least, _),) = system.clamps
+    ((queue, least, _),) = system.bounds
 
     def project(y, args):
         return y.at[queue].max(least)
 
-    return rhs, {"clamps": (), "switches": None, "project": project}
+    return rhs, {"bounds": (), "guards": None, "project": project}
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def test_stiff_equation_is_solved_by_an_implicit_method():
 
 def test_delay_free_equation_with_a_clamp_is_ours():
     """Diffrax has no clamps: y' = -1 from 1 stays at 0; and an implicit method is refused."""
-    options = {"clamps": [dde.Clamp(0, lower=0.0)]}
+    options = {"bounds": [dde.Bound(0, lower=0.0)]}
     found = dde.solve(
         lambda t, y, history, args: -jnp.ones(1), diffrax.Bosh3(), 0.0, 3.0, None, jnp.ones(1),
         saveat=diffrax.SaveAt(ts=TS), **options,

@@ -35,7 +35,7 @@ def rhs(t, y, history, fate):
     return fate.growth * y**2 - old + 0 * jnp.sqrt(fate.end - t)
 
 
-def past(s, fate):
+def initial_history(s, fate):
     return jnp.where(s < fate.known, jnp.nan, jnp.ones(1))
 
 
@@ -71,7 +71,7 @@ def stacked(fates):
 def batch_of(fate):
     return dde.solve_batch(
         rhs, BOSH3, 0.0, fate.t1, None, fate.y0[:, None], fate,
-        past=past, saveat=diffrax.SaveAt(ts=jnp.asarray(TS)), throw=False,
+        initial_history=initial_history, saveat=diffrax.SaveAt(ts=jnp.asarray(TS)), throw=False,
     )  # fmt: skip
 
 
@@ -133,14 +133,14 @@ def solve_failing(throw=False, t1=2.0, **args):
     args = jax.tree.map(jnp.asarray, Failing(**args))
     controller = diffrax.PIDController(rtol=args.rtol, atol=args.rtol)
     return dde.solve(
-        failing, BOSH3, 0.0, t1, None, jnp.ones(1), args, rows=16, max_steps=16384,
+        failing, BOSH3, 0.0, t1, None, jnp.ones(1), args, history_capacity=16, max_steps=16384,
         stepsize_controller=controller, throw=throw,
     )  # fmt: skip
 
 
 def test_lag_beyond_the_rows():
     given = {"lag": 2.0, "feedback": 1.0, "t1": 6.0}
-    with pytest.raises(SolveFailed, match=r"reached back further than the ring of rows"):
+    with pytest.raises(SolveFailed, match=r"reached past the history"):
         solve_failing(throw=True, **given)
     found = solve_failing(**given)
     assert found.outcome == dde.Outcome.HISTORY_OVERFLOW
@@ -170,8 +170,8 @@ def turning(turns, lag, rows):
     args = jax.tree.map(jnp.asarray, Turning(float(turns), lag))
     controller = diffrax.PIDController(rtol=1e-6, atol=1e-6, dtmax=1 / args.turns)
     return dde.solve(
-        zigzag, BOSH3, 0.0, 2.0, None, jnp.zeros(1), args, switches=wave, rows=rows, throw=False,
-        stepsize_controller=controller,
+        zigzag, BOSH3, 0.0, 2.0, None, jnp.zeros(1), args, guards=wave, history_capacity=rows,
+        throw=False, stepsize_controller=controller,
     )  # fmt: skip
 
 

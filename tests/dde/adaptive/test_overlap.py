@@ -32,7 +32,7 @@ def by_lag():
         return dde.solve_batch(
             lambda t, y, history, args: -history.ago(args[0]), diffrax.Tsit5(),
             0.0, 5.0, None, jnp.ones((len(LAGS), 1)), (jnp.asarray(LAGS), rates),
-            past=lambda s, args: jnp.exp(args[1] * s)[None], throw=False,
+            initial_history=lambda s, args: jnp.exp(args[1] * s)[None], throw=False,
             saveat=diffrax.SaveAt(ts=jnp.asarray(TS)), stepsize_controller=tolerance(rtol),
         )  # fmt: skip
 

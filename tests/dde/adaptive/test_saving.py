@@ -34,15 +34,15 @@ def rhs(t, y, history, args):
     return -args.decay * y - args.rate * history(t - 1.0) + 0 * jnp.sqrt(args.end - t)
 
 
-def past(s, args):
+def initial_history(s, args):
     return jnp.exp(args.root * s)[None]
 
 
 def solve(saveat, t1=END, args=None, **options):
     options = {"stepsize_controller": FINE, "max_steps": 200} | options
     args = jax.tree.map(jnp.asarray, args or Decay())
-    return dde.solve(rhs, BOSH3, 0.0, t1, None, jnp.ones(1), args, past=past, saveat=saveat,
-                     **options)  # fmt: skip
+    return dde.solve(rhs, BOSH3, 0.0, t1, None, jnp.ones(1), args,
+                     initial_history=initial_history, saveat=saveat, **options)  # fmt: skip
 
 
 def everywhere(ts, t1=END, **options):
@@ -56,7 +56,7 @@ def with_a_short_ring(ts, t1=END, **options):
     """A solve saved at up to 701 times, whose history keeps 32 steps."""
     padded = np.pad(np.asarray(ts, float), (0, 701 - len(ts)), mode="edge")
     return solve(
-        diffrax.SaveAt(ts=jnp.asarray(padded)), t1, rows=32, max_steps=1000,
+        diffrax.SaveAt(ts=jnp.asarray(padded)), t1, history_capacity=32, max_steps=1000,
         stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-6, dtmax=0.2), **options,
     )  # fmt: skip
 

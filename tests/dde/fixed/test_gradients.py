@@ -38,10 +38,10 @@ def final(inputs, seen=lambda value: value):
         lambda t, y, history, args: rhs(t, y, history, args, seen),
         inputs["y0"],
         inputs,
-        save_at=np.array([0.0, UNTIL]),
-        step=0.02,
+        ts=np.array([0.0, UNTIL]),
+        dt0=0.02,
         longest_lag=3.0,
-        past=lambda s: inputs["y0"] * (1 + 0.1 * jnp.sin(s)),
+        initial_history=lambda s: inputs["y0"] * (1 + 0.1 * jnp.sin(s)),
     )
     return solution.ys[-1]
 
@@ -88,16 +88,16 @@ def test_gradient_of_a_sum_is_the_sum_of_the_differences(expected):
         np.testing.assert_allclose(value, expected[name].sum(0), rtol=1e-4)
 
 
-def decay(rate, lag, end, step, past=None, y0=1.0):
+def decay(rate, lag, end, step, initial_history=None, y0=1.0):
     """Y at the end for y' = -rate y(t - lag)."""
     solution = dde.solve_fixed(
         lambda t, y, history, args: -args[0] * history(t - args[1]),
         jnp.asarray(y0).reshape(1),
         (rate, lag),
-        save_at=np.array([0.0, end]),
-        step=step,
+        ts=np.array([0.0, end]),
+        dt0=step,
         longest_lag=2.0,
-        past=past,
+        initial_history=initial_history,
     )
     return solution.ys[-1, 0]
 
@@ -125,7 +125,11 @@ def test_derivative_by_a_lag_is_of_order_three_after_a_smooth_start():
 
     def followed(lag, step):
         return decay(
-            0.5 * jnp.exp(-0.5 * lag), lag, 3.2, step, past=lambda s: jnp.exp(-0.5 * s)[None]
+            0.5 * jnp.exp(-0.5 * lag),
+            lag,
+            3.2,
+            step,
+            initial_history=lambda s: jnp.exp(-0.5 * s)[None],
         )
 
     def error(step):
@@ -140,7 +144,7 @@ def test_past_may_jump_and_close_over_what_is_differentiated(derivative):
     """Up to t = lag the solution is y0 - a level t, whatever y0 is."""
 
     def end(level):
-        return decay(1.0, 1.0, 1.0, 0.25, past=lambda s: level * jnp.ones(1))
+        return decay(1.0, 1.0, 1.0, 0.25, initial_history=lambda s: level * jnp.ones(1))
 
     assert float(jax.jit(end)(2.0)) == pytest.approx(-1.0, rel=1e-13)
     assert float(jax.jit(derivative(end))(2.0)) == pytest.approx(-1.0, rel=1e-13)

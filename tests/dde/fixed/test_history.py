@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vegasfluid.dde import solve_fixed
-from vegasfluid.dde.fixed.history import Grid, History, empty_ring, hermite, record
+from vegasfluid.dde.fixed.history import FixedStepHistory, Grid, empty_ring, hermite, record
 from vegasfluid.errors import InvalidInput
 
 jax.config.update("jax_enable_x64", True)
 
 STEP, LONGEST = 0.25, 2.0
-GRID = Grid(start=1.0, step=STEP, longest_lag=LONGEST, slack=1e-9)
+GRID = Grid(start=1.0, step=STEP, longest_lag=LONGEST, time_tolerance=1e-9)
 
 
 def cubic(t):
@@ -33,7 +33,7 @@ def filled(last):
     for number in range(last + 1):
         t = GRID.start + STEP * number
         ring = record(ring, jnp.int32(number), jnp.array(cubic(t)), jnp.array(cubic_slope(t)))
-    return History(ring, jnp.int32(last), 0.0, GRID, lambda s: jnp.stack([s, -s]))
+    return FixedStepHistory(ring, jnp.int32(last), 0.0, GRID, lambda s: jnp.stack([s, -s]))
 
 
 LAST = 37
@@ -114,9 +114,7 @@ def test_the_slope_of_the_past_is_of_order_three() -> None:
             return jnp.stack([jnp.cos(t), late[0, 0] + 0 * jnp.sum(alone - late[0, ::-1])])
 
         found = jax.jit(
-            lambda y0: solve_fixed(
-                rhs, y0, save_at=np.linspace(0.0, 7.0, 3), step=step, longest_lag=0.7
-            )
+            lambda y0: solve_fixed(rhs, y0, ts=np.linspace(0.0, 7.0, 3), dt0=step, longest_lag=0.7)
         )(jnp.zeros(2))
         return abs(float(found.ys[-1, 1]) - np.sin(7.0 - 0.7))
 
@@ -137,10 +135,10 @@ def test_single_components_of_the_past() -> None:
     found = solve_fixed(
         rhs,
         jnp.array([0.0, 1.0, 0.0]),
-        save_at=np.linspace(0.0, 3.0, 4),
-        step=0.05,
+        ts=np.linspace(0.0, 3.0, 4),
+        dt0=0.05,
         longest_lag=1.0,
-        past=lambda s: jnp.stack([5 + s, 7 - s, 0.0 * s]),
+        initial_history=lambda s: jnp.stack([5 + s, 7 - s, 0.0 * s]),
     )
     assert float(found.ys[-1, 2]) == 0.0
     assert float(found.ys[-1, 1]) == pytest.approx(np.exp(-3.0), rel=1e-5)
@@ -148,15 +146,15 @@ def test_single_components_of_the_past() -> None:
 
 def test_only_leading_components_are_remembered_where_asked() -> None:
     def rhs(t, y, history, args):
-        past = history(t - 1.0)
-        assert past.shape == ((1,) if args else (3,))
-        return jnp.concatenate([-past[:1], y[:1], y[1:2]])
+        initial_history = history(t - 1.0)
+        assert initial_history.shape == ((1,) if args else (3,))
+        return jnp.concatenate([-initial_history[:1], y[:1], y[1:2]])
 
     times = np.linspace(0.0, 3.0, 4)
     every, few = (
         solve_fixed(
-            rhs, jnp.ones(3), few, save_at=times, step=0.1, longest_lag=1.0,
-            remember=1 if few else None,
+            rhs, jnp.ones(3), few, ts=times, dt0=0.1, longest_lag=1.0,
+            history_components=1 if few else None,
         ).ys
         for few in (False, True)
     )  # fmt: skip
@@ -165,10 +163,10 @@ def test_only_leading_components_are_remembered_where_asked() -> None:
 
 @pytest.mark.parametrize("count", [0, 4, -1])
 def test_more_than_there_is_cannot_be_remembered(count: int) -> None:
-    with pytest.raises(InvalidInput, match="remember must be from 1 to 3"):
+    with pytest.raises(InvalidInput, match="history_components must be from 1 to 3"):
         solve_fixed(
-            lambda t, y, history, args: y, jnp.ones(3), save_at=[0.0, 1.0], step=0.1,
-            longest_lag=1.0, remember=count,
+            lambda t, y, history, args: y, jnp.ones(3), ts=[0.0, 1.0], dt0=0.1,
+            longest_lag=1.0, history_components=count,
         )  # fmt: skip
 
 
@@ -179,7 +177,7 @@ def test_what_is_saved_is_what_was_asked_for() -> None:
         return solve_fixed(
             lambda t, y, history, args: -history(t - 1.0) * jnp.arange(1.0, 4.0),
             jnp.arange(3.0),
-            save_at=np.linspace(0.0, 3.0, 7), step=0.1, longest_lag=1.0, save=save,
+            ts=np.linspace(0.0, 3.0, 7), dt0=0.1, longest_lag=1.0, save=save,
         )  # fmt: skip
 
     whole, some = solved(None), solved(lambda t, y: jnp.array([t, y[1] * y[2]]))

@@ -23,8 +23,8 @@ def program(step, longer_steps):
         return dde.solve_fixed(
             lambda t, y, history, args: -rate * history(t - lag),
             jnp.ones(1),
-            save_at=TIMES,
-            step=step,
+            ts=TIMES,
+            dt0=step,
             longest_lag=1.0,
             longer_steps=longer_steps,
         )

@@ -40,9 +40,9 @@ def ddetst_d1(t, y, history, args):
     return jnp.stack([y[1], -delayed * y[1] ** 2 * jnp.exp(1 - y[1])])
 
 
-def errors(rhs, args, past, exact, start, end, counts, longest_lag):
+def errors(rhs, args, initial_history, exact, start, end, counts, longest_lag):
     """Largest error at the end for each number of steps."""
-    y0 = past(jnp.asarray(start))
+    y0 = initial_history(jnp.asarray(start))
 
     def error(count):
         solution = dde.check(
@@ -50,10 +50,10 @@ def errors(rhs, args, past, exact, start, end, counts, longest_lag):
                 rhs,
                 y0,
                 args,
-                save_at=np.array([start, end]),
-                step=(end - start) / count,
+                ts=np.array([start, end]),
+                dt0=(end - start) / count,
                 longest_lag=longest_lag,
-                past=past,
+                initial_history=initial_history,
             )
         )
         return float(np.max(np.abs(solution.ys[-1] - np.asarray(exact(end)))))
@@ -80,7 +80,7 @@ def test_polynomials_up_to_degree_four_are_exact():
 
 
 @pytest.mark.parametrize(
-    ("rhs", "args", "past", "exact", "start", "end", "counts", "longest_lag"),
+    ("rhs", "args", "initial_history", "exact", "start", "end", "counts", "longest_lag"),
     [
         (delayed_decay, 1.0, one, method_of_steps, 0.0, 10.0, [40, 80], 1.0),
         (delayed_decay, math.pi / 2, wave, wave, 0.0, 10.0, [105, 205], 1.0),
@@ -89,8 +89,8 @@ def test_polynomials_up_to_degree_four_are_exact():
     ],
     ids=["kinks on the grid", "lag between grid points", "lag by state", "lag by state, smooth"],
 )
-def test_order_is_four(rhs, args, past, exact, start, end, counts, longest_lag):
-    found = errors(rhs, args, past, exact, start, end, counts, longest_lag)
+def test_order_is_four(rhs, args, initial_history, exact, start, end, counts, longest_lag):
+    found = errors(rhs, args, initial_history, exact, start, end, counts, longest_lag)
     assert found[-1] > 1e-13, "rounding, not the method, would be measured"
     order = math.log(found[0] / found[1]) / math.log(counts[1] / counts[0])
     assert order == pytest.approx(4, abs=0.2)
@@ -102,17 +102,17 @@ def test_kink_between_grid_points_lowers_the_order():
 
 
 def test_constant_past_is_the_default():
-    solve = {"save_at": np.array([0.0, 2.0]), "step": 0.1, "longest_lag": 1.0}
-    given = dde.solve_fixed(delayed_decay, jnp.ones(1), 1.0, past=one, **solve)
+    solve = {"ts": np.array([0.0, 2.0]), "dt0": 0.1, "longest_lag": 1.0}
+    given = dde.solve_fixed(delayed_decay, jnp.ones(1), 1.0, initial_history=one, **solve)
     default = dde.solve_fixed(delayed_decay, jnp.ones(1), 1.0, **solve)
     np.testing.assert_array_equal(given.ys, default.ys)
 
 
 def test_states_between_are_those_of_a_finer_save_grid():
     def states(count):
-        save_at = np.linspace(0.0, 6.0, count)
+        ts = np.linspace(0.0, 6.0, count)
         solution = dde.solve_fixed(
-            delayed_decay, jnp.ones(1), 1.0, save_at=save_at, step=0.05, longest_lag=1.0
+            delayed_decay, jnp.ones(1), 1.0, ts=ts, dt0=0.05, longest_lag=1.0
         )
         return np.asarray(solution.ys)
 

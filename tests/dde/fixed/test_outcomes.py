@@ -20,9 +20,9 @@ def by_lag(lag):
     return lambda t, y, history, args: -history(t - lag(t))
 
 
-def solved(rhs, save_at=SAVE_AT, y0=(1.0,), **options):
-    options = {"step": STEP, "longest_lag": 1.0} | options
-    return dde.solve_fixed(rhs, jnp.array(y0), save_at=save_at, **options)
+def solved(rhs, ts=SAVE_AT, y0=(1.0,), **options):
+    options = {"dt0": STEP, "longest_lag": 1.0} | options
+    return dde.solve_fixed(rhs, jnp.array(y0), ts=ts, **options)
 
 
 def test_success_has_no_time():
@@ -61,10 +61,10 @@ def test_vanishing_lag_of_ddetst_d1_is_flagged():
     solution = dde.solve_fixed(
         rhs,
         jnp.array([jnp.log(0.1), 10.0]),
-        save_at=np.array([0.1, 5.0]),
-        step=1e-3,
+        ts=np.array([0.1, 5.0]),
+        dt0=1e-3,
         longest_lag=4.0,
-        past=lambda s: jnp.stack([jnp.log(s), 1 / s]),
+        initial_history=lambda s: jnp.stack([jnp.log(s), 1 / s]),
     )
     assert solution.outcome == dde.Outcome.LAG_TOO_SHORT
     assert solution.time == pytest.approx(1 - np.sqrt(2e-3), abs=3e-3)
@@ -141,24 +141,24 @@ def test_history_inside_vmap_is_refused_by_jax():
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("step", {"step": 0.0}),
-        ("step", {"step": -0.1}),
-        ("step", {"step": float("nan")}),
-        ("step", {"step": 1e-12}),
-        ("step", {"y0": np.ones(1, np.float32), "step": 1e-5}),
+        ("dt0", {"dt0": 0.0}),
+        ("dt0", {"dt0": -0.1}),
+        ("dt0", {"dt0": float("nan")}),
+        ("dt0", {"dt0": 1e-12}),
+        ("dt0", {"y0": np.ones(1, np.float32), "dt0": 1e-5}),
         ("longest_lag", {"longest_lag": 0.0}),
         ("longest_lag", {"longest_lag": float("inf")}),
-        ("save_at", {"save_at": np.array([0.0, 1.0, 3.0])}),
-        ("save_at", {"save_at": np.array([1.0, 0.0])}),
-        ("save_at", {"save_at": np.array([0.0, 0.0])}),
-        ("save_at", {"save_at": np.array([0.0])}),
-        ("save_at", {"save_at": np.array([0.0, np.nan])}),
-        ("save_at", {"save_at": np.zeros((2, 2))}),
+        ("ts", {"ts": np.array([0.0, 1.0, 3.0])}),
+        ("ts", {"ts": np.array([1.0, 0.0])}),
+        ("ts", {"ts": np.array([0.0, 0.0])}),
+        ("ts", {"ts": np.array([0.0])}),
+        ("ts", {"ts": np.array([0.0, np.nan])}),
+        ("ts", {"ts": np.zeros((2, 2))}),
         ("y0", {"y0": 1.0}),
         ("y0", {"y0": [[1.0]]}),
         ("y0", {"y0": [1]}),
         ("y0", {"y0": np.zeros(0)}),
-        ("past", {"past": lambda s: s}),
+        ("initial_history", {"initial_history": lambda s: s}),
         ("project", {"project": lambda before, y: y[0]}),
         ("rhs", {"rhs": lambda t, y, history, args: y[0]}),
         ("rhs", {"rhs": lambda t, y, history, args: [1.0]}),

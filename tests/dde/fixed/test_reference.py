@@ -22,17 +22,17 @@ def mackey_glass(delayed, y):
 
 def mackey_glass_by_steps(spans):
     """SciPy's DOP853 from one multiple of the lag to the next; state at the ends."""
-    ends, past = [1.2], None
+    ends, initial_history = [1.2], None
     for span in range(spans):
 
-        def slope(t, y, past=past):
-            return mackey_glass(1.2 if past is None else past(t - LAG), y)
+        def slope(t, y, initial_history=initial_history):
+            return mackey_glass(1.2 if initial_history is None else initial_history(t - LAG), y)
 
         between = (span * LAG, (span + 1) * LAG)
         part = solve_ivp(
             slope, between, ends[-1:], "DOP853", dense_output=True, rtol=1e-12, atol=1e-13
         )
-        past = part.sol
+        initial_history = part.sol
         ends.append(part.y[0, -1])
     return np.array(ends)
 
@@ -42,8 +42,8 @@ def test_mackey_glass_agrees_with_the_method_of_steps():
     solution = dde.solve_fixed(
         lambda t, y, history, args: mackey_glass(history(t - LAG), y),
         jnp.array([1.2]),
-        save_at=LAG * np.arange(spans + 1),
-        step=LAG / 400,
+        ts=LAG * np.arange(spans + 1),
+        dt0=LAG / 400,
         longest_lag=LAG,
     )
     found = np.asarray(dde.check(solution).ys)[:, 0]
@@ -89,15 +89,15 @@ def test_small_oscillations_follow_the_characteristic_equation(gain):
     rtt = PROPAGATION + queue / CAPACITY
     window = rtt * CAPACITY / FLOWS
     slope = 2 / window**2 / (queue - MIN_THRESH)
-    save_at = np.arange(0.0, 40.0, 0.1)
+    ts = np.arange(0.0, 40.0, 0.1)
     solution = dde.solve_fixed(
         reno_red,
         jnp.array([window, queue * (1 + 1e-6)]),
         slope,
-        save_at=save_at,
-        step=0.005,
+        ts=ts,
+        dt0=0.005,
         longest_lag=0.4,
-        past=lambda s: jnp.array([window, queue]),
+        initial_history=lambda s: jnp.array([window, queue]),
     )
     late = np.asarray(dde.check(solution).ys)[100:, 1] - queue
     expected = leading_root(window, gain)
@@ -122,8 +122,8 @@ def test_clamped_queue_idles_for_about_half_of_the_time():
     solution = dde.solve_fixed(
         reno_averaged_red,
         jnp.array([1.0, 0.0, 0.0]),
-        save_at=np.linspace(0.0, 100.0, 10001),
-        step=0.005,
+        ts=np.linspace(0.0, 100.0, 10001),
+        dt0=0.005,
         longest_lag=1.0,
         project=lambda before, y: y.at[1].max(0.0),
     )

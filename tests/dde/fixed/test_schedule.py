@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vegasfluid import dde
-from vegasfluid.dde.fixed.history import rows_of
+from vegasfluid.dde.fixed.history import ring_rows
 from vegasfluid.dde.fixed.schedule import anywhere, on_the_grid
 from vegasfluid.dde.fixed.solve import solve_along
 
@@ -89,7 +89,7 @@ def test_a_counter_never_counts_back():
 
 
 def test_one_program_serves_steps_of_any_length():
-    times, rows = np.linspace(0.0, 3.0, 4), rows_of(1.0, 0.01)
+    times, rows = np.linspace(0.0, 3.0, 4), ring_rows(1.0, 0.01)
     read(times, 0.3, rows=rows)
     before = len(TRACES)
     for step in (0.2, 0.05, 0.01):

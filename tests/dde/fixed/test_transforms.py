@@ -19,9 +19,7 @@ def rhs(t, y, history, args):
 
 
 def solve(args, y0):
-    return dde.solve_fixed(
-        rhs, y0, args, save_at=np.linspace(0.0, 8.0, 5), step=0.05, longest_lag=2.0
-    )
+    return dde.solve_fixed(rhs, y0, args, ts=np.linspace(0.0, 8.0, 5), dt0=0.05, longest_lag=2.0)
 
 
 BATCH = {"lag": jnp.array([0.5, 0.9, 1.3, 2.5]), "pull": jnp.array([1.0, 2.0, 0.5, 1.0])}
@@ -55,7 +53,7 @@ def test_array_of_lags_is_the_same_as_single_lags():
 
     args = {"lag": 0.7, "pull": 1.0}
     solution = dde.solve_fixed(
-        together, STARTS[0], args, save_at=np.linspace(0.0, 8.0, 5), step=0.05, longest_lag=2.0
+        together, STARTS[0], args, ts=np.linspace(0.0, 8.0, 5), dt0=0.05, longest_lag=2.0
     )
     np.testing.assert_allclose(solution.ys, solve(args, STARTS[0]).ys, rtol=1e-12)
 

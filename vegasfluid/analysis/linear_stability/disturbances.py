@@ -113,12 +113,12 @@ def run(
     found = dde.solve_fixed(
         lambda t, y, history, args: system.derivative(t + LATE, y, Later(history, rates)),
         system.layout.pack(state),
-        save_at=np.linspace(0.0, lengths.until, SAMPLES),
-        step=lengths.step,
+        ts=np.linspace(0.0, lengths.until, SAMPLES),
+        dt0=lengths.step,
         longest_lag=lengths.longest_lag,
-        past=lambda t: at_rest + rates * t,
+        initial_history=lambda t: at_rest + rates * t,
         project=system.project,
-        remember=kept,
+        history_components=kept,
         save=lambda t, y: cwnd_of(system, t, y),
     )
     return found.ys

@@ -18,30 +18,39 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.clock import Clock
-from vegasfluid.dde.adaptive.control import Control
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
+from vegasfluid.dde.adaptive.history import EvaluationPoint, ReadPerturbations
+from vegasfluid.dde.adaptive.history_ring import Piece, put_rows
 from vegasfluid.dde.adaptive.loop import Limits, State, blank_entry, integrate
-from vegasfluid.dde.adaptive.problem import Problem, look
-from vegasfluid.dde.adaptive.recall import Taps, Where
-from vegasfluid.dde.adaptive.replay import Begin, Cut, End, Made, Row, cut, make, zero_taps
-from vegasfluid.dde.adaptive.ring import Piece, put_rows
+from vegasfluid.dde.adaptive.problem import Problem, evaluate_rhs
+from vegasfluid.dde.adaptive.replay import (
+    EventInputs,
+    EventOutputs,
+    StepInputs,
+    StepOutputs,
+    StepRow,
+    event_of_step,
+    repeat_step,
+    zero_perturbations,
+)
+from vegasfluid.dde.adaptive.step_size import StepSizeControl
 
 __all__ = ["taped"]
 
-MOST_ROUNDS = 40
-FADED = 1e-13
+MAX_ECHO_ITERATIONS = 40
+ECHO_TOLERANCE = 1e-13
 """Cotangents that a step hands to itself, smaller than this share of the largest, are zero."""
 
 
 @eqx.filter_custom_vjp
-def taped(problem: Problem, control: Control, limits: Limits) -> State:
+def taped(problem: Problem, control: StepSizeControl, limits: Limits) -> State:
     """Integrate a batch; its ring holds all pieces, and can be differentiated in reverse."""
     return integrate(problem, control, limits, jnp.zeros(0, problem.y0.dtype))
 
 
 @taped.def_fwd
 def _forward(
-    perturbed: Any, problem: Problem, control: Control, limits: Limits
+    perturbed: Any, problem: Problem, control: StepSizeControl, limits: Limits
 ) -> tuple[State, State]:
     del perturbed
     end = integrate(problem, control, limits, jnp.zeros(0, problem.y0.dtype))
@@ -50,12 +59,17 @@ def _forward(
 
 @taped.def_bwd
 def _backward(
-    end: State, given: State, perturbed: Any, problem: Problem, control: Control, limits: Limits
+    end: State,
+    given: State,
+    perturbed: Any,
+    problem: Problem,
+    control: StepSizeControl,
+    limits: Limits,
 ) -> Problem:
     del perturbed, control, limits
     done = jax.lax.while_loop(
         lambda state: jnp.any(state.row > jnp.int32(0)),
-        lambda state: _back(problem, end, state),
+        lambda state: _backward_step(problem, end, state),
         _cotangents(problem, end, given),
     )
     return _to_start(problem, end, done)
@@ -84,7 +98,7 @@ class Cotangents(NamedTuple):
     inputs: Any
 
 
-class Own(NamedTuple):
+class RowCotangents(NamedTuple):
     """The cotangents of one row's pieces: starts, rates (batch,), coefficients."""
 
     starts: Array
@@ -117,7 +131,7 @@ def _row_of(table: Float[Array, "batch rows width"], row: Int32[Array, " batch"]
     return table.at[instances, row].get(mode="promise_in_bounds").T
 
 
-def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> Row:
+def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRow:
     """A row of each instance; of those that have arrived, something harmless."""
     n, batch = problem.y0.shape
     flat = _row_of(end.ring.pieces, number)
@@ -127,39 +141,52 @@ def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> Row:
     entry = end.tape.read(number, like)
     after = end.tape.read(jnp.minimum(number + jnp.int32(1), end.row), like)
     latest = number == end.row
-    ended = (end.node.modes, end.node.begun.gates.fence(end.node.clock))
-    modes, fence = jax.tree.map(
-        lambda own, last: jnp.where(latest, last, own), (after.modes, after.fence), ended
+    ended = (end.node.modes, end.node.start_values.active_breaks.interval(end.node.clock))
+    modes, interval = jax.tree.map(
+        lambda own, last: jnp.where(latest, last, own), (after.modes, after.interval), ended
     )
     arrived = number == 0
     entry = entry._replace(step=jnp.where(arrived, 1.0, entry.step))
     rate = jnp.where(arrived, 1.0, flat[2])
-    return Row(
-        end.ring, number, entry, modes, fence, Piece(Clock(flat[0], flat[1]), rate, coefficients)
+    return StepRow(
+        end.ring,
+        number,
+        entry,
+        modes,
+        interval,
+        Piece(CompensatedTime(flat[0], flat[1]), rate, coefficients),
     )
 
 
-def _back(problem: Problem, end: State, state: Cotangents) -> Cotangents:
+def _backward_step(problem: Problem, end: State, state: Cotangents) -> Cotangents:
     """The cotangents before the steps of the rows that are next."""
     row, active = _row(problem, end, state.row), state.row > 0
     n, batch = problem.y0.shape
     flat = jnp.where(active, state.own, 0.0)
-    own = Own(flat[0], flat[2], flat[3:].reshape(-1, n, batch))
-    arrival = End(state.clock, state.y, state.slope)
+    own = RowCotangents(flat[0], flat[2], flat[3:].reshape(-1, n, batch))
+    arrival = EventOutputs(state.clock, state.y, state.slope)
     arrival = jax.tree.map(lambda leaf: jnp.where(active, leaf, 0.0), arrival)
     event = active & row.entry.event
     at_event = _before_event(problem, row, arrival, event)
-    out = Made(
+    out = StepOutputs(
         *(jnp.where(event, 0.0, leaf) for leaf in arrival),
         coefficients=own.coefficients + at_event.coefficients,
         rate=own.rates + at_event.rate,
     )
-    inputs, begin, shares = _before_step(problem, row, out)
-    clock = begin.later + at_event.later + own.starts + at_event.shares.here + shares.here
-    pieces = _handed(_handed(state.pieces, at_event.shares), shares)
+    inputs, begin, read_cotangents = _before_step(problem, row, out)
+    clock = (
+        begin.later
+        + at_event.later
+        + own.starts
+        + at_event.read_cotangents.here
+        + read_cotangents.here
+    )
+    pieces = _add_read_cotangents(
+        _add_read_cotangents(state.pieces, at_event.read_cotangents), read_cotangents
+    )
     to_break = jnp.zeros_like(flat).at[0].set(at_event.break_share)
-    pieces = _given(pieces, at_event.break_row, to_break)
-    total = _only(jax.tree.map(jnp.add, inputs, at_event.inputs), active)
+    pieces = _add_to_row(pieces, at_event.break_row, to_break)
+    total = _masked(jax.tree.map(jnp.add, inputs, at_event.inputs), active)
     before = state.row - active.astype(jnp.int32)
     return Cotangents(
         row=before,
@@ -172,33 +199,35 @@ def _back(problem: Problem, end: State, state: Cotangents) -> Cotangents:
     )
 
 
-class Shares(NamedTuple):
+class ReadCotangents(NamedTuple):
     """What a step hands back to the rows that it read.
 
     Args:
         rows: that were read, shape (looks, reads, batch).
-        taps: the cotangents for them; 0 for the step's own row.
+        perturbations: the cotangents for them; 0 for the step's own row.
         here: for the own row's start, shape (batch,).
     """
 
     rows: Int32[Array, "looks reads batch"]
-    taps: Taps
+    perturbations: ReadPerturbations
     here: Float[Array, " batch"]
 
 
-def _shares(taps: Taps, rows: Array, own: Array) -> tuple[Shares, Float[Array, "powers n batch"]]:
+def _split_own_row(
+    perturbations: ReadPerturbations, rows: Array, own: Array
+) -> tuple[ReadCotangents, Float[Array, "powers n batch"]]:
     """The shares of the rows that were read, and what is for the coefficients of the own row."""
     here = rows == own
-    echo = jnp.where(here[:, None, None], taps.coefficients, 0.0)
-    others = Taps(
-        jnp.where(here, 0.0, taps.starts),
-        jnp.where(here[:, None, None], 0.0, taps.coefficients),
+    own_part = jnp.where(here[:, None, None], perturbations.coefficients, 0.0)
+    others = ReadPerturbations(
+        jnp.where(here, 0.0, perturbations.starts),
+        jnp.where(here[:, None, None], 0.0, perturbations.coefficients),
     )
-    start = jnp.sum(jnp.where(here, taps.starts, 0.0), axis=(0, 1))
-    return Shares(rows, others, start), jnp.sum(echo, axis=(0, 3))
+    start = jnp.sum(jnp.where(here, perturbations.starts, 0.0), axis=(0, 1))
+    return ReadCotangents(rows, others, start), jnp.sum(own_part, axis=(0, 3))
 
 
-class AtEvent(NamedTuple):
+class EventCotangents(NamedTuple):
     """The cotangents of what an event depends on.
 
     Args:
@@ -206,7 +235,7 @@ class AtEvent(NamedTuple):
         coefficients: of its piece, shape (powers, n, batch).
         rate: of its piece, shape (batch,).
         inputs: of the problem.
-        shares: of what was read.
+        read_cotangents: of what was read.
         break_row: the row that starts at the break that was landed on, shape (batch,).
         break_share: its start's, shape (batch,).
     """
@@ -215,32 +244,34 @@ class AtEvent(NamedTuple):
     coefficients: Float[Array, "powers n batch"]
     rate: Float[Array, " batch"]
     inputs: Any
-    shares: Shares
+    read_cotangents: ReadCotangents
     break_row: Int32[Array, " batch"]
     break_share: Float[Array, " batch"]
 
 
-def _before_event(problem: Problem, row: Row, after: End, event: Bool[Array, " batch"]) -> AtEvent:
+def _before_event(
+    problem: Problem, row: StepRow, after: EventOutputs, event: Bool[Array, " batch"]
+) -> EventCotangents:
     """From the cotangents after an event; zeros where there was none."""
     inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
     reads, none = row.entry.rows.shape[0], jnp.zeros_like(row.piece.rate)
-    taps = zero_taps(problem, 2, reads, row.piece.coefficients.shape[0])
-    given = Cut(none, row.piece.coefficients, row.piece.rate, taps, none)
+    perturbations = zero_perturbations(problem, 2, reads, row.piece.coefficients.shape[0])
+    given = EventInputs(none, row.piece.coefficients, row.piece.rate, perturbations, none)
 
-    def ended(inputs: Any, given: Cut) -> tuple[End, Array]:
-        return cut(row, eqx.combine(inputs, rest), given)
+    def ended(inputs: Any, given: EventInputs) -> tuple[EventOutputs, Array]:
+        return event_of_step(row, eqx.combine(inputs, rest), given)
 
-    def pulled() -> AtEvent:
+    def pulled() -> EventCotangents:
         _, pull, touched = jax.vjp(ended, inputs, given, has_aux=True)
-        back, found = pull(jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), after))
-        found = jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), found)
-        shares, echo = _shares(found.taps, touched, row.number)
+        back, result = pull(jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), after))
+        result = jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), result)
+        read_cotangents, own_part = _split_own_row(result.perturbations, touched, row.number)
         kinds = row.entry.landed.reached.shape[0] + row.entry.modes.above.shape[0]
         site = jnp.maximum(row.entry.landed.first - jnp.int32(kinds), jnp.int32(0))
         at_break = jnp.take_along_axis(jnp.max(touched, axis=0), site[None], axis=0)[0]
-        coefficients = found.coefficients + echo
-        parts = (found.later, coefficients, found.rate, _only(back, event), shares)
-        return AtEvent(*parts, at_break, found.break_later)
+        coefficients = result.coefficients + own_part
+        parts = (result.later, coefficients, result.rate, _masked(back, event), read_cotangents)
+        return EventCotangents(*parts, at_break, result.break_later)
 
     shapes = jax.eval_shape(pulled)
     blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
@@ -250,7 +281,9 @@ def _before_event(problem: Problem, row: Row, after: End, event: Bool[Array, " b
     )[0]
 
 
-def _before_step(problem: Problem, row: Row, out: Made) -> tuple[Any, Begin, Shares]:
+def _before_step(
+    problem: Problem, row: StepRow, out: StepOutputs
+) -> tuple[Any, StepInputs, ReadCotangents]:
     """From the cotangents of a step to those of the problem, its start, and what it read.
 
     A step that reads within itself hands a part to its own piece, which is handed back once
@@ -259,57 +292,61 @@ def _before_step(problem: Problem, row: Row, out: Made) -> tuple[Any, Begin, Sha
     inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
     reads, powers = row.entry.rows.shape[0], row.piece.coefficients.shape[0]
     y, slope = row.piece.coefficients[0], row.piece.coefficients[1] * row.piece.rate
-    taps = zero_taps(problem, len(problem.equation.method.times), reads, powers)
+    perturbations = zero_perturbations(problem, len(problem.equation.method.times), reads, powers)
 
-    def led(inputs: Any, begin: Begin) -> tuple[Made, Array]:
-        return make(row, eqx.combine(inputs, rest), begin)
+    def led(inputs: Any, begin: StepInputs) -> tuple[StepOutputs, Array]:
+        return repeat_step(row, eqx.combine(inputs, rest), begin)
 
-    begin = Begin(jnp.zeros_like(row.piece.rate), y, slope, taps)
+    begin = StepInputs(jnp.zeros_like(row.piece.rate), y, slope, perturbations)
     _, pull, touched = jax.vjp(led, inputs, begin, has_aux=True)
-    silent = jax.tree.map(jnp.zeros_like, out)
+    zero_cotangents = jax.tree.map(jnp.zeros_like, out)
 
-    def echo_of(found: Any) -> Array:
-        return _shares(found[1].taps, touched, row.number)[1]
+    def own_part_of(result: Any) -> Array:
+        return _split_own_row(result[1].perturbations, touched, row.number)[1]
 
     first = pull(out)
-    echo = echo_of(first)
-    loud = jnp.max(jnp.abs(echo), initial=0.0)
+    own_part = own_part_of(first)
+    largest = jnp.max(jnp.abs(own_part), initial=0.0)
 
-    def going(state: tuple[Any, Array, Array]) -> Array:
-        _, echo, rounds = state
-        audible = jnp.max(jnp.abs(echo), initial=0.0) > FADED * loud
-        return audible & (rounds < jnp.int32(MOST_ROUNDS))
+    def continues(state: tuple[Any, Array, Array]) -> Array:
+        _, own_part, rounds = state
+        significant = jnp.max(jnp.abs(own_part), initial=0.0) > ECHO_TOLERANCE * largest
+        return significant & (rounds < jnp.int32(MAX_ECHO_ITERATIONS))
 
     def again(state: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
-        total, echo, rounds = state
-        more = pull(silent._replace(coefficients=echo))
-        return jax.tree.map(jnp.add, total, more), echo_of(more), rounds + jnp.int32(1)
+        total, own_part, rounds = state
+        more = pull(zero_cotangents._replace(coefficients=own_part))
+        return jax.tree.map(jnp.add, total, more), own_part_of(more), rounds + jnp.int32(1)
 
-    total, _, _ = jax.lax.while_loop(going, again, (first, echo, jnp.zeros((), jnp.int32)))
-    return (*total, _shares(total[1].taps, touched, row.number)[0])
+    total, _, _ = jax.lax.while_loop(continues, again, (first, own_part, jnp.zeros((), jnp.int32)))
+    return (*total, _split_own_row(total[1].perturbations, touched, row.number)[0])
 
 
-def _handed(pieces: Array, shares: Shares) -> Array:
+def _add_read_cotangents(pieces: Array, read_cotangents: ReadCotangents) -> Array:
     """The rows' cotangents with what a step hands to those that it read."""
-    looks, powers, n, reads, batch = shares.taps.coefficients.shape
-    flat = jnp.moveaxis(shares.taps.coefficients, 3, 1).reshape(looks * reads, powers * n, batch)
-    starts = shares.taps.starts.reshape(looks * reads, 1, batch)
+    looks, powers, n, reads, batch = read_cotangents.perturbations.coefficients.shape
+    flat = jnp.moveaxis(read_cotangents.perturbations.coefficients, 3, 1).reshape(
+        looks * reads, powers * n, batch
+    )
+    starts = read_cotangents.perturbations.starts.reshape(looks * reads, 1, batch)
     rest = jnp.zeros((looks * reads, 2, batch), flat.dtype)
     given = jnp.concatenate([starts, rest, flat], axis=1)
-    rows = shares.rows.reshape(looks * reads, batch)
+    rows = read_cotangents.rows.reshape(looks * reads, batch)
 
     def give(number: Array, pieces: Array) -> Array:
-        return _given(pieces, rows[number], given[number])
+        return _add_to_row(pieces, rows[number], given[number])
 
     return jax.lax.fori_loop(jnp.int32(0), jnp.int32(looks * reads), give, pieces)
 
 
-def _given(pieces: Array, row: Int32[Array, " batch"], more: Float[Array, "width batch"]) -> Array:
+def _add_to_row(
+    pieces: Array, row: Int32[Array, " batch"], more: Float[Array, "width batch"]
+) -> Array:
     """The rows' cotangents with something added to one of each instance."""
     return put_rows(pieces, row, (_row_of(pieces, row) + more).T[:, None])
 
 
-def _only(inputs: Any, which: Bool[Array, " batch"]) -> Any:
+def _masked(inputs: Any, which: Bool[Array, " batch"]) -> Any:
     """The cotangents of some instances; those of the others, zero."""
 
     def chosen(leaf: Array) -> Array:
@@ -332,10 +369,10 @@ def _to_start(problem: Problem, end: State, state: Cotangents) -> Problem:
 
     def slope(later: Array, y: Array, inputs: Any) -> Array:
         given = eqx.combine(inputs, rest)
-        now = Clock(problem.begin.whole + later, problem.begin.rest)
-        view = row._replace(number=jnp.ones(batch, jnp.int32)).view(now)
-        where = Where(none, y, row.piece, row.entry.rows, arriving=False)
-        return look(given, view, where).slope
+        now = CompensatedTime(problem.begin.whole + later, problem.begin.rest)
+        context = row._replace(number=jnp.ones(batch, jnp.int32)).context(now)
+        point = EvaluationPoint(none, y, row.piece, row.entry.rows, arriving=False)
+        return evaluate_rhs(given, context, point).slope
 
     _, pull = jax.vjp(slope, none, problem.y0, inputs)
     later, y, more = pull(state.slope + first[1])

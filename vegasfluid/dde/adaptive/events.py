@@ -13,23 +13,31 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.attempt import Trial
-from vegasfluid.dde.adaptive.breaks import Gates
-from vegasfluid.dde.adaptive.clamps import Modes, free_of
-from vegasfluid.dde.adaptive.problem import Look, Problem, View, look
-from vegasfluid.dde.adaptive.recall import Where
+from vegasfluid.dde.adaptive.bounds import Modes, bounded_components
+from vegasfluid.dde.adaptive.breaking_points import ActiveBreaks
+from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
 from vegasfluid.dde.adaptive.roots import SIMULTANEOUS, first_root
+from vegasfluid.dde.adaptive.step import Trial
 
-__all__ = ["Asked", "Begun", "Crossing", "Landing", "crossing", "locate", "mode_indicators"]
+__all__ = [
+    "Crossings",
+    "EventLocation",
+    "HistoryReads",
+    "StartValues",
+    "find_crossings",
+    "locate",
+    "mode_indicators",
+]
 
-NOTICED = 1e-9
+BREAK_TOLERANCE = 1e-9
 """A break that is no further ahead than this share of the way that a lag went has been passed."""
-SWINGS = 2.0
+INDICATOR_RANGE = 2.0
 """An indicator that is as far from zero as this many times its change, in this step and in the one
 before, is not looked at within the step."""
 
 
-class Asked(NamedTuple):
+class HistoryReads(NamedTuple):
     """Past times that the right-hand side asked for at a step's start, and where they were.
 
     Args:
@@ -41,23 +49,23 @@ class Asked(NamedTuple):
     rows: Int32[Array, "sites batch"]
 
 
-class Begun(NamedTuple):
+class StartValues(NamedTuple):
     """What is known of a step's start.
 
     Args:
-        asked: past times that the right-hand side asked for.
+        read_times: past times that the right-hand side asked for.
         indicators: of clamps and switches, shape (indicators, batch).
         changes: by how much they changed in the step before; infinite after an event.
-        gates: where the asked times are among the breaks.
+        active_breaks: where the asked times are among the breaks.
     """
 
-    asked: Asked
+    read_times: HistoryReads
     indicators: Float[Array, "indicators batch"]
     changes: Float[Array, "indicators batch"]
-    gates: Gates
+    active_breaks: ActiveBreaks
 
 
-class Crossing(NamedTuple):
+class Crossings(NamedTuple):
     """The indicators that turned negative within a step; modes first, then breaks.
 
     Args:
@@ -88,95 +96,115 @@ class Crossing(NamedTuple):
         """How many of the indicators are clamps and switches."""
         return self.wanted.shape[0] - self.breaks.shape[0]
 
-    def among(self, which: Bool[Array, " batch"]) -> Crossing:
+    def among(self, which: Bool[Array, " batch"]) -> Crossings:
         """What some of the instances met."""
         return self._replace(wanted=self.wanted & which)
 
-    def lags(self, asked: Float[Array, "sites batch"]) -> Float[Array, "sites batch"]:
+    def lags(self, read_times: Float[Array, "sites batch"]) -> Float[Array, "sites batch"]:
         """The indicators of breaks where the sites ask for these times."""
-        return jnp.where(self.rising, self.breaks - asked, asked - self.breaks)
+        return jnp.where(self.rising, self.breaks - read_times, read_times - self.breaks)
 
     @property
-    def found(self) -> Bool[Array, " batch"]:
+    def any_crossed(self) -> Bool[Array, " batch"]:
         """Which instances met any."""
         return jnp.any(self.wanted, axis=0)
 
 
 def mode_indicators(
-    problem: Problem, modes: Modes, y: Array, seen: Look
+    problem: Problem, modes: Modes, y: Array, seen: Evaluation
 ) -> Float[Array, "indicators batch"]:
     """The indicators of clamps (lower bounds, upper bounds) and switches."""
-    values, (lower, upper) = free_of(y, problem.equation.clamped), problem.bounds
+    values, (lower, upper) = bounded_components(y, problem.equation.bounded), problem.bounds
     below = jnp.where(modes.held == -1, -seen.free, values - lower)
-    beyond = jnp.where(modes.held == 1, seen.free, upper - values)
+    outside = jnp.where(modes.held == 1, seen.free, upper - values)
     unbounded = jnp.ones_like(values)
     below = jnp.where(jnp.isfinite(lower) & (modes.held != 1), below, unbounded)
-    beyond = jnp.where(jnp.isfinite(upper) & (modes.held != -1), beyond, unbounded)
+    outside = jnp.where(jnp.isfinite(upper) & (modes.held != -1), outside, unbounded)
     sides = jnp.where(modes.above, seen.indicators, -seen.indicators)
-    return jnp.concatenate([below, beyond, sides])
+    return jnp.concatenate([below, outside, sides])
 
 
-def crossing(
-    problem: Problem, view: View, begun: Begun, trial: Trial, step: Float[Array, " batch"]
-) -> Crossing:
+def find_crossings(
+    problem: Problem,
+    context: StepContext,
+    start_values: StartValues,
+    trial: Trial,
+    step: Float[Array, " batch"],
+) -> Crossings:
     """What an attempted step passed.
 
     Args:
         problem: the batch.
-        view: what the step saw.
-        begun: how it began.
+        context: what the step saw.
+        start_values: how it began.
         trial: how it came out.
         step: its length.
     """
-    assert view.fence is not None
-    start, end, gates = begun.asked.times, trial.end.asked, begun.gates
-    modes = mode_indicators(problem, view.modes, trial.y, trial.end)
+    assert context.interval is not None
+    start, end, active_breaks = (
+        start_values.read_times.times,
+        trial.end.read_times,
+        start_values.active_breaks,
+    )
+    modes = mode_indicators(problem, context.modes, trial.y, trial.end)
     rising, gap = end >= start, jnp.abs(end - start)
-    breaks = jnp.where(rising, view.fence.upper, view.fence.lower)
-    levels = jnp.where(rising, gates.upper_level, gates.lower_level)
+    breaks = jnp.where(rising, context.interval.upper, context.interval.lower)
+    levels = jnp.where(rising, active_breaks.upper_level, active_breaks.lower_level)
     blank = jnp.zeros((0, *step.shape), step.dtype)
-    met = Crossing(blank, blank, blank, None, blank, breaks, rising, levels)
-    near = jnp.maximum(2 * problem.slack, NOTICED * gap)
-    wanted = jnp.concatenate([modes < 0, met.lags(end) <= near])
+    crossings = Crossings(blank, blank, blank, None, blank, breaks, rising, levels)
+    near = jnp.maximum(2 * problem.time_tolerance, BREAK_TOLERANCE * gap)
+    wanted = jnp.concatenate([modes < 0, crossings.lags(end) <= near])
     scale = jnp.where(wanted, jnp.concatenate([jnp.abs(modes), gap]), 1.0)
-    before = jnp.concatenate([begun.indicators, met.lags(start)]) / scale
-    after = jnp.concatenate([modes, met.lags(end)]) / scale
-    met = met._replace(wanted=wanted, scale=scale, at_start=before, at_end=after)
-    return met._replace(at_half=_half_way(problem, view, begun, trial, met, step))
+    before = jnp.concatenate([start_values.indicators, crossings.lags(start)]) / scale
+    after = jnp.concatenate([modes, crossings.lags(end)]) / scale
+    crossings = crossings._replace(wanted=wanted, scale=scale, at_start=before, at_end=after)
+    return crossings._replace(
+        at_half=_half_way(problem, context, start_values, trial, crossings, step)
+    )
 
 
 def _half_way(
-    problem: Problem, view: View, begun: Begun, trial: Trial, met: Crossing, step: Array
+    problem: Problem,
+    context: StepContext,
+    start_values: StartValues,
+    trial: Trial,
+    crossings: Crossings,
+    step: Array,
 ) -> Float[Array, "indicators batch"] | None:
     """The indicators half way; where none can have turned by then, thought to run straight."""
-    kinds = met.kinds()
+    kinds = crossings.kinds()
     if not kinds:
         return None
-    frozen = jax.lax.stop_gradient((problem, view, trial, met, step / 2))
-    met = frozen[3]
-    start, end = met.at_start[:kinds] * met.scale[:kinds], met.at_end[:kinds] * met.scale[:kinds]
-    swing = jnp.maximum(jnp.abs(end - start), jax.lax.stop_gradient(begun.changes))
-    near = jnp.any(jnp.minimum(start, end) < SWINGS * swing)
+    frozen = jax.lax.stop_gradient((problem, context, trial, crossings, step / 2))
+    crossings = frozen[3]
+    start, end = (
+        crossings.at_start[:kinds] * crossings.scale[:kinds],
+        crossings.at_end[:kinds] * crossings.scale[:kinds],
+    )
+    variation = jnp.maximum(jnp.abs(end - start), jax.lax.stop_gradient(start_values.changes))
+    near = jnp.any(jnp.minimum(start, end) < INDICATOR_RANGE * variation)
 
     # Not `lax.cond`: XLA would hand its branches a copy of the ring, and a loop it does not.
     def seen(_: Any) -> tuple[Array, Array]:
         return _indicators(*frozen), jnp.zeros((), bool)
 
-    straight = (met.at_start + met.at_end) / 2
+    straight = (crossings.at_start + crossings.at_end) / 2
     return jax.lax.while_loop(lambda state: state[1], seen, (straight, near))[0]
 
 
 def _indicators(
-    problem: Problem, view: View, trial: Trial, met: Crossing, ahead: Array
+    problem: Problem, context: StepContext, trial: Trial, crossings: Crossings, ahead: Array
 ) -> Float[Array, "indicators batch"]:
     """The indicators some time into the step, as shares of their scale."""
     y = trial.piece.at(ahead)
-    seen = look(problem, view, Where(ahead, y, trial.piece, trial.end.rows), switching=True)
-    modes = mode_indicators(problem, view.modes, y, seen)
-    return jnp.concatenate([modes, met.lags(seen.asked)]) / met.scale
+    seen = evaluate_rhs(
+        problem, context, EvaluationPoint(ahead, y, trial.piece, trial.end.rows), with_guards=True
+    )
+    modes = mode_indicators(problem, context.modes, y, seen)
+    return jnp.concatenate([modes, crossings.lags(seen.read_times)]) / crossings.scale
 
 
-class Landing(NamedTuple):
+class EventLocation(NamedTuple):
     """The first event of a step.
 
     Args:
@@ -195,33 +223,44 @@ class Landing(NamedTuple):
 
 
 def locate(
-    problem: Problem, view: View, trial: Trial, met: Crossing, step: Float[Array, " batch"]
-) -> Landing:
+    problem: Problem,
+    context: StepContext,
+    trial: Trial,
+    crossings: Crossings,
+    step: Float[Array, " batch"],
+) -> EventLocation:
     """Find the first event of a step; meaningless where none was met."""
-    frozen = jax.lax.stop_gradient((problem, view, trial, met, step))
+    frozen = jax.lax.stop_gradient((problem, context, trial, crossings, step))
 
     def indicators(share: Array) -> Array:
-        problem, view, trial, met, step = frozen
-        values = _indicators(problem, view, trial, met, share * step)
-        return jax.lax.stop_gradient(met.masked(values))
+        problem, context, trial, crossings, step = frozen
+        values = _indicators(problem, context, trial, crossings, share * step)
+        return jax.lax.stop_gradient(crossings.masked(values))
 
-    half = None if met.at_half is None else met.masked(met.at_half)
-    known = (met.masked(met.at_start), half, met.masked(met.at_end))
-    share, roots = first_root(indicators, met.found, *jax.lax.stop_gradient(known))
+    half = None if crossings.at_half is None else crossings.masked(crossings.at_half)
+    known = (crossings.masked(crossings.at_start), half, crossings.masked(crossings.at_end))
+    share, roots = first_root(indicators, crossings.any_crossed, *jax.lax.stop_gradient(known))
     first = jnp.argmin(roots, axis=0).astype(jnp.int32)
     zero = roots <= jnp.min(roots, axis=0) + SIMULTANEOUS
-    ahead = event_time(problem, view, trial, met, first, jax.lax.stop_gradient(share * step))
-    site = jnp.maximum(first - jnp.int32(met.kinds()), jnp.int32(0))
+    ahead = event_time(
+        problem, context, trial, crossings, first, jax.lax.stop_gradient(share * step)
+    )
+    site = jnp.maximum(first - jnp.int32(crossings.kinds()), jnp.int32(0))
     break_at = jnp.zeros_like(ahead)
-    if met.breaks.shape[0]:
-        break_at = jnp.take_along_axis(met.breaks, site[None], axis=0)[0]
-    breaks = met.found & (first >= met.kinds())
-    return Landing(ahead, met.wanted & zero, breaks, first, break_at)
+    if crossings.breaks.shape[0]:
+        break_at = jnp.take_along_axis(crossings.breaks, site[None], axis=0)[0]
+    breaks = crossings.any_crossed & (first >= crossings.kinds())
+    return EventLocation(ahead, crossings.wanted & zero, breaks, first, break_at)
 
 
 @jax.custom_jvp
 def event_time(
-    problem: Problem, view: View, trial: Trial, met: Crossing, first: Array, ahead: Array
+    problem: Problem,
+    context: StepContext,
+    trial: Trial,
+    crossings: Crossings,
+    first: Array,
+    ahead: Array,
 ) -> Float[Array, " batch"]:
     """The time of the event `first`, found to be `ahead`: with its derivative.
 

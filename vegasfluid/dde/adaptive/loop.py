@@ -14,28 +14,46 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.attempt import Start, Trial, attempt, begin_piece
-from vegasfluid.dde.adaptive.breaks import Breaks, empty_breaks, gates_of
-from vegasfluid.dde.adaptive.clamps import Modes, free_of, hold
-from vegasfluid.dde.adaptive.control import Control, Judged
-from vegasfluid.dde.adaptive.events import Asked, Begun, crossing, mode_indicators
-from vegasfluid.dde.adaptive.landing import NEAR, Landed, Move, Node, Passage, holding, move, pick
-from vegasfluid.dde.adaptive.problem import Look, Problem, View, look
-from vegasfluid.dde.adaptive.recall import Where
-from vegasfluid.dde.adaptive.ring import Piece, Ring, empty_ring
-from vegasfluid.dde.adaptive.saving import Saved, empty_saved, save_passed
+from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_held_slopes
+from vegasfluid.dde.adaptive.breaking_points import (
+    BreakingPoints,
+    first_breaking_point,
+    updated_active_breaks,
+)
+from vegasfluid.dde.adaptive.events import (
+    HistoryReads,
+    StartValues,
+    find_crossings,
+    mode_indicators,
+)
+from vegasfluid.dde.adaptive.history import EvaluationPoint
+from vegasfluid.dde.adaptive.history_ring import Piece, Ring, empty_ring
+from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
+from vegasfluid.dde.adaptive.save_times import Saved, empty_saved, save_passed
+from vegasfluid.dde.adaptive.step import StepStart, Trial, attempt, begin_piece
+from vegasfluid.dde.adaptive.step_result import (
+    END_TOLERANCE,
+    EventRecord,
+    JudgedStep,
+    Node,
+    StepResult,
+    holding,
+    pick,
+    resolve_step,
+)
+from vegasfluid.dde.adaptive.step_size import StepDecision, StepSizeControl
 from vegasfluid.dde.adaptive.tape import Entry, Tape, empty_tape
 from vegasfluid.dde.outcome import Outcome
 
 __all__ = ["Limits", "State", "blank_entry", "integrate"]
 
-WORTH = 4
+ITERATION_WORTHWHILE = 4
 """Steps this many times as long as a lag are worth the sweeps that they need."""
-NEARLY = 0.95
+LAG_MARGIN = 0.95
 """A step as long as its shortest lag reads within itself if the lag shrinks meanwhile."""
-GONE = 1e-4
+VANISHING_LAG = 1e-4
 """Lags shorter than this share of the whole time have all but vanished."""
-STILL = 16
+MAX_CHATTER = 16
 """Events in a row at one time beyond which clamps and switches chatter."""
 
 
@@ -67,10 +85,10 @@ class State(NamedTuple):
         breaks: the breaking points so far.
         node: where each instance stands.
         step: length of the next step, shape (batch,).
-        wish: what it was to be before it was cut for a break, shape (batch,); else 0.
+        uncut_step: what it was to be before it was cut for a break, shape (batch,); else 0.
         control: what the step-size controller remembers.
         outcome: an `Outcome`, shape (batch,).
-        still: events in a row at one time, shape (batch,).
+        chatter_count: events in a row at one time, shape (batch,).
         saved: the solution at the save times so far.
         flushed: the row up to which they have been read off, shape (batch,).
         steps: accepted steps, shape (batch,).
@@ -83,13 +101,13 @@ class State(NamedTuple):
     ring: Ring
     row: Int32[Array, " batch"]
     piece: Piece
-    breaks: Breaks
+    breaks: BreakingPoints
     node: Node
     step: Float[Array, " batch"]
-    wish: Float[Array, " batch"]
+    uncut_step: Float[Array, " batch"]
     control: Any
     outcome: Int32[Array, " batch"]
-    still: Int32[Array, " batch"]
+    chatter_count: Int32[Array, " batch"]
     saved: Saved
     flushed: Int32[Array, " batch"]
     steps: Int32[Array, " batch"]
@@ -99,7 +117,7 @@ class State(NamedTuple):
     tape: Tape | None
 
 
-def integrate(problem: Problem, control: Control, limits: Limits, times: Array) -> State:
+def integrate(problem: Problem, control: StepSizeControl, limits: Limits, times: Array) -> State:
     """Integrate a batch from t0 to t1.
 
     Args:
@@ -109,7 +127,7 @@ def integrate(problem: Problem, control: Control, limits: Limits, times: Array) 
         times: save times, shape (m,), rising; may be empty.
     """
 
-    def going(state: State) -> Array:
+    def continues(state: State) -> Array:
         return jnp.any(_active(problem, state)) & (state.attempts < jnp.int32(limits.max_steps))
 
     def body(carry: tuple[State, Any]) -> tuple[State, Any]:
@@ -117,7 +135,7 @@ def integrate(problem: Problem, control: Control, limits: Limits, times: Array) 
         return state, limits.meter.step(carry[1], _progress(problem, state))
 
     begin = (_begin(problem, control, limits, times), limits.meter.init())
-    end, meter = jax.lax.while_loop(lambda carry: going(carry[0]), body, begin)
+    end, meter = jax.lax.while_loop(lambda carry: continues(carry[0]), body, begin)
     limits.meter.close(meter)
     ring = end.ring.write(end.row, end.piece)
     everything = jnp.ones((), bool)
@@ -139,24 +157,28 @@ def _active(problem: Problem, state: State) -> Bool[Array, " batch"]:
     return fine & (state.node.clock.until(problem.end) > 0)
 
 
-def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> State:
+def _begin(problem: Problem, control: StepSizeControl, limits: Limits, times: Array) -> State:
     """Everything at t0."""
     batch = problem.y0.shape[1]
     zero, none = jnp.zeros(batch, problem.y0.dtype), jnp.zeros(batch, jnp.int32)
     empty = begin_piece(problem, jnp.zeros_like(problem.y0))
     ring = empty_ring(limits.rows, empty).write(none, empty)
-    view = View(ring, none, problem.begin, no_modes(problem), zero)
-    slope, seen, modes = start(problem, view, empty)
-    view = view._replace(modes=modes)
-    breaks = empty_breaks(limits.breaks, problem.begin, _smoothness(problem))
-    nowhere = jnp.zeros(seen.asked.shape, jnp.int32)
-    gates = gates_of(breaks, nowhere, problem.begin, seen.asked, 2 * problem.slack)
+    context = StepContext(ring, none, problem.begin, no_modes(problem), zero)
+    slope, seen, modes = start(problem, context, empty)
+    context = context._replace(modes=modes)
+    breaks = first_breaking_point(limits.breaks, problem.begin, _smoothness(problem))
+    nowhere = jnp.zeros(seen.read_times.shape, jnp.int32)
+    active_breaks = updated_active_breaks(
+        breaks, nowhere, problem.begin, seen.read_times, 2 * problem.time_tolerance
+    )
     indicators = mode_indicators(problem, modes, problem.y0, seen)
     unknown = jnp.full_like(indicators, jnp.inf)
-    begun = Begun(Asked(seen.asked, seen.rows), indicators, unknown, gates)
-    node = Node(problem.begin, problem.y0, slope, seen.free, begun, modes)
+    start_values = StartValues(
+        HistoryReads(seen.read_times, seen.rows), indicators, unknown, active_breaks
+    )
+    node = Node(problem.begin, problem.y0, slope, seen.free, start_values, modes)
     piece = begin_piece(problem, slope)
-    step, remembered = control.begin(problem, view, piece)
+    step, controller_state = control.begin(problem, context, piece)
     outcome = _start_outcome(problem, slope, seen)
     return State(
         ring=ring,
@@ -165,10 +187,10 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
         breaks=breaks,
         node=node,
         step=step,
-        wish=zero,
-        control=remembered,
+        uncut_step=zero,
+        control=controller_state,
         outcome=outcome,
-        still=none,
+        chatter_count=none,
         saved=empty_saved(problem, times),
         flushed=none,
         steps=none,
@@ -181,22 +203,30 @@ def _begin(problem: Problem, control: Control, limits: Limits, times: Array) -> 
 
 def blank_entry(problem: Problem, node: Node) -> Entry:
     """An entry of the tape that says nothing."""
-    zero, fence = jnp.zeros_like(problem.end), node.begun.gates.fence(node.clock)
-    no, nothing = zero > 0, Landed.nothing(problem)
-    return Entry(zero, no, node.modes, fence, node.begun.asked.rows, no, zero, nothing)
+    zero, interval = (
+        jnp.zeros_like(problem.end),
+        node.start_values.active_breaks.interval(node.clock),
+    )
+    no, nothing = zero > 0, EventRecord.nothing(problem)
+    return Entry(
+        zero, no, node.modes, interval, node.start_values.read_times.rows, no, zero, nothing
+    )
 
 
 def _smoothness(problem: Problem) -> Float[Array, " batch"]:
     """The level of the break at t0: 0, or -1 where y itself jumps there."""
-    past = jax.vmap(problem.equation.past, in_axes=(-1, 0), out_axes=-1)
-    before = past(problem.begin.plain(), problem.args)
+    initial_history = jax.vmap(problem.equation.initial_history, in_axes=(-1, 0), out_axes=-1)
+    before = initial_history(problem.begin.plain(), problem.args)
     jumps = jnp.any(before != problem.y0, axis=0)
     return jnp.where(jumps, -1.0, 0.0).astype(problem.y0.dtype)
 
 
-def _start_outcome(problem: Problem, slope: Array, seen: Look) -> Int32[Array, " batch"]:
+def _start_outcome(problem: Problem, slope: Array, seen: Evaluation) -> Int32[Array, " batch"]:
     """What is wrong at t0."""
-    values, (lower, upper) = free_of(problem.y0, problem.equation.clamped), problem.bounds
+    values, (lower, upper) = (
+        bounded_components(problem.y0, problem.equation.bounded),
+        problem.bounds,
+    )
     faults = (
         (Outcome.TIMES_REVERSED, problem.begin.until(problem.end) < 0),
         (Outcome.START_NOT_FINITE, ~jnp.all(jnp.isfinite(problem.y0), axis=0)),
@@ -205,51 +235,51 @@ def _start_outcome(problem: Problem, slope: Array, seen: Look) -> Int32[Array, "
     outcome = seen.fault
     finite = jnp.all(jnp.isfinite(slope), axis=0) | (outcome != jnp.int32(Outcome.SUCCESS))
     outcome = jnp.where(finite, outcome, jnp.int32(Outcome.START_NOT_FINITE))
-    for fault, found in reversed(faults):
-        outcome = jnp.where(found, jnp.int32(fault), outcome)
+    for fault, result in reversed(faults):
+        outcome = jnp.where(result, jnp.int32(fault), outcome)
     return outcome
 
 
-def start(problem: Problem, view: View, piece: Piece) -> tuple[Array, Look, Modes]:
+def start(problem: Problem, context: StepContext, piece: Piece) -> tuple[Array, Evaluation, Modes]:
     """Slope, look at the right-hand side, and modes at t0."""
     zero = jnp.zeros(problem.y0.shape[1], problem.y0.dtype)
-    where = Where(zero, problem.y0, piece, arriving=False)
-    if problem.equation.switch_count:
-        seen = look(problem, view, where, switching=True)
-        view = view._replace(modes=view.modes._replace(above=seen.indicators >= 0))
-    seen = look(problem, view, where, switching=True)
-    modes = view.modes._replace(held=holding(problem, problem.y0, seen.free))
-    return hold(seen.slope, modes, problem.equation.clamped), seen, modes
+    point = EvaluationPoint(zero, problem.y0, piece, arriving=False)
+    if problem.equation.guard_count:
+        seen = evaluate_rhs(problem, context, point, with_guards=True)
+        context = context._replace(modes=context.modes._replace(above=seen.indicators >= 0))
+    seen = evaluate_rhs(problem, context, point, with_guards=True)
+    modes = context.modes._replace(held=holding(problem, problem.y0, seen.free))
+    return zero_held_slopes(seen.slope, modes, problem.equation.bounded), seen, modes
 
 
 def no_modes(problem: Problem) -> Modes:
     """All clamps free, all indicators not negative."""
-    batch, switches = problem.y0.shape[1], problem.equation.switch_count
-    held = jnp.zeros((len(problem.equation.clamped), batch), jnp.int32)
-    return Modes(held, jnp.ones((switches, batch), bool))
+    batch, guards = problem.y0.shape[1], problem.equation.guard_count
+    held = jnp.zeros((len(problem.equation.bounded), batch), jnp.int32)
+    return Modes(held, jnp.ones((guards, batch), bool))
 
 
-def _advance(problem: Problem, control: Control, times: Array, state: State) -> State:
+def _advance(problem: Problem, control: StepSizeControl, times: Array, state: State) -> State:
     """One iteration: of each instance that has not ended, one attempt."""
     node, active = state.node, _active(problem, state)
     ring = state.ring.write(state.row, state.piece)
-    fence = node.begun.gates.fence(node.clock)
-    view = View(ring, state.row, node.clock, node.modes, 1 / state.piece.rate, fence)
+    interval = node.start_values.active_breaks.interval(node.clock)
+    context = StepContext(ring, state.row, node.clock, node.modes, 1 / state.piece.rate, interval)
     step, last = _this_step(problem, state, active)
     trial = attempt(
         problem,
-        view,
-        Start(node.y, node.slope, node.free, node.begun.asked.rows, state.piece),
+        context,
+        StepStart(node.y, node.slope, node.free, node.start_values.read_times.rows, state.piece),
         step,
     )
-    judged = control.judge(node.clock, node.y, trial, step, state.control)
-    met = crossing(problem, view, node.begun, trial, step)
+    judged = control.decide(node.clock, node.y, trial, step, state.control)
+    crossings = find_crossings(problem, context, node.start_values, trial, step)
     fine = active & (trial.fault == jnp.int32(Outcome.SUCCESS))
-    passage = Passage(trial, step, fine & judged.keep, node)
-    went = move(problem, view, passage, met, state.breaks)
-    outcome, still = _outcome(problem, state, trial, judged, went, active)
-    near = node.begun.asked.rows
-    entry = Entry(step, last, node.modes, fence, near, went.event, went.passed, went.landed)
+    judged_step = JudgedStep(trial, step, fine & judged.keep, node)
+    went = resolve_step(problem, context, judged_step, crossings, state.breaks)
+    outcome, chatter_count = _outcome(problem, state, trial, judged, went, active)
+    near = node.start_values.read_times.rows
+    entry = Entry(step, last, node.modes, interval, near, went.event, went.passed, went.landed)
     full = jnp.any(state.row - state.flushed >= jnp.int32(ring.rows // 4))
     saved = save_passed(problem, state.saved, times, ring, state.row, node.clock, full)
     count = jnp.int32
@@ -260,10 +290,12 @@ def _advance(problem: Problem, control: Control, times: Array, state: State) -> 
         breaks=went.breaks,
         node=pick(went.keep, went.node, node),
         step=jnp.where(active, _next_step(state, judged, went), state.step),
-        wish=jnp.where(went.again > 0, judged.step, jnp.where(went.keep, 0.0, state.wish)),
-        control=pick(active, judged.remembered, state.control),
+        uncut_step=jnp.where(
+            went.again > 0, judged.step, jnp.where(went.keep, 0.0, state.uncut_step)
+        ),
+        control=pick(active, judged.controller_state, state.control),
         outcome=outcome,
-        still=still,
+        chatter_count=chatter_count,
         saved=saved,
         flushed=jnp.where(full, state.row, state.flushed),
         steps=state.steps + went.keep.astype(count),
@@ -281,39 +313,46 @@ def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Ar
     itself needs several sweeps, and those of one instance hold up all. With clamps or switches
     no step is longer, unless the lag has all but vanished: what they see of the past is known.
     """
-    lags = -state.node.begun.asked.times
-    shortest = jnp.min(jnp.where(lags > problem.slack, lags, jnp.inf), axis=0, initial=jnp.inf)
-    near = state.step < WORTH * shortest
-    if problem.equation.clamped or problem.equation.switch_count:
-        shortest = NEARLY * shortest
-        near = shortest > GONE * problem.begin.until(problem.end)
+    lags = -state.node.start_values.read_times.times
+    shortest = jnp.min(
+        jnp.where(lags > problem.time_tolerance, lags, jnp.inf), axis=0, initial=jnp.inf
+    )
+    near = state.step < ITERATION_WORTHWHILE * shortest
+    if problem.equation.bounded or problem.equation.guard_count:
+        shortest = LAG_MARGIN * shortest
+        near = shortest > VANISHING_LAG * problem.begin.until(problem.end)
     step = jnp.where(near, jnp.minimum(state.step, shortest), state.step)
     left = state.node.clock.until(problem.end)
-    last = step >= left * (1 - NEAR)
+    last = step >= left * (1 - END_TOLERANCE)
     step = jnp.where(last, left, jax.lax.stop_gradient(step))
-    return jnp.where(active, step, 64 * problem.slack), last
+    return jnp.where(active, step, 64 * problem.time_tolerance), last
 
 
-def _next_step(state: State, judged: Judged, went: Move) -> Float[Array, " batch"]:
+def _next_step(state: State, judged: StepDecision, went: StepResult) -> Float[Array, " batch"]:
     """The next step; one that was cut for a break does not make those after it shorter."""
-    regular = jnp.maximum(judged.step, jnp.where(went.keep, state.wish, 0.0))
+    regular = jnp.maximum(judged.step, jnp.where(went.keep, state.uncut_step, 0.0))
     return jax.lax.stop_gradient(jnp.where(went.again > 0, went.again, regular))
 
 
 def _outcome(
-    problem: Problem, state: State, trial: Trial, judged: Judged, went: Move, active: Array
+    problem: Problem,
+    state: State,
+    trial: Trial,
+    judged: StepDecision,
+    went: StepResult,
+    active: Array,
 ) -> tuple[Int32[Array, " batch"], Int32[Array, " batch"]]:
     """The outcome so far, and the number of events in a row at one time."""
-    resting = went.keep & went.event & (went.passed <= problem.slack)
-    still = jnp.where(resting, state.still + jnp.int32(1), jnp.int32(0))
-    still = jnp.where(went.keep, still, state.still)
+    resting = went.keep & went.event & (went.passed <= problem.time_tolerance)
+    chatter_count = jnp.where(resting, state.chatter_count + jnp.int32(1), jnp.int32(0))
+    chatter_count = jnp.where(went.keep, chatter_count, state.chatter_count)
     finite = jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.end.slope), axis=0)
     cause = jnp.where(finite, jnp.int32(Outcome.STEP_UNDERFLOW), jnp.int32(Outcome.NOT_FINITE))
     faulty = trial.fault != jnp.int32(Outcome.SUCCESS)
     cause = jnp.where(faulty, trial.fault, cause)
-    stuck = ~went.keep & (judged.step <= problem.slack / 4)
+    stuck = ~went.keep & (judged.step <= problem.time_tolerance / 4)
     now = jnp.where(active & (stuck | (faulty & judged.keep)), cause, jnp.int32(Outcome.SUCCESS))
-    now = jnp.where(active & (still > STILL), jnp.int32(Outcome.CHATTERING), now)
-    forgotten = active & went.breaks.overflow(went.node.begun.gates.passed)
+    now = jnp.where(active & (chatter_count > MAX_CHATTER), jnp.int32(Outcome.CHATTERING), now)
+    forgotten = active & went.breaks.overflow(went.node.start_values.active_breaks.passed)
     now = jnp.where(forgotten, jnp.int32(Outcome.HISTORY_OVERFLOW), now)
-    return jnp.where(state.outcome == jnp.int32(Outcome.SUCCESS), now, state.outcome), still
+    return jnp.where(state.outcome == jnp.int32(Outcome.SUCCESS), now, state.outcome), chatter_count

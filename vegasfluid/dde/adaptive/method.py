@@ -22,10 +22,10 @@ from vegasfluid.errors import InvalidInput
 
 __all__ = ["Method", "method_of"]
 
-Row = tuple[float, ...]
+StepRow = tuple[float, ...]
 
-LONGEST_DEGREE = 8
-NOT_A_POLYNOMIAL = 1e-11
+MAX_DEGREE = 8
+FIT_TOLERANCE = 1e-11
 """Misfit of the dense output beyond which it is no polynomial of the degree tried."""
 
 
@@ -41,10 +41,10 @@ class Method(NamedTuple):
         order: of the solution.
     """
 
-    stages: tuple[Row, ...]
-    times: Row
-    error: Row
-    dense: tuple[Row, ...]
+    stages: tuple[StepRow, ...]
+    times: StepRow
+    error: StepRow
+    dense: tuple[StepRow, ...]
     order: int
 
 
@@ -74,11 +74,11 @@ def method_of(solver: Any) -> Method:
     )
 
 
-def _floats(row: np.ndarray) -> Row:
+def _floats(row: np.ndarray) -> StepRow:
     return tuple(float(value) for value in row)
 
 
-def _dense_weights(solver: Any) -> tuple[Row, ...]:
+def _dense_weights(solver: Any) -> tuple[StepRow, ...]:
     """The dense output's weights: it is linear in the slopes, and a polynomial in the time."""
     stages = solver.tableau.num_stages
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
@@ -86,12 +86,12 @@ def _dense_weights(solver: Any) -> tuple[Row, ...]:
         end = jnp.asarray(solver.tableau.b_sol, jnp.float64) @ unit
         start = jnp.zeros(stages, jnp.float64)
         curve = solver.interpolation_cls(t0=0.0, t1=1.0, y0=start, y1=end, k=unit)
-        u = np.linspace(0.0, 1.0, 2 * LONGEST_DEGREE + 1)
+        u = np.linspace(0.0, 1.0, 2 * MAX_DEGREE + 1)
         values = np.stack([np.asarray(curve.evaluate(float(part))) for part in u])
-    for degree in range(1, LONGEST_DEGREE + 1):
+    for degree in range(1, MAX_DEGREE + 1):
         powers = u[:, None] ** np.arange(1, degree + 1)
         weights = np.linalg.lstsq(powers, values, rcond=None)[0]
-        if np.abs(powers @ weights - values).max() < NOT_A_POLYNOMIAL:
+        if np.abs(powers @ weights - values).max() < FIT_TOLERANCE:
             return tuple(_floats(row) for row in _exact_ends(weights, solver.tableau.b_sol))
     raise InvalidInput("dde.solve", "solver", "one with polynomial dense output", solver)
 

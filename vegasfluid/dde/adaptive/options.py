@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import diffrax
 from jaxtyping import Array
 
-from vegasfluid.dde.adaptive.clamps import Clamp
+from vegasfluid.dde.adaptive.bounds import Bound
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["Options", "with_defaults"]
@@ -17,22 +17,22 @@ __all__ = ["Options", "with_defaults"]
 class Options(TypedDict, total=False):
     """What a solve may be told beside the equation; each may be left out."""
 
-    past: Callable[..., Array] | None
+    initial_history: Callable[..., Array] | None
     """y at a time s < t0, of (s, args), shape (n,); None: y0. A step that passes t0 asks for it
     a little beyond as well: let it go on smoothly there if it can."""
 
-    clamps: Sequence[Clamp]
+    bounds: Sequence[Bound]
     """Components that are held at a bound while their slope points outward. `rhs` gives the
     slope that they would have were they free."""
 
-    switches: Callable[..., Array] | None
+    guards: Callable[..., Array] | None
     """Indicators of (t, y, history, args), shape (m,). Each step is made with the side that each
     is on at its start (indicator >= 0), and ends where one changes: write
     `jnp.where(above[0], ...)` for a kink, so that each branch goes on smoothly beyond it."""
 
     project: Callable[..., Array] | None
     """The allowed state that stands for a state after a step, of (y, args): the cheap choice
-    instead of `clamps`; between steps it is unknown, which costs the order."""
+    instead of `bounds`; between steps it is unknown, which costs the order."""
 
     saveat: diffrax.SaveAt | None
     """What to return: `diffrax.SaveAt(t0=, t1=, ts=, steps=, dense=, fn=)`; None: y(t1)."""
@@ -46,7 +46,7 @@ class Options(TypedDict, total=False):
     `diffrax.RecursiveCheckpointAdjoint()`: open to `jax.grad` by times, `y0` and `args`; keeps
     `max_steps` steps, each one a checkpoint."""
 
-    rows: int
+    history_capacity: int
     """Steps that the history keeps, 1024 unless given, rounded up to a power of two, and a quarter
     as many breaking points; a lag that reaches back further is an outcome. With dense output,
     with all steps saved and in reverse mode `max_steps` steps are kept."""
@@ -62,14 +62,14 @@ class Options(TypedDict, total=False):
 
 
 DEFAULTS = Options(
-    past=None,
-    clamps=(),
-    switches=None,
+    initial_history=None,
+    bounds=(),
+    guards=None,
     project=None,
     saveat=None,
     stepsize_controller=diffrax.PIDController(rtol=1e-6, atol=1e-9),
     adjoint=None,
-    rows=1024,
+    history_capacity=1024,
     max_steps=16384,
     throw=True,
     progress_meter=None,
@@ -82,7 +82,7 @@ def with_defaults(options: Any) -> dict[str, Any]:
     Raises:
         InvalidInput: for an unknown option.
 
-    >>> with_defaults({"rows": 64})["max_steps"]
+    >>> with_defaults({"history_capacity": 64})["max_steps"]
     16384
     """
     for name in options:

@@ -10,14 +10,22 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PyTree
 
-from vegasfluid.dde.adaptive.breaks import Fence
-from vegasfluid.dde.adaptive.clamps import Bounds, Modes, free_of, hold
-from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.bounds import BoundArrays, Modes, bounded_components, zero_held_slopes
+from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
+from vegasfluid.dde.adaptive.history import EvaluationPoint, History
+from vegasfluid.dde.adaptive.history_ring import Ring, Track
 from vegasfluid.dde.adaptive.method import Method
-from vegasfluid.dde.adaptive.recall import Recall, Where
-from vegasfluid.dde.adaptive.ring import Ring, Track
 
-__all__ = ["Equation", "Lane", "Look", "Problem", "View", "look", "look_one"]
+__all__ = [
+    "Equation",
+    "Evaluation",
+    "InstanceContext",
+    "Problem",
+    "StepContext",
+    "evaluate_rhs",
+    "evaluate_rhs_one",
+]
 
 
 @jax.tree_util.register_static
@@ -27,20 +35,20 @@ class Equation:
 
     Args:
         rhs: dy/dt of (t, y, history, args), and of the sides of the switches if there are any.
-        past: y before t0, of (t, args).
-        switches: None, or indicators of (t, y, history, args), shape (m,).
+        initial_history: y before t0, of (t, args).
+        guards: None, or indicators of (t, y, history, args), shape (m,).
         project: y after a step, of (y, args); or None.
-        switch_count: how many indicators there are.
-        clamped: components that bounds hold.
+        guard_count: how many indicators there are.
+        bounded: components that bounds hold.
         method: how a step is made.
     """
 
     rhs: Callable[..., Array]
-    past: Callable[[Array, PyTree], Array]
-    switches: Callable[..., Array] | None
+    initial_history: Callable[[Array, PyTree], Array]
+    guards: Callable[..., Array] | None
     project: Callable[[Array, PyTree], Array] | None
-    switch_count: int
-    clamped: tuple[int, ...]
+    guard_count: int
+    bounded: tuple[int, ...]
     method: Method
 
 
@@ -54,19 +62,19 @@ class Problem(NamedTuple):
         begin: t0.
         end: t1, shape (batch,).
         bounds: of the clamped components.
-        slack: rounding of a time, shape (batch,).
+        time_tolerance: rounding of a time, shape (batch,).
     """
 
     equation: Equation
     args: PyTree
     y0: Float[Array, "n batch"]
-    begin: Clock
+    begin: CompensatedTime
     end: Float[Array, " batch"]
-    bounds: Bounds
-    slack: Float[Array, " batch"]
+    bounds: BoundArrays
+    time_tolerance: Float[Array, " batch"]
 
 
-class View(NamedTuple):
+class StepContext(NamedTuple):
     """What a step can see.
 
     Args:
@@ -74,105 +82,119 @@ class View(NamedTuple):
         last: the latest row, shape (batch,).
         now: when the step starts.
         modes: in which it is made.
-        stride: length of the last step, shape (batch,).
-        fence: between which breaks each site reads; None: it is not known.
+        previous_step: length of the last step, shape (batch,).
+        interval: between which breaks each site reads; None: it is not known.
     """
 
     ring: Ring
     last: Int32[Array, " batch"]
-    now: Clock
+    now: CompensatedTime
     modes: Modes
-    stride: Float[Array, " batch"]
-    fence: Fence | None = None
+    previous_step: Float[Array, " batch"]
+    interval: ActiveInterval | None = None
 
 
-class Look(NamedTuple):
+class Evaluation(NamedTuple):
     """The right-hand side at one time of each instance.
 
     Args:
         slope: dy/dt, clamped components held; shape (n, batch).
         free: dy/dt of the clamped components, were they free; shape (clamps, batch).
         indicators: of the switches; shape (m, batch).
-        asked: times that the history was asked for, after the step's start, last by the
+        read_times: times that the history was asked for, after the step's start, last by the
             switches if they were wanted; (sites, batch).
         rows: where they were found; (sites, batch).
         fault: the first `Outcome` met.
         overlaps: whether a time within the step was asked for.
-        astray: how far beyond its fence the past was asked for, at most; negative: nowhere.
+        overshoot: how far beyond its fence the past was asked for, at most; negative: nowhere.
     """
 
     slope: Float[Array, "n batch"]
-    free: Float[Array, "clamps batch"]
+    free: Float[Array, "bounds batch"]
     indicators: Float[Array, "m batch"]
-    asked: Float[Array, "sites batch"]
+    read_times: Float[Array, "sites batch"]
     rows: Int32[Array, "sites batch"]
     fault: Int32[Array, " batch"]
     overlaps: Bool[Array, " batch"]
-    astray: Float[Array, " batch"]
+    overshoot: Float[Array, " batch"]
 
 
-class Lane(NamedTuple):
-    """What `look_one` needs of one instance; with the batch beside it, of all."""
+class InstanceContext(NamedTuple):
+    """What `evaluate_rhs_one` needs of one instance; with the batch beside it, of all."""
 
     args: PyTree
-    begin: Clock
-    slack: Float[Array, "*batch"]
-    now: Clock
+    begin: CompensatedTime
+    time_tolerance: Float[Array, "*batch"]
+    now: CompensatedTime
     modes: Modes
-    stride: Float[Array, "*batch"]
-    fence: Fence | None
+    previous_step: Float[Array, "*batch"]
+    interval: ActiveInterval | None
 
     @classmethod
-    def of(cls, problem: Problem, view: View) -> Lane:
+    def of(cls, problem: Problem, context: StepContext) -> InstanceContext:
         """All instances of a batch at the start of a step."""
-        given = (problem.args, problem.begin, problem.slack)
-        return cls(*given, view.now, view.modes, view.stride, view.fence)
+        given = (problem.args, problem.begin, problem.time_tolerance)
+        return cls(*given, context.now, context.modes, context.previous_step, context.interval)
 
     @classmethod
-    def axes(cls) -> Lane:
+    def axes(cls) -> InstanceContext:
         """Where the batch is, for `jax.vmap`."""
         return cls(0, *[-1] * 6)  # type: ignore[arg-type]
 
 
-def look(problem: Problem, view: View, where: Where, *, switching: bool = False) -> Look:
+def evaluate_rhs(
+    problem: Problem, context: StepContext, point: EvaluationPoint, *, with_guards: bool = False
+) -> Evaluation:
     """Evaluate the right-hand side of all instances.
 
     Args:
         problem: the batch.
-        view: what the step can see.
-        where: in the step.
-        switching: whether the indicators of the switches are wanted too.
+        context: what the step can see.
+        point: in the step.
+        with_guards: whether the indicators of the switches are wanted too.
     """
-    size, batch = where.y.shape
-    where = where._replace(arriving=jnp.broadcast_to(jnp.asarray(where.arriving), (batch,)))
+    size, batch = point.y.shape
+    point = point._replace(arriving=jnp.broadcast_to(jnp.asarray(point.arriving), (batch,)))
 
-    def one(ring: Ring, last: Array, lane: Lane, where: Where) -> Look:
-        return look_one(problem.equation, Track(ring, size, last), lane, where, switching)
+    def one(
+        ring: Ring, last: Array, instance: InstanceContext, point: EvaluationPoint
+    ) -> Evaluation:
+        return evaluate_rhs_one(
+            problem.equation, Track(ring, size, last), instance, point, with_guards
+        )
 
-    axes = (0, 0, Lane.axes(), -1)
-    lanes = Lane.of(problem, view)
-    return jax.vmap(one, in_axes=axes, out_axes=-1)(view.ring, view.last, lanes, where)
+    axes = (0, 0, InstanceContext.axes(), -1)
+    instance_contexts = InstanceContext.of(problem, context)
+    return jax.vmap(one, in_axes=axes, out_axes=-1)(
+        context.ring, context.last, instance_contexts, point
+    )
 
 
-def look_one(equation: Equation, track: Track, lane: Lane, where: Where, switching: bool) -> Look:
+def evaluate_rhs_one(
+    equation: Equation,
+    track: Track,
+    instance: InstanceContext,
+    point: EvaluationPoint,
+    with_guards: bool,
+) -> Evaluation:
     """Evaluate the right-hand side of one instance."""
 
-    def past(s: Array) -> Array:
-        return equation.past(s, lane.args)
+    def initial_history(s: Array) -> Array:
+        return equation.initial_history(s, instance.args)
 
-    seen = (lane.slack, lane.fence, lane.stride)
-    history = Recall(track, lane.now, where, past, lane.begin, *seen)
-    time, y = lane.now.whole + (where.ahead + lane.now.rest), where.y
-    sides = () if equation.switches is None else (lane.modes.above,)
-    slope = equation.rhs(time, y, history, lane.args, *sides).astype(y.dtype)
-    indicators = jnp.zeros(equation.switch_count, y.dtype)
-    if switching and equation.switches is not None:
-        indicators = equation.switches(time, y, history, lane.args).astype(y.dtype)
-    free = free_of(slope, equation.clamped)
-    held = hold(slope, lane.modes, equation.clamped)
-    asked, rows = _joined(history.asked, y.dtype), _joined(history.rows, jnp.int32)
-    notes = (history.fault, history.overlaps, history.astray)
-    return Look(held, free, indicators, asked, rows, *notes)
+    seen = (instance.time_tolerance, instance.interval, instance.previous_step)
+    history = History(track, instance.now, point, initial_history, instance.begin, *seen)
+    time, y = instance.now.whole + (point.ahead + instance.now.rest), point.y
+    sides = () if equation.guards is None else (instance.modes.above,)
+    slope = equation.rhs(time, y, history, instance.args, *sides).astype(y.dtype)
+    indicators = jnp.zeros(equation.guard_count, y.dtype)
+    if with_guards and equation.guards is not None:
+        indicators = equation.guards(time, y, history, instance.args).astype(y.dtype)
+    free = bounded_components(slope, equation.bounded)
+    held = zero_held_slopes(slope, instance.modes, equation.bounded)
+    read_times, rows = _joined(history.read_times, y.dtype), _joined(history.rows, jnp.int32)
+    notes = (history.fault, history.overlaps, history.overshoot)
+    return Evaluation(held, free, indicators, read_times, rows, *notes)
 
 
 def _joined(parts: list[Array], dtype: Any) -> Array:

@@ -13,23 +13,32 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
-from vegasfluid.dde.adaptive.attempt import Start, sweep
-from vegasfluid.dde.adaptive.breaks import Fence
-from vegasfluid.dde.adaptive.clamps import Modes, free_of, hold
-from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_held_slopes
+from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.events import mode_indicators
-from vegasfluid.dde.adaptive.landing import on_bounds
-from vegasfluid.dde.adaptive.problem import Problem, View, look
-from vegasfluid.dde.adaptive.recall import Taps, Where
-from vegasfluid.dde.adaptive.ring import Piece, Ring
+from vegasfluid.dde.adaptive.history import EvaluationPoint, ReadPerturbations
+from vegasfluid.dde.adaptive.history_ring import Piece, Ring
+from vegasfluid.dde.adaptive.problem import Problem, StepContext, evaluate_rhs
+from vegasfluid.dde.adaptive.step import StepStart, evaluate_stages
+from vegasfluid.dde.adaptive.step_result import on_bounds
 from vegasfluid.dde.adaptive.tape import Entry
 
-__all__ = ["Begin", "Cut", "End", "Made", "Row", "cut", "make", "zero_taps"]
+__all__ = [
+    "EventInputs",
+    "EventOutputs",
+    "StepInputs",
+    "StepOutputs",
+    "StepRow",
+    "event_of_step",
+    "repeat_step",
+    "zero_perturbations",
+]
 
 frozen = jax.lax.stop_gradient
 
 
-class Row(NamedTuple):
+class StepRow(NamedTuple):
     """A row of each instance.
 
     Args:
@@ -37,7 +46,7 @@ class Row(NamedTuple):
         number: of these, shape (batch,).
         entry: what the tape has of the step.
         modes: after it.
-        fence: after it, as seen from there.
+        interval: after it, as seen from there.
         piece: of the step.
     """
 
@@ -45,36 +54,38 @@ class Row(NamedTuple):
     number: Int32[Array, " batch"]
     entry: Entry
     modes: Modes
-    fence: Fence
+    interval: ActiveInterval
     piece: Piece
 
-    def view(self, now: Clock) -> View:
+    def context(self, now: CompensatedTime) -> StepContext:
         """What the step saw."""
         last = self.number - jnp.int32(1)
-        return View(self.ring, last, now, self.entry.modes, self.entry.step, self.entry.fence)
+        return StepContext(
+            self.ring, last, now, self.entry.modes, self.entry.step, self.entry.interval
+        )
 
-    def now(self, later: Float[Array, " batch"]) -> Clock:
+    def now(self, later: Float[Array, " batch"]) -> CompensatedTime:
         """When it starts, if that is so much later."""
-        return Clock(self.piece.start.whole + later, self.piece.start.rest)
+        return CompensatedTime(self.piece.start.whole + later, self.piece.start.rest)
 
 
-class Begin(NamedTuple):
+class StepInputs(NamedTuple):
     """What a step depends on, beside the problem.
 
     Args:
         later: by how much it starts later, shape (batch,); 0.
         y: state at its start.
         slope: dy/dt there.
-        taps: of its stages.
+        perturbations: of its stages.
     """
 
     later: Float[Array, " batch"]
     y: Float[Array, "n batch"]
     slope: Float[Array, "n batch"]
-    taps: Taps
+    perturbations: ReadPerturbations
 
 
-class Made(NamedTuple):
+class StepOutputs(NamedTuple):
     """A step, whole.
 
     Args:
@@ -92,25 +103,25 @@ class Made(NamedTuple):
     rate: Float[Array, " batch"]
 
 
-class Cut(NamedTuple):
+class EventInputs(NamedTuple):
     """What the event that a step is cut at depends on, beside the problem.
 
     Args:
         later: by how much the step starts later, shape (batch,); 0.
         coefficients: of its piece, shape (powers, n, batch).
         rate: of its piece, shape (batch,).
-        taps: of the look at the indicators, and of that after the event.
+        perturbations: of the look at the indicators, and of that after the event.
         break_later: by how much the break that was landed on is later, shape (batch,); 0.
     """
 
     later: Float[Array, " batch"]
     coefficients: Float[Array, "powers n batch"]
     rate: Float[Array, " batch"]
-    taps: Taps
+    perturbations: ReadPerturbations
     break_later: Float[Array, " batch"]
 
 
-class End(NamedTuple):
+class EventOutputs(NamedTuple):
     """Where an instance stands at an event.
 
     Args:
@@ -124,17 +135,17 @@ class End(NamedTuple):
     slope: Float[Array, "n batch"]
 
 
-def zero_taps(problem: Problem, looks: int, reads: int, powers: int) -> Taps:
+def zero_perturbations(problem: Problem, looks: int, reads: int, powers: int) -> ReadPerturbations:
     """Taps of so many looks, each for so many reads."""
     n, batch = problem.y0.shape
     dtype = problem.y0.dtype
     starts = jnp.zeros((looks, reads, batch), dtype)
-    return Taps(starts, jnp.zeros((looks, powers, n, reads, batch), dtype))
+    return ReadPerturbations(starts, jnp.zeros((looks, powers, n, reads, batch), dtype))
 
 
-def make(
-    row: Row, problem: Problem, begin: Begin
-) -> tuple[Made, Int32[Array, "looks reads batch"]]:
+def repeat_step(
+    row: StepRow, problem: Problem, begin: StepInputs
+) -> tuple[StepOutputs, Int32[Array, "looks reads batch"]]:
     """Make the step of a row again.
 
     Returns:
@@ -142,42 +153,50 @@ def make(
     """
     now = row.now(begin.later)
     step = jnp.where(row.entry.last, now.until(problem.end), row.entry.step)
-    free = free_of(begin.slope, problem.equation.clamped)
-    start = Start(begin.y, begin.slope, free, row.entry.rows, row.piece)
-    made = sweep(problem, row.view(now), start, step, row.piece, begin.taps)
+    free = bounded_components(begin.slope, problem.equation.bounded)
+    start = StepStart(begin.y, begin.slope, free, row.entry.rows, row.piece)
+    made = evaluate_stages(problem, row.context(now), start, step, row.piece, begin.perturbations)
     early, last = made.touched
     more = last.shape[0] - early.shape[1]
     early = jnp.concatenate([early, jnp.zeros((early.shape[0], more, *step.shape), jnp.int32)], 1)
     piece, end = made.trial.piece, made.trial.end
-    led = Made(step, made.trial.y, end.slope, piece.coefficients, piece.rate)
+    led = StepOutputs(step, made.trial.y, end.slope, piece.coefficients, piece.rate)
     return led, jnp.concatenate([early, last[None]])
 
 
-def cut(row: Row, problem: Problem, given: Cut) -> tuple[End, Int32[Array, "two reads batch"]]:
+def event_of_step(
+    row: StepRow, problem: Problem, given: EventInputs
+) -> tuple[EventOutputs, Int32[Array, "two reads batch"]]:
     """Where the step of a row is cut; without meaning where it is not.
 
     Returns:
         Time, state and slope there, and the rows that the two looks read.
     """
     entry, now = row.entry, row.now(given.later)
-    view, piece = row.view(now), Piece(now, given.rate, given.coefficients)
+    context, piece = row.context(now), Piece(now, given.rate, given.coefficients)
     seen_break = entry.landed.break_at - given.later + given.break_later
 
     def indicator(
-        ahead: Array, taps: Taps | None, problem: Problem, view: View, piece: Piece
+        ahead: Array,
+        perturbations: ReadPerturbations | None,
+        problem: Problem,
+        context: StepContext,
+        piece: Piece,
     ) -> tuple[Array, Array]:
-        where = Where(ahead, piece.at(ahead), row.piece, entry.rows, taps=taps)
-        seen = look(problem, view, where, switching=True)
-        modes = mode_indicators(problem, view.modes, where.y, seen)
-        all_of_them = jnp.concatenate([modes, seen_break - seen.asked])
+        point = EvaluationPoint(
+            ahead, piece.at(ahead), row.piece, entry.rows, perturbations=perturbations
+        )
+        seen = evaluate_rhs(problem, context, point, with_guards=True)
+        modes = mode_indicators(problem, context.modes, point.y, seen)
+        all_of_them = jnp.concatenate([modes, seen_break - seen.read_times])
         chosen = jnp.take_along_axis(all_of_them, entry.landed.first[None], axis=0)[0]
         return chosen, seen.rows
 
     at = frozen(entry.passed)
-    value, touched = indicator(at, given.taps.each(0), problem, view, piece)
+    value, touched = indicator(at, given.perturbations.each(0), problem, context, piece)
 
     def in_time(ahead: Array) -> Array:
-        return indicator(ahead, None, *frozen((problem, view, piece)))[0]
+        return indicator(ahead, None, *frozen((problem, context, piece)))[0]
 
     _, speed = jax.jvp(in_time, (at,), (jnp.ones_like(at),))
     moves = (jnp.abs(speed) > 0) & entry.event
@@ -186,8 +205,12 @@ def cut(row: Row, problem: Problem, given: Cut) -> tuple[End, Int32[Array, "two 
     lower, upper = jnp.split(entry.landed.reached, 2)
     y = on_bounds(problem, piece.at(passed), lower, upper)
     modes = Modes(jnp.zeros_like(row.modes.held), row.modes.above)
-    fence = Fence(row.fence.lower + at, row.fence.upper + at)
-    where = Where(passed, y, row.piece, touched, arriving=False, taps=given.taps.each(1))
-    seen = look(problem, view._replace(modes=modes, fence=fence), where, switching=True)
-    slope = hold(seen.slope, row.modes, problem.equation.clamped)
-    return End(passed, y, slope), jnp.stack([touched, seen.rows])
+    interval = ActiveInterval(row.interval.lower + at, row.interval.upper + at)
+    point = EvaluationPoint(
+        passed, y, row.piece, touched, arriving=False, perturbations=given.perturbations.each(1)
+    )
+    seen = evaluate_rhs(
+        problem, context._replace(modes=modes, interval=interval), point, with_guards=True
+    )
+    slope = zero_held_slopes(seen.slope, row.modes, problem.equation.bounded)
+    return EventOutputs(passed, y, slope), jnp.stack([touched, seen.rows])

@@ -11,13 +11,13 @@ from jaxtyping import Array, Bool, Float
 
 __all__ = ["SIMULTANEOUS", "first_root"]
 
-MOST_ITERATIONS = 40
-CLOSE = 1e-11
+MAX_ROOT_ITERATIONS = 40
+ZERO_TOLERANCE = 1e-11
 """Indicators this near zero, as a share of their change, are zero."""
-STEADY = 1e-6
+ROOT_TOLERANCE = 1e-6
 """A root that will move by less than this share of the step has been found: its last move leaves
 an error that is smaller by orders of magnitude."""
-PATIENCE = 6
+BISECT_AFTER = 6
 """Looks after which every other one halves what is left of the step."""
 SIMULTANEOUS = 1e-7
 """Indicators whose roots are this near each other, as a share of the step, have one root."""
@@ -49,17 +49,17 @@ def first_root(
     Derivatives, Prentice-Hall 1973, chapter 4 (not checked against the book).
     """
 
-    def going(state: tuple[_Bracket, Array]) -> Array:
-        return jnp.any(state[0].moving) & (state[1] < jnp.int32(MOST_ITERATIONS))
+    def continues(state: tuple[_Bracket, Array]) -> Array:
+        return jnp.any(state[0].moving) & (state[1] < jnp.int32(MAX_ROOT_ITERATIONS))
 
     def refine(state: tuple[_Bracket, Array]) -> tuple[_Bracket, Array]:
         bracket, count = state
-        slow = (count >= jnp.int32(PATIENCE)) & (count % 2 == 0)
+        slow = (count >= jnp.int32(BISECT_AFTER)) & (count % 2 == 0)
         share = jnp.where(slow, (bracket.low + bracket.high) / 2, bracket.next)
         return bracket.narrowed(share, indicators(share), bracket.moving), count + jnp.int32(1)
 
     bracket = _Bracket.of(wanted, at_start, at_half, at_end)
-    bracket, _ = jax.lax.while_loop(going, refine, (bracket, jnp.zeros((), jnp.int32)))
+    bracket, _ = jax.lax.while_loop(continues, refine, (bracket, jnp.zeros((), jnp.int32)))
     return bracket.next, bracket.roots
 
 
@@ -93,19 +93,22 @@ class _Bracket(NamedTuple):
         """The whole step, or half of it; not moving where the root is at one of its ends."""
         half = at_start if at_half is None else at_half
         # A break may lie at the very end, where its indicator is zero but for rounding.
-        over, unborn = jnp.min(at_end, axis=0) > -CLOSE, jnp.min(at_start, axis=0) <= CLOSE
-        late = unborn & (jnp.min(half, axis=0) > CLOSE)
-        begun = unborn & ~late & ~over
-        still = over | begun
-        at_still = jnp.where(begun, at_start, at_end)
+        over, unborn = (
+            jnp.min(at_end, axis=0) > -ZERO_TOLERANCE,
+            jnp.min(at_start, axis=0) <= ZERO_TOLERANCE,
+        )
+        late = unborn & (jnp.min(half, axis=0) > ZERO_TOLERANCE)
+        start_values = unborn & ~late & ~over
+        chatter_count = over | start_values
+        at_still = jnp.where(start_values, at_start, at_end)
         low = jnp.where(late, 0.5, 0.0).astype(at_end.dtype)
         at_low = jnp.where(late, half, at_start)
-        end = jnp.where(begun, 0.0, 1.0).astype(at_end.dtype)
+        end = jnp.where(start_values, 0.0, 1.0).astype(at_end.dtype)
         one = jnp.ones_like(end)
         roots = _roots((low, one, one), (at_low, at_end, at_end))
-        roots = jnp.where(still, jnp.where(at_still <= SIMULTANEOUS, end, jnp.inf), roots)
-        first = jnp.where(still, end, jnp.min(roots, axis=0))
-        whole = cls(low, at_low, one, at_end, one, at_end, first, roots, wanted & ~still)
+        roots = jnp.where(chatter_count, jnp.where(at_still <= SIMULTANEOUS, end, jnp.inf), roots)
+        first = jnp.where(chatter_count, end, jnp.min(roots, axis=0))
+        whole = cls(low, at_low, one, at_end, one, at_end, first, roots, wanted & ~chatter_count)
         if at_half is None:
             return whole
         return whole.narrowed(jnp.full_like(low, 0.5), at_half, whole.moving & ~late)
@@ -121,10 +124,10 @@ class _Bracket(NamedTuple):
         high, at_high = pick(share, self.high), pick(values, self.at_high)
         third, at_third = pick(self.high, self.low), pick(self.at_high, self.at_low)
         roots = _roots((low, high, third), (at_low, at_high, at_third))
-        there = jnp.abs(lowest) <= CLOSE
+        there = jnp.abs(lowest) <= ZERO_TOLERANCE
         first = jnp.where(there, share, jnp.min(roots, axis=0))
-        roots = jnp.where(there & (values <= CLOSE), share, roots)
-        moving = ~there & (jnp.abs(first - share) >= STEADY)
+        roots = jnp.where(there & (values <= ZERO_TOLERANCE), share, roots)
+        moving = ~there & (jnp.abs(first - share) >= ROOT_TOLERANCE)
         ends = (low, at_low, high, at_high, third, at_third)
         new = _Bracket(*ends, first, roots, moving)
         return jax.tree.map(lambda new, old: jnp.where(which, new, old), new, self)

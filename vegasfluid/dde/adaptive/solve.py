@@ -13,19 +13,19 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 
-from vegasfluid.dde.adaptive.options import Options, with_defaults
-from vegasfluid.dde.adaptive.ordinary import Asking, run_ordinary
-from vegasfluid.dde.adaptive.run import run
-from vegasfluid.dde.adaptive.setup import (
-    Numbers,
-    Setup,
+from vegasfluid.dde.adaptive.arguments import (
+    Arguments,
+    TracedArguments,
     check_saveat,
-    checked_numbers,
+    checked_arguments,
+    checked_traced,
     require_first_step,
-    setup_of,
 )
+from vegasfluid.dde.adaptive.build import solve_dde
+from vegasfluid.dde.adaptive.ode_fallback import RecordingHistory, solve_ode
+from vegasfluid.dde.adaptive.options import Options, with_defaults
 from vegasfluid.dde.outcome import Outcome
-from vegasfluid.dde.shapes import check_flat, check_shape
+from vegasfluid.dde.shape_checks import check_flat, check_shape
 from vegasfluid.dde.solution import Solution, check
 from vegasfluid.errors import InvalidInput
 
@@ -47,24 +47,25 @@ def solve(
     """Solve y'(t) = rhs(t, y(t), history, args) from t0 to t1; called as `diffrax.diffeqsolve`.
 
     Args:
-        rhs: dy/dt, shape (n,), of (t, y, history, args); `history(s)` is y at s <= t, for a time
-            or an array of times, and `history.ago(lag)` is y at t - lag. `Recall` says where it
-            may be called. With `switches` there is a fifth argument: which side each is on.
-        solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()`, `Dopri8()`. Where `rhs` never calls its
-            history and nothing is clamped or switched, any: diffrax then solves the equation.
-        t0: where to start.
-        t1: where to end.
-        dt0: first step; None: chosen by the controller. The step, if that is constant.
-        y0: state at t0, shape (n,), floating; its dtype is that of the whole computation.
-        args: handed to the functions; any pytree.
+        rhs: dy/dt, shape (n,), as a function of (t, y, history, args). `history(s)` is y at time
+            s <= t, for one time or an array of times; `history.ago(lag)` is y at t - lag. See
+            `History` for where it may be called. With `guards`, a fifth argument says whether
+            each guard is not negative.
+        solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()` or `Dopri8()`. An equation whose `rhs`
+            never calls `history`, without bounds and guards, may use any solver of diffrax.
+        t0: start.
+        t1: end.
+        dt0: first step; None: chosen by the controller. With constant steps, their length.
+        y0: state at t0, shape (n,), floating; its dtype is used for the whole computation.
+        args: passed to all functions; any pytree.
         options: see `Options`.
 
     Returns:
-        The states at the times that were asked for, and how it ended.
+        The states at the requested times, and how the solve ended.
 
     Raises:
-        InvalidInput: an argument makes no sense.
-        SolveFailed: it went wrong, unless `throw=False`; under `jax.jit`, JAX's runtime error.
+        InvalidInput: for an argument out of range.
+        SolveFailed: if the solve failed and `throw` is set; under `jax.jit`, JAX's runtime error.
 
     >>> import diffrax
     >>> solution = solve(
@@ -75,12 +76,12 @@ def solve(
     [-0.375, -0.167]
     """
     chosen = with_defaults(options)
-    setup = setup_of(rhs, solver, chosen)
-    numbers = checked_numbers(t0, t1, dt0, y0, dims=1)
-    check_saveat(chosen["saveat"], numbers)
-    numbers, args = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (numbers, args))
-    solution = _solved(setup, chosen["saveat"], numbers, args)
-    return _thrown(jax.tree.map(lambda leaf: leaf[0], solution), chosen["throw"])
+    arguments = checked_arguments(rhs, solver, chosen)
+    traced = checked_traced(t0, t1, dt0, y0, dims=1)
+    check_saveat(chosen["saveat"], traced)
+    traced, args = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (traced, args))
+    solution = _solve_arrays(arguments, chosen["saveat"], traced, args)
+    return _raise_failures(jax.tree.map(lambda leaf: leaf[0], solution), chosen["throw"])
 
 
 def solve_batch(
@@ -95,31 +96,30 @@ def solve_batch(
     chunk: int | None = None,
     **options: Unpack[Options],
 ) -> Solution:
-    """Solve a batch of equations, each with its own steps; as `solve`, but for what is said here.
+    """Solve a batch of delay equations, each instance with its own steps; otherwise as `solve`.
 
-    The memory of an instance is its history's: rows times (4 + n times the powers of the dense
-    output) numbers of the state's dtype. The powers are 4 for Bosh3, 5 for Tsit5 and Dopri5, 7
-    for Dopri8.
+    The history of an instance needs capacity x (4 + n x powers) numbers of the state's dtype. The
+    dense output has 4 powers for Bosh3, 5 for Tsit5 and Dopri5, 7 for Dopri8.
 
     Args:
-        rhs: of one instance; so are all other functions.
+        rhs: right-hand side of one instance, as are all other functions.
         solver: as in `solve`.
-        t0: one for all, or shape (batch,).
-        t1: likewise.
-        dt0: likewise.
+        t0: start: one time for all instances, or shape (batch,).
+        t1: end, likewise.
+        dt0: first step, likewise; None: chosen by the controller.
         y0: states at t0, shape (batch, n).
-        args: a pytree; every leaf has the batch in front.
-        chunk: instances that step side by side; the chunks follow each other. None: all of them,
-            but on a CPU 64, whose history fits in the cache, and with clamps or switches 1:
-            side by side all wait for each one's events.
-        options: see `Options`; the save times are the same for all, `max_steps` is for each.
+        args: a pytree; every leaf has the batch axis first.
+        chunk: instances that are solved side by side; chunks are solved one after the other.
+            None: all, but on a CPU 64 (their histories fit in the cache), or 1 with bounds or
+            guards, since instances side by side wait for each other's events.
+        options: see `Options`; save times are shared, `max_steps` is for each instance.
 
     Returns:
-        As `solve`, with the batch in front of every array.
+        As `solve`, with the batch axis first in every array.
 
     Raises:
-        InvalidInput: an argument makes no sense.
-        SolveFailed: any went wrong, unless `throw=False`; it tells how many, and of the first why.
+        InvalidInput: for an argument out of range.
+        SolveFailed: if any instance failed and `throw` is set: how many, and why the first.
 
     >>> import diffrax
     >>> solution = solve_batch(
@@ -130,18 +130,20 @@ def solve_batch(
     [0.75, 0.5]
     """
     chosen = with_defaults(options)
-    setup, saveat = setup_of(rhs, solver, chosen), chosen["saveat"]
-    numbers = checked_numbers(t0, t1, dt0, y0, dims=2)
-    check_saveat(saveat, numbers)
-    batch = numbers.y0.shape[0]
+    arguments, saveat = checked_arguments(rhs, solver, chosen), chosen["saveat"]
+    traced = checked_traced(t0, t1, dt0, y0, dims=2)
+    check_saveat(saveat, traced)
+    batch = traced.y0.shape[0]
     args = jax.tree.map(jnp.asarray, args)
     for leaf in jax.tree.leaves(args):
         if leaf.shape[:1] != (batch,):
             allowed = f"a pytree whose leaves have {batch} instances in front"
             raise InvalidInput("dde.solve_batch", "args", allowed, f"shape {leaf.shape}")
-    size = _chunk_size(chunk, batch, bool(setup.clamps) or setup.switches is not None)
-    solution = _chunked(lambda own: _solved(setup, saveat, *own), (numbers, args), batch, size)
-    return _thrown(solution, chosen["throw"])
+    size = _chunk_size(chunk, batch, bool(arguments.bounds) or arguments.guards is not None)
+    solution = _solve_in_chunks(
+        lambda own: _solve_arrays(arguments, saveat, *own), (traced, args), batch, size
+    )
+    return _raise_failures(solution, chosen["throw"])
 
 
 def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
@@ -153,52 +155,54 @@ def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
     return min(chunk, batch)
 
 
-def _chunked(solve: Callable[[Any], Any], given: PyTree, batch: int, size: int) -> Any:
+def _solve_in_chunks(solve: Callable[[Any], Any], given: PyTree, batch: int, size: int) -> Any:
     """Solve chunk by chunk; the last one is filled up with repetitions of its last instance."""
     if size >= batch:
         return solve(given)
     chunks = -(-batch // size)
     order = jnp.minimum(jnp.arange(chunks * size), batch - 1).reshape(chunks, size)
-    found = jax.lax.map(lambda which: solve(jax.tree.map(lambda leaf: leaf[which], given)), order)
-    return jax.tree.map(lambda leaf: leaf.reshape(chunks * size, *leaf.shape[2:])[:batch], found)
+    result = jax.lax.map(lambda which: solve(jax.tree.map(lambda leaf: leaf[which], given)), order)
+    return jax.tree.map(lambda leaf: leaf.reshape(chunks * size, *leaf.shape[2:])[:batch], result)
 
 
 @eqx.filter_jit
-def _solved(setup: Setup, saveat: diffrax.SaveAt, numbers: Numbers, args: PyTree) -> Solution:
+def _solve_arrays(
+    arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
+) -> Solution:
     """Solve a batch: by diffrax, if there is nothing that diffrax has not."""
-    require_first_step(setup, numbers)
-    asks, switches = _needs(setup, numbers, args)
-    if asks or switches or setup.clamps or setup.project:
-        return run(setup, saveat, numbers, args, switches)
-    return run_ordinary(setup, saveat, numbers, args)
+    require_first_step(arguments, traced)
+    asks, guards = _features_used(arguments, traced, args)
+    if asks or guards or arguments.bounds or arguments.project:
+        return solve_dde(arguments, saveat, traced, args, guards)
+    return solve_ode(arguments, saveat, traced, args)
 
 
-def _needs(setup: Setup, numbers: Numbers, args: PyTree) -> tuple[bool, int]:
+def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) -> tuple[bool, int]:
     """Whether the right-hand side asks for the past, and how many switches there are."""
-    asked = []
+    read_times = []
 
     def probe(time: Array, y: Array, own: PyTree) -> tuple[Array, Array]:
-        history = Asking(y)
-        found = jnp.zeros(0)
-        if setup.switches is not None:
-            found = setup.switches(time, y, history, own)
-        sides = () if setup.switches is None else (found >= 0,)
-        slope = setup.rhs(time, y, history, own, *sides)
-        asked.append(history.asked)
-        return slope, found
+        history = RecordingHistory(y)
+        result = jnp.zeros(0)
+        if arguments.guards is not None:
+            result = arguments.guards(time, y, history, own)
+        sides = () if arguments.guards is None else (result >= 0,)
+        slope = arguments.rhs(time, y, history, own, *sides)
+        read_times.append(history.read_times)
+        return slope, result
 
-    one = jax.tree.map(lambda leaf: leaf[0], (numbers.t0, numbers.y0, args))
-    slope, found = jax.eval_shape(probe, *one)
-    check_shape("rhs", slope, numbers.y0.shape[1:])
-    if setup.switches is not None:
-        check_flat("switches", found)
-    if setup.past is not None:
-        past = jax.eval_shape(setup.past, one[0], one[2])
-        check_shape("past", past, numbers.y0.shape[1:])
-    return asked[0], found.shape[0]
+    one = jax.tree.map(lambda leaf: leaf[0], (traced.t0, traced.y0, args))
+    slope, result = jax.eval_shape(probe, *one)
+    check_shape("rhs", slope, traced.y0.shape[1:])
+    if arguments.guards is not None:
+        check_flat("guards", result)
+    if arguments.initial_history is not None:
+        initial_history = jax.eval_shape(arguments.initial_history, one[0], one[2])
+        check_shape("initial_history", initial_history, traced.y0.shape[1:])
+    return read_times[0], result.shape[0]
 
 
-def _thrown(solution: Solution, throw: bool) -> Solution:
+def _raise_failures(solution: Solution, throw: bool) -> Solution:
     """The solution; a failure raises, under `jax.jit` when it runs."""
     if not throw:
         return solution

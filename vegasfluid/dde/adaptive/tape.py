@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.breaks import Fence
-from vegasfluid.dde.adaptive.clamps import Modes
-from vegasfluid.dde.adaptive.landing import Landed
-from vegasfluid.dde.adaptive.ring import put_rows
+from vegasfluid.dde.adaptive.bounds import Modes
+from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
+from vegasfluid.dde.adaptive.history_ring import put_rows
+from vegasfluid.dde.adaptive.step_result import EventRecord
 
 __all__ = ["Entry", "Tape", "empty_tape"]
 
@@ -23,7 +23,7 @@ class Entry(NamedTuple):
         step: length of the attempt, shape (batch,).
         last: whether it was as long as to end at t1.
         modes: in which the step was made.
-        fence: between which breaks it read the past.
+        interval: between which breaks it read the past.
         rows: near which it read it, shape (sites, batch).
         event: whether it was cut at an event.
         passed: how far it led.
@@ -33,11 +33,11 @@ class Entry(NamedTuple):
     step: Float[Array, " batch"]
     last: Bool[Array, " batch"]
     modes: Modes
-    fence: Fence
+    interval: ActiveInterval
     rows: Int32[Array, "sites batch"]
     event: Bool[Array, " batch"]
     passed: Float[Array, " batch"]
-    landed: Landed
+    landed: EventRecord
 
 
 class Tape(NamedTuple):
@@ -59,12 +59,12 @@ class Tape(NamedTuple):
         instances = jnp.arange(row.shape[0], dtype=jnp.int32)
         flat = self.table.at[instances, row].get(mode="promise_in_bounds").T
         leaves, structure = jax.tree.flatten(like)
-        found, first = [], 0
+        result, first = [], 0
         for leaf in leaves:
             size = leaf.size // row.shape[0]
-            found.append(flat[first : first + size].reshape(leaf.shape).astype(leaf.dtype))
+            result.append(flat[first : first + size].reshape(leaf.shape).astype(leaf.dtype))
             first += size
-        return jax.tree.unflatten(structure, found)
+        return jax.tree.unflatten(structure, result)
 
 
 def empty_tape(rows: int, like: Entry) -> Tape:

@@ -20,20 +20,28 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int32
 
-__all__ = ["Grid", "History", "Past", "coarser_ring", "empty_ring", "hermite", "hermite_slope"]
-__all__ += ["record", "rows_of"]
+__all__ = [
+    "FixedStepHistory",
+    "Grid",
+    "InitialHistory",
+    "coarser_ring",
+    "empty_ring",
+    "hermite",
+    "hermite_slope",
+]
+__all__ += ["record", "ring_rows"]
 
-Past = Callable[[Float[Array, ""]], Float[Array, " n"]]
+InitialHistory = Callable[[Float[Array, ""]], Float[Array, " n"]]
 """The state at one time before the start."""
 
 Ring = Float[Array, "rows two_n"]
 """State and slope side by side; grid point k is in row k modulo rows, a power of two."""
 
 
-def rows_of(longest_lag: float, step: float) -> int:
+def ring_rows(longest_lag: float, step: float) -> int:
     """Rows of a ring that holds `longest_lag`: a power of two.
 
-    >>> rows_of(2.0, 0.5)
+    >>> ring_rows(2.0, 0.5)
     8
     """
     return 2 ** math.ceil(math.log2(math.ceil(longest_lag / step) + 3))
@@ -48,10 +56,10 @@ class Grid:
         start: time of grid point 0.
         step: from one grid point to the next.
         longest_lag: bound on how far back the history may be asked for.
-        slack: rounding of a time, in steps: a lag off its bound by less is no fault.
+        time_tolerance: rounding of a time, in steps: a lag off its bound by less is no fault.
         rows: of the ring; 0: as many as `longest_lag` needs.
 
-    >>> grid = Grid(start=1.0, step=0.5, longest_lag=2.0, slack=0.0)
+    >>> grid = Grid(start=1.0, step=0.5, longest_lag=2.0, time_tolerance=0.0)
     >>> grid.rows, float(grid.time(jnp.int32(3), 0.5, jnp.float32))
     (8, 2.75)
     """
@@ -59,12 +67,12 @@ class Grid:
     start: Any
     step: Any
     longest_lag: Any
-    slack: Any
+    time_tolerance: Any
     rows: int = field(default=0, metadata={"static": True})
 
     def __post_init__(self) -> None:
         if not self.rows:
-            object.__setattr__(self, "rows", rows_of(self.longest_lag, self.step))
+            object.__setattr__(self, "rows", ring_rows(self.longest_lag, self.step))
 
     def time(self, number: Int32[Array, ""], ahead: Any, dtype: jnp.dtype) -> Float[Array, ""]:
         """The time `ahead` steps after grid point `number`."""
@@ -158,12 +166,12 @@ def hermite_slope(
     y0, slope0 = jnp.split(before, 2, axis=-1)
     y1, slope1 = jnp.split(after, 2, axis=-1)
     u = part[..., None]
-    bow = 6 * u * (1 - u)
-    rise = bow * (y1 - y0) / step
-    return rise + (1 - u) * slope0 + u * slope1 - bow / 2 * (slope0 + slope1)
+    bump = 6 * u * (1 - u)
+    rise = bump * (y1 - y0) / step
+    return rise + (1 - u) * slope0 + u * slope1 - bump / 2 * (slope0 + slope1)
 
 
-class History:
+class FixedStepHistory:
     """The past state, as a right-hand side asks for it: `history(s)` is y at time s.
 
     `history.slope(s)` is dy/dt there: what a counter counted at time s, as a rate. Where the
@@ -179,15 +187,15 @@ class History:
         last: number of the last known grid point.
         ahead: steps from there to the time at which the right-hand side is evaluated.
         grid: times of the grid points.
-        past: the state at one time before `grid.start`, shape () to shape (n,).
+        initial_history: the state at one time before `grid.start`, shape () to shape (n,).
         arriving: whether the right-hand side is evaluated at the end of a step, not at the
             start of the next: at `grid.start` itself, where the solution may jump or have a
-            kink, `past` then answers.
+            kink, `initial_history` then answers.
 
-    >>> grid = Grid(start=0.0, step=1.0, longest_lag=3.0, slack=0.0)
+    >>> grid = Grid(start=0.0, step=1.0, longest_lag=3.0, time_tolerance=0.0)
     >>> ring = record(jnp.zeros((grid.rows, 2)), jnp.int32(0), jnp.zeros(1), jnp.ones(1))
     >>> ring = record(ring, jnp.int32(1), jnp.ones(1), jnp.ones(1))
-    >>> history = History(ring, jnp.int32(1), 0.0, grid, lambda s: jnp.full(1, 5.0))
+    >>> history = FixedStepHistory(ring, jnp.int32(1), 0.0, grid, lambda s: jnp.full(1, 5.0))
     >>> history(jnp.array([-1.0, 0.0, 0.5, 1.0]))[:, 0].tolist()
     [5.0, 0.0, 0.5, 1.0]
     >>> history(1.5).tolist(), bool(history.too_short)
@@ -200,13 +208,13 @@ class History:
         last: Int32[Array, ""],
         ahead: Any,
         grid: Grid,
-        past: Past,
+        initial_history: InitialHistory,
         arriving: Any = False,
     ) -> None:
         self._ring, self._last, self._ahead, self._grid = ring, last, ahead, grid
-        rounding = grid.slack * grid.step
+        rounding = grid.time_tolerance * grid.step
         self._first = grid.start + jnp.where(arriving, rounding, -rounding)
-        self._past = jnp.vectorize(past, signature="()->(n)")
+        self._past = jnp.vectorize(initial_history, signature="()->(n)")
         self._origin = grid.time(last, 0.0, ring.dtype)
         self.too_long: Bool[Array, ""] = jnp.zeros((), bool)
         """Whether any lag so far was longer than `grid.longest_lag`; it was then cut to that."""
@@ -227,17 +235,17 @@ class History:
             the shape of the times.
         """
         s = jnp.asarray(s, self._ring.dtype)
-        remembered = self._read(self._within(s), hermite, of)
-        past = self._past(jnp.minimum(s, self._first))
+        interpolated = self._read(self._within(s), hermite, of)
+        initial_history = self._past(jnp.minimum(s, self._first))
         if of is not None:
-            past = jnp.take_along_axis(past, of[..., None], axis=-1)
-        states = jnp.where((s < self._first)[..., None], past, remembered)
+            initial_history = jnp.take_along_axis(initial_history, of[..., None], axis=-1)
+        states = jnp.where((s < self._first)[..., None], initial_history, interpolated)
         return states if of is None else states[..., 0]
 
     def slope(
         self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
     ) -> Array:
-        """The slope of the state at past times; 0 before the start, whatever `past` is.
+        """The slope of the state at past times; 0 before the start, whatever `initial_history` is.
 
         Of order 3, where the state itself is of order 4.
 
@@ -250,16 +258,16 @@ class History:
             the shape of the times.
         """
         s = jnp.asarray(s, self._ring.dtype)
-        remembered = self._read(self._within(s), hermite_slope, of)
-        slopes = jnp.where((s < self._first)[..., None], 0.0, remembered)
+        interpolated = self._read(self._within(s), hermite_slope, of)
+        slopes = jnp.where((s < self._first)[..., None], 0.0, interpolated)
         return slopes if of is None else slopes[..., 0]
 
     def _within(self, s: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
         """Steps from the last known grid point to `s` (negative), held within bounds."""
-        slack, bound = self._grid.slack, self._grid.longest_lag / self._grid.step
+        time_tolerance, bound = self._grid.time_tolerance, self._grid.longest_lag / self._grid.step
         offset = (s - self._origin) / self._grid.step
-        late = offset > slack
-        early = offset < self._ahead - bound - slack
+        late = offset > time_tolerance
+        early = offset < self._ahead - bound - time_tolerance
         self.too_short |= jnp.any(late)
         self.too_long |= jnp.any(early)
         return jnp.where(late, 0.0, jnp.where(early, self._ahead - bound, offset))
@@ -277,7 +285,7 @@ class History:
         a little beside the grid points: were it to change on them, the part and the rows could
         belong to different intervals (seen with XLA on CPU, under `vmap`).
         """
-        nearest = jnp.floor(offset + self._grid.slack).astype(jnp.int32)
+        nearest = jnp.floor(offset + self._grid.time_tolerance).astype(jnp.int32)
         back = jnp.minimum(nearest, jnp.int32(-1))
         part = offset - back.astype(offset.dtype)
         number = self._last + back

@@ -18,9 +18,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PyTree
 
 from vegasfluid.dde.fixed.history import (
+    FixedStepHistory,
     Grid,
-    History,
-    Past,
+    InitialHistory,
     Ring,
     coarser_ring,
     empty_ring,
@@ -28,12 +28,12 @@ from vegasfluid.dde.fixed.history import (
 )
 from vegasfluid.dde.fixed.schedule import Schedule, Stretch
 from vegasfluid.dde.outcome import Fault, Outcome
-from vegasfluid.dde.shapes import check_shape
+from vegasfluid.dde.shape_checks import check_shape
 
 __all__ = ["Problem", "Project", "RightHandSide", "Save", "integrate"]
 
 RightHandSide = Callable[
-    [Float[Array, ""], Float[Array, " n"], History, PyTree], Float[Array, " n"]
+    [Float[Array, ""], Float[Array, " n"], FixedStepHistory, PyTree], Float[Array, " n"]
 ]
 """dy/dt, shape (n,), of the time, the state, the history and the arguments."""
 
@@ -51,9 +51,9 @@ class Problem(NamedTuple):
     rhs: RightHandSide
     args: PyTree
     project: Project
-    past: Past
+    initial_history: InitialHistory
     grid: Grid
-    remember: int | None = None
+    history_components: int | None = None
     """Leading components of y that the history keeps; None: all."""
     save: Save = lambda t, y: y
     """What of the states is returned."""
@@ -96,16 +96,18 @@ def integrate(
     >>> [round(float(value), 3) for value in ys[:, 0]], int(fault.code)
     ([1.0, 2.718, 7.389], 0)
     """
-    begun = _begin(problem, y0)
+    begin_state = _begin(problem, y0)
     first, then, factor = schedule.first, schedule.then, schedule.factor
-    end, ys = _onward(problem, begun, first)
-    start = problem.save(problem.grid.time(begun.number, 0.0, y0.dtype), y0)
+    end, ys = _integrate_stretch(problem, begin_state, first)
+    start = problem.save(problem.grid.time(begin_state.number, 0.0, y0.dtype), y0)
     fault = end.fault
     parts = [start[None], ys]
     if then is not None:
         # the last reading of steps that do not end on a time is where they become longer
         parts = [start[None], ys if first.even is not None else ys[:-1]]
-        end, ys = _onward(problem._replace(grid=then.grid), _coarsened(end, factor, then), then)
+        end, ys = _integrate_stretch(
+            problem._replace(grid=then.grid), _on_coarser_grid(end, factor, then), then
+        )
         parts.append(ys)
         late = (fault.code == jnp.int32(Outcome.SUCCESS)) & (end.fault.code != fault.code)
         scale = jnp.where(late, jnp.int32(factor), jnp.int32(1))
@@ -115,7 +117,7 @@ def integrate(
     return jnp.concatenate(parts), fault
 
 
-def _onward(
+def _integrate_stretch(
     problem: Problem, state: _State, stretch: Stretch
 ) -> tuple[_State, Float[Array, "m k"]]:
     """The state after a stretch, and what is saved at its readings."""
@@ -130,7 +132,7 @@ def _onward(
             time, y = problem.grid.time(state.number, 0.0, state.y.dtype), state.y
         else:
             state = jax.lax.fori_loop(0, count, one_step, state)
-            time, y = _between(problem, state, part)
+            time, y = _inside_last_step(problem, state, part)
         return state, problem.save(time, y)
 
     if stretch.even is None and state.before is None:
@@ -138,7 +140,7 @@ def _onward(
     return jax.lax.scan(to_reading, state, (stretch.counts, stretch.parts))
 
 
-def _between(problem: Problem, state: _State, part: Any) -> tuple[Any, Float[Array, " n"]]:
+def _inside_last_step(problem: Problem, state: _State, part: Any) -> tuple[Any, Float[Array, " n"]]:
     """Time and state within the last step, on the straight line between its ends.
 
     That keeps every bound and every sum that the ends keep: a counter does not count back, and what
@@ -150,19 +152,21 @@ def _between(problem: Problem, state: _State, part: Any) -> tuple[Any, Float[Arr
     return time, jnp.where(part == 1, state.y, inside)
 
 
-def _coarsened(state: _State, factor: int, then: Stretch) -> _State:
+def _on_coarser_grid(state: _State, factor: int, then: Stretch) -> _State:
     """The state on the grid of longer steps; of the history every `factor`-th point is kept."""
     ring = coarser_ring(state.ring, state.number - factor, factor, then.grid.rows)
     return state._replace(number=state.number // jnp.int32(factor), ring=ring)
 
 
 def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
-    """The state at the start, where the history is `past` and y0."""
+    """The state at the start, where the history is `initial_history` and y0."""
     number = jnp.zeros((), jnp.int32)
-    kept = y0[: problem.remember]
-    ring = record(empty_ring(kept, problem.grid.rows), number, kept, jnp.zeros_like(kept))
+    components = y0[: problem.history_components]
+    ring = record(
+        empty_ring(components, problem.grid.rows), number, components, jnp.zeros_like(components)
+    )
     slope, history = _slope(problem, ring, number, 0.0, y0)
-    fault = _noted(Fault.none(), history.too_long, history.too_short, number)
+    fault = _note_lag_faults(Fault.none(), history.too_long, history.too_short, number)
     return _State(number, y0, slope, ring, fault, None)
 
 
@@ -172,8 +176,8 @@ def _advance(problem: Problem, state: _State) -> _State:
     The right-hand side stands in a loop over the stages, so that it is compiled once and not four
     times, which costs nothing in the run.
     """
-    kept, step = slice(problem.remember), problem.grid.step
-    ring = record(state.ring, state.number, state.y[kept], state.slope[kept])
+    components, step = slice(problem.history_components), problem.grid.step
+    ring = record(state.ring, state.number, state.y[components], state.slope[components])
 
     def stage(carry: _Stage, of: _Tableau) -> tuple[_Stage, tuple[Bool[Array, ""], ...]]:
         slope, history = _slope(problem, ring, state.number, of.ahead, carry.point, ~of.looks_on)
@@ -190,7 +194,7 @@ def _advance(problem: Problem, state: _State) -> _State:
     # one makes XLA compute it twice.
     fault = state.fault.note(Outcome.NOT_FINITE, _not_finite(state.y), state.number)
     number = state.number + 1
-    fault = _noted(fault, jnp.any(too_long), jnp.any(too_short), number)
+    fault = _note_lag_faults(fault, jnp.any(too_long), jnp.any(too_short), number)
     before = None if state.before is None else state.y
     return _State(number, last.point, last.slope, ring, fault, before)
 
@@ -245,16 +249,16 @@ def _slope(
     ahead: Any,
     y: Float[Array, " n"],
     arriving: Any = False,
-) -> tuple[Float[Array, " n"], History]:
+) -> tuple[Float[Array, " n"], FixedStepHistory]:
     """The right-hand side `ahead` steps after grid point `last`, and the history it asked."""
-    history = History(ring, last, ahead, problem.grid, problem.past, arriving)
+    history = FixedStepHistory(ring, last, ahead, problem.grid, problem.initial_history, arriving)
     time = problem.grid.time(last, ahead, y.dtype)
     slope = problem.rhs(time, y, history, problem.args)
     check_shape("rhs", slope, y.shape)
     return slope.astype(y.dtype), history
 
 
-def _noted(
+def _note_lag_faults(
     fault: Fault, too_long: Bool[Array, ""], too_short: Bool[Array, ""], number: Int32[Array, ""]
 ) -> Fault:
     """The fault so far, or a lag out of bounds on the way to grid point `number`."""

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from vegasfluid.dde.fixed.history import Grid, rows_of
+from vegasfluid.dde.fixed.history import Grid, ring_rows
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["Schedule", "Stretch", "anywhere", "on_the_grid"]
@@ -78,14 +78,14 @@ def on_the_grid(
     Raises:
         InvalidInput: for a step that is too short.
     """
-    after, factor = _coarser(times, longer_steps)
+    after, factor = _switch_interval(times, longer_steps)
     gap = float(times[-1] - times[0]) / (times.size - 1)
     steps = factor * max(1, math.ceil(gap / step / factor - 1e-9))
     grid = _grid(times, gap / steps, longest_lag, dtype)
     first = _even(grid, after, steps)
     if after == times.size - 1:
         return Schedule(times, first)
-    longer = _longer(grid, factor)
+    longer = _coarser_grid(grid, factor)
     return Schedule(times, first, _even(longer, times.size - 1 - after, steps // factor), factor)
 
 
@@ -112,33 +112,39 @@ def anywhere(
     """
     grid = _grid(times, step, longest_lag, dtype, rows)
     places = (times[1:] - times[0]) / step
-    ends = np.maximum(np.ceil(places - 1e-9 - grid.slack), 1).astype(int)
+    ends = np.maximum(np.ceil(places - 1e-9 - grid.time_tolerance), 1).astype(int)
     if longer_steps is None or longer_steps[1] == 1:
-        return Schedule(times, _between(grid, places, ends, 0, dtype))
+        return Schedule(times, _stretch_with_readings(grid, places, ends, 0, dtype))
     factor = longer_steps[1]
     turn = factor * math.ceil(longer_steps[0] / step / factor - 1e-9)
     early = ends <= turn
     if early.all():
-        return Schedule(times, _between(grid, places, ends, 0, dtype))
-    first = _between(grid, np.append(places[early], turn), np.append(ends[early], turn), 0, dtype)
+        return Schedule(times, _stretch_with_readings(grid, places, ends, 0, dtype))
+    first = _stretch_with_readings(
+        grid, np.append(places[early], turn), np.append(ends[early], turn), 0, dtype
+    )
     late = places[~early] / factor
-    whole = np.ceil(late - 1e-9 - grid.slack).astype(int)
-    longer = _longer(grid, factor)
-    return Schedule(times, first, _between(longer, late, whole, turn // factor, dtype), factor)
+    whole = np.ceil(late - 1e-9 - grid.time_tolerance).astype(int)
+    longer = _coarser_grid(grid, factor)
+    return Schedule(
+        times, first, _stretch_with_readings(longer, late, whole, turn // factor, dtype), factor
+    )
 
 
 def _even(grid: Grid, readings: int, steps: int) -> Stretch:
     return Stretch(grid, np.full(readings, steps, np.int32), np.ones(readings), steps)
 
 
-def _between(grid: Grid, places: np.ndarray, ends: np.ndarray, begin: int, dtype: Any) -> Stretch:
+def _stretch_with_readings(
+    grid: Grid, places: np.ndarray, ends: np.ndarray, begin: int, dtype: Any
+) -> Stretch:
     """Readings at these places, counted in steps, each within the step that ends there."""
     parts = np.clip(places - (ends - 1), 0.0, 1.0)
     counts = np.diff(ends, prepend=begin)
     return Stretch(grid, counts.astype(np.int32), parts.astype(dtype))
 
 
-def _coarser(times: np.ndarray, longer_steps: tuple[float, int] | None) -> tuple[int, int]:
+def _switch_interval(times: np.ndarray, longer_steps: tuple[float, int] | None) -> tuple[int, int]:
     """From which interval on steps are longer (behind the last one: never), and by how much."""
     if longer_steps is None or longer_steps[1] == 1:
         return times.size - 1, 1
@@ -151,17 +157,19 @@ def _grid(
 ) -> Grid:
     """The grid of a step, if times can be told apart on it."""
     if (times[-1] - times[0]) / step >= 2**31 - 1:
-        raise InvalidInput("dde.solve", "step", "large enough for less than 2**31 steps", step)
+        raise InvalidInput("dde.solve", "dt0", "large enough for less than 2**31 steps", step)
     latest = float(np.abs(times).max()) + longest_lag
-    slack = ROUNDING * float(np.finfo(dtype).eps) * latest / step
-    if slack > 0.5:
-        allowed = f"above {2 * slack * step:.3g}, for times up to {latest:g} in {dtype}"
-        raise InvalidInput("dde.solve", "step", allowed, step)
-    least = rows_of(longest_lag, step)
-    return Grid(float(times[0]), step, longest_lag, slack, max(least, rows or 0))
+    time_tolerance = ROUNDING * float(np.finfo(dtype).eps) * latest / step
+    if time_tolerance > 0.5:
+        allowed = f"above {2 * time_tolerance * step:.3g}, for times up to {latest:g} in {dtype}"
+        raise InvalidInput("dde.solve", "dt0", allowed, step)
+    least = ring_rows(longest_lag, step)
+    return Grid(float(times[0]), step, longest_lag, time_tolerance, max(least, rows or 0))
 
 
-def _longer(grid: Grid, factor: int) -> Grid:
+def _coarser_grid(grid: Grid, factor: int) -> Grid:
     """The grid of every `factor`-th point."""
     rows = max(2 * grid.rows // 2 ** math.floor(math.log2(factor)), 8)
-    return replace(grid, step=grid.step * factor, slack=grid.slack / factor, rows=rows)
+    return replace(
+        grid, step=grid.step * factor, time_tolerance=grid.time_tolerance / factor, rows=rows
+    )

@@ -18,12 +18,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 
-__all__ = ["Breaks", "Fence", "Gates", "empty_breaks", "gates_of"]
+__all__ = [
+    "ActiveBreaks",
+    "ActiveInterval",
+    "BreakingPoints",
+    "first_breaking_point",
+    "updated_active_breaks",
+]
 
 
-class Fence(NamedTuple):
+class ActiveInterval(NamedTuple):
     """Between which times a step may read the past, after its start; one for each site.
 
     Args:
@@ -35,7 +41,7 @@ class Fence(NamedTuple):
     upper: Float[Array, "sites batch"]
 
 
-class Gates(NamedTuple):
+class ActiveBreaks(NamedTuple):
     """Where the sites of each instance are among its breaks.
 
     Args:
@@ -47,17 +53,17 @@ class Gates(NamedTuple):
     """
 
     passed: Int32[Array, "sites batch"]
-    lower: Clock
-    upper: Clock
+    lower: CompensatedTime
+    upper: CompensatedTime
     lower_level: Float[Array, "sites batch"]
     upper_level: Float[Array, "sites batch"]
 
-    def fence(self, now: Clock) -> Fence:
+    def interval(self, now: CompensatedTime) -> ActiveInterval:
         """The gates as seen from a time."""
-        return Fence(self.lower.since(now), self.upper.since(now))
+        return ActiveInterval(self.lower.since(now), self.upper.since(now))
 
 
-class Breaks(NamedTuple):
+class BreakingPoints(NamedTuple):
     """The latest breaks of each instance; break k is in place k modulo places, a power of two.
 
     Beside these there is room for break 0, at t0: what is asked for before it stays known.
@@ -68,22 +74,22 @@ class Breaks(NamedTuple):
         count: how many there have been, shape (batch,).
     """
 
-    times: Clock
+    times: CompensatedTime
     levels: Float[Array, "rows batch"]
     count: Int32[Array, " batch"]
 
     def added(
-        self, which: Bool[Array, " batch"], time: Clock, level: Float[Array, " batch"]
-    ) -> Breaks:
+        self, which: Bool[Array, " batch"], time: CompensatedTime, level: Float[Array, " batch"]
+    ) -> BreakingPoints:
         """With one more break for the instances in `which`."""
-        numbers = jnp.arange(self.levels.shape[0], dtype=jnp.int32)[:, None]
-        here = which & (numbers == self._place(self.count))
+        traced = jnp.arange(self.levels.shape[0], dtype=jnp.int32)[:, None]
+        here = which & (traced == self._place(self.count))
 
         def put(new: Array, old: Array) -> Array:
             return jnp.where(here, new, old)
 
         times = jax.tree.map(put, time, self.times)
-        return Breaks(times, put(level, self.levels), self.count + which.astype(jnp.int32))
+        return BreakingPoints(times, put(level, self.levels), self.count + which.astype(jnp.int32))
 
     def overflow(self, passed: Int32[Array, "sites batch"]) -> Bool[Array, " batch"]:
         """Where a site is beside a break that is no longer kept."""
@@ -91,12 +97,12 @@ class Breaks(NamedTuple):
         oldest = jnp.maximum(passed - one, one)
         return jnp.any((passed > 0) & (self.count - oldest > self._places), axis=0)
 
-    def gates(self, passed: Int32[Array, "sites batch"]) -> Gates:
+    def active_breaks(self, passed: Int32[Array, "sites batch"]) -> ActiveBreaks:
         """The gates of sites that have passed so many breaks."""
         last = passed - jnp.int32(1)
         lower = _or(passed > 0, self._clock(last), -jnp.inf)
         upper = _or(passed < self.count, self._clock(passed), jnp.inf)
-        return Gates(passed, lower, upper, self._level(last), self._level(passed))
+        return ActiveBreaks(passed, lower, upper, self._level(last), self._level(passed))
 
     @property
     def _places(self) -> Int32[Array, ""]:
@@ -108,12 +114,14 @@ class Breaks(NamedTuple):
     def _level(self, number: Int32[Array, "sites batch"]) -> Float[Array, "sites batch"]:
         return jnp.take_along_axis(self.levels, self._place(number), axis=0)
 
-    def _clock(self, number: Int32[Array, "sites batch"]) -> Clock:
+    def _clock(self, number: Int32[Array, "sites batch"]) -> CompensatedTime:
         place = self._place(number)
         return jax.tree.map(lambda part: jnp.take_along_axis(part, place, axis=0), self.times)
 
 
-def empty_breaks(places: int, begin: Clock, level: Float[Array, " batch"]) -> Breaks:
+def first_breaking_point(
+    places: int, begin: CompensatedTime, level: Float[Array, " batch"]
+) -> BreakingPoints:
     """Only the break at t0."""
     room = jnp.zeros((places, level.shape[0]), level.dtype)
 
@@ -121,40 +129,40 @@ def empty_breaks(places: int, begin: Clock, level: Float[Array, " batch"]) -> Br
         return jnp.concatenate([room, first[None]])
 
     times = jax.tree.map(column, begin)
-    return Breaks(times, column(level), jnp.ones(level.shape, jnp.int32))
+    return BreakingPoints(times, column(level), jnp.ones(level.shape, jnp.int32))
 
 
-def gates_of(
-    breaks: Breaks,
+def updated_active_breaks(
+    breaks: BreakingPoints,
     passed: Int32[Array, "sites batch"],
-    now: Clock,
-    asked: Float[Array, "sites batch"],
+    now: CompensatedTime,
+    read_times: Float[Array, "sites batch"],
     near: Float[Array, " batch"],
-) -> Gates:
+) -> ActiveBreaks:
     """The gates of sites whose times may have leapt.
 
     Args:
         breaks: so far.
         passed: how many each site had passed.
         now: a time.
-        asked: the times that the sites ask for, after it.
+        read_times: the times that the sites ask for, after it.
         near: a break that is no more than this ahead has been passed.
     """
 
-    def moves(gates: Gates) -> Array:
-        fence = gates.fence(now)
-        on = (fence.upper - asked <= near).astype(jnp.int32)
-        return on - (fence.lower - asked > near).astype(jnp.int32)
+    def moves(active_breaks: ActiveBreaks) -> Array:
+        interval = active_breaks.interval(now)
+        on = (interval.upper - read_times <= near).astype(jnp.int32)
+        return on - (interval.lower - read_times > near).astype(jnp.int32)
 
-    def walk(state: tuple[Gates, Array]) -> tuple[Gates, Array]:
-        gates = breaks.gates(state[0].passed + state[1])
-        return gates, moves(gates)
+    def walk(state: tuple[ActiveBreaks, Array]) -> tuple[ActiveBreaks, Array]:
+        active_breaks = breaks.active_breaks(state[0].passed + state[1])
+        return active_breaks, moves(active_breaks)
 
-    gates = breaks.gates(passed)
-    begin = (gates, moves(gates))
+    active_breaks = breaks.active_breaks(passed)
+    begin = (active_breaks, moves(active_breaks))
     return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), walk, begin)[0]
 
 
-def _or(which: Array, clock: Clock, none: float) -> Clock:
+def _or(which: Array, clock: CompensatedTime, none: float) -> CompensatedTime:
     """The clock where `which`, else one that shows `none`."""
-    return Clock(jnp.where(which, clock.whole, none), jnp.where(which, clock.rest, 0.0))
+    return CompensatedTime(jnp.where(which, clock.whole, none), jnp.where(which, clock.rest, 0.0))

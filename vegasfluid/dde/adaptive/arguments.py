@@ -13,34 +13,34 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from vegasfluid.dde.adaptive.clamps import Clamp
+from vegasfluid.dde.adaptive.bounds import Bound
 from vegasfluid.errors import InvalidInput
 
 __all__ = [
-    "Numbers",
-    "Setup",
+    "Arguments",
+    "TracedArguments",
     "check_saveat",
-    "checked_numbers",
+    "checked_arguments",
+    "checked_traced",
     "require_first_step",
     "save_times",
-    "setup_of",
 ]
 
-WHOSE = "dde.solve"
+OWNER = "dde.solve"
 
 
-class Setup(eqx.Module):
+class Arguments(eqx.Module):
     """The arguments of `solve` that are compiled in (but for arrays in them); see there."""
 
     rhs: Callable[..., Array]
     solver: diffrax.AbstractSolver
-    past: Callable[..., Array] | None
-    clamps: tuple[Clamp, ...]
-    switches: Callable[..., Array] | None
+    initial_history: Callable[..., Array] | None
+    bounds: tuple[Bound, ...]
+    guards: Callable[..., Array] | None
     project: Callable[..., Array] | None
     controller: diffrax.AbstractStepSizeController
     adjoint: diffrax.AbstractAdjoint
-    rows: int
+    history_capacity: int
     max_steps: int
     meter: diffrax.AbstractProgressMeter
 
@@ -50,7 +50,7 @@ class Setup(eqx.Module):
         return isinstance(self.adjoint, diffrax.RecursiveCheckpointAdjoint)
 
 
-class Numbers(NamedTuple):
+class TracedArguments(NamedTuple):
     """The arguments of `solve` that are traced; of a batch, with the batch in front.
 
     Args:
@@ -66,45 +66,45 @@ class Numbers(NamedTuple):
     y0: Float[Array, "*batch n"]
 
 
-def setup_of(rhs: Callable[..., Array], solver: Any, options: dict[str, Any]) -> Setup:
+def checked_arguments(rhs: Callable[..., Array], solver: Any, options: dict[str, Any]) -> Arguments:
     """The setup that was asked for, if it makes sense."""
-    setup = Setup(
+    arguments = Arguments(
         rhs,
         solver,
-        options["past"],
-        tuple(options["clamps"]),
-        options["switches"],
+        options["initial_history"],
+        tuple(options["bounds"]),
+        options["guards"],
         options["project"],
         options["stepsize_controller"],
         options["adjoint"],
-        options["rows"],
+        options["history_capacity"],
         options["max_steps"],
         options["progress_meter"],
     )
     controllers = (diffrax.PIDController, diffrax.ConstantStepSize)
-    _require_type("stepsize_controller", setup.controller, controllers)
+    _require_type("stepsize_controller", arguments.controller, controllers)
     adjoints = (diffrax.ForwardMode, diffrax.RecursiveCheckpointAdjoint)
-    _require_type("adjoint", setup.adjoint, adjoints)
-    _require_type("progress_meter", setup.meter, (diffrax.AbstractProgressMeter,))
-    _require_type("solver", setup.solver, (diffrax.AbstractSolver,))
-    for name, least in (("rows", 8), ("max_steps", 1)):
-        value = getattr(setup, name)
+    _require_type("adjoint", arguments.adjoint, adjoints)
+    _require_type("progress_meter", arguments.meter, (diffrax.AbstractProgressMeter,))
+    _require_type("solver", arguments.solver, (diffrax.AbstractSolver,))
+    for name, least in (("history_capacity", 8), ("max_steps", 1)):
+        value = getattr(arguments, name)
         if not isinstance(value, int) or not least <= value < 2**30:
-            raise InvalidInput(WHOSE, name, f"a whole number from {least} up", value)
-    for clamp in setup.clamps:
-        _require_type("clamps", clamp, (Clamp,))
-    return setup
+            raise InvalidInput(OWNER, name, f"a whole number from {least} up", value)
+    for bound in arguments.bounds:
+        _require_type("bounds", bound, (Bound,))
+    return arguments
 
 
 def _require_type(name: str, value: Any, types: tuple[type, ...]) -> None:
     if not isinstance(value, types):
         allowed = " or ".join(kind.__name__ for kind in types)
-        raise InvalidInput(WHOSE, name, allowed, type(value).__name__)
+        raise InvalidInput(OWNER, name, allowed, type(value).__name__)
 
 
-def checked_numbers(
+def checked_traced(
     t0: ArrayLike, t1: ArrayLike, dt0: ArrayLike | None, y0: ArrayLike, *, dims: int
-) -> Numbers:
+) -> TracedArguments:
     """The numbers as arrays of the state's dtype.
 
     Args:
@@ -118,58 +118,58 @@ def checked_numbers(
     if state.ndim != dims or not state.size or not jnp.issubdtype(state.dtype, jnp.floating):
         shape = "(n,)" if dims == 1 else "(batch, n)"
         given = f"shape {state.shape} of {state.dtype}"
-        raise InvalidInput(WHOSE, "y0", f"floating, of shape {shape} and not empty", given)
+        raise InvalidInput(OWNER, "y0", f"floating, of shape {shape} and not empty", given)
 
     def time(name: str, value: ArrayLike) -> Array:
         array = jnp.asarray(value, state.dtype)
         if array.shape not in ((), state.shape[:-1]):
-            raise InvalidInput(WHOSE, name, f"of shape () or {state.shape[:-1]}", array.shape)
+            raise InvalidInput(OWNER, name, f"of shape () or {state.shape[:-1]}", array.shape)
         return jnp.broadcast_to(array, state.shape[:-1])
 
     first = None if dt0 is None else time("dt0", dt0)
     if first is not None and not isinstance(first, Tracer) and not np.all(first > 0):
-        raise InvalidInput(WHOSE, "dt0", "above 0", np.asarray(first).min())
-    return Numbers(time("t0", t0), time("t1", t1), first, state)
+        raise InvalidInput(OWNER, "dt0", "above 0", np.asarray(first).min())
+    return TracedArguments(time("t0", t0), time("t1", t1), first, state)
 
 
-def require_first_step(setup: Setup, numbers: Numbers) -> None:
+def require_first_step(arguments: Arguments, traced: TracedArguments) -> None:
     """Refuse steps of one length of which it is not said how long they are."""
-    if isinstance(setup.controller, diffrax.ConstantStepSize) and numbers.dt0 is None:
-        raise InvalidInput(WHOSE, "dt0", "given with ConstantStepSize()", None)
+    if isinstance(arguments.controller, diffrax.ConstantStepSize) and traced.dt0 is None:
+        raise InvalidInput(OWNER, "dt0", "given with ConstantStepSize()", None)
 
 
-def check_saveat(saveat: diffrax.SaveAt, numbers: Numbers) -> None:
+def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
     """Refuse what is not served, and times that make no sense; to be called outside `jax.jit`."""
     subs = saveat.subs
     if subs is not None and not isinstance(subs, diffrax.SubSaveAt):
-        raise InvalidInput(WHOSE, "saveat", "without subs", "SaveAt(subs=...)")
+        raise InvalidInput(OWNER, "saveat", "without subs", "SaveAt(subs=...)")
     if saveat.solver_state or saveat.controller_state or saveat.made_jump:
         allowed = "without solver_state, controller_state and made_jump"
-        raise InvalidInput(WHOSE, "saveat", allowed, "with them")
+        raise InvalidInput(OWNER, "saveat", allowed, "with them")
     if subs is None or subs.ts is None:
         return
     if subs.steps:
-        raise InvalidInput(WHOSE, "saveat", "with steps or with ts, not both", "both")
+        raise InvalidInput(OWNER, "saveat", "with steps or with ts, not both", "both")
     if not isinstance(subs.ts, Tracer):
         values = np.asarray(subs.ts)
         if not np.all(np.isfinite(values)) or np.any(np.diff(values) < 0):
-            raise InvalidInput(WHOSE, "saveat", "with finite ts that rise", values.tolist())
-        _require_within(values, numbers)
+            raise InvalidInput(OWNER, "saveat", "with finite ts that rise", values.tolist())
+        _require_within(values, traced)
 
 
-def save_times(saveat: diffrax.SaveAt, numbers: Numbers) -> Array:
+def save_times(saveat: diffrax.SaveAt, traced: TracedArguments) -> Array:
     """The times of `SaveAt(ts=...)`, or none."""
-    dtype = numbers.y0.dtype
+    dtype = traced.y0.dtype
     if saveat.subs is None or saveat.subs.ts is None:
         return jnp.zeros(0, dtype)
     return saveat.subs.ts.astype(dtype)
 
 
-def _require_within(times: np.ndarray, numbers: Numbers) -> None:
-    if any(isinstance(bound, Tracer) for bound in (numbers.t0, numbers.t1)):
+def _require_within(times: np.ndarray, traced: TracedArguments) -> None:
+    if any(isinstance(bound, Tracer) for bound in (traced.t0, traced.t1)):
         return
-    first, last = float(np.max(numbers.t0)), float(np.min(numbers.t1))
+    first, last = float(np.max(traced.t0)), float(np.min(traced.t1))
     rounding = 1e-6 * max(abs(first), abs(last))
     if times[0] < first - rounding or (first <= last and times[-1] > last + rounding):
         given = f"{times[0]:g} to {times[-1]:g}"
-        raise InvalidInput(WHOSE, "saveat", f"with ts from {first:g} to {last:g}", given)
+        raise InvalidInput(OWNER, "saveat", f"with ts from {first:g} to {last:g}", given)

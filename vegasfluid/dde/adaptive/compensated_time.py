@@ -7,16 +7,16 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-__all__ = ["Clock"]
+__all__ = ["CompensatedTime"]
 
 
-class Clock(NamedTuple):
+class CompensatedTime(NamedTuple):
     """A time, and what rounding took from it.
 
     A float32 clock at 100 s ticks in 8 us; what a delay equation needs are differences between
     near times, and those stay exact.
 
-    >>> begin = Clock.at(jnp.float32(100.0))
+    >>> begin = CompensatedTime.at(jnp.float32(100.0))
     >>> clock = begin
     >>> for _ in range(1000):
     ...     clock = clock.after(jnp.float32(1e-6))
@@ -28,17 +28,17 @@ class Clock(NamedTuple):
     rest: Float[Array, "*batch"]
 
     @classmethod
-    def at(cls, time: Float[Array, "*batch"]) -> Clock:
+    def at(cls, time: Float[Array, "*batch"]) -> CompensatedTime:
         """The clock that shows a plain time."""
         return cls(time, jnp.zeros_like(time))
 
-    def after(self, passed: Float[Array, "*batch"]) -> Clock:
+    def after(self, passed: Float[Array, "*batch"]) -> CompensatedTime:
         """The clock `passed` later (Kahan's summation)."""
         added = passed + self.rest
         whole = self.whole + added
-        return Clock(whole, added - (whole - self.whole))
+        return CompensatedTime(whole, added - (whole - self.whole))
 
-    def since(self, other: Clock) -> Float[Array, "*batch"]:
+    def since(self, other: CompensatedTime) -> Float[Array, "*batch"]:
         """The time from `other` to this."""
         return (self.whole - other.whole) + (self.rest - other.rest)
 

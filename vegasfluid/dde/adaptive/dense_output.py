@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
-from vegasfluid.dde.adaptive.clock import Clock
-from vegasfluid.dde.adaptive.ring import Ring, Track
-from vegasfluid.dde.adaptive.saving import evaluate
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
+from vegasfluid.dde.adaptive.history_ring import Ring, Track
+from vegasfluid.dde.adaptive.save_times import evaluate
 
-__all__ = ["Pieces"]
+__all__ = ["DensePieces"]
 
 
-class Pieces(NamedTuple):
+class DensePieces(NamedTuple):
     """All pieces of a solve; of a batch, each array has the batch in front.
 
     Args:
@@ -24,22 +24,24 @@ class Pieces(NamedTuple):
         begin: t0.
         end: how far the solve came.
         y: the state there, shape (n,).
-        slack: rounding of a time.
+        time_tolerance: rounding of a time.
     """
 
     ring: Ring
     last: Int32[Array, "*batch"]
-    begin: Clock
-    end: Clock
+    begin: CompensatedTime
+    end: CompensatedTime
     y: Float[Array, "*batch n"]
-    slack: Float[Array, "*batch"]
+    time_tolerance: Float[Array, "*batch"]
 
     def evaluate(self, times: float | Float[Array, "*times"]) -> Array:
         """The states at some times; nan before t0, and after the end of the solve."""
-        times = jnp.asarray(times, self.slack.dtype)
+        times = jnp.asarray(times, self.time_tolerance.dtype)
         if self.last.ndim:
             return jax.vmap(lambda pieces: pieces.evaluate(times))(self)
         flat, size = times.ravel(), self.y.shape[0]
-        ys = evaluate(Track(self.ring, size, self.last), self.end, self.slack, flat)
-        known = (self.begin.until(flat) >= -self.slack) & (self.end.until(flat) <= self.slack)
+        ys = evaluate(Track(self.ring, size, self.last), self.end, self.time_tolerance, flat)
+        known = (self.begin.until(flat) >= -self.time_tolerance) & (
+            self.end.until(flat) <= self.time_tolerance
+        )
         return jnp.where(known[:, None], ys, jnp.nan).reshape(*times.shape, size)

@@ -9,19 +9,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
-from vegasfluid.dde.adaptive.breaks import Fence
-from vegasfluid.dde.adaptive.clock import Clock
-from vegasfluid.dde.adaptive.ring import Piece, Track
+from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
+from vegasfluid.dde.adaptive.history_ring import Piece, Track
 from vegasfluid.dde.outcome import Outcome
 
-__all__ = ["Recall", "Taps", "Where"]
+__all__ = ["EvaluationPoint", "History", "ReadPerturbations"]
 
 
-VANISHED = 0.02
+VANISHED_LAG_TOLERANCE = 0.02
 """A lag that is negative by less than this share of the last step has vanished, but for errors."""
 
 
-class Taps(NamedTuple):
+class ReadPerturbations(NamedTuple):
     """Zeros added to what is read from the ring: by them a reverse solve is told who read what.
 
     Args:
@@ -32,12 +32,12 @@ class Taps(NamedTuple):
     starts: Float[Array, "reads batch"]
     coefficients: Float[Array, "powers n reads *batch"]
 
-    def each(self, number: Any) -> Taps:
+    def each(self, number: Any) -> ReadPerturbations:
         """Of taps with the looks in front, those of one look, or of some."""
-        return Taps(self.starts[number], self.coefficients[number])
+        return ReadPerturbations(self.starts[number], self.coefficients[number])
 
 
-class Where(NamedTuple):
+class EvaluationPoint(NamedTuple):
     """Where in a step the right-hand side is evaluated.
 
     Args:
@@ -46,7 +46,7 @@ class Where(NamedTuple):
         current: the step's own piece so far as it is known.
         hints: for each time that the history is asked for, a row near it; None: the last row.
         arriving: whether that is the step's end, not the next one's start.
-        taps: for a reverse solve.
+        perturbations: for a reverse solve.
     """
 
     ahead: Float[Array, "*batch"]
@@ -54,10 +54,10 @@ class Where(NamedTuple):
     current: Piece
     hints: Int32[Array, "sites batch"] | None = None
     arriving: Any = True
-    taps: Taps | None = None
+    perturbations: ReadPerturbations | None = None
 
 
-class Recall:
+class History:
     """`history(s)` is y at time s, `history.ago(lag)` is y a lag ago; s <= t, lag >= 0.
 
     Call it in the right-hand side itself, not inside `jax.vmap`, `jax.jit`, `lax.cond` or
@@ -67,31 +67,31 @@ class Recall:
     Args:
         track: the pieces up to the last step's.
         now: where the current step starts.
-        where: in the step the right-hand side is evaluated. On arriving, `past` answers for t0
-            itself, where y may jump; on leaving, the solution does.
-        past: the state before `begin`, shape () to shape (n,).
+        point: where in the step the right-hand side is evaluated. At the end of a step
+            `initial_history` gives y at t0 itself, where y may jump; at the start the solution.
+        initial_history: the state before `begin`, shape () to shape (n,).
         begin: t0.
-        slack: rounding of a time.
-        fence: between which breaks each site reads; None: it is not known.
-        stride: length of the last step.
+        time_tolerance: rounding of a time.
+        interval: between which breaks each site reads; None: it is not known.
+        previous_step: length of the last step.
     """
 
     def __init__(
         self,
         track: Track,
-        now: Clock,
-        where: Where,
-        past: Callable[[Float[Array, ""]], Float[Array, " n"]],
-        begin: Clock,
-        slack: Float[Array, ""],
-        fence: Fence | None,
-        stride: Float[Array, ""],
+        now: CompensatedTime,
+        point: EvaluationPoint,
+        initial_history: Callable[[Float[Array, ""]], Float[Array, " n"]],
+        begin: CompensatedTime,
+        time_tolerance: Float[Array, ""],
+        interval: ActiveInterval | None,
+        previous_step: Float[Array, ""],
     ) -> None:
-        self._track, self._now, self._where = track, now, where
-        self._past = jnp.vectorize(past, signature="()->(n)")
-        self._slack, self._fence, self._stride = slack, fence, stride
+        self._track, self._now, self._where = track, now, point
+        self._past = jnp.vectorize(initial_history, signature="()->(n)")
+        self._slack, self._fence, self._stride = time_tolerance, interval, previous_step
         self._first = begin.since(now)
-        self.asked: list[Float[Array, " _"]] = []
+        self.read_times: list[Float[Array, " _"]] = []
         """For each call, the times asked for, after `now`."""
         self.rows: list[Int32[Array, " _"]] = []
         """For each call, the rows that they were found in; one past the last for the current."""
@@ -99,7 +99,7 @@ class Recall:
         """The first `Outcome` that a call met."""
         self.overlaps = jnp.zeros((), bool)
         """Whether a call asked for a time within the current step."""
-        self.astray = jnp.full((), -jnp.inf, slack.dtype)
+        self.overshoot = jnp.full((), -jnp.inf, time_tolerance.dtype)
         """How far beyond its fence the farthest call asked; negative where none did."""
 
     def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
@@ -120,21 +120,21 @@ class Recall:
         current = self._where.current
         began = jnp.where(within, current.start.since(self._now), began)
         piece = _chosen(within, current, piece)
-        if self._where.taps is not None:
+        if self._where.perturbations is not None:
             started, added = self._tap(offset)
             began = began + started
             piece = piece._replace(coefficients=piece.coefficients + added)
-        remembered = piece.at(offset - began)
+        interpolated = piece.at(offset - began)
         before = fenced < self._first
-        past = self._before(jnp.where(before, offset, self._first))
+        initial_history = self._before(jnp.where(before, offset, self._first))
         lost = (row == self._track.oldest) & (began > fenced + 2 * self._slack) & ~before
-        self._note(offset, row, lost, within, before, past)
-        return jnp.where(before[..., None], past, jnp.moveaxis(remembered, 0, -1))
+        self._note(offset, row, lost, within, before, initial_history)
+        return jnp.where(before[..., None], initial_history, jnp.moveaxis(interpolated, 0, -1))
 
     def _before(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The past; a step that passes t0 sees it continued, if `past` goes on, or else at t0."""
-        beyond = self._past(self._now.whole + jax.lax.stop_gradient(offset))
-        goes_on = jnp.all(jnp.isfinite(beyond), axis=-1)
+        """The initial history; after t0 its continuation where that is finite, else y at t0."""
+        outside = self._past(self._now.whole + jax.lax.stop_gradient(offset))
+        goes_on = jnp.all(jnp.isfinite(outside), axis=-1)
         known = jnp.minimum(offset, self._first)
         return self._past(self._now.whole + jnp.where(goes_on, offset, known))
 
@@ -148,45 +148,54 @@ class Recall:
         time = offset + jnp.where(self._where.arriving, -self._slack, self._slack)
         if self._fence is None:
             return time
-        first = sum(asked.size for asked in self.asked)
+        first = sum(read_times.size for read_times in self.read_times)
         sites = slice(first, first + offset.size)
         lower, upper = (post[sites].reshape(offset.shape) for post in self._fence)
-        beyond = jnp.max(jnp.maximum(offset - upper, lower - offset))
-        self.astray = jnp.maximum(self.astray, jax.lax.stop_gradient(beyond))
+        outside = jnp.max(jnp.maximum(offset - upper, lower - offset))
+        self.overshoot = jnp.maximum(self.overshoot, jax.lax.stop_gradient(outside))
         return jnp.clip(time, lower + self._slack, upper - self._slack)
 
     def _tap(self, offset: Float[Array, "*lags"]) -> tuple[Array, Array]:
         """The taps of this call."""
-        taps, first = self._where.taps, sum(asked.size for asked in self.asked)
-        assert taps is not None
+        perturbations, first = (
+            self._where.perturbations,
+            sum(read_times.size for read_times in self.read_times),
+        )
+        assert perturbations is not None
         reads = slice(first, first + offset.size)
-        powers, n, _ = taps.coefficients.shape
-        added = taps.coefficients[:, :, reads].reshape(powers, n, *offset.shape)
-        return taps.starts[reads].reshape(offset.shape), added
+        powers, n, _ = perturbations.coefficients.shape
+        added = perturbations.coefficients[:, :, reads].reshape(powers, n, *offset.shape)
+        return perturbations.starts[reads].reshape(offset.shape), added
 
     def _hint(self, offset: Float[Array, "*lags"]) -> Int32[Array, "*lags"]:
         """Rows near those of this call's times."""
-        first, hints = sum(asked.size for asked in self.asked), self._where.hints
+        first, hints = sum(read_times.size for read_times in self.read_times), self._where.hints
         if hints is not None and first + offset.size <= hints.size:
             return hints[first : first + offset.size].reshape(offset.shape)
         nearest = self.rows[0][0] if self.rows else self._track.last
         return jnp.broadcast_to(nearest, offset.shape)
 
     def _note(
-        self, offset: Array, row: Array, lost: Array, within: Array, before: Array, past: Array
+        self,
+        offset: Array,
+        row: Array,
+        lost: Array,
+        within: Array,
+        before: Array,
+        initial_history: Array,
     ) -> None:
         """Tell the solver what was asked for, and what was wrong with it."""
-        track, advance = self._track, VANISHED * self._stride
+        track, advance = self._track, VANISHED_LAG_TOLERANCE * self._stride
         faults = (
             (Outcome.HISTORY_OVERFLOW, lost),
             (Outcome.LAG_NEGATIVE, offset > self._where.ahead + self._slack + advance),
-            (Outcome.PAST_NOT_FINITE, before & ~jnp.all(jnp.isfinite(past), axis=-1)),
+            (Outcome.PAST_NOT_FINITE, before & ~jnp.all(jnp.isfinite(initial_history), axis=-1)),
         )
         for outcome, seen in faults:
             new = (self.fault == jnp.int32(Outcome.SUCCESS)) & jnp.any(seen)
             self.fault = jnp.where(new, jnp.int32(outcome), self.fault)
         self.overlaps |= jnp.any(within)
-        self.asked.append(offset.ravel())
+        self.read_times.append(offset.ravel())
         self.rows.append(jnp.where(within, track.last + jnp.int32(1), row).ravel())
 
 

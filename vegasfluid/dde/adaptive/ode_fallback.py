@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from vegasfluid.dde.adaptive.setup import Numbers, Setup
+from vegasfluid.dde.adaptive.arguments import Arguments, TracedArguments
 from vegasfluid.dde.outcome import Outcome
 from vegasfluid.dde.solution import Solution
 
-__all__ = ["Asking", "run_ordinary"]
+__all__ = ["RecordingHistory", "solve_ode"]
 
 
-class Asking:
+class RecordingHistory:
     """A history that only notes whether it is asked.
 
     Args:
@@ -24,17 +24,17 @@ class Asking:
     """
 
     def __init__(self, y: Array) -> None:
-        self._y, self.asked = y, False
+        self._y, self.read_times = y, False
 
     def __call__(self, s: Any) -> Array:
         """Some state, of the shape that is due."""
-        self.asked = True
+        self.read_times = True
         return jnp.broadcast_to(self._y, (*jnp.shape(s), *self._y.shape))
 
     ago = __call__
 
 
-class Curves:
+class DiffraxDenseOutput:
     """Dense output of a diffrax solve, or of a batch of them."""
 
     def __init__(self, curve: diffrax.DenseInterpolation) -> None:
@@ -52,55 +52,59 @@ class Curves:
 
 
 jax.tree_util.register_pytree_node(
-    Curves, lambda curves: ((curves._curve,), None), lambda _, parts: Curves(*parts)
+    DiffraxDenseOutput,
+    lambda curves: ((curves._curve,), None),
+    lambda _, parts: DiffraxDenseOutput(*parts),
 )
 
 
-def run_ordinary(setup: Setup, saveat: diffrax.SaveAt, numbers: Numbers, args: PyTree) -> Solution:
+def solve_ode(
+    arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
+) -> Solution:
     """Solve a batch by diffrax."""
 
     def field(t: Any, y: Any, own: Any) -> Any:
-        return setup.rhs(t, y, Asking(y), own)
+        return arguments.rhs(t, y, RecordingHistory(y), own)
 
-    def one(numbers: Numbers, own: PyTree) -> Any:
-        forwards = numbers._replace(t1=jnp.maximum(numbers.t0, numbers.t1))
+    def one(traced: TracedArguments, own: PyTree) -> Any:
+        forwards = traced._replace(t1=jnp.maximum(traced.t0, traced.t1))
         return diffrax.diffeqsolve(
             diffrax.ODETerm(field),
-            setup.solver,
+            arguments.solver,
             *forwards,
             own,
             saveat=saveat,
-            stepsize_controller=setup.controller,
-            adjoint=setup.adjoint,
-            max_steps=setup.max_steps,
-            progress_meter=setup.meter,
+            stepsize_controller=arguments.controller,
+            adjoint=arguments.adjoint,
+            max_steps=arguments.max_steps,
+            progress_meter=arguments.meter,
             throw=False,
         )
 
-    found = jax.vmap(one)(numbers, args)
-    outcome = _outcome(found, numbers)
+    result = jax.vmap(one)(traced, args)
+    outcome = _outcome(result, traced)
     stats = {
-        "steps": found.stats["num_accepted_steps"],
-        "rejected": found.stats["num_rejected_steps"],
+        "steps": result.stats["num_accepted_steps"],
+        "rejected": result.stats["num_rejected_steps"],
     }
     stats = stats | {"events": jnp.zeros_like(stats["steps"])}
     fine = outcome == jnp.int32(Outcome.SUCCESS)
-    time = jnp.where(fine, jnp.nan, numbers.t0)  # diffrax does not tell when
-    curve = None if found.interpolation is None else Curves(found.interpolation)
-    return Solution(found.ts, found.ys, outcome, time, stats, curve)
+    time = jnp.where(fine, jnp.nan, traced.t0)  # diffrax does not tell when
+    curve = None if result.interpolation is None else DiffraxDenseOutput(result.interpolation)
+    return Solution(result.ts, result.ys, outcome, time, stats, curve)
 
 
-def _outcome(found: diffrax.Solution, numbers: Numbers) -> Array:
+def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:
     """Diffrax's result as an `Outcome`."""
     results = (
         (diffrax.RESULTS.max_steps_reached, Outcome.MAX_STEPS_REACHED),
         (diffrax.RESULTS.dt_min_reached, Outcome.STEP_UNDERFLOW),
     )
-    outcome = jnp.full(numbers.t0.shape, Outcome.NOT_FINITE, jnp.int32)
-    for result, ours in results:
-        outcome = jnp.where(found.result == result, jnp.int32(ours), outcome)
-    fine = found.result == diffrax.RESULTS.successful
+    outcome = jnp.full(traced.t0.shape, Outcome.NOT_FINITE, jnp.int32)
+    for code, ours in results:
+        outcome = jnp.where(result.result == code, jnp.int32(ours), outcome)
+    fine = result.result == diffrax.RESULTS.successful
     outcome = jnp.where(fine, jnp.int32(Outcome.SUCCESS), outcome)
-    started = jnp.all(jnp.isfinite(numbers.y0), axis=-1)
+    started = jnp.all(jnp.isfinite(traced.y0), axis=-1)
     outcome = jnp.where(started, outcome, jnp.int32(Outcome.START_NOT_FINITE))
-    return jnp.where(numbers.t1 >= numbers.t0, outcome, jnp.int32(Outcome.TIMES_REVERSED))
+    return jnp.where(traced.t1 >= traced.t0, outcome, jnp.int32(Outcome.TIMES_REVERSED))

@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
+from vegasfluid.dde.adaptive.history_ring import Ring, Track, put_rows
 from vegasfluid.dde.adaptive.problem import Problem
-from vegasfluid.dde.adaptive.ring import Ring, Track, put_rows
 
 __all__ = ["Saved", "empty_saved", "evaluate", "save_passed"]
 
-BLOCK = 32
+SAVE_BLOCK = 32
 """Times that are read off at once."""
 
 
@@ -38,24 +38,24 @@ class Saved(NamedTuple):
 def empty_saved(problem: Problem, times: Float[Array, " m"]) -> Saved:
     """Nothing saved yet."""
     size, batch = problem.y0.shape
-    places = times.shape[0] + BLOCK if times.shape[0] else 0
+    places = times.shape[0] + SAVE_BLOCK if times.shape[0] else 0
     ys = jnp.full((batch, places, size), jnp.nan, problem.y0.dtype)
     return Saved(ys, jnp.zeros(batch, jnp.int32))
 
 
 def evaluate(
-    track: Track, now: Clock, slack: Float[Array, ""], times: Float[Array, " k"]
+    track: Track, now: CompensatedTime, time_tolerance: Float[Array, ""], times: Float[Array, " k"]
 ) -> Float[Array, "k n"]:
     """The solution of one instance at some times that its ring holds.
 
     Args:
         track: its ring.
         now: a time near these.
-        slack: rounding of a time.
+        time_tolerance: rounding of a time.
         times: not after the latest piece's end.
     """
     offset = now.until(times)
-    piece = track.piece(track.bisect(now, offset + slack))
+    piece = track.piece(track.bisect(now, offset + time_tolerance))
     return piece.at(offset - piece.start.since(now)).T
 
 
@@ -65,7 +65,7 @@ def save_passed(
     times: Float[Array, " m"],
     ring: Ring,
     last: Int32[Array, " batch"],
-    now: Clock,
+    now: CompensatedTime,
     scheduled: Bool[Array, ""],
 ) -> Saved:
     """Read off the save times that have been passed.
@@ -84,12 +84,12 @@ def save_passed(
         return saved
 
     def block(
-        ring: Ring, last: Array, first: Array, now: Clock, slack: Array
+        ring: Ring, last: Array, first: Array, now: CompensatedTime, time_tolerance: Array
     ) -> tuple[Array, Array]:
-        numbers = first + jnp.arange(BLOCK, dtype=jnp.int32)
-        wanted = times.at[jnp.minimum(numbers, count - 1)].get(mode="promise_in_bounds")
-        passed = (numbers < count) & (now.until(wanted) <= slack)
-        ys = evaluate(Track(ring, size, last), now, slack, wanted)
+        traced = first + jnp.arange(SAVE_BLOCK, dtype=jnp.int32)
+        wanted = times.at[jnp.minimum(traced, count - 1)].get(mode="promise_in_bounds")
+        passed = (traced < count) & (now.until(wanted) <= time_tolerance)
+        ys = evaluate(Track(ring, size, last), now, time_tolerance, wanted)
         ys = jnp.where(passed[:, None], ys, jnp.nan)
         return ys, jnp.sum(passed, dtype=jnp.int32)
 
@@ -98,7 +98,7 @@ def save_passed(
 
     def note(state: tuple[Saved, Array]) -> tuple[Saved, Array]:
         ys, first = state[0]
-        blocks, passed = jax.vmap(block)(ring, last, first, now, problem.slack)
-        return Saved(put_rows(ys, first, blocks), first + passed), jnp.any(passed == BLOCK)
+        blocks, passed = jax.vmap(block)(ring, last, first, now, problem.time_tolerance)
+        return Saved(put_rows(ys, first, blocks), first + passed), jnp.any(passed == SAVE_BLOCK)
 
     return jax.lax.while_loop(due, note, (saved, scheduled))[0]

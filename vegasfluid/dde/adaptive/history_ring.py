@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
-from vegasfluid.dde.adaptive.clock import Clock
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 
 __all__ = ["Piece", "Ring", "Track", "empty_ring", "horner", "put_rows"]
 
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
         coefficients: of 1, u, u^2, ..., shape (powers, n, *batch).
     """
 
-    start: Clock
+    start: CompensatedTime
     rate: Float[Array, "*batch"]
     coefficients: Float[Array, "powers n *batch"]
 
@@ -123,19 +123,19 @@ class Track(NamedTuple):
         """The oldest row that is kept."""
         return jnp.maximum(self.last - jnp.int32(self.ring.rows - 1), jnp.int32(0))
 
-    def start(self, row: Index) -> Clock:
+    def start(self, row: Index) -> CompensatedTime:
         """When the piece in a row starts."""
         place = self.ring.place(row)
         whole, rest = (_get(self.ring.pieces, place, column) for column in (0, 1))
-        return Clock(whole, rest)
+        return CompensatedTime(whole, rest)
 
     def piece(self, row: Index) -> Piece:
         """The piece in a row."""
         flat = self.ring.pieces.at[self.ring.place(row)].get(mode="promise_in_bounds")
         coefficients = jnp.moveaxis(flat[..., 3:], -1, 0).reshape(-1, self.size, *row.shape)
-        return Piece(Clock(flat[..., 0], flat[..., 1]), flat[..., 2], coefficients)
+        return Piece(CompensatedTime(flat[..., 0], flat[..., 1]), flat[..., 2], coefficients)
 
-    def search(self, now: Clock, offset: Float[Array, "*lags"], hint: Index) -> Index:
+    def search(self, now: CompensatedTime, offset: Float[Array, "*lags"], hint: Index) -> Index:
         """The latest row that starts at or before `offset` after `now`; the oldest if none does.
 
         Args:
@@ -149,7 +149,7 @@ class Track(NamedTuple):
         def begins_later(row: Index) -> Array:
             return frozen.start(row).since(now) > offset
 
-        def move(row: Index) -> Index:
+        def resolve_step(row: Index) -> Index:
             """Where to walk from a row: a row back, a row on, or 0: found."""
             back = (row > oldest) & begins_later(row)
             on = (row < self.last) & ~begins_later(jnp.minimum(row + one, self.last))
@@ -157,13 +157,13 @@ class Track(NamedTuple):
 
         def walk(state: tuple[Index, Index]) -> tuple[Index, Index]:
             row = state[0] + state[1]
-            return row, move(row)
+            return row, resolve_step(row)
 
         row = jnp.clip(hint, oldest, self.last)
-        begin = (row, move(row))
+        begin = (row, resolve_step(row))
         return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), walk, begin)[0]
 
-    def bisect(self, now: Clock, offset: Float[Array, "*lags"]) -> Index:
+    def bisect(self, now: CompensatedTime, offset: Float[Array, "*lags"]) -> Index:
         """As `search`, for times that are far from each other."""
         one = jnp.int32(1)
         frozen, now, offset = jax.lax.stop_gradient((self, now, offset))
@@ -171,8 +171,8 @@ class Track(NamedTuple):
         def halve(_: Array, bounds: tuple[Index, Index]) -> tuple[Index, Index]:
             low, high = bounds
             middle = (low + high + one) >> one
-            begun = frozen.start(middle).since(now) <= offset
-            return jnp.where(begun, middle, low), jnp.where(begun, high, middle - one)
+            start_values = frozen.start(middle).since(now) <= offset
+            return jnp.where(start_values, middle, low), jnp.where(start_values, high, middle - one)
 
         low = jnp.broadcast_to(self.oldest, offset.shape)
         high = jnp.broadcast_to(self.last, offset.shape)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PyTree
 
-__all__ = ["Bounds", "Clamp", "Modes", "bounds_of", "free_of", "hold"]
+__all__ = ["Bound", "BoundArrays", "Modes", "bounded_components", "bounds_of", "zero_held_slopes"]
 
-Bound = float | Callable[[PyTree], Any]
+BoundValue = float | Callable[[PyTree], Any]
 
 
-class Clamp(NamedTuple):
+class Bound(NamedTuple):
     """A component that is held between bounds: at a bound while its slope points outward.
 
     Args:
@@ -21,20 +21,20 @@ class Clamp(NamedTuple):
         lower: a number, or a function of `args`; None: no bound.
         upper: likewise.
 
-    >>> Clamp(1, lower=0.0, upper=lambda args: args["buffer"]).component
+    >>> Bound(1, lower=0.0, upper=lambda args: args["buffer"]).component
     1
     """
 
     component: int
-    lower: Bound | None = None
-    upper: Bound | None = None
+    lower: BoundValue | None = None
+    upper: BoundValue | None = None
 
 
-class Bounds(NamedTuple):
+class BoundArrays(NamedTuple):
     """Bounds of the clamped components, infinite where there are none; shape (clamps, *batch)."""
 
-    lower: Float[Array, "clamps batch"]
-    upper: Float[Array, "clamps batch"]
+    lower: Float[Array, "bounds batch"]
+    upper: Float[Array, "bounds batch"]
 
 
 class Modes(NamedTuple):
@@ -45,38 +45,38 @@ class Modes(NamedTuple):
         above: for each switch whether its indicator is not negative; (m, *batch).
     """
 
-    held: Int32[Array, "clamps batch"]
+    held: Int32[Array, "bounds batch"]
     above: Bool[Array, "m batch"]
 
 
-def bounds_of(clamps: tuple[Clamp, ...], args: PyTree, dtype: Any) -> Bounds:
+def bounds_of(bounds: tuple[Bound, ...], args: PyTree, dtype: Any) -> BoundArrays:
     """The bounds of one instance.
 
-    >>> bounds_of((Clamp(0, lower=lambda args: 2 * args),), 3.0, jnp.float32).lower.tolist()
+    >>> bounds_of((Bound(0, lower=lambda args: 2 * args),), 3.0, jnp.float32).lower.tolist()
     [6.0]
     """
 
-    def value(bound: Bound | None, none: float) -> Array:
+    def value(bound: BoundValue | None, none: float) -> Array:
         given = bound(args) if callable(bound) else none if bound is None else bound
         return jnp.asarray(given, dtype).reshape(())
 
-    lower = [value(clamp.lower, -jnp.inf) for clamp in clamps]
-    upper = [value(clamp.upper, jnp.inf) for clamp in clamps]
+    lower = [value(bound.lower, -jnp.inf) for bound in bounds]
+    upper = [value(bound.upper, jnp.inf) for bound in bounds]
     none = jnp.zeros(0, dtype)
-    return Bounds(jnp.stack(lower), jnp.stack(upper)) if clamps else Bounds(none, none)
+    return BoundArrays(jnp.stack(lower), jnp.stack(upper)) if bounds else BoundArrays(none, none)
 
 
-def free_of(values: Float[Array, "n batch"], clamped: tuple[int, ...]) -> Array:
+def bounded_components(values: Float[Array, "n batch"], bounded: tuple[int, ...]) -> Array:
     """The clamped components of a state or slope; shape (clamps, *batch)."""
-    parts = [values[component] for component in clamped]
+    parts = [values[component] for component in bounded]
     return jnp.stack(parts) if parts else jnp.zeros((0, *values.shape[1:]), values.dtype)
 
 
-def hold(
-    slope: Float[Array, "n batch"], modes: Modes, clamped: tuple[int, ...]
+def zero_held_slopes(
+    slope: Float[Array, "n batch"], modes: Modes, bounded: tuple[int, ...]
 ) -> Float[Array, "n batch"]:
     """The slope with that of held components zero."""
-    for number, component in enumerate(clamped):
+    for number, component in enumerate(bounded):
         held = modes.held[number] != 0
         slope = slope.at[component].set(jnp.where(held, 0.0, slope[component]))
     return slope

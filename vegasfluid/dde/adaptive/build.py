@@ -1,0 +1,184 @@
+"""From what was asked for to a batch of problems, and from the loop's end to a solution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from vegasfluid.dde.adaptive.adjoint import taped
+from vegasfluid.dde.adaptive.arguments import Arguments, TracedArguments, save_times
+from vegasfluid.dde.adaptive.bounds import bounds_of
+from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
+from vegasfluid.dde.adaptive.dense_output import DensePieces
+from vegasfluid.dde.adaptive.loop import Limits, State, integrate
+from vegasfluid.dde.adaptive.method import method_of
+from vegasfluid.dde.adaptive.problem import Equation, Problem
+from vegasfluid.dde.adaptive.save_times import Saved
+from vegasfluid.dde.adaptive.step_size import StepSizeControl
+from vegasfluid.dde.outcome import Outcome
+from vegasfluid.dde.solution import Solution
+from vegasfluid.errors import InvalidInput
+
+__all__ = ["solve_dde"]
+
+ROWS_PER_BREAK = 4
+"""For so many rows of the history one breaking point is kept."""
+
+
+def solve_dde(
+    arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree, guards: int
+) -> Solution:
+    """Solve a batch with delays, clamps or switches.
+
+    Args:
+        arguments: what is compiled in.
+        saveat: what is wanted.
+        traced: times and states.
+        args: arguments, each leaf with the batch in front.
+        guards: how many there are.
+    """
+    problem = build_problem(arguments, traced, args, guards)
+    constant = isinstance(arguments.controller, diffrax.ConstantStepSize)
+    controller = None if constant else arguments.controller
+    control = StepSizeControl(controller, traced.dt0, problem.equation.method.order)
+    steps = saveat.subs is not None and saveat.subs.steps
+    whole = saveat.dense or steps or arguments.reverse
+    rows = _power_of_two(arguments.history_capacity)
+    breaks = max(rows // ROWS_PER_BREAK, 1)
+    rows = arguments.max_steps + 2 if whole else rows
+    limits = Limits(rows, breaks, arguments.max_steps, arguments.meter)
+    times = save_times(saveat, traced)
+    if arguments.reverse:
+        end = read_off(problem, taped(problem, control, limits._replace(taped=True)), times)
+    else:
+        end = integrate(problem, control, limits, times)
+    curve = dense_pieces(problem, end) if saveat.dense else None
+    ts, ys = _saved(saveat, traced, args, end, times, arguments.max_steps)
+    fine = end.outcome == jnp.int32(Outcome.SUCCESS)
+    stats = {"steps": end.steps, "rejected": end.rejected, "events": end.landed}
+    time = jnp.where(fine, jnp.nan, end.node.clock.plain())
+    return Solution(ts, ys, end.outcome, time, stats, curve)
+
+
+def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
+    """The end of a solve with the states at the save times, read off all its pieces at once."""
+    if not times.shape[0]:
+        return end
+    ys = dense_pieces(problem, end).evaluate(times)
+    return end._replace(saved=Saved(ys, end.saved.next))
+
+
+def dense_pieces(problem: Problem, end: State) -> DensePieces:
+    """All pieces of a solve whose ring holds them."""
+    node = end.node
+    return DensePieces(
+        end.ring, end.row, problem.begin, node.clock, node.y.T, problem.time_tolerance
+    )
+
+
+def build_problem(
+    arguments: Arguments, traced: TracedArguments, args: PyTree, guards: int
+) -> Problem:
+    """The batch of problems; its `args` are the user's and y0, the constant past."""
+    size, dtype = traced.y0.shape[1], traced.y0.dtype
+    bounded = tuple(bound.component for bound in arguments.bounds)
+    if any(not 0 <= component < size for component in bounded):
+        raise InvalidInput("dde.solve", "bounds", f"of components 0 to {size - 1}", bounded)
+    if len(set(bounded)) < len(bounded):
+        raise InvalidInput("dde.solve", "bounds", "of different components", bounded)
+    bounds = jax.vmap(
+        lambda own: bounds_of(arguments.bounds, own, dtype),
+        out_axes=-1,
+        axis_size=traced.y0.shape[0],
+    )(args)
+    latest = jnp.maximum(jnp.abs(traced.t0), jnp.abs(traced.t1))
+    time_tolerance = 16 * float(jnp.finfo(dtype).eps) * jax.lax.stop_gradient(latest)
+    given = (args, traced.y0)
+    begin, equation = CompensatedTime.at(traced.t0), equation_of(arguments, bounded, guards)
+    return Problem(equation, given, traced.y0.T, begin, traced.t1, bounds, time_tolerance)
+
+
+def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> Equation:
+    """The user's functions, called with the user's arguments."""
+
+    def rhs(t: Array, y: Array, history: Any, given: tuple[PyTree, Array], *sides: Array) -> Array:
+        return arguments.rhs(t, y, history, given[0], *sides)
+
+    def initial_history(s: Array, given: tuple[PyTree, Array]) -> Array:
+        return (
+            given[1]
+            if arguments.initial_history is None
+            else arguments.initial_history(s, given[0])
+        )
+
+    def guard(t: Array, y: Array, history: Any, given: tuple[PyTree, Array]) -> Array:
+        assert arguments.guards is not None
+        return arguments.guards(t, y, history, given[0])
+
+    def project(y: Array, given: tuple[PyTree, Array]) -> Array:
+        assert arguments.project is not None
+        return arguments.project(y, given[0])
+
+    return Equation(
+        rhs=rhs,
+        initial_history=initial_history,
+        guards=None if arguments.guards is None else guard,
+        project=None if arguments.project is None else project,
+        guard_count=guards,
+        bounded=bounded,
+        method=method_of(arguments.solver),
+    )
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
+
+
+def _saved(
+    saveat: diffrax.SaveAt,
+    traced: TracedArguments,
+    args: PyTree,
+    end: State,
+    times: Array,
+    limit: int,
+) -> tuple[Array, Any]:
+    """The saved times and states, each with the batch in front."""
+    subs, batch = saveat.subs, traced.y0.shape[0]
+    if subs is None:
+        return jnp.zeros((batch, 0), traced.y0.dtype), None
+    parts = []
+    if subs.t0:
+        parts.append((traced.t0[:, None], traced.y0[:, None]))
+    if subs.steps:
+        parts.append(_steps(end, subs.steps, limit))
+    elif times.size:
+        known = jnp.broadcast_to(times, (batch, times.size))
+        parts.append((known, end.saved.ys[:, : times.size]))
+    if subs.t1 and not subs.steps:
+        arrived = (end.outcome == jnp.int32(Outcome.SUCCESS))[:, None]
+        parts.append((traced.t1[:, None], jnp.where(arrived, end.node.y.T, jnp.nan)[:, None]))
+    ts = jnp.concatenate([part[0] for part in parts], axis=1)
+    ys = jnp.concatenate([part[1] for part in parts], axis=1)
+    over_time = jax.vmap(subs.fn, in_axes=(0, 0, None))
+    return ts, jax.vmap(over_time)(ts, ys, args)
+
+
+def _steps(end: State, every: int, limit: int) -> tuple[Array, Array]:
+    """The ends of every so many accepted steps; then nan, up to the largest number of steps."""
+    pieces, size = end.ring.pieces, end.node.y.shape[0]
+    # Row 1 is the first step's; where it starts is not one of the ends, where the last ends is.
+    rows = jnp.arange(2, pieces.shape[1] + 2, dtype=jnp.int32)[:limit]
+    known, last = rows <= end.row[:, None], rows == end.row[:, None] + 1
+    rows = jnp.minimum(rows, jnp.int32(pieces.shape[1] - 1))
+    times = pieces[:, rows, 0] + pieces[:, rows, 1]
+    states = pieces[:, rows, 3 : 3 + size]
+    arrived, moved = end.node.clock.plain()[:, None], end.row[:, None] > 0
+    times = jnp.where(known, times, jnp.where(last & moved, arrived, jnp.nan))
+    final = jnp.where((last & moved)[..., None], end.node.y.T[:, None], jnp.nan)
+    states = jnp.where(known[..., None], states, final)
+    chosen = slice(every - 1, None, every)
+    return times[:, chosen], states[:, chosen]
