@@ -15,23 +15,24 @@ LONG = 150
 NONE = "—"
 
 HEAD = """\
-# Formulas against solver, fluid and packets
+# Formulas compared with solver, fluid and packets
 
 Written by `python -m benchmarks.formulas --markdown{full} > docs/validation/formulas.md`:
 do not edit.
 
-Each closed form of `vegasfluid.analysis`, its value on a network, and what three engines have:
+Each closed form of `vegasfluid.analysis` is compared, on one network, with three engines:
 
 - **solver**: `equilibrium(network, options)`;
 - **fluid**: the last quarter of a long run of `simulate_fluid`, with the same options;
 - **packets**: `simulate_packets`, mean over {seeds} seeds; ± is the standard error.
 
-Where a formula is of p, R or q, each engine is held to it with its own; so the formula's value is
-told again beside packets where it is another. The options are `THEORY` with the loss process that
-is named (`iid` where none is), or `FluidOptions()` for single flows and timeouts.
-Wanted are 10⁻⁶ of the solver, 1 % of the fluid and 10 % of packets, wherever the formula's own
-conditions hold. A difference in **bold** misses that; one in *italics* has no target, because
-theory does not claim to hold there. Numbers in brackets are remarks, below.
+Formulas in p, R or q are evaluated with the values that each engine measured; where the packet
+simulator's values give another result, the "of" column shows it. The options are `THEORY` with the
+loss process in the table (`iid` where none is given), or `FluidOptions()` for single flows and
+timeouts. The targets are differences of at most 10⁻⁶ for the solver, 1 % for the fluid and 10 % for
+packets, wherever the formula's conditions are met. A difference in **bold** misses its target; one
+in *italics* has no target, because the theory does not apply there. Numbers in brackets refer to
+the remarks below.
 
 """
 
@@ -50,7 +51,7 @@ def markdown(table: Sequence[Row], full: bool) -> str:
         *(f"`{name}`:\n\n$$\n{latex}\n$$\n" for name, latex in long_ones(table).items()),
     ]
     missed = figures_of(table).missed()
-    lines.insert(1, f"{len(table)} rows; {len(missed)} differences miss what is wanted.\n")
+    lines.insert(1, f"{len(table)} rows; {len(missed)} differences miss their target.\n")
     return "\n".join(lines)
 
 

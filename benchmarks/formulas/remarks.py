@@ -7,33 +7,38 @@ from benchmarks.formulas.cases import Row
 __all__ = ["remarks_on"]
 
 TIMEOUTS = (
-    "Mathis counts no timeouts and no time for repairs; Padhye's law on the same network is near."
+    "Mathis' formula neglects timeouts and recovery time; Padhye's formula on the same network "
+    "is close."
 )
 WHOLE = (
-    "About a packet of twelve, and not examined further: Linux's rule counts in whole packets, "
-    "which the drift does not."
+    "About one packet in twelve, not examined further: Linux counts in whole packets, the drift "
+    "does not."
 )
 FALSE_BASE = (
-    "The slow starts of this network overshoot and leave Vegas a false base RTT "
-    "([fluid models](../use/fluid.md))."
+    "Slow start overshoots on this network and leaves Vegas with a wrong base RTT ([fluid "
+    "models](../use/fluid.md))."
 )
 ONE_FLOW = (
-    "The fluid's loss at a small buffer is spread over a round trip and more, and windows grow in "
-    "the mean of flows; one CUBIC flow behind drop-tail misses its period, too "
+    "At a small buffer the fluid spreads a loss over a round trip or more, and its windows grow "
+    "as the mean of many flows; the period of one CUBIC flow behind drop-tail is off, too "
     "([fluid models](../use/fluid.md))."
 )
 TROUGH = (
-    "Measured is the mean of the queue's troughs. They lie lower than the queue at the halving: "
-    "repair is taken to be the cause, which was not examined further."
+    "The measured value is the mean of the queue's minima. They are below the queue at the "
+    "halving, probably because of loss recovery, which was not examined further."
 )
 SETTLES = (
-    "The fluid does not rest where the drift does: at this place the network oscillates, or Vegas "
-    "and Reno swing together behind a full buffer, and the mean is another."
+    "The fluid does not converge to the equilibrium: the network oscillates, or Vegas and Reno "
+    "oscillate together behind a full buffer, and the mean is different."
 )
-SMALL = "The fluid has mean windows; of a few packets, or a small buffer, packets are not alike."
-ANSWERS = "Packets' Vegas answers losses, which this formula leaves out."
-FOURTH = "It goes with the fourth power of a ratio of windows, of which each is some 3-7 % off."
-ROUNDED = "Alpha is a whole number in files, and the ratio is told for it."
+SMALL = (
+    "The fluid has mean windows; with a few packets, or a small buffer, individual packets matter."
+)
+ANSWERS = "In the packet simulator Vegas responds to losses, which this formula neglects."
+FOURTH = (
+    "Proportional to the fourth power of a ratio of windows, each of which is off by some 3-7 %."
+)
+ROUNDED = "Alpha is a whole number in files, and the ratio is given for it."
 
 REMARKS: dict[tuple[str, str], str] = {
     ("mathis.drops", "packets"): TIMEOUTS,
