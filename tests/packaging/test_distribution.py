@@ -49,7 +49,8 @@ def test_the_wheel_holds_the_package_its_models_and_nothing_else(dist):
         metadata = message_from_string(
             wheel.read(next(n for n in names if n.endswith("/METADATA"))).decode()
         )
-    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "vegasfluid").rglob("*.py")}
+    sources = (ROOT / "vegasfluid").rglob("*.py*")
+    modules = {str(path.relative_to(ROOT)) for path in sources if path.suffix in (".py", ".pyi")}
     models = {f"vegasfluid/{path.relative_to(ROOT)}" for path in (ROOT / "models").glob("*.toml")}
     inside = {name for name in names if ".dist-info/" not in name}
     assert inside == modules | models | {"vegasfluid/py.typed"}

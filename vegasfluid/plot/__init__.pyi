@@ -1,0 +1,17 @@
+from .explorer import Explorer as Explorer
+from .explorer import explore as explore
+from .pareto import front as front
+from .phase_planes import phase_plane as phase_plane
+from .recommendation_cards import card as card
+from .stability import reno_chart as reno_chart
+from .stability import stability_charts as stability_charts
+from .stability import vegas_chart as vegas_chart
+from .style import theme as theme
+from .sweep_maps import fairness_map as fairness_map
+from .sweep_maps import sweep_panels as sweep_panels
+from .trajectories import compare as compare
+from .trajectories import drops as drops
+from .trajectories import goodputs as goodputs
+from .trajectories import queues as queues
+from .trajectories import trajectory as trajectory
+from .trajectories import windows as windows
