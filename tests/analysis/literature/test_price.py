@@ -11,7 +11,7 @@ from tests.analysis import drifts
 from vegasfluid.analysis.closed_forms.formula import Formula
 from vegasfluid.analysis.literature import (
     fairness_exponent,
-    place_of,
+    price_arguments,
     price_of,
 )
 from vegasfluid.congestion import CongestionControl
@@ -64,7 +64,7 @@ def test_at_its_delay_vegas_rests(dialect: str, alpha: int, cwnd: float, base_rt
     values = {"rate": cwnd / (base_rtt + delay), "base_rtt": base_rtt}
     found = price.of(values)
     assert found == pytest.approx(delay, rel=1e-7)
-    there = place_of(price, cwnd, base_rtt + delay)
+    there = price_arguments(price, cwnd, base_rtt + delay)
     assert there["base_rtt"] == pytest.approx(base_rtt, rel=1e-7)
 
 

@@ -15,7 +15,7 @@ from vegasfluid.analysis.literature import (
     arctan_price,
     arctan_utility,
     fairness_exponent,
-    place_of,
+    price_arguments,
     price_of,
     rtt_exponent,
     rtt_exponent_of_shared_losses,
@@ -64,7 +64,7 @@ def test_vegas_in_linux_is_less_than_proportionally_fair() -> None:
     """With a = R / (2 R - T), from 1 with a short queue to 1/2 with a long one."""
     law, rtt = Vegas(dialect="linux"), 0.1
     for cwnd in (4.0, 30.0, 3000.0):
-        base_rtt = place_of(price_of(law), cwnd, rtt)["base_rtt"]
+        base_rtt = price_arguments(price_of(law), cwnd, rtt)["base_rtt"]
         found = fairness_exponent(law, cwnd, rtt)
         assert found == pytest.approx(rtt / (2 * rtt - base_rtt), rel=1e-9)
     assert fairness_exponent(law, 3000.0, rtt) == pytest.approx(1, abs=1e-3)
@@ -192,7 +192,7 @@ def test_vegas_in_linux_prefers_the_longer_round_trip() -> None:
     """-d ln x / d ln R at one delay D is -D / T."""
     cwnd, rtt = 30.0, 0.1
     law = Vegas(dialect="linux")
-    base_rtt = place_of(price_of(law), cwnd, rtt)["base_rtt"]
+    base_rtt = price_arguments(price_of(law), cwnd, rtt)["base_rtt"]
     assert rtt_exponent(law, cwnd, rtt) == pytest.approx(-(rtt - base_rtt) / base_rtt, rel=1e-9)
 
 

@@ -56,7 +56,7 @@ REFUSED = {
     "never drops": (with_link(buffer=90), "min_thresh must be below 89"),
     "too many flows": (
         with_flows(reno=replace(RENO, count=5000)),
-        "queue at rest must be at most 300 packets",
+        "equilibrium queue must be at most 300 packets",
     ),
     "max_window": (with_flows(reno=replace(RENO, max_window=20)), "may be limited by max_window"),
     "access": (with_flows(reno=replace(RENO, access=300.0)), "limited by its access links"),

@@ -159,9 +159,9 @@ def test_ratio_that_would_need_no_alpha():
 @pytest.mark.parametrize(
     ("branch", "reason"),
     [
-        (PowerLaw(arb(1), fmpq(1, 2), fmpq(3)), "not shown to fall"),
-        (PowerLaw(arb(1), fmpq(0), fmpq(0)), "not shown to grow without bound"),
-        (PowerLaw(arb(-1), fmpq(1, 2), fmpq(0)), "not shown to grow without bound"),
+        (PowerLaw(arb(1), fmpq(1, 2), fmpq(3)), "not proven to fall"),
+        (PowerLaw(arb(1), fmpq(0), fmpq(0)), "not proven to grow without bound"),
+        (PowerLaw(arb(-1), fmpq(1, 2), fmpq(0)), "not proven to grow without bound"),
     ],
 )
 def test_laws_whose_rates_may_rise_with_the_queue_are_not_covered(branch, reason):

@@ -120,8 +120,8 @@ def test_seeded_falsifications(small):
     ("path", "value", "reason"),
     [
         (("buffer_packets",), 90.0, "RED drops nothing before the buffer is full"),
-        (("competitors", "reno", "flows"), 10**6, "not shown to be where RED's curve is"),
-        (("ratio",), 5.0, "not shown to be below those of losses alone"),
+        (("competitors", "reno", "flows"), 10**6, "not proven to be on RED's curve"),
+        (("ratio",), 5.0, "not proven to be below those of losses alone"),
         (("ratio",), 1e-3, "windows of vegas may be below 2 packets"),
         (("competitors", "reno", "max_window_packets"), 20.0, "reno may be limited by max_window"),
         (("tuned", "access_packets_per_s"), 100.0, "vegas may be limited by its access links"),
@@ -143,7 +143,7 @@ def test_alpha_below_zero_is_not_certified():
     network = Network(Link(1000.0, 90, Red(5, 30, 0.01)), flows)
     document = certify_alpha(network, ratio=0.5).document()
     verdict = verify(changed(document, ("problem", "ratio"), 0.05))
-    assert verdict.refused == ("alpha is not shown to be above 0 at the lower ratio",)
+    assert verdict.refused == ("alpha is not proven to be above 0 at the lower ratio",)
 
 
 def test_linux_needs_three_samples_a_round_trip():

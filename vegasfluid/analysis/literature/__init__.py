@@ -1,4 +1,4 @@
-"""The measures of the literature: throughput laws, utilities, fairness, recovery from losses."""
+"""Published measures: throughput formulas, utilities, fairness indices, recovery from losses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vegasfluid.analysis.literature.fairness import (
     max_min_ratio,
     unfairness,
 )
-from vegasfluid.analysis.literature.price import place_of, price_of
+from vegasfluid.analysis.literature.price import price_arguments, price_of
 from vegasfluid.analysis.literature.recovery import Recovery, growth_time, recovery_time
 from vegasfluid.analysis.literature.rtt_bias import rtt_exponent, rtt_exponent_of_shared_losses
 from vegasfluid.analysis.literature.throughput import (
@@ -48,7 +48,7 @@ __all__ = [
     "mathis_constant",
     "max_min_ratio",
     "pftk",
-    "place_of",
+    "price_arguments",
     "price_of",
     "recovery_time",
     "rtt_exponent",

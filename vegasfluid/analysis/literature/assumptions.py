@@ -1,9 +1,9 @@
-"""Where a throughput law is meant to hold, as numbers that can be checked and words that cannot.
+"""The validity range of a throughput formula: numerical limits and assumptions in words.
 
 Sources:
-    RFC 3819, section 8.5.2 (what Mathis's and Padhye's formulas take for granted: no receiver
-    window in the way, long flows, few timeouts below a loss of 1 %). Limits that no source gives
-    say so where they stand (`throughput`).
+    RFC 3819, section 8.5.2 (the assumptions of Mathis's and Padhye's formulas: no limit by the
+    receiver's window, long flows, few timeouts below a loss of 1 %). Limits without a source are
+    marked as such in `throughput`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["Assumption", "Path", "Range"]
 
 TIMEOUT_IN_ROUND_TRIPS = 4.0
-"""RFC 5348, section 3.1: t_RTO SHOULD be 4 R."""
+"""Default retransmission timeout in round trips. RFC 5348, section 3.1: t_RTO SHOULD be 4 R."""
 
 
 class Path(NamedTuple):
-    """A path with losses, as throughput laws see one.
+    """The parameters of a path with losses that throughput formulas use.
 
     Args:
-        drop_prob: share of the packets with which a loss event begins.
-        rtt: s.
+        drop_prob: loss events per packet.
+        rtt: round-trip time, s.
         rto: retransmission timeout, s.
-        ack_every: packets that an ACK acknowledges.
-        max_window: packets that the receiver takes.
+        ack_every: packets acknowledged by an ACK.
+        max_window: the receiver's window, packets.
     """
 
     drop_prob: float
@@ -41,28 +41,28 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True)
 class Assumption:
-    """A quantity that must not be above a limit."""
+    """A quantity that must not exceed a limit."""
 
     name: str
-    """Of the quantity."""
-    of: Callable[[Path], float]
+    """Name of the quantity."""
+    quantity: Callable[[Path], float]
     """The quantity on a path."""
-    most: Callable[[Path], float]
-    """Its limit there."""
+    limit: Callable[[Path], float]
+    """Its limit on that path."""
     why: str
-    """What goes wrong above it."""
+    """What invalidates the formula above the limit."""
 
     def broken_by(self, path: Path) -> str:
-        """What fails, in words; empty where nothing does."""
-        found, most = self.of(path), self.most(path)
-        if found <= most:
+        """The violation on a path in words; empty if the limit is not exceeded."""
+        value, limit = self.quantity(path), self.limit(path)
+        if value <= limit:
             return ""
-        return f"{self.name} is {found:.4g}, above {most:.4g}: {self.why}"
+        return f"{self.name} is {value:.4g}, above {limit:.4g}: {self.why}"
 
 
 @dataclass(frozen=True)
 class Range:
-    """Where a law is meant to hold.
+    """The validity range of a throughput formula.
 
     >>> rare = Assumption("drop_prob", lambda path: path.drop_prob, lambda _: 0.01, "timeouts")
     >>> mathis = Range("mathis", (rare,))
@@ -71,11 +71,11 @@ class Range:
     """
 
     law: str
-    """Its name."""
+    """Name of the formula."""
     assumptions: tuple[Assumption, ...]
-    """What numbers can tell."""
+    """Assumptions that can be checked on a path."""
     besides: tuple[str, ...] = ()
-    """What else it takes for granted, in words."""
+    """Further assumptions, in words."""
 
     def fails(
         self,
@@ -85,14 +85,14 @@ class Range:
         ack_every: float = 1.0,
         max_window: float = math.inf,
     ) -> tuple[str, ...]:
-        """What of it does not hold on a path, in words; nothing where all does.
+        """The assumptions that a path violates, in words; empty if none.
 
         Args:
-            drop_prob: share of the packets with which a loss event begins.
-            rtt: s.
+            drop_prob: loss events per packet.
+            rtt: round-trip time, s.
             rto: retransmission timeout, s; None: four round trips (RFC 5348, section 3.1).
-            ack_every: packets that an ACK acknowledges.
-            max_window: packets that the receiver takes.
+            ack_every: packets acknowledged by an ACK.
+            max_window: the receiver's window, packets.
 
         Raises:
             InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that
@@ -116,5 +116,5 @@ class Range:
         ack_every: float = 1.0,
         max_window: float = math.inf,
     ) -> bool:
-        """Whether all of it holds on a path; for the arguments see `fails`."""
+        """Whether a path satisfies all assumptions; arguments as in `fails`."""
         return not self.fails(drop_prob, rtt, rto, ack_every, max_window)

@@ -1,7 +1,7 @@
-"""How fairly rates are shared, by the measures of the literature.
+"""Published measures of fairness, for any set of rates.
 
-`jain_index` of a trajectory is in `vegasfluid.metrics`; here it is of any rates. All are numbers of
-rates only, so that units cancel, but for alpha-fair utility.
+`jain_index` of a trajectory is in `vegasfluid.metrics`. All measures except the alpha-fair utility
+are independent of the unit of the rates.
 
 Sources:
     R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984 (the index). J. Mo and J. Walrand, IEEE/ACM ToN
@@ -26,7 +26,7 @@ __all__ = ["alpha_fair_utility", "harm", "jain_index", "max_min_ratio", "unfairn
 
 
 def rates_of(whose: str, rates: Sequence[float] | np.ndarray, above_zero: bool) -> np.ndarray:
-    """Rates as an array, held to what makes sense."""
+    """Rates as an array; InvalidInput unless they are finite and positive (or not negative)."""
     found = np.asarray(rates, dtype=float)
     if found.ndim != 1 or not found.size:
         raise InvalidInput(whose, "rates", "a row of numbers", rates)
@@ -39,11 +39,11 @@ def alpha_fair_utility(rates: Sequence[float] | np.ndarray, alpha: float) -> flo
     """The sum of x^(1 - a) / (1 - a) over all rates, or of ln x for a = 1.
 
     a = 0 counts throughput, 1 is proportional fairness, 2 minimises the sum of 1 / x, and large
-    ones come to max-min fairness. (This alpha has nothing to do with that of Vegas.)
+    ones come to max-min fairness. (This alpha is unrelated to that of Vegas.)
 
     Args:
-        rates: of the flows, packets/s, above 0; (flows,).
-        alpha: how much small rates weigh, at least 0.
+        rates: rate of each flow, packets/s, above 0; (flows,).
+        alpha: weight of small rates, at least 0.
 
     Raises:
         InvalidInput: for a rate that is not above 0, or an alpha below 0.
@@ -63,7 +63,7 @@ def jain_index(rates: Sequence[float] | np.ndarray) -> float:
     """Jain's fairness index: (sum x)^2 / (n sum x^2), from 1/n to 1.
 
     Args:
-        rates: of the flows, in any unit, at least 0; (flows,).
+        rates: rate of each flow, in any unit, at least 0; (flows,).
 
     Raises:
         InvalidInput: for a rate below 0.
@@ -77,10 +77,10 @@ def jain_index(rates: Sequence[float] | np.ndarray) -> float:
 
 
 def max_min_ratio(rates: Sequence[float] | np.ndarray) -> float:
-    """The largest rate over the smallest one; infinite where that is 0, 1 where all are 0.
+    """The largest rate over the smallest; infinite if that is 0, 1 if all are 0.
 
     Args:
-        rates: of the flows, in any unit, at least 0; (flows,).
+        rates: rate of each flow, in any unit, at least 0; (flows,).
 
     Raises:
         InvalidInput: for a rate below 0.
@@ -112,13 +112,13 @@ def unfairness(first: float, second: float) -> float:
 
 
 def harm(solo: float, together: float, better: str = "more") -> float:
-    """The part of its performance that a flow loses to another one; below 0 where it gains.
+    """The fraction of its performance that a flow loses to a competitor; negative if it gains.
 
     Args:
-        solo: how it does alone, in any unit, above 0.
-        together: how it does beside the other one, at least 0.
-        better: "more" for what is like throughput, (solo - together) / solo; "less" for what is
-            like a delay, (together - solo) / together.
+        solo: its performance alone, in any unit, above 0.
+        together: its performance with the competitor, at least 0.
+        better: "more" for measures like throughput, (solo - together) / solo; "less" for measures
+            like delay, (together - solo) / together.
 
     Raises:
         InvalidInput: for another name in `better`, or a number out of its range.

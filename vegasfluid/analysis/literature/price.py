@@ -1,8 +1,8 @@
-"""The price that a rate has for a congestion-control law: what signal holds it where it is.
+"""The price of a rate: the congestion signal at which a congestion control has that rate.
 
-At rest a law's drift is zero. Read the other way round, for a given rate, that says how large its
-congestion signal must be: a drop probability for laws that know losses, a queueing delay for
-Vegas. Network utility maximisation calls it the price; it is the slope of the law's utility.
+In equilibrium the drift is zero. For a given rate this determines the congestion signal: a drop
+probability for loss-based controls, a queueing delay for Vegas. Network utility maximisation calls
+it the price; it is the derivative of the control's utility.
 
 Reno's price is 2 / (phi W^2) here. Elsewhere it is 2 / (2 + W^2): there the window grows for the
 packets that arrive only, (1 - p) of them, so that (1 - p) / R = p W^2 / (2 R). The two agree where
@@ -26,26 +26,26 @@ from vegasfluid.analysis.literature.price_of_laws import formula_of
 from vegasfluid.congestion.base import LOSS_PROCESSES, CongestionControl
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["place_of", "price_of"]
+__all__ = ["price_arguments", "price_of"]
 
 
 @cache
 def price_of(
     law: CongestionControl, loss_process: str = "meanfield", cwnd: float = 1000.0, rtt: float = 0.1
 ) -> Formula:
-    """The congestion signal at which a law rests at a rate: the slope of its utility.
+    """The congestion signal in equilibrium as a function of the rate: the slope of the utility.
 
-    Laws that know losses give `drop_prob` over `rate` and `rtt`; Vegas gives `queueing_delay` over
-    `rate` and `base_rtt`, where losses are rare. Only concrete laws: numbers for all parameters.
+    For loss-based controls it is `drop_prob` from `rate` and `rtt`; for Vegas `queueing_delay` from
+    `rate` and `base_rtt`, if losses are rare.
 
     Args:
-        law: with its parameters.
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
-        cwnd: packets; laws that are others in some places are taken as they are here.
-        rtt: s, likewise.
+        law: the congestion control, with numbers for all parameters.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
+        cwnd: window that selects the region of a control with several, packets.
+        rtt: round-trip time that does, s.
 
     Raises:
-        InvalidInput: for a law that answers no signal, a loss process that is unknown, and a
+        InvalidInput: for a control that responds to no signal, an unknown loss process, and a
             window or a round-trip time that is not above 0.
 
     >>> from vegasfluid.congestion.reno import Reno
@@ -60,26 +60,26 @@ def price_of(
 
 
 def require_above_zero(whose: str, cwnd: float, rtt: float) -> None:
-    """Refuse a window or a round-trip time that is not above 0."""
+    """Raise InvalidInput for a window (packets) or round-trip time (s) that is not positive."""
     for name, value in (("cwnd", cwnd), ("rtt", rtt)):
         if not value > 0:
             raise InvalidInput(whose, name, "above 0", value)
 
 
-def place_of(price: Formula, cwnd: float, rtt: float) -> dict[str, float]:
-    """A window and a round-trip time as what a price takes.
+def price_arguments(price: Formula, cwnd: float, rtt: float) -> dict[str, float]:
+    """The arguments of a price for a window and a round-trip time.
 
     Args:
-        price: of a law, from `price_of`.
-        cwnd: packets.
-        rtt: s.
+        price: the price, from `price_of`.
+        cwnd: window, packets.
+        rtt: round-trip time, s.
 
     Raises:
         InvalidInput: for a window or a round-trip time that is not above 0, and for a window that
-            is less than the packets that the law would hold in the queue.
+            is smaller than the backlog that the control would keep.
 
     >>> from vegasfluid.congestion.vegas import Vegas
-    >>> place = place_of(price_of(Vegas(dialect="ns2")), cwnd=10.0, rtt=0.1)
+    >>> place = price_arguments(price_of(Vegas(dialect="ns2")), cwnd=10.0, rtt=0.1)
     >>> {name: round(value, 6) for name, value in place.items()}
     {'rate': 100.0, 'base_rtt': 0.09}
     """

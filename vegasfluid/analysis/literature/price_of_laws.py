@@ -1,6 +1,6 @@
-"""Prices of the laws, derived from their drifts: each kind of law in its own way.
+"""Prices of congestion controls, derived from their drifts.
 
-A law whose window is its only state needs nothing of its own: its drift is linear in p.
+If the window is the only state variable the drift is linear in p, and no special case is needed.
 
 Sources:
     Derived for this project, from the drifts. For periodic losses they are the response functions
@@ -34,27 +34,27 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["DELAY", "formula_of"]
 
 DELAY = quantities(("queueing_delay", "D", "s", "time that a packet waits in queues"))
-"""The price of a law that knows delays."""
+"""The price of a delay-based congestion control."""
 
 W, R, T, p, x = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob", "rate"))
 WAIT = DELAY["queueing_delay"].symbol
 RARE = 1e-6
-"""A drop probability: which one does not matter for the branch."""
+"""Drop probability of a witness; any small one selects the same branch."""
 NOW = sp.Integer(0)
-"""The share of the flows in slow start, and what is lost where nothing is."""
+"""Zero: the fraction of flows in slow start, or the loss rate."""
 
 
 @singledispatch
 def formula_of(law: CongestionControl, loss_process: str, there: Witness) -> Formula:
-    """The price of a law on the branch of a point.
+    """The price of a congestion control on the branch of a witness.
 
     Args:
-        law: with numbers for its parameters.
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
-        there: a number for W, packets, and one for R, s.
+        law: the congestion control, with numbers for its parameters.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
+        there: the witness, values of W (packets) and R (s).
 
     Raises:
-        InvalidInput: for a law that answers no signal, or that has states which are not known.
+        InvalidInput: for a control that responds to no signal, or has unknown state variables.
 
     >>> from vegasfluid.congestion.reno import Reno
     >>> formula_of(Reno(), "meanfield", {W: 10.0, R: 0.1}).text()
@@ -66,7 +66,7 @@ def formula_of(law: CongestionControl, loss_process: str, there: Witness) -> For
 
 
 def one_state(law: CongestionControl, loss_process: str, there: Witness) -> sp.Expr:
-    """The price where the window is all that there is."""
+    """The price of a control whose only state variable is the window."""
     state, seen = Window(W, NOW), equilibrium_signals(loss_process)
     drift = equilibrium_drift(law, state, seen, {**there, p: RARE})["cwnd"].expression
     loss = sp.diff(drift, p)
@@ -77,7 +77,7 @@ def one_state(law: CongestionControl, loss_process: str, there: Witness) -> sp.E
 
 @formula_of.register(Scalable)
 def of_share(law: Scalable, loss_process: str, there: Witness) -> Formula:
-    """With ratios for its numbers, so that the logarithm of one stays a logarithm."""
+    """The price of Scalable TCP, with rationals for its parameters to keep logarithms exact."""
     names = ("increase", "decrease", "legacy_window")
     exactly = replace(law, **{name: exact(getattr(law, name)) for name in names})
     return of_losses(law, loss_process, sp.simplify(one_state(exactly, loss_process, there)))
@@ -85,7 +85,7 @@ def of_share(law: Scalable, loss_process: str, there: Witness) -> Formula:
 
 @formula_of.register(HighSpeed)
 def of_logarithm(law: HighSpeed, loss_process: str, there: Witness) -> Formula:
-    """With t for the logarithm of W / Low_Window, over which it is short; numbers come last."""
+    """The price of HighSpeed TCP, simplified in t = ln(W / low_window), numbers inserted last."""
     names = ("low_window", "high_window", "low_prob", "high_prob", "high_decrease")
     numbers: dict[Any, Any] = {
         sp.Symbol(name, positive=True): sp.Float(getattr(law, name), 17) for name in names
@@ -98,10 +98,10 @@ def of_logarithm(law: HighSpeed, loss_process: str, there: Witness) -> Formula:
 
 
 def of_losses(law: CongestionControl, loss_process: str, price: sp.Expr) -> Formula:
-    """A drop probability that was found over W and R, as a formula over x and R."""
+    """A drop probability in W and R as a price formula in x and R."""
     return Formula(
         f"price_{law.name}",
-        f"drop probability at which {law.name} rests at a rate, {loss_process} losses",
+        f"drop probability of {law.name} in equilibrium at a rate, {loss_process} losses",
         "drop_prob",
         price.subs(W, x * R),
         "congestion avoidance, few timeouts",
@@ -111,10 +111,10 @@ def of_losses(law: CongestionControl, loss_process: str, price: sp.Expr) -> Form
 
 @formula_of.register(Cubic)
 def curve_or_reno(law: Cubic, loss_process: str, there: Witness) -> Formula:
-    """The larger of two prices.
+    """The price of CUBIC: the larger of its cubic and Reno-friendly prices.
 
-    What losses take grows with p and what the law adds does not, so that the larger of two growths
-    rests at the larger of the two prices.
+    Losses reduce the window in proportion to p and growth does not depend on p, so the larger of
+    two growth rates is balanced by the larger of the two prices.
     """
     prices = [on_the_curve(replace(law, friendly=False), loss_process)]
     if law.friendly:
@@ -127,7 +127,7 @@ CUBIC_STATE = CubicWindow(W, K, ELAPSED, SQUARED, NOW)
 
 
 def cubic_drift(law: Cubic, loss_process: str) -> dict[str, sp.Expr]:
-    """CUBIC's drift where standard TCP, if it counts at all, is steeper than the cubic."""
+    """CUBIC's drift in its Reno-friendly region; in the cubic region without `friendly`."""
     there = {W: 10**6, R: 1e-3, p: RARE, K: 1e-2, ELAPSED: 1e-2, SQUARED: 2e-4}
     branches = equilibrium_drift(law, CUBIC_STATE, equilibrium_signals(loss_process), there)
     return {name: branch.expression for name, branch in branches.items()}
@@ -135,17 +135,17 @@ def cubic_drift(law: Cubic, loss_process: str) -> dict[str, sp.Expr]:
 
 @cache
 def as_reno(law: Cubic, loss_process: str) -> sp.Expr:
-    """The price where the window grows as standard TCP's."""
+    """The price of CUBIC in its Reno-friendly region, in W and R."""
     return only_solution(cubic_drift(law, loss_process)["cwnd"], p)
 
 
 @cache
 def on_the_curve(law: Cubic, loss_process: str) -> sp.Expr:
-    """The price where the window follows the cubic.
+    """The price of CUBIC in its cubic region, in W and R.
 
-    Times follow from the rate of losses and K from the window. What is left over u, K over the
-    mean time between losses, is a cubic with numbers for its coefficients: it is the same for all
-    windows, and taken where K is 1 s.
+    Times follow from the loss rate and K from the window. What remains is a cubic with constant
+    coefficients in u, K over the mean time between losses. It is the same for all windows, and is
+    evaluated for K = 1 s.
     """
     drift = cubic_drift(law, loss_process)
     times = {ELAPSED: only_solution(drift["elapsed"], ELAPSED)}
@@ -153,28 +153,28 @@ def on_the_curve(law: Cubic, loss_process: str) -> sp.Expr:
     plateau, u = only_solution(drift["k"], K), sp.Symbol("u", positive=True)
     left = drift["cwnd"].subs(times).subs(p, u * R / (K * W)).subs({W: W / plateau**3, K: 1})
     roots: Any = sp.real_roots(sp.Poly(sp.numer(sp.together(left)), u))
-    (root,) = (of for of in roots if of > 0)
+    (root,) = (candidate for candidate in roots if candidate > 0)
     number = root if root.is_rational else sp.Float(root.evalf(17))
     return cast(sp.Expr, sp.powdenest(number * R / (plateau * W), force=True))
 
 
 @formula_of.register(VegasRerouting)
 def as_plain_vegas(law: VegasRerouting, loss_process: str, there: Witness) -> Formula:
-    """Where the route stays it is ns-2's Vegas."""
+    """The price of Vegas with rerouting detection: that of ns-2's Vegas on a constant route."""
     return formula_of(law.plain, loss_process, there)
 
 
 @formula_of.register(Vegas)
 def of_delay(law: Vegas, loss_process: str, there: Witness) -> Formula:
-    """The delay at which a window that climbs has come to rest, with nothing lost."""
+    """The price of Vegas: the equilibrium queueing delay of a growing window without losses."""
     fewest = law.implementation.min_samples
     if there[W] < fewest:
         raise InvalidInput("price_of", "cwnd", f"at least {fewest:g}, to mind delays", there[W])
     return Formula(
         f"price_{law.name}",
-        f"queueing delay at which {law.name} ({law.dialect}) rests at a rate",
+        f"queueing delay of {law.name} ({law.dialect}) in equilibrium at a rate",
         "queueing_delay",
-        resting_delay(law),
+        equilibrium_delay(law),
         "the base RTT is the true one, losses are rare, alpha and beta are one or it climbed",
         "derived here from the drift",
         tuple(DELAY.items()),
@@ -182,8 +182,8 @@ def of_delay(law: Vegas, loss_process: str, there: Witness) -> Formula:
 
 
 @cache
-def resting_delay(law: Vegas) -> sp.Expr:
-    """The delay over x and T; of the flows the share 1 - exp(power) climbs, and none at rest."""
+def equilibrium_delay(law: Vegas) -> sp.Expr:
+    """The equilibrium queueing delay of Vegas in x and T, where no flow grows any more."""
     rtt, window = T + WAIT, 1000
     backlog = min(law.equilibrium_backlogs[0], law.softness) / 1000  # climbing, by the softness
     near = {W: window, T: 0.1, WAIT: backlog * 0.1 / window}

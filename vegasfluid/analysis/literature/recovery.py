@@ -1,15 +1,15 @@
-"""How long a law takes to come back from one loss, by its own growth.
+"""The time that a congestion control needs to recover its window after one loss.
 
-The window begins where `after_loss` leaves it and follows `growth`, over round trips of the same
-length, until it is where it was. The time in which the loss is repaired, a round trip or so, is
-not counted. What comes out, in round trips of R seconds, from a window W of which b is cut:
+The window starts where `after_loss` leaves it and follows `growth`, at a constant round-trip time,
+until it has its old value. Loss recovery itself, about a round trip, is not counted. The result in
+round trips of R seconds, for a window W of which the fraction b is cut:
 
     Reno            W / 2
     Scalable TCP    ln(1 / (1 - b)) / a, whatever W is (Kelly counts log(1 / (1 - b)) / log(1 + a):
                     the window then grows once a round trip, and here with each ACK)
-    CUBIC           cbrt(b W / C) / R on the cubic, sooner where standard TCP would be: told by the
-                    rules after one loss (`epoch`), for growth is that of the mean of many flows;
-                    of a loss at no less than the window before (no fast convergence)
+    CUBIC           cbrt(b W / C) / R on the cubic, sooner in the Reno-friendly region; by the rules
+                    after one loss (`epoch_state`), as `growth` is for the mean of many flows;
+                    for a loss at no less than the previous window (no fast convergence)
     HighSpeed TCP   the integral of dw / a(w), from (1 - b) W to W
     Vegas           b W, a packet a round trip, with an empty queue
 
@@ -35,16 +35,19 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["Recovery", "growth_time", "recovery_time"]
 
 HORIZON = 1e9
-"""Round trips: what is not back by then is not coming."""
-RELATIVE, ABSOLUTE = 1e-11, 1e-13
+"""Longest recovery that is searched for, round trips."""
+RTOL = 1e-11
+"""Relative tolerance of the integration."""
+ATOL = 1e-13
+"""Absolute tolerance of the integration, relative to the target window."""
 
 
 class Recovery(NamedTuple):
-    """How long a window takes to come back.
+    """The time that a window needs to reach a value.
 
     Args:
-        seconds: s.
-        round_trips: the same in round trips.
+        seconds: in seconds.
+        round_trips: in round trips.
     """
 
     seconds: float
@@ -52,22 +55,22 @@ class Recovery(NamedTuple):
 
 
 def seen_at(cwnd: Any, rtt: float) -> Signals:
-    """What a sender sees without losses, out of slow start: ACKs at W / R."""
+    """The signals of a sender after slow start without losses: ACKs at rate W / R."""
     return Signals(rtt, cwnd / rtt, 0.0, initial_ssthresh=0.0)
 
 
 def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> Recovery:
-    """How long a law takes to grow from a state to a window, at a constant round-trip time.
+    """The time to grow from a state to a window, at a constant round-trip time.
 
     Args:
-        law: with its parameters.
-        state: where it begins, out of slow start; its window below `cwnd`.
-        cwnd: where it is to come to, packets.
-        rtt: s.
+        law: the congestion control.
+        state: the initial state, after slow start; its window is below `cwnd`.
+        cwnd: the window to reach, packets.
+        rtt: round-trip time, s.
 
     Raises:
-        InvalidInput: for a window that is not above that of the state, that the law does not come
-            to, or a round-trip time that is not above 0.
+        InvalidInput: for a window that is not above that of the state or is never reached, or a
+            round-trip time that is not above 0.
 
     >>> from vegasfluid.congestion.base import Window
     >>> from vegasfluid.congestion.reno import Reno
@@ -89,12 +92,10 @@ def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> 
 
     missing.terminal = True  # type: ignore[attr-defined]
     begin = np.asarray(state, dtype=float)
-    scale = ABSOLUTE * max(1.0, cwnd)
-    found = solve_ivp(
-        speed, (0.0, HORIZON), begin, "DOP853", events=missing, rtol=RELATIVE, atol=scale
-    )
+    atol = ATOL * max(1.0, cwnd)
+    found = solve_ivp(speed, (0.0, HORIZON), begin, "DOP853", events=missing, rtol=RTOL, atol=atol)
     if not found.t_events[0].size:
-        raise InvalidInput("growth_time", "cwnd", f"a window that {law.name} comes to", cwnd)
+        raise InvalidInput("growth_time", "cwnd", f"a window that {law.name} reaches", cwnd)
     rounds = float(found.t_events[0][0])
     return Recovery(rounds * rtt, rounds)
 
@@ -102,18 +103,18 @@ def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> 
 def recovery_time(
     law: CongestionControl, cwnd: float, rtt: float, base_rtt: float | None = None
 ) -> Recovery:
-    """How long a law takes to come back to a window at which a loss found it.
+    """The time to grow back to the window at which a loss occurred.
 
     Args:
-        law: with its parameters.
+        law: the congestion control.
         cwnd: the window at the loss, packets.
-        rtt: round-trip time all the while, s.
-        base_rtt: what Vegas takes for the round-trip time without queues, at most `rtt`, s;
-            None: `rtt`.
+        rtt: round-trip time, constant, s.
+        base_rtt: base RTT as Vegas knows it, at most `rtt`, s; None: `rtt`.
 
     Raises:
-        InvalidInput: for a law that no loss makes smaller, for a window that it does not come back
-            to (Vegas's, above alpha packets in the queue), or a time that is not above 0.
+        InvalidInput: for a congestion control that no loss makes smaller, for a window that it
+            never regains (Vegas with more than alpha packets in the queue), or a time that is not
+            above 0.
 
     >>> from vegasfluid.congestion.reno import Reno
     >>> recovery = recovery_time(Reno(), cwnd=50e6 / 12e3, rtt=0.1)
@@ -136,7 +137,7 @@ def recovery_time(
 
 
 def epoch_time(law: EpochCongestionControl, cwnd: float, rtt: float) -> Recovery:
-    """How long a law of epochs takes to come back to the window at which its last one began."""
+    """The time to grow back to the window at the start of an epoch, for epoch-based controls."""
     plateau = law.plateau_time(AFTER_LOSS, cwnd)
 
     def above(age: float) -> float:

@@ -1,10 +1,10 @@
-"""TCP Reno's throughput over its losses and round-trip time, as the literature has it.
+"""Published formulas for TCP Reno's throughput from its losses and round-trip time.
 
-`mathis` knows congestion avoidance only, `pftk` timeouts and the receiver's window too; `tfrc` is
-the form of it that TFRC uses. They give the rate at which packets are *sent*. Each has a `Range`.
+`mathis` models congestion avoidance only, `pftk` also timeouts and the receiver's window; `tfrc` is
+the variant that TFRC uses. They give the rate at which packets are *sent*. Each has a `Range`.
 
 The response functions of HighSpeed TCP (RFC 3649, section 5) and CUBIC (RFC 9438, section 5.1) are
-in `vegasfluid.analysis.closed_forms`, and over rates in `price`: they follow from the laws.
+in `vegasfluid.analysis.closed_forms`, and as functions of the rate in `price`.
 
 Sources:
     M. Mathis, J. Semke, J. Mahdavi and T. Ott, "The macroscopic behavior of the TCP congestion
@@ -51,7 +51,7 @@ Number = Any
 
 
 def require(whose: str, drop_prob: Number, **above_zero: Number) -> None:
-    """Refuse a probability that is none, and what is not above 0."""
+    """Raise InvalidInput for a drop_prob outside (0, 1) or another argument not above 0."""
     prob = np.asarray(drop_prob, dtype=float)
     if not np.all((prob > 0) & (prob < 1)):
         raise InvalidInput(whose, "drop_prob", "above 0 and below 1", drop_prob)
@@ -61,15 +61,15 @@ def require(whose: str, drop_prob: Number, **above_zero: Number) -> None:
 
 
 def plain(value: Number) -> Number:
-    """A number without dimensions as a float."""
+    """A zero-dimensional array as a float; other arrays as they are."""
     return value if np.ndim(value) else float(value)
 
 
 def mathis_constant(loss_process: str = "periodic") -> float:
-    """C in W = c / sqrt(p): mean window of Reno in congestion avoidance.
+    """The constant c of Reno's mean window W = c / sqrt(p) in congestion avoidance.
 
     Args:
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
 
     Raises:
         InvalidInput: for another name.
@@ -89,10 +89,10 @@ def mathis(
     """Throughput of Reno in congestion avoidance, packets/s: c / (R sqrt(b p)).
 
     Args:
-        drop_prob: share p of the packets with which a loss event begins.
+        drop_prob: loss events per packet, p.
         rtt: round-trip time R, queues included, s.
-        ack_every: packets b that an ACK acknowledges.
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+        ack_every: packets acknowledged by an ACK, b.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
 
     Raises:
         InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
@@ -108,13 +108,13 @@ def mathis(
 def seconds_a_packet(
     drop_prob: Number, rtt: Number, rto: Number, ack_every: Number, end_in_timeouts: Number
 ) -> Number:
-    """What a packet takes of the sender's time, s: its part of round trips and of timeouts."""
-    silence = rto * end_in_timeouts * drop_prob * (1 + 32 * drop_prob**2)
-    return rtt * np.sqrt(2 * ack_every * drop_prob / 3) + silence
+    """Mean time per packet, s: its share of round trips and of timeouts."""
+    idle = rto * end_in_timeouts * drop_prob * (1 + 32 * drop_prob**2)
+    return rtt * np.sqrt(2 * ack_every * drop_prob / 3) + idle
 
 
-def share_of_timeouts(drop_prob: Number, ack_every: Number) -> Number:
-    """The share of loss events that end in a timeout, where it is small."""
+def timeout_fraction(drop_prob: Number, ack_every: Number) -> Number:
+    """The fraction of loss events that end in a timeout, if it is small."""
     return 3 * np.sqrt(3 * ack_every * drop_prob / 8)
 
 
@@ -131,11 +131,11 @@ def pftk(
     approximation to the full model of Padhye et al.
 
     Args:
-        drop_prob: share p of the packets with which a loss event begins.
+        drop_prob: loss events per packet, p.
         rtt: round-trip time R, queues included, s.
         rto: retransmission timeout T_0, s; None: four round trips (RFC 5348, section 3.1).
-        ack_every: packets b that an ACK acknowledges.
-        max_window: packets W_max that the receiver takes.
+        ack_every: packets acknowledged by an ACK, b.
+        max_window: the receiver's window W_max, packets.
 
     Raises:
         InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
@@ -146,7 +146,7 @@ def pftk(
     """
     timeout = TIMEOUT_IN_ROUND_TRIPS * rtt if rto is None else rto
     require("pftk", drop_prob, rtt=rtt, rto=timeout, ack_every=ack_every, max_window=max_window)
-    ending = np.minimum(1.0, share_of_timeouts(drop_prob, ack_every))
+    ending = np.minimum(1.0, timeout_fraction(drop_prob, ack_every))
     free = 1 / seconds_a_packet(drop_prob, rtt, timeout, ack_every, ending)
     return plain(np.minimum(max_window / rtt, free))
 
@@ -157,10 +157,10 @@ def tfrc(
     """The throughput equation of TFRC, packets/s: `pftk` without its two minima.
 
     Args:
-        drop_prob: share p of the packets with which a loss event begins.
+        drop_prob: loss events per packet, p.
         rtt: round-trip time R, queues included, s.
         rto: retransmission timeout T_0, s; None: four round trips (RFC 5348, section 3.1).
-        ack_every: packets b that an ACK acknowledges.
+        ack_every: packets acknowledged by an ACK, b.
 
     Raises:
         InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
@@ -171,20 +171,23 @@ def tfrc(
     """
     timeout = TIMEOUT_IN_ROUND_TRIPS * rtt if rto is None else rto
     require("tfrc", drop_prob, rtt=rtt, rto=timeout, ack_every=ack_every)
-    ending = share_of_timeouts(drop_prob, ack_every)
+    ending = timeout_fraction(drop_prob, ack_every)
     return plain(1 / seconds_a_packet(drop_prob, rtt, timeout, ack_every, ending))
 
 
 def prob_of(path: Path) -> float:
-    """The share of the packets that is lost."""
+    """Loss events per packet on a path."""
     return path.drop_prob
 
 
-LONG = "a flow so long that many losses come"
-ONE_FLOW = "losses and round-trip times that the flow itself saw, its queue included"
+LONG = "a flow that is long enough for many losses"
+"""Assumption of all formulas: averages over many losses."""
+ONE_FLOW = "losses and round-trip times measured by the flow itself, queueing included"
+"""Assumption of all formulas: values of the flow, not of the link."""
 TIMEOUT_AFTER_RTT = Assumption(
     "rtt / rto", lambda path: path.rtt / path.rto, lambda _: 1.0, "timeouts before any loss"
 )
+"""The retransmission timeout is longer than a round trip."""
 
 MATHIS_RANGE = Range(
     "mathis",
@@ -199,7 +202,7 @@ MATHIS_RANGE = Range(
     ),
     (LONG, ONE_FLOW),
 )
-"""Where `mathis` is meant to hold (1 %: RFC 3819, section 8.5.2)."""
+"""Validity of `mathis` (1 %: RFC 3819, section 8.5.2)."""
 
 PFTK_RANGE = Range(
     "pftk",
@@ -211,9 +214,9 @@ PFTK_RANGE = Range(
     ),
     (LONG, ONE_FLOW, "Reno's recovery, and losses that come together within a round trip"),
 )
-"""Where `pftk` is meant to hold. RFC 3819, section 8.5.2, says only that it breaks down as p comes
-near to 1. Here: up to 1/2. There 1 + 32 p^2 is 0.97 to 1.59 times (1 + p + 2 p^2 + 4 p^3 + 8 p^4 +
-16 p^5 + 32 p^6) / (1 - p), the mean time of timeouts that double up to 64 T_0, over T_0; at 0.6 it
+"""Validity of `pftk`. RFC 3819, section 8.5.2, says only that it breaks down as p approaches 1.
+Here: up to 1/2. There 1 + 32 p^2 is 0.97 to 1.59 times (1 + p + 2 p^2 + 4 p^3 + 8 p^4 + 16 p^5 +
+32 p^6) / (1 - p), the mean time of timeouts that double up to 64 T_0, over T_0; at 0.6 it
 is 0.72 times that, and at 0.9 it is 0.07 (derived here)."""
 
 TFRC_RANGE = Range(
@@ -235,4 +238,4 @@ TFRC_RANGE = Range(
     ),
     (LONG, ONE_FLOW, "Reno's recovery, and losses that come together within a round trip"),
 )
-"""Where `tfrc` is what `pftk` is (the limit of p is that of the min, derived here)."""
+"""The range in which `tfrc` equals `pftk` (the limit of p is that of the min, derived here)."""

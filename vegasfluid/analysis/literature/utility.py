@@ -1,17 +1,18 @@
-"""Utilities of congestion-control laws: what a network of them maximises the sum of.
+"""Utilities of congestion controls: a network of flows maximises their sum.
 
-Where a law rests at the price U'(x), many flows of it share a network as if they maximised the sum
+If a control has the price U'(x) in equilibrium, flows share a network as if they maximised the sum
 of U(x_i), subject to the capacities. U is the integral of the price (`price`), up to a constant;
-how it bends says how fair it is, -x U'' / U' = a for the alpha-fair utility x^(1 - a) / (1 - a).
+its curvature determines the fairness: -x U'' / U' = a for the alpha-fair utility
+x^(1 - a) / (1 - a).
 
     Reno          -2 / (phi R^2 x)            a = 2
-    CUBIC         -3 c R^(-1/3) x^(-1/3)      a = 4/3   (where it follows the cubic)
+    CUBIC         -3 c R^(-1/3) x^(-1/3)      a = 4/3   (in its cubic region)
     HighSpeed     -c (x R)^(-0.2) / R         a = 1.2   (periodic losses)
     Scalable TCP  (a / (b phi R)) ln x        a = 1
     Vegas         alpha ln x                  a = 1     (the price is a delay)
     Vegas, Linux  between alpha ln x and 2 sqrt(alpha T x): a = R / (2 R - T), from 1 to 1/2
 
-Reno's other utility, (sqrt 2 / R) atan(R x / sqrt 2), belongs to its other price (see `price`).
+Reno's other utility, (sqrt 2 / R) atan(R x / sqrt 2), corresponds to its other price (see `price`).
 
 Sources:
     F. Kelly, A. Maulloo and D. Tan, J. Oper. Res. Soc. 49, 1998 (the sum that is maximised);
@@ -29,7 +30,7 @@ import sympy as sp
 
 from vegasfluid.analysis.closed_forms.branches import equilibrium_drift, equilibrium_signals
 from vegasfluid.analysis.closed_forms.formula import Formula, quantities, symbol
-from vegasfluid.analysis.literature.price import place_of, price_of
+from vegasfluid.analysis.literature.price import price_arguments, price_of
 from vegasfluid.analysis.literature.price_of_laws import DELAY
 from vegasfluid.congestion.base import CongestionControl, Window
 from vegasfluid.congestion.reno import Reno
@@ -38,7 +39,7 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["UTILITY", "arctan_price", "arctan_utility", "fairness_exponent", "utility_of"]
 
 UTILITY = quantities(("utility", "U", "packets/s", "utility of a rate, up to a constant"))
-"""What a price integrates to; of a delay the unit is packets."""
+"""The utility as a quantity; for delay prices its unit is packets."""
 
 R, p, x = (symbol(name) for name in ("rtt", "drop_prob", "rate"))
 
@@ -47,17 +48,17 @@ R, p, x = (symbol(name) for name in ("rtt", "drop_prob", "rate"))
 def utility_of(
     law: CongestionControl, loss_process: str = "meanfield", cwnd: float = 1000.0, rtt: float = 0.1
 ) -> Formula:
-    """The utility that a law maximises, up to a constant.
+    """The utility that a congestion control maximises, up to a constant.
 
     Args:
-        law: with its parameters.
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
-        cwnd: packets; laws that are others in some places are taken as they are here.
-        rtt: s, likewise.
+        law: the congestion control.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
+        cwnd: window that selects the region of a control with several, packets.
+        rtt: round-trip time that does, s.
 
     Raises:
-        InvalidInput: for a law that answers no signal, and where the integral has no closed form
-            (HighSpeed TCP but for periodic losses).
+        InvalidInput: for a control that responds to no signal, and an integral without a closed
+            form (HighSpeed TCP except for periodic losses).
 
     >>> from vegasfluid.congestion.vegas import Vegas
     >>> utility_of(Reno()).text(), utility_of(Vegas(alpha=2, dialect="ns2")).text()
@@ -70,7 +71,7 @@ def utility_of(
 
 
 def integral_of(price: Formula, name: str, says: str) -> Formula:
-    """The utility that belongs to a price."""
+    """The utility of a price, its integral over the rate, as a formula with a name."""
     return Formula(
         name,
         says,
@@ -85,30 +86,30 @@ def integral_of(price: Formula, name: str, says: str) -> Formula:
 def fairness_exponent(
     law: CongestionControl, cwnd: float = 1000.0, rtt: float = 0.1, loss_process: str = "meanfield"
 ) -> float:
-    """-x U'' / U': the alpha of the alpha-fair utility that bends as a law's does.
+    """The fairness exponent -x U'' / U': the alpha of the equivalent alpha-fair utility.
 
     Args:
-        law: with its parameters.
-        cwnd: window at rest, packets.
-        rtt: round-trip time at rest, s.
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+        law: the congestion control.
+        cwnd: equilibrium window, packets.
+        rtt: equilibrium round-trip time, s.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
 
     Raises:
-        InvalidInput: for a law that answers no signal, or a place where it cannot rest.
+        InvalidInput: for a control that responds to no signal, or without an equilibrium there.
 
     >>> from vegasfluid.congestion.cubic import Cubic
     >>> round(fairness_exponent(Cubic()), 9), fairness_exponent(Cubic(), cwnd=20.0, rtt=0.01)
     (1.333333333, 2.0)
     """
     price = price_of(law, loss_process, cwnd, rtt)
-    there = {symbol(name): value for name, value in place_of(price, cwnd, rtt).items()}
-    bend = -x * sp.diff(price.expression, x) / price.expression
-    return float(bend.subs(there))
+    values = {symbol(name): value for name, value in price_arguments(price, cwnd, rtt).items()}
+    exponent = -x * sp.diff(price.expression, x) / price.expression
+    return float(exponent.subs(values))
 
 
 @cache
 def arctan_price() -> Formula:
-    """Reno's price where its window grows for the packets that arrive only.
+    """Reno's price if its window grows only for packets that arrive.
 
     >>> arctan_price().text()
     'p = 2/(R**2*x**2 + 2)'
@@ -120,7 +121,7 @@ def arctan_price() -> Formula:
     (price,) = sp.solve(drift, p)
     return Formula(
         "price_reno_arctan",
-        "drop probability at which Reno rests at a rate, of packets that arrive",
+        "drop probability of Reno in equilibrium at a rate, growth for arriving packets",
         "drop_prob",
         price.subs(cwnd, x * R),
         "congestion avoidance, few timeouts",
@@ -130,7 +131,7 @@ def arctan_price() -> Formula:
 
 @cache
 def arctan_utility() -> Formula:
-    """Reno's utility where its window grows for the packets that arrive only.
+    """Reno's utility if its window grows only for packets that arrive.
 
     >>> arctan_utility().text()
     'U = sqrt(2)*atan(sqrt(2)*R*x/2)/R'

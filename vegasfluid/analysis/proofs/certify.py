@@ -117,7 +117,7 @@ def find_claims(equations: SingleLinkEquations) -> Proof:
         require_no_limits(equations, first, last, SEARCH_PARTS)
         slope = enclose_alpha_slope(equations, first, last, SEARCH_PARTS)
     except NotProven as reason:
-        allowed = "a network in which no limit binds near its rest"
+        allowed = "a network in which no limit binds near its equilibrium"
         raise InvalidInput("certificate", "network", allowed, str(reason)) from None
     equilibrium = equations.equilibrium(queue)
     return Proof(
@@ -168,7 +168,7 @@ def queue_of_ratio(equations: SingleLinkEquations, ratio: arb) -> arb:
             return queue.intersection(image)
         queue = image if proven else image.union(queue)
     if not proven:
-        raise SolveFailed("no certificate: interval Newton does not enclose the queue at rest")
+        raise SolveFailed("no certificate: interval Newton does not enclose the equilibrium queue")
     return queue
 
 
@@ -186,7 +186,7 @@ def require_reachable_ratio(equations: SingleLinkEquations, top: arb) -> None:
     no_vegas = arb(0)
     if not equations.excess(top, no_vegas) < 0:
         allowed = f"at most {float(top):g} packets, where RED's curve or the buffer ends"
-        raise InvalidInput("certificate", "queue at rest", allowed, "more")
+        raise InvalidInput("certificate", "equilibrium queue", allowed, "more")
 
     def unsaturated(queue: arb) -> bool:
         if equations.excess(queue, no_vegas) > 0:

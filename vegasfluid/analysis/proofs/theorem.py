@@ -134,10 +134,10 @@ def prove(problem: FairAlphaProblem) -> Proof:
         last = enclose_queue(equations, ratio * factor)
         at_last = equations.equilibrium(last)
         if not at_last.recovering < 1:
-            raise NotProven("the tuned windows are not shown to be below those of losses alone")
+            raise NotProven("the tuned windows are not proven to be below those of losses alone")
         below = equations.alpha(equations.equilibrium(first))
         if not below > 0:
-            raise NotProven("alpha is not shown to be above 0 at the lower ratio")
+            raise NotProven("alpha is not proven to be above 0 at the lower ratio")
         require_no_limits(equations, first, last, CHECK_PARTS)
         equilibrium = equations.equilibrium(queue)
         return Proof(
@@ -160,7 +160,7 @@ def require_falling_rates(equations: SingleLinkEquations) -> None:
     """Prove (H1) for the whole box, subdividing it where necessary; raise NotProven otherwise."""
     branches = [branch for law in equations.responses.values() for branch in law.branches]
     if not all(branch.factor > 0 and branch.loss_power > 0 for branch in branches):
-        raise NotProven("a competitor's window is not shown to grow without bound as p falls")
+        raise NotProven("a competitor's window is not proven to grow without bound as p falls")
     pending = [(arb(0), equations.largest_queue - equations.min_thresh)]
     for _ in range(MAX_PIECES):
         if not pending:
@@ -169,7 +169,7 @@ def require_falling_rates(equations: SingleLinkEquations) -> None:
         if not rates_fall(equations, low.union(high)):
             middle = ((low + high) / 2).mid()
             pending += [(low, middle), (middle, high)]
-    raise NotProven("the competitors' rates are not shown to fall as the queue grows")
+    raise NotProven("the competitors' rates are not proven to fall as the queue grows")
 
 
 def rates_fall(equations: SingleLinkEquations, above: arb) -> bool:
@@ -225,10 +225,10 @@ def enclose_queue(equations: SingleLinkEquations, ratio: arb) -> arb:
     """
     high = equations.largest_queue.lower()
     if not equations.excess(high, ratio) < 0:
-        raise NotProven("the queue at rest is not shown to be where RED's curve is")
+        raise NotProven("the equilibrium queue is not proven to be on RED's curve")
     queue = enclose_root(lambda trial: equations.excess(trial, ratio), equations.min_thresh, high)
     if not queue > equations.min_thresh:
-        raise NotProven("the queue at rest is not told from RED's first threshold")
+        raise NotProven("the equilibrium queue is not separated from RED's lower threshold")
     return queue
 
 
@@ -248,7 +248,7 @@ def enclose_alpha_slope(equations: SingleLinkEquations, first: arb, last: arb, p
         except ValueError:  # a series divided by an interval that contains 0
             ratio_slope = alpha_slope = arb.nan()
         if not (ratio_slope > 0 and alpha_slope > 0):
-            raise NotProven("alpha is not shown to rise with the ratio by differentiation")
+            raise NotProven("alpha is not proven to rise with the ratio by differentiation")
         part = alpha_slope / ratio_slope
         slope = part if slope is None else slope.union(part)
     assert slope is not None

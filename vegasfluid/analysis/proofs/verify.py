@@ -101,7 +101,7 @@ def unproven_claims(certificate: Certificate, proof: Proof) -> list[str]:
             f"but is from {claim.low} to {claim.high}"
         )
     if not claim.contains(proof.equilibrium.queue):
-        refused.append("the queue at rest is not in box_packets")
+        refused.append("the equilibrium queue is not in box_packets")
     return refused
 
 
