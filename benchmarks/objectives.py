@@ -14,15 +14,15 @@ from scipy.optimize import brentq, minimize
 import vegasfluid as vf
 from benchmarks.peers import Enough, Judged, Trace
 from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
-from vegasfluid.tuning.evaluate import Evaluator
+from vegasfluid.tuning.evaluate import Evaluator, make_evaluator
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, Outputs, make_spec, outputs
-from vegasfluid.tuning.initial_guess import begin
-from vegasfluid.tuning.nonlinear_program import BROKEN, NonlinearProgram, solve
+from vegasfluid.tuning.initial_guess import guess_alpha
+from vegasfluid.tuning.nonlinear_program import TOLERANCE as FEASIBLE
+from vegasfluid.tuning.nonlinear_program import NonlinearProgram, solve_program
 from vegasfluid.tuning.objectives import ShareRatio
-from vegasfluid.tuning.optimise import program_of
-from vegasfluid.tuning.parameters import tuned_parameters
-from vegasfluid.tuning.recommend import make_evaluator, tunable_class
-from vegasfluid.tuning.scalar_root import EXACT, search
+from vegasfluid.tuning.optimise import make_program
+from vegasfluid.tuning.parameters import tunable_class, tuned_parameters
+from vegasfluid.tuning.scalar_root import TOLERANCE, find_root
 from vegasfluid.tuning.settings import RunSettings
 
 __all__ = ["FourKnobs", "OneKnob", "job_of", "small"]
@@ -56,7 +56,7 @@ class OneKnob:
     @property
     def bounds(self) -> list[tuple[float, float]]:
         """Of log(alpha)."""
-        low, high = self.job.limits
+        low, high = self.job.alpha_bounds
         return [(math.log(low), math.log(high))]
 
     @property
@@ -66,11 +66,11 @@ class OneKnob:
 
     def near(self) -> np.ndarray:
         """Where our search begins."""
-        return np.log([begin(self.job.network, self.job.tuned, 1.0).alpha])
+        return np.log([guess_alpha(self.job.network, self.job.tuned, 1.0).alpha])
 
     def distance(self, alpha: float) -> float:
-        """By a plain run, as `Evaluator.solve_on_fluid` makes it."""
-        law = self.job.with_alpha(jnp.asarray(alpha))
+        """By a plain run, as `optimise.fluid_alpha` makes it."""
+        law = self.job.law_at(jnp.asarray(alpha))
         ratio = self.job.evaluate_fluid(self.job.with_law(law))["ratio"]
         return math.log(ratio) if ratio > 0 else -WORST
 
@@ -83,26 +83,26 @@ class OneKnob:
         return self.judged(self.distance(math.exp(x.item())))
 
     def by_ours(self, trace: Trace) -> None:
-        """As `Evaluator.solve_on_fluid` does it."""
+        """As `optimise.fluid_alpha` does it."""
 
         def ratio_at(alpha: float) -> float:
             distance = self.distance(alpha)
             trace.note(self.judged(distance))
             return math.exp(distance)
 
-        beginning = begin(self.job.network, self.job.tuned, 1.0)
-        search(ratio_at, goal=1.0, beginning=beginning, limits=self.job.limits)
+        guess = guess_alpha(self.job.network, self.job.tuned, 1.0)
+        find_root(ratio_at, target=1.0, guess=guess, bounds=self.job.alpha_bounds)
 
     def by_newton(self, trace: Trace) -> None:
         """Newton's method from the same beginning, until our search would end."""
         parameters = tuned_parameters(
-            self.job.network, {self.job.tuned: self.job.zone}, queue=False
+            self.job.network, {self.job.tuned: self.job.dead_band}, tune_queue=False
         )
         goal = ShareRatio(1.0)
-        problem = program_of(self.job, goal, NO_CONSTRAINTS, parameters)
+        problem = make_program(self.job, goal, NO_CONSTRAINTS, parameters)
         x, distance = self.near(), math.inf
-        while abs(distance) >= EXACT:
-            (distance,), (slope,) = problem.derived(goal.distances, x)
+        while abs(distance) >= TOLERANCE:
+            (distance,), (slope,) = problem.function_of_rates(goal.distances, x)
             trace.note(self.judged(distance))
             x = x - np.clip(distance / slope, -LONGEST, LONGEST)
 
@@ -112,7 +112,7 @@ class OneKnob:
         def at(x: float) -> float:
             distance = self.distance(math.exp(x))
             trace.note(self.judged(distance))
-            if abs(distance) < EXACT:
+            if abs(distance) < TOLERANCE:
                 raise Enough
             return distance
 
@@ -159,26 +159,28 @@ class FourKnobs:
     def __init__(self, network: vf.Network, until: float) -> None:
         self.job = job_of(network, until, None)
         self.goal, self.limits = ShareRatio(1.0), Constraints(utilisation=0.98)
-        self.parameters = tuned_parameters(network, {self.job.tuned: self.job.zone}, queue=True)
+        self.parameters = tuned_parameters(
+            network, {self.job.tuned: self.job.dead_band}, tune_queue=True
+        )
         self.start = np.log([float(parameter.value(network)) for parameter in self.parameters])
-        self.problem = program_of(self.job, self.goal, self.limits, self.parameters)
+        self.problem = make_program(self.job, self.goal, self.limits, self.parameters)
         self.bounds = self.problem.bounds
         self.delay = -math.inf
         """The logarithm of the delay that is to be reached."""
-        self.posed, task = make_spec(network, self.parameters, until, self.job.warmup)
+        self.posed, task = make_spec(network, self.parameters, until, self.job.settings.warmup)
         self.plain = jax.jit(lambda x, posed: outputs(x, posed, task)[0])
 
     def near(self) -> np.ndarray:
         """Where our search begins."""
-        alpha = begin(self.job.network, self.job.tuned, 1.0).alpha
+        alpha = guess_alpha(self.job.network, self.job.tuned, 1.0).alpha
         return np.append(math.log(alpha), self.start[1:])
 
     def over(self, x: np.ndarray, found: Outputs) -> float:
         """By how much what must be kept to is broken, in logarithms."""
         distance = float(self.goal.distances(self.problem.rates(found.goodput))[0])
-        rooms = [limit.room(float(getattr(found, limit.field))) for limit in self.limits.each]
-        rooms.append(self.problem.fits(x)[0])
-        return max(abs(distance) - FAIR, 0.0) + sum(max(-room - BROKEN, 0.0) for room in rooms)
+        rooms = [limit.margin(float(getattr(found, limit.field))) for limit in self.limits.each]
+        rooms.append(self.problem.buffer_margin(x)[0])
+        return max(abs(distance) - FAIR, 0.0) + sum(max(-room - FEASIBLE, 0.0) for room in rooms)
 
     def judged(self, x: np.ndarray, found: Outputs) -> Judged:
         """log(delay), and a penalty for what is broken."""
@@ -197,7 +199,7 @@ class FourKnobs:
     def solved(self, trace: Trace) -> np.ndarray:
         """The setting that `recommend --tune-queue` finds on the fluid model."""
         job = self.job
-        fluid = Noted(job.network, tuple(self.parameters), job.until, job.warmup)
+        fluid = Noted(job.network, tuple(self.parameters), job.settings.until, job.settings.warmup)
         fluid.objective, fluid.trace = self, trace
         problem: NonlinearProgram = replace(self.problem, fluid=fluid)
-        return solve(problem, self.near())
+        return solve_program(problem, self.near())

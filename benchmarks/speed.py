@@ -23,8 +23,7 @@ from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.simulate import integrate
 from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.tuning.fluid_gradients import make_spec, outputs_and_slopes
-from vegasfluid.tuning.parameters import tuned_parameters
-from vegasfluid.tuning.thresholds import DEAD_ZONE
+from vegasfluid.tuning.parameters import DEAD_BAND, tuned_parameters
 
 XLA_DEFAULT = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1024"
 ROWS = ("net2_oneway_a134_b139_gentle_start", "net4_oneway_a89_b94_gentle_start")
@@ -47,7 +46,7 @@ def fluid_seconds(row: NS2Row, repeats: int) -> tuple[float, float]:
     posed, shape = pose(model.network)
     grid = mean_field_grid(model.network, model.duration)
     plain = cpu_seconds(lambda: jax.block_until_ready(integrate(posed, shape, grid)), repeats)
-    parameters = tuned_parameters(model.network, {"vegas": DEAD_ZONE}, queue=False)
+    parameters = tuned_parameters(model.network, {"vegas": DEAD_BAND}, tune_queue=False)
     posed, task = make_spec(model.network, parameters, model.duration, model.warmup)
     start = jax.numpy.asarray([4.0])
     derived = cpu_seconds(

@@ -18,7 +18,7 @@ from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.tuning import Recommendation, recommend
 from vegasfluid.tuning.measurement import measure
-from vegasfluid.tuning.thresholds import whole_if_needed, with_alpha
+from vegasfluid.tuning.parameters import whole_if_needed, with_alpha
 
 __all__ = ["Judgement", "judge", "judge_alone"]
 

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from vegasfluid import Network, Red, Vegas
 from vegasfluid.tuning import fluid_gradients
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, Outputs
-from vegasfluid.tuning.parameters import alphas
+from vegasfluid.tuning.parameters import alpha_parameters
 
 __all__ = ["EquilibriumModel"]
 
@@ -52,13 +52,14 @@ class EquilibriumModel(DifferentiableFluid):
         """The outputs where the parameters stand at these logarithms."""
         values = {
             parameter.name: math.exp(value)
-            for parameter, value in zip(self._task.parameters, log_values, strict=True)
+            for parameter, value in zip(self._spec.parameters, log_values, strict=True)
         }
         link = self.network.link
         curve, capacity = self.curve(values), float(link.capacity)
         low = values.get("min_thresh_packets", cast(Any, link.aqm).min_thresh)
         tuned = {
-            parameter.flows: values[parameter.name] for parameter in alphas(self._task.parameters)
+            parameter.flows: values[parameter.name]
+            for parameter in alpha_parameters(self._spec.parameters)
         }
 
         def rates(queue: float) -> dict[str, float]:

@@ -31,8 +31,8 @@ def recommended(network: Network, law: Vegas, goal: float = 1.0) -> Recommendati
     return Recommendation(
         network=network.with_law("vegas", law),
         tuned="vegas",
-        goal=ShareRatio(goal),
-        limits=Constraints(),
+        objective=ShareRatio(goal),
+        constraints=Constraints(),
         queue_tuned=False,
         reached=True,
         reason="",

@@ -55,7 +55,7 @@ def silent() -> Explanation:
 
 def test_rules_are_measured_on_packets(told):
     """Against runs of the public simulator, and their metrics."""
-    assert {name: (of.law.alpha, of.law.beta) for name, of in told.heuristics.items()} == {
+    assert {name: (of.law.alpha, of.law.beta) for name, of in told.rules.items()} == {
         "queue_over_3": (11, 12),
         "thresholds_minus_2": (8, 28),
         "red_min_over_n": (5, 7),
@@ -67,7 +67,7 @@ def test_rules_are_measured_on_packets(told):
         run = simulate_packets(changed, 20.0, seed=seed)
         rates = metrics.goodput(run, warmup=5.0)
         ratios.append(float(rates.sel(flow_class="vegas") / rates.sel(flow_class="reno")))
-    measured = told.heuristics["queue_over_3"].packets
+    measured = told.rules["queue_over_3"].packets
     assert measured.ratio == pytest.approx(np.exp(np.mean(np.log(ratios))), rel=1e-9)
 
 
@@ -77,7 +77,7 @@ def test_what_is_known_is_not_measured_again(told):
     assert told.defaults.law == Vegas(dialect="ns2")
     assert told.defaults.packets.runs == found.before.packets.runs
     assert told.recommended.packets.runs == found.after.packets.runs
-    assert told.heuristics["queue_over_3"].packets.runs != found.after.packets.runs
+    assert told.rules["queue_over_3"].packets.runs != found.after.packets.runs
 
 
 def test_other_defaults_are_measured():
@@ -120,8 +120,8 @@ def test_document(told):
 def test_where_theory_is_silent_rules_are_measured_all_the_same(silent):
     document = check_document(silent)
     assert all(document[key] is None for key in THEORY_KEYS)
-    assert document["theory_missing"] == silent.silent
-    assert "RED itself never rests" in silent.silent
+    assert document["theory_missing"] == silent.theory_missing
+    assert "RED itself never rests" in silent.theory_missing
     assert set(document["heuristics"]) == set(RULES)
 
 
@@ -167,14 +167,14 @@ def shown(capsys, why: Explanation, goal: float = 1.0) -> str:
 
 def test_screen(told, capsys):
     text = shown(capsys, told)
-    reasons = told.reasons
+    reasons = told.theory
     assert reasons is not None
     for words in (
         "Why alpha = 7",
         "RED_min / N +5.00",
         f"has the goal at alpha = {reasons.alpha:.6g}.",
         "Regime: below saturation, alpha holds the windows.",
-        f"saturation is at alpha = {reasons.saturation:.4g}",
+        f"saturation is at alpha = {reasons.saturation_alpha:.4g}",
         "Rest is stable",
         "recommended 7 9 0.995 0.278 to 3.560",  # sqrt(0.9 1.1) exp(-+12.706 ln(1.1 / 0.9) / 2)
         "Q / 3 11 12",
@@ -192,9 +192,9 @@ def test_screen_without_theory(silent, capsys):
 
 
 def test_screen_where_no_alpha_has_the_goal(told, capsys):
-    assert told.reasons is not None
-    missed = replace(told.reasons, missed="no alpha gives a ratio of 5", ratio=0.83, terms={})
-    text = shown(capsys, replace(told, reasons=missed), 5.0)
+    assert told.theory is not None
+    missed = replace(told.theory, target_missed="no alpha gives a ratio of 5", ratio=0.83, terms={})
+    text = shown(capsys, replace(told, theory=missed), 5.0)
     assert (
         "no alpha gives a ratio of 5. With the recommended alpha the ratio of vegas is 0.83" in text
     )

@@ -24,22 +24,22 @@ def network(**options) -> Network:
     return Network(link, flows, **options)
 
 
-KNOBS = tuned_parameters(network(), {"vegas": 2.0}, queue=True)
+PARAMETERS = tuned_parameters(network(), {"vegas": 2.0}, tune_queue=True)
 
 
 @pytest.fixture
 @cache
 def fluid() -> DifferentiableFluid:
-    return DifferentiableFluid(network(), KNOBS, UNTIL, WARMUP)
+    return DifferentiableFluid(network(), PARAMETERS, UNTIL, WARMUP)
 
 
-def test_names_and_places_of_the_knobs():
-    assert [of.name for of in KNOBS] == [
+def test_names_and_ranges_of_the_parameters():
+    assert [of.name for of in PARAMETERS] == [
         "vegas.alpha_packets", "min_thresh_packets", "spread_packets", "max_drop",
     ]  # fmt: skip
-    assert [of.value(network()) for of in KNOBS] == [1.0, 10.0, 70.0, 0.1]
-    assert KNOBS[1].range(network()) == (1.0, 99.0)
-    changed = with_values(network(), KNOBS, [3.0, 20.0, 30.0, 0.5])
+    assert [of.value(network()) for of in PARAMETERS] == [1.0, 10.0, 70.0, 0.1]
+    assert PARAMETERS[1].range(network()) == (1.0, 99.0)
+    changed = with_values(network(), PARAMETERS, [3.0, 20.0, 30.0, 0.5])
     assert changed.link.aqm == Red(min_thresh=20.0, max_thresh=50.0, max_drop=0.5)
     assert changed.flows["vegas"].law == Vegas(3.0, 5.0, dialect="ns2")
 
@@ -47,13 +47,13 @@ def test_names_and_places_of_the_knobs():
 def test_red_cannot_be_tuned_where_there_is_none():
     tail = Network(Link(1000.0, 100), network().flows)
     with pytest.raises(InvalidInput, match=r"to be tuned.* must be red, but is 'droptail'"):
-        tuned_parameters(tail, {"vegas": 2.0}, queue=True)
+        tuned_parameters(tail, {"vegas": 2.0}, tune_queue=True)
 
 
 def test_outputs_are_those_of_a_simulation(fluid):
     """The same network simulated separately with the same steps, and measured by `metrics`."""
     found, _ = fluid.at(np.log(VALUES))
-    at_values = with_values(network(), KNOBS, [jnp.asarray(of) for of in VALUES])
+    at_values = with_values(network(), PARAMETERS, [jnp.asarray(of) for of in VALUES])
     run = simulate_fluid(at_values, UNTIL, warmup=WARMUP, tolerance=None)
     rates = [np.average(found.goodput[own], weights=fluid.count[own]) for own in fluid.classes]
     np.testing.assert_allclose(rates, metrics.goodput(run), rtol=1e-6)
@@ -62,9 +62,9 @@ def test_outputs_are_those_of_a_simulation(fluid):
     assert found.utilisation == pytest.approx(float(metrics.utilisation(run)[0]), rel=1e-6)
 
 
-@pytest.mark.parametrize("number", range(len(KNOBS)))
+@pytest.mark.parametrize("number", range(len(PARAMETERS)))
 def test_derivatives_are_those_of_central_differences(fluid, number):
-    step = WIDTH * np.eye(len(KNOBS))[number]
+    step = WIDTH * np.eye(len(PARAMETERS))[number]
     above, below = fluid.at(np.log(VALUES) + step)[0], fluid.at(np.log(VALUES) - step)[0]
     slopes = fluid.at(np.log(VALUES))[1]
     for name, slope in slopes._asdict().items():
@@ -90,7 +90,7 @@ def test_where_a_derivative_grows_beyond_all_numbers_differences_take_its_place(
         return found, along._replace(goodput=along.goodput * np.inf), solution
 
     monkeypatch.setattr(fluid_gradients, "outputs_and_slopes", overflown)
-    same, instead = DifferentiableFluid(network(), KNOBS, UNTIL, WARMUP).at(np.log(VALUES))
+    same, instead = DifferentiableFluid(network(), PARAMETERS, UNTIL, WARMUP).at(np.log(VALUES))
     np.testing.assert_allclose(same.goodput, values.goodput, rtol=1e-6)
     np.testing.assert_allclose(
         instead.goodput, slopes.goodput, atol=0.05 * np.abs(slopes.goodput).max()
@@ -102,7 +102,7 @@ def test_where_a_derivative_grows_beyond_all_numbers_differences_take_its_place(
 
 def test_further_points_correct_the_differences_by_a_run_each(monkeypatch):
     """Their slopes tell how the outputs changed on the way, and across it are those of before."""
-    fluid = DifferentiableFluid(network(), KNOBS, UNTIL, WARMUP)
+    fluid = DifferentiableFluid(network(), PARAMETERS, UNTIL, WARMUP)
     fluid._overflows = True
     runs = []
     alone = fluid_gradients.outputs_alone
@@ -116,7 +116,7 @@ def test_further_points_correct_the_differences_by_a_run_each(monkeypatch):
     )
     before, old = fluid.at(here)
     after, new = fluid.at(here + step)
-    assert len(runs) == 1 + len(KNOBS) + 1
+    assert len(runs) == 1 + len(PARAMETERS) + 1
     for name in before._fields:
         slopes, change = getattr(new, name), getattr(after, name) - getattr(before, name)
         np.testing.assert_allclose(slopes @ step, change, rtol=1e-9, atol=1e-12)

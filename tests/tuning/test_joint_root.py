@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from vegasfluid.tuning.joint_root import RUNS, solve_ratios
+from vegasfluid.tuning.joint_root import MAX_EVALUATIONS, solve_ratios
 
 BOUNDS = [(math.log(0.01), math.log(100))] * 2
 STARTS = [0.1, 1.0, 5.0]
@@ -25,7 +25,7 @@ def test_each_class_has_its_ratio(start):
     """Both are the root of a^0.8 (1 + 0.3 a) = 1.5."""
     root = brentq(lambda a: a**0.8 * (1 + 0.3 * a) - 1.5, 1.0, 2.0)
     found = solve_ratios(lambda x: np.log(shares(x, 9.0) / 1.5), [np.log([start, start])], BOUNDS)
-    assert found.near
+    assert found.converged
     np.testing.assert_allclose(np.exp(found.x), root, rtol=0.003)
     assert found.evaluations <= 5
 
@@ -33,9 +33,9 @@ def test_each_class_has_its_ratio(start):
 @pytest.mark.parametrize("start", STARTS)
 def test_a_class_on_its_plateau_keeps_the_other_not_from_coming_near(start):
     found = solve_ratios(lambda x: np.log(shares(x, 0.5) / 1.5), [np.log([start, start])], BOUNDS)
-    assert not found.near
+    assert not found.converged
     assert abs(found.distances[0]) < 0.25
-    assert found.evaluations <= RUNS
+    assert found.evaluations <= MAX_EVALUATIONS
 
 
 def test_it_ends_where_a_step_changes_nothing():
@@ -56,7 +56,7 @@ def test_the_next_beginning_is_tried_only_where_the_first_led_to_nothing():
 
     starts = [np.array([-2.0, -2.0]), np.array([0.5, 0.5])]
     found = solve_ratios(distances_at, starts, [(-3.0, 3.0)] * 2)
-    assert found.near
+    assert found.converged
     np.testing.assert_allclose(found.x, 1.0, atol=0.003)
     assert found.evaluations == len(seen)
     assert solve_ratios(lambda x: x - 1.0, starts, [(-3.0, 3.0)] * 2).evaluations < len(seen)

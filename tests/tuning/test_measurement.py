@@ -39,16 +39,16 @@ def test_interval_is_students(ratios):
     np.testing.assert_allclose(np.log(found.interval), expected)
     assert found.ratio == pytest.approx(scipy.stats.gmean(ratios))
     low, high = found.interval
-    assert found.holds(low)
-    assert found.holds(high)
-    assert not found.holds(low * 0.999)
-    assert not found.holds(high * 1.001)
+    assert found.contains(low)
+    assert found.contains(high)
+    assert not found.contains(low * 0.999)
+    assert not found.contains(high * 1.001)
 
 
 def test_interval_covers_95_percent():
     """Of normal logarithms: 4000 measurements of 5 runs; three standard errors are 1.1 %."""
     logs = np.random.default_rng(7).normal(math.log(0.8), 0.2, (4000, 5))
-    held = [Measurement(tuple({"ratio": math.exp(x)} for x in row)).holds(0.8) for row in logs]
+    held = [Measurement(tuple({"ratio": math.exp(x)} for x in row)).contains(0.8) for row in logs]
     assert np.mean(held) == pytest.approx(0.95, abs=0.011)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,26 +14,26 @@ from tests.tuning.ranges import COUNTS, GOAL, NETWORK, PLACE, RANGES, UNTIL, WAR
 from vegasfluid import InvalidInput, Network, Vegas
 from vegasfluid.fluid import record_fluid
 from vegasfluid.run_options import DEFAULT_SAMPLES
-from vegasfluid.tuning import recommend_robust
+from vegasfluid.tuning import recommend
 from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement, measure
+from vegasfluid.tuning.minimax import FAIR, MinimaxSearch, ScenarioBound
 from vegasfluid.tuning.minimax_fluid import (
-    FINE_STEP,
-    KNEE,
+    PLATEAU_TOLERANCE,
+    PLATEAU_XTOL,
     MinimaxEvaluation,
     ScenarioFluids,
-    search_robust,
+    search_minimax,
 )
-from vegasfluid.tuning.minimax_packets import Balance, ScenarioBound
-from vegasfluid.tuning.robust_result import FAIR
-from vegasfluid.tuning.scenarios import Scenario, corners, scenarios_of
-from vegasfluid.tuning.thresholds import with_alpha
+from vegasfluid.tuning.parameters import with_alpha
+from vegasfluid.tuning.scenarios import Scenario, corners, make_scenarios
+from vegasfluid.tuning.settings import RunSettings, resolve_settings
 
 # Which networks stand for the ranges
 
 
 def test_scenarios_are_the_nominal_the_corners_and_points_inside():
-    found = scenarios_of(NETWORK, RANGES, PLACE)
+    found = make_scenarios(NETWORK, RANGES, PLACE)
     assert [of.kind for of in found] == ["nominal"] + 4 * ["corner"] + 4 * ["inside"]
     assert found[0].network is NETWORK
     assert {tuple(of.numbers.values()) for of in found[1:5]} == {(5, 30), (5, 50), (7, 30), (7, 50)}
@@ -46,7 +47,7 @@ def test_scenarios_are_the_nominal_the_corners_and_points_inside():
     for of in found[5:]:
         assert of.numbers["reno.count"] in (5, 6, 7)
         assert 30 < of.numbers["reno.base_rtt_ms"] < 50
-    shares = np.array([list(of.shares.values()) for of in found[5:]])
+    shares = np.array([list(of.quantiles.values()) for of in found[5:]])
     assert (np.sort(shares, axis=0) // 0.25 == np.arange(4)[:, None]).all()  # one in each quarter
 
 
@@ -63,7 +64,7 @@ def test_part_of_the_corners_is_orthogonal(ranges):
 
 def test_number_of_ranges_is_checked():
     with pytest.raises(InvalidInput, match="number of ranges must be from 1 to 31, but is 0"):
-        scenarios_of(NETWORK, {}, PLACE)
+        make_scenarios(NETWORK, {}, PLACE)
 
 
 # The fluid's alpha
@@ -86,12 +87,12 @@ class Made(ScenarioFluids):
 
 def test_two_lines_meet_where_algebra_says():
     """|x - 1| and |2 x - 4|, of which neither has a floor: x - 1 = 4 - 2 x at 5/3, both 2/3."""
-    found = search_robust(Made(lambda x: x - 1, lambda x: 2 * x - 4), 2.0, 1.0, 100.0)
+    found = search_minimax(Made(lambda x: x - 1, lambda x: 2 * x - 4), 2.0, 1.0, 100.0)
     assert math.log(found.alpha) == pytest.approx(5 / 3, abs=1e-3)
     assert found.regret == pytest.approx(2 / 3, abs=2e-3)
     assert found.slope == pytest.approx(1.5)
-    assert np.log(found.own) == pytest.approx([1.0, 2.0], abs=1e-6)
-    assert found.floors.tolist() == [0.0, 0.0]
+    assert np.log(found.best_alphas) == pytest.approx([1.0, 2.0], abs=1e-6)
+    assert found.least.tolist() == [0.0, 0.0]
 
 
 def test_a_network_in_which_nothing_is_fair_does_not_dictate():
@@ -99,25 +100,25 @@ def test_a_network_in_which_nothing_is_fair_does_not_dictate():
     sides as far as the plateau is), while its regret is zero from 1 on and x = 2 is best.
     """
     plateau = Made(lambda x: min(x - 2, -1.0), lambda x: x - 2)
-    found = search_robust(plateau, 3.0, 0.5, 100.0)
-    assert found.floors == pytest.approx([1.0, 0.0])
+    found = search_minimax(plateau, 3.0, 0.5, 100.0)
+    assert found.least == pytest.approx([1.0, 0.0])
     assert math.log(found.alpha) == pytest.approx(2.0, abs=2e-3)
     assert found.regret < 2e-3
 
 
 def test_of_a_plateau_the_smaller_alpha_is_taken():
     """All networks are below the goal, and as near as they come from x = 1.6 on."""
-    found = search_robust(
+    found = search_minimax(
         Made(lambda x: min(x - 3, -1.5), lambda x: min(x - 3, -1.4)), 2.0, 0.5, 1e3
     )
-    assert 1.59 - FINE_STEP / 2 < math.log(found.alpha) < 1.6 + FINE_STEP
-    assert found.regret < KNEE
+    assert 1.59 - PLATEAU_XTOL / 2 < math.log(found.alpha) < 1.6 + PLATEAU_XTOL
+    assert found.regret < PLATEAU_TOLERANCE
 
 
 @pytest.fixture
 @cache
 def scenarios() -> tuple[Scenario, ...]:
-    return scenarios_of(NETWORK, COUNTS, PLACE)
+    return make_scenarios(NETWORK, COUNTS, PLACE)
 
 
 @pytest.fixture
@@ -125,10 +126,10 @@ def scenarios() -> tuple[Scenario, ...]:
 def fluids() -> ScenarioFluids:
     law = with_alpha(Vegas(), 1.0)
     given = [
-        Scenario(of.kind, of.shares, of.numbers, of.network.with_law("vegas", law))
-        for of in scenarios_of(NETWORK, COUNTS, PLACE)
+        Scenario(of.kind, of.quantiles, of.numbers, of.network.with_law("vegas", law))
+        for of in make_scenarios(NETWORK, COUNTS, PLACE)
     ]
-    return ScenarioFluids(given, "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP)
+    return ScenarioFluids(given, "vegas", target_ratio=GOAL, until=UNTIL, warmup=WARMUP)
 
 
 def distance(network: Network, alpha: float) -> float:
@@ -150,13 +151,17 @@ def test_steps_and_lags_serve_all_networks():
     """The shortest step of all and the longest lag: a shorter lag needs a shorter step."""
     places = [PLACE({"reno.base_rtt_ms": value}) for value in (5, 200)]
     given = [Scenario("corner", {}, {}, of) for of in places]
-    apart = [ScenarioFluids([of], "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP) for of in given]
-    tasks = [of._batches[0].task for of in apart]
+    apart = [
+        ScenarioFluids([of], "vegas", target_ratio=GOAL, until=UNTIL, warmup=WARMUP) for of in given
+    ]
+    tasks = [of._batches[0].spec for of in apart]
     grids = [of.grid for of in tasks]
-    [together] = ScenarioFluids(given, "vegas", goal=GOAL, until=UNTIL, warmup=WARMUP)._batches
+    [together] = ScenarioFluids(
+        given, "vegas", target_ratio=GOAL, until=UNTIL, warmup=WARMUP
+    )._batches
     assert grids[0].step < grids[1].step
-    assert together.task.grid.step == grids[0].step
-    assert together.task.grid.longest_lag == grids[1].longest_lag > grids[0].longest_lag
+    assert together.spec.grid.step == grids[0].step
+    assert together.spec.grid.longest_lag == grids[1].longest_lag > grids[0].longest_lag
     np.testing.assert_array_equal(together.posed.lags.longest, [of.longest_lag for of in grids])
 
 
@@ -168,15 +173,15 @@ def test_slopes_are_those_of_central_differences(fluids):
 
 def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
     """Every network at every alpha of a grid by a run of its own; the least worst case of them."""
-    found = search_robust(fluids, 3.0, 0.5, 300.0)
-    assert found.floors == pytest.approx(np.zeros(len(scenarios)))
+    found = search_minimax(fluids, 3.0, 0.5, 300.0)
+    assert found.least == pytest.approx(np.zeros(len(scenarios)))
     step = 0.04
     grid = np.log(found.alpha) + step * np.array([-5.5, -1.5, -0.5, 0.5, 1.5, 5.5])
     worst = [max(abs(distance(of.network, math.exp(x))) for of in scenarios) for x in grid.tolist()]
     assert abs(grid[np.argmin(worst)] - math.log(found.alpha)) < step
     assert found.regret <= min(worst) + 5e-3
     assert found.regret > 0.1  # there is something to balance
-    outlook = found.outlook.distances
+    outlook = found.evaluation.distances
     assert outlook.max() == pytest.approx(-outlook.min(), abs=5e-3)
 
 
@@ -184,10 +189,17 @@ def test_alpha_is_that_of_a_grid_searched_by_brute_force(scenarios, fluids):
 
 
 def made_job(ratios: list[float]) -> Evaluator:
-    job = Evaluator(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), lambda line: None)
+    settings = RunSettings(until=UNTIL, warmup=WARMUP, runs=2)
+    job = Evaluator(NETWORK, "vegas", 1.0, resolve_settings(settings))
     runs = Measurement(tuple({"ratio": ratio} for ratio in ratios))
     job.evaluate_law = lambda law: runs  # type: ignore[method-assign]
     return job
+
+
+def search_on(*active: ScenarioBound) -> MinimaxSearch:
+    """A search of which only the active scenarios are used."""
+    unused: Any = None
+    return MinimaxSearch(made_job([1.0]), (), unused, unused, active=list(active))
 
 
 def test_balance_is_the_middle_of_the_worst_run_by_run():
@@ -196,24 +208,24 @@ def test_balance_is_the_middle_of_the_worst_run_by_run():
         ScenarioBound(n, made_job(of))
         for n, of in enumerate(([1.0, 1.1], [2.0, 8.0], [0.25, 0.25]))
     ]
-    balance = Balance(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), print, sides=sides)
-    found = balance.evaluate_law(Vegas())
-    assert [run["ratio"] for run in found.runs] == pytest.approx([0.5**0.5, 2**0.5])
+    found = search_on(*sides).middle(Vegas())
+    assert found.ratios.tolist() == pytest.approx([0.5**0.5, 2**0.5])
     assert found.ratio == pytest.approx(1.0)
 
 
 def test_a_floor_keeps_a_network_from_dictating():
     """At a quarter, where a quarter is the best there is, is no regret: the other decides."""
-    hopeless = ScenarioBound(0, made_job([0.25, 0.25]), floor=math.log(4))
+    hopeless = ScenarioBound(0, made_job([0.25, 0.25]), least=math.log(4))
     other = ScenarioBound(1, made_job([1.5, 1.5]))
-    balance = Balance(NETWORK, "vegas", 1.0, UNTIL, WARMUP, (1, 2), print, sides=[hopeless, other])
-    assert balance.evaluate_law(Vegas()).ratio == pytest.approx(1.5**0.5)
+    assert search_on(hopeless, other).middle(Vegas()).ratio == pytest.approx(1.5**0.5)
 
 
 @pytest.fixture
 @cache
 def found():
-    return recommend_robust(NETWORK, COUNTS, PLACE, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=6)
+    return recommend(
+        NETWORK, ranges=COUNTS, substitute=PLACE, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=6
+    )
 
 
 def test_the_worst_cases_balance_on_packets(found):
@@ -221,7 +233,7 @@ def test_the_worst_cases_balance_on_packets(found):
     law, robust = found.after.law, found.robust
     assert found.reached
     assert robust.worst <= FAIR
-    most, least = robust.most.packets, robust.least.packets
+    most, least = robust.highest.packets, robust.lowest.packets
     assert least.ratio < GOAL < most.ratio
     logs = math.log(most.ratio / GOAL), -math.log(least.ratio / GOAL)
     assert robust.worst == pytest.approx(max(logs))
@@ -233,21 +245,21 @@ def test_the_worst_cases_balance_on_packets(found):
         ratio = measure(changed, "vegas", seeds, until=UNTIL, warmup=WARMUP).ratio
         return abs(math.log(ratio / GOAL))
 
-    corners_first = [of.network for of in scenarios_of(NETWORK, COUNTS, PLACE)][1:]
+    corners_first = [of.network for of in make_scenarios(NETWORK, COUNTS, PLACE)][1:]
     for factor in (0.5, 2.0):
         alpha = factor * law.alpha
         assert any(far(network, alpha) > robust.worst for network in corners_first)
 
 
 def test_every_network_is_looked_at(found):
-    seen = found.robust.seen
+    seen = found.robust.scenarios
     assert [of.scenario.numbers for of in seen] == [
-        of.numbers for of in scenarios_of(NETWORK, COUNTS, PLACE)
+        of.numbers for of in make_scenarios(NETWORK, COUNTS, PLACE)
     ]
     assert min(len(of.packets.runs) for of in seen) >= 2
     assert found.after.packets == found.robust.nominal.packets == seen[0].packets
     assert found.before.law == Vegas()
     ratios = [of.packets.ratio for of in seen if len(of.packets.runs) >= 6]
     assert len(ratios) >= 3
-    assert found.robust.most.packets.ratio == max(ratios)
-    assert found.robust.least.packets.ratio == min(ratios)
+    assert found.robust.highest.packets.ratio == max(ratios)
+    assert found.robust.lowest.packets.ratio == min(ratios)

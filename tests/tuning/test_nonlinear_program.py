@@ -16,13 +16,12 @@ from scipy.optimize import minimize
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
 from vegasfluid.tuning import AlphaFair, Constraints, JainIndex, ShareRatio, WorstFlow
-from vegasfluid.tuning.fluid_gradients import Outputs
+from vegasfluid.tuning.fluid_gradients import OutputCorrection, Outputs
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.nonlinear_program import (
     NonlinearProgram,
-    SurrogateCorrection,
     minimise_delay,
-    solve,
+    solve_program,
 )
 from vegasfluid.tuning.parameters import AlphaParameter, RedParameter
 from vegasfluid.tuning.space_mapping import map_to_packets
@@ -59,15 +58,15 @@ class MadeUp:
         return outputs(a, u), Outputs(*(of[..., : self.parameters] for of in slopes))
 
 
-def problem(goal, limits=Constraints(), parameters=1, **options) -> NonlinearProgram:  # noqa: B008
+def problem(goal, constraints=Constraints(), parameters=1, **options) -> NonlinearProgram:  # noqa: B008
     return NonlinearProgram(
         cast(Any, MadeUp(parameters)),
         goal,
-        limits,
+        constraints,
         np.array([0.0, 1.0]),
         fair=50.0,
         bounds=[(math.log(0.01), math.log(100))] * parameters,
-        free=parameters > 1,
+        minimises_delay=parameters > 1,
         **options,
     )
 
@@ -80,42 +79,46 @@ STARTS = pytest.mark.parametrize(
 
 @STARTS
 @pytest.mark.parametrize("goal", [ShareRatio(1.0), JainIndex(), AlphaFair(1.0), AlphaFair(2.0)])
-def test_one_knob(start, goal):
+def test_one_parameters(start, goal):
     """All goals are best where both flows have the same: a = 1."""
-    found = solve(problem(goal), np.log([start]))
+    found = solve_program(problem(goal), np.log([start]))
     assert np.exp(found[0]) == pytest.approx(1.0, rel=0.02)
 
 
 @STARTS
 def test_the_worst_flow(start):
-    found = solve(problem(WorstFlow()), np.log([start]))
+    found = solve_program(problem(WorstFlow()), np.log([start]))
     assert np.exp(found[0]) == pytest.approx(1.0, rel=0.05)
 
 
 @STARTS
-def test_one_knob_within_a_limit(start):
+def test_one_parameter_within_a_limit(start):
     """The delay is a / 100: at most 0.004 s allows a = 0.4, and the ratio 0.4."""
-    found = solve(problem(ShareRatio(1.0), Constraints(queueing_delay=0.004)), np.log([start]))
+    found = solve_program(
+        problem(ShareRatio(1.0), Constraints(queueing_delay=0.004)), np.log([start])
+    )
     assert np.exp(found[0]) == pytest.approx(0.4, rel=0.003)
 
 
 @STARTS
 def test_a_limit_that_nothing_keeps_to(start):
     """The utilisation is what it is; alone it does not stand in the way of the goal."""
-    found = solve(problem(ShareRatio(1.0), Constraints(utilisation=0.99)), np.log([start]))
+    found = solve_program(problem(ShareRatio(1.0), Constraints(utilisation=0.99)), np.log([start]))
     assert np.exp(found[0]) == pytest.approx(1.0, rel=0.02)
 
 
 @STARTS
-def test_two_knobs_find_the_smallest_delay(start):
+def test_two_parameters_find_the_smallest_delay(start):
     """Ratio 1 is a u = 1; the delay u / 100 then falls with u, until the drop share is 0.05."""
-    found = solve(problem(ShareRatio(1.0), Constraints(drop_share=0.05), 2), np.log([start, 1.0]))
+    found = solve_program(
+        problem(ShareRatio(1.0), Constraints(drop_share=0.05), 2), np.log([start, 1.0])
+    )
     a, u = np.exp(found)
     assert u == pytest.approx(0.2, rel=0.01)
     assert a * u == pytest.approx(1.0, abs=0.006)
 
 
-def test_two_knobs_with_a_smooth_goal():
+def test_two_parameters_with_a_smooth_goal():
     """Against SciPy's Nelder-Mead on what is to be minimised, written anew."""
     limits = Constraints(drop_share=0.05)
 
@@ -126,7 +129,7 @@ def test_two_knobs_with_a_smooth_goal():
         return 1000 * spread + math.log(delay) + 1e6 * max(math.log(drops / 0.05), 0) ** 2
 
     best = minimize(objective, np.log([4.0, 0.3]), method="Nelder-Mead", options={"xatol": 1e-6})
-    found = solve(problem(JainIndex(), limits, 2), np.log([1.0, 1.0]))
+    found = solve_program(problem(JainIndex(), limits, 2), np.log([1.0, 1.0]))
     np.testing.assert_allclose(np.exp(found), np.exp(best.x), rtol=0.01)
 
 
@@ -142,26 +145,26 @@ def test_the_smallest_delay_whatever_the_goal():
 def test_a_gain_margin_by_differences():
     """It is 2 / a: at least 4 allows a = 0.5."""
     asked = problem(
-        ShareRatio(1.0), Constraints(gain_margin=4.0), margin=lambda x: 2 / math.exp(x[0])
+        ShareRatio(1.0), Constraints(gain_margin=4.0), gain_margin=lambda x: 2 / math.exp(x[0])
     )
-    found = solve(asked, np.log([0.1]))
+    found = solve_program(asked, np.log([0.1]))
     assert np.exp(found[0]) == pytest.approx(0.5, rel=0.005)
 
 
 def test_a_solution_stays_within_reach():
-    found = solve(problem(ShareRatio(1.0), reach=0.5), np.log([0.1]))
+    found = solve_program(problem(ShareRatio(1.0), trust_radius=0.5), np.log([0.1]))
     assert found[0] == pytest.approx(math.log(0.1) + 0.5)
 
 
-def misfit(at: float) -> SurrogateCorrection:
-    zero = Outputs(np.array([0.1, -0.2]), 0.3, 0.0, 0.0)
-    tilt = Outputs(np.array([[0.5], [1.0]]), np.array([0.2]), np.zeros(1), np.zeros(1))
-    return SurrogateCorrection(np.array([at]), zero, tilt)
+def correction(at: float) -> OutputCorrection:
+    offset = Outputs(np.array([0.1, -0.2]), 0.3, 0.0, 0.0)
+    gradient = Outputs(np.array([[0.5], [1.0]]), np.array([0.2]), np.zeros(1), np.zeros(1))
+    return OutputCorrection(np.array([at]), offset, gradient)
 
 
-def test_a_misfit_corrects_outputs_and_derivatives():
+def test_a_correction_corrects_outputs_and_derivatives():
     x, width = np.array([0.3]), 1e-6
-    asked = problem(ShareRatio(1.0), misfit=misfit(0.1))
+    asked = problem(ShareRatio(1.0), correction=correction(0.1))
     found, slopes = asked.outputs(x)
     plain, _ = MadeUp(1).at(x)
     np.testing.assert_allclose(found.goodput, plain.goodput * np.exp([0.1 + 0.1, -0.2 + 0.2]))
@@ -171,14 +174,14 @@ def test_a_misfit_corrects_outputs_and_derivatives():
         np.testing.assert_allclose(getattr(slopes, name)[..., 0], difference, atol=1e-6)
 
 
-def test_a_misfit_turns_so_that_it_holds_at_both_measurements():
-    before, after = misfit(0.1), Outputs(np.array([0.7, 0.1]), 0.0, 0.1, 0.0)
-    with_values = before.with_values(np.array([0.4]), after)
+def test_a_correction_turns_so_that_it_holds_at_both_measurements():
+    before, after = correction(0.1), Outputs(np.array([0.7, 0.1]), 0.0, 0.1, 0.0)
+    updated = before.updated(np.array([0.4]), after)
     back = [
-        np.asarray(level + tilt @ (before.at - with_values.at))
-        for level, tilt in zip(with_values.level, with_values.tilt, strict=True)
+        np.asarray(offset + gradient @ (before.at - updated.at))
+        for offset, gradient in zip(updated.offset, updated.gradient, strict=True)
     ]
-    for found, expected in zip(back, before.level, strict=True):
+    for found, expected in zip(back, before.offset, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -186,7 +189,7 @@ NETWORK = Network(
     Link(100.0, 100, Red(min_thresh=10, max_thresh=20)),
     {"reno": Flows(1, Reno(), base_rtt=0.1), "vegas": Flows(1, Vegas(), base_rtt=0.1)},
 )
-KNOBS = (AlphaParameter("vegas", 1, 2.0), RedParameter("max_drop"))
+PARAMETERS = (AlphaParameter("vegas", 1, 2.0), RedParameter("max_drop"))
 
 
 def truth(a: float, u: float) -> Outputs:
@@ -218,7 +221,9 @@ def test_adaptation_reaches_the_goal_on_packets():
         asked.append(float(cast(Any, network.flows["vegas"].law).alpha))
         return measured(network, 1)
 
-    adapted = map_to_packets(problem(ShareRatio(1.0)), NETWORK, KNOBS[:1], measure, np.log([1.0]))
+    adapted = map_to_packets(
+        problem(ShareRatio(1.0)), NETWORK, PARAMETERS[:1], measure, np.log([1.0])
+    )
     assert adapted.measurement.ratio == pytest.approx(1.0, rel=0.02)
     assert asked[0] == pytest.approx(1.0, rel=0.02)  # the fluid's own
     assert float(cast(Any, adapted.network.flows["vegas"].law).alpha) == pytest.approx(
@@ -232,9 +237,13 @@ def test_adaptation_keeps_to_limits_as_far_as_it_is_sure(noise):
     limits = Constraints(queueing_delay=0.02, drop_share=0.05)
     asked = replace(problem(ShareRatio(1.0), limits, 2), bounds=[(-3.0, 3.0), (-3.0, 0.0)])
     adapted = map_to_packets(
-        asked, NETWORK, KNOBS, lambda network: measured(network, 2, noise), np.log([1.0, 0.5])
+        asked, NETWORK, PARAMETERS, lambda network: measured(network, 2, noise), np.log([1.0, 0.5])
     )
     means = adapted.measurement.means()
-    assert means["queueing_delay_s"] * (1 + adapted.measurement.unsure("queueing_delay_s")) < 0.0202
+    assert (
+        means["queueing_delay_s"]
+        * (1 + adapted.measurement.relative_half_width("queueing_delay_s"))
+        < 0.0202
+    )
     assert means["drop_share"] <= 0.0505
     assert adapted.measurement.ratio == pytest.approx(1.0, rel=0.05)

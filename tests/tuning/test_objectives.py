@@ -19,7 +19,7 @@ from vegasfluid.tuning import (
     WorstFlow,
     objective_named,
 )
-from vegasfluid.tuning.objectives import SHARPER, Rates
+from vegasfluid.tuning.objectives import WORST_FLOW_AVERSIONS, Rates
 
 GOODPUT = np.array([5.0, 9.0, 12.0])
 COUNT, TUNED = np.array([3.0, 2.0, 4.0]), np.array([0.0, 1.0, 0.0])
@@ -75,9 +75,9 @@ def test_alpha_fairness_is_a_power_mean(aversion, equivalent):
 
 def test_the_worst_flow_is_approached():
     assert WorstFlow().value(rates()) == 0.5
-    values = [goal.value(rates()) for goal in WorstFlow().stages]
+    values = [goal.value(rates()) for goal in WorstFlow().continuation]
     assert values == sorted(values, reverse=True)
-    assert 0.5 <= values[-1] <= 0.5 * math.exp(math.log(9) / (SHARPER[-1] - 1))
+    assert 0.5 <= values[-1] <= 0.5 * math.exp(math.log(9) / (WORST_FLOW_AVERSIONS[-1] - 1))
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: goal.key)
@@ -125,24 +125,24 @@ def test_other_aversions_are_refused(aversion):
 def test_limits_from_above_and_below():
     limits = Constraints(queueing_delay=0.02, utilisation=0.9)
     kept = {"queueing_delay_s": 0.019, "utilisation": 0.95}
-    assert limits.broken(kept) == []
-    assert [of.of for of in limits.broken({**kept, "queueing_delay_s": 0.0201})] == [
+    assert limits.violated(kept) == []
+    assert [of.quantity for of in limits.violated({**kept, "queueing_delay_s": 0.0201})] == [
         "queueing_delay_s"
     ]
-    assert limits.broken({**kept, "queueing_delay_s": 0.0201}, slack=0.01) == []
-    assert [of.of for of in limits.broken({**kept, "utilisation": 0.8})] == ["utilisation"]
-    assert [of.of for of in limits.broken({**kept, "utilisation": 0.0})] == ["utilisation"]
+    assert limits.violated({**kept, "queueing_delay_s": 0.0201}, tolerance=0.01) == []
+    assert [of.quantity for of in limits.violated({**kept, "utilisation": 0.8})] == ["utilisation"]
+    assert [of.quantity for of in limits.violated({**kept, "utilisation": 0.0})] == ["utilisation"]
 
 
 @pytest.mark.parametrize("number", range(2))
 @pytest.mark.parametrize("value", [0.5, 0.02])
-def test_room_and_its_slope(number, value):
+def test_margin_and_its_slope(number, value):
     limit = Constraints(drop_share=0.1, utilisation=0.1).each[number]
-    assert (limit.room(value) > 0) == ((value < 0.1) == limit.largest)
-    difference = (limit.room(value * 1.0001) - limit.room(value / 1.0001)) / (
+    assert (limit.margin(value) > 0) == ((value < 0.1) == limit.is_upper)
+    difference = (limit.margin(value * 1.0001) - limit.margin(value / 1.0001)) / (
         value * (1.0001 - 1 / 1.0001)
     )
-    assert limit.slope(value, 1.0) == pytest.approx(difference, rel=1e-4)
+    assert limit.margin_slope(value, 1.0) == pytest.approx(difference, rel=1e-4)
 
 
 @pytest.mark.parametrize(

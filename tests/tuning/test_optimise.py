@@ -15,7 +15,7 @@ from vegasfluid.analysis import equilibrium, stability
 from vegasfluid.cli.app import run_app
 from vegasfluid.modelfile import dumps
 from vegasfluid.tuning import Constraints, JainIndex, WorstFlow, optimise, pareto_front
-from vegasfluid.tuning.optimise import gain_margin
+from vegasfluid.tuning.evaluate import gain_margin
 
 
 @pytest.fixture
@@ -44,21 +44,21 @@ def searched_model(request, monkeypatch):
 
 def test_jains_index_is_raised(searched_model):
     """Its best is near the fair ratio, and the number is that of packets."""
-    found = recommend(office(), goal=JainIndex(), **TRIAL)
+    found = recommend(office(), objective=JainIndex(), **TRIAL)
     assert found.reached
     assert found.before.packets.means()["jain_index"] < 0.75
     after = found.after.packets.means()["jain_index"]
     assert after > 0.98
     document = found.as_json()
     assert document["goal"] == {"jain_index": "largest"}
-    assert document["objective_value"]["after"] == pytest.approx(after, rel=1e-9)
+    assert document["goal_value"]["after"] == pytest.approx(after, rel=1e-9)
     assert 0.8 < found.after.packets.ratio < 1.25
 
 
 def test_a_limit_stands_before_the_ratio(fair, searched_model):
     """Fewer drops than the fair alpha makes: what is fairest with so few is taken, and told."""
     bound = 0.8 * fair.after.packets.means()["drop_share"]
-    found = recommend(office(), limits=Constraints(drop_share=bound), **TRIAL)
+    found = recommend(office(), constraints=Constraints(drop_share=bound), **TRIAL)
     assert found.after.packets.means()["drop_share"] <= 1.02 * bound
     assert found.after.law.alpha < fair.after.law.alpha
     assert found.before.packets.ratio < found.after.packets.ratio < fair.after.packets.ratio
@@ -69,7 +69,9 @@ def test_a_limit_stands_before_the_ratio(fair, searched_model):
 
 
 def test_a_limit_that_is_kept_anyhow_changes_nothing(fair):
-    found = recommend(office(), limits=Constraints(queueing_delay=0.2, utilisation=0.5), **TRIAL)
+    found = recommend(
+        office(), constraints=Constraints(queueing_delay=0.2, utilisation=0.5), **TRIAL
+    )
     assert found.after.law == fair.after.law
     assert found.reached == fair.reached
     assert found.as_json()["limits"] == {"queueing_delay_s": 0.2, "utilisation": 0.5}
@@ -77,7 +79,7 @@ def test_a_limit_that_is_kept_anyhow_changes_nothing(fair):
 
 def test_a_limit_that_nothing_keeps_to(searched_model):
     """Reno alone fills the queue to more than that, whatever Vegas does."""
-    found = recommend(office(), limits=Constraints(queueing_delay=0.02), **TRIAL)
+    found = recommend(office(), constraints=Constraints(queueing_delay=0.02), **TRIAL)
     assert not found.reached
     assert "no setting that was tried keeps to queueing delay at most 0.02 s (it is 0.0" in (
         found.reason
@@ -87,14 +89,14 @@ def test_a_limit_that_nothing_keeps_to(searched_model):
 def test_a_gain_margin_is_that_of_rest(fair):
     """One that is kept changes nothing; the search within one is in `test_constrained`."""
     margin = gain_margin(fair.network)
-    found = recommend(office(), limits=Constraints(gain_margin=margin / 1.5), **TRIAL)
+    found = recommend(office(), constraints=Constraints(gain_margin=margin / 1.5), **TRIAL)
     assert found.after.law == fair.after.law
     assert found.reached == fair.reached
     assert margin == stability(equilibrium(fair.network)).gain_margin
 
 
 def test_red_is_tuned_for_a_smaller_delay(searched_model):
-    found = recommend(office(), tune_queue=True, limits=Constraints(drop_share=0.02), **TRIAL)
+    found = recommend(office(), tune_queue=True, constraints=Constraints(drop_share=0.02), **TRIAL)
     before, after = found.before.packets.means(), found.after.packets.means()
     assert found.reached
     assert found.after.packets.ratio == pytest.approx(1.0, abs=0.1)
@@ -108,7 +110,7 @@ def test_red_is_tuned_for_a_smaller_delay(searched_model):
 
 
 def test_the_front_falls_from_fair_to_quick(searched_model):
-    front = pareto_front(office(), goal=WorstFlow(), size=5, **TRIAL)
+    front = pareto_front(office(), objective=WorstFlow(), size=5, **TRIAL)
     delays = [of.packets.means()["queueing_delay_s"] for of in front.points]
     values = [of.packet_values.mean() for of in front.points]
     assert len(front.points) >= 3

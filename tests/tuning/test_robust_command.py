@@ -15,26 +15,25 @@ from vegasfluid.cli.robustness import recommended
 from vegasfluid.fluid import record_fluid
 from vegasfluid.modelfile import loads
 from vegasfluid.run_options import DEFAULT_SAMPLES
-from vegasfluid.tuning.robust_result import separating, words_for
-from vegasfluid.tuning.scenarios import scenarios_of
-from vegasfluid.tuning.thresholds import with_alpha
+from vegasfluid.tuning.parameters import with_alpha
+from vegasfluid.tuning.scenarios import make_scenarios, range_words, separating_ranges
 
 
 def test_the_number_that_separates_is_named():
     """A made-up plane: the first number moves log(ratio) ten times as far as the second."""
-    given = scenarios_of(NETWORK, RANGES, PLACE)
-    shares = np.array([list(of.shares.values()) for of in given])
+    given = make_scenarios(NETWORK, RANGES, PLACE)
+    shares = np.array([list(of.quantiles.values()) for of in given])
     logs = 0.1 + shares @ np.array([1.0, -0.1])
     most, least = given[int(logs.argmax())], given[int(logs.argmin())]
-    assert separating(given, logs, most, least) == ["reno.count"]
+    assert separating_ranges(given, logs, most, least) == ["reno.count"]
     logs = shares @ np.array([0.6, -1.0])
     most, least = given[int(logs.argmax())], given[int(logs.argmin())]
-    assert separating(given, logs, most, least) == ["reno.base_rtt_ms", "reno.count"]
+    assert separating_ranges(given, logs, most, least) == ["reno.base_rtt_ms", "reno.count"]
 
 
 def test_words_for_numbers():
-    assert words_for(["reno.base_rtt_ms", "vegas.access_delay_ms"]) == "RTTs"
-    assert words_for(["up.capacity_mbps", "reno.count"]) == "capacities and numbers of flows"
+    assert range_words(["reno.base_rtt_ms", "vegas.access_delay_ms"]) == "RTTs"
+    assert range_words(["up.capacity_mbps", "reno.count"]) == "capacities and numbers of flows"
 
 
 MANY = """
@@ -99,7 +98,7 @@ def command(tmp_path, monkeypatch, capsys):
             return found
 
         monkeypatch.setattr("vegasfluid.cli.recommend.recommended", known)
-        ratio = found.goal.ratio
+        ratio = found.objective.ratio
         given = ["recommend", str(path), "--runs", "4", "--ratio", str(ratio), *options]
         status = run_app(given)
         ((model,), given), *others = asked
@@ -185,7 +184,7 @@ def test_keys_of_the_command(many, command):
 @pytest.mark.slow
 def test_networks_with_other_round_trips_are_integrated_as_well_as_alone(far):
     """The shortest round trip has the shortest step, so it is integrated as in a run by itself."""
-    law, shortest = far.after.law, far.robust.seen[1]
+    law, shortest = far.after.law, far.robust.scenarios[1]
     assert shortest.scenario.numbers == {"reno.base_rtt_ms": 10.0}
     network = shortest.scenario.network.with_law("vegas", with_alpha(law, law.alpha))
     run = record_fluid(network, UNTIL, DEFAULT_SAMPLES, tolerance=None)

@@ -10,9 +10,14 @@ import pytest
 from tests.networks import office
 from tests.tuning.offices import TIMES
 from vegasfluid import Network, Red, metrics, simulate_fluid
-from vegasfluid.tuning.initial_guess import InitialGuess, begin
-from vegasfluid.tuning.scalar_root import EXACT, FINE, KNEE, search
-from vegasfluid.tuning.thresholds import largest_alpha, with_alpha
+from vegasfluid.tuning.initial_guess import InitialGuess, guess_alpha
+from vegasfluid.tuning.parameters import largest_alpha, with_alpha
+from vegasfluid.tuning.scalar_root import (
+    PLATEAU_TOLERANCE,
+    PLATEAU_XTOL,
+    TOLERANCE,
+    find_root,
+)
 
 
 def ratio_at(of: Network, alpha: float) -> float:
@@ -21,11 +26,11 @@ def ratio_at(of: Network, alpha: float) -> float:
 
 
 def searched(of: Network, goal: float):
-    return search(
+    return find_root(
         lambda alpha: ratio_at(of, alpha),
-        goal=goal,
-        beginning=begin(of, "vegas", goal),
-        limits=(1.0, largest_alpha(of)),
+        target=goal,
+        guess=guess_alpha(of, "vegas", goal),
+        bounds=(1.0, largest_alpha(of)),
     )
 
 
@@ -34,7 +39,7 @@ def test_search_finds_the_crossing(goal):
     """Below the ratio is too small, above too large: bisected here on the simulator itself."""
     found = searched(office("ns2"), goal)
     assert found.reached
-    assert found.ratio == pytest.approx(goal, rel=2 * EXACT)
+    assert found.ratio == pytest.approx(goal, rel=2 * TOLERANCE)
     assert found.evaluations < 8
     low, high = found.alpha * 0.999, found.alpha * 1.001
     assert ratio_at(office("ns2"), low) < goal < ratio_at(office("ns2"), high)
@@ -71,7 +76,7 @@ def made(log_ratio, start: float, slope: float = 1.0):
         asked.append(math.log(alpha))
         return math.exp(log_ratio(math.log(alpha)))
 
-    found = search(at, goal=1.0, beginning=InitialGuess(math.exp(start), slope), limits=LIMITS)
+    found = find_root(at, target=1.0, guess=InitialGuess(math.exp(start), slope), bounds=LIMITS)
     assert len(asked) == found.evaluations == len(set(asked))
     assert all(-1e-9 < x < 6.0 + 1e-9 for x in asked)
     return found, asked
@@ -82,7 +87,7 @@ def made(log_ratio, start: float, slope: float = 1.0):
 def test_a_rising_function(start, slope):
     found, asked = made(lambda x: slope * math.sinh(x - 2.0), start)
     assert found.reached
-    assert math.log(found.alpha) == pytest.approx(2.0, abs=2 * EXACT / slope)
+    assert math.log(found.alpha) == pytest.approx(2.0, abs=2 * TOLERANCE / slope)
     assert slope / 1.5 < found.slope < 1.5 * slope  # by the next nearest point, which may be far
     assert len(asked) <= 14
 
@@ -99,8 +104,8 @@ def test_along_a_plateau_the_knee_is_found(start):
     """The distance rises to -1 at 3 and stays."""
     found, _ = made(lambda x: min(x - 4.0, -1.0), start)
     assert not found.reached
-    assert -1.0 - KNEE <= math.log(found.ratio) <= -1.0
-    assert math.log(found.alpha) <= 3.0 + FINE
+    assert -1.0 - PLATEAU_TOLERANCE <= math.log(found.ratio) <= -1.0
+    assert math.log(found.alpha) <= 3.0 + PLATEAU_XTOL
 
 
 def test_a_plateau_from_the_first_alpha_on():

@@ -29,7 +29,7 @@ from vegasfluid import (
 )
 from vegasfluid.cli.app import run_app
 from vegasfluid.modelfile import dumps
-from vegasfluid.tuning import Constraints, JainIndex, explain, optimise, recommend_several
+from vegasfluid.tuning import Constraints, JainIndex, explain, optimise
 from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE
 from vegasfluid.tuning.initial_guess import network_with_others_at_share
 
@@ -52,7 +52,7 @@ def alpha_of(network: Network, name: str) -> float:
 @cache
 def offices():
     """Vegas flows near and far, and Reno flows between."""
-    return recommend_several(NETWORK, **TIMES, runs=6)
+    return recommend(NETWORK, (), **TIMES, runs=6)
 
 
 def test_each_class_has_its_share_on_fresh_runs(offices):
@@ -86,7 +86,8 @@ def test_rules_for_a_class_are_tried_beside_what_is_recommended_for_the_others(
     offices, monkeypatch
 ):
     monkeypatch.setattr(
-        "vegasfluid.tuning.explanation.attempt", lambda found: (None, "theory is left out")
+        "vegasfluid.tuning.explanation.explain_or_reason",
+        lambda found: (None, "theory is left out"),
     )
     why = explain(offices.parts["far"], **TIMES, runs=6)
     assert why.recommended.packets == offices.parts["far"].after.packets
@@ -109,7 +110,7 @@ def _far_with_defaults(network: Network) -> float:
 def test_two_classes_that_are_alike_have_what_one_has():
     one = recommend(Network(LINK, {"reno": RENO, "vegas": vegas(4, 0.04)}), **TIMES, runs=6)
     flows = {"reno": RENO, "a": vegas(2, 0.04), "b": vegas(2, 0.04)}
-    two = recommend_several(Network(LINK, flows), **TIMES, runs=6)
+    two = recommend(Network(LINK, flows), (), **TIMES, runs=6)
     assert two.reached
     for part in two.parts.values():  # on the fluid model, where there is no chance
         assert part.optimum.alpha == pytest.approx(one.optimum.alpha, rel=0.01)
@@ -123,7 +124,7 @@ def test_a_goal_over_all_flows_within_a_limit(offices, model, monkeypatch):
     means = offices.first.after.packets.means()
     assert means["drop_share"] > 0.01
     limits = Constraints(queueing_delay=0.9 * means["queueing_delay_s"])
-    found = recommend_several(NETWORK, goal=JainIndex(), limits=limits, **TIMES, runs=4)
+    found = recommend(NETWORK, (), objective=JainIndex(), constraints=limits, **TIMES, runs=4)
     bound = 0.9 * means["queueing_delay_s"] * math.exp(FEASIBILITY_TOLERANCE)
     kept = found.first.after.packets.means()["queueing_delay_s"] <= bound
     assert found.reached == kept
@@ -135,7 +136,7 @@ def test_a_goal_over_all_flows_within_a_limit(offices, model, monkeypatch):
 def check_the_other_has_its_share(far: Flows) -> None:
     """Where the flows far away get less all the same, those near have what Reno's have."""
     flows = {"reno": RENO, "near": vegas(2, 0.02), "far": far}
-    found = recommend_several(Network(LINK, flows), **TIMES, runs=4)
+    found = recommend(Network(LINK, flows), (), **TIMES, runs=4)
     assert not found.reached
     assert found.parts["near"].reached
     assert found.reason.startswith("far: even with the largest setting")
@@ -175,18 +176,18 @@ def test_what_others_are_to_a_class_that_is_tuned_beside_them():
 )
 def test_refusals(tune, message):
     with pytest.raises(InvalidInput, match=message):
-        recommend_several(NETWORK, tune, **TIMES)
+        recommend(NETWORK, tune, **TIMES)
 
 
 def test_some_class_must_be_left_to_compare_with():
     network = Network(LINK, {"near": vegas(2, 0.02), "far": vegas(2, 0.04)})
     with pytest.raises(InvalidInput, match="tune must be some of the classes"):
-        recommend_several(network, **TIMES)
+        recommend(network, (), **TIMES)
 
 
 def test_without_vegas_there_is_nothing_to_tune():
     with pytest.raises(InvalidInput, match="vegas"):
-        recommend_several(Network(LINK, {"reno": RENO}), **TIMES)
+        recommend(Network(LINK, {"reno": RENO}), (), **TIMES)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from vegasfluid import (
 )
 from vegasfluid.packet import record_packets
 from vegasfluid.tuning import explain
-from vegasfluid.tuning.initial_guess import begin
+from vegasfluid.tuning.initial_guess import guess_alpha
 from vegasfluid.tuning.measurement import measure, summary
 
 RED = Red(min_thresh=20, max_thresh=80)
@@ -71,7 +71,7 @@ def test_the_summary_is_of_the_path_of_the_tuned_class():
 
 def test_the_search_begins_with_a_part_of_each_queue():
     """Half of what is between nothing and RED's middle, 50 packets, by 8 and by 10 flows."""
-    assert begin(PARKING_LOT, "vegas", 2.0).alpha == pytest.approx(2 * (50 / 8 + 50 / 10))
+    assert guess_alpha(PARKING_LOT, "vegas", 2.0).alpha == pytest.approx(2 * (50 / 8 + 50 / 10))
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_one_queue_is_tuned_at_a_time():
 def test_drop_tail_links_have_a_part_in_the_beginning():
     links = {"one": Link(1000.0, 100, DropTail()), "two": Link(900.0, 60, DropTail())}
     both = {name: flows(5, law, ("one", "two")) for name, law in (("v", Vegas()), ("r", Reno()))}
-    assert begin(Network(links, both), "v", 1.0).alpha == pytest.approx(50 / 10 + 30 / 10)
+    assert guess_alpha(Network(links, both), "v", 1.0).alpha == pytest.approx(50 / 10 + 30 / 10)
 
 
 def test_of_one_link_nothing_is_changed():

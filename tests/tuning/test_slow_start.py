@@ -25,7 +25,8 @@ from vegasfluid import (
 from vegasfluid.cli.app import run_app
 from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.slow_start import better, gamma_candidates, tune_gamma_of
+from vegasfluid.tuning.settings import RunSettings, resolve_settings
+from vegasfluid.tuning.slow_start import gamma_candidates, is_better, tune_gamma_of_class
 
 UNTIL, WARMUP = 80.0, 20.0
 LONG = Link(50e6 / 12000, 800, Red(min_thresh=80, max_thresh=400, weight=0.0005))
@@ -40,8 +41,8 @@ def long_pipe(start: Any = 4.0, rtt: float = 0.1, law: Vegas = FAIR) -> Network:
 
 
 def job_of(network: Network, runs: int = 10) -> Evaluator:
-    seeds = tuple(range(1, runs + 1))
-    return Evaluator(network, "vegas", 1.0, UNTIL, WARMUP, seeds, lambda line: None)
+    settings = RunSettings(until=UNTIL, warmup=WARMUP, runs=runs)
+    return Evaluator(network, "vegas", 1.0, resolve_settings(settings))
 
 
 def gamma_of(network: Network) -> float:
@@ -68,7 +69,7 @@ def test_gammas_to_try():
     ],
 )
 def test_better_is_nearer_beyond_doubt(found, than, expected):
-    assert better(runs_at(*found), runs_at(*than), 1.0) is expected
+    assert is_better(runs_at(*found), runs_at(*than), 1.0) is expected
 
 
 def ratio_at_start(network: Network) -> np.ndarray:
@@ -82,7 +83,7 @@ def ratio_at_start(network: Network) -> np.ndarray:
 
 def test_on_a_long_pipe_vegas_must_not_leave_slow_start_at_once():
     given = long_pipe()
-    found, start = tune_gamma_of(job_of(given), given)
+    found, start = tune_gamma_of_class(job_of(given), given)
     assert gamma_of(found) > 1
     assert abs(math.log(start.after.ratio)) < abs(math.log(start.before.ratio)) - 0.03
     before, after = ratio_at_start(given), ratio_at_start(found)
@@ -93,14 +94,14 @@ def test_on_a_long_pipe_vegas_must_not_leave_slow_start_at_once():
 
 def test_where_it_does_not_matter_gamma_stays():
     given = long_pipe(rtt=0.005)
-    found, start = tune_gamma_of(job_of(given, runs=4), given)
+    found, start = tune_gamma_of_class(job_of(given, runs=4), given)
     assert found == given
     assert start.after == start.before
 
 
 def test_a_class_that_starts_late_has_no_start_to_judge():
     with pytest.raises(InvalidInput, match=r"flows\.vegas: start must be before the end"):
-        tune_gamma_of(job_of(long_pipe()), long_pipe(start=30.0))
+        tune_gamma_of_class(job_of(long_pipe()), long_pipe(start=30.0))
 
 
 def test_the_command_tells_the_start(tmp_path, capsys):

@@ -7,9 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from vegasfluid.tuning.bracket import MOST_STEPS
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.stochastic_root import CLOSE, Search, Setting, StochasticRoot, correct
+from vegasfluid.tuning.scalar_root import MAX_STEPS
+from vegasfluid.tuning.stochastic_root import (
+    CENTRED,
+    AlphaSetting,
+    StochasticRoot,
+    _StochasticRootFinder,
+    find_stochastic_root,
+)
 
 LIMITS = (1.0, 1000.0)
 
@@ -33,25 +39,25 @@ def searched(
     whole=False,
 ):
     """A correction, and the settings that were asked for in turn."""
-    asked: list[Setting] = []
+    asked: list[AlphaSetting] = []
 
-    def measure_at(setting: Setting) -> Measurement:
+    def measure_at(setting: AlphaSetting) -> Measurement:
         asked.append(setting)
         return measurement(ratio_of(*setting) if whole else ratio_of(setting.alpha), spread)
 
-    found: StochasticRoot = correct(
+    found: StochasticRoot = find_stochastic_root(
         measure_at,
         settle,
-        goal=goal,
+        target=goal,
         start=start,
         slope=slope,
-        limits=limits,
-        zone=zone,
+        bounds=limits,
+        dead_band=zone,
         whole=whole,
     )
-    assert len(asked) == len(set(asked)) == len(found.measurements) <= 2 * MOST_STEPS
+    assert len(asked) == len(set(asked)) == len(found.samples) <= 2 * MAX_STEPS
     assert all(limits[0] * 0.999 <= of.alpha <= limits[1] * 1.001 for of in asked)
-    assert whole or {of.zone for of in asked} == {zone}
+    assert whole or {of.dead_band for of in asked} == {zone}
     return found, asked if whole else [of.alpha for of in asked]
 
 
@@ -70,9 +76,9 @@ def test_a_rising_ratio(start, power, goal):
     """Found from either side, however steep, though the first guess of the slope is 1."""
     found, asked = searched(lambda alpha: (alpha / 40) ** power, start=start, goal=goal)
     assert found.reached
-    assert abs(math.log(found.measurements[found.best].ratio / goal)) < CLOSE
-    assert found.measurements[found.best].holds(goal)
-    assert found.best.alpha == pytest.approx(40 * goal ** (1 / power), rel=CLOSE / power * 1.01)
+    assert abs(math.log(found.samples[found.best].ratio / goal)) < CENTRED
+    assert found.samples[found.best].contains(goal)
+    assert found.best.alpha == pytest.approx(40 * goal ** (1 / power), rel=CENTRED / power * 1.01)
     assert len(asked) <= 12
 
 
@@ -147,7 +153,7 @@ def test_what_even_beta_does_not_settle(start, at_3, reached):
     found, _ = whole_alphas(lambda alpha, _: ratios[alpha], start)
     assert found.best.alpha == 3
     assert found.reached == reached
-    assert found.certain
+    assert found.certainly_missed
     assert found.reason.startswith("the goal lies between alpha 3, beta ")
     assert "and alpha 4, beta " in found.reason
     assert "(ratio 1.3)" in found.reason
@@ -165,7 +171,7 @@ def test_a_jump_that_no_alpha_fills():
     """A step from 0.5 to 2 at 50: the two sides are found, and one of them is taken."""
     found, _ = searched(lambda alpha: 0.5 if alpha < 50 else 2.0, start=10)
     assert found.reason
-    alphas = [of.alpha for of in found.measurements]
+    alphas = [of.alpha for of in found.samples]
     below = max(alpha for alpha in alphas if alpha < 50)
     above = min(alpha for alpha in alphas if alpha >= 50)
     assert above / below < 1.02
@@ -177,7 +183,7 @@ def test_out_of_reach_above(start):
     found, asked = searched(lambda alpha: 0.8 * min(alpha / 10, 1), start=start)
     assert not found.reached
     assert max(asked) == pytest.approx(1000.0)
-    assert found.measurements[found.best].ratio == pytest.approx(0.8)
+    assert found.samples[found.best].ratio == pytest.approx(0.8)
     told = "even with the largest setting (alpha 1000, beta 1002) the ratio is 0.8, below 1"
     assert found.reason == told
 
@@ -202,9 +208,9 @@ def test_out_of_reach_below(start):
 def test_a_wide_interval_is_not_enough():
     """Runs that scatter by a factor of e: the interval holds the goal, the middle does not."""
     found, asked = searched(lambda alpha: alpha / 40, start=30.0, spread=1.0)
-    assert measurement(30 / 40, 1.0).holds(1.0)
+    assert measurement(30 / 40, 1.0).contains(1.0)
     assert len(asked) > 1
-    assert abs(math.log(found.measurements[found.best].ratio)) < CLOSE
+    assert abs(math.log(found.samples[found.best].ratio)) < CENTRED
 
 
 def test_a_start_beyond_the_limits():
@@ -216,11 +222,13 @@ def test_a_start_beyond_the_limits():
 def test_of_settings_as_near_the_usual_dead_zone_is_best():
     """Each packet that the dead zone differs from the usual one costs 1 % of the ratio."""
     measured = Measurement(({"ratio": 1.2}, {"ratio": 1.21}))
-    search = Search(lambda setting: measured, lambda alpha: alpha, zone=2.0, goal=1.0)
+    search = _StochasticRootFinder(
+        lambda setting: measured, lambda alpha: alpha, dead_band=2.0, target=1.0
+    )
     costs = []
     for zone in (5.0, 2.0, 1.0):
-        search.look(Setting(10.0, zone))
-        costs.append(search.cost(Setting(10.0, zone)))
-    assert search.result.best == Setting(10.0, 2.0)
+        search.measure(AlphaSetting(10.0, zone))
+        costs.append(search._cost(AlphaSetting(10.0, zone)))
+    assert search.root.best == AlphaSetting(10.0, 2.0)
     assert costs[0] - costs[1] == pytest.approx(0.03)
     assert costs[2] - costs[1] == pytest.approx(0.01)

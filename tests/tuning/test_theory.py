@@ -25,7 +25,7 @@ from vegasfluid import (
 from vegasfluid.analysis import equilibrium, fair_alpha
 from vegasfluid.analysis.equilibria.fair_alpha import with_alpha
 from vegasfluid.tuning import theory
-from vegasfluid.tuning.theory import EquilibriumTheory, reasons
+from vegasfluid.tuning.theory import EquilibriumTheory, explain_by_equilibrium
 
 CUT = 1 / 4
 """Of a loss, in the dialect of ns-2; MGT's Reno has a window of sqrt(2 / p)."""
@@ -54,7 +54,7 @@ def network(**changes: float) -> Network:
 @cache
 def told(goal: float, alpha: int = 9) -> EquilibriumTheory:
     law = Vegas(alpha, alpha + 2, dialect="ns2")
-    return reasons(recommended(network(), law, goal))
+    return explain_by_equilibrium(recommended(network(), law, goal))
 
 
 def by_hand(goal: float, **changes: float) -> dict[str, float]:
@@ -105,13 +105,13 @@ def test_linux_counts_more_than_what_is_in_the_queue():
     law, goal, cut, rise = Vegas(9, 11, dialect="linux"), 0.5, 1 / 2, 1 / 2
     found = fair_alpha(network().with_law("vegas", law), "vegas", goal)
     assert found is not None
-    terms, hand = theory.terms_of(found.rest, "vegas"), by_hand(goal)
+    terms, hand = theory.terms_of_alpha(found.rest, "vegas"), by_hand(goal)
     estimate = hand["held"] * hand["rtt_over_base"]
     assert terms["estimate"] == pytest.approx(estimate - hand["held"] - rise, rel=1e-5)
     share = goal**2 * cut * 2
     lost = -cut * estimate / 2 * math.log(1 - share)
     assert terms["own_losses"] == pytest.approx(lost, rel=1e-4)
-    saturation = theory.saturation_of(found.rest, "vegas", share)
+    saturation = theory.saturation_alpha(found.rest, "vegas", share)
     assert saturation == pytest.approx(estimate / math.sqrt(share) - rise, rel=1e-4)
 
 
@@ -128,17 +128,17 @@ def test_regimes_up_to_the_ceiling(goal, regime):
     found, hand = told(goal), by_hand(goal)
     share = hand["climbing"]
     assert found.regime == regime
-    assert found.climbing == pytest.approx(share, rel=1e-6)
-    assert found.saturation == pytest.approx(hand["saturation"], rel=1e-5)
+    assert found.recovering_fraction == pytest.approx(share, rel=1e-6)
+    assert found.saturation_alpha == pytest.approx(hand["saturation"], rel=1e-5)
     assert (found.alpha < hand["saturation"]) == (regime == "below saturation")
     steeper = CUT * share / (1 - share) / (1 - CUT / 2 * math.log(1 - share))
-    assert found.grip == pytest.approx(1 / (1 + steeper), rel=1e-3)
+    assert found.window_elasticity == pytest.approx(1 / (1 + steeper), rel=1e-3)
     assert found.largest_ratio == pytest.approx(math.sqrt(2), rel=1e-6)
 
 
 def test_with_few_losses_a_window_follows_alpha():
-    assert told(0.3).grip > 0.95
-    assert told(1.41).grip < 0.1
+    assert told(0.3).window_elasticity > 0.95
+    assert told(1.41).window_elasticity < 0.1
 
 
 def slope_of(log_alpha: Callable[[float], float], step: float = 1e-4) -> float:
@@ -153,7 +153,7 @@ def test_sensitivities_are_differences_of_the_account_by_hand(name, goal):
 
     slope = slope_of(log_alpha)
     assert abs(slope) > 1e-3  # so small that none might pass for it
-    assert told(goal).sensitivities[name] == pytest.approx(slope, abs=1e-5)
+    assert told(goal).elasticities[name] == pytest.approx(slope, abs=1e-5)
 
 
 def test_sensitivities_are_differences_of_the_fair_alpha():
@@ -167,7 +167,7 @@ def test_sensitivities_are_differences_of_the_fair_alpha():
         assert found is not None
         return math.log(found.alpha)
 
-    expected = sum(told(1.0).sensitivities[name] * part for name, part in parts.items())
+    expected = sum(told(1.0).elasticities[name] * part for name, part in parts.items())
     assert abs(expected) > 0.1
     assert slope_of(log_alpha, 1e-3) == pytest.approx(expected, abs=1e-5)
 
@@ -179,24 +179,24 @@ def test_slope_is_a_difference_of_the_ratio():
         return math.log(equilibrium(with_alpha(network(), "vegas", alpha)).ratio("vegas"))
 
     slope = slope_of(lambda step: log_ratio(alpha * math.exp(step)))
-    assert told(1.0).slope == pytest.approx(slope, rel=1e-5)
+    assert told(1.0).ratio_elasticity == pytest.approx(slope, rel=1e-5)
 
 
 def test_beyond_the_ceiling_the_recommended_alpha_is_told():
     found = told(2.0, alpha=400)
-    assert found.missed == "no alpha gives a ratio of 2, it is at most 1.41"
+    assert found.target_missed == "no alpha gives a ratio of 2, it is at most 1.41"
     assert found.regime == "plateau"
     assert found.alpha == 400
     assert found.ratio == pytest.approx(math.sqrt(2), rel=1e-6)
     assert "packets" not in found.terms
     assert math.fsum(found.terms.values()) == pytest.approx(400)
-    assert found.sensitivities == {}
+    assert found.elasticities == {}
 
 
 def test_a_goal_below_every_alpha():
     found = told(1e-4)
-    assert found.missed == "even the smallest alpha gives more than a ratio of 0.0001"
-    assert found.sensitivities == {}
+    assert found.target_missed == "even the smallest alpha gives more than a ratio of 0.0001"
+    assert found.elasticities == {}
 
 
 def test_an_alpha_that_is_not_found_is_told_as_such(monkeypatch):
@@ -204,8 +204,8 @@ def test_an_alpha_that_is_not_found_is_told_as_such(monkeypatch):
         raise SolveFailed("no rest")
 
     monkeypatch.setattr(theory, "fair_alpha", fail)
-    found = reasons(recommended(network(), Vegas(9, 11, dialect="ns2")))
-    assert found.missed == "the alpha with a ratio of 1 was not found (no rest)"
+    found = explain_by_equilibrium(recommended(network(), Vegas(9, 11, dialect="ns2")))
+    assert found.target_missed == "the alpha with a ratio of 1 was not found (no rest)"
     assert found.alpha == 9
 
 
@@ -215,20 +215,24 @@ def test_a_network_without_losses():
     rate = Cbr(rate=100.0)
     modest = replace(start.flows["reno"], law=Unresponsive(), traffic=rate)
     little = replace(start, flows={**start.flows, "reno": modest})
-    found = reasons(recommended(little, Vegas(6, 8, dialect="ns2"), 0.1))
-    assert found.missed == "even the smallest alpha gives more than a ratio of 0.1"
+    found = explain_by_equilibrium(recommended(little, Vegas(6, 8, dialect="ns2"), 0.1))
+    assert found.target_missed == "even the smallest alpha gives more than a ratio of 0.1"
     assert found.ratio == pytest.approx(3.0, rel=1e-6)  # 300 packets/s a flow are left
-    assert (found.regime, found.climbing, found.grip) == ("below saturation", 0.0, 1.0)
+    assert (found.regime, found.recovering_fraction, found.window_elasticity) == (
+        "below saturation",
+        0.0,
+        1.0,
+    )
     assert found.terms["red_min"] == pytest.approx(6.0, rel=1e-3)
     assert found.terms["queue_above_red_min"] == 0.0
-    assert (found.saturation, found.slope, found.sensitivities) == (None, None, {})
-    assert "anywhere between alpha and beta" in found.untold
+    assert (found.saturation_alpha, found.ratio_elasticity, found.elasticities) == (None, None, {})
+    assert "anywhere between alpha and beta" in found.stability_missing
 
 
 def test_verdict_is_that_of_the_margin():
     """More delay makes queues swing: the margin falls through 1, and the verdict with it."""
     far = network(base_rtt=1.0, min_thresh=4.0, max_thresh=80.0)
-    near, swung = told(1.0), reasons(recommended(far, Vegas(9, 11, dialect="ns2")))
+    near, swung = told(1.0), explain_by_equilibrium(recommended(far, Vegas(9, 11, dialect="ns2")))
     for found in (near, swung):
         verdict = found.stability
         assert verdict is not None
@@ -243,4 +247,4 @@ def test_flows_that_never_rest_are_refused():
     short = replace(start.flows["reno"], traffic=traffic)
     silent = replace(start, flows={**start.flows, "reno": short})
     with pytest.raises(InvalidInput, match="the flows never rest"):
-        reasons(recommended(silent, Vegas(9, 11, dialect="ns2")))
+        explain_by_equilibrium(recommended(silent, Vegas(9, 11, dialect="ns2")))

@@ -44,12 +44,12 @@ def show_explanation(found: Recommendation, why: Explanation) -> None:
     """The explanation in words and tables."""
     out = console()
     out.print(f"\nWhy alpha = {found.after.law.alpha:.6g}\n", style="bold")
-    if why.reasons is None:
-        out.print(f"Theory is silent here: {why.silent}")
+    if why.theory is None:
+        out.print(f"Theory is silent here: {why.theory_missing}")
     else:
-        out.print(terms_table(found, why.reasons))
+        out.print(terms_table(found, why.theory))
         out.print()
-        for line in theory_lines(found, why.reasons):
+        for line in theory_lines(found, why.theory):
             out.print(line)
     if why.drop_tail_backlog is not None:
         out.print(
@@ -74,21 +74,21 @@ def terms_table(found: Recommendation, why: EquilibriumTheory) -> Any:
 
 def label(found: Recommendation, why: EquilibriumTheory, name: str) -> str:
     """A term in words; an equal part is the rule of thumb."""
-    equal = found.ratio == 1 and not why.missed and name in ("red_min", "buffer")
+    equal = found.ratio == 1 and not why.target_missed and name in ("red_min", "buffer")
     return f"{TERMS[name]}{OVER_N[name]}" if equal else TERMS[name]
 
 
 def theory_lines(found: Recommendation, why: EquilibriumTheory) -> list[str]:
     """What rest says, a sentence or two a line."""
     lines = [place_line(found, why), regime_line(why), saturation_line(found, why)]
-    if why.sensitivities:
+    if why.elasticities:
         lines.append(sensitivities_line(why))
     return [*lines, stability_line(why)]
 
 
 def place_line(found: Recommendation, why: EquilibriumTheory) -> str:
     """For which alpha all this is told."""
-    if not why.missed:
+    if not why.target_missed:
         line = f"Theory (rest, without packets) has the goal at alpha = {why.alpha:.6g}."
         if abs(why.terms["packets"]) < MUCH * why.alpha:
             return line
@@ -97,8 +97,8 @@ def place_line(found: Recommendation, why: EquilibriumTheory) -> str:
             f"and base RTTs taken at the start are not in it."
         )
     return (
-        f"Theory (rest, without packets): {why.missed}. With the recommended alpha the ratio of "
-        f"{found.tuned} is {why.ratio:.3g}, and of that all this is told."
+        f"Theory (rest, without packets): {why.target_missed}. With the recommended alpha the "
+        f"ratio of {found.tuned} is {why.ratio:.3g}, and of that all this is told."
     )
 
 
@@ -109,27 +109,35 @@ def regime_line(why: EquilibriumTheory) -> str:
         "loss-dominated": "losses hold the windows more than alpha does",
         "plateau": "losses hold the windows, and alpha hardly moves them",
     }[why.regime]
-    line = f"Regime: {why.regime}, {what}. Of 1 % more alpha {why.grip:.2f} % reaches the window"
-    return f"{line}." if why.slope is None else f"{line}, and the ratio rises by {why.slope:.2f} %."
+    line = (
+        f"Regime: {why.regime}, {what}. "
+        f"Of 1 % more alpha {why.window_elasticity:.2f} % reaches the window"
+    )
+    return (
+        f"{line}."
+        if why.ratio_elasticity is None
+        else f"{line}, and the ratio rises by {why.ratio_elasticity:.2f} %."
+    )
 
 
 def saturation_line(found: Recommendation, why: EquilibriumTheory) -> str:
     """How far it is to where only losses hold the windows."""
-    if why.saturation is None:
+    if why.saturation_alpha is None:
         return f"Flows of {found.tuned} lose nothing, so there is no saturation."
     most = "" if why.largest_ratio is None else f", with a ratio of {why.largest_ratio:.3g} at most"
-    factor = why.saturation / why.alpha
+    factor = why.saturation_alpha / why.alpha
     far = f"{factor:.2f} times as much" if factor > 1 else "and this alpha is above"
     return (
-        f"Flows of {found.tuned} climb back after losses in {100 * why.climbing:.3g} % of their "
-        f"round trips; saturation is at alpha = {why.saturation:.4g}, {far}{most}."
+        f"Flows of {found.tuned} climb back after losses in "
+        f"{100 * why.recovering_fraction:.3g} % of their round trips; "
+        f"saturation is at alpha = {why.saturation_alpha:.4g}, {far}{most}."
     )
 
 
 def sensitivities_line(why: EquilibriumTheory) -> str:
     """What moves the fair alpha."""
-    large = {name: of for name, of in why.sensitivities.items() if abs(of) >= LEAST}
-    small = [NUMBERS[name] for name in why.sensitivities if name not in large]
+    large = {name: of for name, of in why.elasticities.items() if abs(of) >= LEAST}
+    small = [NUMBERS[name] for name in why.elasticities if name not in large]
     order = sorted(large, key=lambda name: -abs(large[name]))
     told = [f"{NUMBERS[name]} {large[name]:+.2f} %" for name in order]
     rest = f"; below {LEAST} %: {', '.join(small)}" if small else ""
@@ -140,7 +148,7 @@ def stability_line(why: EquilibriumTheory) -> str:
     """Whether rest lasts, and by what margin."""
     verdict = why.stability
     if verdict is None:
-        return f"Stability is not told: {why.untold.rstrip('.')}."
+        return f"Stability is not told: {why.stability_missing.rstrip('.')}."
     gain = verdict.gain_margin
     if verdict.stable:
         delay = verdict.delay_margin
@@ -160,7 +168,7 @@ def tried_table(why: Explanation) -> Any:
     """The rules and the defaults beside the recommendation."""
     rows = table("rule", "alpha", "beta", "ratio", "95 % interval", "Jain", "delay, ms")
     listed = {"recommended": why.recommended}
-    listed |= {RULES[name]: of for name, of in why.heuristics.items()}
+    listed |= {RULES[name]: of for name, of in why.rules.items()}
     for name, of in {**listed, "defaults": why.defaults}.items():
         rows.add_row(name, *numbers_of(of))
     return rows
@@ -181,15 +189,15 @@ def numbers_of(of: MeasuredSetting) -> tuple[str, ...]:
 
 def rules_line(found: Recommendation, why: Explanation) -> str:
     """Which rule comes nearest."""
-    if not why.heuristics:
+    if not why.rules:
         return "No rule of the literature speaks of this network."
 
     def distance(of: MeasuredSetting) -> float:
         return abs(math.log(of.packets.ratio / found.ratio))
 
-    best = min(why.heuristics, key=lambda name: distance(why.heuristics[name]))
-    ratio = why.heuristics[best].packets.ratio
-    missing = [RULES[name] for name in RULES if name not in why.heuristics]
+    best = min(why.rules, key=lambda name: distance(why.rules[name]))
+    ratio = why.rules[best].packets.ratio
+    missing = [RULES[name] for name in RULES if name not in why.rules]
     without = f" (without RED there is no {', '.join(missing)})" if missing else ""
     return (
         f"Of Weigle and Feng's rules {RULES[best]} comes nearest to the goal, {found.ratio:g}: "

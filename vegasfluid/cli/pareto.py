@@ -47,7 +47,7 @@ def run(name: str, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
         figure_of(draw_front(front)).savefig(plot, dpi=150)
     if as_json:
         points = [point.as_json() for point in front.points]
-        head = {"model": name, "version": package_version(), "goal": front.goal.key}
+        head = {"model": name, "version": package_version(), "goal": front.objective.key}
         print_json(head | {"front": points, "plot": None if plot is None else str(plot)})
     else:
         show(model, front)
@@ -58,7 +58,7 @@ def show(model: Model, front: Front) -> None:
     out = console()
     out.print(model.title or "model", style="bold")
     names = [name.rsplit(".", 1)[-1].removesuffix("_packets") for name in front.points[0].setting]
-    rows = table(*names, front.goal.key.replace("_", " "), "delay, ms", "used", "drops")
+    rows = table(*names, front.objective.key.replace("_", " "), "delay, ms", "used", "drops")
     for point in front.points:
         means = point.packets.means()
         rows.add_row(
@@ -72,5 +72,5 @@ def show(model: Model, front: Front) -> None:
     out.print(
         f"\nFrom the fairest to the smallest queueing delay, as packets have it over "
         f"{len(front.points[0].packet_values)} runs or more. "
-        f"{front.goal.key.replace('_', ' ')}: {front.goal.unit}."
+        f"{front.objective.key.replace('_', ' ')}: {front.objective.unit}."
     )

@@ -23,7 +23,6 @@ from vegasfluid.tuning import (
     RobustRecommendation,
     ShareRatio,
     recommend,
-    recommend_several,
     vegas_classes,
 )
 from vegasfluid.tuning.result import red_numbers
@@ -66,8 +65,8 @@ def run(
         explained: whether to say why.
         out: where to write the model with what was found; None: nowhere.
         as_json: whether to print JSON.
-        asked: what else `recommend` takes: `tune`, `ratio`, `goal`, `limits`, `tune_queue`,
-            `tune_gamma`.
+        asked: what else `recommend` takes: `tune`, `ratio`, `objective`, `constraints`,
+            `tune_queue`, `tune_gamma`.
     """
     check_model_target("recommend", name, out)
     model = modelfile.read_model(name)
@@ -115,7 +114,7 @@ def tries(found: Recommendation) -> list[str]:
     """What could be asked for instead, after a goal that was out of reach."""
     if isinstance(found, RobustRecommendation):
         return ["narrower ranges, or a model and an alpha for each part of them"]
-    if found.limits.each:
+    if found.constraints.each:
         first = "looser limits; --pareto shows which delay goes with which fairness"
     else:
         first = f"--ratio nearer to {found.after.packets.ratio:.3g}, which is what packets gave"
@@ -134,7 +133,7 @@ def job_of(model: Model, asked: dict[str, Any]) -> tuple[Callable[..., Any], dic
     if model.ranges:
         return partial(recommended, model), plainly(asked)
     if len(set(tune)) > 1:
-        return partial(recommend_several, model.network), asked | {"tune": tune}
+        return partial(recommend, model.network), asked | {"tune": tune}
     return partial(recommend, model.network), asked | {"tune": next(iter(tune), None)}
 
 
@@ -181,8 +180,8 @@ def plainly(asked: dict[str, Any]) -> dict[str, Any]:
         InvalidInput: where something else is asked for.
     """
     others = {
-        "--goal": not isinstance(asked["goal"], ShareRatio),
-        "a limit": bool(asked["limits"].each),
+        "--goal": not isinstance(asked["objective"], ShareRatio),
+        "a limit": bool(asked["constraints"].each),
         "--tune-queue": asked["tune_queue"],
         "--tune-gamma": asked["tune_gamma"],
     }
@@ -201,7 +200,7 @@ def show(model: Model, found: Recommendation) -> None:
     out.print(f"For {found.tuned} ({law.dialect}): {values} packets\n", style="bold")
     out.print(comparison(model, found, document))
     low, high = document["packets"]["ratio_ci95"]
-    wanted = f"goal {found.ratio:g}, " if isinstance(found.goal, ShareRatio) else ""
+    wanted = f"goal {found.ratio:g}, " if isinstance(found.objective, ShareRatio) else ""
     out.print(
         f"\nratio: goodput of a {found.tuned} flow over that of {beside(found)} flow; "
         f"{wanted}95 % interval {low:.3f} to {high:.3f} over "
@@ -253,10 +252,10 @@ def comparison(model: Model, found: Recommendation, document: dict[str, Any]) ->
 def show_further(found: Recommendation) -> None:
     """The goal, where it is another one, and the limits."""
     out, means = console(), found.after.packets.means()
-    if not isinstance(found.goal, ShareRatio):
+    if not isinstance(found.objective, ShareRatio):
         before, after = (found.objective_value(of.packets) for of in (found.before, found.after))
         out.print(
-            f"Goal: the largest {found.goal.key.replace('_', ' ')} ({found.goal.unit}): "
+            f"Goal: the largest {found.objective.key.replace('_', ' ')} ({found.objective.unit}): "
             f"{after:.3f}, before {before:.3f}."
         )
     if found.start is not None:
@@ -265,8 +264,8 @@ def show_further(found: Recommendation) -> None:
             f"Start: up to {start.until:g} s the ratio is {start.after.ratio:.3f}; with the given "
             f"gamma, {start.given:g}, it is {start.before.ratio:.3f}."
         )
-    for limit in found.limits.each:
-        is_now = f": it is {means[limit.of]:.4g}" if limit.of in means else ""
+    for limit in found.constraints.each:
+        is_now = f": it is {means[limit.quantity]:.4g}" if limit.quantity in means else ""
         out.print(f"Limit: {limit.text}{is_now}.")
 
 

@@ -27,8 +27,8 @@ def asked_for(
     """
     return {
         "ratio": ratio,
-        "goal": objective_named(goal, ratio),
-        "limits": Constraints(
+        "objective": objective_named(goal, ratio),
+        "constraints": Constraints(
             queueing_delay=None if max_delay_ms is None else ms(max_delay_ms),
             drop_share=max_drop_share,
             utilisation=min_utilisation,

@@ -11,8 +11,8 @@ from rich.table import Table
 from vegasfluid.cli.output import console, table
 from vegasfluid.model import Model
 from vegasfluid.modelfile.parameters import with_values
-from vegasfluid.tuning import RobustRecommendation, recommend_robust
-from vegasfluid.tuning.robust_result import ScenarioResult
+from vegasfluid.tuning import RobustRecommendation, recommend
+from vegasfluid.tuning.result import ScenarioResult
 
 __all__ = ["recommended", "show_robustness"]
 
@@ -23,17 +23,17 @@ def recommended(model: Model, tune: str | None, **options: Any) -> RobustRecomme
     Args:
         model: with ranges.
         tune: the class to tune.
-        options: as of `recommend_robust`.
+        options: as of `vegasfluid.recommend`.
     """
-    place = partial(with_values, model.network)
-    return recommend_robust(model.network, model.ranges, place, tune, **options)
+    substitute = partial(with_values, model.network)
+    return recommend(model.network, tune, ranges=model.ranges, substitute=substitute, **options)
 
 
 def show_robustness(found: RobustRecommendation) -> None:
     """The worst cases with the recommended parameters, and with those of the nominal network."""
     out, robust = console(), found.robust
-    corners = sum(seen.scenario.kind == "corner" for seen in robust.seen)
-    inside = sum(seen.scenario.kind == "inside" for seen in robust.seen)
+    corners = sum(seen.scenario.kind == "corner" for seen in robust.scenarios)
+    inside = sum(seen.scenario.kind == "inside" for seen in robust.scenarios)
     out.print(f"Over {corners} corners of the ranges and {inside} points inside:\n")
     out.print(ratios(found))
     out.print(price(found))
@@ -42,15 +42,16 @@ def show_robustness(found: RobustRecommendation) -> None:
 def price(found: RobustRecommendation) -> str:
     """What robustness gains in the worst case, and what it costs at the nominal network."""
     robust = found.robust
-    own, law = robust.own.law, found.after.law
+    own, law = robust.nominal_optimum.law, found.after.law
     if (own.alpha, own.beta) == (law.alpha, law.beta):
         return "\nThe nominal network alone would take the same: robustness costs nothing.\n"
     change = f"{abs(math.expm1(robust.price)):.1%}"
     farther = "farther from" if robust.price > 0 else "nearer to"
     return (
         f"\nThe nominal network alone would take alpha = {own.alpha:.6g}, beta = {own.beta:.6g}: "
-        f"{robust.own.packets.ratio:.3f} there,\nbut in its worst case farther from the goal than "
-        f"need be by a factor of {math.exp(robust.own_regret):.2f}; the recommended ones by "
+        f"{robust.nominal_optimum.packets.ratio:.3f} there,\n"
+        f"but in its worst case farther from the goal than need be "
+        f"by a factor of {math.exp(robust.nominal_regret):.2f}; the recommended ones by "
         f"{math.exp(robust.regret):.2f}.\n"
         f"Price of robustness: the nominal network is {change} {farther} the goal.\n"
     )
@@ -61,11 +62,11 @@ def ratios(found: RobustRecommendation) -> Table:
     robust = found.robust
     rows = table("", "ratio", "95 % interval", "fluid", "where", texts=["where"])
     for name, seen in (
-        ("least", robust.least),
+        ("least", robust.lowest),
         ("nominal", robust.nominal),
-        ("most", robust.most),
-        ("least, nominal's own", robust.own_least),
-        ("most, nominal's own", robust.own_most),
+        ("most", robust.highest),
+        ("least, nominal's own", robust.nominal_lowest),
+        ("most, nominal's own", robust.nominal_highest),
     ):
         rows.add_row(name, *row(seen))
     return rows

@@ -51,10 +51,10 @@ def front(of: Front, ax: Axes | None = None) -> Axes:
         name, value = next(iter(point.setting.items()))
         label = f"{name.rsplit('.', 1)[-1].removesuffix('_packets')} {value:.4g}"
         axes.annotate(label, (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
-    if not isinstance(of.goal.wanted, str):
-        axes.axhline(of.goal.wanted, color="0.6", linewidth=1, linestyle=":")
+    if not isinstance(of.objective.target, str):
+        axes.axhline(of.objective.target, color="0.6", linewidth=1, linestyle=":")
     axes.set_xlabel("queueing delay, ms")
-    axes.set_ylabel(of.goal.unit)
+    axes.set_ylabel(of.objective.unit)
     axes.margins(x=0.12, y=0.15)
     axes.set_ylim(bottom=max(0.0, float(np.min(axes.get_ylim()))))
     axes.grid(True, alpha=FAINT)

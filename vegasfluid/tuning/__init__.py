@@ -1,6 +1,6 @@
-"""Tuning: a search on the fluid model, correction on packets, recommendation, its reasons.
+"""Tuning: search on the fluid model, correction on packets, recommendation, explanation.
 
-The reasons are loaded on first use: a recommendation does without theory.
+`explain` is loaded on first use, as a recommendation does without theory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 from .constraints import Constraints as Constraints
 from .explanation import Explanation as Explanation
 from .explanation import explain as explain
-from .minimax import recommend_robust as recommend_robust
 from .objectives import AlphaFair as AlphaFair
 from .objectives import JainIndex as JainIndex
 from .objectives import Objective as Objective
@@ -9,13 +8,12 @@ from .objectives import ShareRatio as ShareRatio
 from .objectives import WorstFlow as WorstFlow
 from .objectives import objective_named as objective_named
 from .operating_point import operating_points as operating_points
+from .parameters import vegas_classes as vegas_classes
 from .pareto import Front as Front
 from .pareto import FrontPoint as FrontPoint
 from .pareto import pareto_front as pareto_front
 from .recommend import recommend as recommend
-from .recommend import vegas_classes as vegas_classes
+from .result import JointRecommendation as JointRecommendation
 from .result import Recommendation as Recommendation
-from .robust_result import RobustRecommendation as RobustRecommendation
+from .result import RobustRecommendation as RobustRecommendation
 from .settings import RunSettings as RunSettings
-from .several import JointRecommendation as JointRecommendation
-from .several import recommend_several as recommend_several

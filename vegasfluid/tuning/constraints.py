@@ -1,4 +1,4 @@
-"""What a setting must keep to, whatever its goal."""
+"""Constraints on a setting: bounds on delay, drops, utilisation and gain margin."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["FEASIBILITY_TOLERANCE", "NO_CONSTRAINTS", "Constraint", "Constraints"]
 
 FEASIBILITY_TOLERANCE = 0.02
-"""A limit that a measured mean breaks by less, in logarithms, is kept to."""
-
-
-class Constraint(NamedTuple):
-    """A bound on one number.
-
-    Args:
-        of: the number's name in the results.
-        bound: its bound, in the unit of the number.
-        largest: whether the bound is from above.
-    """
-
-    of: str
-    bound: float
-    largest: bool
-
-    @property
-    def field(self) -> str:
-        """Its name among `Constraints`."""
-        return self.of.removesuffix("_s")
-
-    def room(self, value: Any) -> float:
-        """Log of how many times the value may still grow (or shrink); below 0 it is broken."""
-        if self.largest:
-            return math.inf if value <= 0 else math.log(self.bound / value)
-        return -math.inf if value <= 0 else math.log(value / self.bound)
-
-    def slope(self, value: Any, slope: Any) -> Any:
-        """The derivative of `room` by what the value has this slope in."""
-        return (-slope if self.largest else slope) / value
-
-    @property
-    def text(self) -> str:
-        """In words, such as `queueing delay at most 0.02 s`."""
-        words, unit = WORDS[self.of]
-        return f"{words} at {'most' if self.largest else 'least'} {self.bound:.4g}{unit}"
-
-
-WORDS = {
+"""A measured mean may violate a bound by this much, in logarithms (2 %)."""
+QUANTITIES = {
     "queueing_delay_s": ("queueing delay", " s"),
     "drop_share": ("drop share", ""),
     "utilisation": ("utilisation", ""),
     "gain_margin": ("gain margin", ""),
 }
-FROM_ABOVE = ("queueing_delay_s", "drop_share")
+"""Name in words, and unit, of each quantity that can be bounded."""
+UPPER_BOUNDS = ("queueing_delay_s", "drop_share")
+"""Quantities that are bounded from above."""
+
+
+class Constraint(NamedTuple):
+    """A bound on one quantity.
+
+    Args:
+        quantity: its name in the results.
+        bound: in the unit of the quantity.
+        is_upper: whether the bound is from above.
+    """
+
+    quantity: str
+    bound: float
+    is_upper: bool
+
+    @property
+    def field(self) -> str:
+        """Its name among `Constraints`."""
+        return self.quantity.removesuffix("_s")
+
+    def margin(self, value: Any) -> float:
+        """Log of the factor between a value and its bound; negative where it is violated."""
+        if self.is_upper:
+            return math.inf if value <= 0 else math.log(self.bound / value)
+        return -math.inf if value <= 0 else math.log(value / self.bound)
+
+    def margin_slope(self, value: Any, slope: Any) -> Any:
+        """Derivative of the margin, from the derivative of the value."""
+        return (-slope if self.is_upper else slope) / value
+
+    @property
+    def text(self) -> str:
+        """In words, such as `queueing delay at most 0.02 s`."""
+        name, unit = QUANTITIES[self.quantity]
+        return f"{name} at {'most' if self.is_upper else 'least'} {self.bound:.4g}{unit}"
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Bounds on what a setting does; None: no bound.
+    """Bounds that a setting must satisfy; None: no bound.
 
     Args:
         queueing_delay: at most, s, mean over packets.
-        drop_share: of packets, at most, above 0 and below 1.
+        drop_share: fraction of packets dropped, at most, above 0 and at most 1.
         utilisation: of the link, at least, above 0 and at most 1.
-        gain_margin: of the rest, at least: how many times larger the loop's gain may become before
-            it is unstable; above 0.
+        gain_margin: at least: by which factor the loop gain may grow before the equilibrium becomes
+            unstable; above 0.
 
     Raises:
-        InvalidInput: for a bound that makes no sense.
+        InvalidInput: for a bound outside its range.
 
-    >>> [of.text for of in Constraints(queueing_delay=0.02, utilisation=0.9).each]
+    >>> [constraint.text for constraint in Constraints(queueing_delay=0.02, utilisation=0.9).each]
     ['queueing delay at most 0.02 s', 'utilisation at least 0.9']
     """
 
@@ -83,9 +83,9 @@ class Constraints:
     gain_margin: float | None = None
 
     def __post_init__(self) -> None:
-        tops = {"drop_share": 1.0, "utilisation": 1.0}
+        largest = {"drop_share": 1.0, "utilisation": 1.0}
         for field in fields(self):
-            bound, top = getattr(self, field.name), tops.get(field.name, math.inf)
+            bound, top = getattr(self, field.name), largest.get(field.name, math.inf)
             if bound is None or (0 < bound <= top and math.isfinite(bound)):
                 continue
             allowed = "above 0" + (f", and at most {top:g}" if math.isfinite(top) else "")
@@ -93,27 +93,28 @@ class Constraints:
 
     @property
     def each(self) -> tuple[Constraint, ...]:
-        """The bounds that there are."""
-        given = {
+        """The bounds that were given."""
+        bounds = {
             "queueing_delay_s": self.queueing_delay,
             "drop_share": self.drop_share,
             "utilisation": self.utilisation,
             "gain_margin": self.gain_margin,
         }
         return tuple(
-            Constraint(name, bound, name in FROM_ABOVE)
-            for name, bound in given.items()
+            Constraint(name, bound, name in UPPER_BOUNDS)
+            for name, bound in bounds.items()
             if bound is not None
         )
 
-    def broken(self, values: Mapping[str, float], slack: float = 0.0) -> list[Constraint]:
-        """The bounds that some numbers do not keep to.
+    def violated(self, values: Mapping[str, float], tolerance: float = 0.0) -> list[Constraint]:
+        """The bounds that some values violate.
 
         Args:
             values: by their names in the results.
-            slack: by how much they may be off, in logarithms.
+            tolerance: violation that is still accepted, in logarithms.
         """
-        return [limit for limit in self.each if limit.room(values[limit.of]) < -slack]
+        return [one for one in self.each if one.margin(values[one.quantity]) < -tolerance]
 
 
 NO_CONSTRAINTS = Constraints()
+"""No bounds at all."""

@@ -1,7 +1,7 @@
 """Why a recommendation is what it is, and what other parameters would have done.
 
-The reasons are theory's (`reasons`); the rules of the literature (`heuristics`) and the defaults
-are judged by the packet simulator, for every network.
+The reasons are those of the equilibrium (`theory`); the rules of thumb of the literature and the
+default parameters are measured on packets, for every network.
 """
 
 from __future__ import annotations
@@ -19,147 +19,148 @@ from vegasfluid.network import Network
 from vegasfluid.tuning.measurement import Measurement, measure
 from vegasfluid.tuning.result import Recommendation
 from vegasfluid.tuning.rules_of_thumb import RULES, rules_of_thumb
-from vegasfluid.tuning.settings import RunSettings, checked
-from vegasfluid.tuning.theory import EquilibriumTheory, reasons
+from vegasfluid.tuning.settings import RunSettings, resolve_settings
+from vegasfluid.tuning.theory import EquilibriumTheory, explain_by_equilibrium
 
 __all__ = ["Explanation", "MeasuredSetting", "explain"]
 
-NO_RED, NO_QUEUE = "the queue law is not RED", "there is no single queue"
-SHOWN = ("jain_index", "utilisation", "queue_packets", "queueing_delay_s", "drop_share")
+NO_RED = "the queue law is not RED"
+"""Why a rule of thumb is missing on one link."""
+NO_QUEUE = "there is no single queue"
+"""Why all rules of thumb are missing over several links."""
+REPORTED = ("jain_index", "utilisation", "queue_packets", "queueing_delay_s", "drop_share")
+"""Numbers of a measured setting in the JSON output, besides the ratio."""
 
 
 @dataclass(frozen=True)
 class MeasuredSetting:
-    """Parameters, and what the packet simulator says of them.
+    """Vegas parameters, and the packet runs with them.
 
     Args:
         law: the parameters.
-        packets: the packet simulator's numbers.
+        packets: the packet runs.
     """
 
     law: Vegas
     packets: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """Numbers by the names of the command's output."""
+        """Alpha, beta and means over the runs, by the names of the JSON output."""
         means = self.packets.means()
         return {
             "alpha_packets": self.law.alpha,
             "beta_packets": self.law.beta,
             "ratio": means["ratio"],
             "ratio_ci95": list(self.packets.interval),
-            **{name: means[name] for name in SHOWN},
+            **{name: means[name] for name in REPORTED},
             "runs": len(self.packets.runs),
         }
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why alpha is what it is, and what else there was.
+    """Why alpha is what it is, and what other parameters would have done.
 
     Args:
-        reasons: theory's; None where it is silent.
-        silent: why it is; empty where it is not.
+        theory: reasons from the equilibrium; None where there is none.
+        theory_missing: why there is none; empty where there is one.
         recommended: the recommended parameters.
-        heuristics: what the rules of the literature say, by their names (`heuristics.RULES`).
-        defaults: the defaults of the dialect.
+        rules: the rules of thumb, by their names in `rules_of_thumb.RULES`.
+        defaults: the default parameters of the dialect.
         drop_tail_backlog: with which one Vegas flow has half of a drop-tail link beside one Reno
             flow, packets (`analysis.closed_forms.fair_backlog`); None for other networks.
     """
 
-    reasons: EquilibriumTheory | None
-    silent: str
+    theory: EquilibriumTheory | None
+    theory_missing: str
     recommended: MeasuredSetting
-    heuristics: dict[str, MeasuredSetting]
+    rules: dict[str, MeasuredSetting]
     defaults: MeasuredSetting
     drop_tail_backlog: float | None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain numbers and texts, the block "explanation" of the command's output."""
+        """Plain numbers and texts, the block `explanation` of the command's JSON output."""
         return {
-            **theory_as_json(self.reasons),
-            "theory_missing": self.silent or None,
+            **theory_as_json(self.theory),
+            "theory_missing": self.theory_missing or None,
             "drop_tail_fair_backlog_packets": self.drop_tail_backlog,
-            "heuristics": {name: of.as_json() for name, of in self.heuristics.items()},
+            "heuristics": {name: setting.as_json() for name, setting in self.rules.items()},
             "heuristics_missing": {
-                name: NO_RED if self.heuristics else NO_QUEUE
-                for name in RULES
-                if name not in self.heuristics
+                name: NO_RED if self.rules else NO_QUEUE for name in RULES if name not in self.rules
             },
             "defaults": self.defaults.as_json(),
         }
 
 
-def theory_as_json(of: EquilibriumTheory | None) -> dict[str, Any]:
-    """The keys that theory has; null where it is silent."""
-    verdict = None if of is None else of.stability
-    sat = None if of is None else of.saturation
+def theory_as_json(theory: EquilibriumTheory | None) -> dict[str, Any]:
+    """The part of the JSON output that is of theory; null where there is none."""
+    stability = theory and theory.stability
+    saturation = theory and theory.saturation_alpha
     return {
-        "regime": of and of.regime,
-        "rest_alpha_packets": of and of.alpha,
-        "rest_ratio": of and of.ratio,
-        "goal_at_rest_missing": (of and of.missed) or None,
-        "climbing_share": of and of.climbing,
-        "window_per_alpha": of and of.grip,
-        "ratio_per_alpha": of and of.slope,
-        "terms_packets": of and of.terms,
-        "sensitivities": of and of.sensitivities,
-        "saturation_alpha_packets": sat,
-        "saturation_over_alpha": sat / of.alpha if of and sat else None,
-        "largest_ratio": of and of.largest_ratio,
-        "stable": verdict and verdict.stable,
-        "gain_margin": verdict and verdict.gain_margin,
-        "delay_margin_s": verdict and verdict.delay_margin,
-        "stability_missing": (of and of.untold) or None,
+        "regime": theory and theory.regime,
+        "rest_alpha_packets": theory and theory.alpha,
+        "rest_ratio": theory and theory.ratio,
+        "goal_at_rest_missing": (theory and theory.target_missed) or None,
+        "climbing_share": theory and theory.recovering_fraction,
+        "window_per_alpha": theory and theory.window_elasticity,
+        "ratio_per_alpha": theory and theory.ratio_elasticity,
+        "terms_packets": theory and theory.terms,
+        "sensitivities": theory and theory.elasticities,
+        "saturation_alpha_packets": saturation,
+        "saturation_over_alpha": saturation / theory.alpha if theory and saturation else None,
+        "largest_ratio": theory and theory.largest_ratio,
+        "stable": stability and stability.stable,
+        "gain_margin": stability and stability.gain_margin,
+        "delay_margin_s": stability and stability.delay_margin,
+        "stability_missing": (theory and theory.stability_missing) or None,
     }
 
 
-def explain(found: Recommendation, **trial: Unpack[RunSettings]) -> Explanation:
-    """Say why a recommendation is what it is, and what other parameters would have done.
+def explain(recommendation: Recommendation, **settings: Unpack[RunSettings]) -> Explanation:
+    """Explain why a recommendation is what it is, and what other parameters would have done.
 
     Args:
-        found: the recommendation.
-        trial: how long and how often each rule is run, see `RunSettings`.
+        recommendation: of `recommend`.
+        settings: duration, warm-up, runs and seed of each rule's runs, see `RunSettings`.
 
     Raises:
         InvalidInput: for times that make no sense, or too few runs.
     """
-    until, warmup, seeds, report = checked(trial, "explain")
-    network, tuned = found.network, found.tuned
-    known = {of.law: MeasuredSetting(of.law, of.packets) for of in found.comparable}
+    until, warmup, seeds, report = resolve_settings(settings, "explain")
+    network, tuned = recommendation.network, recommendation.tuned
+    known = {one.law: MeasuredSetting(one.law, one.packets) for one in recommendation.comparable}
 
-    def tried(law: Vegas) -> MeasuredSetting:
+    def measured(law: Vegas) -> MeasuredSetting:
+        """Packet runs with a congestion control of the tuned class, made once."""
         if law not in known:
             report(f"explain: alpha {law.alpha:.4g}, beta {law.beta:.4g} on packets")
             changed = network.with_law(tuned, law)
-            span = {"until": until, "warmup": warmup}
-            measured = measure(changed, tuned, seeds, **span, others=found.others)
-            known[law] = MeasuredSetting(law, measured)
+            times = {"until": until, "warmup": warmup}
+            packets = measure(changed, tuned, seeds, **times, others=recommendation.others)
+            known[law] = MeasuredSetting(law, packets)
         return known[law]
 
-    own = found.after.law
-    defaults = replace(own, alpha=None, beta=None)
-    with ThreadPoolExecutor(1) as aside:  # equations are compiled while packets run
-        theory = aside.submit(attempt, found)
-        heuristics = {of: tried(law) for of, law in rules_of_thumb(network, tuned).items()}
-        default = tried(defaults)
+    recommended = recommendation.after.law
+    with ThreadPoolExecutor(1) as background:  # equations are compiled while packets run
+        theory = background.submit(explain_or_reason, recommendation)
+        rules = {name: measured(law) for name, law in rules_of_thumb(network, tuned).items()}
+        defaults = measured(replace(recommended, alpha=None, beta=None))
         report("explain: theory")
-        why, silent = theory.result()
-    return Explanation(
-        why, silent, known[own], heuristics, default, drop_tail_backlog(network, tuned)
-    )
+        equilibrium, missing = theory.result()
+    backlog = drop_tail_backlog(network, tuned)
+    return Explanation(equilibrium, missing, known[recommended], rules, defaults, backlog)
 
 
-def attempt(found: Recommendation) -> tuple[EquilibriumTheory | None, str]:
-    """The reasons, or why there are none."""
+def explain_or_reason(recommendation: Recommendation) -> tuple[EquilibriumTheory | None, str]:
+    """The explanation by the equilibrium, or why there is none."""
     try:
-        return reasons(found), ""
-    except (InvalidInput, SolveFailed) as refused:
-        return None, str(refused)
+        return explain_by_equilibrium(recommendation), ""
+    except (InvalidInput, SolveFailed) as error:
+        return None, str(error)
 
 
 def drop_tail_backlog(network: Network, tuned: str) -> float | None:
-    """The fair backlog of one Vegas beside one Reno flow at a full buffer, for such a network."""
+    """Fair backlog of one Vegas beside one Reno flow at a full buffer, packets; None otherwise."""
     others = [flows for name, flows in network.flows.items() if name != tuned]
     pair = network.flows[tuned].count == 1 and [flows.count for flows in others] == [1]
     reno = all(isinstance(flows.law, Reno) for flows in others)

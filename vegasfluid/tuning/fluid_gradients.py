@@ -1,4 +1,4 @@
-"""What the fluid model says of a network, with its exact derivatives by what is tuned.
+"""Outputs of the fluid model and their exact derivatives by the tuned parameters.
 
 The delay equations are differentiated in forward mode, by all parameters at once; values and
 derivatives come from one run of one compiled function. Where a network oscillates for ever the
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from vegasfluid import dde
 from vegasfluid.fluid.means import growth_of
@@ -26,35 +27,32 @@ from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid, with_longer_steps
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES
-from vegasfluid.tuning.parameters import Parameter, alphas, posed_with_values
+from vegasfluid.tuning.parameters import Parameter, alpha_parameters, with_values_in_equations
 
-__all__ = [
-    "DifferentiableFluid",
-    "FluidSpec",
-    "Outputs",
-    "broyden",
-    "make_spec",
-    "outputs",
-    "outputs_and_slopes",
-]
+__all__ = ["DifferentiableFluid", "FluidSpec", "OutputCorrection", "Outputs", "broyden"]
+__all__ += ["make_spec", "outputs", "outputs_and_slopes"]
 
 DIFFERENCE = 0.02
-"""Step of finite differences, in a parameter's logarithm; shorter steps drown in the oscillations
+"""Step of finite differences, in a parameter's logarithm; shorter ones drown in the oscillations
 that made them necessary."""
 STEEPEST = 1e3
-"""Of a goodput in logarithms; what is steeper is no derivative of a mean, but a swing's."""
-WORTH = 4
-"""Longer steps, once queues stand, are taken where they are so many times as long."""
+"""Largest derivative d log(goodput) / d log(parameter); steeper ones are those of an oscillation,
+not of a mean."""
+LONGER_STEPS_WORTH = 4
+"""Longer steps once queues have built up are used where they are this many times as long."""
 SMALLEST = 1e-12
+"""Least output, and least squared step, by which is divided."""
+
+Vector = Float[np.ndarray, " parameters"]
 
 
 class Outputs(NamedTuple):
-    """By what a setting is judged; means after the warm-up, of one network or of many.
+    """Means of a run after the warm-up, of one network or of a batch.
 
     Args:
-        goodput: packets/s of a flow of each group of flows that are alike; (groups,).
-        queueing_delay: of a packet at the link, s.
-        drop_share: of the packets that arrive there.
+        goodput: of a flow of each flow group, packets/s; (groups,).
+        queueing_delay: of a packet on the path, s.
+        drop_share: fraction of the packets that are dropped there.
         utilisation: of the link.
     """
 
@@ -64,31 +62,70 @@ class Outputs(NamedTuple):
     utilisation: Any
 
 
-def broyden(slopes: Outputs, changes: Outputs, step: np.ndarray) -> Outputs:
-    """Slopes that tell how outputs changed over a step, and are else as near as can be to those
-    given.
+def broyden(slopes: Outputs, changes: Outputs, step: Vector) -> Outputs:
+    """Broyden's update: the slopes nearest to given ones that explain the changes over a step.
 
     Args:
-        slopes: by the parameters; with a last axis of these.
-        changes: of the outputs.
-        step: (parameters,).
+        slopes: derivatives by the parameters (last axis).
+        changes: of the outputs over the step.
+        step: of the parameters' logarithms.
     """
     length = max(float(step @ step), SMALLEST)
     pairs = zip(slopes, changes, strict=True)
     return Outputs(
-        *(old + np.asarray(of - old @ step)[..., np.newaxis] * step / length for old, of in pairs)
+        *(
+            old + np.asarray(change - old @ step)[..., np.newaxis] * step / length
+            for old, change in pairs
+        )
     )
 
 
+class OutputCorrection(NamedTuple):
+    """How the packet simulator's outputs differ from the fluid's, linear in the logarithms.
+
+    Args:
+        at: logarithms of the parameters at the last measurement.
+        offset: log(packets / fluid) of each output there.
+        gradient: derivatives of the offset by the parameters' logarithms (last axis).
+    """
+
+    at: Vector
+    offset: Outputs
+    gradient: Outputs
+
+    @classmethod
+    def constant(cls, at: Vector, offset: Outputs) -> OutputCorrection:
+        """The correction after one measurement: the same everywhere."""
+        zeros = (np.zeros((*np.shape(output), len(at))) for output in offset)
+        return cls(at, offset, Outputs(*zeros))
+
+    def apply(self, values: Outputs, slopes: Outputs, x: Vector) -> tuple[Outputs, Outputs]:
+        """Corrected outputs and derivatives at the logarithms of the parameters."""
+        corrected, derivatives = [], []
+        for value, slope, offset, gradient in zip(
+            values, slopes, self.offset, self.gradient, strict=True
+        ):
+            new = value * np.exp(offset + gradient @ (x - self.at))
+            relative = slope / np.maximum(value, SMALLEST)[..., np.newaxis] + gradient
+            corrected.append(new)
+            derivatives.append(new[..., np.newaxis] * relative)
+        return Outputs(*corrected), Outputs(*derivatives)
+
+    def updated(self, at: Vector, offset: Outputs) -> OutputCorrection:
+        """The correction with one more measurement (Broyden's update of the gradient)."""
+        changes = Outputs(*(new - old for new, old in zip(offset, self.offset, strict=True)))
+        return OutputCorrection(at, offset, broyden(self.gradient, changes, at - self.at))
+
+
 class FluidSpec(NamedTuple):
-    """What stays the same during a search; hashable, so that it can be a static argument.
+    """What stays the same during a search; hashable, so that JAX takes it as a static argument.
 
     Args:
         plan: structure of the equations.
         grid: sample times and step.
-        warmup: s.
+        warmup: initial time that means leave out, s.
         parameters: what is tuned.
-        path: the links that the (first) tuned class crosses.
+        path: indices of the links that the first tuned class crosses.
     """
 
     plan: FluidStructure
@@ -101,65 +138,77 @@ class FluidSpec(NamedTuple):
 def make_spec(
     network: Network, parameters: tuple[Parameter, ...], until: float, warmup: float
 ) -> tuple[FluidParameters, FluidSpec]:
-    """The equations of a network, and what of them is searched."""
-    posed, plan = pose(network)
-    path = tuple(network.queue_indices(alphas(parameters)[0].flows)[0])
-    grid = mean_field_grid(network, until, DEFAULT_SAMPLES)
-    return as_floats(posed), FluidSpec(plan, grid, warmup, parameters, path)
-
-
-def outputs(
-    log_values: Any, posed: FluidParameters, task: FluidSpec
-) -> tuple[Outputs, dde.Solution]:
-    """Outputs of a run at the logarithms of the parameters, and its solution; traceable."""
-    posed = posed_with_values(posed, task.parameters, jnp.exp(log_values))
-    solution = integrate(posed, task.plan, task.grid)
-    system = system_of(as_floats(posed), task.plan)
-    gained = growth_of(solution.ys, system, task.grid.until, task.warmup)
-    path = gained.over_path(task.path)
-    links = (path.queueing_delay, path.drop_share, path.utilisation)
-    return Outputs(gained.goodput, *links), solution._replace(ys=solution.ys[-1:])
-
-
-@partial(jax.jit, static_argnames="task")
-def outputs_and_slopes(
-    log_values: Any, posed: FluidParameters, task: FluidSpec
-) -> tuple[Outputs, Outputs, dde.Solution]:
-    """Outputs, derivatives by the logarithms of all parameters (last axis), and the solution."""
-
-    def twice(x: Any) -> tuple[Outputs, tuple[Outputs, dde.Solution]]:
-        found, solution = outputs(x, posed, task)
-        return found, (found, solution)
-
-    slopes, (found, solution) = jax.jacfwd(twice, has_aux=True)(log_values)
-    return found, slopes, solution
-
-
-def quicker(grid: TimeGrid, network: Network) -> TimeGrid:
-    """With longer steps once queues stand, where that is worth another program."""
-    found = with_longer_steps(grid, network)
-    return found if found.longer_steps and found.longer_steps[1] >= WORTH else grid
-
-
-outputs_alone = jax.jit(outputs, static_argnames="task")
-"""`outputs`, compiled."""
-
-
-def sensible(found: Outputs, slopes: Outputs) -> bool:
-    """Whether slopes say anything of outputs: those of a long swing grow beyond all numbers."""
-    finite = all(bool(np.all(np.isfinite(part))) for part in slopes)
-    return finite and np.max(np.abs(slopes.goodput)) <= STEEPEST * np.max(np.abs(found.goodput))
-
-
-class DifferentiableFluid:
-    """The fluid's outputs as a function of the logarithms of parameters, evaluated once a point.
+    """Numbers of the equations of a network, and what stays the same during a search.
 
     Args:
         network: of one link or several.
         parameters: what is tuned.
         until: simulated time, s.
-        warmup: time that the means leave out, s.
+        warmup: initial time that means leave out, s.
+    """
+    posed, plan = pose(network)
+    path = tuple(network.queue_indices(alpha_parameters(parameters)[0].flows)[0])
+    grid = mean_field_grid(network, until, DEFAULT_SAMPLES)
+    return as_floats(posed), FluidSpec(plan, grid, warmup, parameters, path)
+
+
+def outputs(
+    log_values: Any, posed: FluidParameters, spec: FluidSpec
+) -> tuple[Outputs, dde.Solution]:
+    """Outputs of a run at the logarithms of the parameters, and its solution; traceable."""
+    posed = with_values_in_equations(posed, spec.parameters, jnp.exp(log_values))
+    solution = integrate(posed, spec.plan, spec.grid)
+    system = system_of(as_floats(posed), spec.plan)
+    totals = growth_of(solution.ys, system, spec.grid.until, spec.warmup)
+    path = totals.over_path(spec.path)
+    links = (path.queueing_delay, path.drop_share, path.utilisation)
+    return Outputs(totals.goodput, *links), solution._replace(ys=solution.ys[-1:])
+
+
+@partial(jax.jit, static_argnames="spec")
+def outputs_and_slopes(
+    log_values: Any, posed: FluidParameters, spec: FluidSpec
+) -> tuple[Outputs, Outputs, dde.Solution]:
+    """Outputs, derivatives by the logarithms of all parameters (last axis), and the solution."""
+
+    def values_twice(x: Any) -> tuple[Outputs, tuple[Outputs, dde.Solution]]:
+        """The outputs to differentiate, and as auxiliary results."""
+        values, solution = outputs(x, posed, spec)
+        return values, (values, solution)
+
+    slopes, (values, solution) = jax.jacfwd(values_twice, has_aux=True)(log_values)
+    return values, slopes, solution
+
+
+outputs_alone = jax.jit(outputs, static_argnames="spec")
+"""`outputs`, compiled."""
+
+
+def with_worthwhile_steps(grid: TimeGrid, network: Network) -> TimeGrid:
+    """The grid with longer steps once queues have built up, if they are worth another program."""
+    longer = with_longer_steps(grid, network)
+    steps = longer.longer_steps
+    return longer if steps and steps[1] >= LONGER_STEPS_WORTH else grid
+
+
+def are_meaningful(values: Outputs, slopes: Outputs) -> bool:
+    """Whether derivatives are finite and not those of a long oscillation."""
+    finite = all(bool(np.all(np.isfinite(part))) for part in slopes)
+    return finite and np.max(np.abs(slopes.goodput)) <= STEEPEST * np.max(np.abs(values.goodput))
+
+
+class DifferentiableFluid:
+    """The fluid's outputs as a function of the parameters' logarithms, evaluated once a point.
+
+    Args:
+        network: of one link or several.
+        parameters: what is tuned.
+        until: simulated time, s.
+        warmup: initial time that means leave out, s.
         report: called with a line about each point.
+
+    Attributes:
+        seconds: wall time spent so far.
     """
 
     def __init__(
@@ -170,101 +219,102 @@ class DifferentiableFluid:
         warmup: float,
         report: Callable[[str], None] = lambda message: None,
     ) -> None:
-        self._posed, task = make_spec(network, parameters, until, warmup)
-        self._task = task._replace(grid=quicker(task.grid, network))
+        self._posed, spec = make_spec(network, parameters, until, warmup)
+        self._spec = spec._replace(grid=with_worthwhile_steps(spec.grid, network))
         self._report = report
         self.seconds = 0.0
         self._known: dict[bytes, tuple[Outputs, Outputs]] = {}
         self._overflows = False
 
     @property
-    def count(self) -> np.ndarray:
-        """Flows of each group; (groups,)."""
+    def count(self) -> Float[np.ndarray, " groups"]:
+        """Number of flows of each group."""
         return np.asarray(self._posed.groups.count, float)
 
     @property
     def classes(self) -> tuple[slice, ...]:
         """The groups of each class."""
-        return tuple(self._task.plan.classes)
+        return tuple(self._spec.plan.classes)
 
     @property
     def evaluations(self) -> int:
-        """How many points were evaluated."""
+        """How many points were evaluated with derivatives."""
         return len(self._known)
 
-    def at(self, log_values: np.ndarray) -> tuple[Outputs, Outputs]:
-        """Outputs and their derivatives, as NumPy arrays.
+    def at(self, log_values: Vector) -> tuple[Outputs, Outputs]:
+        """Outputs and their derivatives by the parameters' logarithms, as NumPy arrays.
 
         Raises:
             SolveFailed: where the solution leaves the finite numbers.
         """
         key = np.asarray(log_values, float).tobytes()
         if key not in self._known:
-            self._known[key] = self._derived(log_values) or self._by_differences(log_values)
+            self._known[key] = self._exact(log_values) or self._approximate(log_values)
         return self._known[key]
 
-    def alone(self, log_values: np.ndarray) -> Outputs:
-        """Outputs without their derivatives, as NumPy arrays.
+    def alone(self, log_values: Vector) -> Outputs:
+        """Outputs without their derivatives, as NumPy arrays; not cached.
 
         Raises:
             SolveFailed: where the solution leaves the finite numbers.
         """
-        [found] = self._run(outputs_alone, log_values)
-        self._tell(log_values, found)
-        return found
+        [values] = self._run(outputs_alone, log_values)
+        self._report_point(log_values, values)
+        return values
 
-    def _derived(self, log_values: np.ndarray) -> tuple[Outputs, Outputs] | None:
+    def _exact(self, log_values: Vector) -> tuple[Outputs, Outputs] | None:
         """Outputs and exact derivatives; None once these have grown beyond all numbers."""
         if self._overflows:
             return None
-        found, slopes = self._run(outputs_and_slopes, log_values)
-        self._overflows = not sensible(found, slopes)
+        values, slopes = self._run(outputs_and_slopes, log_values)
+        self._overflows = not are_meaningful(values, slopes)
         if self._overflows:
             return None
-        self._tell(log_values, found)
-        return found, slopes
+        self._report_point(log_values, values)
+        return values, slopes
 
-    def _by_differences(self, log_values: np.ndarray) -> tuple[Outputs, Outputs]:
-        """Outputs and slopes of differences."""
-        found = self.alone(log_values)
-        return found, self._slopes(np.asarray(log_values), found)
+    def _approximate(self, log_values: Vector) -> tuple[Outputs, Outputs]:
+        """Outputs, and derivatives by differences of runs."""
+        values = self.alone(log_values)
+        return values, self._secant_slopes(np.asarray(log_values), values)
 
-    def _tell(self, log_values: np.ndarray, found: Outputs) -> None:
-        """Say what a point is like."""
-        pairs = zip(self._task.parameters, np.exp(log_values), strict=True)
+    def _report_point(self, log_values: Vector, values: Outputs) -> None:
+        """Report the parameters and the queueing delay of a point."""
+        pairs = zip(self._spec.parameters, np.exp(log_values), strict=True)
         setting = ", ".join(f"{parameter.name} {value:.4g}" for parameter, value in pairs)
-        self._report(f"fluid: {setting}; delay {float(found.queueing_delay):.4g} s")
+        self._report(f"fluid: {setting}; delay {float(values.queueing_delay):.4g} s")
 
     def _run(self, function: Any, log_values: Any) -> list[Outputs]:
-        """What a compiled function finds; with shorter steps from where queues do not stand."""
+        """Results of a compiled function; with short steps only where long ones fail."""
         begin = time.perf_counter()
         x = jnp.asarray(log_values, float)
-        *found, solution = function(x, self._posed, self._task)
-        grid = self._task.grid
+        *values, solution = function(x, self._posed, self._spec)
+        grid = self._spec.grid
         if grid.longer_steps is not None and solution.outcome == dde.Outcome.LAG_TOO_SHORT:
-            self._task = self._task._replace(grid=grid._replace(longer_steps=None))
-            *found, solution = function(x, self._posed, self._task)
+            self._spec = self._spec._replace(grid=grid._replace(longer_steps=None))
+            *values, solution = function(x, self._posed, self._spec)
         dde.check(solution)
-        found = jax.tree.map(np.asarray, found)
+        values = jax.tree.map(np.asarray, values)
         self.seconds += time.perf_counter() - begin
-        return found
+        return values
 
-    def _slopes(self, x: np.ndarray, here: Outputs) -> Outputs:
-        """Slopes by differences: of runs, or of what the nearest point said and its slopes."""
+    def _secant_slopes(self, x: Vector, values: Outputs) -> Outputs:
+        """Slopes by Broyden's update of those of the nearest point, or by finite differences."""
         steps = {key: x - np.frombuffer(key) for key in self._known}
         if not steps:
-            return self._differences(x, here)
+            return self._finite_differences(x, values)
         nearest = min(steps, key=lambda key: float(np.max(np.abs(steps[key]))))
-        (before, slopes), step = self._known[nearest], steps[nearest]
+        (previous, slopes), step = self._known[nearest], steps[nearest]
         if np.max(np.abs(step)) < DIFFERENCE:
             return slopes
-        changes = (new - old for new, old in zip(here, before, strict=True))
+        changes = (new - old for new, old in zip(values, previous, strict=True))
         return broyden(slopes, Outputs(*changes), step)
 
-    def _differences(self, x: Any, here: Outputs) -> Outputs:
-        """Finite differences of the outputs by each parameter, over a step that no swing drowns."""
+    def _finite_differences(self, x: Any, values: Outputs) -> Outputs:
+        """Slopes by one further run for each parameter."""
         columns = []
-        for number in range(len(self._task.parameters)):
-            there = self._run(outputs_alone, x + DIFFERENCE * (np.arange(len(x)) == number))[0]
-            columns.append([(a - b) / DIFFERENCE for a, b in zip(there, here, strict=True)])
-        return Outputs(*(np.stack(of, axis=-1) for of in zip(*columns, strict=True)))
+        for index in range(len(self._spec.parameters)):
+            step = DIFFERENCE * (np.arange(len(x)) == index)
+            [shifted] = self._run(outputs_alone, x + step)
+            columns.append([(a - b) / DIFFERENCE for a, b in zip(shifted, values, strict=True)])
+        return Outputs(*(np.stack(column, axis=-1) for column in zip(*columns, strict=True)))

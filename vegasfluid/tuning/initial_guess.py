@@ -1,28 +1,35 @@
-"""Where the search for alpha begins: at rest in theory, or with the queue shared out.
+"""Initial guess of alpha: the equilibrium of the theory, or an equal part of the expected queue.
 
-Where a certificate can be written, it encloses the alpha that is fair at rest, and by implicit
-differentiation how that alpha follows the ratio, in some hundredths of a second.
+Where a certificate can be written, it encloses the alpha that is fair in equilibrium, and by
+implicit differentiation how that alpha follows the ratio, in some hundredths of a second.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from vegasfluid.analysis import certify_alpha
 from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Flows, Link, Network
+from vegasfluid.tuning.parameters import Parameter, alpha_parameters
 
-__all__ = ["PROPORTIONAL", "InitialGuess", "begin", "network_with_others_at_share"]
+__all__ = ["PROPORTIONAL", "InitialGuess", "guess_alpha", "initial_points"]
+__all__ += ["network_with_others_at_share"]
 
 PROPORTIONAL = 1.0
-"""The slope d log(ratio) / d log(alpha) below saturation, where a share follows its backlog."""
+"""Slope d log(ratio) / d log(alpha) below saturation, where a share follows its backlog."""
+QUEUE_RESTART_FACTOR = 10.0
+"""The second initial point of a search over RED's thresholds divides all queues by this."""
 
 
 class InitialGuess(NamedTuple):
-    """Where a search begins.
+    """Where a root search begins.
 
     Args:
         alpha: packets.
@@ -33,8 +40,8 @@ class InitialGuess(NamedTuple):
     slope: float
 
 
-def begin(network: Network, tuned: str, ratio: float) -> InitialGuess:
-    """The alpha of rest, or else the queue that is to be expected, shared out among all flows.
+def guess_alpha(network: Network, tuned: str, ratio: float) -> InitialGuess:
+    """Alpha of the equilibrium, or else an equal part of the expected queue; packets.
 
     Args:
         network: of one link or several.
@@ -47,44 +54,79 @@ def begin(network: Network, tuned: str, ratio: float) -> InitialGuess:
     ...     "reno": Flows(5, Reno(), base_rtt=0.04),
     ... }
     >>> red = Link(1000.0, 200, Red(min_thresh=20, max_thresh=80))
-    >>> "alpha {:.2f}, slope {:.2f}".format(*begin(Network(red, flows), "vegas", 1.0))
+    >>> "alpha {:.2f}, slope {:.2f}".format(*guess_alpha(Network(red, flows), "vegas", 1.0))
     'alpha 4.86, slope 0.93'
-    >>> begin(Network(Link(1000.0, 200), flows), "vegas", 1.0)
+    >>> guess_alpha(Network(Link(1000.0, 200), flows), "vegas", 1.0)
     InitialGuess(alpha=10.0, slope=1.0)
     """
-    flows = {name: with_one_rtt(of) for name, of in network.flows.items()}
+    classes = {name: with_mean_rtt(flows) for name, flows in network.flows.items()}
     try:
-        proven = certify_alpha(replace(network, flows=flows), tuned, ratio)
+        certificate = certify_alpha(replace(network, flows=classes), tuned, ratio)
     except (InvalidInput, SolveFailed):
         return InitialGuess(ratio * expected_backlog(network, tuned), PROPORTIONAL)
-    alpha = float(proven.alpha)
-    return InitialGuess(alpha, alpha / float(proven.claims["alpha_packets_per_log_ratio",]))
+    alpha = float(certificate.alpha)
+    per_log_ratio = float(certificate.claims["alpha_packets_per_log_ratio",])
+    return InitialGuess(alpha, alpha / per_log_ratio)
+
+
+def initial_points(
+    network: Network, parameters: Sequence[Parameter], ratio: float
+) -> list[np.ndarray]:
+    """Logarithms of the parameters from which a search over several begins; (parameters,) each.
+
+    The first point has alphas of theory. Of several alphas a second one has those that were given;
+    where RED is tuned it has all queues divided by `QUEUE_RESTART_FACTOR`.
+
+    Args:
+        network: with the parameters that were given.
+        parameters: what is tuned.
+        ratio: goodput of a tuned flow over that of another flow.
+    """
+    given = np.log([parameter.value(network) for parameter in parameters])
+    point = given.copy()
+    tuned = [parameter.flows for parameter in alpha_parameters(parameters)]
+    alphas = [
+        guess_alpha(network_with_others_at_share(network, name, tuned), name, ratio).alpha
+        for name in tuned
+    ]
+    point[: len(alphas)] = np.log(alphas)
+    if len(alphas) == len(parameters):
+        return [point] if len(parameters) == 1 else [point, given]
+    packets = np.array([parameter.name != "max_drop" for parameter in parameters], float)
+    return [point, point - math.log(QUEUE_RESTART_FACTOR) * packets]
 
 
 def network_with_others_at_share(network: Network, tuned: str, all_tuned: Sequence[str]) -> Network:
-    """The network as it is to one of several tuned classes once all have their share.
+    """The network in which all tuned classes but one already have their share.
 
-    Flows of the other tuned classes then send what a flow of the first class that is not tuned
-    sends: here they are such flows.
+    Flows of these classes then send what a flow of the first class that is not tuned sends, and
+    are replaced by such flows.
+
+    Args:
+        network: as given.
+        tuned: the class that stays.
+        all_tuned: all tuned classes.
     """
-    other = with_one_rtt(next(of for name, of in network.flows.items() if name not in all_tuned))
-    alike = {
-        name: of
+    other = with_mean_rtt(
+        next(flows for name, flows in network.flows.items() if name not in all_tuned)
+    )
+    replaced = {
+        name: flows
         if name == tuned or name not in all_tuned
-        else replace(of, law=other.law, base_rtt=other.base_rtt, access_delay=other.access_delay)
-        for name, of in network.flows.items()
+        else replace(flows, law=other.law, base_rtt=other.base_rtt, access_delay=other.access_delay)
+        for name, flows in network.flows.items()
     }
-    return replace(network, flows=alike)
+    return replace(network, flows=replaced)
 
 
-def with_one_rtt(flows: Flows) -> Flows:
-    """A class whose flows have round-trip times of their own, with their mean."""
+def with_mean_rtt(flows: Flows) -> Flows:
+    """A class whose flows all have the mean of its base RTTs."""
     given = flows.base_rtt
     return replace(flows, base_rtt=sum(given) / len(given)) if isinstance(given, tuple) else flows
 
 
 def expected_backlog(network: Network, tuned: str) -> float:
-    """A flow's part of the queues on its path, where all flows that cross them have the same."""
+    """A flow's part of the expected queues on its path, packets, if all flows have the same."""
     backlog = 0.0
     for link in network.path_of(tuned):
         backlog += expected_queue(network.links[link]) / network.flow_count(link)
@@ -92,7 +134,7 @@ def expected_backlog(network: Network, tuned: str) -> float:
 
 
 def expected_queue(link: Link) -> float:
-    """Half of what the queue law leaves open, packets."""
+    """Middle between RED's thresholds, or half of the buffer; packets."""
     if isinstance(link.aqm, Red):
         return float(link.aqm.min_thresh + link.aqm.max_thresh) / 2
     return float(link.buffer) / 2

@@ -1,56 +1,47 @@
-"""The alphas of several classes at which each has its ratio, on the fluid model or on packets.
+"""The alphas of several classes at which each has its goodput ratio, by Broyden's method.
 
-As for one class (`fluid_search`, `correction`) the search is led on by plain runs, a few: Broyden's
-method, from slopes as a share follows its backlog (SciPy's `broyden1`). It needs no derivative:
-that of the fluid takes longer than all these runs, and says nothing where a network swings.
+Plain runs, a few, on the fluid model or on packets: from slopes as a share follows its backlog,
+each run corrects the Jacobian (SciPy's `BroydenFirst`). No derivative is needed: that of the
+fluid takes longer than all these runs, and says nothing where a network oscillates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import NoConvergence, root
+from jaxtyping import Float
+from scipy.optimize import BroydenFirst
 
 from vegasfluid.tuning.initial_guess import PROPORTIONAL
 
 __all__ = ["RatioSolution", "solve_ratios"]
 
-Vector = np.ndarray
+Vector = Float[np.ndarray, " classes"]
 
-NEAR = 0.003
-"""On the fluid model each ratio is met within this, in logarithms."""
-RUNS = 8
-"""From each beginning there."""
-FLAT = 1e-6
-"""Changes of the ratios, in logarithms, that are none."""
+FTOL = 0.003
+"""Tolerance of each ratio on the fluid model, in logarithms."""
+MAX_EVALUATIONS = 8
+"""Fluid runs from each initial point, at most."""
+STALLED = 1e-6
+"""A step that changes all ratios by less, in logarithms, is on a plateau and ends the search."""
 
 
 class RatioSolution(NamedTuple):
-    """Where the search ended.
+    """The best alphas found for several ratios.
 
     Args:
         x: logarithms of the alphas.
-        distances: of each ratio from its goal there, in logarithms.
-        near: whether all ratios are met.
-        evaluations: how often it was asked.
+        distances: log(ratio / target) of each class there.
+        converged: whether all ratios are within the tolerance.
+        evaluations: runs made in total.
     """
 
     x: Vector
     distances: Vector
-    near: bool
+    converged: bool
     evaluations: int
-
-
-class Enough(Exception):
-    """Raised inside the root finder: all is met, a step changed nothing, or runs are used up."""
-
-
-def same(one: Vector, other: Vector) -> bool:
-    """Whether a step changed nothing: a plateau, where no secant leads on."""
-    return bool(np.max(np.abs(one - other)) < FLAT)
 
 
 def solve_ratios(
@@ -58,42 +49,63 @@ def solve_ratios(
     starts: Sequence[Vector],
     bounds: Sequence[tuple[float, float]],
     *,
-    near: float = NEAR,
-    most: int = RUNS,
+    ftol: float = FTOL,
+    max_evaluations: int = MAX_EVALUATIONS,
 ) -> RatioSolution:
-    """Meet one ratio for each alpha, or come as near as can be.
+    """Solve for one ratio per alpha, or come as near as possible.
 
     Args:
-        distances_at: of each ratio from its goal, in logarithms, at the logarithms of the alphas.
-        starts: where to begin; the next one only where the one before led to no end.
+        distances_at: log(ratio / target) of each class at the logarithms of the alphas.
+        starts: initial points; the next one is used only where the one before did not converge.
         bounds: of each logarithm.
-        near: each ratio is met within this, in logarithms.
-        most: evaluations from each beginning.
+        ftol: tolerance of each ratio, in logarithms.
+        max_evaluations: from each initial point.
 
     >>> def distances_at(x):
     ...     return np.array([x[0] - 0.2 * x[1] - 1.0, 0.8 * x[1] - 0.2 * x[0] - 1.0])
-    >>> found = solve_ratios(distances_at, [np.zeros(2)], [(-5.0, 5.0)] * 2)
-    >>> found.x.round(2), found.near, found.evaluations < 8
+    >>> solution = solve_ratios(distances_at, [np.zeros(2)], [(-5.0, 5.0)] * 2)
+    >>> solution.x.round(2), solution.converged, solution.evaluations < 8
     (array([1.32, 1.58]), True, True)
     """
     low, high = np.array(bounds).T
-    runs: list[RatioSolution] = []
+    points: list[RatioSolution] = []
 
-    def distances(x: Vector) -> Vector:
-        inside = np.clip(x, low, high)
-        found = np.asarray(distances_at(inside))
-        runs.append(RatioSolution(inside, found, bool(np.max(np.abs(found)) < near), 0))
-        still = len(runs) > begun + 1 and same(runs[-1].distances, runs[-2].distances)
-        if runs[-1].near or still or len(runs) == begun + most:
-            raise Enough
-        return runs[-1].distances
+    def evaluate(x: Vector) -> Vector:
+        """Distances at a point clipped to the bounds; recorded."""
+        clipped = np.clip(x, low, high)
+        distances = np.asarray(distances_at(clipped))
+        converged = bool(np.max(np.abs(distances)) < ftol)
+        points.append(RatioSolution(clipped, distances, converged, len(points) + 1))
+        return distances
 
-    options = {"line_search": None, "jac_options": {"alpha": -1 / PROPORTIONAL}}
     for start in starts:
-        begun = len(runs)
-        with suppress(Enough, NoConvergence):
-            root(distances, np.clip(start, low, high), method="broyden1", options=options)
-        if runs[-1].near:
+        _broyden(evaluate, np.clip(start, low, high), ftol, max_evaluations)
+        if points[-1].converged:
             break
-    best = min(runs, key=lambda of: float(of.distances @ of.distances))
-    return best._replace(evaluations=len(runs))
+    best = min(points, key=lambda point: float(point.distances @ point.distances))
+    return best._replace(evaluations=len(points))
+
+
+def _broyden(
+    function: Callable[[Vector], Vector], x: Vector, ftol: float, max_evaluations: int
+) -> None:
+    """Broyden's method until all values are within a tolerance, or do not change any more.
+
+    Args:
+        function: whose root is searched.
+        x: initial point.
+        ftol: tolerance of each value.
+        max_evaluations: of the function.
+    """
+    values = function(x)
+    jacobian = BroydenFirst(alpha=-1 / PROPORTIONAL)
+    jacobian.setup(x.copy(), values, function)
+    for _ in range(max_evaluations - 1):
+        if np.max(np.abs(values)) < ftol:
+            return
+        previous = values
+        x = x - jacobian.solve(values)
+        values = function(x)
+        if np.max(np.abs(values - previous)) < STALLED:
+            return
+        jacobian.update(x.copy(), values)

@@ -1,12 +1,14 @@
-"""Measure a network on the packet simulator over independent seeds, several at a time."""
+"""Packet runs of one network over independent seeds, and the confidence interval of the ratio."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from jaxtyping import Float
 from scipy.special import stdtrit
 
 from vegasfluid.network import Network
@@ -14,58 +16,110 @@ from vegasfluid.packet import record_packets
 from vegasfluid.parallel import parallel_map
 from vegasfluid.trajectory import Recording
 
-__all__ = ["Measurement", "measure", "summary"]
+__all__ = ["Measurement", "RatioSample", "RatioStatistics", "measure", "summary"]
 
 CONFIDENCE = 0.95
+"""Level of all confidence intervals."""
+SMALLEST_RATIO = 1e-12
+"""Ratios are clipped to this and its inverse, so that a starved class has a logarithm."""
+SMALLEST_MEAN = 1e-12
+"""Least mean by which a half width is divided, in the unit of the mean."""
 
 
 def summary(
     run: Recording, tuned: str, warmup: float, others: Sequence[str] = ()
 ) -> dict[str, float]:
-    """The numbers by which a run is judged, by their names in the results.
+    """Ratio, fairness, utilisation, queue, delay and losses of a run, by their names in results.
 
     Args:
-        run: what was run; links are those that the tuned class crosses.
+        run: a run of either engine; queues and delays are those on the path of the tuned class.
         tuned: the class whose flows are in the numerator of the ratio.
-        warmup: time that the means leave out, s.
-        others: the classes in its denominator; none: all others.
+        warmup: initial time that the means leave out, s.
+        others: the classes in the denominator; none: all other classes.
     """
-    gained = run.totals_after(warmup)
-    number = list(run.network.flows).index
-    path = gained.over_path(run.network.queue_indices(tuned)[0])
+    totals = run.totals_after(warmup)
+    index = list(run.network.flows).index
+    path = totals.over_path(run.network.queue_indices(tuned)[0])
     return {
-        "ratio": gained.goodput_ratio(number(tuned), [number(name) for name in others]),
-        "jain_index": gained.jain_index,
+        "ratio": totals.goodput_ratio(index(tuned), [index(name) for name in others]),
+        "jain_index": totals.jain_index,
         "utilisation": float(path.utilisation),
         "queue_packets": float(path.queue),
         "queueing_delay_s": float(path.queueing_delay),
         "drop_share": float(path.drop_share),
-        "retransmit_share": float(np.average(gained.retransmit_share, weights=gained.count)),
+        "retransmit_share": float(np.average(totals.retransmit_share, weights=totals.count)),
     }
 
 
-def half_width(values: np.ndarray) -> float:
-    """Half of the 95 % confidence interval of a mean (Student's t); infinite of a single value."""
+def half_width(values: Float[np.ndarray, " runs"]) -> float:
+    """Half of the 95 % confidence interval of a mean (Student's t); infinite for a single value."""
     if len(values) < 2:
         return math.inf
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    return float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2)) * error
+    standard_error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    return float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2)) * standard_error
+
+
+class RatioStatistics(ABC):
+    """Mean and confidence interval of a goodput ratio over several runs."""
+
+    @property
+    @abstractmethod
+    def log_ratios(self) -> Float[np.ndarray, " runs"]:
+        """Natural logarithm of the goodput ratio in each run."""
+
+    @property
+    def ratio(self) -> float:
+        """Geometric mean of the goodput ratio over the runs."""
+        return float(np.exp(self.log_ratios.mean()))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the goodput ratio (Student's t on its logarithm)."""
+        mean, half = self.log_ratios.mean(), self.half_width
+        low, high = np.exp([mean - half, mean + half])
+        return float(low), float(high)
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % confidence interval of log(ratio); infinite for a single run."""
+        return half_width(self.log_ratios)
+
+    def contains(self, ratio: float) -> bool:
+        """Whether the confidence interval contains a ratio."""
+        low, high = self.interval
+        return low <= ratio <= high
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """What the packet simulator says about one network.
+class RatioSample(RatioStatistics):
+    """A goodput ratio in each of several runs.
+
+    Args:
+        ratios: one a run; (runs,).
+    """
+
+    ratios: Float[np.ndarray, " runs"]
+
+    @property
+    def log_ratios(self) -> Float[np.ndarray, " runs"]:
+        """Natural logarithm of the ratio in each run."""
+        return np.log(np.clip(self.ratios, SMALLEST_RATIO, 1 / SMALLEST_RATIO))
+
+
+@dataclass(frozen=True)
+class Measurement(RatioStatistics):
+    """Results of the packet simulator for one network over several seeds.
 
     Args:
         runs: one summary a seed.
-        flows: for each seed the goodput of every flow, packets/s; (flows,).
+        flows: goodput of every flow, packets/s, one array (flows,) a seed.
     """
 
     runs: tuple[dict[str, float], ...]
     flows: tuple[np.ndarray, ...] = field(default=(), compare=False, repr=False)
 
     def __add__(self, other: Measurement) -> Measurement:
-        """The runs of both."""
+        """The runs of both measurements."""
         return Measurement(self.runs + other.runs, self.flows + other.flows)
 
     @property
@@ -74,56 +128,38 @@ class Measurement:
         return len(self.runs) > 1 and all(run == self.runs[0] for run in self.runs)
 
     @property
-    def log_ratios(self) -> np.ndarray:
-        """Log of the ratio of each run; (runs,)."""
-        smallest = 1e-12
-        return np.log(np.clip([run["ratio"] for run in self.runs], smallest, 1 / smallest))
+    def log_ratios(self) -> Float[np.ndarray, " runs"]:
+        """Natural logarithm of the goodput ratio in each run."""
+        return RatioSample(np.array([run["ratio"] for run in self.runs])).log_ratios
 
-    @property
-    def ratio(self) -> float:
-        """Geometric mean of the ratio over the runs."""
-        return float(np.exp(self.log_ratios.mean()))
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the ratio (Student's t on its logarithm)."""
-        middle, half = self.log_ratios.mean(), self.half_width
-        low, high = np.exp([middle - half, middle + half])
-        return float(low), float(high)
-
-    @property
-    def half_width(self) -> float:
-        """Half of that interval, in log(ratio); infinite for a single run."""
-        return half_width(self.log_ratios)
-
-    def unsure(self, name: str) -> float:
-        """Half of the confidence interval of another number, relative to its mean."""
+    def relative_half_width(self, name: str) -> float:
+        """Half of the 95 % confidence interval of a number of the summaries, over its mean."""
         values = np.array([run[name] for run in self.runs])
-        return half_width(values) / max(abs(float(values.mean())), 1e-12)
-
-    def holds(self, goal: float) -> bool:
-        """Whether the confidence interval holds a ratio."""
-        low, high = self.interval
-        return low <= goal <= high
+        return half_width(values) / max(abs(float(values.mean())), SMALLEST_MEAN)
 
     def compared(self, network: Network, tuned: str, others: Sequence[str] = ()) -> Measurement:
-        """The same runs, with the ratio of another class.
+        """The same runs with the goodput ratio of another class.
 
         Args:
-            network: that was measured.
+            network: the network that was measured.
             tuned: the class in the numerator.
-            others: the classes in the denominator; none: all others.
+            others: the classes in the denominator; none: all other classes.
         """
         classes = np.repeat(list(network.flows), network.counts)
-        own = classes == tuned
-        beside = np.isin(classes, others) if others else ~own
+        is_tuned = classes == tuned
+        is_other = np.isin(classes, others) if others else ~is_tuned
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = [flows[own].mean() / flows[beside].mean() for flows in self.flows]
+            ratios = [flows[is_tuned].mean() / flows[is_other].mean() for flows in self.flows]
         pairs = zip(self.runs, map(float, ratios), strict=True)
         return Measurement(tuple(run | {"ratio": ratio} for run, ratio in pairs), self.flows)
 
     def means(self) -> dict[str, float]:
-        """Every number of the summaries, mean over the runs; the ratio by its geometric mean."""
+        """Arithmetic mean over the runs of every number of the summaries; geometric of the ratio.
+
+        >>> runs = {"ratio": 1.0, "jain_index": 0.8}, {"ratio": 4.0, "jain_index": 0.8}
+        >>> Measurement(runs).means()
+        {'ratio': 2.0, 'jain_index': 0.8}
+        """
         names = self.runs[0]
         return {name: float(np.mean([run[name] for run in self.runs])) for name in names} | {
             "ratio": self.ratio
@@ -139,25 +175,26 @@ def measure(
     warmup: float,
     others: Sequence[str] = (),
 ) -> Measurement:
-    """Run the packet simulator once for each seed.
+    """Run the packet simulator once for each seed, several runs at a time.
 
-    The same seeds give the same start times and random numbers whatever the parameters are, so
-    that two measurements differ by the parameters and not by luck.
+    The same seeds give the same start times and random drops whatever the parameters are (common
+    random numbers), so that two measurements differ by the parameters and not by chance.
 
     Args:
-        network: what to simulate.
+        network: the network to simulate.
         tuned: the class whose flows are in the numerator of the ratio.
         seeds: one run each.
         until: simulated time, s.
-        warmup: time that the metrics leave out, s.
-        others: the classes in its denominator; none: all others.
+        warmup: initial time that the means leave out, s.
+        others: the classes in the denominator; none: all other classes.
     """
     times = np.array([0.0, warmup, until]) if warmup else np.array([0.0, until])
 
-    def one(seed: int) -> tuple[dict[str, float], np.ndarray]:
+    def run_seed(seed: int) -> tuple[dict[str, float], np.ndarray]:
+        """Summary of one run, and the goodput of every flow, packets/s."""
         run = record_packets(network, times, seed)
-        gained = run.totals_after(warmup)
-        return summary(run, tuned, warmup, others), gained.flow_delivered / gained.seconds
+        totals = run.totals_after(warmup)
+        return summary(run, tuned, warmup, others), totals.flow_delivered / totals.seconds
 
-    runs, flows = zip(*parallel_map(one, seeds), strict=True)
+    runs, flows = zip(*parallel_map(run_seed, seeds), strict=True)
     return Measurement(runs, flows)

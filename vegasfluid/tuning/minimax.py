@@ -1,205 +1,391 @@
-"""Parameters for a network that is not known for sure: the least regret in the worst case.
+"""Parameters for a network with uncertain numbers: the smallest worst-case regret (minimax).
 
-First the nominal network has its own recommendation (`recommend`), to know what robustness costs.
-Then the fluid model finds the alpha with the smallest worst-case regret over all networks that the
-ranges allow (`robust_fluid`), and the packet simulator corrects it on the networks that are worst
-on either side, two each: at the least worst case the farthest above the goal is as far from it as
-the farthest below, and the middle between these two rises with alpha, so that the root finder of
-`correction` finds it. At last all the other networks are looked at with a few runs each; one that
-turns out worse than the worst joins these, and the correction begins again.
+The fluid model finds the alpha with the smallest worst-case regret over all scenarios
+(`minimax_fluid`). The packet simulator then corrects it on the scenarios that are worst on either
+side of the target, two each: at the optimum the highest one is as far from the target as the
+lowest, and the middle between the two rises with alpha, so that a root finder finds it. Last, all
+other scenarios are screened with a few runs each; one that turns out worse than the worst joins the
+active set, and the correction begins again.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from typing import Unpack
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.export import translate
-from vegasfluid.network import Network
 from vegasfluid.ranges import Range
-from vegasfluid.tuning.constraints import NO_CONSTRAINTS
-from vegasfluid.tuning.evaluate import Evaluator
-from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.minimax_fluid import ScenarioFluids, search_robust
-from vegasfluid.tuning.minimax_packets import MinimaxSearch, log_alpha
-from vegasfluid.tuning.objectives import ShareRatio
-from vegasfluid.tuning.recommend import make_evaluator, operating_point, recommend, tunable_class
-from vegasfluid.tuning.result import Evaluation, Recommendation
-from vegasfluid.tuning.robust_result import (
-    FAIR,
-    Robustness,
-    RobustRecommendation,
-    ScenarioResult,
-    separating,
-    words_for,
-)
+from vegasfluid.tuning.evaluate import Evaluator, doubled_seeds
+from vegasfluid.tuning.measurement import Measurement, RatioSample
+from vegasfluid.tuning.minimax_fluid import MinimaxOptimum, ScenarioFluids, search_minimax
+from vegasfluid.tuning.optimise import OptimisationResult
+from vegasfluid.tuning.parameters import largest_alpha, smallest_alpha, with_alpha
+from vegasfluid.tuning.result import Evaluation, Recommendation, Robustness, ScenarioResult
 from vegasfluid.tuning.scalar_root import FluidOptimum
-from vegasfluid.tuning.scenarios import Scenario, Substitution, scenarios_of
-from vegasfluid.tuning.settings import RunSettings
-from vegasfluid.tuning.thresholds import largest_alpha, smallest_alpha, with_alpha
+from vegasfluid.tuning.scenarios import Scenario, range_words, separating_ranges
+from vegasfluid.tuning.stochastic_root import (
+    AlphaSetting,
+    StochasticRoot,
+    find_stochastic_root,
+    retrospective_approximation,
+)
 
-__all__ = ["recommend_robust"]
+__all__ = ["FAIR", "MinimaxSearch", "ScenarioBound", "minimise_regret"]
 
-ROUNDS = 3
-"""Corrections at most, each with the networks that turned out worse."""
+FAIR = math.log(1.25)
+"""How far from the target, in log(ratio), the worst scenario may be: 0.8 to 1.25 times as much."""
+MAX_ROUNDS = 3
+"""Corrections at most, each with the scenarios that turned out worse."""
+ACTIVE = 2
+"""Scenarios on each side that are measured with all runs from the start."""
+SCREENING_RUNS = 2
+"""Packet runs by which each other scenario is screened."""
+WORSE = 0.05
+"""A scenario joins the active set if it is this much beyond its range, in log(ratio)."""
 
 
-def recommend_robust(
-    network: Network,
-    ranges: Mapping[str, Range],
-    place: Substitution,
-    tune: str | None = None,
-    *,
-    ratio: float = 1.0,
-    **trial: Unpack[RunSettings],
-) -> RobustRecommendation:
-    """Find the Vegas parameters whose worst case over ranges of a network's numbers is best.
+def log_alpha(law: Vegas) -> float:
+    """Logarithm of alpha (packets)."""
+    return math.log(cast(float, law.alpha))
+
+
+@dataclass
+class ScenarioBound:
+    """A scenario of the active set, and the best that any alpha achieves there.
 
     Args:
-        network: the nominal one: a class of Vegas flows and at least one other class.
-        ranges: by the names of the numbers, such as `reno.base_rtt_ms`, in the units of the names.
-        place: puts numbers by name into the network, such as `modelfile.parameters.with_values`.
-        tune: the class to tune; None: the only Vegas class.
-        ratio: goodput of a tuned flow over that of a flow of the other classes.
-        trial: how long and how often each setting is run, see `RunSettings`.
+        index: of the scenario.
+        evaluator: of the scenario.
+        least: smallest |log(ratio / target)| that any alpha gives there.
+    """
 
-    Returns:
-        The parameters, with `before` and `after` at the nominal network; `reached` where the worst
-        network is within a factor of 1.25 of the goal.
+    index: int
+    evaluator: Evaluator
+    least: float = 0.0
+
+    def above(self, packets: Measurement) -> float:
+        """Distance of the measured log(ratio) above the best achievable one."""
+        return self._distance(packets) - self.least
+
+    def below(self, packets: Measurement) -> float:
+        """Distance of the measured log(ratio) from the best achievable one; negative below it."""
+        return self._distance(packets) + self.least
+
+    def _distance(self, packets: Measurement) -> float:
+        """Measured log(ratio / target)."""
+        return float(packets.log_ratios.mean()) - math.log(self.evaluator.target_ratio)
+
+
+@dataclass
+class MinimaxSearch:
+    """The search for the smallest worst-case regret on packets.
+
+    Args:
+        nominal: evaluator of the nominal network; its seeds are those of all scenarios.
+        scenarios: all networks; the nominal one first.
+        fluids: their fluid models.
+        optimum: the best alpha on these.
+        active: the scenarios that are measured with all runs.
+        evaluators: of the scenarios that were measured, by index.
+    """
+
+    nominal: Evaluator
+    scenarios: tuple[Scenario, ...]
+    fluids: ScenarioFluids
+    optimum: MinimaxOptimum
+    active: list[ScenarioBound] = field(default_factory=list)
+    evaluators: dict[int, Evaluator] = field(default_factory=dict)
+
+    @property
+    def active_indices(self) -> list[int]:
+        """Indices of the scenarios that are measured with all runs."""
+        return [bound.index for bound in self.active]
+
+    def evaluator(self, index: int, runs: int | None = None) -> Evaluator:
+        """The evaluator of a scenario, made once; with all present seeds, or only the first."""
+        nominal = self.nominal
+        if index not in self.evaluators:
+            scenario, report = self.scenarios[index], nominal.settings.report
+            settings = nominal.settings._replace(
+                report=lambda line: report(f"{scenario.text}: {line}")
+            )
+            evaluator = Evaluator(scenario.network, nominal.tuned, nominal.target_ratio, settings)
+            evaluator.dead_band = nominal.dead_band
+            self.evaluators[index] = evaluator
+        self.evaluators[index].seeds = nominal.seeds[:runs]
+        return self.evaluators[index]
+
+    def activate(self, indices: Collection[int]) -> None:
+        """Measure more scenarios with all runs."""
+        self.active += [self._bound(index) for index in indices]
+
+    def activate_worst(self) -> None:
+        """Measure the scenarios that the fluid model has farthest above and below the target."""
+        distances, least = self.optimum.evaluation.distances, self.optimum.least
+        above = np.argsort(least - distances, stable=True)[:ACTIVE]
+        below = np.argsort(least + distances, stable=True)[:ACTIVE]
+        self.activate(dict.fromkeys([*above.tolist(), *below.tolist()]))
+
+    def _bound(self, index: int) -> ScenarioBound:
+        """A scenario with the distance that packets have at the alpha that is best there."""
+        evaluator, least = self.evaluator(index), float(self.optimum.least[index])
+        if least:
+            alpha = evaluator.settable_alpha(float(self.optimum.best_alphas[index]))
+            ratio = evaluator.evaluate_law(evaluator.law_at(alpha)).ratio
+            distance = math.log(ratio / evaluator.target_ratio)
+            same_side = (distance > 0) == (self.optimum.evaluation.distances[index] > 0)
+            least = abs(distance) if same_side else 0.0
+        return ScenarioBound(index, evaluator, least)
+
+    def middle(self, law: Vegas) -> RatioSample:
+        """Middle between the highest and the lowest scenario in each run, as a ratio.
+
+        It is the target where both are equally far from it, beyond the best achievable.
+        """
+        measured = [(bound, bound.evaluator.evaluate_law(law)) for bound in self.active]
+        top, highest = max(measured, key=lambda pair: pair[0].above(pair[1]))
+        bottom, lowest = min(measured, key=lambda pair: pair[0].below(pair[1]))
+        middles = (highest.log_ratios - top.least + lowest.log_ratios + bottom.least) / 2
+        return RatioSample(np.exp(middles))
+
+    def add_runs(self) -> bool:
+        """Double the seeds of all scenarios from here on; False where runs would be too many."""
+        nominal = self.nominal
+        networks = (bound.evaluator.network for bound in self.active)
+        rate = sum(link.capacity for network in networks for link in network.links.values())
+        seeds = doubled_seeds(nominal.seeds, nominal.settings.until, rate)
+        if seeds is None:
+            return False
+        nominal.seeds = seeds
+        for bound in self.active:
+            bound.evaluator.seeds = seeds
+        return True
+
+    def correct(self, start: float) -> StochasticRoot:
+        """The setting at which the highest and the lowest scenario are equally far from the target.
+
+        Args:
+            start: first alpha, packets.
+        """
+        nominal = self.nominal
+
+        def find(alpha: float) -> StochasticRoot:
+            """The search from an alpha, with the present runs."""
+            return find_stochastic_root(
+                self._middle_at,
+                nominal.settable_alpha,
+                target=nominal.target_ratio,
+                start=alpha,
+                slope=self.optimum.slope,
+                bounds=self._alpha_bounds(),
+                dead_band=nominal.dead_band,
+                whole=nominal.law.implementation.whole_packets,
+            )
+
+        return retrospective_approximation(find, start, self.add_runs)
+
+    def _middle_at(self, setting: AlphaSetting) -> RatioSample:
+        """The middle at a setting."""
+        return self.middle(self.nominal.law_at(*setting))
+
+    def _alpha_bounds(self) -> tuple[float, float]:
+        """The smallest alpha, and the largest one of all scenarios, packets."""
+        largest = max(largest_alpha(scenario.network) for scenario in self.scenarios)
+        return smallest_alpha(self.nominal.law), largest
+
+    def screen(self, law: Vegas) -> dict[int, Measurement]:
+        """A few runs of each scenario that is not active, by index."""
+        others = set(range(len(self.scenarios))) - set(self.active_indices)
+        return {
+            index: self.evaluator(index, SCREENING_RUNS).evaluate_law(law)
+            for index in sorted(others)
+        }
+
+    def worse(self, law: Vegas, screened: dict[int, Measurement]) -> list[int]:
+        """Indices of screened scenarios that are farther from the target than all active ones."""
+        means = [bound.evaluator.evaluate_law(law).log_ratios.mean() for bound in self.active]
+        target = math.log(self.nominal.target_ratio)
+        low = min(*means, target - FAIR / 2) - WORSE
+        high = max(*means, target + FAIR / 2) + WORSE
+        return [
+            index for index, one in screened.items() if not low <= one.log_ratios.mean() <= high
+        ]
+
+    def measured(self, law: Vegas) -> dict[int, Measurement]:
+        """The nominal network and the active scenarios, with all runs, by index."""
+        indices = dict.fromkeys([0, *self.active_indices])
+        return {index: self.evaluator(index).evaluate_law(law) for index in indices}
+
+    def regret(self, law: Vegas) -> float:
+        """Largest distance of an active scenario beyond the best achievable, in log(ratio)."""
+        measured = [(bound, bound.evaluator.evaluate_law(law)) for bound in self.active]
+        return max(max(bound.above(one), -bound.below(one)) for bound, one in measured)
+
+    def results(self, law: Vegas, measured: dict[int, Measurement]) -> list[ScenarioResult]:
+        """Fluid and measured ratios of scenarios with a congestion control."""
+        distances = self.fluids.at(log_alpha(law)).distances
+        return [
+            ScenarioResult(
+                self.scenarios[index],
+                self.nominal.target_ratio * math.exp(distances[index]),
+                packets,
+            )
+            for index, packets in measured.items()
+        ]
+
+
+class MinimaxResult(NamedTuple):
+    """The parameters with the smallest worst-case regret.
+
+    Args:
+        result: with the parameters in the nominal network.
+        robustness: ratios over the ranges.
+        seconds: wall time in the packet simulator.
+    """
+
+    result: OptimisationResult
+    robustness: Robustness
+    seconds: float
+
+
+def minimise_regret(
+    evaluator: Evaluator,
+    scenarios: tuple[Scenario, ...],
+    ranges: Mapping[str, Range],
+    nominal: Recommendation,
+) -> MinimaxResult:
+    """Find the parameters whose worst case over all scenarios is best.
+
+    Args:
+        evaluator: of the nominal network.
+        scenarios: all networks; the nominal one first.
+        ranges: by the names of the numbers, in the units of the names.
+        nominal: the recommendation for the nominal network alone.
 
     Raises:
-        InvalidInput: where there is nothing to tune or to compare with, or no range.
         SolveFailed: where the fluid model cannot be integrated.
     """
-    begin = time.perf_counter()
-    scenarios = scenarios_of(network, ranges, place)
-    job = make_evaluator(network, tunable_class(network, tune), ratio, trial)
-    told = RunSettings(report=lambda line: job.report(f"nominal: {line}"))
-    own = recommend(network, job.tuned, ratio=ratio, **(trial | told))
-    job.widen_zone(own.before.fluid["queueing_delay_s"])
-    ask = look_ahead(job, scenarios, own)
-    law, glanced = settle_on_packets(ask)
-    robust = robustness(ask, ranges, own, law, glanced)
-    return concluded(ask, own, robust, law, begin)
+    search = search_on_fluid(evaluator, scenarios, nominal.optimum.alpha)
+    law, screened = search_on_packets(search)
+    robustness = assess(search, ranges, nominal, law, screened)
+    optimum = search.optimum
+    reached = robustness.worst <= FAIR
+    ratio = evaluator.target_ratio * math.exp(optimum.evaluation.distances[0])
+    fluid = FluidOptimum(optimum.alpha, ratio, optimum.slope, reached, optimum.evaluations)
+    reason = "" if reached else failure_reason(search, robustness, law)
+    result = OptimisationResult(evaluator.with_law(law), fluid, reached, reason)
+    seconds = sum(one.cache.seconds["packets"] for one in search.evaluators.values())
+    return MinimaxResult(result, robustness, seconds)
 
 
-def look_ahead(
-    job: Evaluator, scenarios: tuple[Scenario, ...], own: Recommendation
+def search_on_fluid(
+    evaluator: Evaluator, scenarios: tuple[Scenario, ...], start: float
 ) -> MinimaxSearch:
-    """The best alpha over all networks by the fluid model."""
+    """The best alpha over all scenarios on the fluid model.
+
+    Args:
+        evaluator: of the nominal network.
+        scenarios: all networks; the nominal one first.
+        start: first alpha, packets.
+    """
     begin = time.perf_counter()
-    low = smallest_alpha(job.law)
-    law = with_alpha(job.law, low, job.zone)
+    low, settings = smallest_alpha(evaluator.law), evaluator.settings
+    law = with_alpha(evaluator.law, low, evaluator.dead_band)
     networks = [
-        Scenario(of.kind, of.shares, of.numbers, of.network.with_law(job.tuned, law))
-        for of in scenarios
+        Scenario(one.kind, one.quantiles, one.numbers, one.network.with_law(evaluator.tuned, law))
+        for one in scenarios
     ]
-    fluids = ScenarioFluids(networks, job.tuned, goal=job.goal, until=job.until, warmup=job.warmup)
-    high = max(largest_alpha(of.network) for of in scenarios)
-    optimum = search_robust(fluids, own.optimum.alpha, low, high)
-    job.seconds["fluid"] += time.perf_counter() - begin
-    worst = f"worst-case regret a factor of {math.exp(optimum.regret):.3g}"
-    job.report(f"fluid, {len(scenarios)} networks: alpha {optimum.alpha:.4g}, {worst}")
-    return MinimaxSearch(job, scenarios, fluids, optimum)
+    fluids = ScenarioFluids(
+        networks,
+        evaluator.tuned,
+        target_ratio=evaluator.target_ratio,
+        until=settings.until,
+        warmup=settings.warmup,
+    )
+    high = max(largest_alpha(scenario.network) for scenario in scenarios)
+    optimum = search_minimax(fluids, start, low, high)
+    evaluator.cache.seconds["fluid"] += time.perf_counter() - begin
+    regret = f"worst-case regret a factor of {math.exp(optimum.regret):.3g}"
+    settings.report(f"fluid, {len(scenarios)} networks: alpha {optimum.alpha:.4g}, {regret}")
+    return MinimaxSearch(evaluator, scenarios, fluids, optimum)
 
 
-def settle_on_packets(ask: MinimaxSearch) -> tuple[Vegas, dict[int, Measurement]]:
-    """The law that the packets confirm, and a glance at it in networks that it was not held to."""
-    ask.watch_the_worst()
-    start = ask.optimum.alpha
-    for _ in range(ROUNDS):
-        best = ask.correct(start).best
-        law, start = ask.nominal.with_alpha(*best), best.alpha
-        others = ask.glance(law)
-        worse = ask.worse(law, others)
-        ask.watch(worse)
+def search_on_packets(search: MinimaxSearch) -> tuple[Vegas, dict[int, Measurement]]:
+    """The confirmed congestion control, and screening runs of the scenarios that are not active."""
+    search.activate_worst()
+    start = search.optimum.alpha
+    for _ in range(MAX_ROUNDS):
+        best = search.correct(start).best
+        law, start = search.nominal.law_at(*best), best.alpha
+        screened = search.screen(law)
+        worse = search.worse(law, screened)
+        search.activate(worse)
         if not worse:
             break
-    return law, others
+    return law, screened
 
 
-def robustness(
-    ask: MinimaxSearch,
+def assess(
+    search: MinimaxSearch,
     ranges: Mapping[str, Range],
-    own: Recommendation,
+    nominal: Recommendation,
     law: Vegas,
-    glanced: dict[int, Measurement],
+    screened: dict[int, Measurement],
 ) -> Robustness:
-    """How the law fares over the ranges, and how the nominal network's own would."""
-    mine = own.after.law
-    both = [log_alpha(of) for of in (law, mine)]
-    ask.fluids.explore(both)
-    here, there = (ask.fluids.at(of).distances for of in both)
-    ask.watch({int(there.argmax()), int(there.argmin())} - set(ask.watched))
-    measured = ask.measured(law)
-    confirmed, others = ask.seen(law, measured), ask.seen(mine, ask.measured(mine))
-    nominal = list(measured).index(0)
+    """Ratios of the recommended and of the nominal network's own parameters over the ranges.
+
+    Args:
+        search: with the active scenarios.
+        ranges: by the names of the numbers, in the units of the names.
+        nominal: the recommendation for the nominal network alone.
+        law: the recommended congestion control.
+        screened: runs of the scenarios that are not active.
+    """
+    nominal_law = nominal.after.law
+    points = [log_alpha(one) for one in (law, nominal_law)]
+    search.fluids.explore(points)
+    distances, nominal_distances = (search.fluids.at(point).distances for point in points)
+    extremes = {int(nominal_distances.argmax()), int(nominal_distances.argmin())}
+    search.activate(extremes - set(search.active_indices))
+    measured = search.measured(law)
+    confirmed = search.results(law, measured)
+    others = search.results(nominal_law, search.measured(nominal_law))
+    index = list(measured).index(0)
+    everything = dict(sorted((screened | measured).items()))
     return Robustness(
-        goal=ask.nominal.goal,
+        target_ratio=search.nominal.target_ratio,
         ranges=ranges,
-        seen=tuple(ask.seen(law, dict(sorted((glanced | measured).items())))),
-        most=max(confirmed, key=_ratio),
-        least=min(confirmed, key=_ratio),
-        nominal=confirmed[nominal],
-        own=Evaluation(mine, own.after.fluid, others[nominal].packets),  # of the same seeds
-        own_most=max(others, key=_ratio),
-        own_least=min(others, key=_ratio),
-        regret=ask.regret(law),
-        own_regret=ask.regret(mine),
-        fluid_regret=float(np.max(np.abs(here) - ask.optimum.floors)),
+        scenarios=tuple(search.results(law, everything)),
+        highest=max(confirmed, key=_ratio),
+        lowest=min(confirmed, key=_ratio),
+        nominal=confirmed[index],
+        nominal_optimum=Evaluation(nominal_law, nominal.after.fluid, others[index].packets),
+        nominal_highest=max(others, key=_ratio),
+        nominal_lowest=min(others, key=_ratio),
+        regret=search.regret(law),
+        nominal_regret=search.regret(nominal_law),
+        fluid_regret=float(np.max(np.abs(distances) - search.optimum.least)),
     )
 
 
-def _ratio(of: ScenarioResult) -> float:
-    return of.packets.ratio
+def _ratio(result: ScenarioResult) -> float:
+    """Measured goodput ratio of a scenario."""
+    return result.packets.ratio
 
 
-def concluded(
-    ask: MinimaxSearch, own: Recommendation, robust: Robustness, law: Vegas, begin: float
-) -> RobustRecommendation:
-    """The recommendation, with what both simulators say of it at the nominal network."""
-    job, optimum = ask.nominal, ask.optimum
-    after = Evaluation(law, job.evaluate_fluid(job.with_law(law)), robust.nominal.packets)
-    settings, missing = translate(law, operating_point(job, after))
-    reached = robust.worst <= FAIR
-    ratio = job.goal * math.exp(optimum.outlook.distances[0])
-    packets = sum(of.seconds["packets"] for of in ask.jobs.values())
-    return RobustRecommendation(
-        network=job.with_law(law),
-        tuned=job.tuned,
-        goal=ShareRatio(job.goal),
-        limits=NO_CONSTRAINTS,
-        queue_tuned=False,
-        reached=reached,
-        reason="" if reached else why_not(ask, robust, law),
-        before=own.before,
-        after=after,
-        optimum=FluidOptimum(optimum.alpha, ratio, optimum.slope, reached, optimum.evaluations),
-        settings=settings,
-        settings_missing=missing,
-        start=None,
-        others=(),
-        seconds={
-            "total": time.perf_counter() - begin,
-            "fluid": own.seconds["fluid"] + job.seconds["fluid"],
-            "packets": own.seconds["packets"] + packets,
-        },
-        robust=robust,
-    )
-
-
-def why_not(ask: MinimaxSearch, robust: Robustness, law: Vegas) -> str:
-    """Why the worst network is too far from the goal: it is alone, or too far from another."""
-    ends = f"the ratio is {robust.least.text}, and {robust.most.text}"
-    worst = max((robust.least, robust.most), key=lambda of: robust.off(of.packets))
-    for side in ask.sides:
-        if ask.scenarios[side.number] is worst.scenario and side.floor > FAIR:
+def failure_reason(search: MinimaxSearch, robustness: Robustness, law: Vegas) -> str:
+    """Why the worst scenario is too far from the target: by itself, or from another scenario."""
+    lowest, highest = robustness.lowest, robustness.highest
+    ends = f"the ratio is {lowest.text}, and {highest.text}"
+    worst = max((lowest, highest), key=lambda result: robustness.distance(result.packets))
+    for bound in search.active:
+        if search.scenarios[bound.index] is worst.scenario and bound.least > FAIR:
             return f"no alpha at all is fair at {worst.scenario.text}: {ends}"
-    logs = ask.fluids.at(log_alpha(law)).distances
-    names = separating(ask.scenarios, logs, robust.most.scenario, robust.least.scenario)
-    return f"no single alpha is fair to {words_for(names)} this far apart: {ends}"
+    distances = search.fluids.at(log_alpha(law)).distances
+    names = separating_ranges(search.scenarios, distances, highest.scenario, lowest.scenario)
+    return f"no single alpha is fair to {range_words(names)} this far apart: {ends}"

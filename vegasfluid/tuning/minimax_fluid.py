@@ -1,14 +1,14 @@
-"""The alpha with the smallest worst-case regret on the fluid model, over several networks at once.
+"""The alpha with the smallest worst-case regret on the fluid model, over all scenarios at once.
 
-**Regret** of an alpha in a network: how much farther its log(ratio) is from the goal than that of
-the alpha that is best there. Where an alpha that reaches the goal exists, that is the distance to
-the goal itself; a network in which none does asks for its best, and does not dictate.
+**Regret** of an alpha in a scenario: how much farther its log(ratio) is from the target than that
+of the alpha that is best there. Where an alpha that reaches the target exists, that is the distance
+to the target itself; a scenario in which none does asks for its best, and does not dictate.
 
 The smallest worst-case regret is a problem in two unknowns, x = log(alpha) and a bound t:
-minimise t such that +d_s(x) - b_s <= t and -d_s(x) - b_s <= t for each network s, with d_s its
-log(ratio / goal) and b_s the least |d_s|. The slopes d_s' are exact (`gradients`). All networks
-are integrated side by side by one compiled function: their numbers are its arguments, and what of
-the equations is structure (steps, the longest lag) is taken wide enough for all.
+minimise t such that +d_s(x) - b_s <= t and -d_s(x) - b_s <= t for each scenario s, with d_s its
+log(ratio / target) and b_s the least |d_s|. The slopes d_s' are exact (`fluid_gradients`). All
+scenarios are integrated side by side by one compiled function: their numbers are its arguments, and
+what of the equations is structure (steps, the longest lag) is taken wide enough for all.
 
 Sources:
     The form with a bound: S. Boyd and L. Vandenberghe, "Convex Optimization", 2004, section 4.1.3
@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.optimize import minimize
+from scipy.optimize import bisect, minimize
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
@@ -35,116 +35,120 @@ from vegasfluid.parallel import parallel_map
 from vegasfluid.tuning.fluid_gradients import FluidSpec, make_spec, outputs
 from vegasfluid.tuning.objectives import Rates, ShareRatio
 from vegasfluid.tuning.parameters import AlphaParameter
+from vegasfluid.tuning.scalar_root import PLATEAU_TOLERANCE, plateau_onset
 from vegasfluid.tuning.scenarios import Scenario
 
-__all__ = ["MinimaxEvaluation", "MinimaxOptimum", "ScenarioFluids", "search_robust"]
+__all__ = ["MinimaxEvaluation", "MinimaxOptimum", "ScenarioFluids", "search_minimax"]
 
-WALK = 6
-"""Points of the walk from the smallest to the largest log(alpha)."""
+GRID_POINTS = 6
+"""Points from the smallest to the largest log(alpha) that are evaluated first."""
 TIE_BREAK = 1e-3
-"""Weight of log(alpha): of alphas with about the same regret, the smaller has the smaller queue."""
-TOLERANCE = 1e-5
-"""Of the regret, in log(ratio)."""
-MOST_STEPS = 25
+"""Weight of log(alpha) beside the regret: of equally good alphas the smaller has less queue."""
+FTOL = 1e-5
+"""Change of the regret at which SLSQP ends, in log(ratio)."""
+MAX_ITERATIONS = 25
+"""Iterations of SLSQP."""
 FLAT = 1e-3
-"""A smaller slope is a plateau's."""
-KNEE, FINE_STEP = 0.01, 0.05
-"""There the smallest alpha within this of the least regret is taken; and how finely it is looked
-for, in log(alpha)."""
+"""A smaller slope d log(ratio) / d log(alpha) is that of a plateau."""
+PLATEAU_XTOL = 0.05
+"""Accuracy of the onset of a plateau, in log(alpha)."""
 
-Numbers = Float[np.ndarray, " networks"]
+Vector = Float[np.ndarray, " scenarios"]
 
 
 class MinimaxEvaluation(NamedTuple):
-    """What the fluid model says at one alpha.
+    """The fluid model's ratios at one alpha.
 
     Args:
-        distances: log(ratio / goal) in each network; (networks,).
-        slopes: their derivatives by log(alpha); (networks,).
+        distances: log(ratio / target) in each scenario.
+        slopes: their derivatives by log(alpha).
     """
 
-    distances: Numbers
-    slopes: Numbers
+    distances: Vector
+    slopes: Vector
 
 
 class MinimaxOptimum(NamedTuple):
-    """Where the worst-case regret is smallest.
+    """The alpha with the smallest worst-case regret.
 
     Args:
         alpha: packets.
         regret: the worst, in log(ratio).
-        slope: of the middle between the worst above and the worst below, by log(alpha).
-        floors: the least |log(ratio / goal)| of each network; (networks,).
-        own: the alpha at which each network has that, packets; (networks,).
-        outlook: what the fluid model says there.
-        evaluations: how often all networks were integrated.
+        slope: derivative by log(alpha) of the middle between highest and lowest log(ratio).
+        least: the least |log(ratio / target)| of each scenario.
+        best_alphas: the alpha at which each scenario has that, packets.
+        evaluation: ratios at the optimum.
+        evaluations: how often all scenarios were integrated.
     """
 
     alpha: float
     regret: float
     slope: float
-    floors: Numbers
-    own: Numbers
-    outlook: MinimaxEvaluation
+    least: Vector
+    best_alphas: Vector
+    evaluation: MinimaxEvaluation
     evaluations: int
 
 
-@partial(jax.jit, static_argnames="task")
-def _distances_and_slopes(
-    log_alpha: Float[Array, ""], posed: FluidParameters, task: FluidSpec
+@partial(jax.jit, static_argnames="spec")
+def _log_ratios_and_slopes(
+    log_alpha: Float[Array, ""], posed: FluidParameters, spec: FluidSpec
 ) -> tuple[Array, Array, dde.Solution]:
-    def all_at(x: Float[Array, ""]) -> tuple[Array, dde.Solution]:
-        return jax.vmap(lambda one: _log_ratio(x, one, task))(posed)
+    """log(ratio) of a batch of scenarios, derivatives by log(alpha), and the solutions."""
+
+    def batch_at(x: Float[Array, ""]) -> tuple[Array, dde.Solution]:
+        """log(ratio) of each scenario, and the solutions."""
+        return jax.vmap(lambda one: _log_ratio(x, one, spec))(posed)
 
     values, slopes, solutions = jax.jvp(
-        all_at, (log_alpha,), (jnp.ones_like(log_alpha),), has_aux=True
+        batch_at, (log_alpha,), (jnp.ones_like(log_alpha),), has_aux=True
     )
     return values, slopes, solutions
 
 
 def _log_ratio(
-    x: Float[Array, ""], posed: FluidParameters, task: FluidSpec
+    log_alpha: Float[Array, ""], posed: FluidParameters, spec: FluidSpec
 ) -> tuple[Array, dde.Solution]:
-    """The log of the ratio at a log(alpha), and the end of the solution."""
-    found, solution = outputs(x[jnp.newaxis], posed, task)
-    parameter = cast(AlphaParameter, task.parameters[0])
-    own = np.zeros(sum(task.plan.groups))
-    own[list(task.plan.classes)[parameter.number]] = 1.0
+    """log(ratio) of one scenario at a log(alpha), and the solution."""
+    values, solution = outputs(log_alpha[jnp.newaxis], posed, spec)
+    parameter = cast(AlphaParameter, spec.parameters[0])
+    tuned = np.zeros(sum(spec.plan.groups))
+    tuned[list(spec.plan.classes)[parameter.index]] = 1.0
     count = jnp.asarray(posed.groups.count, float)
-    rates = Rates(found.goodput, count, own, 1.0)
+    rates = Rates(values.goodput, count, tuned, 1.0)
     return ShareRatio(1.0).distances(rates)[0], solution
 
 
-def alpha_of(scenario: Scenario, tuned: str) -> tuple[AlphaParameter]:
-    """The tuned parameter: alpha, with the dead zone of the network's law."""
+def alpha_parameter(scenario: Scenario, tuned: str) -> tuple[AlphaParameter]:
+    """The tuned parameter: alpha, with the dead band of the scenario's congestion control."""
     network = scenario.network
     law: Any = network.flows[tuned].law
     return (AlphaParameter(tuned, list(network.flows).index(tuned), law.beta - law.alpha),)
 
 
 class _Batch(NamedTuple):
-    """Networks whose equations have one structure.
+    """Scenarios whose equations have one structure.
 
     Args:
-        places: their numbers in the order of the scenarios.
-        posed: their numbers, each with an axis for the networks in front.
-        task: the structure.
+        indices: of the scenarios.
+        posed: numbers of the equations, each with a first axis for the scenarios.
+        spec: the structure.
     """
 
-    places: list[int]
+    indices: list[int]
     posed: FluidParameters
-    task: FluidSpec
+    spec: FluidSpec
 
 
 class ScenarioFluids:
-    """The fluid models of several networks, evaluated together at an alpha.
+    """The fluid models of all scenarios, evaluated together, once an alpha.
 
     Args:
-        scenarios: the networks, with the tuned class's law.
+        scenarios: the networks, with the tuned class's dead band.
         tuned: the class that is tuned.
-        goal: the ratio to reach.
+        target_ratio: the ratio to reach.
         until: simulated time, s.
-        warmup: time that the ratio leaves out, s.
+        warmup: initial time that means leave out, s.
     """
 
     def __init__(
@@ -152,95 +156,100 @@ class ScenarioFluids:
         scenarios: Sequence[Scenario],
         tuned: str,
         *,
-        goal: float,
+        target_ratio: float,
         until: float,
         warmup: float,
     ) -> None:
-        self._scenarios, self._log_goal = scenarios, math.log(goal)
-        made = [make_spec(of.network, alpha_of(of, tuned), until, warmup) for of in scenarios]
-        self._batches = _batched(made)
+        self._scenarios, self._log_target = scenarios, math.log(target_ratio)
+        equations = [
+            make_spec(one.network, alpha_parameter(one, tuned), until, warmup) for one in scenarios
+        ]
+        self._batches = _batches(equations)
         self._known: dict[float, MinimaxEvaluation] = {}
 
     @property
     def known(self) -> dict[float, MinimaxEvaluation]:
-        """What was evaluated so far, by log(alpha)."""
+        """All evaluations so far, by log(alpha)."""
         return self._known
 
     def at(self, log_alpha: float) -> MinimaxEvaluation:
-        """Distances and slopes of all networks, evaluated once an alpha.
+        """Distances and slopes of all scenarios at a log(alpha).
 
         Raises:
-            SolveFailed: where a fluid model cannot be integrated; with the numbers of its network.
+            SolveFailed: where a fluid model cannot be integrated; names the scenario.
         """
         if log_alpha not in self._known:
             self._known[log_alpha] = self._evaluate(log_alpha)
         return self._known[log_alpha]
 
     def explore(self, log_alphas: Sequence[float]) -> None:
-        """Evaluate several alphas, some at a time once the first of all has compiled the code."""
+        """Evaluate several alphas, in parallel once the first of all has compiled the code."""
         if not self._known:
             self.at(log_alphas[0])
         parallel_map(self.at, log_alphas)
 
     def _evaluate(self, log_alpha: float) -> MinimaxEvaluation:
+        """Integrate all scenarios at a log(alpha)."""
         distances, slopes = (np.zeros(len(self._scenarios)) for _ in range(2))
-        for places, posed, task in self._batches:
+        for indices, posed, spec in self._batches:
             x = jnp.asarray(log_alpha, float)
-            values, derivatives, solutions = _distances_and_slopes(x, posed, task)
-            for number, place in enumerate(places):
-                self._check(jax.tree.map(lambda leaf, own=number: leaf[own], solutions), place)
-            distances[places] = np.asarray(values) - self._log_goal
-            slopes[places] = np.asarray(derivatives)
+            values, derivatives, solutions = _log_ratios_and_slopes(x, posed, spec)
+            for row, index in enumerate(indices):
+                self._check(jax.tree.map(lambda leaf, row=row: leaf[row], solutions), index)
+            distances[indices] = np.asarray(values) - self._log_target
+            slopes[indices] = np.asarray(derivatives)
         return MinimaxEvaluation(distances, slopes)
 
-    def _check(self, solution: dde.Solution, place: int) -> None:
+    def _check(self, solution: dde.Solution, index: int) -> None:
+        """Raise SolveFailed, with the numbers of the scenario, if its solution failed."""
         try:
             dde.check(solution)
         except SolveFailed as failed:
-            raise SolveFailed(f"{self._scenarios[place].text}: {failed}") from failed
+            raise SolveFailed(f"{self._scenarios[index].text}: {failed}") from failed
 
 
-def _batched(made: Sequence[tuple[FluidParameters, FluidSpec]]) -> list[_Batch]:
-    """The equations of several networks, together where their structure is the same.
+def _batches(equations: Sequence[tuple[FluidParameters, FluidSpec]]) -> list[_Batch]:
+    """Group the equations of all scenarios by their structure.
 
-    Numbers of flows below the number of parts into which random starts are told change it.
+    It differs where a class has fewer flows than the parts by which random starts are represented.
     """
     alike: dict[Any, list[int]] = {}
-    for place, (posed, task) in enumerate(made):
-        key = (task.plan.groups, task.plan.hops, jax.tree.structure(posed))
-        alike.setdefault(key, []).append(place)
-    found = []
-    for places in alike.values():
-        tasks = [made[place][1] for place in places]
-        posed = jax.tree.map(_stacked, *(made[place][0] for place in places))
-        found.append(_Batch(places, posed, _common(tasks)))
-    return found
+    for index, (posed, spec) in enumerate(equations):
+        key = (spec.plan.groups, spec.plan.hops, jax.tree.structure(posed))
+        alike.setdefault(key, []).append(index)
+    batches = []
+    for indices in alike.values():
+        specs = [equations[index][1] for index in indices]
+        posed = jax.tree.map(_stacked, *(equations[index][0] for index in indices))
+        batches.append(_Batch(indices, posed, _common(specs)))
+    return batches
 
 
 def _stacked(*leaves: Any) -> Array:
+    """Numbers of several scenarios as one array, with a first axis for these."""
     return jnp.asarray(np.stack([np.asarray(leaf, float) for leaf in leaves]))
 
 
-def _common(tasks: Sequence[FluidSpec]) -> FluidSpec:
-    """The structure that serves all: the longest lag and the shortest step.
+def _common(specs: Sequence[FluidSpec]) -> FluidSpec:
+    """The structure that serves several scenarios: the longest lag and the shortest step.
 
-    Groups have one round-trip time in common only where they have in every network.
+    Groups share a round-trip time only where they do in every scenario.
     """
-    plans, grids = [task.plan for task in tasks], [task.grid for task in tasks]
+    plans, grids = [spec.plan for spec in specs], [spec.grid for spec in specs]
     lags = list(zip(*(plan.lag for plan in plans), strict=True))
     distinct = list(dict.fromkeys(lags))
     plan = plans[0]._replace(lag=tuple(distinct.index(lag) for lag in lags))
-    step, longest = min(of.step for of in grids), max(of.longest_lag for of in grids)
+    step, longest = min(one.step for one in grids), max(one.longest_lag for one in grids)
     grid = grids[0]._replace(step=step, longest_lag=longest)
-    return tasks[0]._replace(plan=plan, grid=grid)
+    return specs[0]._replace(plan=plan, grid=grid)
 
 
-def search_robust(fluids: ScenarioFluids, start: float, low: float, high: float) -> MinimaxOptimum:
-    """Find the alpha whose worst regret over all networks is smallest.
+def search_minimax(fluids: ScenarioFluids, start: float, low: float, high: float) -> MinimaxOptimum:
+    """Find the alpha whose worst regret over all scenarios is smallest.
 
     Args:
-        fluids: the networks.
-        start: where to begin, such as the alpha of one of them, packets.
+        fluids: the scenarios.
+        start: first alpha, such as the best one of one scenario, packets.
         low: the smallest alpha, packets.
         high: the largest, packets.
 
@@ -248,96 +257,105 @@ def search_robust(fluids: ScenarioFluids, start: float, low: float, high: float)
         SolveFailed: where a fluid model cannot be integrated.
     """
     first, last = math.log(low), math.log(high)
-    walked = sorted(
-        {*np.linspace(first, last, WALK).tolist(), min(max(math.log(start), first), last)}
-    )
-    fluids.explore(walked)
-    floors, _ = _least(fluids)
-    worst = [_regret(fluids.at(x), floors) for x in walked]
-    best = int(np.argmin(worst))
-    ends = walked[max(best - 1, 0)], walked[min(best + 1, len(walked) - 1)]
-    _minimise(fluids, floors, walked[best], ends)
-    floors, own = _least(fluids)
-    x = min(fluids.known, key=lambda x: _regret(fluids.at(x), floors) + TIE_BREAK * x)
-    if abs(_slope(fluids.at(x), floors)) < FLAT:
-        x = _knee(fluids, floors, x)
-    outlook = fluids.at(x)
+    grid = np.linspace(first, last, GRID_POINTS).tolist()
+    points = sorted({*grid, min(max(math.log(start), first), last)})
+    fluids.explore(points)
+    least, _ = _best_achievable(fluids)
+    regrets = [_regret(fluids.at(x), least) for x in points]
+    best = int(np.argmin(regrets))
+    ends = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
+    _run_slsqp(fluids, least, points[best], ends)
+    least, best_logs = _best_achievable(fluids)
+    x = min(fluids.known, key=lambda x: _regret(fluids.at(x), least) + TIE_BREAK * x)
+    if abs(_slope(fluids.at(x), least)) < FLAT:
+        x = _plateau_onset(fluids, least, x)
+    evaluation = fluids.at(x)
     return MinimaxOptimum(
         alpha=math.exp(x),
-        regret=_regret(outlook, floors),
-        slope=_slope(outlook, floors),
-        floors=floors,
-        own=np.exp(own),
-        outlook=outlook,
+        regret=_regret(evaluation, least),
+        slope=_slope(evaluation, least),
+        least=least,
+        best_alphas=np.exp(best_logs),
+        evaluation=evaluation,
         evaluations=len(fluids.known),
     )
 
 
-def _regret(outlook: MinimaxEvaluation, floors: Numbers) -> float:
-    return float(np.max(np.abs(outlook.distances) - floors))
+def _regret(evaluation: MinimaxEvaluation, least: Vector) -> float:
+    """Worst-case regret, in log(ratio)."""
+    return float(np.max(np.abs(evaluation.distances) - least))
 
 
-def _slope(outlook: MinimaxEvaluation, floors: Numbers) -> float:
-    """Of the middle between the network that is most above and the one that is most below."""
-    above = int(np.argmax(outlook.distances - floors))
-    below = int(np.argmin(outlook.distances + floors))
-    return float(outlook.slopes[above] + outlook.slopes[below]) / 2
+def _slope(evaluation: MinimaxEvaluation, least: Vector) -> float:
+    """Slope of the middle between the highest and the lowest scenario, by log(alpha)."""
+    above = int(np.argmax(evaluation.distances - least))
+    below = int(np.argmin(evaluation.distances + least))
+    return float(evaluation.slopes[above] + evaluation.slopes[below]) / 2
 
 
-def _least(fluids: ScenarioFluids) -> tuple[Numbers, Numbers]:
-    """The least |distance| of each network as far as is known, and the log(alpha) of it.
+def _best_achievable(fluids: ScenarioFluids) -> tuple[Vector, Vector]:
+    """The least |distance| of each scenario so far, and its log(alpha).
 
-    Between two alphas on either side of the goal there is one that reaches it.
+    Between two alphas on either side of the target there is one that reaches it.
     """
     xs = np.array(sorted(fluids.known))
     distances = np.array([fluids.at(float(x)).distances for x in xs])
-    floors, own = [], []
-    for of in distances.T:
-        passed = np.flatnonzero((of[:-1] <= 0) & (of[1:] >= 0))
-        if passed.size:
-            before, after = of[passed[0]], of[passed[0] + 1]
-            part = -before / (after - before) if after > before else 0.0
-            floors.append(0.0)
-            own.append(xs[passed[0]] + part * (xs[passed[0] + 1] - xs[passed[0]]))
+    least, best_logs = [], []
+    for column in distances.T:
+        crossings = np.flatnonzero((column[:-1] <= 0) & (column[1:] >= 0))
+        if crossings.size:
+            left = crossings[0]
+            before, after = column[left], column[left + 1]
+            fraction = -before / (after - before) if after > before else 0.0
+            least.append(0.0)
+            best_logs.append(xs[left] + fraction * (xs[left + 1] - xs[left]))
         else:
-            floors.append(float(np.min(np.abs(of))))
-            own.append(xs[np.argmin(np.abs(of))])
-    return np.array(floors), np.array(own)
+            least.append(float(np.min(np.abs(column))))
+            best_logs.append(xs[np.argmin(np.abs(column))])
+    return np.array(least), np.array(best_logs)
 
 
-def _knee(fluids: ScenarioFluids, floors: Numbers, best: float) -> float:
-    """The smallest log(alpha) that is nearly as good as `best`, where that lies on a plateau."""
-    wanted = _regret(fluids.at(best), floors) + KNEE
-    below = [x for x in fluids.known if x < best and _regret(fluids.at(x), floors) > wanted]
-    low = max(below, default=best)
-    while best - low > FINE_STEP:
-        middle = (low + best) / 2
-        if _regret(fluids.at(middle), floors) > wanted:
-            low = middle
-        else:
-            best = middle
-    return best
+def _plateau_onset(fluids: ScenarioFluids, least: Vector, best: float) -> float:
+    """Smallest log(alpha) that is nearly as good as the best one, which is on a plateau."""
+    largest = _regret(fluids.at(best), least) + PLATEAU_TOLERANCE
+
+    def excess_at(x: float) -> float:
+        """Largest regret that counts as equally good, less the regret at x."""
+        excesses[x] = largest - _regret(fluids.at(x), least)
+        return excesses[x]
+
+    excesses: dict[float, float] = {}
+    for x in list(fluids.known):
+        excess_at(x)
+    return plateau_onset(excess_at, excesses, best, best, PLATEAU_XTOL, bisect)
 
 
-def _minimise(
-    fluids: ScenarioFluids, floors: Numbers, start: float, ends: tuple[float, float]
+def _run_slsqp(
+    fluids: ScenarioFluids, least: Vector, start: float, ends: tuple[float, float]
 ) -> None:
-    """Sequential quadratic programming for log(alpha) and the bound, between two alphas."""
+    """Minimise the regret over log(alpha) between two ends; results are in `fluids.known`."""
 
-    def room(of: np.ndarray) -> np.ndarray:
-        distances = fluids.at(float(of[0])).distances
-        return of[1] + floors - np.concatenate([[distances], [-distances]]).reshape(2, -1)
+    def constraint_values(point: np.ndarray) -> np.ndarray:
+        """Bound less the regret of each scenario, above and below the target."""
+        distances = fluids.at(float(point[0])).distances
+        return point[1] + least - np.concatenate([[distances], [-distances]]).reshape(2, -1)
 
-    def slopes(of: np.ndarray) -> np.ndarray:
-        by_x = fluids.at(float(of[0])).slopes
+    def constraint_slopes(point: np.ndarray) -> np.ndarray:
+        """Derivatives of the constraint values by log(alpha) and the bound."""
+        by_x = fluids.at(float(point[0])).slopes
         return np.stack([np.concatenate([-by_x, by_x]), np.ones(2 * by_x.size)], axis=1)
 
+    constraint = {
+        "type": "ineq",
+        "fun": lambda point: constraint_values(point).ravel(),
+        "jac": constraint_slopes,
+    }
     minimize(
-        lambda of: of[1] + TIE_BREAK * of[0],
-        [start, _regret(fluids.at(start), floors)],
-        jac=lambda of: np.array([TIE_BREAK, 1.0]),
+        lambda point: point[1] + TIE_BREAK * point[0],
+        [start, _regret(fluids.at(start), least)],
+        jac=lambda point: np.array([TIE_BREAK, 1.0]),
         method="SLSQP",
         bounds=[ends, (0.0, None)],
-        constraints=[{"type": "ineq", "fun": lambda of: room(of).ravel(), "jac": slopes}],
-        options={"ftol": TOLERANCE, "maxiter": MOST_STEPS},
+        constraints=[constraint],
+        options={"ftol": FTOL, "maxiter": MAX_ITERATIONS},
     )

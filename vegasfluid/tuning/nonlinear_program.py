@@ -1,9 +1,9 @@
-"""The best setting of several parameters on the fluid model: a goal, within limits.
+"""The best setting of several parameters on the fluid model: an objective, within constraints.
 
 Sequential quadratic programming (SciPy's SLSQP) over the logarithms of the parameters, with the
-exact derivatives of the delay equations. Where several parameters are tuned many settings are as
-good, and the one with the smallest queueing delay is taken. Constraints that no setting satisfies
-are relaxed as far as the setting needs that violates them least.
+exact derivatives of the delay equations. Where RED is tuned many settings are equally good, and the
+one with the smallest queueing delay is taken. Constraints that no setting satisfies are relaxed as
+far as the setting needs that violates them least.
 """
 
 from __future__ import annotations
@@ -17,347 +17,362 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 from scipy.optimize import minimize
 
 from vegasfluid.tuning.constraints import Constraint, Constraints
-from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, Outputs, broyden
+from vegasfluid.tuning.fluid_gradients import DifferentiableFluid, OutputCorrection, Outputs
 from vegasfluid.tuning.objectives import Objective, Rates, ShareRatio
 
-__all__ = ["NonlinearProgram", "SurrogateCorrection", "minimise_delay", "solve"]
+__all__ = ["NonlinearProgram", "minimise_delay", "solve_program"]
 
-Vector = np.ndarray
-Margin = Callable[[Vector], float]
-"""The gain margin of the rest at the logarithms of the parameters."""
+Vector = Float[np.ndarray, " parameters"]
+"""Logarithms of the parameters, or derivatives by these."""
+Differentiable = Callable[[Vector], tuple[Any, Any]]
+"""A function that returns its value and its derivatives."""
 
-REGION, REGIONS = 1.5, 4
-"""A problem is solved within so much of its beginning, in logarithms; and from there again."""
-NEAR = 0.005
-"""Where several parameters are tuned, tolerance of the ratio, in logarithms."""
-WEIGHT = 1000.0
-"""Of a loss, where queueing delay (in logarithms) is minimised with it."""
-BROKEN = 1e-3
-"""A limit that is broken by less, in logarithms, is kept to."""
+TRUST_RADIUS = 1.5
+"""A search moves at most this far from its start, in logarithms."""
+MAX_REGIONS = 4
+"""Searches, each from the end of the one before, if that is at the edge of its region."""
+RATIO_TOLERANCE = 0.005
+"""Where RED is tuned, tolerance of each ratio, in logarithms."""
+LOSS_WEIGHT = 1000.0
+"""Weight of a loss beside the logarithm of the queueing delay."""
+TOLERANCE = 1e-3
+"""A constraint that is violated by less, in logarithms, counts as satisfied."""
 DIFFERENCE = 0.02
-"""Step of the gain margin's derivative, which is by differences, in logarithms."""
-STEPS = 25
-"""Of a search."""
-EXACT, EXACT_DELAY = 1e-6, 1e-4
-"""Changes of a loss, and of one with the logarithm of the delay, at which the search ends."""
+"""Step of the finite differences of the gain margin, in logarithms."""
+MAX_ITERATIONS = 25
+"""Iterations of SLSQP."""
+FTOL = 1e-6
+"""Change of a loss of one parameter at which SLSQP ends."""
+FTOL_SEVERAL = 1e-4
+"""Change of the minimised function of several parameters at which SLSQP ends."""
 SMALLEST = 1e-12
+"""Least value of an output, or gain margin, that has a logarithm."""
+SMALLEST_DELAY = 1e-9
+"""Least queueing delay that has a logarithm, s."""
+LARGEST_MARGIN = 1e3
+"""Constraint margins are clipped to this and its negative, so that they are finite."""
 
 
-class SurrogateCorrection(NamedTuple):
-    """How the packets' outputs differ from the fluid's near a setting, in logarithms.
+class LinearFunction(NamedTuple):
+    """A linear function of the logarithms of the parameters.
 
     Args:
-        at: the setting; (parameters,).
-        level: packets over fluid there; each output's shape.
-        tilt: how that changes with the parameters; with a last axis of parameters.
+        at: a point.
+        value: there.
+        slope: derivatives.
     """
 
     at: Vector
-    level: Outputs
-    tilt: Outputs
-
-    def correct(self, found: Outputs, slopes: Outputs, x: Vector) -> tuple[Outputs, Outputs]:
-        """Outputs as the packets would have them, and their derivatives."""
-        values, derived = [], []
-        for of, slope, level, tilt in zip(found, slopes, self.level, self.tilt, strict=True):
-            value = of * np.exp(level + tilt @ (x - self.at))
-            relative = slope / np.maximum(of, SMALLEST)[..., np.newaxis] + tilt
-            values.append(value)
-            derived.append(value[..., np.newaxis] * relative)
-        return Outputs(*values), Outputs(*derived)
-
-    def with_values(self, at: Vector, level: Outputs) -> SurrogateCorrection:
-        """The misfit as a further measurement has it (Broyden's update of the tilt)."""
-        changes = Outputs(*(new - old for new, old in zip(level, self.level, strict=True)))
-        return SurrogateCorrection(at, level, broyden(self.tilt, changes, at - self.at))
-
-
-class Line(NamedTuple):
-    """A linear function of the parameters' logarithms.
-
-    Args:
-        at: a setting; (parameters,).
-        there: its value there.
-        slope: (parameters,).
-    """
-
-    at: Vector
-    there: float
+    value: float
     slope: Vector
 
-    def value(self, x: Vector) -> float:
-        """Its value at another setting."""
-        return self.there + float(self.slope @ (x - self.at))
+    def __call__(self, x: Vector) -> float:
+        """Its value at another point."""
+        return self.value + float(self.slope @ (x - self.at))
 
 
 @dataclass
 class NonlinearProgram:
-    """What is to be solved.
+    """What is optimised, and within which constraints.
 
     Args:
         fluid: the model, as a function of the logarithms of the parameters.
-        goal: what is wanted.
-        limits: what must be kept to.
-        tuned: of each group, as `goals.Rates` has it; (groups,).
-        fair: an equal part of the link, packets/s.
+        objective: what is wanted.
+        constraints: bounds on the outputs.
+        tuned: tuned class of each group, see `objectives.Rates`; (groups,).
+        fair: goodput of an equal part of the link, packets/s.
         bounds: of each parameter, in logarithms.
-        margin: the gain margin, where it is limited.
-        room: the buffer, packets, where RED is tuned (the last three parameters); its thresholds
-            must fit in.
-        free: whether many settings are as good, so that the one with the smallest delay is taken.
-        line: the logarithm of the gain margin near where a solution begins.
-        misfit: how the packets differ from the fluid, if that is known.
-        reach: how far a solution may be from where it begins, in logarithms; None: anywhere.
+        gain_margin: of the equilibrium at the logarithms of the parameters, if it is constrained.
+        buffer: packets, where RED is tuned (the last three parameters): thresholds are below it.
+        minimises_delay: whether of equally good settings that with the smallest delay is taken.
+        log_gain_margin: log of the gain margin, linear near where a search begins.
+        correction: of the outputs, to those of the packet simulator.
+        trust_radius: largest distance from the start, in logarithms; None: no limit.
     """
 
     fluid: DifferentiableFluid
-    goal: Objective
-    limits: Constraints
-    tuned: Vector
+    objective: Objective
+    constraints: Constraints
+    tuned: Float[np.ndarray, " groups"]
     fair: float
     bounds: list[tuple[float, float]]
-    margin: Margin | None = None
-    room: float | None = None
-    free: bool = False
-    line: Line | None = None
-    misfit: SurrogateCorrection | None = None
-    reach: float | None = None
+    gain_margin: Callable[[Vector], float] | None = None
+    buffer: float | None = None
+    minimises_delay: bool = False
+    log_gain_margin: LinearFunction | None = None
+    correction: OutputCorrection | None = None
+    trust_radius: float | None = None
 
     def outputs(self, x: Vector) -> tuple[Outputs, Outputs]:
         """Corrected outputs, and their derivatives by the parameters' logarithms."""
-        found, slopes = self.fluid.at(x)
-        return (found, slopes) if self.misfit is None else self.misfit.correct(found, slopes, x)
+        values, slopes = self.fluid.at(x)
+        return (
+            (values, slopes)
+            if self.correction is None
+            else self.correction.apply(values, slopes, x)
+        )
 
     def rates(self, goodput: Any) -> Rates:
-        """What the goal judges by."""
+        """Arguments of an objective, from the goodput of each group, packets/s."""
         return Rates(goodput, self.fluid.count, self.tuned, self.fair)
 
-    def loss(self, goal: Objective, x: Vector) -> tuple[float, Vector]:
-        """A goal's loss, and its derivatives."""
-        value, slope = self.derived(goal.loss, x)
+    def loss(self, objective: Objective, x: Vector) -> tuple[float, Vector]:
+        """Loss of an objective, and its derivatives."""
+        value, slope = self.function_of_rates(objective.loss, x)
         return float(value), slope
 
-    def derived(self, of_rates: Callable[[Rates], Any], x: Vector) -> tuple[Vector, Vector]:
+    def function_of_rates(self, function: Callable[[Rates], Any], x: Vector) -> tuple[Any, Any]:
         """A function of the goodputs, of any shape, and its derivatives (last axis)."""
-        found, slopes = self.outputs(x)
+        values, slopes = self.outputs(x)
         numbers = tuple(map(float, self.fluid.count)), tuple(map(float, self.tuned)), self.fair
-        value, slope = with_jacobian(of_rates, *numbers)(jnp.asarray(found.goodput))
+        value, slope = with_jacobian(function, *numbers)(jnp.asarray(values.goodput))
         return np.asarray(value), np.asarray(slope) @ slopes.goodput
 
-    def delay(self, x: Vector) -> tuple[float, Vector]:
-        """The logarithm of the queueing delay, and its derivatives."""
-        found, slopes = self.outputs(x)
-        least = max(float(found.queueing_delay), 1e-9)
-        return float(np.log(least)), np.asarray(slopes.queueing_delay) / least
+    def log_delay(self, x: Vector) -> tuple[float, Vector]:
+        """Logarithm of the queueing delay (s), and its derivatives."""
+        values, slopes = self.outputs(x)
+        delay = max(float(values.queueing_delay), SMALLEST_DELAY)
+        return float(np.log(delay)), np.asarray(slopes.queueing_delay) / delay
 
-    def room_of(self, limit: Constraint, x: Vector) -> tuple[float, Vector]:
-        """How far a limit is, in logarithms, and its derivatives."""
-        if limit.of == "gain_margin":
-            return self.room_of_margin(limit, x)
-        found, slopes = self.outputs(x)
-        value = max(float(getattr(found, limit.field)), SMALLEST)
-        return limit.room(value), limit.slope(value, np.asarray(getattr(slopes, limit.field)))
+    def constraint_margin(self, constraint: Constraint, x: Vector) -> tuple[float, Vector]:
+        """Margin of a constraint in logarithms, negative where it is violated; and derivatives."""
+        if constraint.quantity == "gain_margin":
+            assert self.log_gain_margin is not None
+            margin = constraint.margin(math.exp(self.log_gain_margin(x)))
+            return margin, self.log_gain_margin.slope
+        values, slopes = self.outputs(x)
+        value = max(float(getattr(values, constraint.field)), SMALLEST)
+        slope = np.asarray(getattr(slopes, constraint.field))
+        return constraint.margin(value), constraint.margin_slope(value, slope)
 
-    def room_of_margin(self, limit: Constraint, x: Vector) -> tuple[float, Vector]:
-        """The same of the gain margin, along the line that `linearised` drew."""
-        assert self.line is not None
-        return limit.room(math.exp(self.line.value(x))), self.line.slope
-
-    def linearised(self, x: Vector) -> NonlinearProgram:
-        """The problem with the gain margin as a straight line in logarithms near a setting.
+    def with_linear_gain_margin(self, x: Vector) -> NonlinearProgram:
+        """The program with the log of the gain margin linearised near a point, if constrained.
 
         A margin takes a second: it is evaluated once, and once more for each parameter.
         """
-        if self.limits.gain_margin is None:
+        if self.constraints.gain_margin is None:
             return self
-        assert self.margin is not None
-        margins = [self.margin(at) for at in (x, *(x + DIFFERENCE * np.eye(len(x))))]
+        assert self.gain_margin is not None
+        margins = [self.gain_margin(point) for point in (x, *(x + DIFFERENCE * np.eye(len(x))))]
         logs = np.log(np.clip(margins, SMALLEST, 1 / SMALLEST))
-        return replace(self, line=Line(x, float(logs[0]), (logs[1:] - logs[0]) / DIFFERENCE))
+        slope = (logs[1:] - logs[0]) / DIFFERENCE
+        return replace(self, log_gain_margin=LinearFunction(x, float(logs[0]), slope))
 
-    def fits(self, x: Vector) -> tuple[float, Vector]:
-        """Whether RED's thresholds are within the buffer: above 0; and its derivatives."""
-        assert self.room is not None
+    def buffer_margin(self, x: Vector) -> tuple[float, Vector]:
+        """Log of the buffer over RED's upper threshold, and its derivatives."""
+        assert self.buffer is not None
         thresholds = np.zeros(len(x))
         thresholds[-3:-1] = np.exp(x[-3:-1])
-        total = float(thresholds.sum())
-        return float(np.log(self.room / total)), -thresholds / total
+        upper = float(thresholds.sum())
+        return float(np.log(self.buffer / upper)), -thresholds / upper
 
-    def kept(self, x: Vector) -> tuple[Vector, Vector]:
-        """All that must not be below 0; (limits,), and derivatives; (limits, parameters)."""
-        found = [self.room_of(limit, x) for limit in self.limits.each]
-        if self.room is not None:
-            found.append(self.fits(x))
-        values = np.array([np.clip(value, -1e3, 1e3) for value, _ in found])
-        return values, np.array([slope for _, slope in found]).reshape(len(found), len(x))
+    def constraint_values(self, x: Vector) -> tuple[np.ndarray, np.ndarray]:
+        """All that must not be negative; (constraints,), and derivatives (last axis)."""
+        margins = [self.constraint_margin(one, x) for one in self.constraints.each]
+        if self.buffer is not None:
+            margins.append(self.buffer_margin(x))
+        values = np.array([np.clip(one, -LARGEST_MARGIN, LARGEST_MARGIN) for one, _ in margins])
+        return values, np.array([slope for _, slope in margins]).reshape(len(margins), len(x))
 
-    def broken(self, x: Vector) -> tuple[float, Vector]:
-        """By how much limits are broken: the sum of squares, and its derivatives."""
-        values, slopes = self.kept(x)
-        under = np.minimum(values, 0.0)
-        return float(under @ under), 2 * under @ slopes
+    def violation(self, x: Vector) -> tuple[float, Vector]:
+        """Sum of the squared violations of constraints, and its derivatives."""
+        values, slopes = self.constraint_values(x)
+        below = np.minimum(values, 0.0)
+        return float(below @ below), 2 * below @ slopes
 
 
 @cache
 def with_jacobian(
-    of_rates: Callable[[Rates], Any],
+    function: Callable[[Rates], Any],
     count: tuple[float, ...],
     tuned: tuple[float, ...],
     fair: float,
 ) -> Callable[[Any], tuple[Any, Any]]:
-    """Compiled: what follows from goodputs, and its Jacobian by them.
+    """A compiled function of the goodputs that returns a value and its Jacobian.
 
     Args:
-        of_rates: what follows, of any shape.
+        function: of rates, of any shape.
         count: flows of each group.
-        tuned: see `Rates`.
-        fair: an equal part of the link, packets/s.
+        tuned: tuned class of each group, see `Rates`.
+        fair: goodput of an equal part of the link, packets/s.
     """
 
     def value(goodput: Any) -> Any:
-        return of_rates(Rates(goodput, np.array(count), np.array(tuned), fair))
+        """The function of the goodputs alone."""
+        return function(Rates(goodput, np.array(count), np.array(tuned), fair))
 
     return jax.jit(lambda goodput: (value(goodput), jax.jacrev(value)(goodput)))
 
 
-def solve(problem: NonlinearProgram, *starts: Vector) -> Vector:
-    """The logarithms of the best setting: a search finds a local one, from each beginning.
+def solve_program(program: NonlinearProgram, *starts: Vector) -> Vector:
+    """Find the best setting, from one or several initial points; logarithms of the parameters.
 
-    Of alphas alone the first that reaches the goal will do.
+    Of alphas alone the first local solution that reaches the objective is taken.
 
     Args:
-        problem: what is to be solved.
-        starts: where to begin, at least one.
+        program: what is optimised.
+        starts: initial points, at least one.
 
     Raises:
         SolveFailed: where the fluid model cannot be integrated.
     """
-    problem = problem.linearised(np.clip(starts[0], *np.array(problem.bounds).T))
-    *_, goal = problem.goal.stages
+    start = np.clip(starts[0], *np.array(program.bounds).T)
+    program = program.with_linear_gain_margin(start)
+    *_, objective = program.objective.continuation
 
     def rank(x: Vector) -> tuple[float, float]:
-        delay = problem.delay(x)[0] if problem.free else 0.0
-        broken = max(problem.broken(x)[0] - BROKEN**2, 0.0)
-        return broken, WEIGHT * problem.loss(goal, x)[0] + delay
+        """Violation of constraints, then weighted loss and log of the delay."""
+        delay = program.log_delay(x)[0] if program.minimises_delay else 0.0
+        violation = max(program.violation(x)[0] - TOLERANCE**2, 0.0)
+        return violation, LOSS_WEIGHT * program.loss(objective, x)[0] + delay
 
-    found = []
+    solutions = []
     for start in starts:
-        found.append(solved(problem, start))
-        broken, loss = rank(found[-1])
-        if not problem.free and broken == 0 and loss < WEIGHT * NEAR**2:
+        solutions.append(local_solution(program, start))
+        violation, loss = rank(solutions[-1])
+        good = violation == 0 and loss < LOSS_WEIGHT * RATIO_TOLERANCE**2
+        if good and not program.minimises_delay:
             break
-    return min(found, key=rank)
+    return min(solutions, key=rank)
 
 
-def solved(problem: NonlinearProgram, start: Vector) -> Vector:
-    """A local solution; where limits are broken, the one that breaks them less."""
-    low, high = np.array(problem.bounds).T
+def local_solution(program: NonlinearProgram, start: Vector) -> Vector:
+    """A local solution; where constraints cannot all be met, the one that violates them less."""
+    low, high = np.array(program.bounds).T
     x = np.clip(start, low, high)
-    if problem.reach is not None:
-        low, high = np.maximum(low, x - problem.reach), np.minimum(high, x + problem.reach)
-        problem = replace(problem, bounds=list(zip(low, high, strict=True)))
-    found = staged(problem, x)
-    if problem.broken(found)[0] <= BROKEN**2:
-        return found
-    least = within_regions(problem, problem.broken, None, x)
-    other = staged(replace(problem, limits=relaxed(problem, least)), least)
-    return min((found, other), key=lambda at: problem.broken(at)[0])
+    if program.trust_radius is not None:
+        low, high = (
+            np.maximum(low, x - program.trust_radius),
+            np.minimum(high, x + program.trust_radius),
+        )
+        program = replace(program, bounds=list(zip(low, high, strict=True)))
+    solution = solve_continuation(program, x)
+    if program.violation(solution)[0] <= TOLERANCE**2:
+        return solution
+    least = search_regions(program, program.violation, None, x)
+    relaxed = replace(program, constraints=relaxed_constraints(program, least))
+    other = solve_continuation(relaxed, least)
+    return min((solution, other), key=lambda point: program.violation(point)[0])
 
 
-def minimise_delay(problem: NonlinearProgram, start: Vector) -> Vector:
-    """The logarithms of the setting with the smallest queueing delay within the limits."""
-    return within_regions(problem, problem.delay, problem.kept, start)
+def minimise_delay(program: NonlinearProgram, start: Vector) -> Vector:
+    """Find the setting with the smallest queueing delay within the constraints, in logarithms."""
+    return search_regions(program, program.log_delay, program.constraint_values, start)
 
 
-def staged(problem: NonlinearProgram, x: Vector) -> Vector:
-    """Solve for the goal's stages in turn."""
-    for goal in problem.goal.stages:
-        x = solve_stage(problem, goal, x)
+def solve_continuation(program: NonlinearProgram, x: Vector) -> Vector:
+    """Optimise the smooth objectives that lead to the objective, one from the end of the other."""
+    for objective in program.objective.continuation:
+        x = solve_smooth(program, objective, x)
     return x
 
 
-def relaxed(problem: NonlinearProgram, least: Vector) -> Constraints:
-    """The limits as wide as they must be for a setting that breaks them least."""
-    rooms = problem.kept(least)[0]
+def relaxed_constraints(program: NonlinearProgram, least: Vector) -> Constraints:
+    """The constraints, relaxed until the setting that violates them least satisfies them."""
+    margins = program.constraint_values(least)[0]
     bounds = {}
-    for limit, room in zip(problem.limits.each, rooms, strict=False):  # the buffer comes last
-        if room < 0:
-            wider = math.exp(BROKEN - room)
-            bounds[limit.field] = limit.bound * wider if limit.largest else limit.bound / wider
-    return replace(problem.limits, **bounds)
+    for constraint, margin in zip(program.constraints.each, margins, strict=False):  # buffer last
+        if margin < 0:
+            factor = math.exp(TOLERANCE - margin)
+            bound = constraint.bound
+            bounds[constraint.field] = bound * factor if constraint.is_upper else bound / factor
+    return replace(program.constraints, **bounds)
 
 
-def solve_stage(problem: NonlinearProgram, goal: Objective, x: Vector) -> Vector:
-    """Solve for one smooth goal.
+def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> Vector:
+    """Optimise one smooth objective from a point.
 
-    Of alphas alone the loss is minimised. With RED's numbers many settings are as good: then the
-    queueing delay is minimised, with the ratios as constraints, or with the loss as a part of what
-    is minimised.
+    Of alphas alone the loss is minimised. With RED's numbers many settings are equally good: then
+    the queueing delay is minimised, with the ratios as constraints, or together with the loss.
     """
-    if not problem.free:
-        return within_regions(problem, lambda at: problem.loss(goal, at), problem.kept, x)
-    if isinstance(goal, ShareRatio):
+    if not program.minimises_delay:
+        return search_regions(
+            program, lambda point: program.loss(objective, point), program.constraint_values, x
+        )
+    if isinstance(objective, ShareRatio):
 
-        def kept(at: Vector) -> tuple[Vector, Vector]:
-            distances, along = problem.derived(goal.distances, at)
-            values, slopes = problem.kept(at)
-            sides = [NEAR - distances, NEAR + distances]
-            return np.concatenate([values, *sides]), np.vstack([slopes, -along, along])
+        def with_ratios(point: Vector) -> tuple[np.ndarray, np.ndarray]:
+            """The constraints, and those that hold each ratio near its target."""
+            distances, by_x = program.function_of_rates(objective.distances, point)
+            values, slopes = program.constraint_values(point)
+            sides = [RATIO_TOLERANCE - distances, RATIO_TOLERANCE + distances]
+            return np.concatenate([values, *sides]), np.vstack([slopes, -by_x, by_x])
 
-        return within_regions(problem, problem.delay, kept, x)
+        return search_regions(program, program.log_delay, with_ratios, x)
 
-    def both(at: Vector) -> tuple[float, Vector]:
-        loss, slope = problem.loss(goal, at)
-        delay, along = problem.delay(at)
-        return WEIGHT * loss + delay, WEIGHT * slope + along
+    def loss_and_delay(point: Vector) -> tuple[float, Vector]:
+        """Weighted loss plus the log of the delay, and derivatives."""
+        loss, loss_slope = program.loss(objective, point)
+        delay, delay_slope = program.log_delay(point)
+        return LOSS_WEIGHT * loss + delay, LOSS_WEIGHT * loss_slope + delay_slope
 
-    return within_regions(problem, both, problem.kept, x)
+    return search_regions(program, loss_and_delay, program.constraint_values, x)
 
 
-def within_regions(
-    problem: NonlinearProgram,
-    objective: Callable[[Vector], tuple[float, Vector]],
-    kept: Callable[[Vector], tuple[Vector, Vector]] | None,
+def search_regions(
+    program: NonlinearProgram,
+    function: Differentiable,
+    constraint_values: Differentiable | None,
     x: Vector,
 ) -> Vector:
-    """Minimise, region by region, until the best is inside one."""
-    for _ in range(REGIONS):
-        low, high = np.array(problem.bounds).T
-        near, far = np.maximum(low, x - REGION), np.minimum(high, x + REGION)
-        found = minimised(objective, kept, x, list(zip(near, far, strict=True)))
-        moved = np.abs(found - x) > REGION - 1e-6
-        x = found
-        if not moved.any():
+    """Minimise a function within trust regions, one after the other, until one is not left.
+
+    Args:
+        program: whose bounds hold.
+        function: value and derivatives at a point.
+        constraint_values: what must not be negative, and derivatives; None: no constraints.
+        x: initial point.
+    """
+    for _ in range(MAX_REGIONS):
+        low, high = np.array(program.bounds).T
+        near, far = np.maximum(low, x - TRUST_RADIUS), np.minimum(high, x + TRUST_RADIUS)
+        minimum = run_slsqp(function, constraint_values, x, list(zip(near, far, strict=True)))
+        at_edge = np.abs(minimum - x) > TRUST_RADIUS - 1e-6
+        x = minimum
+        if not at_edge.any():
             break
     return x
 
 
-def minimised(
-    objective: Callable[[Vector], tuple[float, Vector]],
-    kept: Callable[[Vector], tuple[Vector, Vector]] | None,
+def run_slsqp(
+    function: Differentiable,
+    constraint_values: Differentiable | None,
     x: Vector,
     bounds: list[tuple[float, float]],
 ) -> Vector:
-    """One run of SLSQP; where it ends worse than it began, the beginning."""
-    limited = kept is not None and len(kept(x)[0]) > 0
-    found = minimize(
-        objective,
+    """Minimise by SLSQP within bounds; the initial point where the end is worse.
+
+    Args:
+        function: value and derivatives at a point.
+        constraint_values: what must not be negative, and derivatives; None: no constraints.
+        x: initial point.
+        bounds: of each coordinate.
+    """
+    values = constraint_values
+    constrained = values is not None and len(values(x)[0]) > 0
+    constraints = (
+        [{"type": "ineq", "fun": lambda at: values(at)[0], "jac": lambda at: values(at)[1]}]
+        if values is not None and constrained
+        else []
+    )
+    result = minimize(
+        function,
         x,
         jac=True,
         method="SLSQP",
         bounds=bounds,
-        constraints=[{"type": "ineq", "fun": lambda at: kept(at)[0], "jac": lambda at: kept(at)[1]}]
-        if kept is not None and limited
-        else [],
-        options={"maxiter": STEPS, "ftol": EXACT if len(x) == 1 else EXACT_DELAY},
+        constraints=constraints,
+        options={"maxiter": MAX_ITERATIONS, "ftol": FTOL if len(x) == 1 else FTOL_SEVERAL},
     )
-    at = np.clip(found.x, *np.array(bounds).T)
+    end = np.clip(result.x, *np.array(bounds).T)
 
-    def merit(x: Vector) -> tuple[float, float]:
-        worst = -float(np.min(kept(x)[0])) if kept is not None and limited else 0.0
-        return max(worst - BROKEN, 0.0), objective(x)[0]
+    def merit(point: Vector) -> tuple[float, float]:
+        """Largest violation beyond the tolerance, then the function."""
+        worst = -float(np.min(values(point)[0])) if values is not None and constrained else 0.0
+        return max(worst - TOLERANCE, 0.0), function(point)[0]
 
-    return min((at, x), key=merit)
+    return min((end, x), key=merit)

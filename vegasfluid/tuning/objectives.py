@@ -1,15 +1,15 @@
-"""What is wanted of a setting: a share ratio, or fairness among all flows.
+"""Objectives of a recommendation: a goodput ratio, or fairness among all flows.
 
-Each goal is a loss to be made small, smooth in the goodputs of flows, with JAX's derivatives; and a
-number that people know it by.
+Each objective is a loss to be minimised, smooth in the goodputs of flows, with JAX's derivatives;
+and a value by which people know it.
 
 Sources:
     Jain's index: R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984; 1 / index - 1 is the squared
     coefficient of variation. Alpha-fair utility: J. Mo and J. Walrand, "Fair end-to-end
     window-based congestion control", IEEE/ACM ToN 8(5), 2000; proportional fairness is 1 there
     (F. Kelly, "Charging and rate control for elastic traffic", 1997), and the worst flow infinity.
-    A utility is told by the rate that, if all had it, would be as good (A. Atkinson, "On the
-    measurement of inequality", 1970). (Titles and definitions as textbooks have them.)
+    A utility is expressed by the rate that would be as good if all flows had it (A. Atkinson, "On
+    the measurement of inequality", 1970). (Titles and definitions as textbooks have them.)
 """
 
 from __future__ import annotations
@@ -24,29 +24,22 @@ import numpy as np
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = [
-    "AlphaFair",
-    "JainIndex",
-    "Objective",
-    "Rates",
-    "ShareRatio",
-    "WorstFlow",
-    "objective_named",
-]
+__all__ = ["AlphaFair", "JainIndex", "Objective", "Rates", "ShareRatio", "WorstFlow"]
+__all__ += ["objective_named"]
 
-SHARPER = (4.0, 16.0, 64.0)
-"""The worst flow is approached by utilities that care for it more and more."""
+WORST_FLOW_AVERSIONS = (4.0, 16.0, 64.0)
+"""Alphas of the alpha-fair utilities by which the worst flow is approached, one after the other."""
 
 
 class Rates(NamedTuple):
-    """Goodputs by which a goal judges.
+    """Goodputs that an objective is computed from.
 
     Args:
-        goodput: packets/s of a flow of each group; (groups,).
+        goodput: of a flow of each group, packets/s; (groups,).
         count: flows of each group; (groups,).
         tuned: 1 for groups of the tuned class, 0 for others; where several classes are tuned, 1, 2
             and so on; known numbers, not traced; (groups,).
-        fair: what each flow had if all had the same, and the link was full, packets/s.
+        fair: goodput of each flow if all had the same and the link was full, packets/s.
     """
 
     goodput: Any
@@ -55,34 +48,34 @@ class Rates(NamedTuple):
     fair: float
 
     def mean(self, weight: Any) -> Any:
-        """The mean goodput with weights for groups."""
+        """Weighted mean of the goodputs, packets/s; weights by group."""
         return (self.goodput * weight).sum() / weight.sum()
 
 
 class Objective(ABC):
-    """What is wanted."""
+    """What a recommendation optimises."""
 
     key: str
     """Its name in JSON."""
     unit: str
-    """What its number is, in words."""
+    """What its value is, in words."""
 
     @abstractmethod
     def loss(self, rates: Rates) -> Any:
-        """What is to be made small: 0 at best."""
+        """What is minimised, without a unit: 0 at best."""
 
     @abstractmethod
     def value(self, rates: Rates) -> float:
-        """The number that people know it by."""
+        """The value by which people know it."""
 
     @property
-    def wanted(self) -> float | str:
-        """The value that is aimed at."""
+    def target(self) -> float | str:
+        """The value that is aimed at: a number, or `largest`."""
         return "largest"
 
     @property
-    def stages(self) -> tuple[Objective, ...]:
-        """Goals to solve for in turn, of which the last is as good as this one."""
+    def continuation(self) -> tuple[Objective, ...]:
+        """Objectives to optimise one after the other, of which the last is as good as this one."""
         return (self,)
 
 
@@ -101,32 +94,33 @@ class ShareRatio(Objective):
     unit = "goodput of a tuned flow over that of another flow"
 
     def loss(self, rates: Rates) -> Any:
-        """The squared distances, in logarithms, added up."""
+        """Sum of the squared log(ratio / target) of the tuned classes."""
         return (self.distances(rates) ** 2).sum()
 
     def distances(self, rates: Rates) -> Any:
-        """Log of each tuned class's ratio over the one that is aimed at; (classes,)."""
+        """log(ratio / target) of each tuned class; (classes,)."""
         return jnp.log(jnp.stack(self._ratios(rates))) - math.log(self.ratio)
 
     def value(self, rates: Rates) -> float:
-        """The ratio; of several classes the geometric mean."""
+        """The goodput ratio; of several classes the geometric mean."""
         return float(np.exp(np.mean(np.log(np.array(self._ratios(rates))))))
 
     def _ratios(self, rates: Rates) -> list[Any]:
+        """Goodput ratio of each tuned class to the flows that are not tuned."""
         tuned = np.asarray(rates.tuned)
-        own = [np.asarray(tuned == of, float) for of in range(int(tuned.max()) + 1)]
-        other, *means = (rates.mean(rates.count * of) for of in own)
+        members = (np.asarray(tuned == number, float) for number in range(int(tuned.max()) + 1))
+        other, *means = (rates.mean(rates.count * weight) for weight in members)
         return [mean / other for mean in means]
 
     @property
-    def wanted(self) -> float:
+    def target(self) -> float:
         """The ratio that is aimed at."""
         return self.ratio
 
 
 @dataclass(frozen=True)
 class JainIndex(Objective):
-    """Jain's index over all flows.
+    """Jain's fairness index over all flows.
 
     >>> import numpy as np
     >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
@@ -138,18 +132,18 @@ class JainIndex(Objective):
     unit = "Jain's index over all flows"
 
     def loss(self, rates: Rates) -> Any:
-        """The squared coefficient of variation."""
+        """Squared coefficient of variation of the goodputs."""
         mean = rates.mean(rates.count)
         return ((rates.goodput - mean) ** 2 * rates.count).sum() / rates.count.sum() / mean**2
 
     def value(self, rates: Rates) -> float:
-        """The index."""
+        """Jain's index, at most 1."""
         return float(1 / (1 + self.loss(rates)))
 
 
 @dataclass(frozen=True)
 class AlphaFair(Objective):
-    """Alpha-fair utility, told by the rate that would be as good if every flow had it.
+    """Alpha-fair utility, expressed by the rate that would be as good if every flow had it.
 
     Args:
         aversion: to inequality: 0 counts the sum only, 1 is proportional fairness, 2 minimises
@@ -173,11 +167,11 @@ class AlphaFair(Objective):
     @property
     def key(self) -> str:  # type: ignore[override]
         """Its name in JSON."""
-        one = self.aversion == 1
-        return "proportional_fairness" if one else f"alpha_fairness_{self.aversion:g}"
+        proportional = self.aversion == 1
+        return "proportional_fairness" if proportional else f"alpha_fairness_{self.aversion:g}"
 
     def loss(self, rates: Rates) -> Any:
-        """By how much that rate is less than an equal part of the link, in logarithms."""
+        """Log of an equal part of the link over the equally good rate."""
         logs, weight = jnp.log(rates.goodput / rates.fair), rates.count / rates.count.sum()
         power = 1 - self.aversion
         if power == 0:
@@ -187,13 +181,13 @@ class AlphaFair(Objective):
         return -(jnp.log((weight * powers).sum()) + largest) / power
 
     def value(self, rates: Rates) -> float:
-        """That rate over an equal part of the link."""
+        """The equally good rate over an equal part of the link."""
         return math.exp(-float(self.loss(rates)))
 
 
 @dataclass(frozen=True)
 class WorstFlow(Objective):
-    """The goodput of the worst flow.
+    """Goodput of the worst flow.
 
     >>> import numpy as np
     >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
@@ -205,21 +199,21 @@ class WorstFlow(Objective):
     unit = "goodput of the worst flow over an equal part of the link"
 
     def loss(self, rates: Rates) -> Any:
-        """By how much it is less than an equal part of the link, in logarithms."""
+        """Log of an equal part of the link over the worst goodput."""
         return -jnp.log(rates.goodput.min() / rates.fair)
 
     def value(self, rates: Rates) -> float:
-        """Its goodput over an equal part of the link."""
+        """Goodput of the worst flow over an equal part of the link."""
         return float(rates.goodput.min() / rates.fair)
 
     @property
-    def stages(self) -> tuple[Objective, ...]:
+    def continuation(self) -> tuple[Objective, ...]:
         """Smooth utilities, ever sharper; the last is within log(n) / 63 of the worst of n."""
-        return tuple(AlphaFair(of) for of in SHARPER)
+        return tuple(AlphaFair(aversion) for aversion in WORST_FLOW_AVERSIONS)
 
 
 def objective_named(name: str, ratio: float = 1.0) -> Objective:
-    """The goal of a name.
+    """The objective of a name, as of the option `--goal`.
 
     Args:
         name: ratio, jain, proportional, worst-flow, or alpha-fair=A.

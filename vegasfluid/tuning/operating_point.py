@@ -1,4 +1,4 @@
-"""Where the flows of a network are, packet by packet: what translating a Vegas needs."""
+"""Operating points of flows, measured on packets: what translating Vegas parameters needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["operating_points"]
 def operating_points(
     model: Model, classes: Collection[str] | None = None, seed: int = 1
 ) -> dict[str, OperatingPoint]:
-    """The round-trip times, windows and drop shares of classes, by a run of packets.
+    """Round-trip time, window and drop probability of classes, by a packet run.
 
     A run and not an equilibrium, since every network has one. A run of packets, since the fluid's
     drop share may be half as high again. Windows and round-trip times are means after the warm-up
@@ -28,7 +28,7 @@ def operating_points(
 
     Args:
         model: the network, its duration and warm-up.
-        classes: which; None: all.
+        classes: names; None: all.
         seed: of the run.
 
     Raises:
@@ -48,24 +48,25 @@ def operating_points(
     warmup = model.warmup or model.duration / 4
     drop_share = dict(zip(network.links, run.totals_after(warmup).drop_share, strict=False))
     rtts, windows = (class_means(counts, run.flows[key]) for key in ("rtt", "cwnd"))
-    found = {}
-    for number, name in enumerate(names):
+    points = {}
+    for index, name in enumerate(names):
         if classes is not None and name not in classes:
             continue
-        after = run.times >= max(warmup, last_start(network.flows[name]))
-        if not after.any():
+        start = last_start(network.flows[name])
+        averaged = run.times >= max(warmup, start)
+        if not averaged.any():
             allowed = f"below the simulated time ({model.duration:g} s)"
-            raise InvalidInput(f"flows.{name}", "start", allowed, last_start(network.flows[name]))
-        rtt, cwnd = (float(values[after, number].mean()) for values in (rtts, windows))
-        crossed = network.flows[name].path or tuple(network.links)
-        kept = float(np.prod([1 - drop_share[link] for link in crossed]))
-        stretch = rtt / network.mean_base_rtt(name)
-        found[name] = OperatingPoint(max(stretch, 1.0), cwnd, 1 - kept)
-    return found
+            raise InvalidInput(f"flows.{name}", "start", allowed, start)
+        rtt, cwnd = (float(values[averaged, index].mean()) for values in (rtts, windows))
+        path = network.flows[name].path or tuple(network.links)
+        delivered = float(np.prod([1 - drop_share[link] for link in path]))
+        rtt_over_base = rtt / network.mean_base_rtt(name)
+        points[name] = OperatingPoint(max(rtt_over_base, 1.0), cwnd, 1 - delivered)
+    return points
 
 
 def last_start(flows: Flows) -> float:
-    """When the last flow of a class starts, s."""
+    """Time at which the last flow of a class starts, s."""
     return (
         flows.start.spread if isinstance(flows.start, UniformStart) else float(np.max(flows.start))
     )

@@ -1,53 +1,64 @@
-"""From a goal and its limits to a setting: by a root where one number is enough, else by search."""
+"""From an objective and constraints to a setting, on the fluid model and then on packets.
+
+One ratio needs one alpha: a root (`scalar_root`, then `stochastic_root`). Several ratios need as
+many alphas (`joint_root`, then each class alone). Anything else is a nonlinear program, which is
+solved on the fluid model and corrected on packets (`space_mapping`).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid.network import Network
-from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE, Constraint, Constraints
-from vegasfluid.tuning.evaluate import Evaluator
+from vegasfluid.tuning.constraints import Constraint, Constraints
+from vegasfluid.tuning.evaluate import Evaluator, gain_margin
 from vegasfluid.tuning.fluid_gradients import DifferentiableFluid
-from vegasfluid.tuning.initial_guess import PROPORTIONAL, begin, network_with_others_at_share
+from vegasfluid.tuning.initial_guess import PROPORTIONAL, guess_alpha, initial_points
 from vegasfluid.tuning.joint_root import solve_ratios
 from vegasfluid.tuning.nonlinear_program import NonlinearProgram
 from vegasfluid.tuning.objectives import Objective, ShareRatio
 from vegasfluid.tuning.parameters import (
     Parameter,
-    alphas,
-    groups_tuned,
+    alpha_parameters,
+    largest_alpha,
+    smallest_alpha,
+    tuned_groups,
     tuned_parameters,
     with_values,
 )
-from vegasfluid.tuning.scalar_root import FluidOptimum
-from vegasfluid.tuning.space_mapping import map_to_packets, settled
-from vegasfluid.tuning.stochastic_root import CLOSE, NEAR_ENOUGH
+from vegasfluid.tuning.scalar_root import FluidOptimum, find_root
+from vegasfluid.tuning.space_mapping import map_to_packets, settable_values
+from vegasfluid.tuning.stochastic_root import (
+    CENTRED,
+    NEAR_ENOUGH,
+    AlphaSetting,
+    StochasticRoot,
+    find_stochastic_root,
+    retrospective_approximation,
+)
 
-__all__ = ["OptimisationResult", "gain_margin", "initial_points", "optimise", "program_of"]
+__all__ = ["OptimisationResult", "fluid_alpha", "make_program", "optimise"]
 
-TOGETHER = 5
-"""So many settings of several classes are measured at most before each is corrected alone."""
+JOINT_MEASUREMENTS = 5
+"""Settings of several classes that are measured at most before each is refined alone."""
 PASSES = 3
-"""So often at most each of them is."""
-TENTH = 10.0
-"""So much smaller a queue may be the better one."""
-SMALLEST = 1e-12
-"""Packets/s: of a class that the model starves, rounding may leave less than nothing."""
+"""Refinements of each class, at most, as one class moves the others."""
+SMALLEST_GOODPUT = 1e-12
+"""Least goodput of a class that the fluid model starves, packets/s."""
 
 
 class OptimisationResult(NamedTuple):
-    """Where the search ended.
+    """The setting that was found for one class, and whether it reaches the objective.
 
     Args:
         network: with the recommended setting.
-        optimum: the fluid's own.
-        reached: whether the packets confirm the goal, within the limits.
+        optimum: the fluid model's own best alpha.
+        reached: whether the packets confirm the objective, within the constraints.
         reason: if not, why; or what else is to know.
     """
 
@@ -57,250 +68,312 @@ class OptimisationResult(NamedTuple):
     reason: str
 
 
-def optimise(
-    job: Evaluator, goal: Objective, limits: Constraints, tune_queue: bool
-) -> OptimisationResult:
-    """Find the setting.
+class JointOptimum(NamedTuple):
+    """The best setting of several parameters.
 
     Args:
-        job: the network, and how settings of it are judged.
-        goal: what is wanted.
-        limits: what must be kept to.
-        tune_queue: whether RED's numbers are tuned, too.
+        network: with the best setting on packets.
+        fluid_network: with the fluid model's own best setting.
+        evaluations: fluid runs.
+    """
+
+    network: Network
+    fluid_network: Network
+    evaluations: int
+
+
+def optimise(
+    evaluators: Sequence[Evaluator],
+    objective: Objective,
+    constraints: Constraints,
+    tune_queue: bool,
+) -> list[OptimisationResult]:
+    """Find a setting of all tuned classes; one result for each, of one network.
+
+    Args:
+        evaluators: one for each tuned class of a network.
+        objective: what is wanted.
+        constraints: bounds that must be met.
+        tune_queue: whether RED's parameters are tuned, too.
 
     Raises:
         InvalidInput: where something is asked for that the network does not have.
         SolveFailed: where the fluid model cannot be integrated.
     """
-    if not isinstance(goal, ShareRatio) or tune_queue:
-        return by_search(job, goal, limits, tune_queue)
-    rooted = by_root(job)
-    left = broken(job, rooted.network, limits)
-    if not left:
-        return rooted
-    searched = by_search(job, goal, limits, tune_queue)
-    if not broken(job, searched.network, limits):
-        return searched
-    values = limited(job, rooted.network, limits)
-    return rooted._replace(reached=False, reason=reason_of(values, left))
+    one_ratio = len(evaluators) == 1 and isinstance(objective, ShareRatio) and not tune_queue
+    if not one_ratio:
+        return search_and_refine(evaluators, objective, constraints, tune_queue)
+    [evaluator] = evaluators
+    root = find_alpha(evaluator)
+    violated = evaluator.violated(root.network, constraints)
+    if not violated:
+        return [root]
+    [result] = search_and_refine(evaluators, objective, constraints, tune_queue)
+    if not evaluator.violated(result.network, constraints):
+        return [result]
+    values = evaluator.constrained_values(root.network, constraints)
+    return [root._replace(reached=False, reason=violation_text(values, violated))]
 
 
-def by_root(job: Evaluator) -> OptimisationResult:
-    """Alpha for a ratio: one number for one number."""
-    optimum = job.solve_on_fluid()
-    correction = job.solve_on_packets(optimum)
-    network = job.with_law(job.with_alpha(*correction.best))
-    return OptimisationResult(network, optimum, correction.reached, correction.reason)
+def find_alpha(evaluator: Evaluator) -> OptimisationResult:
+    """The alpha of one class for one ratio: by roots on the fluid model, then on packets."""
+    optimum = fluid_alpha(evaluator)
+    slope = optimum.slope if optimum.reached else PROPORTIONAL
+    root = packet_alpha(evaluator, evaluator.network, optimum.alpha, slope)
+    network = evaluator.with_law(evaluator.law_at(*root.best))
+    return OptimisationResult(network, optimum, root.reached, root.reason)
 
 
-def by_search(
-    job: Evaluator, goal: Objective, limits: Constraints, tune_queue: bool
-) -> OptimisationResult:
-    """Several parameters, or limits."""
-    searched = search_together([job], goal, limits, tune_queue)
-    return ended([job], goal, limits, searched)[0]
+def fluid_alpha(evaluator: Evaluator) -> FluidOptimum:
+    """The alpha at which the fluid model gives the target ratio."""
+
+    def ratio_at(alpha: float) -> float:
+        """Goodput ratio at an alpha, packets, that need not be whole."""
+        law = evaluator.law_at(jnp.asarray(alpha))  # a number of a file would have to be whole
+        ratio = evaluator.evaluate_fluid(evaluator.with_law(law))["ratio"]
+        evaluator.settings.report(f"fluid: alpha {alpha:.4g}, ratio {ratio:.4g}")
+        return ratio
+
+    target = evaluator.target_ratio
+    guess = guess_alpha(evaluator.network, evaluator.tuned, target)
+    return find_root(ratio_at, target=target, guess=guess, bounds=evaluator.alpha_bounds)
 
 
-class JointOptimum(NamedTuple):
-    """Where a search for several parameters ended.
+def packet_alpha(
+    evaluator: Evaluator, network: Network, start: float, slope: float
+) -> StochasticRoot:
+    """The setting of one class that the packet simulator confirms, with as many runs as needed.
 
     Args:
-        network: with the best setting on packets.
-        first: with the fluid's own.
-        evaluations: fluid runs.
+        evaluator: of the class.
+        network: with the other classes and the queue as they are to be.
+        start: first alpha, packets.
+        slope: d log(ratio) / d log(alpha) there, as a first guess.
     """
+    law = evaluator.law_in(network)
 
-    network: Network
-    first: Network
-    evaluations: int
+    def find(alpha: float) -> StochasticRoot:
+        """The search from an alpha, with the present runs."""
+        return find_stochastic_root(
+            lambda setting: evaluator.evaluate_packets(changed(evaluator, network, setting)),
+            evaluator.settable_alpha,
+            target=evaluator.target_ratio,
+            start=alpha,
+            slope=slope,
+            bounds=(smallest_alpha(law), largest_alpha(network)),
+            dead_band=evaluator.dead_band,
+            whole=law.implementation.whole_packets,
+        )
+
+    return retrospective_approximation(find, start, evaluator.add_runs)
 
 
-def search_together(
-    jobs: Sequence[Evaluator], goal: Objective, limits: Constraints, tune_queue: bool
+def changed(evaluator: Evaluator, network: Network, setting: AlphaSetting) -> Network:
+    """The network with another alpha and dead band of the evaluator's class."""
+    return network.with_law(evaluator.tuned, evaluator.law_at(*setting))
+
+
+def search_and_refine(
+    evaluators: Sequence[Evaluator],
+    objective: Objective,
+    constraints: Constraints,
+    tune_queue: bool,
+) -> list[OptimisationResult]:
+    """Search all parameters jointly, then refine the ratios; a result for each class."""
+    optimum = search_jointly(evaluators, objective, constraints, tune_queue)
+    network, failures = optimum.network, dict[str, str]()
+    violated = evaluators[0].violated(network, constraints)
+    if isinstance(objective, ShareRatio) and not violated:
+        network, failures = refine_ratios(evaluators, network, constraints)
+    results = []
+    for one in evaluators:
+        reasons = []
+        if violated:
+            values = one.constrained_values(network, constraints)
+            reasons.append(violation_text(values, violated))
+        if isinstance(objective, ShareRatio):
+            ratio = one.evaluate_packets(network).ratio
+            reasons += missed_ratio(ratio, objective, constraints, failures.get(one.tuned))
+        fluid = fluid_optimum(one, optimum)
+        results.append(OptimisationResult(network, fluid, not reasons, "; ".join(reasons)))
+    return results
+
+
+def search_jointly(
+    evaluators: Sequence[Evaluator],
+    objective: Objective,
+    constraints: Constraints,
+    tune_queue: bool,
 ) -> JointOptimum:
-    """The best setting of all classes, on packets; the jobs are of one network."""
-    lead = jobs[0]
-    parameters = tuned_parameters(lead.network, {job.tuned: job.zone for job in jobs}, tune_queue)
-    starts = initial_points(lead.network, parameters, lead.goal)
-    problem = program_of(lead, goal, limits, parameters)
-    if isinstance(goal, ShareRatio) and not limits.each and not tune_queue:
-        met = solve_ratios(lambda x: distances_at(problem, goal, x), starts, problem.bounds)
-        network = with_values(lead.network, parameters, settled(lead.network, parameters, met.x))
-        found = JointOptimum(network, network, met.evaluations)
+    """The best setting of all parameters: by a joint root, or by a nonlinear program."""
+    lead = evaluators[0]
+    dead_bands = {one.tuned: one.dead_band for one in evaluators}
+    parameters = tuned_parameters(lead.network, dead_bands, tune_queue)
+    starts = initial_points(lead.network, parameters, lead.target_ratio)
+    program = make_program(lead, objective, constraints, parameters)
+    if isinstance(objective, ShareRatio) and not constraints.each and not tune_queue:
+        solution = solve_ratios(
+            lambda x: fluid_distances(program, objective, x), starts, program.bounds
+        )
+        values = settable_values(lead.network, parameters, solution.x)
+        network = with_values(lead.network, parameters, values)
+        optimum = JointOptimum(network, network, solution.evaluations)
     else:
-        adapted = map_to_packets(problem, lead.network, parameters, lead.evaluate_packets, *starts)
-        found = JointOptimum(adapted.network, adapted.first, adapted.evaluations)
-    lead.seconds["fluid"] += problem.fluid.seconds
-    return found
+        best = map_to_packets(program, lead.network, parameters, lead.evaluate_packets, *starts)
+        optimum = JointOptimum(best.network, best.fluid_network, best.evaluations)
+    lead.cache.seconds["fluid"] += program.fluid.seconds
+    return optimum
 
 
-def distances_at(problem: NonlinearProgram, goal: ShareRatio, x: np.ndarray) -> np.ndarray:
-    """How far the ratio of each tuned class is from its goal on the fluid, in logarithms."""
-    goodput = jnp.maximum(jnp.asarray(problem.fluid.alone(x).goodput), SMALLEST)
-    rates = problem.rates(goodput)
-    return np.asarray(goal.distances(rates))
+def fluid_distances(program: NonlinearProgram, objective: ShareRatio, x: np.ndarray) -> np.ndarray:
+    """log(ratio / target) of each tuned class on the fluid model; (classes,)."""
+    goodput = jnp.maximum(jnp.asarray(program.fluid.alone(x).goodput), SMALLEST_GOODPUT)
+    return np.asarray(objective.distances(program.rates(goodput)))
 
 
-def initial_points(
-    network: Network, parameters: Sequence[Parameter], ratio: float
-) -> list[np.ndarray]:
-    """Logarithms to begin at.
-
-    What is there, with alphas of theory; of several alphas also those that are there; and where
-    RED is tuned also a queue of a tenth.
-    """
-    given = np.log([parameter.value(network) for parameter in parameters])
-    here = given.copy()
-    tuned = [parameter.flows for parameter in alphas(parameters)]
-    begun = [
-        begin(network_with_others_at_share(network, name, tuned), name, ratio).alpha
-        for name in tuned
-    ]
-    here[: len(begun)] = np.log(begun)
-    if len(begun) == len(parameters):
-        return [here] if len(parameters) == 1 else [here, given]
-    packets = np.array([parameter.name != "max_drop" for parameter in parameters], float)
-    return [here, here - math.log(TENTH) * packets]
-
-
-def program_of(
-    job: Evaluator, goal: Objective, limits: Constraints, parameters: Sequence[Parameter]
+def make_program(
+    evaluator: Evaluator,
+    objective: Objective,
+    constraints: Constraints,
+    parameters: Sequence[Parameter],
 ) -> NonlinearProgram:
-    """The problem on the fluid model."""
-    network = job.network
-    fluid = DifferentiableFluid(network, tuple(parameters), job.until, job.warmup, job.report)
+    """The nonlinear program on the fluid model.
 
-    with_queue = len(alphas(parameters)) < len(parameters)
+    Args:
+        evaluator: of a tuned class; gives network, duration and warm-up.
+        objective: what is wanted.
+        constraints: bounds that must be met.
+        parameters: what is tuned.
+    """
+    network, settings = evaluator.network, evaluator.settings
+    fluid = DifferentiableFluid(
+        network, tuple(parameters), settings.until, settings.warmup, settings.report
+    )
+    with_queue = len(alpha_parameters(parameters)) < len(parameters)
 
-    def margin(x: np.ndarray) -> float:
-        return gain_margin(with_values(network, parameters, [jnp.asarray(of) for of in np.exp(x)]))
+    def gain_margin_at(x: np.ndarray) -> float:
+        """Gain margin at the logarithms of the parameters."""
+        values = [jnp.asarray(value) for value in np.exp(x)]
+        return gain_margin(with_values(network, parameters, values))
 
     return NonlinearProgram(
         fluid,
-        goal,
-        limits,
-        groups_tuned(fluid.classes, parameters),
+        objective,
+        constraints,
+        tuned_groups(fluid.classes, parameters),
         fair=network.fair_share(),
-        bounds=[logarithms(*parameter.range(network)) for parameter in parameters],
-        margin=margin,
-        room=float(network.link.buffer) if with_queue else None,
-        free=with_queue,
+        bounds=log_bounds(network, parameters),
+        gain_margin=gain_margin_at,
+        buffer=float(network.link.buffer) if with_queue else None,
+        minimises_delay=with_queue,
     )
 
 
-def logarithms(low: float, high: float) -> tuple[float, float]:
-    """Of two ends."""
-    return math.log(low), math.log(high)
+def log_bounds(network: Network, parameters: Sequence[Parameter]) -> list[tuple[float, float]]:
+    """Bounds of each parameter, in logarithms."""
+    ranges = (parameter.range(network) for parameter in parameters)
+    return [(math.log(low), math.log(high)) for low, high in ranges]
 
 
-def gain_margin(network: Network) -> float:
-    """How many times larger the loop's gain may become before rest is unstable.
+def fluid_optimum(evaluator: Evaluator, optimum: JointOptimum) -> FluidOptimum:
+    """The fluid model's own best alpha for one class, as a result."""
+    network = optimum.fluid_network
+    alpha = float(cast(Any, evaluator.law_in(network).alpha))
+    ratio = evaluator.evaluate_fluid(network)["ratio"]
+    return FluidOptimum(alpha, ratio, math.nan, True, optimum.evaluations)
 
-    Raises:
-        InvalidInput: for networks that never rest.
-        SolveFailed: where no rest is found.
+
+def missed_ratio(
+    ratio: float, objective: ShareRatio, constraints: Constraints, failure: str | None
+) -> list[str]:
+    """A sentence about a ratio that is too far from its target; empty where it is not.
+
+    Args:
+        ratio: as measured.
+        objective: with the target.
+        constraints: bounds that were to be met.
+        failure: why the refinement of the class failed, if it did.
     """
-    from vegasfluid.analysis import equilibrium, stability  # seconds, that most searches do without
-
-    margin = stability(equilibrium(network)).gain_margin
-    return math.inf if margin is None else float(margin)
-
-
-def broken(job: Evaluator, network: Network, limits: Constraints) -> list[Constraint]:
-    """The limits that a network does not keep to, on packets."""
-    return limits.broken(limited(job, network, limits), FEASIBILITY_TOLERANCE)
-
-
-def limited(job: Evaluator, network: Network, limits: Constraints) -> dict[str, float]:
-    """The numbers that limits speak of, by their names in the results."""
-    values = job.evaluate_packets(network).means()
-    return values if limits.gain_margin is None else values | {"gain_margin": gain_margin(network)}
-
-
-def ended(
-    jobs: Sequence[Evaluator], goal: Objective, limits: Constraints, searched: JointOptimum
-) -> list[OptimisationResult]:
-    """What came of the search on packets, and what is to be said of it, for each class."""
-    network, why = searched.network, dict[str, str]()
-    left = broken(jobs[0], network, limits)
-    if isinstance(goal, ShareRatio) and not left:
-        network, why = exactly(jobs, network, limits)
-    found = []
-    for job in jobs:
-        reasons = [reason_of(limited(job, network, limits), left)] if left else []
-        if isinstance(goal, ShareRatio):
-            reasons += missed(job.evaluate_packets(network).ratio, goal, limits, why.get(job.tuned))
-        optimum = optimum_of(job, searched)
-        found.append(OptimisationResult(network, optimum, not reasons, "; ".join(reasons)))
-    return found
-
-
-def optimum_of(job: Evaluator, searched: JointOptimum) -> FluidOptimum:
-    """What the fluid model alone said of a class."""
-    alpha, ratio = job.law_in(searched.first).alpha, job.evaluate_fluid(searched.first)["ratio"]
-    return FluidOptimum(float(cast(Any, alpha)), ratio, math.nan, True, searched.evaluations)
-
-
-def missed(ratio: float, goal: ShareRatio, limits: Constraints, why: str | None) -> list[str]:
-    """What is to be said of a ratio that is too far from the goal."""
-    if abs(math.log(ratio / goal.ratio)) <= NEAR_ENOUGH:
+    if abs(math.log(ratio / objective.ratio)) <= NEAR_ENOUGH:
         return []
-    if why and not limits.each:
-        return [why]
-    within = f"with {' and '.join(of.text for of in limits.each)} " if limits.each else ""
-    return [f"{within}the ratio is {ratio:.3g}, not {goal.ratio:g}"]
+    if failure and not constraints.each:
+        return [failure]
+    bounds = " and ".join(constraint.text for constraint in constraints.each)
+    return [
+        f"{f'with {bounds} ' if bounds else ''}the ratio is {ratio:.3g}, not {objective.ratio:g}"
+    ]
 
 
-def reason_of(values: Mapping[str, float], left: Sequence[Constraint]) -> str:
-    """Which limits are not kept to, and where the network is instead."""
-    told = " and ".join(f"{of.text} (it is {values[of.of]:.4g})" for of in left)
-    return f"no setting that was tried keeps to {told}"
+def violation_text(values: Mapping[str, float], violated: Sequence[Constraint]) -> str:
+    """A sentence about the constraints that are violated, and the values there."""
+    bounds = " and ".join(f"{one.text} (it is {values[one.quantity]:.4g})" for one in violated)
+    return f"no setting that was tried keeps to {bounds}"
 
 
-def exactly(
-    jobs: Sequence[Evaluator], network: Network, limits: Constraints
+def refine_ratios(
+    evaluators: Sequence[Evaluator], network: Network, constraints: Constraints
 ) -> tuple[Network, dict[str, str]]:
-    """The network with the alphas that give the ratios exactly, if that keeps to the limits.
+    """Refine the alphas on packets until all ratios are met, if the constraints still are.
 
-    Several are moved together first, as one moves the others; then one class after the other has
-    the correction of a single one, until none moves; where the ratio of one is out of reach, the
-    reason is given, too.
+    Several are first moved jointly, as one moves the others; then each class has a root search of
+    its own, until none moves.
+
+    Returns:
+        The network, and for each class why its search failed, or an empty text.
     """
-    why = {}
-    if len(jobs) > 1:
-        network = together(jobs, network, limits)
-    for _ in range(PASSES if len(jobs) > 1 else 1):
-        begun = network
-        for job in jobs:
-            network, why[job.tuned] = corrected(job, network, limits)
-        if network == begun:
+    failures = {}
+    several = len(evaluators) > 1
+    if several:
+        network = refine_jointly(evaluators, network, constraints)
+    for _ in range(PASSES if several else 1):
+        before = network
+        for evaluator in evaluators:
+            network, failures[evaluator.tuned] = refine_alpha(evaluator, network, constraints)
+        if network == before:
             break
-    return network, why
+    return network, failures
 
 
-def together(jobs: Sequence[Evaluator], network: Network, limits: Constraints) -> Network:
-    """The network with the alphas nearest to all ratios of a few, if that keeps to the limits."""
-    parameters = tuned_parameters(network, {job.tuned: job.zone for job in jobs}, False)
+def refine_jointly(
+    evaluators: Sequence[Evaluator], network: Network, constraints: Constraints
+) -> Network:
+    """The network with the measured alphas nearest to all ratios, if the constraints are met."""
+    dead_bands = {one.tuned: one.dead_band for one in evaluators}
+    parameters = tuned_parameters(network, dead_bands, False)
 
-    def at(x: np.ndarray) -> Network:
-        return with_values(network, parameters, settled(network, parameters, x))
+    def network_at(x: np.ndarray) -> Network:
+        """The network with settable alphas next to their logarithms."""
+        return with_values(network, parameters, settable_values(network, parameters, x))
 
-    def distances_of(x: np.ndarray) -> np.ndarray:
-        measured = at(x)
-        return np.array([math.log(job.evaluate_packets(measured).ratio / job.goal) for job in jobs])
+    def distances_at(x: np.ndarray) -> np.ndarray:
+        """log(ratio / target) of each class, as measured."""
+        measured = network_at(x)
+        return np.array(
+            [
+                math.log(one.evaluate_packets(measured).ratio / one.target_ratio)
+                for one in evaluators
+            ]
+        )
 
     start = np.log([parameter.value(network) for parameter in parameters])
-    bounds = [logarithms(*parameter.range(network)) for parameter in parameters]
-    found = at(solve_ratios(distances_of, [start], bounds, near=CLOSE, most=TOGETHER).x)
-    return network if broken(jobs[0], found, limits) else found
+    solution = solve_ratios(
+        distances_at,
+        [start],
+        log_bounds(network, parameters),
+        ftol=CENTRED,
+        max_evaluations=JOINT_MEASUREMENTS,
+    )
+    refined = network_at(solution.x)
+    return network if evaluators[0].violated(refined, constraints) else refined
 
 
-def corrected(job: Evaluator, network: Network, limits: Constraints) -> tuple[Network, str]:
-    """The network with another alpha of one class, if that keeps to the limits; or why not."""
-    own = replace(job, network=network)  # with queue and other classes as they are by now
-    beginning = FluidOptimum(float(cast(Any, own.law.alpha)), own.goal, PROPORTIONAL, True, 0)
-    correction = own.solve_on_packets(beginning)
-    job.seeds = own.seeds
-    found = own.with_law(own.with_alpha(*correction.best))
-    good = correction.reached and not broken(job, found, limits)
-    return (found, "") if good else (network, correction.reason)
+def refine_alpha(
+    evaluator: Evaluator, network: Network, constraints: Constraints
+) -> tuple[Network, str]:
+    """The network with another alpha of one class; or the same, and why there is no better one."""
+    start = float(cast(Any, evaluator.law_in(network).alpha))
+    root = packet_alpha(evaluator, network, start, PROPORTIONAL)
+    refined = changed(evaluator, network, root.best)
+    if root.reached and not evaluator.violated(refined, constraints):
+        return refined, ""
+    return network, root.reason

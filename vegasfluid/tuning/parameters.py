@@ -1,38 +1,116 @@
-"""What can be tuned: alpha of a Vegas class, and RED's numbers.
+"""What can be tuned: alpha of a Vegas class (beta follows), and RED's thresholds and max_drop.
 
-A parameter is set in a network, and in the numbers of its equations (`FluidParameters`), where its
-value may be traced.
+A parameter is set in a network, and in the numbers of its equations, where its value may be traced.
+
+**beta = alpha + 2 packets of window.** The dead band between alpha and beta must be wide enough for
+a window that moves in whole packets, judged by a rounded estimate, to stay in it: two packets.
+Where the estimate divides by the base RTT (Linux), a packet of window counts rtt / base, and the
+band is that much wider. Wider still only lets flows that came from above keep more than flows that
+came from below for as long as nothing is lost, which is unfair among Vegas flows (C. Boutremans and
+J.-Y. Le Boudec, "A note on the fairness of TCP Vegas", 2000; abstract). Where packets are lost, the
+equilibrium is at alpha and beta hardly matters (every loss in the dead band pulls down, and nothing
+pushes up).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from jaxtyping import Float
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.parameters import FluidParameters
-from vegasfluid.network import Network
-from vegasfluid.tuning.thresholds import largest_alpha, smallest_alpha, with_alpha
+from vegasfluid.network import Network, require_network
 
-__all__ = [
-    "AlphaParameter",
-    "Parameter",
-    "RedParameter",
-    "alphas",
-    "groups_tuned",
-    "tuned_parameters",
-    "with_values",
-]
-__all__ += ["posed_with_values"]
+__all__ = ["DEAD_BAND", "AlphaParameter", "Parameter", "RedParameter", "alpha_parameters"]
+__all__ += ["dead_band", "largest_alpha", "smallest_alpha", "tunable_class", "tuned_groups"]
+__all__ += ["tuned_parameters", "vegas_classes", "whole_if_needed", "with_alpha", "with_values"]
+__all__ += ["with_values_in_equations"]
 
+DEAD_BAND = 2.0
+"""The usual beta - alpha, packets of window."""
+SMALLEST_WHOLE_ALPHA = 1.0
+"""Smallest alpha of a dialect that takes whole packets."""
+SMALLEST_ALPHA = 0.1
+"""Smallest alpha to try in the other dialects, packets."""
 SMALLEST_THRESHOLD = 1.0
-"""Packets."""
+"""Smallest RED threshold to try, packets."""
 SMALLEST_MAX_DROP = 0.01
+"""Smallest max_drop of RED to try, a probability."""
+
+
+def vegas_classes(network: Network) -> list[str]:
+    """Names of the classes of Vegas flows."""
+    return [name for name, flows in network.flows.items() if isinstance(flows.law, Vegas)]
+
+
+def tunable_class(network: Network, tune: str | None = None) -> str:
+    """Name of the class of Vegas flows to tune: the one given, or the only one there is.
+
+    Raises:
+        InvalidInput: where there is none, several and none is given, or nothing to compare with.
+    """
+    require_network("recommend", network)
+    vegas = vegas_classes(network)
+    if tune is not None and tune not in vegas:
+        allowed = "a class of Vegas flows" + (f" ({', '.join(vegas)})" if vegas else "")
+        raise InvalidInput("recommend", "tune", allowed, tune)
+    if not vegas:
+        given = ", ".join(flows.law.name for flows in network.flows.values())
+        raise InvalidInput("recommend", "the law of a class", "vegas, to have one to tune", given)
+    if tune is None and len(vegas) > 1:
+        raise InvalidInput("recommend", "tune", f"given: one of {', '.join(vegas)}", "missing")
+    if len(network.flows) < 2:
+        raise InvalidInput("recommend", "flows", "two classes or more, to compare", "one class")
+    return tune or vegas[0]
+
+
+def dead_band(law: Vegas, rtt_over_base: float) -> float:
+    """The usual beta - alpha, packets as the dialect counts them.
+
+    Args:
+        law: the congestion control whose dialect counts.
+        rtt_over_base: expected round-trip time over the base RTT.
+
+    >>> dead_band(Vegas(), 3.2), dead_band(Vegas(dialect="linux"), 3.2)
+    (2.0, 7.0)
+    """
+    band = DEAD_BAND * (rtt_over_base if law.implementation.divides_by_base_rtt else 1.0)
+    return float(math.ceil(band)) if law.implementation.whole_packets else band
+
+
+def with_alpha(law: Vegas, alpha: Any, dead_band: Any = DEAD_BAND) -> Vegas:
+    """A Vegas with another alpha, and beta = alpha + dead band; packets.
+
+    >>> with_alpha(Vegas(), 10.0).beta
+    12.0
+    """
+    return replace(law, alpha=alpha, beta=alpha + dead_band)
+
+
+def whole_if_needed(law: Vegas, alpha: float) -> float:
+    """The nearest alpha that the dialect can represent, packets.
+
+    >>> whole_if_needed(Vegas(dialect="ns2"), 3.4), whole_if_needed(Vegas(), 3.4)
+    (3.0, 3.4)
+    """
+    return float(max(round(alpha), 1)) if law.implementation.whole_packets else alpha
+
+
+def smallest_alpha(law: Vegas) -> float:
+    """Smallest alpha worth trying, packets."""
+    return SMALLEST_WHOLE_ALPHA if law.implementation.whole_packets else SMALLEST_ALPHA
+
+
+def largest_alpha(network: Network) -> float:
+    """Largest alpha worth trying, packets: all that the links and their buffers can contain."""
+    return network.bandwidth_delay() + sum(link.buffer for link in network.links.values())
 
 
 @dataclass(frozen=True)
@@ -40,144 +118,148 @@ class AlphaParameter:
     """Alpha of a class; beta follows.
 
     Args:
-        flows: the class.
-        number: which class it is.
-        zone: beta - alpha, packets.
+        flows: name of the class.
+        index: of the class in the network.
+        dead_band: beta - alpha, packets.
     """
 
     flows: str
-    number: int
-    zone: float
+    index: int
+    dead_band: float
 
     @property
     def name(self) -> str:
-        """As a model file says it."""
+        """Its name in reports and results, such as `vegas.alpha_packets`."""
         return f"{self.flows}.alpha_packets"
 
     def range(self, network: Network) -> tuple[float, float]:
-        """The smallest and the largest value to try."""
+        """The smallest and the largest alpha to try, packets."""
         law = cast(Vegas, network.flows[self.flows].law)
         return smallest_alpha(law), largest_alpha(network)
 
     def value(self, network: Network) -> float:
-        """Where it stands."""
+        """Alpha in a network, packets."""
         return float(cast(Any, network.flows[self.flows].law).alpha)
 
-    def turn(self, network: Network, value: Any) -> Network:
-        """The network with another value."""
+    def with_value(self, network: Network, value: Any) -> Network:
+        """The network with another alpha, packets."""
         law = cast(Vegas, network.flows[self.flows].law)
-        return network.with_law(self.flows, with_alpha(law, value, self.zone))
+        return network.with_law(self.flows, with_alpha(law, value, self.dead_band))
 
-    def posed_with_value(self, posed: FluidParameters, value: Any) -> FluidParameters:
-        """The numbers of the equations with another value."""
+    def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
+        """The numbers of the equations with another alpha, packets."""
         laws = list(posed.laws)
-        laws[self.number] = with_alpha(cast(Vegas, laws[self.number]), value, self.zone)
+        laws[self.index] = with_alpha(cast(Vegas, laws[self.index]), value, self.dead_band)
         return posed._replace(laws=tuple(laws))
 
 
 @dataclass(frozen=True)
 class RedParameter:
-    """A number of the RED queue of a network's link.
+    """A number of the RED queue of the network's only link.
 
     Args:
-        field: its name; `spread` is max_thresh - min_thresh, so that no value breaks their order.
+        field: min_thresh, spread (max_thresh - min_thresh, so that no value breaks their order), or
+            max_drop.
     """
 
     field: str
 
     @property
     def name(self) -> str:
-        """As a model file would say it."""
+        """Its name in reports and results, such as `min_thresh_packets`."""
         return self.field if self.field == "max_drop" else f"{self.field}_packets"
 
     def range(self, network: Network) -> tuple[float, float]:
-        """The smallest and the largest value to try."""
+        """The smallest and the largest value to try, packets or a probability."""
         if self.field == "max_drop":
             return SMALLEST_MAX_DROP, 1.0
         return SMALLEST_THRESHOLD, float(network.link.buffer) - SMALLEST_THRESHOLD
 
     def value(self, network: Network) -> float:
-        """Where it stands."""
-        law = cast(Red, network.link.aqm)
+        """Its value in a network, packets or a probability."""
+        red = cast(Red, network.link.aqm)
         if self.field == "spread":
-            return float(law.max_thresh - law.min_thresh)
-        return float(getattr(law, self.field))
+            return float(red.max_thresh - red.min_thresh)
+        return float(getattr(red, self.field))
 
-    def turn(self, network: Network, value: Any) -> Network:
-        """The network with another value."""
+    def with_value(self, network: Network, value: Any) -> Network:
+        """The network with another value, packets or a probability."""
         ((name, link),) = network.links.items()
-        law = self._turned(cast(Red, link.aqm), value)
-        return replace(network, links={name: replace(link, aqm=law)})
+        red = self._changed(cast(Red, link.aqm), value)
+        return replace(network, links={name: replace(link, aqm=red)})
 
-    def posed_with_value(self, posed: FluidParameters, value: Any) -> FluidParameters:
-        """The numbers of the equations with another value."""
-        return posed._replace(aqm=tuple(self._turned(cast(Red, law), value) for law in posed.aqm))
+    def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
+        """The numbers of the equations with another value, packets or a probability."""
+        return posed._replace(aqm=tuple(self._changed(cast(Red, red), value) for red in posed.aqm))
 
-    def _turned(self, law: Red, value: Any) -> Red:
+    def _changed(self, red: Red, value: Any) -> Red:
+        """A RED queue with another value; min_thresh moves max_thresh along."""
         if self.field == "max_drop":
-            return replace(law, max_drop=value)
+            return replace(red, max_drop=value)
         if self.field == "spread":
-            return replace(law, max_thresh=law.min_thresh + value)
-        return replace(law, min_thresh=value, max_thresh=value + law.max_thresh - law.min_thresh)
+            return replace(red, max_thresh=red.min_thresh + value)
+        return replace(red, min_thresh=value, max_thresh=value + red.max_thresh - red.min_thresh)
 
 
 Parameter = AlphaParameter | RedParameter
 
 
 def tuned_parameters(
-    network: Network, zones: Mapping[str, float], queue: bool
+    network: Network, dead_bands: Mapping[str, float], tune_queue: bool
 ) -> tuple[Parameter, ...]:
-    """What is to be tuned.
+    """The parameters of a search: alpha of each tuned class, then RED's three numbers.
 
     Args:
-        network: whose parameters they are; of one link, if RED is tuned.
-        zones: beta - alpha of each Vegas class that is tuned, packets.
-        queue: whether RED is tuned, too; its parameters come last.
+        network: of one link, if RED is tuned.
+        dead_bands: beta - alpha of each tuned Vegas class, packets.
+        tune_queue: whether RED is tuned.
 
     Raises:
         InvalidInput: where RED is to be tuned and there is none.
     """
-    numbers = {name: number for number, name in enumerate(network.flows)}
-    alpha = tuple(AlphaParameter(name, numbers[name], zone) for name, zone in zones.items())
-    if not queue:
-        return alpha
+    indices = {name: index for index, name in enumerate(network.flows)}
+    alphas = tuple(AlphaParameter(name, indices[name], band) for name, band in dead_bands.items())
+    if not tune_queue:
+        return alphas
     if not isinstance(network.link.aqm, Red):
         given = network.link.aqm.name
         raise InvalidInput("recommend", "the queue law (it is to be tuned)", "red", given)
-    return (*alpha, RedParameter("min_thresh"), RedParameter("spread"), RedParameter("max_drop"))
+    return (*alphas, RedParameter("min_thresh"), RedParameter("spread"), RedParameter("max_drop"))
 
 
-def alphas(parameters: Sequence[Parameter]) -> list[AlphaParameter]:
-    """Those of Vegas classes."""
+def alpha_parameters(parameters: Sequence[Parameter]) -> list[AlphaParameter]:
+    """Those parameters that are the alpha of a class."""
     return [parameter for parameter in parameters if isinstance(parameter, AlphaParameter)]
 
 
-def groups_tuned(classes: Sequence[slice], parameters: Sequence[Parameter]) -> np.ndarray:
-    """For each group of flows 0, or which of the tuned classes it belongs to, from 1; (groups,).
+def tuned_groups(
+    classes: Sequence[slice], parameters: Sequence[Parameter]
+) -> Float[np.ndarray, " groups"]:
+    """For each flow group the number of its tuned class, from 1, or 0 if it is not tuned.
 
     Args:
         classes: the groups of each class.
         parameters: what is tuned.
     """
-    tuned = np.zeros(max(of.stop for of in classes))
-    for number, parameter in enumerate(alphas(parameters), start=1):
-        tuned[classes[parameter.number]] = number
+    tuned = np.zeros(max(groups.stop for groups in classes))
+    for number, parameter in enumerate(alpha_parameters(parameters), start=1):
+        tuned[classes[parameter.index]] = number
     return tuned
 
 
 def with_values(
     network: Network, parameters: Sequence[Parameter], values: Sequence[Any]
 ) -> Network:
-    """The network with other values."""
+    """The network with other values of its parameters."""
     for parameter, value in zip(parameters, values, strict=True):
-        network = parameter.turn(network, value)
+        network = parameter.with_value(network, value)
     return network
 
 
-def posed_with_values(
+def with_values_in_equations(
     posed: FluidParameters, parameters: Sequence[Parameter], values: Any
 ) -> FluidParameters:
-    """The numbers of the equations with other values."""
-    for number, parameter in enumerate(parameters):
-        posed = parameter.posed_with_value(posed, values[number])
+    """The numbers of the equations with other values of the parameters."""
+    for index, parameter in enumerate(parameters):
+        posed = parameter.with_value_in_equations(posed, values[index])
     return posed

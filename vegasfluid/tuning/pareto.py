@@ -1,9 +1,9 @@
-"""The front of fairness against queueing delay: what less delay costs.
+"""The Pareto front of fairness against queueing delay: what less delay costs.
 
-The fairest setting is found on packets (`adaptation`), and with it how these differ from the fluid
-model. On the model, so corrected, the goal is pursued once for each of some bounds on the delay
-(the method of constraints), down to the smallest delay, each search beginning where the one before
-ended. Every setting is then measured on packets.
+The fairest setting is found on packets (`space_mapping`), and with it how these differ from the
+fluid model. On the model, so corrected, the objective is optimised once for each of some bounds on
+the delay (the epsilon-constraint method), down to the smallest delay, each search from the end of
+the one before. Every setting is then measured on packets.
 
 Sources:
     The method: Y. Haimes, L. Lasdon and D. Wismer, "On a bicriterion formulation of the problems of
@@ -16,26 +16,28 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
+from jaxtyping import Float
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
-from vegasfluid.tuning.evaluate import Evaluator
+from vegasfluid.tuning.evaluate import Evaluator, make_evaluator
+from vegasfluid.tuning.fluid_gradients import OutputCorrection
+from vegasfluid.tuning.initial_guess import initial_points
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.nonlinear_program import NonlinearProgram, minimise_delay, solve
+from vegasfluid.tuning.nonlinear_program import NonlinearProgram, minimise_delay, solve_program
 from vegasfluid.tuning.objectives import Objective, ShareRatio
-from vegasfluid.tuning.optimise import initial_points, program_of
-from vegasfluid.tuning.parameters import Parameter, tuned_parameters, with_values
-from vegasfluid.tuning.recommend import make_evaluator, tunable_class
+from vegasfluid.tuning.optimise import make_program
+from vegasfluid.tuning.parameters import Parameter, tunable_class, tuned_parameters, with_values
 from vegasfluid.tuning.settings import RunSettings
-from vegasfluid.tuning.space_mapping import begun, map_to_packets, objective_values, settled
+from vegasfluid.tuning.space_mapping import map_to_packets, objective_values, settable_values
 
 __all__ = ["Front", "FrontPoint", "pareto_front"]
 
 DEFAULT_SIZE = 8
-
-WIDE = 1.02
-"""Delays of the two ends that differ by less are the same."""
+"""Settings on the front, at most."""
+DISTINCT_DELAYS = 1.02
+"""Ratio of the delays of the two ends below which they are one point."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,12 @@ class FrontPoint:
     """A setting on the front.
 
     Args:
-        setting: the value of each parameter by its name.
+        setting: the value of each tuned parameter by its name.
         network: with this setting.
-        value: the goal's number on the corrected fluid model.
+        value: of the objective on the corrected fluid model.
         queueing_delay: there, s.
-        packets: what the packet simulator says.
-        packet_values: the goal's number in each packet run; (runs,).
+        packets: the packet runs.
+        packet_values: value of the objective in each packet run; (runs,).
     """
 
     setting: dict[str, float]
@@ -56,10 +58,10 @@ class FrontPoint:
     value: float
     queueing_delay: float
     packets: Measurement
-    packet_values: np.ndarray
+    packet_values: Float[np.ndarray, " runs"]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain numbers."""
+        """Plain numbers, by the names of the command's JSON output."""
         means = self.packets.means()
         return {
             "setting": self.setting,
@@ -76,14 +78,14 @@ class FrontPoint:
 
 @dataclass(frozen=True)
 class Front:
-    """The front.
+    """A Pareto front of an objective against queueing delay.
 
     Args:
-        goal: what fairness is.
+        objective: what fairness is.
         points: from the fairest setting to the smallest delay.
     """
 
-    goal: Objective
+    objective: Objective
     points: tuple[FrontPoint, ...]
 
 
@@ -92,11 +94,11 @@ def pareto_front(
     tune: str | None = None,
     *,
     ratio: float = 1.0,
-    goal: Objective | None = None,
-    limits: Constraints = NO_CONSTRAINTS,
+    objective: Objective | None = None,
+    constraints: Constraints = NO_CONSTRAINTS,
     tune_queue: bool = False,
     size: int = DEFAULT_SIZE,
-    **trial: Unpack[RunSettings],
+    **settings: Unpack[RunSettings],
 ) -> Front:
     """Find settings from the fairest one to the one with the smallest queueing delay.
 
@@ -104,61 +106,75 @@ def pareto_front(
         network: a class of Vegas flows and at least one other class.
         tune: the class to tune; None: the only Vegas class.
         ratio: goodput of a tuned flow over that of a flow of the other classes.
-        goal: another goal than this ratio.
-        limits: what must be kept to, besides.
+        objective: another objective than this ratio.
+        constraints: bounds that must be met, besides.
         tune_queue: whether RED's thresholds and max_drop are tuned, too.
         size: how many settings at most, at least 2.
-        trial: how long and how often each setting is run, see `RunSettings`.
+        settings: duration, warm-up, runs and seed, see `RunSettings`.
 
     Raises:
         InvalidInput, SolveFailed: as `recommend`.
     """
     if size < 2:
         raise InvalidInput("pareto_front", "size", "at least 2", size)
-    goal = ShareRatio(ratio) if goal is None else goal
-    job = make_evaluator(network, tunable_class(network, tune), ratio, trial)
-    job.widen_zone(job.evaluate_fluid(network)["queueing_delay_s"])
-    parameters = tuned_parameters(network, {job.tuned: job.zone}, tune_queue)
-    problem = program_of(job, goal, limits, parameters)
+    objective = ShareRatio(ratio) if objective is None else objective
+    evaluator = make_evaluator(network, tunable_class(network, tune), ratio, settings)
+    evaluator.widen_dead_band(evaluator.evaluate_fluid(network)["queueing_delay_s"])
+    dead_bands = {evaluator.tuned: evaluator.dead_band}
+    parameters = tuned_parameters(network, dead_bands, tune_queue)
+    program = make_program(evaluator, objective, constraints, parameters)
     starts = initial_points(network, parameters, ratio)
-    fairest = map_to_packets(problem, network, parameters, job.evaluate_packets, *starts)
-    problem = replace(problem, misfit=begun(fairest.x, fairest.misfit.level))
-    settings = {
-        tuple(settled(network, parameters, x)): None for x in bounded(problem, fairest.x, size)
-    }
-    return Front(goal, tuple(measured(job, problem, parameters, values) for values in settings))
+    fairest = map_to_packets(program, network, parameters, evaluator.evaluate_packets, *starts)
+    correction = OutputCorrection.constant(fairest.x, fairest.correction.offset)
+    program = replace(program, correction=correction)
+    points = front_points(program, fairest.x, size)
+    distinct = {tuple(settable_values(network, parameters, x)): None for x in points}
+    return Front(
+        objective, tuple(measure_point(evaluator, program, parameters, one) for one in distinct)
+    )
 
 
-def bounded(problem: NonlinearProgram, fairest: np.ndarray, size: int) -> list[np.ndarray]:
-    """The logarithms of settings, from the fairest to the smallest delay."""
-    quickest = minimise_delay(problem, fairest)
-    most, least = (float(np.exp(problem.delay(x)[0])) for x in (fairest, quickest))
-    found = [fairest]
-    if most < WIDE * least:
-        return found
-    for bound in np.geomspace(most, least, size)[1:-1]:
-        limits = replace(problem.limits, queueing_delay=float(bound))
-        found.append(solve(replace(problem, limits=limits), found[-1]))
-    return [*found, quickest]
+def front_points(program: NonlinearProgram, fairest: np.ndarray, size: int) -> list[np.ndarray]:
+    """Logarithms of the parameters of each setting, from the fairest to the smallest delay.
+
+    Args:
+        program: on the corrected fluid model.
+        fairest: logarithms of the fairest setting.
+        size: how many settings at most.
+    """
+    quickest = minimise_delay(program, fairest)
+    largest, smallest = (float(np.exp(program.log_delay(x)[0])) for x in (fairest, quickest))
+    points = [fairest]
+    if largest < DISTINCT_DELAYS * smallest:
+        return points
+    for bound in np.geomspace(largest, smallest, size)[1:-1]:
+        constraints = replace(program.constraints, queueing_delay=float(bound))
+        points.append(solve_program(replace(program, constraints=constraints), points[-1]))
+    return [*points, quickest]
 
 
-def measured(
-    job: Evaluator,
-    problem: NonlinearProgram,
+def measure_point(
+    evaluator: Evaluator,
+    program: NonlinearProgram,
     parameters: tuple[Parameter, ...],
     values: tuple[float, ...],
 ) -> FrontPoint:
-    """A setting with what the corrected fluid and the packets say of it."""
-    network = with_values(job.network, parameters, values)
-    packets = job.evaluate_packets(network)
-    found, _ = problem.outputs(np.log(values))
+    """A point of the front: a setting on the corrected fluid model and on packets.
+
+    Args:
+        evaluator: of the tuned class.
+        program: on the corrected fluid model.
+        parameters: what is tuned.
+        values: of the parameters.
+    """
+    network = with_values(evaluator.network, parameters, values)
+    packets = evaluator.evaluate_packets(network)
+    outputs, _ = program.outputs(np.log(values))
     return FrontPoint(
-        setting={
-            parameter.name: value for parameter, value in zip(parameters, values, strict=True)
-        },
+        setting={one.name: value for one, value in zip(parameters, values, strict=True)},
         network=network,
-        value=problem.goal.value(problem.rates(found.goodput)),
-        queueing_delay=float(found.queueing_delay),
+        value=program.objective.value(program.rates(outputs.goodput)),
+        queueing_delay=float(outputs.queueing_delay),
         packets=packets,
-        packet_values=objective_values(problem.goal, packets, network, (job.tuned,)),
+        packet_values=objective_values(program.objective, packets, network, (evaluator.tuned,)),
     )

@@ -1,179 +1,320 @@
-"""The main job: which alpha and beta give Vegas flows their fair share, and no more?
+"""Recommend alpha and beta at which Vegas flows get their fair share, or another objective.
 
-Found on the fluid model, measured on the packet simulator, corrected there (`pursuit`, `job`).
+What was given is evaluated on both simulators, a setting is found on the fluid model and corrected
+on packets (`optimise`; over ranges `minimax`), and the result is evaluated on both.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Unpack
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, Unpack, overload
 
-from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
-from vegasfluid.export import OperatingPoint, translate
-from vegasfluid.model import check_starts
-from vegasfluid.network import Network, require_network
+from vegasfluid.export import translate
+from vegasfluid.network import Network
+from vegasfluid.ranges import Range
 from vegasfluid.tuning.constraints import NO_CONSTRAINTS, Constraints
-from vegasfluid.tuning.evaluate import Evaluator
+from vegasfluid.tuning.evaluate import EvaluationCache, Evaluator, make_evaluator
 from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.minimax import minimise_regret
 from vegasfluid.tuning.objectives import Objective, ShareRatio
 from vegasfluid.tuning.optimise import OptimisationResult, optimise
-from vegasfluid.tuning.parameters import tuned_parameters
-from vegasfluid.tuning.result import Evaluation, Recommendation
-from vegasfluid.tuning.settings import RunSettings, checked
-from vegasfluid.tuning.slow_start import SlowStart, tune_gamma_of
+from vegasfluid.tuning.parameters import tunable_class, tuned_parameters, vegas_classes
+from vegasfluid.tuning.result import (
+    Evaluation,
+    JointRecommendation,
+    Recommendation,
+    RobustRecommendation,
+)
+from vegasfluid.tuning.scenarios import Substitution, make_scenarios
+from vegasfluid.tuning.settings import RunSettings
+from vegasfluid.tuning.slow_start import SlowStart, tune_gamma_of_class
 
-__all__ = ["as_busy", "concluded", "make_evaluator", "operating_point", "recommend"]
-__all__ += ["recommended", "tunable_class", "vegas_classes"]
+__all__ = ["recommend"]
 
-AS_BUSY = 0.99
-"""Of the utilisation before: so much is kept where the queue is tuned."""
-
-
-def vegas_classes(network: Network) -> list[str]:
-    """The classes of Vegas flows."""
-    return [name for name, flows in network.flows.items() if isinstance(flows.law, Vegas)]
+UTILISATION_KEPT = 0.99
+"""Where the queue is tuned, the utilisation may fall to this fraction of what it was."""
 
 
-def tunable_class(network: Network, tune: str | None = None) -> str:
-    """The class of Vegas flows to tune: the one named, or the only one there is.
+class Options(RunSettings, total=False):
+    """Keyword arguments of `recommend` but the ranges; see there."""
 
-    Raises:
-        InvalidInput: where there is none, where it is not clear which, or nothing to compete with.
+    ratio: float
+    objective: Objective | None
+    constraints: Constraints
+    tune_queue: bool
+    tune_gamma: bool
+
+
+class Request(NamedTuple):
+    """What is asked for, besides the classes and the runs.
+
+    Args:
+        objective: what is wanted.
+        constraints: bounds that must be met.
+        tune_queue: whether RED's parameters are tuned, too.
+        tune_gamma: whether gamma is tuned, too.
     """
-    require_network("recommend", network)
-    vegas = vegas_classes(network)
-    if tune is not None and tune not in vegas:
-        allowed = "a class of Vegas flows" + (f" ({', '.join(vegas)})" if vegas else "")
-        raise InvalidInput("recommend", "tune", allowed, tune)
-    if not vegas:
-        given = ", ".join(flows.law.name for flows in network.flows.values())
-        raise InvalidInput("recommend", "the law of a class", "vegas, to have one to tune", given)
-    if tune is None and len(vegas) > 1:
-        raise InvalidInput("recommend", "tune", f"given: one of {', '.join(vegas)}", "missing")
-    if len(network.flows) < 2:
-        raise InvalidInput("recommend", "flows", "two classes or more, to compare", "one class")
-    return tune or vegas[0]
+
+    objective: Objective
+    constraints: Constraints
+    tune_queue: bool
+    tune_gamma: bool
 
 
+@overload
+def recommend(
+    network: Network, tune: str | None = None, **options: Unpack[Options]
+) -> Recommendation: ...
+
+
+@overload
+def recommend(
+    network: Network, tune: tuple[str, ...] | list[str], **options: Unpack[Options]
+) -> JointRecommendation: ...
+
+
+@overload
 def recommend(
     network: Network,
     tune: str | None = None,
     *,
+    ranges: Mapping[str, Range],
+    substitute: Substitution,
+    **options: Unpack[Options],
+) -> RobustRecommendation: ...
+
+
+def recommend(
+    network: Network,
+    tune: str | tuple[str, ...] | list[str] | None = None,
+    *,
     ratio: float = 1.0,
-    goal: Objective | None = None,
-    limits: Constraints = NO_CONSTRAINTS,
+    objective: Objective | None = None,
+    constraints: Constraints = NO_CONSTRAINTS,
+    ranges: Mapping[str, Range] | None = None,
+    substitute: Substitution | None = None,
     tune_queue: bool = False,
     tune_gamma: bool = False,
-    **trial: Unpack[RunSettings],
-) -> Recommendation:
+    **settings: Unpack[RunSettings],
+) -> Recommendation | JointRecommendation:
     """Find the Vegas parameters at which a Vegas flow gets `ratio` times another flow's goodput.
 
     Args:
-        network: a class of Vegas flows and at least one other class.
-        tune: the class to tune; None: the only Vegas class.
-        ratio: goodput of a tuned flow over that of a flow of the other classes.
-        goal: another goal than this ratio.
-        limits: what must be kept to, whatever the goal.
+        network: classes of Vegas flows and at least one class that is not tuned.
+        tune: the class to tune, or several in a list (empty: all Vegas classes); None: the only
+            Vegas class.
+        ratio: goodput of a tuned flow over that of a flow of the classes that are not tuned.
+        objective: another objective than this ratio.
+        constraints: bounds that must be met, whatever the objective.
+        ranges: of uncertain numbers of the network, by names such as `reno.base_rtt_ms`, in the
+            units of the names; the worst case over them is optimised. Only a ratio of one class
+            can be asked for then.
+        substitute: returns the network with other values of these numbers, such as
+            `partial(modelfile.parameters.with_values, network)`.
         tune_queue: whether RED's thresholds and max_drop are tuned, too: of all settings that are
-            as good, for the smallest queueing delay. The link then is used at least to 99 % of what
-            it was, unless the limits say otherwise.
+            equally good, for the smallest queueing delay. The link then is used at least to 99 % of
+            what it was, unless the constraints give a utilisation.
         tune_gamma: whether gamma is tuned, too, so that flows have their share from the start.
-        trial: how long and how often each setting is run, see `RunSettings`.
+        settings: duration, warm-up, runs and seed, see `RunSettings`.
 
     Returns:
-        The parameters, what both simulators say of them, and whether the goal was reached.
+        The parameters, what both simulators say of them, and whether the objective was reached. A
+        `JointRecommendation` if `tune` is a list, a `RobustRecommendation` if there are ranges
+        (reached where the worst scenario is within a factor of 1.25 of the target).
 
     Raises:
-        InvalidInput: where there is nothing to tune or to compare with, or what is asked for cannot
-            be told of this network.
+        InvalidInput: where there is nothing to tune or to compare with, or what is asked for does
+            not apply to this network.
         SolveFailed: where the fluid model cannot be integrated.
     """
-    goal = ShareRatio(ratio) if goal is None else goal
-    aimed = goal.ratio if isinstance(goal, ShareRatio) else 1.0
-    job = make_evaluator(network, tunable_class(network, tune), aimed, trial)
-    tuned_parameters(network, {job.tuned: job.zone}, tune_queue)
-    return recommended(job, goal, limits, tune_queue, tune_gamma)
+    objective = ShareRatio(ratio) if objective is None else objective
+    request = Request(objective, constraints, tune_queue, tune_gamma)
+    if ranges is not None:
+        return recommend_over_ranges(network, tune, ranges, substitute, request, settings)
+    if isinstance(tune, (list, tuple)):
+        names = tuple(dict.fromkeys(tune)) or tuple(vegas_classes(network))
+        return JointRecommendation(recommend_classes(network, names, request, settings))
+    name = tunable_class(network, tune)
+    return recommend_classes(network, (name,), request, settings)[name]
 
 
-def recommended(
-    job: Evaluator, goal: Objective, limits: Constraints, tune_queue: bool, tune_gamma: bool
-) -> Recommendation:
-    """Judge what is there, optimise the goal, and judge what was found."""
-    network = job.network
+def recommend_classes(
+    network: Network, names: tuple[str, ...], request: Request, settings: RunSettings
+) -> dict[str, Recommendation]:
+    """A recommendation for each of one or several tuned classes, by its name.
+
+    Args:
+        network: with the parameters that were given.
+        names: of the tuned classes.
+        request: what is asked for.
+        settings: duration, warm-up, runs and seed.
+
+    Raises:
+        InvalidInput, SolveFailed: as `recommend`.
+    """
     begin = time.perf_counter()
-    with ThreadPoolExecutor(1) as aside:  # one engine compiles while the other runs
-        packets_before = aside.submit(job.evaluate_packets, network)
-        fluid_before = job.evaluate_fluid(network)
-        job.widen_zone(fluid_before["queueing_delay_s"])
-        if tune_queue:
-            limits = as_busy(limits, packets_before.result())
-        ended = optimise(job, goal, limits, tune_queue)
-        packets_before.result()
-    start = None
-    if tune_gamma:
-        network, start = tune_gamma_of(job, ended.network)
-        ended = ended._replace(network=network)
-    found = concluded(job, ended, fluid_before, goal, limits, tune_queue, start)
-    job.seconds["total"] = time.perf_counter() - begin
-    return found
+    evaluators = make_evaluators(network, names, request.objective, settings)
+    lead, queue = evaluators[0], request.tune_queue
+    tuned_parameters(network, {one.tuned: one.dead_band for one in evaluators}, queue)  # validates
+    with ThreadPoolExecutor(1) as background:  # one engine compiles while the other runs
+        packets = background.submit(lead.evaluate_packets, network)
+        fluid = {one.tuned: one.evaluate_fluid(network) for one in evaluators}
+        for one in evaluators:
+            one.widen_dead_band(fluid[one.tuned]["queueing_delay_s"])
+        if queue:
+            constraints = with_utilisation_kept(request.constraints, packets.result())
+            request = request._replace(constraints=constraints)
+        results = optimise(evaluators, request.objective, request.constraints, queue)
+        packets.result()
+    network, starts = results[0].network, dict[str, SlowStart]()
+    for one in evaluators if request.tune_gamma else []:
+        network, starts[one.tuned] = tune_gamma_of_class(one, network)
+    parts = {}
+    for one, result in zip(evaluators, results, strict=True):
+        after = one.evaluate_fluid(network), one.evaluate_packets(network)
+        before = Evaluation(one.law, fluid[one.tuned], one.evaluate_packets(one.network))
+        result = result._replace(network=network)
+        start = starts.get(one.tuned)
+        parts[one.tuned] = conclude(one, request, result, before, after, start)
+    lead.cache.seconds["total"] = time.perf_counter() - begin
+    return parts
 
 
-def concluded(
-    job: Evaluator,
-    ended: OptimisationResult,
-    fluid_before: dict[str, float],
-    goal: Objective,
-    limits: Constraints,
-    tune_queue: bool,
-    start: SlowStart | None,
+def make_evaluators(
+    network: Network, names: tuple[str, ...], objective: Objective, settings: RunSettings
+) -> list[Evaluator]:
+    """Evaluators of the tuned classes, with one cache; they are compared with the other classes.
+
+    Raises:
+        InvalidInput: where no class is tuned, a class cannot be, or all are.
+    """
+    if not names:
+        allowed = "vegas for one class at least, to have one to tune"
+        raise InvalidInput("recommend", "the law of classes", allowed, "none")
+    tuned = [tunable_class(network, name) for name in names]
+    others = tuple(name for name in network.flows if name not in tuned)
+    if not others:
+        allowed = "some of the classes, so that there is another to compare with"
+        raise InvalidInput("recommend", "tune", allowed, ", ".join(names))
+    compared = others if len(tuned) > 1 else ()
+    target = objective.ratio if isinstance(objective, ShareRatio) else 1.0
+    cache = EvaluationCache()
+    return [make_evaluator(network, name, target, settings, compared, cache) for name in tuned]
+
+
+def with_utilisation_kept(constraints: Constraints, before: Measurement) -> Constraints:
+    """The constraints, with a utilisation near that of given runs, unless they have one."""
+    if constraints.utilisation is not None:
+        return constraints
+    return replace(constraints, utilisation=UTILISATION_KEPT * before.means()["utilisation"])
+
+
+def conclude(
+    evaluator: Evaluator,
+    request: Request,
+    result: OptimisationResult,
+    before: Evaluation,
+    after: tuple[dict[str, float], Measurement],
+    start: SlowStart | None = None,
 ) -> Recommendation:
-    """Judge what was found, beside what was there."""
-    law = job.law_in(ended.network)
-    after = Evaluation(law, job.evaluate_fluid(ended.network), job.evaluate_packets(ended.network))
-    before = Evaluation(
-        job.law, fluid_before, job.evaluate_packets(job.network)
-    )  # of the same seeds
-    settings, missing = translate(law, operating_point(job, after))
+    """The recommendation for one class, with the settings for other systems.
+
+    Args:
+        evaluator: of the class.
+        request: what was asked for.
+        result: of the search, with the recommended network.
+        before: the given parameters, evaluated.
+        after: the recommended network on both simulators.
+        start: effect of another gamma, if it was tuned.
+    """
+    law, (fluid, packets) = evaluator.law_in(result.network), after
+    settings, missing = translate(law, evaluator.operating_point(fluid["cwnd"], packets))
     return Recommendation(
-        network=ended.network,
-        tuned=job.tuned,
-        goal=goal,
-        limits=limits,
-        queue_tuned=tune_queue,
-        reached=ended.reached,
-        reason=ended.reason,
+        network=result.network,
+        tuned=evaluator.tuned,
+        objective=request.objective,
+        constraints=request.constraints,
+        queue_tuned=request.tune_queue,
+        reached=result.reached,
+        reason=result.reason,
         before=before,
-        after=after,
-        optimum=ended.optimum,
+        after=Evaluation(law, fluid, packets),
+        optimum=result.optimum,
         settings=settings,
         settings_missing=missing,
-        seconds=job.seconds,
         start=start,
-        others=job.others,
+        others=evaluator.others,
+        seconds=evaluator.cache.seconds,
     )
 
 
-def as_busy(limits: Constraints, before: Measurement) -> Constraints:
-    """The limits, by which the link is to be used nearly as before if they say nothing of it."""
-    if limits.utilisation is not None:
-        return limits
-    return replace(limits, utilisation=AS_BUSY * before.means()["utilisation"])
+def recommend_over_ranges(
+    network: Network,
+    tune: str | tuple[str, ...] | list[str] | None,
+    ranges: Mapping[str, Range],
+    substitute: Substitution | None,
+    request: Request,
+    settings: RunSettings,
+) -> RobustRecommendation:
+    """The parameters whose worst case over ranges is best, and those of the nominal network.
+
+    Args:
+        network: the nominal one.
+        tune: see `recommend`; not a list.
+        ranges: by the names of the numbers, in the units of the names.
+        substitute: returns the network with other numbers.
+        request: what is asked for: a ratio only.
+        settings: duration, warm-up, runs and seed.
+
+    Raises:
+        InvalidInput, SolveFailed: as `recommend`.
+    """
+    begin = time.perf_counter()
+    objective = require_only_ratio(request)
+    if substitute is None:
+        raise InvalidInput("recommend", "substitute", "given with ranges", "missing")
+    if isinstance(tune, (list, tuple)):
+        raise InvalidInput("recommend", "tune", "one class over ranges", ", ".join(tune))
+    scenarios = make_scenarios(network, ranges, substitute)
+    evaluator = make_evaluator(network, tunable_class(network, tune), objective.ratio, settings)
+    report = evaluator.settings.report
+    prefixed = RunSettings(report=lambda line: report(f"nominal: {line}"))
+    classes = (evaluator.tuned,)
+    nominal = recommend_classes(network, classes, request, settings | prefixed)[evaluator.tuned]
+    evaluator.widen_dead_band(nominal.before.fluid["queueing_delay_s"])
+    result, robustness, packet_seconds = minimise_regret(evaluator, scenarios, ranges, nominal)
+    after = evaluator.evaluate_fluid(result.network), robustness.nominal.packets
+    recommendation = conclude(evaluator, request, result, nominal.before, after)
+    seconds = {
+        "total": time.perf_counter() - begin,
+        "fluid": nominal.seconds["fluid"] + evaluator.cache.seconds["fluid"],
+        "packets": nominal.seconds["packets"] + packet_seconds,
+    }
+    values: dict[str, Any] = {
+        one.name: getattr(recommendation, one.name) for one in fields(recommendation)
+    }
+    return RobustRecommendation(**(values | {"seconds": seconds}), robust=robustness)
 
 
-def make_evaluator(network: Network, tuned: str, ratio: float, trial: RunSettings) -> Evaluator:
-    """Check what was asked for."""
-    if not 0 < ratio < float("inf"):
-        raise InvalidInput("recommend", "ratio", "above 0 and finite", ratio)
-    until, warmup, seeds, report = checked(trial)
-    check_starts(network, until)
-    return Evaluator(network, tuned, ratio, until, warmup, seeds, report)
+def require_only_ratio(request: Request) -> ShareRatio:
+    """The objective of a request over ranges, which must be a ratio, and nothing else asked for.
 
-
-def operating_point(job: Evaluator, judged: Evaluation) -> OperatingPoint:
-    """Where the tuned flows are, as the packets have it."""
-    means = judged.packets.means()
-    ratio = job.rtt_over_base(means["queueing_delay_s"])
-    return OperatingPoint(ratio, judged.fluid["cwnd"], means["drop_share"])
+    Raises:
+        InvalidInput: where something else is asked for.
+    """
+    objective, constraints, tune_queue, tune_gamma = request
+    others = {
+        "objective": not isinstance(objective, ShareRatio),
+        "constraints": bool(constraints.each),
+        "tune_queue": tune_queue,
+        "tune_gamma": tune_gamma,
+    }
+    given = [name for name, value in others.items() if value]
+    if given or not isinstance(objective, ShareRatio):
+        allowed = "left out over ranges (only a ratio can be asked for)"
+        raise InvalidInput("recommend", given[0], allowed, "given")
+    return objective

@@ -1,7 +1,9 @@
-"""What `recommend` found, and how it is said."""
+"""Results of `recommend`: parameters, what both simulators say of them, and the JSON output."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,14 +14,17 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.disagreement import RunMeans, compare
 from vegasfluid.network import Network
 from vegasfluid.packet.seeds import ONE_RUN
+from vegasfluid.ranges import Range
 from vegasfluid.tuning.constraints import Constraints
 from vegasfluid.tuning.measurement import Measurement
 from vegasfluid.tuning.objectives import Objective, ShareRatio
 from vegasfluid.tuning.scalar_root import FluidOptimum
+from vegasfluid.tuning.scenarios import Scenario
 from vegasfluid.tuning.slow_start import SlowStart
 from vegasfluid.tuning.space_mapping import objective_values
 
-__all__ = ["Evaluation", "Recommendation", "red_numbers"]
+__all__ = ["Evaluation", "JointRecommendation", "Recommendation", "RobustRecommendation"]
+__all__ += ["Robustness", "ScenarioResult", "red_numbers"]
 
 FLUID_KEYS = (
     "ratio",
@@ -29,16 +34,22 @@ FLUID_KEYS = (
     "queueing_delay_s",
     "drop_share",
 )
+"""Numbers of a fluid run in the JSON output."""
+CLASS_KEYS = (
+    *("reached", "reason", "recommended", "before", "fluid", "packets"),
+    *("fluid_alpha_packets", "settings", "settings_missing"),
+)
+"""Keys of the JSON output that differ between several tuned classes."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Vegas's parameters, with what both simulators say of them.
+    """Vegas parameters, and what both simulators say of them.
 
     Args:
         law: the parameters.
-        fluid: the fluid model's numbers.
-        packets: the packet simulator's.
+        fluid: summary of the fluid run.
+        packets: the packet runs.
     """
 
     law: Vegas
@@ -46,7 +57,7 @@ class Evaluation:
     packets: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """Two blocks of numbers, `fluid` and `packets`."""
+        """The blocks `fluid` and `packets` of the JSON output."""
         low, high = self.packets.interval
         means = self.packets.means()
         packets = {"ratio": means.pop("ratio"), "ratio_ci95": [low, high], **means}
@@ -54,19 +65,18 @@ class Evaluation:
         return {"fluid": {key: self.fluid[key] for key in FLUID_KEYS}, "packets": packets}
 
     def disagreements(self, network: Network, tuned: str) -> list[str]:
-        """Where the simulators disagree, a sentence each.
+        """Sentences about where the two simulators disagree.
 
         Args:
             network: with these parameters.
             tuned: the class that has them.
         """
         path = " and ".join(network.path_of(tuned))
-        means = self.packets.means()
-        by = (
-            RunMeans({tuned: of["ratio"]}, {path: of["queue_packets"]})
-            for of in (self.fluid, means)
+        pair = (
+            RunMeans({tuned: numbers["ratio"]}, {path: numbers["queue_packets"]})
+            for numbers in (self.fluid, self.packets.means())
         )
-        return compare(network, *by)
+        return compare(network, *pair)
 
 
 @dataclass(frozen=True)
@@ -76,25 +86,25 @@ class Recommendation:
     Args:
         network: the network with the recommended parameters.
         tuned: the class they are for.
-        goal: what was asked for.
-        limits: what was to be kept to.
-        queue_tuned: whether RED's numbers were tuned, too.
-        reached: whether the packet simulator confirms it.
-        reason: if not reached, why; or what else is to know.
-        before: the parameters that the network had.
-        after: the recommended ones.
-        optimum: where the fluid model alone would put alpha.
+        objective: what was asked for.
+        constraints: the bounds that were given.
+        queue_tuned: whether RED's parameters were tuned, too.
+        reached: whether the packet simulator confirms the objective, within the constraints.
+        reason: if not, why; or what else is to know.
+        before: the parameters that were given, evaluated.
+        after: the recommended ones, evaluated.
+        optimum: the best alpha of the fluid model alone.
         settings: for each system, the settings that make its flows behave like this.
-        settings_missing: for the others, why there are none.
-        start: how the start goes with another gamma, where that was tuned.
-        others: the classes that the tuned one is compared with; none: all others.
-        seconds: time spent in total, in the fluid model and on packets.
+        settings_missing: for the other systems, why there are none.
+        start: effect of another gamma on slow start, where gamma was tuned.
+        others: the classes that the tuned one is compared with; none: all other classes.
+        seconds: wall time in total, in the fluid model and in the packet simulator.
     """
 
     network: Network
     tuned: str
-    goal: Objective
-    limits: Constraints
+    objective: Objective
+    constraints: Constraints
     queue_tuned: bool
     reached: bool
     reason: str
@@ -109,19 +119,19 @@ class Recommendation:
 
     @property
     def comparable(self) -> tuple[Evaluation, ...]:
-        """What was judged and differs by this class's parameters only."""
+        """Evaluations that differ from the recommended one in this class's parameters only."""
         return (self.after,) if self.queue_tuned or self.others else (self.after, self.before)
 
     @property
     def warnings(self) -> list[str]:
-        """What is allowed in the network but probably not meant, and runs that are all the same."""
+        """Sentences about unusual parts of the network, and about runs that are all the same."""
         packets = self.after.packets
-        same = [ONE_RUN.format(len(packets.runs))] if packets.is_one_run else []
-        return [*self.network.warnings(), *same]
+        identical = [ONE_RUN.format(len(packets.runs))] if packets.is_one_run else []
+        return [*self.network.warnings(), *identical]
 
     @property
     def disagreements(self) -> list[str]:
-        """Where fluid and packets disagree with the recommended and the former parameters."""
+        """Sentences about where the simulators disagree, with the recommended and given values."""
         before = self.before.disagreements(self.network, self.tuned)
         return [
             *self.after.disagreements(self.network, self.tuned),
@@ -130,16 +140,16 @@ class Recommendation:
 
     @property
     def ratio(self) -> float:
-        """The ratio that is aimed at; of another goal 1, which theory compares with."""
-        return self.goal.ratio if isinstance(self.goal, ShareRatio) else 1.0
+        """The target ratio; 1 with another objective, to compare with theory."""
+        return self.objective.ratio if isinstance(self.objective, ShareRatio) else 1.0
 
     def as_json(self) -> dict[str, Any]:
-        """The result as plain numbers and texts, by the names of the command's JSON output."""
+        """Plain numbers and texts, by the names of the command's JSON output."""
         law = self.after.law
         return {
             "tuned": self.tuned,
-            "goal": {self.goal.key: self.goal.wanted},
-            **self.further_as_json(),
+            "goal": {self.objective.key: self.objective.target},
+            **self._optional_blocks(),
             "reached": self.reached,
             "reason": self.reason or None,
             "assumed": self.network.assumptions(),
@@ -164,33 +174,206 @@ class Recommendation:
             "seconds": self.seconds,
         }
 
-    def further_as_json(self) -> dict[str, Any]:
-        """What is there where more than a ratio was asked for."""
-        found: dict[str, Any] = {} if self.start is None else {"start": self.start.as_json()}
-        if self.limits.each:
-            found["limits"] = {limit.of: limit.bound for limit in self.limits.each}
-        if not isinstance(self.goal, ShareRatio):
-            found["objective_value"] = {
+    def _optional_blocks(self) -> dict[str, Any]:
+        """Blocks of the JSON output for gamma, constraints, and objectives other than a ratio."""
+        blocks: dict[str, Any] = {} if self.start is None else {"start": self.start.as_json()}
+        if self.constraints.each:
+            blocks["limits"] = {one.quantity: one.bound for one in self.constraints.each}
+        if not isinstance(self.objective, ShareRatio):
+            blocks["goal_value"] = {
                 "before": self.objective_value(self.before.packets),
                 "after": self.objective_value(self.after.packets),
             }
-        return found
+        return blocks
 
     @property
     def queue(self) -> dict[str, float]:
-        """RED's numbers, where they were tuned."""
+        """RED's parameters, where they were tuned, by their names in JSON."""
         return red_numbers(self.network) if self.queue_tuned else {}
 
     def objective_value(self, packets: Measurement) -> float:
-        """The goal's number, mean over packet runs."""
-        return float(np.mean(objective_values(self.goal, packets, self.network, (self.tuned,))))
+        """Value of the objective, mean over packet runs."""
+        values = objective_values(self.objective, packets, self.network, (self.tuned,))
+        return float(np.mean(values))
 
 
 def red_numbers(network: Network) -> dict[str, float]:
-    """What of RED can be tuned, by its names in JSON."""
-    law = cast(Red, network.link.aqm)
+    """RED's thresholds (packets) and max_drop, by their names in JSON."""
+    red = cast(Red, network.link.aqm)
     return {
-        "min_thresh_packets": float(law.min_thresh),
-        "max_thresh_packets": float(law.max_thresh),
-        "max_drop": float(law.max_drop),
+        "min_thresh_packets": float(red.min_thresh),
+        "max_thresh_packets": float(red.max_thresh),
+        "max_drop": float(red.max_drop),
     }
+
+
+@dataclass(frozen=True)
+class JointRecommendation:
+    """Recommended parameters for several classes of Vegas flows.
+
+    Args:
+        parts: a recommendation for each class, by its name. All are of the same network and runs;
+            the ratio of each is that of its flows to the flows of classes that are not tuned.
+    """
+
+    parts: Mapping[str, Recommendation]
+
+    @property
+    def first(self) -> Recommendation:
+        """Any of the parts, for what is the same in all."""
+        return next(iter(self.parts.values()))
+
+    @property
+    def network(self) -> Network:
+        """The network with all recommended parameters."""
+        return self.first.network
+
+    @property
+    def reached(self) -> bool:
+        """Whether the objective is reached for every class."""
+        return all(part.reached for part in self.parts.values())
+
+    @property
+    def reason(self) -> str:
+        """Why the objective is not reached, with the class where there are several reasons."""
+        reasons = {part.reason for part in self.parts.values() if part.reason}
+        if len(reasons) == 1 and not isinstance(self.first.objective, ShareRatio):
+            return reasons.pop()
+        pairs = self.parts.items()
+        return "; ".join(f"{name}: {part.reason}" for name, part in pairs if part.reason)
+
+    def as_json(self) -> dict[str, Any]:
+        """The first class's result by the usual names, and what differs below `classes`."""
+        documents = {name: part.as_json() for name, part in self.parts.items()}
+        classes = {
+            name: {key: document[key] for key in CLASS_KEYS} for name, document in documents.items()
+        }
+        whole = {"reached": self.reached, "reason": self.reason or None}
+        return documents[next(iter(documents))] | whole | {"classes": classes}
+
+
+@dataclass(frozen=True)
+class ScenarioResult:
+    """Goodput ratios of one scenario with some parameters.
+
+    Args:
+        scenario: the network.
+        fluid_ratio: of the fluid model, with the usual dead band.
+        packets: the packet runs.
+    """
+
+    scenario: Scenario
+    fluid_ratio: float
+    packets: Measurement
+
+    def as_json(self) -> dict[str, Any]:
+        """The uncertain numbers of the network, and the ratios."""
+        return {
+            "kind": self.scenario.kind,
+            "numbers": dict(self.scenario.numbers),
+            "fluid_ratio": self.fluid_ratio,
+            "ratio": self.packets.ratio,
+            "ratio_ci95": list(self.packets.interval),
+            "runs": len(self.packets.runs),
+        }
+
+    @property
+    def text(self) -> str:
+        """The measured ratio and the uncertain numbers in words."""
+        return f"{self.packets.ratio:.3g} at {self.scenario.text}"
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """Ratios of recommended parameters over ranges, beside those best at the nominal network.
+
+    Args:
+        target_ratio: the ratio that was asked for.
+        ranges: by the names of the numbers, in the units of the names.
+        scenarios: all measured scenarios, with the recommended parameters.
+        highest: the confirmed scenario where the tuned flows get most.
+        lowest: the confirmed scenario where they get least.
+        nominal: the nominal network with the recommended parameters.
+        nominal_optimum: the nominal network with the parameters that are best there alone.
+        nominal_highest: where the tuned flows get most with those.
+        nominal_lowest: where they get least with those.
+        regret: worst-case distance from the target beyond the least possible one, in log(ratio).
+        nominal_regret: the same with the parameters that are best at the nominal network.
+        fluid_regret: of the recommended parameters on the fluid model.
+    """
+
+    target_ratio: float
+    ranges: Mapping[str, Range]
+    scenarios: tuple[ScenarioResult, ...]
+    highest: ScenarioResult
+    lowest: ScenarioResult
+    nominal: ScenarioResult
+    nominal_optimum: Evaluation
+    nominal_highest: ScenarioResult
+    nominal_lowest: ScenarioResult
+    regret: float
+    nominal_regret: float
+    fluid_regret: float
+
+    def distance(self, packets: Measurement) -> float:
+        """Distance of a measured ratio from the target, |log(ratio / target)|."""
+        return abs(math.log(packets.ratio / self.target_ratio))
+
+    @property
+    def worst(self) -> float:
+        """Distance of the worst scenario from the target, in log(ratio)."""
+        return max(self.distance(self.highest.packets), self.distance(self.lowest.packets))
+
+    @property
+    def nominal_worst(self) -> float:
+        """The worst distance with the parameters that are best at the nominal network."""
+        extremes = (self.nominal_highest, self.nominal_lowest)
+        return max(self.distance(result.packets) for result in extremes)
+
+    @property
+    def price(self) -> float:
+        """Distance from the target that robustness costs at the nominal network, in log(ratio)."""
+        return self.distance(self.nominal.packets) - self.distance(self.nominal_optimum.packets)
+
+    def as_json(self) -> dict[str, Any]:
+        """The block `robust` of the command's JSON output."""
+        law = self.nominal_optimum.law
+        return {
+            "ranges": {name: given.parameters() for name, given in self.ranges.items()},
+            "scenarios": [result.as_json() for result in self.scenarios],
+            "worst": {
+                "most": self.highest.as_json(),
+                "least": self.lowest.as_json(),
+                "factor": math.exp(self.worst),
+                "regret_log_ratio": self.regret,
+            },
+            "nominal": self.nominal.as_json(),
+            "nominal_only": {
+                "alpha_packets": law.alpha,
+                "beta_packets": law.beta,
+                **self.nominal_optimum.as_json(),
+                "worst": {
+                    "most": self.nominal_highest.as_json(),
+                    "least": self.nominal_lowest.as_json(),
+                    "factor": math.exp(self.nominal_worst),
+                    "regret_log_ratio": self.nominal_regret,
+                },
+            },
+            "price": {"log_ratio": self.price, "factor": math.exp(self.price)},
+            "fluid_regret_log_ratio": self.fluid_regret,
+        }
+
+
+@dataclass(frozen=True)
+class RobustRecommendation(Recommendation):
+    """Parameters for a network with uncertain numbers; `before` and `after` are at the nominal one.
+
+    Args:
+        robust: ratios over the ranges.
+    """
+
+    robust: Robustness
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON output of a `Recommendation`, and a block `robust`."""
+        return super().as_json() | {"robust": self.robust.as_json()}

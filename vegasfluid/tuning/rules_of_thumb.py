@@ -1,12 +1,12 @@
-"""The rules by which alpha and beta were guessed before: what each says of a network.
+"""Rules of thumb of the literature for alpha and beta.
 
 Source:
     E. Weigle and W. Feng, "A case for TCP Vegas in high-performance computational grids",
     LA-UR-01-3420, 2001: section 4.1 (a third of the queue), 4.2 (RED's thresholds less 2; and in
-    proportion to them) and 4.3 (RED_min / N). The rules of 4.1 and 4.2 are told there of one Reno
-    and one Vegas flow. Ours: of N flows, each two are given their part of the queue, 2 / N; and of
-    the rule of proportion, which leaves its constants open, both are 1 / N. Where data go both ways
-    N counts one way, as there (50 in network 2), since each way has its own queue.
+    proportion to them) and 4.3 (RED_min / N). They state the rules of 4.1 and 4.2 for one Reno and
+    one Vegas flow. Ours: of N flows, each two are given their part of the queue, 2 / N; and of the
+    rule of proportion, which leaves its constants open, both are 1 / N. Where data go both ways N
+    counts one way, as there (50 in network 2), since each way has its own queue.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import cast
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.network import Network
-from vegasfluid.tuning.thresholds import DEAD_ZONE, smallest_alpha
+from vegasfluid.tuning.parameters import DEAD_BAND, smallest_alpha
 
 __all__ = ["RULES", "rules_of_thumb"]
 
@@ -28,13 +28,13 @@ RULES = {
     "red_min_over_n": "RED_min / N",
     "proportional": "proportional",
 }
-"""Their names in results, and on the screen."""
+"""Names of the rules in results, and on the screen."""
 
 
 def rules_of_thumb(network: Network, tuned: str) -> dict[str, Vegas]:
-    """What each rule sets for a class, by its name in `RULES`.
+    """Alpha and beta of a class by each rule of thumb, by its name in `RULES`.
 
-    Numbers are rounded down, as section 4.1 does, and held where Vegas makes sense: alpha at least
+    Numbers are rounded down, as section 4.1 does, and kept where Vegas makes sense: alpha at least
     1 packet, beta at least alpha. Rules count packets in the queue, and are taken as they are in
     every dialect. For RED_min / N, which has one number, beta is 2 packets above.
 
@@ -56,26 +56,26 @@ def rules_of_thumb(network: Network, tuned: str) -> dict[str, Vegas]:
     proportional 15 45
     """
     if len(network.links) > 1:
-        return {}  # told of one queue
+        return {}  # the rules are about one queue
     law, aqm = cast(Vegas, network.flows[tuned].law), network.link.aqm
-    count = flows_beside(network, tuned)
+    count = flows_in_direction(network, tuned)
     pair, third = 2 / count, 2 * network.link.buffer / count / 3
     rules = {"queue_over_3": (third - 1, third)}
     if isinstance(aqm, Red):
         low, high = aqm.min_thresh, aqm.max_thresh
         rules["thresholds_minus_2"] = (low * pair - 2, high * pair - 2)
-        rules["red_min_over_n"] = (low / count, low / count + DEAD_ZONE)
+        rules["red_min_over_n"] = (low / count, low / count + DEAD_BAND)
         rules["proportional"] = (low / count, high / count)
-    return {name: whole(law, *rule) for name, rule in rules.items()}
+    return {name: rounded_down(law, *thresholds) for name, thresholds in rules.items()}
 
 
-def flows_beside(network: Network, tuned: str) -> int:
-    """The flows whose data go the way of a class, itself among them."""
-    way = network.flows[tuned].direction
-    return sum(flows.count for flows in network.flows.values() if flows.direction == way)
+def flows_in_direction(network: Network, tuned: str) -> int:
+    """Number of flows whose data go in the direction of a class, itself among them."""
+    direction = network.flows[tuned].direction
+    return sum(flows.count for flows in network.flows.values() if flows.direction == direction)
 
 
-def whole(law: Vegas, alpha: float, beta: float) -> Vegas:
-    """The law with what a rule says, rounded down."""
-    least = max(math.ceil(smallest_alpha(law)), math.floor(alpha))
-    return replace(law, alpha=least, beta=max(least, math.floor(beta)))
+def rounded_down(law: Vegas, alpha: float, beta: float) -> Vegas:
+    """A Vegas with alpha and beta rounded down to whole packets, alpha at least 1."""
+    whole_alpha = max(math.ceil(smallest_alpha(law)), math.floor(alpha))
+    return replace(law, alpha=whole_alpha, beta=max(whole_alpha, math.floor(beta)))

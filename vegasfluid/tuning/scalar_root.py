@@ -1,50 +1,127 @@
-"""The alpha at which the fluid model gives the wanted ratio.
+"""The alpha at which the fluid model gives a goodput ratio: bracketing, then Brent's method.
 
-log(ratio / goal) rises with log(alpha), nearly as a straight line, up to saturation, and does not
-change above it. The search begins with the alpha and the slope of rest in theory (`beginning`), and
-corrects both by runs of the delay equations: a few, each a run as `simulate` makes it. Runs with
-their derivative would need fewer still, but take three times as long and a program of their own;
-they are worth it where several numbers are tuned (`benchmarks.search` measures both).
-
-Where no alpha reaches the goal, the smallest one of the plateau is taken: the smallest queue.
+log(ratio / target) rises with log(alpha), nearly as a straight line, up to saturation, and does not
+change above it. From an initial guess and a slope a few runs of the delay equations lead to the
+root, without derivatives: these would save runs, but take three times as long and a program of
+their own (`benchmarks.search` measures both). Where no alpha reaches the target, the smallest one
+of the plateau is taken: the smallest queue.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from scipy.optimize import brentq
 
-from vegasfluid.tuning.bracket import bracket_root
 from vegasfluid.tuning.initial_guess import InitialGuess
 
-__all__ = ["FluidOptimum", "search"]
+__all__ = ["PLATEAU_TOLERANCE", "FluidOptimum", "bracket_root", "find_root", "plateau_onset"]
 
-EXACT = 1e-4
-"""An alpha is good enough where log(ratio) is this near to the goal's."""
+SMALLEST_STEP = 0.03
+"""Smallest step of the bracketing, in log(alpha)."""
+LARGEST_STEP = 1.5
+"""Largest step of the bracketing, in log(alpha), but for the last."""
+LENGTHEN = 2.0
+"""Least growth of a step over the one before, which did not pass the root."""
+MAX_STEPS = 12
+"""Steps of the bracketing, at most; the last one goes to the end of the range."""
+SMALLEST_SLOPE = 0.05
+"""Least slope d log(ratio) / d log(alpha) by which a step is computed."""
+
+TOLERANCE = 1e-4
+"""The fluid search ends where log(ratio / target) is below this."""
 OVERREACH = 1.05
-"""A step is made so much longer than the slope says: the goal then lies between the last two."""
-RESOLUTION = 1e-4
-"""Relative accuracy of alpha."""
-KNEE, FINE = 0.01, 0.02
-"""On a plateau below the goal, the smallest alpha within this of the best log(ratio) is taken; and
-how exactly it is looked for, in log(alpha)."""
-SMALLEST = 1e-12
-"""Of a ratio: of a class that the model starves, rounding may leave less than nothing."""
+"""Factor by which a step exceeds what the slope asks for, so that it passes the root."""
+XTOL = 1e-4
+"""Tolerance of log(alpha) on the fluid model."""
 REACHED = 0.01
-"""How far from the goal the fluid's ratio may end and still count as there."""
+"""The fluid model reaches the target within this, in log(ratio)."""
+PLATEAU_TOLERANCE = 0.01
+"""Alphas within this of the best, in log(ratio), count as equally good."""
+PLATEAU_XTOL = 0.02
+"""Accuracy of the onset of a plateau on the fluid model, in log(alpha)."""
+SMALLEST_RATIO = 1e-12
+"""The fluid's ratio is clipped to this and its inverse, so that a starved class has a logarithm."""
+
+
+def bracket_root(
+    distance_at: Callable[[float], float],
+    start: float,
+    slope: float,
+    bounds: tuple[float, float],
+    overreach: float,
+    smooth: bool = False,
+) -> tuple[float, float]:
+    """Step along a rising function until its root lies between two points.
+
+    Args:
+        distance_at: the function.
+        start: first point.
+        slope: of the function there, as a first guess.
+        bounds: of the points.
+        overreach: factor by which a step exceeds what the slope asks for.
+        smooth: whether the slope of two values can be trusted, or is too noisy.
+
+    Returns:
+        The last two points. They are equal where the first one is a root, or where a bound was
+        reached without passing the root.
+
+    >>> bracket_root(lambda x: x - 4.0, 0.0, 2.0, (0.0, 10.0), overreach=1.2)
+    (3.0, 4.5)
+    >>> bracket_root(lambda x: x - 30.0, 0.0, 1.0, (0.0, 10.0), overreach=1.2)
+    (10.0, 10.0)
+    """
+    low, high = bounds
+    point, distance, step = start, distance_at(start), SMALLEST_STEP
+    for left in range(MAX_STEPS, 0, -1):
+        length = overreach * abs(distance) / max(slope, SMALLEST_SLOPE)
+        step = min(max(length, step), LARGEST_STEP) if left > 1 else math.inf
+        following = min(max(point - math.copysign(step, distance), low), high)
+        if distance == 0 or following == point:
+            break
+        new = distance_at(following)
+        if new == 0 or (new > 0) != (distance > 0):
+            return point, following
+        if smooth:
+            slope, step = (new - distance) / (following - point), SMALLEST_STEP / LENGTHEN
+        point, distance, step = following, new, LENGTHEN * step
+    return point, point
+
+
+def plateau_onset(
+    excess_at: Callable[[float], float],
+    excesses: Mapping[float, float],
+    lowest: float,
+    best: float,
+    xtol: float,
+    find: Callable[..., Any] = brentq,
+) -> float:
+    """Smallest evaluated point from which on a function stays at or above 0, as on a plateau.
+
+    Args:
+        excess_at: the function, rising up to the plateau; caches its values.
+        excesses: its values so far; grows with the calls of `excess_at`.
+        lowest: where the search begins if no point below 0 is known.
+        best: a point on the plateau.
+        xtol: accuracy of the onset.
+        find: SciPy's root finder, `brentq` or `bisect`.
+    """
+    below = max((x for x, excess in excesses.items() if excess < 0 and x < best), default=lowest)
+    if excess_at(below) < 0:
+        find(excess_at, below, best, xtol=xtol)
+    return min(x for x, excess in excesses.items() if excess >= 0 and x >= below)
 
 
 class FluidOptimum(NamedTuple):
-    """What the fluid model says.
+    """The best alpha on the fluid model.
 
     Args:
         alpha: packets.
-        ratio: the fluid's ratio there.
+        ratio: the fluid's goodput ratio there.
         slope: d log(ratio) / d log(alpha) there.
-        reached: whether the ratio is the goal's.
+        reached: whether the ratio is the target.
         evaluations: fluid runs.
     """
 
@@ -55,100 +132,97 @@ class FluidOptimum(NamedTuple):
     evaluations: int
 
 
-class Exact(Exception):
-    """Raised inside the root finder to leave it at the first alpha that will do."""
+class _LogRatio:
+    """log(ratio / target) of the fluid model as a function of log(alpha), evaluated once a point.
 
+    Args:
+        ratio_at: goodput ratio at an alpha, packets.
+        target: the ratio to reach.
+    """
 
-class Evaluations:
-    """log(ratio / goal) as a function of log(alpha), evaluated once a point."""
-
-    def __init__(self, ratio_at: Callable[[float], float], goal: float) -> None:
-        self._ratio_at, self._goal = ratio_at, goal
+    def __init__(self, ratio_at: Callable[[float], float], target: float) -> None:
+        self._ratio_at, self._target = ratio_at, target
         self.known: dict[float, float] = {}
 
     def __call__(self, log_alpha: float) -> float:
-        """The distance; leaves the search where it is as good as zero."""
-        distance = self.at(log_alpha)
-        if abs(distance) < EXACT:
-            raise Exact
-        return distance
-
-    def at(self, log_alpha: float) -> float:
-        """The distance."""
+        """log(ratio / target) at log(alpha)."""
         if log_alpha not in self.known:
-            ratio = min(max(self._ratio_at(math.exp(log_alpha)), SMALLEST), 1 / SMALLEST)
-            self.known[log_alpha] = math.log(ratio / self._goal)
+            ratio = self._ratio_at(math.exp(log_alpha))
+            ratio = min(max(ratio, SMALLEST_RATIO), 1 / SMALLEST_RATIO)
+            self.known[log_alpha] = math.log(ratio / self._target)
         return self.known[log_alpha]
+
+    def rounded(self, log_alpha: float) -> float:
+        """log(ratio / target), or exactly 0 within the tolerance, which ends a root finder."""
+        distance = self(log_alpha)
+        return 0.0 if abs(distance) < TOLERANCE else distance
 
     @property
     def nearest(self) -> float:
-        """The evaluated log(alpha) nearest to the goal; of several as near, the smallest."""
+        """The evaluated log(alpha) nearest to the target; of several as near, the smallest."""
         return min(self.known, key=lambda x: (abs(self.known[x]), x))
 
     def slope(self, log_alpha: float) -> float:
-        """The slope at a point that was evaluated, by the next nearest one; nan if it is alone."""
+        """Slope from an evaluated point to the nearest other one; nan if there is none."""
         others = [x for x in self.known if x != log_alpha]
         if not others:
             return math.nan
         other = min(others, key=lambda x: abs(x - log_alpha))
         return (self.known[other] - self.known[log_alpha]) / (other - log_alpha)
 
+    def plateau_onset(self, lowest: float, best: float) -> float:
+        """Smallest log(alpha) that is nearly as good as the best one, which is on a plateau."""
+        least = self.known[best] - PLATEAU_TOLERANCE
+        excesses = {x: distance - least for x, distance in self.known.items()}
 
-def knee(distances: Evaluations, low: float, best: float) -> float:
-    """The first log(alpha) that is nearly as good as `best`, where that lies on a plateau."""
-    wanted = distances.at(best) - KNEE
-    below = max((x for x, of in distances.known.items() if of < wanted), default=low)
-    if distances.at(below) < wanted:
-        brentq(lambda x: distances.at(x) - wanted, below, best, xtol=FINE)
-    return min(x for x, of in distances.known.items() if of >= wanted)
+        def excess_at(x: float) -> float:
+            """log(ratio) above the least that counts as equally good."""
+            excesses[x] = self(x) - least
+            return excesses[x]
+
+        return plateau_onset(excess_at, excesses, lowest, best, PLATEAU_XTOL)
 
 
-def search(
+def find_root(
     ratio_at: Callable[[float], float],
     *,
-    goal: float,
-    beginning: InitialGuess,
-    limits: tuple[float, float],
+    target: float,
+    guess: InitialGuess,
+    bounds: tuple[float, float],
 ) -> FluidOptimum:
-    """Find the alpha at which the fluid model gives the wanted ratio.
+    """Find the alpha at which the fluid model gives a goodput ratio.
 
     Args:
-        ratio_at: the fluid's ratio at an alpha.
-        goal: goodput of a tuned flow over that of another flow.
-        beginning: where to begin.
-        limits: the smallest and the largest alpha.
+        ratio_at: the fluid's goodput ratio at an alpha, packets.
+        target: goodput of a tuned flow over that of another flow.
+        guess: where to begin.
+        bounds: the smallest and the largest alpha, packets.
 
     Returns:
-        The best alpha; `reached` says whether the ratio is the goal's.
+        The best alpha; `reached` is whether its ratio is the target.
 
-    >>> found = search(
-    ...     lambda alpha: min(alpha / 40, 2),
-    ...     goal=1,
-    ...     beginning=InitialGuess(70, 0.8),
-    ...     limits=(1, 900),
+    >>> optimum = find_root(
+    ...     lambda alpha: min(alpha / 40, 2), target=1, guess=InitialGuess(70, 0.8), bounds=(1, 900)
     ... )
-    >>> f"{found.alpha:.3f}", found.reached, found.evaluations < 8
+    >>> f"{optimum.alpha:.3f}", optimum.reached, optimum.evaluations < 8
     ('40.000', True, True)
     """
-    distances = Evaluations(ratio_at, goal)
-    low, high = map(math.log, limits)
-    start = min(max(math.log(beginning.alpha), low), high)
-    try:
-        first, second = bracket_root(
-            distances, start, beginning.slope, (low, high), OVERREACH, smooth=True
-        )
-        if first != second:
-            brentq(distances, first, second, xtol=RESOLUTION)
-    except Exact:
-        pass
-    best = distances.nearest
-    if distances.known[best] < -REACHED and max(distances.known) >= high:
-        best = knee(distances, low, best)
-    distance, slope = distances.known[best], distances.slope(best)
+    log_ratio = _LogRatio(ratio_at, target)
+    low, high = map(math.log, bounds)
+    start = min(max(math.log(guess.alpha), low), high)
+    first, second = bracket_root(
+        log_ratio.rounded, start, guess.slope, (low, high), OVERREACH, smooth=True
+    )
+    if first != second:
+        brentq(log_ratio.rounded, first, second, xtol=XTOL)
+    best = log_ratio.nearest
+    if log_ratio.known[best] < -REACHED and max(log_ratio.known) >= high:
+        best = log_ratio.plateau_onset(low, best)
+    distance, slope = log_ratio.known[best], log_ratio.slope(best)
     return FluidOptimum(
         alpha=math.exp(best),
-        ratio=goal * math.exp(distance),
-        slope=beginning.slope if math.isnan(slope) else slope,
+        ratio=target * math.exp(distance),
+        slope=guess.slope if math.isnan(slope) else slope,
         reached=abs(distance) < REACHED,
-        evaluations=len(distances.known),
+        evaluations=len(log_ratio.known),
     )

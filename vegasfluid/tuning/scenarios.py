@@ -1,11 +1,11 @@
-"""What a network may turn out to be: a handful of networks that stand for ranges of its numbers.
+"""Scenarios: a handful of networks that stand for ranges of a network's numbers.
 
 The nominal network; the corners of the box of ranges, as the worst case of a ratio that each number
-moves one way is at a corner; and some points inside, spread evenly by the ranges' distributions, so
-that a worst case that is no corner shows.
+moves one way is at a corner; and some points inside, spread evenly by the ranges' distributions, to
+show a worst case that is no corner.
 
 Corners double with every range. Beyond five ranges a part of them is taken in which every two
-ranges solve_ratios in all four ways equally often, and every corner's opposite is there too.
+ranges occur in all four combinations equally often, with each corner's opposite.
 
 Sources:
     Corners: the two-level orthogonal arrays of R. L. Plackett and J. P. Burman, "The design of
@@ -28,19 +28,32 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 from vegasfluid.ranges import Range
 
-__all__ = ["Scenario", "Substitution", "scenarios_of"]
+__all__ = ["Scenario", "Substitution", "make_scenarios", "range_words", "separating_ranges"]
 
 ALL_CORNERS = 5
-"""With so many ranges at most, every corner is taken."""
+"""Ranges up to which every corner is taken."""
 ROWS = 16
-"""Of the smallest array of corners; as many of opposite corners."""
-MOST_RANGES = 31
+"""Rows of the smallest array of corners; as many opposite corners come with them."""
+MAX_RANGES = 31
+"""Ranges, at most: the columns of the larger array."""
 INSIDE = 4
 """Points inside the box: a power of two, after as many of the sequence that has 0 and 1/2."""
+SEPARATING = 0.5
+"""A range separates two scenarios if its effect is this fraction of the largest one."""
+WORDS = {
+    "base_rtt_ms": "RTTs",
+    "access_delay_ms": "RTTs",
+    "delay_ms": "RTTs",
+    "count": "numbers of flows",
+    "capacity_mbps": "capacities",
+    "access_mbps": "access rates",
+    "buffer_packets": "buffers",
+}
+"""Plural words for the numbers of each key."""
 
 Kind = Literal["nominal", "corner", "inside"]
 Substitution = Callable[[Mapping[str, float]], Network]
-"""The network with numbers put in by name, in the units of the names."""
+"""Returns the network with other numbers, given by name in the units of the names."""
 
 
 @dataclass(frozen=True)
@@ -49,56 +62,56 @@ class Scenario:
 
     Args:
         kind: the nominal network, a corner of the box of ranges, or a point inside.
-        shares: for each range, which share of its spread lies below the number.
+        quantiles: of each uncertain number in its range, 0 to 1.
         numbers: the uncertain numbers by name, in the units of the names.
         network: with these numbers.
     """
 
     kind: Kind
-    shares: Mapping[str, float]
+    quantiles: Mapping[str, float]
     numbers: Mapping[str, float]
     network: Network
 
     @property
     def text(self) -> str:
-        """The numbers in words."""
+        """The uncertain numbers in words."""
         return ", ".join(f"{name} {value:.4g}" for name, value in self.numbers.items())
 
 
-def scenarios_of(
-    network: Network, ranges: Mapping[str, Range], place: Substitution
+def make_scenarios(
+    network: Network, ranges: Mapping[str, Range], substitute: Substitution
 ) -> tuple[Scenario, ...]:
     """The nominal network, corners, and points inside, in that order.
 
     Args:
         network: the nominal one.
         ranges: by the names of the numbers, in the units of the names.
-        place: puts numbers into the network.
+        substitute: returns the network with other numbers.
 
     Raises:
         InvalidInput: for no range, more than 31, or numbers that make no sense together.
     """
-    if not 1 <= len(ranges) <= MOST_RANGES:
-        allowed = f"from 1 to {MOST_RANGES}"
+    if not 1 <= len(ranges) <= MAX_RANGES:
+        allowed = f"from 1 to {MAX_RANGES}"
         raise InvalidInput("recommend", "the number of ranges", allowed, len(ranges))
     from scipy.stats import qmc  # most of a second, that most recommendations do without
 
     inside = qmc.Sobol(len(ranges), scramble=False).fast_forward(INSIDE).random(INSIDE)
     names = list(ranges)
     middle = dict.fromkeys(names, 0.5)
-    nominal = {name: _number(name, of, 0.5) for name, of in ranges.items()}
-    found = [Scenario("nominal", middle, nominal, network)]
+    nominal = {name: _number(name, given, 0.5) for name, given in ranges.items()}
+    scenarios = [Scenario("nominal", middle, nominal, network)]
     for point in [*corners(len(ranges)), *inside]:
         kind: Kind = "corner" if set(point.tolist()) <= {0.0, 1.0} else "inside"
-        shares = dict(zip(names, point.tolist(), strict=True))
-        numbers = {name: _number(name, of, shares[name]) for name, of in ranges.items()}
-        found.append(Scenario(kind, shares, numbers, place(numbers)))
-    return tuple(found)
+        quantiles = dict(zip(names, point.tolist(), strict=True))
+        numbers = {name: _number(name, given, quantiles[name]) for name, given in ranges.items()}
+        scenarios.append(Scenario(kind, quantiles, numbers, substitute(numbers)))
+    return tuple(scenarios)
 
 
-def _number(name: str, given: Range, share: float) -> float:
-    """The number of a share; numbers of flows are whole."""
-    number = given.at(share)
+def _number(name: str, given: Range, quantile: float) -> float:
+    """The number at a quantile of a range; numbers of flows are whole."""
+    number = given.at(quantile)
     return float(round(number)) if name.endswith(".count") else number
 
 
@@ -114,3 +127,43 @@ def corners(ranges: int) -> Float[np.ndarray, "corners ranges"]:
     columns = sorted(range(1, rows), key=lambda number: number.bit_count() > 1)  # basis first
     signs = hadamard(rows)[:, columns[:ranges]]
     return (1.0 + np.concatenate([signs, -signs])) / 2
+
+
+def separating_ranges(
+    scenarios: tuple[Scenario, ...],
+    distances: Float[np.ndarray, " scenarios"],
+    highest: Scenario,
+    lowest: Scenario,
+) -> list[str]:
+    """Names of the uncertain numbers that separate two scenarios most, the foremost first.
+
+    The effect of each number on log(ratio) is that of a plane through all scenarios, by least
+    squares.
+
+    Args:
+        scenarios: all of them.
+        distances: log(ratio) of each.
+        highest: the scenario with the larger ratio.
+        lowest: the one with the smaller ratio.
+    """
+    names = list(highest.quantiles)
+    quantiles = np.array([[one.quantiles[name] for name in names] for one in scenarios])
+    columns = np.column_stack([np.ones(len(quantiles)), quantiles])
+    effects = np.linalg.lstsq(columns, distances)[0][1:]
+    apart = {
+        name: effect * (highest.quantiles[name] - lowest.quantiles[name])
+        for name, effect in zip(names, effects.tolist(), strict=True)
+    }
+    largest = max(apart.values())
+    separating = [name for name in names if apart[name] >= SEPARATING * largest]
+    return sorted(separating, key=lambda name: -apart[name])
+
+
+def range_words(names: list[str]) -> str:
+    """Plural words for uncertain numbers, such as `RTTs and capacities`.
+
+    >>> range_words(["reno.base_rtt_ms", "vegas.base_rtt_ms", "bottleneck.capacity_mbps"])
+    'RTTs and capacities'
+    """
+    words = dict.fromkeys(WORDS[name.rpartition(".")[2]] for name in names)
+    return " and ".join(words)

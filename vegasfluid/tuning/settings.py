@@ -1,4 +1,4 @@
-"""How long and how often each setting is run."""
+"""Settings of the runs behind a recommendation: duration, warm-up, seeds, progress report."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from typing import NamedTuple, TypedDict
 from vegasfluid.errors import InvalidInput
 from vegasfluid.run_options import check_times
 
-__all__ = ["DEFAULT_RUNS", "CheckedSettings", "Report", "RunSettings", "checked"]
+__all__ = ["DEFAULT_RUNS", "Report", "ResolvedSettings", "RunSettings", "resolve_settings"]
 
-DEFAULT_UNTIL, DEFAULT_RUNS = 200.0, 10
+DEFAULT_UNTIL = 200.0
+"""Simulated time of a run, s."""
+DEFAULT_RUNS = 10
+"""Packet runs at each setting."""
 Report = Callable[[str], None]
+"""Called with one line about each step."""
 
 
 class RunSettings(TypedDict, total=False):
-    """What `recommend` and its kin take as further keywords, each with a default.
+    """Keyword arguments for the runs at each setting; all have defaults.
 
     Args:
         until: simulated time of each run, s; 200.
-        warmup: time that means leave out, s; a quarter of the run where it is None.
-        runs: packet runs with seeds of their own at each setting, at least 2; 10. More are made
-            where they tell too little.
+        warmup: initial time that means leave out, s; None: a quarter of the run.
+        runs: packet runs at each setting, each with another seed, at least 2; 10. More are made
+            where the confidence interval is too wide.
         seed: the first of these seeds; 1.
         report: called with a line about each step.
     """
@@ -33,12 +37,12 @@ class RunSettings(TypedDict, total=False):
     report: Report
 
 
-class CheckedSettings(NamedTuple):
-    """A trial with nothing left open.
+class ResolvedSettings(NamedTuple):
+    """Run settings with all defaults filled in.
 
     Args:
         until: simulated time, s.
-        warmup: time that means leave out, s.
+        warmup: initial time that means leave out, s.
         seeds: of the packet runs.
         report: called with a line about each step.
     """
@@ -49,24 +53,27 @@ class CheckedSettings(NamedTuple):
     report: Report
 
 
-def checked(trial: RunSettings, whose: str = "recommend") -> CheckedSettings:
-    """The trial with its defaults; `whose` it is, a refusal says.
+def resolve_settings(settings: RunSettings, command: str = "recommend") -> ResolvedSettings:
+    """Validate run settings and fill in their defaults.
+
+    Args:
+        settings: what was given.
+        command: named in error messages.
 
     Raises:
-        InvalidInput: for times that make no sense, or too few runs.
+        InvalidInput: for inconsistent times, or fewer than two runs.
 
-    >>> checked(RunSettings(until=100.0, runs=3, seed=5))[:3]
+    >>> resolve_settings(RunSettings(until=100.0, runs=3, seed=5))[:3]
     (100.0, 25.0, (5, 6, 7))
     """
-    until, runs = trial.get("until", DEFAULT_UNTIL), trial.get("runs", DEFAULT_RUNS)
+    until, runs = settings.get("until", DEFAULT_UNTIL), settings.get("runs", DEFAULT_RUNS)
     if runs < 2:
-        raise InvalidInput(whose, "runs", "at least 2, for a confidence interval", runs)
-    warmup = check_times(until, trial.get("warmup"), samples=2)
-    seed = trial.get("seed", 1)
-    return CheckedSettings(
-        until, warmup, tuple(range(seed, seed + runs)), trial.get("report", silent)
-    )
+        raise InvalidInput(command, "runs", "at least 2, for a confidence interval", runs)
+    warmup = check_times(until, settings.get("warmup"), samples=2)
+    seed = settings.get("seed", 1)
+    seeds = tuple(range(seed, seed + runs))
+    return ResolvedSettings(until, warmup, seeds, settings.get("report", _ignore))
 
 
-def silent(message: str) -> None:
+def _ignore(message: str) -> None:
     """Report nothing."""

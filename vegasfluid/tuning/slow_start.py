@@ -1,9 +1,9 @@
-"""Gamma: the backlog at which Vegas leaves slow start, judged by what the start gives its flows.
+"""Tuning gamma: the backlog at which Vegas leaves slow start.
 
-Alpha and beta settle where windows rest; gamma only how they come there. From the first packet to
-the end of the warm-up a tuned flow should have its share, too: of some gammas, from 1 to beta, the
-one is taken with which it comes nearest, on packets with the same seeds. Another gamma than the
-given one must be better beyond doubt, and must leave the ratio after the warm-up where it is.
+Alpha and beta determine the equilibrium of the windows; gamma only how they get there. From the
+first packet to the end of the warm-up a tuned flow should have its share, too: of some gammas, from
+1 to beta, the best one is taken, on packets with the same seeds. Another gamma than the given one
+must be better beyond doubt, and must leave the ratio after the warm-up where it is.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network, UniformStart
 from vegasfluid.tuning.evaluate import Evaluator
 from vegasfluid.tuning.measurement import Measurement, half_width, measure
-from vegasfluid.tuning.stochastic_root import CLOSE
+from vegasfluid.tuning.stochastic_root import CENTRED
 
-__all__ = ["SlowStart", "gamma_candidates", "tune_gamma_of"]
+__all__ = ["SlowStart", "gamma_candidates", "tune_gamma_of_class"]
 
-PARTS = (0.25, 0.5, 1.0)
-"""Of alpha: gammas to try."""
+FRACTIONS_OF_ALPHA = (0.25, 0.5, 1.0)
+"""Gammas to try, as fractions of alpha."""
 
 
 @dataclass(frozen=True)
 class SlowStart:
-    """How the start went.
+    """Goodput ratios of the beginning of the runs, with the given and the recommended gamma.
 
     Args:
-        until: its end, s.
+        until: end of the beginning, s.
         given: the gamma that was given, packets.
-        before: runs up to there with that gamma.
-        after: runs with the recommended one.
+        before: packet runs up to there with that gamma.
+        after: packet runs with the recommended one.
     """
 
     until: float
@@ -44,7 +44,7 @@ class SlowStart:
     after: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """By the names of the command's JSON output."""
+        """The block `start` of the command's JSON output."""
         return {
             "until_s": self.until,
             "given_gamma_packets": self.given,
@@ -55,44 +55,46 @@ class SlowStart:
 
 
 def gamma_candidates(law: Vegas) -> list[float]:
-    """Gammas to try: 1, parts of alpha, and beta; the given one first.
+    """Gammas to try, packets: the given one, then 1, fractions of alpha, and beta.
 
     >>> gamma_candidates(Vegas(alpha=20, beta=22, dialect="ns2"))
     [1.0, 5.0, 10.0, 20.0, 22.0]
     """
-    alpha, beta, given = (float(cast(Any, of)) for of in (law.alpha, law.beta, law.gamma))
-    tried = [1.0, *(part * alpha for part in PARTS), beta]
+    alpha, beta, given = (float(cast(Any, value)) for value in (law.alpha, law.beta, law.gamma))
+    gammas = [1.0, *(fraction * alpha for fraction in FRACTIONS_OF_ALPHA), beta]
     whole = law.implementation.whole_packets
-    rest = {max(float(round(of)), 1.0) if whole else max(of, 1.0) for of in tried}
-    return [given, *sorted(rest - {given})]
+    settable = {max(float(round(one)), 1.0) if whole else max(one, 1.0) for one in gammas}
+    return [given, *sorted(settable - {given})]
 
 
-def tune_gamma_of(job: Evaluator, network: Network) -> tuple[Network, SlowStart]:
-    """The network with the best gamma for the job's class, and how the start goes with it.
+def tune_gamma_of_class(evaluator: Evaluator, network: Network) -> tuple[Network, SlowStart]:
+    """The network with the best gamma of the evaluator's class, and its effect on slow start.
 
     Args:
-        job: whose packet runs it is judged by.
-        network: with the alpha and beta that it has found.
+        evaluator: of the tuned class.
+        network: with the recommended alpha and beta.
 
     Raises:
         InvalidInput: where some class sends nothing before the end of the warm-up.
     """
-    until = job.warmup or job.until / 4
-    check_starts_before(network, until)
-    law = job.law_in(network)
+    until = evaluator.settings.warmup or evaluator.settings.until / 4
+    require_starts_before(network, until)
+    law = evaluator.law_in(network)
     given, *others = gamma_candidates(law)
-    before = after = started(job, network, until)
+    before = after = measure_start(evaluator, network, until)
     best = network
     for gamma in others:
-        changed = network.with_law(job.tuned, replace(law, gamma=gamma))
-        found = started(job, changed, until)
-        if better(found, after, job.goal) and stays(job, network, changed):
-            best, after = changed, found
+        changed = network.with_law(evaluator.tuned, replace(law, gamma=gamma))
+        started = measure_start(evaluator, changed, until)
+        if is_better(started, after, evaluator.target_ratio) and keeps_ratio(
+            evaluator, network, changed
+        ):
+            best, after = changed, started
     return best, SlowStart(until, given, before, after)
 
 
-def check_starts_before(network: Network, until: float) -> None:
-    """Hold every class to sending before a time, s."""
+def require_starts_before(network: Network, until: float) -> None:
+    """Raise InvalidInput if some class does not start before a time, s."""
     for name, flows in network.flows.items():
         start = flows.start.spread if isinstance(flows.start, UniformStart) else np.max(flows.start)
         if start >= until:
@@ -100,23 +102,28 @@ def check_starts_before(network: Network, until: float) -> None:
             raise InvalidInput(f"flows.{name}", "start", allowed, float(start))
 
 
-def started(job: Evaluator, network: Network, until: float) -> Measurement:
-    """The start of the job's packet runs."""
-    found = measure(network, job.tuned, job.seeds, until=until, warmup=0.0, others=job.others)
-    gamma = float(cast(Any, job.law_in(network).gamma))
-    job.report(f"packets: gamma {gamma:.4g}, ratio {found.ratio:.3g} up to {until:g} s")
-    return found
-
-
-def better(found: Measurement, than: Measurement, goal: float) -> bool:
-    """Whether runs are nearer to a ratio than others of the same seeds, beyond doubt."""
-    gains = np.abs(than.log_ratios - math.log(goal)) - np.abs(found.log_ratios - math.log(goal))
-    return bool(gains.mean() > max(CLOSE, half_width(gains)))
-
-
-def stays(job: Evaluator, network: Network, changed: Network) -> bool:
-    """Whether the ratio after the warm-up is as near to the goal as it was, or near enough."""
-    was, now = (
-        abs(math.log(job.evaluate_packets(of).ratio / job.goal)) for of in (network, changed)
+def measure_start(evaluator: Evaluator, network: Network, until: float) -> Measurement:
+    """Packet runs of the beginning only, up to a time, s."""
+    measurement = measure(
+        network, evaluator.tuned, evaluator.seeds, until=until, warmup=0.0, others=evaluator.others
     )
-    return now <= max(was, CLOSE)
+    gamma = float(cast(Any, evaluator.law_in(network).gamma))
+    ratio = f"ratio {measurement.ratio:.3g} up to {until:g} s"
+    evaluator.settings.report(f"packets: gamma {gamma:.4g}, {ratio}")
+    return measurement
+
+
+def is_better(new: Measurement, old: Measurement, target: float) -> bool:
+    """Whether runs are nearer to a target ratio than others of the same seeds, beyond doubt."""
+    before, after = (np.abs(runs.log_ratios - math.log(target)) for runs in (old, new))
+    gains = before - after
+    return bool(gains.mean() > max(CENTRED, half_width(gains)))
+
+
+def keeps_ratio(evaluator: Evaluator, network: Network, changed: Network) -> bool:
+    """Whether the ratio after the warm-up stays as near to its target, or near enough."""
+    target = evaluator.target_ratio
+    before, after = (
+        abs(math.log(evaluator.evaluate_packets(one).ratio / target)) for one in (network, changed)
+    )
+    return after <= max(before, CENTRED)

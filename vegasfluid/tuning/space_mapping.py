@@ -1,10 +1,10 @@
-"""The best setting on packets, from the fluid model's: solve, measure, correct the model, again.
+"""The best setting on packets, starting from the fluid model's: solve, measure, correct, repeat.
 
 The fluid's outputs (goodputs, delay, drops, utilisation) are multiplied by what the packet
-simulator measured over what the fluid says at the last setting, and the problem is solved anew:
+simulator measured over what the fluid says at the last setting, and the program is solved anew:
 the corrected model agrees with the packets there, and its derivatives lead on. From the second
-measurement on the correction is a straight line in the logarithms (Broyden's update). Settings come
-near to a limit only as far as the measurement is sure of it.
+measurement on the correction is linear in the logarithms (Broyden's update). Constraints are
+tightened by what the measurement leaves uncertain.
 
 Sources:
     Correcting a model by its measured error and solving again: J. Bandler et al., "Space mapping:
@@ -19,140 +19,207 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 import numpy as np
+from jaxtyping import Float
 
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid.parameters import flows_of_groups
 from vegasfluid.network import Network
 from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE, Constraints
-from vegasfluid.tuning.fluid_gradients import Outputs
+from vegasfluid.tuning.fluid_gradients import OutputCorrection, Outputs
 from vegasfluid.tuning.measurement import Measurement
-from vegasfluid.tuning.nonlinear_program import NonlinearProgram, SurrogateCorrection, solve
+from vegasfluid.tuning.nonlinear_program import NonlinearProgram, solve_program
 from vegasfluid.tuning.objectives import Objective, Rates
-from vegasfluid.tuning.parameters import AlphaParameter, Parameter, with_values
-from vegasfluid.tuning.thresholds import whole_if_needed
+from vegasfluid.tuning.parameters import AlphaParameter, Parameter, whole_if_needed, with_values
 
-__all__ = ["SpaceMappingResult", "begun", "map_to_packets", "objective_values", "settled"]
+__all__ = ["SpaceMappingResult", "map_to_packets", "objective_values", "settable_values"]
 
-ROUNDS, REACH = 6, 1.0
-"""Measurements, and how far one may be from that before, in logarithms."""
-IDLE = 2
-"""The search ends after so many measurements that were no better."""
-STILL = 0.01
-"""The search ends where no parameter moves more, in logarithms."""
-WEIGHT = 20.0
-"""Of a measured loss beside the logarithm of the delay: a ratio that is 10 % off weighs as 20 %."""
+MAX_MEASUREMENTS = 6
+"""Settings that are measured, at most."""
+TRUST_RADIUS = 1.0
+"""Largest distance of a setting from the one before, in logarithms."""
+PATIENCE = 2
+"""The search ends after this many measurements that were not better than the best."""
+XTOL = 0.01
+"""The search ends where no parameter changes more, in logarithms."""
+LOSS_WEIGHT = 20.0
+"""Weight of a measured loss beside the logarithm of the delay: a ratio that is 10 % off weighs as
+20 % of delay."""
 SMALLEST = 1e-12
-"""Of a measured output, so that it has a logarithm."""
+"""Least output that has a logarithm."""
+
+Vector = Float[np.ndarray, " parameters"]
 
 
 class SpaceMappingResult(NamedTuple):
-    """Where the search on packets ended.
+    """The best setting on packets.
 
     Args:
-        network: with the setting.
+        network: with that setting.
         measurement: of it.
-        first: the network with the fluid's own setting.
+        fluid_network: the network with the fluid model's own best setting.
         x: logarithms of the setting.
-        misfit: how packets differ from the fluid there.
+        correction: of the fluid's outputs there.
         evaluations: fluid runs.
     """
 
     network: Network
     measurement: Measurement
-    first: Network
-    x: np.ndarray
-    misfit: SurrogateCorrection
+    fluid_network: Network
+    x: Vector
+    correction: OutputCorrection
     evaluations: int
 
 
-@dataclass
-class SpaceMapping:
-    """A search: the problem, and how a network is measured.
+class _Trial(NamedTuple):
+    """A measured setting; trials are compared by merit, then by index.
 
     Args:
-        problem: on the fluid model.
-        network: whose parameters are with_values.
-        parameters: these.
-        measure: judges a network on packets.
+        merit: violation of constraints, then weighted loss and delay; the less, the better.
+        index: of the trial.
+        network: with the setting.
+        measurement: of it.
+        x: logarithms of the setting.
+        correction: of the fluid's outputs after it.
     """
 
-    problem: NonlinearProgram
+    merit: tuple[float, float]
+    index: int
+    network: Network
+    measurement: Measurement
+    x: Vector
+    correction: OutputCorrection
+
+
+@dataclass
+class _SpaceMapping:
+    """A search on packets that is led by a corrected fluid model.
+
+    Args:
+        program: on the fluid model.
+        network: whose parameters are tuned.
+        parameters: what is tuned.
+        measure: runs the packet simulator on a network.
+    """
+
+    program: NonlinearProgram
     network: Network
     parameters: Sequence[Parameter]
     measure: Callable[[Network], Measurement]
 
-    def settle(self, x: np.ndarray) -> list[float]:
-        """The values that can be set."""
-        return settled(self.network, self.parameters, x)
+    def settable(self, x: Vector) -> list[float]:
+        """The settable values nearest to some logarithms."""
+        return settable_values(self.network, self.parameters, x)
 
-    def level(self, measured: Measurement, x: np.ndarray) -> Outputs:
-        """The packets' outputs over the fluid's, in logarithms."""
-        found, _ = self.problem.fluid.at(x)
+    def offset(self, measured: Measurement, x: Vector) -> Outputs:
+        """Log of the packets' outputs over the fluid's at a setting."""
+        fluid, _ = self.program.fluid.at(x)
         means, group_of = measured.means(), flows_of_groups(self.network)
         flows = np.mean(measured.flows, axis=0)
         goodput = np.bincount(group_of, flows) / np.bincount(group_of)
         links = [means["queueing_delay_s"], means["drop_share"], means["utilisation"]]
-        pairs = zip((goodput, *links), found, strict=True)
+        pairs = zip((goodput, *links), fluid, strict=True)
         return Outputs(
-            *(np.log(np.maximum(of, SMALLEST) / np.maximum(by, SMALLEST)) for of, by in pairs)
+            *(
+                np.log(np.maximum(packets, SMALLEST) / np.maximum(model, SMALLEST))
+                for packets, model in pairs
+            )
         )
 
     def tightened(self, measured: Measurement) -> Constraints:
-        """The limits less what the measurement is not sure of."""
-        given = self.problem.limits
-        changes = {}
-        for limit in given.each:
-            if limit.of == "gain_margin":
+        """The constraints, tightened by the half width of what was measured."""
+        given = self.program.constraints
+        bounds = {}
+        for constraint in given.each:
+            if constraint.quantity == "gain_margin":
                 continue
-            unsure = math.exp(measured.unsure(limit.of))
-            bound = limit.bound / unsure if limit.largest else min(limit.bound * unsure, 1.0)
-            changes[limit.field] = bound
-        return replace(given, **changes)
+            factor = math.exp(measured.relative_half_width(constraint.quantity))
+            bound = constraint.bound
+            tightened = bound / factor if constraint.is_upper else min(bound * factor, 1.0)
+            bounds[constraint.field] = tightened
+        return replace(given, **bounds)
 
-    def merit(self, measured: Measurement, x: np.ndarray) -> tuple[float, float]:
-        """The less, the better: broken limits first; then the loss, and the delay if it counts."""
-        means, limits = measured.means(), self.problem.limits
-        if limits.gain_margin is not None and self.problem.margin is not None:
-            means["gain_margin"] = self.problem.margin(x)
-        rooms = [limit.room(means[limit.of]) for limit in limits.each]
-        tuned = self.problem.tuned[flows_of_groups(self.network)]
-        rates = rates_of_flows(measured, tuned, self.problem.fair)
-        loss = float(np.mean([self.problem.goal.loss(of) for of in rates]))
-        delay = math.log(max(means["queueing_delay_s"], SMALLEST)) if self.problem.free else 0.0
-        return max([-room - FEASIBILITY_TOLERANCE for room in rooms] + [0.0]), WEIGHT * loss + delay
+    def merit(self, measured: Measurement, x: Vector) -> tuple[float, float]:
+        """Largest violation of a constraint, then weighted loss and delay; the less, the better."""
+        means, constraints = measured.means(), self.program.constraints
+        if constraints.gain_margin is not None and self.program.gain_margin is not None:
+            means["gain_margin"] = self.program.gain_margin(x)
+        margins = [one.margin(means[one.quantity]) for one in constraints.each]
+        tuned = self.program.tuned[flows_of_groups(self.network)]
+        runs = rates_of_runs(measured, tuned, self.program.fair)
+        loss = float(np.mean([self.program.objective.loss(rates) for rates in runs]))
+        delay = 0.0
+        if self.program.minimises_delay:
+            delay = math.log(max(means["queueing_delay_s"], SMALLEST))
+        worst = max([-margin - FEASIBILITY_TOLERANCE for margin in margins] + [0.0])
+        return worst, LOSS_WEIGHT * loss + delay
 
-    def run(self, *starts: np.ndarray) -> SpaceMappingResult:
-        """Solve, measure and correct until the setting stays."""
-        first = values = self.settle(solve(self.problem, *starts))
-        tried, misfit = [], None
-        for _ in range(ROUNDS):
+    def run(self, *starts: Vector) -> SpaceMappingResult:
+        """Solve, measure and correct until the setting does not change, or gets no better."""
+        first = values = self.settable(solve_program(self.program, *starts))
+        trials: list[_Trial] = []
+        correction = None
+        for index in range(MAX_MEASUREMENTS):
             network, x = with_values(self.network, self.parameters, values), np.log(values)
             measured = self.measure(network)
-            level = self.level(measured, x)
-            misfit = begun(x, level) if misfit is None else misfit.with_values(x, level)
-            tried.append((self.merit(measured, x), len(tried), network, measured, x, misfit))
-            limits = self.tightened(measured)
-            corrected = replace(self.problem, misfit=misfit, limits=limits, reach=REACH)
-            values = self.settle(solve(corrected, x))
-            best = min(tried, key=lambda of: of[:2])
-            idle = len(tried) - 1 - best[1]
-            if np.max(np.abs(np.log(values) - x)) < STILL or idle == IDLE:
+            offset = self.offset(measured, x)
+            if correction is None:
+                correction = OutputCorrection.constant(x, offset)
+            else:
+                correction = correction.updated(x, offset)
+            merit = self.merit(measured, x)
+            trials.append(_Trial(merit, index, network, measured, x, correction))
+            corrected = replace(
+                self.program,
+                correction=correction,
+                constraints=self.tightened(measured),
+                trust_radius=TRUST_RADIUS,
+            )
+            values = self.settable(solve_program(corrected, x))
+            best = min(trials, key=lambda trial: trial[:2])
+            unchanged = np.max(np.abs(np.log(values) - x)) < XTOL
+            if unchanged or index - best.index == PATIENCE:
                 break
-        _, _, network, measured, x, misfit = min(tried, key=lambda of: of[:2])
-        fluids_own, runs = (
-            with_values(self.network, self.parameters, first),
-            self.problem.fluid.evaluations,
+        best = min(trials, key=lambda trial: trial[:2])
+        fluid_network = with_values(self.network, self.parameters, first)
+        return SpaceMappingResult(
+            best.network,
+            best.measurement,
+            fluid_network,
+            np.asarray(best.x),
+            best.correction,
+            self.program.fluid.evaluations,
         )
-        return SpaceMappingResult(network, measured, fluids_own, np.asarray(x), misfit, runs)
 
 
-def settled(network: Network, parameters: Sequence[Parameter], x: np.ndarray) -> list[float]:
-    """The values nearest to some logarithms that can be set."""
+def map_to_packets(
+    program: NonlinearProgram,
+    network: Network,
+    parameters: Sequence[Parameter],
+    measure: Callable[[Network], Measurement],
+    *starts: Vector,
+) -> SpaceMappingResult:
+    """Find the best setting on packets, by a fluid model that is corrected at each measurement.
+
+    Args:
+        program: on the fluid model.
+        network: whose parameters are tuned.
+        parameters: what is tuned.
+        measure: runs the packet simulator on a network.
+        starts: initial points, logarithms of the parameters, at least one.
+
+    Raises:
+        SolveFailed: where the fluid model cannot be integrated.
+    """
+    return _SpaceMapping(program, network, parameters, measure).run(*starts)
+
+
+def settable_values(network: Network, parameters: Sequence[Parameter], x: Vector) -> list[float]:
+    """The settable values nearest to some logarithms of the parameters."""
     pairs = zip(parameters, map(float, np.exp(x)), strict=True)
-    return [rounded(network, parameter, value) for parameter, value in pairs]
+    return [settable_value(network, parameter, value) for parameter, value in pairs]
 
 
-def rounded(network: Network, parameter: Parameter, value: float) -> float:
+def settable_value(network: Network, parameter: Parameter, value: float) -> float:
     """A value as systems take it: whole packets, and three digits of a probability."""
     if isinstance(parameter, AlphaParameter):
         return whole_if_needed(cast(Vegas, network.flows[parameter.flows].law), value)
@@ -161,53 +228,34 @@ def rounded(network: Network, parameter: Parameter, value: float) -> float:
     return float(max(round(value), 1))
 
 
-def begun(x: np.ndarray, level: Outputs) -> SurrogateCorrection:
-    """The misfit after one measurement: the same everywhere."""
-    return SurrogateCorrection(
-        x, level, Outputs(*(np.zeros((*np.shape(of), len(x))) for of in level))
-    )
-
-
-def map_to_packets(
-    problem: NonlinearProgram,
-    network: Network,
-    parameters: Sequence[Parameter],
-    measure: Callable[[Network], Measurement],
-    *starts: np.ndarray,
-) -> SpaceMappingResult:
-    """Find the best setting on packets.
-
-    Args:
-        problem: on the fluid model.
-        network: whose parameters are with_values.
-        parameters: these.
-        measure: judges a network on packets.
-        starts: logarithms of the parameters to begin at, at least one.
-
-    Raises:
-        SolveFailed: where the fluid model cannot be integrated.
-    """
-    return SpaceMapping(problem, network, parameters, measure).run(*starts)
-
-
 def objective_values(
-    goal: Objective, packets: Measurement, network: Network, tuned: Sequence[str]
-) -> np.ndarray:
-    """The goal's number in each packet run, over all flows; (runs,).
+    objective: Objective, packets: Measurement, network: Network, tuned: Sequence[str]
+) -> Float[np.ndarray, " runs"]:
+    """The objective's value in each packet run, over all flows.
 
     Args:
-        goal: what is wanted.
+        objective: what is wanted.
         packets: runs of the network, with the goodput of each flow.
         network: what was run.
         tuned: the classes that are tuned.
     """
     numbers = {name: float(number) for number, name in enumerate(tuned, start=1)}
     classes = network.flows.items()
-    own = np.concatenate([np.full(of.count, numbers.get(name, 0.0)) for name, of in classes])
-    rates = rates_of_flows(packets, own, network.fair_share())
-    return np.array([goal.value(of) for of in rates])
+    tuned_class = np.concatenate(
+        [np.full(flows.count, numbers.get(name, 0.0)) for name, flows in classes]
+    )
+    runs = rates_of_runs(packets, tuned_class, network.fair_share())
+    return np.array([objective.value(rates) for rates in runs])
 
 
-def rates_of_flows(packets: Measurement, tuned: np.ndarray, fair: float) -> list[Rates]:
-    """What goals judge by, for each run: every flow is a group of its own."""
+def rates_of_runs(
+    packets: Measurement, tuned: Float[np.ndarray, " flows"], fair: float
+) -> list[Rates]:
+    """Arguments of an objective for each packet run; every flow is a group by itself.
+
+    Args:
+        packets: with the goodput of each flow.
+        tuned: tuned class of each flow, see `Rates`.
+        fair: goodput of an equal part of the link, packets/s.
+    """
     return [Rates(flows, np.ones(len(tuned)), tuned, fair) for flows in packets.flows]

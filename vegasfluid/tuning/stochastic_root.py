@@ -1,12 +1,14 @@
-"""Correct alpha on the packet simulator, until its confidence interval holds the goal.
+"""The alpha whose measured goodput ratio has the target in its confidence interval.
 
-The fluid's alpha is close, but it is the packets that count. With the same seeds at every alpha
-the measured ratio is a nearly smooth, rising function of alpha, so a bracketing root finder
-(SciPy's, Brent's method) on its logarithm needs a handful of measurements. It stops at the first
-alpha whose interval holds the goal (and is centred near it).
+With the same seeds at every alpha (common random numbers) the measured ratio is a nearly smooth,
+rising function of alpha: it is bracketed, and Brent's method (SciPy) ends at the first alpha whose
+confidence interval contains the target and is centred near it. If the interval there is too wide,
+the search is repeated from there with twice as many runs (retrospective approximation, H. Chen and
+B. Schmeiser, "Stochastic root finding via retrospective approximation", IIE Transactions 33(3),
+2001; title page read).
 
-Where alpha must be whole and the goal lies between two, **beta is the fine adjustment**: windows
-that rest anywhere from alpha to beta hold more where beta is larger. A narrower dead zone at the
+Where alpha must be whole and the target lies between two, **beta is the fine adjustment**: windows
+that stay anywhere from alpha to beta are larger where beta is larger. A narrower dead band at the
 upper alpha comes first, as it is fairer among Vegas flows; then a wider one at the lower alpha.
 """
 
@@ -19,210 +21,230 @@ from typing import NamedTuple
 
 from scipy.optimize import brentq
 
-from vegasfluid.tuning.bracket import bracket_root
-from vegasfluid.tuning.measurement import Measurement
+from vegasfluid.tuning.measurement import RatioStatistics
+from vegasfluid.tuning.scalar_root import PLATEAU_TOLERANCE, bracket_root
 
-__all__ = ["Setting", "StochasticRoot", "correct"]
+__all__ = ["CENTRED", "NEAR_ENOUGH", "AlphaSetting", "StochasticRoot", "find_stochastic_root"]
+__all__ += ["retrospective_approximation"]
 
 OVERREACH = 1.5
-"""A step towards the goal is made longer by this, so that it brackets the goal."""
+"""Factor by which a step exceeds what the slope asks for on packets, to pass the root."""
 RESOLUTION = 0.005
-"""Relative accuracy of alpha where it may be any real number."""
-
-
-CLOSE = 0.03
-"""However wide the interval, its middle must be this near to the goal, in log(ratio)."""
-
+"""Relative accuracy of alpha on packets, where it may be any real number."""
+CENTRED = 0.03
+"""However wide the interval, its middle must be this near to the target, in log(ratio)."""
 NEAR_ENOUGH = math.log(1.1)
-"""Where no setting holds the goal, the nearest is there within this, in log(ratio)."""
-
-PLATEAU = 0.01
-"""Where larger settings bring no more than this, in log(ratio), the smallest is taken."""
-
-WORTH = 0.01
-"""Another dead zone brings the ratio so much nearer for each packet, in log(ratio)."""
-
+"""Where no interval contains the target, the nearest setting reaches it within this factor."""
+DEAD_BAND_COST = 0.01
+"""A packet of dead band is changed only if log(ratio) comes nearer to the target by this."""
 WIDER = 4
-"""So many packets more than usual a dead zone may have."""
+"""Packets by which a dead band may exceed the usual one."""
+PRECISION = 0.05
+"""Runs are added until half of the confidence interval is at most this, in log(ratio)."""
 
 
-class Found(Exception):
-    """Raised inside the root finder to leave it at the first setting that will do."""
-
-
-class Setting(NamedTuple):
-    """What is measured.
+class AlphaSetting(NamedTuple):
+    """Alpha and dead band of a Vegas class.
 
     Args:
         alpha: packets.
-        zone: beta - alpha, packets.
+        dead_band: beta - alpha, packets.
     """
 
     alpha: float
-    zone: float
+    dead_band: float
 
     @property
     def text(self) -> str:
         """Alpha and beta in words."""
-        return f"alpha {self.alpha:.5g}, beta {self.alpha + self.zone:.5g}"
+        return f"alpha {self.alpha:.5g}, beta {self.alpha + self.dead_band:.5g}"
 
 
-NOWHERE = Setting(math.nan, math.nan)
+NOT_MEASURED = AlphaSetting(math.nan, math.nan)
+"""The best setting before the first measurement."""
 
 
 @dataclass
 class StochasticRoot:
-    """The measurements made, by setting, and how the search ended.
+    """The measurements of a stochastic root search, and its result.
 
     Args:
-        goal: the ratio to reach.
-        measurements: by setting.
-        best: the setting nearest to the goal so far; another dead zone must be worth it.
-        reached: whether the goal was reached.
-        reason: if not, why.
+        target: the ratio to reach.
+        samples: measured ratios, by setting.
+        best: the setting nearest to the target; another dead band must be worth it.
+        reached: whether the target was reached.
+        reason: if not, why; or which setting was missed narrowly.
     """
 
-    goal: float
-    measurements: dict[Setting, Measurement] = field(default_factory=dict)
-    best: Setting = NOWHERE
+    target: float
+    samples: dict[AlphaSetting, RatioStatistics] = field(default_factory=dict)
+    best: AlphaSetting = NOT_MEASURED
     reached: bool = False
     reason: str = ""
 
-    def distance(self, setting: Setting) -> float:
-        """log(ratio / goal) as measured at a setting."""
-        return math.log(self.measurements[setting].ratio / self.goal)
+    def distance(self, setting: AlphaSetting) -> float:
+        """Measured log(ratio / target) of a setting."""
+        return math.log(self.samples[setting].ratio / self.target)
 
     @property
-    def certain(self) -> bool:
-        """Whether it is no setting's goal, as far as their intervals tell."""
-        return not any(of.holds(self.goal) for of in self.measurements.values())
+    def certainly_missed(self) -> bool:
+        """Whether no confidence interval contains the target, so that more runs do not help."""
+        return not any(sample.contains(self.target) for sample in self.samples.values())
 
-    def side(self, above: bool) -> list[Setting]:
-        """The settings on one side of the goal, the nearest first."""
-        own = [of for of in self.measurements if (self.distance(of) > 0) == above]
-        return sorted(own, key=lambda of: abs(self.distance(of)))
+    def on_side(self, above: bool) -> list[AlphaSetting]:
+        """The settings with ratios above or below the target, the nearest first."""
+        settings = [one for one in self.samples if (self.distance(one) > 0) == above]
+        return sorted(settings, key=lambda setting: abs(self.distance(setting)))
 
 
-class Search:
-    """Measures where asked, and knows what was measured."""
+class _StochasticRootFinder:
+    """Measures settings, once each, until one is confirmed: then all distances are 0.
+
+    Args:
+        sample_at: measured ratios at a setting.
+        settable_alpha: the nearest alpha that the dialect can represent, packets.
+        dead_band: the usual beta - alpha, packets.
+        target: the ratio to reach.
+    """
 
     def __init__(
         self,
-        measure_at: Callable[[Setting], Measurement],
-        settle: Callable[[float], float],
-        zone: float,
-        goal: float,
+        sample_at: Callable[[AlphaSetting], RatioStatistics],
+        settable_alpha: Callable[[float], float],
+        dead_band: float,
+        target: float,
     ) -> None:
-        self._measure_at, self._settle, self._zone = measure_at, settle, zone
-        self.result = StochasticRoot(goal)
+        self._sample_at, self._settable_alpha = sample_at, settable_alpha
+        self._dead_band = dead_band
+        self.root = StochasticRoot(target)
 
-    def at(self, log_alpha: float) -> float:
-        """log(ratio / goal) near an alpha, with the usual dead zone."""
-        return self.look(Setting(self._settle(math.exp(log_alpha)), self._zone))
+    def distance_at(self, log_alpha: float) -> float:
+        """log(ratio / target) at the settable alpha next to exp(log_alpha)."""
+        return self.measure(
+            AlphaSetting(self._settable_alpha(math.exp(log_alpha)), self._dead_band)
+        )
 
-    def look(self, setting: Setting) -> float:
-        """log(ratio / goal) at a setting; leaves the search where that is good enough."""
-        result = self.result
-        if setting not in result.measurements:
-            result.measurements[setting] = self._measure_at(setting)
-            result.best = min(result.measurements, key=self.cost)
-            near = abs(result.distance(setting)) < CLOSE
-            if near and result.measurements[setting].holds(result.goal):
-                result.best, result.reached = setting, True
-                raise Found
-        return result.distance(setting)
+    def measure(self, setting: AlphaSetting) -> float:
+        """log(ratio / target) at a setting; 0, without a measurement, once one is confirmed."""
+        root = self.root
+        if not root.reached and setting not in root.samples:
+            root.samples[setting] = self._sample_at(setting)
+            root.best = min(root.samples, key=self._cost)
+            centred = abs(root.distance(setting)) < CENTRED
+            if centred and root.samples[setting].contains(root.target):
+                root.best, root.reached = setting, True
+        return 0.0 if root.reached else root.distance(setting)
 
-    def cost(self, setting: Setting) -> float:
-        """How far a setting is from the goal, and from the usual dead zone."""
-        return abs(self.result.distance(setting)) + WORTH * abs(setting.zone - self._zone)
+    def _cost(self, setting: AlphaSetting) -> float:
+        """Distance of a setting from the target, and from the usual dead band, in log(ratio)."""
+        change = abs(setting.dead_band - self._dead_band)
+        return abs(self.root.distance(setting)) + DEAD_BAND_COST * change
 
-    def turn(self, alpha: float, zones: range, down: bool) -> None:
-        """Look at dead zones of an alpha: at the one that goes farthest, and between, if beyond."""
-        narrow, wide = zones[0], zones[-1]
-        end = narrow if down else wide
-        if (self.look(Setting(alpha, float(end))) > 0) == down:
+    def _search_dead_bands(self, alpha: float, bands: range, downwards: bool) -> None:
+        """Bisect the dead bands of an alpha, if the last one in the direction passes the target."""
+        narrow, wide = bands[0], bands[-1]
+        last = narrow if downwards else wide
+        if (self.measure(AlphaSetting(alpha, float(last))) > 0) == downwards:
             return
-        while narrow <= wide:
-            zone = (narrow + wide) // 2
-            if self.look(Setting(alpha, float(zone))) > 0:
-                wide = zone - 1
+        while narrow <= wide and not self.root.reached:
+            middle = (narrow + wide) // 2
+            if self.measure(AlphaSetting(alpha, float(middle))) > 0:
+                wide = middle - 1
             else:
-                narrow = zone + 1
+                narrow = middle + 1
 
-    def refine(self) -> None:
-        """Settle with beta what whole alphas cannot."""
-        zone = int(self._zone)
-        above = min((of.alpha for of in self.result.side(above=True)), default=None)
-        below = max((of.alpha for of in self.result.side(above=False)), default=None)
-        if above is not None:
-            self.turn(above, range(zone), down=True)
-        if below is not None and abs(self.result.distance(self.result.best)) > CLOSE:
-            self.turn(below, range(zone + 1, zone + WIDER + 1), down=False)
+    def adjust_dead_band(self) -> None:
+        """Adjust by beta what whole alphas leave open."""
+        root, usual = self.root, int(self._dead_band)
+        above = min((setting.alpha for setting in root.on_side(above=True)), default=None)
+        below = max((setting.alpha for setting in root.on_side(above=False)), default=None)
+        if above is not None and not root.reached:
+            self._search_dead_bands(above, range(usual), downwards=True)
+        if below is not None and not root.reached and abs(root.distance(root.best)) > CENTRED:
+            self._search_dead_bands(below, range(usual + 1, usual + WIDER + 1), downwards=False)
 
 
-def correct(
-    measure_at: Callable[[Setting], Measurement],
-    settle: Callable[[float], float],
+def find_stochastic_root(
+    sample_at: Callable[[AlphaSetting], RatioStatistics],
+    settable_alpha: Callable[[float], float],
     *,
-    goal: float,
+    target: float,
     start: float,
     slope: float,
-    limits: tuple[float, float],
-    zone: float,
+    bounds: tuple[float, float],
+    dead_band: float,
     whole: bool,
 ) -> StochasticRoot:
-    """Find the setting whose measured ratio has the goal in its confidence interval.
+    """Find the setting whose measured ratio has the target in its confidence interval.
 
     Args:
-        measure_at: measures the network at a setting.
-        settle: the nearest alpha that the dialect can hold.
-        goal: the ratio to reach.
-        start: the fluid's alpha, packets.
+        sample_at: measured ratios at a setting.
+        settable_alpha: the nearest alpha that the dialect can represent, packets.
+        target: the ratio to reach.
+        start: first alpha, packets.
         slope: d log(ratio) / d log(alpha) there, as a first guess.
-        limits: the smallest and the largest alpha to try, packets.
-        zone: the usual beta - alpha, packets.
-        whole: whether only whole numbers can be held, so that beta has to help.
+        bounds: the smallest and the largest alpha to try, packets.
+        dead_band: the usual beta - alpha, packets.
+        whole: whether alpha must be whole, so that beta has to help.
 
     Returns:
-        All measurements, the best setting, and whether it reached the goal.
+        All measurements, the best setting, and whether it reached the target.
     """
-    search = Search(measure_at, settle, zone, goal)
-    low, high = math.log(limits[0]), math.log(limits[1])
-    begin = min(max(math.log(start), low), high)
-    try:
-        first, second = bracket_root(search.at, begin, slope, (low, high), OVERREACH)
-        if first != second:
-            brentq(search.at, first, second, xtol=RESOLUTION / 2)
-        if whole:
-            search.refine()
-    except Found:
-        return search.result
-    one_sided = not (search.result.side(above=True) and search.result.side(above=False))
-    return _out_of_reach(search.result) if one_sided else _straddled(search.result)
+    finder = _StochasticRootFinder(sample_at, settable_alpha, dead_band, target)
+    low, high = math.log(bounds[0]), math.log(bounds[1])
+    log_start = min(max(math.log(start), low), high)
+    first, second = bracket_root(finder.distance_at, log_start, slope, (low, high), OVERREACH)
+    if first != second:
+        brentq(finder.distance_at, first, second, xtol=RESOLUTION / 2)
+    if whole:
+        finder.adjust_dead_band()
+    root = finder.root
+    if root.reached:
+        return root
+    straddled = root.on_side(above=True) and root.on_side(above=False)
+    return _between_settings(root) if straddled else _out_of_reach(root)
 
 
-def _out_of_reach(result: StochasticRoot) -> StochasticRoot:
-    """The goal was not passed between the limits."""
-    if result.distance(result.best) < 0:  # a plateau: of the settings as good, the smallest queue
-        enough = result.distance(result.best) - PLATEAU
-        result.best = min(of for of in result.measurements if result.distance(of) >= enough)
-    ratio, above = result.measurements[result.best].ratio, result.distance(result.best) > 0
+def _out_of_reach(root: StochasticRoot) -> StochasticRoot:
+    """The result where all measured ratios are on one side of the target."""
+    if root.distance(root.best) < 0:  # a plateau: of equally good settings, the smallest queue
+        least = root.distance(root.best) - PLATEAU_TOLERANCE
+        root.best = min(one for one in root.samples if root.distance(one) >= least)
+    ratio, above = root.samples[root.best].ratio, root.distance(root.best) > 0
     side, end = ("smallest", min) if above else ("largest", max)
-    result.reached = abs(result.distance(result.best)) < NEAR_ENOUGH
-    result.reason = (
-        f"even with the {side} setting ({end(result.measurements).text}) the ratio is "
-        f"{ratio:.3g}, {'above' if above else 'below'} {result.goal:g}"
+    root.reached = abs(root.distance(root.best)) < NEAR_ENOUGH
+    root.reason = (
+        f"even with the {side} setting ({end(root.samples).text}) the ratio is "
+        f"{ratio:.3g}, {'above' if above else 'below'} {root.target:g}"
     )
-    return result
+    return root
 
 
-def _straddled(result: StochasticRoot) -> StochasticRoot:
-    """No interval holds the goal, but two settings with nothing between them lie on either side."""
-    below, above = result.side(above=False)[0], result.side(above=True)[0]
-    result.reached = abs(result.distance(result.best)) < NEAR_ENOUGH
-    result.reason = (
-        f"the goal lies between {below.text} (ratio {result.measurements[below].ratio:.3g}) "
-        f"and {above.text} (ratio {result.measurements[above].ratio:.3g}), "
+def _between_settings(root: StochasticRoot) -> StochasticRoot:
+    """The result where the target lies between the ratios of two adjacent settings."""
+    below, above = root.on_side(above=False)[0], root.on_side(above=True)[0]
+    root.reached = abs(root.distance(root.best)) < NEAR_ENOUGH
+    root.reason = (
+        f"the goal lies between {below.text} (ratio {root.samples[below].ratio:.3g}) "
+        f"and {above.text} (ratio {root.samples[above].ratio:.3g}), "
         f"and nothing that was tried lies between them"
     )
-    return result
+    return root
+
+
+def retrospective_approximation(
+    find: Callable[[float], StochasticRoot], start: float, add_runs: Callable[[], bool]
+) -> StochasticRoot:
+    """Repeat a stochastic root search with ever more runs, until its interval is narrow.
+
+    Args:
+        find: the search from an alpha, packets, with the present runs.
+        start: first alpha, packets.
+        add_runs: doubles the runs; False where these would be too many.
+    """
+    while True:
+        root = find(start)
+        precise = root.samples[root.best].half_width <= PRECISION
+        if precise or root.certainly_missed or not add_runs():
+            return root
+        start = root.best.alpha

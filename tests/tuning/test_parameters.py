@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vegasfluid import Flows, Link, Network, Reno, Vegas
-from vegasfluid.tuning.thresholds import (
-    dead_zone,
+from vegasfluid.tuning.parameters import (
+    dead_band,
     largest_alpha,
     smallest_alpha,
     whole_if_needed,
@@ -23,10 +23,10 @@ def test_beta_is_two_above_alpha_and_the_rest_is_kept(dialect):
 
 def test_linux_counts_a_packet_of_window_as_rtt_over_base():
     """One packet more of window moves Linux's estimate by (rtt - base) / base, and rtt by more."""
-    assert dead_zone(Vegas(dialect="linux"), rtt_over_base=70.0) == 140
-    assert dead_zone(Vegas(dialect="linux"), rtt_over_base=1.2) == 3
-    assert [dead_zone(Vegas(dialect=name), 70.0) for name in ("brakmo", "ns2")] == [2, 2]
-    assert with_alpha(Vegas(dialect="linux"), 20.0, zone=7.0).beta == 27
+    assert dead_band(Vegas(dialect="linux"), rtt_over_base=70.0) == 140
+    assert dead_band(Vegas(dialect="linux"), rtt_over_base=1.2) == 3
+    assert [dead_band(Vegas(dialect=name), 70.0) for name in ("brakmo", "ns2")] == [2, 2]
+    assert with_alpha(Vegas(dialect="linux"), 20.0, dead_band=7.0).beta == 27
 
 
 @pytest.mark.parametrize(
