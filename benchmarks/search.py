@@ -129,7 +129,7 @@ def add_four_knobs(figures: Figures, name: str, rtt: float, most: int) -> None:
     objective = FourKnobs(small(rtt), 60.0)
     objective.judge(objective.start)  # compiles
     best = objective.solved(Trace(objective.judge))
-    objective.delay = objective.problem.delay(best)[0]
+    objective.delay = objective.problem.log_delay(best)[0]
     ours = spent_by(objective.solved, Trace(objective.judge))
     peers = by_peers(objective, lambda name: Trace(objective.judge, most, until_good=True))
     add_spent(figures, f"{name}.ours", ours)

@@ -56,7 +56,7 @@ class Judgement(NamedTuple):
     @property
     def covers(self) -> bool:
         """Whether the stated interval holds the goal."""
-        return self.found.after.packets.holds(EQUAL)
+        return self.found.after.packets.contains(EQUAL)
 
 
 def red_min_over_n(case: Untuned) -> Vegas:

@@ -15,7 +15,7 @@ from vegasfluid.fluid.output import delivered
 from vegasfluid.fluid.parameters import pose
 from vegasfluid.fluid.simulate import integrate, system_of
 from vegasfluid.fluid.time_grid import mean_field_grid
-from vegasfluid.tuning.thresholds import with_alpha
+from vegasfluid.tuning.parameters import with_alpha
 
 NETWORK = Network(
     Link(500.0, 150, Red(min_thresh=20, max_thresh=100)),

@@ -297,7 +297,8 @@ def recommend_over_ranges(
     values: dict[str, Any] = {
         one.name: getattr(recommendation, one.name) for one in fields(recommendation)
     }
-    return RobustRecommendation(**(values | {"seconds": seconds}), robust=robustness)
+    values["seconds"] = seconds
+    return RobustRecommendation(**values, robust=robustness)
 
 
 def require_only_ratio(request: Request) -> ShareRatio:
