@@ -41,6 +41,7 @@ MODULES = (
     "vegasfluid.network",
     "vegasfluid.congestion",
     "vegasfluid.congestion.base",
+    "vegasfluid.congestion.packet_rules",
     "vegasfluid.congestion.vegas",
     "vegasfluid.aqm",
     "vegasfluid.aqm.base",

@@ -33,4 +33,5 @@ class InOrder(VegasRerouting):
     @property
     def rules(self) -> PacketRules:
         """Those of the modified Vegas, with the other window after a detection."""
-        return replace(super().rules, on_ack=on_ack)
+        rules = super().rules
+        return replace(rules, handlers={**rules.handlers, "on_ack": on_ack})

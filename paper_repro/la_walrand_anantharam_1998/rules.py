@@ -11,7 +11,13 @@ import numpy as np
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Results
 from vegasfluid.aqm.base import ADMIT, EARLY, FORCED
-from vegasfluid.congestion.base import RESEND, RETRANSMIT, CongestionControl
+from vegasfluid.congestion.base import (
+    CongestionControl,
+)
+from vegasfluid.congestion.loss_recovery import (
+    RESEND,
+    RETRANSMIT,
+)
 from vegasfluid.packet.records import FLOW, LINK
 
 __all__ = ["EXPERIMENT", "detect"]

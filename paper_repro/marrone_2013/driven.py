@@ -7,8 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import vegasfluid as vf
-from vegasfluid.congestion.base import RESEND, RETRANSMIT, CongestionControl
-from vegasfluid.congestion.loss_recovery import window_in_use
+from vegasfluid.congestion.base import (
+    CongestionControl,
+)
+from vegasfluid.congestion.loss_recovery import (
+    RESEND,
+    RETRANSMIT,
+    window_in_use,
+)
 
 __all__ = ["RenoAfterLoss", "checked_after_resending", "checked_at_duplicate", "reno_after_loss"]
 
@@ -23,7 +29,7 @@ def sender(law: CongestionControl, window: float = WINDOW) -> Any:
     """A sender in congestion avoidance with a whole window under way."""
     common = {
         "cwnd": window, "ssthresh": 2.0, "max_window": FOREVER, "inflation": 0, "duplicates": 0,
-        "in_recovery": 0, "recover": 0, "recovery": law.rules.recovery, "una": OLDEST,
+        "in_recovery": 0, "recover": 0, "recovery": law.rules.recovery_number, "una": OLDEST,
         "next_seq": OLDEST + int(window), "max_seq": OLDEST + int(window), "offered": 2**60,
         "undo_cwnd": 0.0, "undo_ssthresh": 0.0, "window_limited": 1, "backoff": 1,
         "acked_sent_at": 0, "acked_transmissions": 2, "oldest_sent_at": 0,

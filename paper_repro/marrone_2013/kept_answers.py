@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import vegasfluid as vf
-from vegasfluid.congestion import cubic, reno
-from vegasfluid.congestion.base import RETRANSMIT, PacketRules
-from vegasfluid.congestion.vegas import linux
+from vegasfluid.congestion.base import PacketRules
+from vegasfluid.congestion.loss_recovery import RETRANSMIT
+from vegasfluid.congestion.vegas import DIALECTS
 
 __all__ = ["KeptCubic", "KeptReno", "KeptVegas"]
 
 reno_duplicate, cubic_duplicate, vegas_duplicate = (
-    reno.on_duplicate_ack,
-    cubic.on_duplicate_ack,
-    linux.on_duplicate_ack,
+    vf.Reno().rules.on_duplicate_ack,
+    vf.Cubic().rules.on_duplicate_ack,
+    DIALECTS["linux"].rules.on_duplicate_ack,
 )
 
 
@@ -53,7 +53,7 @@ class KeptReno(vf.Reno):
     @property
     def rules(self) -> PacketRules:
         """Reno's, but for the answer to a loss."""
-        return replace(super().rules, on_duplicate_ack=on_reno_duplicate)
+        return replace(super().rules, handlers={"on_duplicate_ack": on_reno_duplicate})
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class KeptCubic(vf.Cubic):
     @property
     def rules(self) -> PacketRules:
         """CUBIC's, but for the answer to a loss."""
-        return replace(super().rules, on_duplicate_ack=on_cubic_duplicate)
+        return replace(super().rules, handlers={"on_duplicate_ack": on_cubic_duplicate})
 
 
 @dataclass(frozen=True)
@@ -73,4 +73,4 @@ class KeptVegas(vf.Vegas):
     @property
     def rules(self) -> PacketRules:
         """Those of Linux's Vegas, but for the answer to a loss."""
-        return replace(super().rules, on_duplicate_ack=on_vegas_duplicate)
+        return replace(super().rules, handlers={"on_duplicate_ack": on_vegas_duplicate})

@@ -7,14 +7,14 @@ from typing import Any
 
 import vegasfluid as vf
 from vegasfluid.congestion.base import PacketRules
-from vegasfluid.congestion.vegas import linux
+from vegasfluid.congestion.vegas import DIALECTS
 
 __all__ = ["CoarseVegas"]
 
 TICK = 10**10
 """ps: a jiffy of Linux 2.4 (HZ = 100)."""
 
-linux_on_ack = linux.on_ack
+linux_on_ack = DIALECTS["linux"].rules.on_ack
 
 
 def on_ack(flow: Any, now: int, acked: int) -> int:
@@ -33,4 +33,4 @@ class CoarseVegas(vf.Vegas):
     @property
     def rules(self) -> PacketRules:
         """Linux's, but for the clock."""
-        return replace(super().rules, on_ack=on_ack)
+        return replace(super().rules, handlers={"on_ack": on_ack})

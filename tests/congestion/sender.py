@@ -6,7 +6,8 @@ from collections import deque
 from typing import Any
 
 from tests.packet.plain_records import plain_class
-from vegasfluid.congestion.base import RESEND, RETRANSMIT, SEND, SEND_ONE, CongestionControl
+from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.congestion.loss_recovery import RESEND, RETRANSMIT, SEND, SEND_ONE
 from vegasfluid.packet.records import FLOW, with_fields
 
 RTT = 10**11  # 0.1 s in ps
@@ -16,7 +17,7 @@ FAR = 1e5
 def flow_record(law: CongestionControl, cwnd: float, ssthresh: float, base_rtt: float) -> Any:
     """The record of a sender that has seen `base_rtt` (ps) and sent nothing."""
     added = {**law.rules.state, **law.packet_parameters()}
-    added |= {"recovery": law.rules.recovery, "window_limited": 1, "reordering": 3}
+    added |= {"recovery": law.rules.recovery_number, "window_limited": 1, "reordering": 3}
     dtype = with_fields(FLOW, [added])
     flow = plain_class(dtype)()
     for name, value in (dict.fromkeys(dtype.names or (), 0) | added).items():

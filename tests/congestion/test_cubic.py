@@ -8,14 +8,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from vegasfluid.congestion.base import RETRANSMIT, Signals
+from vegasfluid.congestion.base import (
+    Signals,
+)
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.epochs import AFTER_SLOW_START
-from vegasfluid.congestion.loss_recovery import SACK
+from vegasfluid.congestion.loss_recovery import (
+    RETRANSMIT,
+    SACK,
+)
 
 MS = 10**9  # ps
 FIELDS = ["una", "recover", "max_seq", "duplicates", "inflation", "in_recovery", "edge"]
-FIELDS += ["acked_at", "resent_at", "least_rtt"]
+FIELDS += ["acked_at", "resent_at", "least_rtt", "acked_transmissions"]
 
 
 class Steady:
@@ -211,7 +216,7 @@ def test_a_window_is_never_cut_below_two() -> None:
 
 def test_a_mark_takes_what_a_loss_takes() -> None:
     steady = Steady(Cubic(), 100.0, 50)
-    steady.rules.on_mark(steady.flow, 0)
+    steady.rules.on_ecn_echo(steady.flow, 0)
     assert steady.flow.cwnd == pytest.approx(70.0)
     assert steady.flow.w_max == 100.0
 

@@ -9,9 +9,13 @@ import pytest
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion import highspeed, loss_recovery
-from vegasfluid.congestion.base import RETRANSMIT, SEND, SEND_ONE
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.loss_recovery import (
+    RETRANSMIT,
+    SEND,
+    SEND_ONE,
+)
 from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
@@ -143,7 +147,7 @@ def test_recoveries() -> None:
         with pytest.raises(InvalidInput, match=f"{law.__name__}: recovery must be one of reno, "):
             law(recovery="tahoe")
     for name in ("linux", "ns3"):
-        assert DIALECTS[name].rules.recovery == loss_recovery.SACK
+        assert DIALECTS[name].rules.recovery == "sack"
 
 
 def test_ns3_returns_to_ssthresh_after_a_loss() -> None:
@@ -185,7 +189,8 @@ def test_packets_are_those_of_ethernet_and_acks_are_bare_headers() -> None:
 
 
 def sender(cwnd: float, **fields: float) -> SimpleNamespace:
-    zero = dict.fromkeys(["una", "recover", "duplicates", "inflation", "in_recovery"], 0)
+    names = "una recover duplicates inflation in_recovery acked_transmissions"
+    zero = dict.fromkeys(names.split(), 0)
     limits = {"max_window": 1e5, "ssthresh": 1e5, "max_seq": 100, "next_seq": 100}
     limits |= {"recovery": loss_recovery.RENO, "byte_counting": 0, "validates": 0}
     return SimpleNamespace(**{**zero, **limits, "una": 50, "cwnd": cwnd, **fields})

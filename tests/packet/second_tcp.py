@@ -19,8 +19,7 @@ from tests.packet.second_network import (
     Packet,
     ps,
 )
-from vegasfluid.congestion.base import RESEND, RETRANSMIT, SEND, SEND_ONE
-from vegasfluid.congestion.loss_recovery import SACK
+from vegasfluid.congestion.loss_recovery import RESEND, RETRANSMIT, SACK, SEND, SEND_ONE
 from vegasfluid.traffic.base import NEW_CONNECTION
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class Flow:
         fields |= {
             "rto": 3 * 10**12,
             "min_rto": ps(spec.min_rto),
-            "recovery": spec.law.rules.recovery,
+            "recovery": spec.law.rules.recovery_number,
         }
         fields |= {"cwnd": 1.0, "ssthresh": float(spec.initial_ssthresh)}
         fields |= {"acked_at": 0, "resent_at": 0, "least_rtt": 2**63 - 1}
@@ -317,7 +316,7 @@ class Flow:
             self.show_board()
             self.obey(rules.on_duplicate_ack(state, now), now)
         if ack.marked and state.una > self.answered:
-            rules.on_mark(state, now)
+            rules.on_ecn_echo(state, now)
             self.answered = state.max_seq
 
     def show_board(self) -> None:

@@ -22,7 +22,9 @@ from paper_repro.marrone_2013.environment import (
 )
 from paper_repro.marrone_2013.linux import kernel
 from tests.paths import ROOT
-from vegasfluid.congestion.base import RETRANSMIT
+from vegasfluid.congestion.loss_recovery import (
+    RETRANSMIT,
+)
 
 PAPER = load_paper(HERE / "marrone_2013")
 LINUX_RUNS = ROOT / "tests" / "agreement" / "linux_runs.jsonl"

@@ -14,21 +14,17 @@ Sources:
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from vegasfluid import smooth
+from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
+from vegasfluid.congestion.packet_rules import PacketRules
 from vegasfluid.quantities import Value
 
 __all__ = [
     "LOSS_PROCESSES",
-    "NOTHING",
-    "RESEND",
-    "RETRANSMIT",
-    "SEND",
-    "SEND_ONE",
-    "SMALLEST_SSTHRESH",
     "CongestionControl",
     "PacketRules",
     "Signals",
@@ -41,16 +37,9 @@ __all__ = [
 
 Real = smooth.Real
 
-NOTHING, RETRANSMIT, SEND, SEND_ONE, RESEND = 0, 1, 2, 4, 8
-"""What a packet rule asks of its sender; a sum of them asks for several."""
-
 LOSS_PROCESSES = ("iid", "periodic", "meanfield")
 """How losses come: each packet for itself, at equal distances, or as the one-point closure has it
 (every flow has the mean window)."""
-
-SMALLEST_SSTHRESH = 2.0
-"""Packets: no loss leaves less of a window (RFC 5681, equation 4). A timeout does, for as long as
-slow start takes to come back to it; to the fluid that is silence."""
 
 
 class Window(NamedTuple):
@@ -97,45 +86,6 @@ class Signals(NamedTuple):
     jitter: Real = 0
     reordering: Real = 0
     loss_process: str = "meanfield"
-
-
-@dataclass(frozen=True)
-class PacketRules:
-    """What a sender does for each packet: plain scalar functions on its `flow` record.
-
-    Every flow record has the fields of `vegasfluid.packet.records.FLOW`; times in it are integer
-    picoseconds. A rule changes the record and returns what the sender shall do: a sum of
-    `RETRANSMIT` (the oldest packet, and the timer begins anew), `RESEND` (the oldest packet; the
-    timer, and the timing of a later packet, go on), `SEND` (what the window allows), `SEND_ONE`.
-
-    Args:
-        on_ack: `(flow, now, acked) -> int`, for an ACK of `acked` new packets; `flow.una` is
-            already moved.
-        on_duplicate_ack: `(flow, now) -> int`.
-        on_timeout: `(flow, now) -> None`; the sender then goes back to the oldest packet.
-        on_mark: `(flow, now) -> None`, for an ACK that echoes a queue's mark, at most once a
-            window of data.
-        state: fields that the rules keep in the record beyond the common ones, with their
-            values at the start.
-        places: those of them that are numbers of packets; a new connection counts them from its
-            own first packet.
-        counters: those of them that a trajectory shows.
-        keeps_send_times: whether the rules read `flow.acked_sent_at`, `flow.acked_transmissions`,
-            `flow.oldest_sent_at` and `flow.oldest_transmissions`.
-        recovery: how losses are repaired, a number of `vegasfluid.congestion.loss_recovery`.
-        reliable: whether packets are acknowledged and lost ones are sent again.
-    """
-
-    on_ack: Callable[..., int]
-    on_duplicate_ack: Callable[..., int]
-    on_timeout: Callable[..., None]
-    on_mark: Callable[..., None]
-    state: Mapping[str, int | float] = field(default_factory=dict)
-    places: tuple[str, ...] = ()
-    counters: tuple[str, ...] = ()
-    keeps_send_times: bool = False
-    recovery: int = 0
-    reliable: bool = True
 
 
 @dataclass(frozen=True)
@@ -254,8 +204,8 @@ class CongestionControl(Value):
 
     @property
     def recovery_scheme(self) -> str:
-        """How losses are repaired: a name in `vegasfluid.congestion.loss_recovery.TIMEOUTS`."""
-        return getattr(self, "recovery", "reno")
+        """How lost packets are repaired, as `PacketRules.recovery`."""
+        return self.rules.recovery
 
     @property
     @abstractmethod

@@ -36,23 +36,14 @@ from annotated_types import Lt
 
 from vegasfluid import smooth
 from vegasfluid.congestion.base import (
-    NOTHING,
-    SEND,
-    SMALLEST_SSTHRESH,
     PacketRules,
     Signals,
     leaves_slow_start,
 )
 from vegasfluid.congestion.epochs import EpochCongestionControl
 from vegasfluid.congestion.loss_recovery import (
-    RECOVERIES,
-    answer_mark,
-    fast_retransmit,
-    finds_loss,
-    hold,
-    repair,
+    SMALLEST_SSTHRESH,
     require_recovery,
-    restart,
     window_in_use,
 )
 from vegasfluid.quantities import Positive, Share
@@ -111,26 +102,21 @@ def grow(flow: Flow, acked: int) -> None:
         flow.cwnd += part * (target - flow.cwnd)
 
 
-def on_ack(flow: Flow, now: int, acked: int) -> int:
+def increase_window(flow: Flow, now: int, acked: int) -> None:
     """Grow by one packet for an ACK in slow start, along the cubic afterwards."""
-    repairing = repair(flow, acked)
-    if repairing != NOTHING:
-        return repairing
     count_time(flow, now)
     if not flow.window_limited:
-        return SEND
+        return
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
-        return SEND
+        return
     if not flow.in_epoch:
         begin_epoch(flow)
     grow(flow, acked)
-    return SEND
 
 
-def reduced(flow: Flow) -> float:
-    """What a loss leaves of the window, packets; W_max learns of it (sections 4.6 and 4.7)."""
-    window = window_in_use(flow)
+def window_after_loss(flow: Flow, window: float) -> float:
+    """Beta times the window in use, packets; W_max learns of it (sections 4.6 and 4.7)."""
     flow.in_epoch = 0
     flow.cwnd_prior = window
     if flow.fast_convergence and window < flow.w_max:
@@ -140,23 +126,11 @@ def reduced(flow: Flow) -> float:
     return max(window * flow.beta, SMALLEST_SSTHRESH)
 
 
-def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Fast retransmit with the small cut."""
-    if finds_loss(flow):
-        return fast_retransmit(flow, reduced(flow))
-    return hold(flow)
-
-
-def on_mark(flow: Flow, now: int) -> None:
-    """A mark takes what a loss takes."""
-    if flow.in_recovery == 0:
-        answer_mark(flow, reduced(flow))
-
-
-def on_timeout(flow: Flow, now: int) -> None:
-    """Slow start from a window of one packet; then a cubic from where it ends (section 4.8)."""
-    restart(flow, reduced(flow), 1.0)
+def window_after_timeout(flow: Flow, window: float) -> float:
+    """As after a loss; the next cubic begins where slow start ends (section 4.8)."""
+    left = window_after_loss(flow, window_in_use(flow))
     flow.w_max = 0.0
+    return left
 
 
 class CubicWindow(NamedTuple):
@@ -355,10 +329,9 @@ class Cubic(EpochCongestionControl):
     def rules(self) -> PacketRules:
         """Rules as in RFC 9438."""
         return PacketRules(
-            on_ack,
-            on_duplicate_ack,
-            on_timeout,
-            on_mark,
+            increase_window,
+            window_after_loss,
+            window_after_timeout=window_after_timeout,
             state={
                 "in_epoch": 0,
                 "elapsed": 0,
@@ -369,7 +342,7 @@ class Cubic(EpochCongestionControl):
                 "w_est": 0.0,
                 "cwnd_prior": 0.0,
             },
-            recovery=RECOVERIES[self.recovery],
+            recovery=self.recovery,
         )
 
     def packet_parameters(self) -> dict[str, float]:

@@ -24,8 +24,6 @@ from annotated_types import Le
 
 from vegasfluid import smooth
 from vegasfluid.congestion.base import (
-    NOTHING,
-    SEND,
     CongestionControl,
     PacketRules,
     Signals,
@@ -33,17 +31,7 @@ from vegasfluid.congestion.base import (
     aimd_loss_factor,
     loss_based_growth,
 )
-from vegasfluid.congestion.loss_recovery import (
-    RECOVERIES,
-    answer_mark,
-    fast_retransmit,
-    finds_loss,
-    hold,
-    repair,
-    require_recovery,
-    restart,
-    window_in_use,
-)
+from vegasfluid.congestion.loss_recovery import require_recovery
 from vegasfluid.quantities import Packets, Positive, Probability, Share, require_ordered
 
 __all__ = ["HighSpeed"]
@@ -70,40 +58,17 @@ def increase(flow: Flow, window: float) -> float:
     return max(window * window * prob * 2 * share / (2 - share), 1.0)
 
 
-def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Grow by one packet for an ACK in slow start, by a(w) a round trip afterwards."""
-    repairing = repair(flow, acked)
-    if repairing != NOTHING:
-        return repairing
+def increase_window(flow: Flow, now: int, acked: int) -> None:
+    """Grow by one packet for an ACK in slow start, by a(w) packets a round trip afterwards."""
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
     else:
         flow.cwnd += increase(flow, flow.cwnd) / flow.cwnd
-    return SEND
 
 
-def reduced(flow: Flow) -> float:
-    """What a loss leaves of the window, packets."""
-    window = window_in_use(flow)
+def window_after_loss(flow: Flow, window: float) -> float:
+    """The window in use less the fraction b(w) of it, packets."""
     return window * (1 - decrease(flow, window))
-
-
-def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Fast retransmit with the cut b(w)."""
-    if finds_loss(flow):
-        return fast_retransmit(flow, reduced(flow))
-    return hold(flow)
-
-
-def on_mark(flow: Flow, now: int) -> None:
-    """A mark takes what a loss takes."""
-    answer_mark(flow, reduced(flow))
-
-
-def on_timeout(flow: Flow, now: int) -> None:
-    """Slow start from a window of one packet."""
-    window = min(flow.cwnd, flow.max_window)
-    restart(flow, window * (1 - decrease(flow, window)), 1.0)
 
 
 @dataclass(frozen=True)
@@ -186,8 +151,7 @@ class HighSpeed(CongestionControl):
     @property
     def rules(self) -> PacketRules:
         """Rules as in RFC 3649."""
-        recovery = RECOVERIES[self.recovery]
-        return PacketRules(on_ack, on_duplicate_ack, on_timeout, on_mark, recovery=recovery)
+        return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
         """The two points of the line, and the decrease at the upper one."""

@@ -11,48 +11,64 @@ Sources:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from vegasfluid import smooth
-from vegasfluid.congestion.base import (
-    NOTHING,
-    RESEND,
-    RETRANSMIT,
-    SEND,
-    SEND_ONE,
-    SMALLEST_SSTHRESH,
-)
 from vegasfluid.errors import InvalidInput
 
 __all__ = [
-    "NEWRENO",
+    "NOTHING",
     "PARTIAL",
     "RECOVERIES",
-    "RENO",
+    "RECOVERY_NUMBERS",
+    "RESEND",
+    "RETRANSMIT",
     "SACK",
-    "answer_mark",
-    "fast_retransmit",
-    "finds_loss",
-    "hold",
+    "SEND",
+    "SEND_ONE",
+    "SMALLEST_SSTHRESH",
     "leave_recovery",
-    "repair",
+    "on_ack",
+    "on_duplicate_ack",
+    "on_ecn_echo",
+    "on_timeout",
     "require_recovery",
-    "restart",
     "sample_round_trip",
     "timeout_share",
     "window_in_use",
 ]
 
-RENO, NEWRENO, SACK = 0, 1, 2
+NOTHING, RETRANSMIT, SEND, SEND_ONE, RESEND = 0, 1, 2, 4, 8
+"""What a sender shall do after an ACK, a sum of: send the oldest packet again and start the timer
+anew (RETRANSMIT), or let the timer and the timing of a later packet go on (RESEND); send what the
+window allows (SEND); send one new packet (SEND_ONE)."""
+
+SMALLEST_SSTHRESH = 2.0
+"""Packets: no loss leaves less of a window (RFC 5681, equation 4)."""
+
+increase_window: Callable[[Any, int, int], None]
+window_after_loss: Callable[[Any, float], float]
+window_after_mark: Callable[[Any, float], float]
+window_after_timeout: Callable[[Any, float], float]
+on_rtt_sample: Callable[[Any, float], None]
+on_recovery_end: Callable[[Any], None]
+on_restart: Callable[[Any, int], None]
+
+RENO, NEWRENO, SACK, FINE = 0, 1, 2, 3
 """How a sender repairs losses: fast recovery that ends with the first new ACK (RFC 5681), with
-the last loss of the window (RFC 6582), or by reports of what came out of order (RFC 6675)."""
+the last loss of the window (RFC 6582), by selective ACKs (RFC 6675), or by a fine-grained timer
+that duplicate ACKs check (Vegas in ns-2)."""
 
 PARTIAL = 2
 """What `in_recovery` is after a partial ACK, the last one to start the timer anew: a window with
 very many losses ends in a timeout, not after as many round trips (RFC 6582, section 4)."""
 
 RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
-"""Their names in model files."""
+"""Those that a congestion control can be given in a model file, by name."""
+
+RECOVERY_NUMBERS = {**RECOVERIES, "fine": FINE}
+"""All of them, by name."""
 
 TIMEOUTS = {"reno": (1.0, 1.5), "newreno": (0.0, 1.5), "sack": (0.0, 1.9), "fine": (0.0, 1.1)}
 """Of `timeout_share`: the share of windows with several losses that end in one, and the window
@@ -130,10 +146,48 @@ def window_in_use(flow: Flow) -> float:
     return min(flow.cwnd, flow.max_window) + flow.inflation
 
 
-def finds_loss(flow: Flow) -> bool:
-    """Count a duplicate ACK; whether a loss shows, for the first time in a window of data.
+def on_ack(flow: Flow, now: int, acked: int) -> int:
+    """Process an ACK of `acked` new packets: go on with recovery, or let the window grow."""
+    if flow.acked_transmissions == 1:
+        on_rtt_sample(flow, float(now - flow.acked_sent_at))
+    action = on_recovery_ack(flow, acked)
+    if action == NOTHING:
+        increase_window(flow, now, acked)
+        return SEND
+    if not flow.in_recovery:
+        on_recovery_end(flow)
+    return action
 
-    Without reports that is the third duplicate ACK in a row (RFC 5681, section 3.2), and not
+
+def on_duplicate_ack(flow: Flow, now: int) -> int:
+    """Process a duplicate ACK: fast retransmit where it shows a loss, limited transmit else."""
+    if shows_loss(flow):
+        return fast_retransmit(flow, window_after_loss(flow, window_in_use(flow)))
+    return limited_transmit(flow)
+
+
+def on_ecn_echo(flow: Flow, now: int) -> None:
+    """Reduce the window for a mark as for a loss; nothing is lost (RFC 3168, section 6.1.2)."""
+    if flow.in_recovery == 0:
+        window = window_after_mark(flow, window_in_use(flow))
+        flow.ssthresh = max(window, SMALLEST_SSTHRESH)
+        flow.cwnd = flow.ssthresh
+
+
+def on_timeout(flow: Flow, now: int) -> None:
+    """Start slow start anew from one packet (RFC 5681, section 3.1)."""
+    window = window_after_timeout(flow, min(flow.cwnd, flow.max_window))
+    flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
+    flow.cwnd = 1.0
+    flow.recover = flow.max_seq
+    leave_recovery(flow)
+    on_restart(flow, now)
+
+
+def shows_loss(flow: Flow) -> bool:
+    """Count a duplicate ACK; whether it shows a loss, at most once a window of data.
+
+    Without SACK that is the third duplicate ACK in a row (RFC 5681, section 3.2), and not
     before everything is acknowledged that was sent before the last loss (RFC 6582, section 3.2,
     step 2).
     """
@@ -145,11 +199,11 @@ def finds_loss(flow: Flow) -> bool:
     return flow.duplicates == DUPLICATE_ACK_THRESHOLD
 
 
-def hold(flow: Flow) -> int:
-    """What a duplicate ACK asks for that shows no loss.
+def limited_transmit(flow: Flow) -> int:
+    """What to send for a duplicate ACK that shows no loss.
 
-    Before the third one a new packet goes out for each (RFC 3042), later ones inflate the window.
-    With reports, they say what has left the network.
+    One new packet for each before the third (RFC 3042); later ones inflate the window by a packet
+    (RFC 5681, section 3.2, step 4). With SACK the scoreboard says what has left the network.
     """
     if flow.recovery == SACK:
         return SEND
@@ -171,12 +225,8 @@ def fast_retransmit(flow: Flow, window: float) -> int:
     return RETRANSMIT + SEND
 
 
-def repair(flow: Flow, acked: int) -> int:
-    """What a new ACK means for the repair of losses.
-
-    Returns:
-        What to do; NOTHING where no loss is being repaired and the law may grow its window.
-    """
+def on_recovery_ack(flow: Flow, acked: int) -> int:
+    """What to send for an ACK of new packets in recovery; NOTHING outside recovery."""
     if not flow.in_recovery or flow.recovery == RENO:
         leave_recovery(flow)
         return NOTHING
@@ -215,24 +265,3 @@ def undo_if_spurious(flow: Flow) -> None:
         flow.cwnd = max(flow.cwnd, flow.undo_cwnd)
         flow.ssthresh = max(flow.ssthresh, flow.undo_ssthresh)
         flow.recover = flow.una - 1
-
-
-def answer_mark(flow: Flow, window: float) -> None:
-    """A mark counts as a loss, but there is nothing to resend (RFC 3168, section 6.1.2)."""
-    if flow.in_recovery == 0:
-        flow.ssthresh = max(window, SMALLEST_SSTHRESH)
-        flow.cwnd = flow.ssthresh
-
-
-def restart(flow: Flow, target: float, window: float) -> None:
-    """A timeout: slow start begins anew (RFC 5681, section 3.1).
-
-    Args:
-        flow: the sender.
-        target: where slow start shall end, packets.
-        window: to begin with, packets.
-    """
-    flow.ssthresh = max(float(int(target)), SMALLEST_SSTHRESH)
-    flow.cwnd = window
-    flow.recover = flow.max_seq
-    leave_recovery(flow)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vegasfluid.congestion.base import (
-    NOTHING,
-    SEND,
     CongestionControl,
     PacketRules,
     Signals,
@@ -23,56 +21,25 @@ from vegasfluid.congestion.base import (
     aimd_loss_factor,
     loss_based_growth,
 )
-from vegasfluid.congestion.loss_recovery import (
-    RECOVERIES,
-    answer_mark,
-    fast_retransmit,
-    finds_loss,
-    hold,
-    repair,
-    require_recovery,
-    restart,
-    window_in_use,
-)
+from vegasfluid.congestion.loss_recovery import require_recovery
 
 __all__ = ["Reno"]
 
 
-def on_ack(flow: Any, now: int, acked: int) -> int:
-    """Grow by one packet for an ACK in slow start, by one a round trip afterwards."""
-    repairing = repair(flow, acked)
-    if repairing != NOTHING:
-        return repairing
+def increase_window(flow: Any, now: int, acked: int) -> None:
+    """Grow by one packet for an ACK in slow start, by one packet a round trip afterwards."""
     counted = acked if flow.byte_counting else 1
     if flow.validates and not flow.window_limited:
-        return SEND
+        return
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += counted
     else:
         flow.cwnd += counted / flow.cwnd
-    return SEND
 
 
-def halved(flow: Any) -> float:
-    """What a loss leaves of the window, packets."""
-    return window_in_use(flow) / 2
-
-
-def on_duplicate_ack(flow: Any, now: int) -> int:
-    """Fast retransmit and fast recovery."""
-    if finds_loss(flow):
-        return fast_retransmit(flow, halved(flow))
-    return hold(flow)
-
-
-def on_mark(flow: Any, now: int) -> None:
-    """A mark halves the window."""
-    answer_mark(flow, halved(flow))
-
-
-def on_timeout(flow: Any, now: int) -> None:
-    """Slow start from a window of one packet."""
-    restart(flow, min(flow.cwnd, flow.max_window) / 2, 1.0)
+def window_after_loss(flow: Any, window: float) -> float:
+    """Half of the window in use, packets."""
+    return window / 2
 
 
 @dataclass(frozen=True)
@@ -129,8 +96,7 @@ class Reno(CongestionControl):
     @property
     def rules(self) -> PacketRules:
         """Rules as in RFC 5681."""
-        recovery = RECOVERIES[self.recovery]
-        return PacketRules(on_ack, on_duplicate_ack, on_timeout, on_mark, recovery=recovery)
+        return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
         """The two switches."""

@@ -21,8 +21,6 @@ from annotated_types import Lt
 
 from vegasfluid import smooth
 from vegasfluid.congestion.base import (
-    NOTHING,
-    SEND,
     CongestionControl,
     PacketRules,
     Signals,
@@ -30,17 +28,7 @@ from vegasfluid.congestion.base import (
     aimd_loss_factor,
     loss_based_growth,
 )
-from vegasfluid.congestion.loss_recovery import (
-    RECOVERIES,
-    answer_mark,
-    fast_retransmit,
-    finds_loss,
-    hold,
-    repair,
-    require_recovery,
-    restart,
-    window_in_use,
-)
+from vegasfluid.congestion.loss_recovery import require_recovery
 from vegasfluid.quantities import Packets, Positive, Share
 
 __all__ = ["Scalable"]
@@ -48,42 +36,21 @@ __all__ = ["Scalable"]
 Flow = Any
 
 
-def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Grow by one packet for an ACK in slow start, by a fixed step afterwards."""
-    repairing = repair(flow, acked)
-    if repairing != NOTHING:
-        return repairing
+def increase_window(flow: Flow, now: int, acked: int) -> None:
+    """Grow by one packet for an ACK in slow start, by a fixed step for an ACK afterwards."""
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
     elif flow.cwnd <= flow.legacy_window:
         flow.cwnd += 1.0 / flow.cwnd
     else:
         flow.cwnd += flow.increase
-    return SEND
 
 
-def reduced(flow: Flow, window: float) -> float:
-    """What a loss leaves of a window of so many packets."""
+def window_after_loss(flow: Flow, window: float) -> float:
+    """The window in use less a fraction b, half up to the legacy window, packets."""
     if window <= flow.legacy_window:
         return window / 2
     return window * (1 - flow.decrease)
-
-
-def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Fast retransmit with the small cut."""
-    if finds_loss(flow):
-        return fast_retransmit(flow, reduced(flow, window_in_use(flow)))
-    return hold(flow)
-
-
-def on_mark(flow: Flow, now: int) -> None:
-    """A mark takes what a loss takes."""
-    answer_mark(flow, reduced(flow, window_in_use(flow)))
-
-
-def on_timeout(flow: Flow, now: int) -> None:
-    """Slow start from a window of one packet."""
-    restart(flow, reduced(flow, min(flow.cwnd, flow.max_window)), 1.0)
 
 
 @dataclass(frozen=True)
@@ -155,8 +122,7 @@ class Scalable(CongestionControl):
     @property
     def rules(self) -> PacketRules:
         """Rules as in Kelly's paper."""
-        recovery = RECOVERIES[self.recovery]
-        return PacketRules(on_ack, on_duplicate_ack, on_timeout, on_mark, recovery=recovery)
+        return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
         """The step, the cut, and where they begin."""

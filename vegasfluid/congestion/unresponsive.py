@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vegasfluid.congestion.base import (
-    NOTHING,
     CongestionControl,
     PacketRules,
     Signals,
@@ -24,22 +23,13 @@ from vegasfluid.congestion.base import (
 __all__ = ["Unresponsive"]
 
 
-def on_ack(flow: Any, now: int, acked: int) -> int:
+def increase_window(flow: Any, now: int, acked: int) -> None:
     """There are no ACKs."""
-    return NOTHING
 
 
-def on_duplicate_ack(flow: Any, now: int) -> int:
-    """There are no ACKs."""
-    return NOTHING
-
-
-def on_timeout(flow: Any, now: int) -> None:
-    """There is no timer."""
-
-
-def on_mark(flow: Any, now: int) -> None:
-    """There are no ACKs."""
+def window_after_loss(flow: Any, window: float) -> float:
+    """No loss is noticed."""
+    return window
 
 
 @dataclass(frozen=True)
@@ -76,4 +66,4 @@ class Unresponsive(CongestionControl):
     @property
     def rules(self) -> PacketRules:
         """Rules that do nothing."""
-        return PacketRules(on_ack, on_duplicate_ack, on_timeout, on_mark, reliable=False)
+        return PacketRules(increase_window, window_after_loss, reliable=False)

@@ -157,11 +157,6 @@ class VegasRerouting(CongestionControl):
         require_ordered(self, "alpha", "beta")
 
     @property
-    def recovery_scheme(self) -> str:
-        """As ns-2's Vegas does."""
-        return NS2.recovery_scheme
-
-    @property
     def plain(self) -> Vegas:
         """The Vegas that it is but for the route."""
         return Vegas(self.alpha, self.beta, self.gamma, dialect="ns2", softness=self.softness)
@@ -234,11 +229,9 @@ class VegasRerouting(CongestionControl):
     def rules(self) -> PacketRules:
         """Those of ns-2's Vegas, with an eye on the route."""
         vegas = NS2.rules
-        return PacketRules(
-            on_ack,
-            vegas.on_duplicate_ack,
-            vegas.on_timeout,
-            vegas.on_mark,
+        return replace(
+            vegas,
+            handlers={**vegas.handlers, "on_ack": on_ack},
             state={
                 **vegas.state,
                 "backlog_delay": UNKNOWN,
@@ -246,9 +239,6 @@ class VegasRerouting(CongestionControl):
                 "group_seen": 0,
                 "groups_high": 0,
             },
-            places=vegas.places,
-            counters=vegas.counters,
-            keeps_send_times=True,
         )
 
     def packet_parameters(self) -> dict[str, float]:

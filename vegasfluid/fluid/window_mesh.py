@@ -10,7 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.congestion.base import SMALLEST_SSTHRESH, CongestionControl, Signals
+from vegasfluid.congestion.base import (
+    CongestionControl,
+    Signals,
+)
+from vegasfluid.congestion.loss_recovery import (
+    SMALLEST_SSTHRESH,
+)
 from vegasfluid.fluid.mesh import Mesh, deposit, transport
 
 __all__ = ["WindowMesh"]

@@ -56,7 +56,7 @@ def bindings(rules: Rules) -> dict[str, Any]:
             "on_duplicate_ack", [r.on_duplicate_ack for r in laws], "flow, now"
         ),
         "on_timeout": switch("on_timeout", [r.on_timeout for r in laws], "flow, now"),
-        "on_mark": switch("on_mark", [r.on_mark for r in laws], "flow, now"),
+        "on_ecn_echo": switch("on_ecn_echo", [r.on_ecn_echo for r in laws], "flow, now"),
         "decide": switch(
             "decide", [law.rule.decide for law in rules.queues], "queue, waiting, idle_packets"
         ),

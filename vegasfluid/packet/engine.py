@@ -38,7 +38,7 @@ SELDOM = (
     "finish",
     "start",
     "on_timeout",
-    "on_mark",
+    "on_ecn_echo",
     "on_application",
     "on_finished",
     "reopen",

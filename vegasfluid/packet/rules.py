@@ -50,7 +50,7 @@ class Rules(NamedTuple):
         """All rules, as plain functions."""
         laws, offers = [law.rules for law in self.laws], [kind.rules for kind in self.offers]
         return (
-            *(f for r in laws for f in (r.on_ack, r.on_duplicate_ack, r.on_timeout, r.on_mark)),
+            *(function for rule in laws for function in rule.functions),
             *(law.rule.decide for law in self.queues),
             *(f for r in offers for f in (r.on_application, r.on_finished)),
         )

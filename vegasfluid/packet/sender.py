@@ -13,8 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vegasfluid.congestion.base import RESEND, RETRANSMIT, SEND, SEND_ONE
-from vegasfluid.congestion.loss_recovery import LARGEST_BACKOFF, PARTIAL, SACK, sample_round_trip
+from vegasfluid.congestion.loss_recovery import (
+    LARGEST_BACKOFF,
+    PARTIAL,
+    RESEND,
+    RETRANSMIT,
+    SACK,
+    SEND,
+    SEND_ONE,
+    sample_round_trip,
+)
 from vegasfluid.packet.dice import uniform
 from vegasfluid.packet.features import MARKS, OFFERED, OVERHEAD, SELECTIVE, TWO_WAY
 from vegasfluid.packet.journal import note_sender
@@ -35,7 +43,7 @@ __all__ = ["catch_up", "fire", "next_due", "reach_sender", "send_window"]
 on_ack: Callable[..., int]
 on_duplicate_ack: Callable[..., int]
 on_timeout: Callable[..., None]
-on_mark: Callable[..., None]
+on_ecn_echo: Callable[..., None]
 on_application: Callable[..., int]
 on_finished: Callable[..., None]
 reopen: Callable[..., None]
@@ -256,7 +264,7 @@ def reach_sender(sim: Any, f: int, now: int, word: int, low: int, high: int) -> 
     elif flow.una < flow.max_seq:
         take_duplicate(sim, f, now)
     if MARKS and word & 1 and flow.una > flow.reduced_at:
-        on_mark(flow.law, flow, now)
+        on_ecn_echo(flow.law, flow, now)
         flow.reduced_at = flow.max_seq
 
 

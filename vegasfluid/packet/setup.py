@@ -10,7 +10,6 @@ import numpy as np
 
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.congestion.base import CongestionControl
-from vegasfluid.congestion.loss_recovery import SACK
 from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.records import NEVER, picoseconds
@@ -77,7 +76,7 @@ def features_of(network: Network, counted: bool) -> Features:
         JITTER=jitter,
         CHANGES=bool(network.events),
         DELAYED=any(flows.delayed_ack > 0 for flows in classes),
-        SELECTIVE=any(flows.law.rules.recovery == SACK for flows in classes),
+        SELECTIVE=any(flows.law.rules.recovery == "sack" for flows in classes),
         MARKS=any(getattr(link.aqm, "ecn", False) for link in links),
         OFFERED=any(flows.traffic.name != "bulk" for flows in classes),
         OVERHEAD=any(network.send_overhead(name) > 0 for name in network.flows),
@@ -128,9 +127,9 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
     records["timed_seq"] = -1
     records["least_rtt"] = NEVER
     records["reordering"] = INITIAL_REORDERING
-    records["recovery"], records["reliable"] = rules.recovery, rules.reliable
+    records["recovery"], records["reliable"] = rules.recovery_number, rules.reliable
     records["ect"] = flows.ecn and rules.reliable
-    records["keeps_send_times"] = rules.keeps_send_times or rules.recovery == SACK
+    records["keeps_send_times"] = rules.keeps_send_times
     for name, value in {
         **flow_fields(flows.law),
         **flow_fields(flows.traffic, packet_bytes),

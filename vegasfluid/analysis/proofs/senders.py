@@ -39,7 +39,7 @@ from vegasfluid.analysis.proofs.intervals import (
 )
 from vegasfluid.analysis.proofs.problem import FlowGroup, LossBasedFlows, VegasFlows
 from vegasfluid.analysis.proofs.response_functions import loss_factor, response_function
-from vegasfluid.congestion.base import SMALLEST_SSTHRESH
+from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
 from vegasfluid.congestion.vegas import DIALECTS
 
 __all__ = ["LossBasedSender", "RateSlopes", "Route", "Sender", "VegasBalance", "VegasSender"]

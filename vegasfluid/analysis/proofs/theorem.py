@@ -67,7 +67,7 @@ from flint import arb, ctx
 from vegasfluid.analysis.proofs.intervals import enclose_root, maximum, subdivide
 from vegasfluid.analysis.proofs.problem import FairAlphaProblem, FlowGroup
 from vegasfluid.analysis.proofs.single_link import LinkEquilibrium, SingleLinkEquations
-from vegasfluid.congestion.base import SMALLEST_SSTHRESH
+from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
 from vegasfluid.errors import VegasfluidError
 
 __all__ = [

@@ -14,16 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.base import SEND, PacketRules
-from vegasfluid.congestion.loss_recovery import (
-    answer_mark,
-    fast_retransmit,
-    finds_loss,
-    hold,
-    leave_recovery,
-    restart,
-    window_in_use,
-)
+from vegasfluid.congestion.packet_rules import PacketRules
 from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["BRAKMO"]
@@ -53,12 +44,14 @@ def end_round(flow: Flow, rtt: float) -> None:
         flow.vegas_unchanged += 1
 
 
-def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Take the round-trip sample; at the end of a round choose the step, then take it."""
-    if flow.acked_transmissions == 1:
-        flow.latest_rtt = float(now - flow.acked_sent_at)
-        flow.base_rtt = min(flow.base_rtt, flow.latest_rtt)
-    leave_recovery(flow)
+def on_rtt_sample(flow: Flow, rtt: float) -> None:
+    """Keep the latest round-trip time and the base RTT, ps."""
+    flow.latest_rtt = rtt
+    flow.base_rtt = min(flow.base_rtt, rtt)
+
+
+def increase_window(flow: Flow, now: int, acked: int) -> None:
+    """At the end of a round choose the step of the next one; take a step for each ACK."""
     if flow.una > flow.round_end:
         if flow.latest_rtt > 0.0:
             end_round(flow, flow.latest_rtt)
@@ -67,24 +60,16 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
     if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
         flow.increase = 0.0
     flow.cwnd = max(flow.cwnd + flow.increase, 2.0)
-    return SEND
 
 
-def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Fast retransmit and fast recovery, as Reno."""
-    if finds_loss(flow):
-        return fast_retransmit(flow, window_in_use(flow) / 2)
-    return hold(flow)
+def window_after_loss(flow: Flow, window: float) -> float:
+    """Half of the window in use, packets."""
+    return window / 2
 
 
-def on_mark(flow: Flow, now: int) -> None:
-    """A mark halves the window, as Reno's."""
-    answer_mark(flow, window_in_use(flow) / 2)
-
-
-def on_timeout(flow: Flow, now: int) -> None:
-    """Slow start from a window of two packets."""
-    restart(flow, min(flow.cwnd, flow.max_window) / 2, 2.0)
+def on_restart(flow: Flow, now: int) -> None:
+    """After a timeout, begin slow start with two packets and a round that doubles them."""
+    flow.cwnd = 2.0
     flow.doubling_round = 1
 
 
@@ -106,13 +91,12 @@ BRAKMO = VegasImplementation(
     min_samples=0,
     resets_base_rtt_at_timeout=False,
     keeps_ssthresh=False,
-    recovery_scheme="reno",
     whole_packets=False,
     rules=PacketRules(
-        on_ack,
-        on_duplicate_ack,
-        on_timeout,
-        on_mark,
+        increase_window,
+        window_after_loss,
+        on_rtt_sample=on_rtt_sample,
+        on_restart=on_restart,
         state={
             "round_end": 0,
             "latest_rtt": 0.0,
@@ -123,7 +107,6 @@ BRAKMO = VegasImplementation(
         },
         places=("round_end",),
         counters=tuple(COUNTERS),
-        keeps_send_times=True,
     ),
     sources=("Brakmo and Peterson, IEEE JSAC 13(8), 1995", "RFC 5681, section 3.2"),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vegasfluid.congestion.base import PacketRules
+from vegasfluid.congestion.packet_rules import PacketRules
 
 __all__ = ["COUNTERS", "VegasImplementation"]
 
@@ -52,10 +52,10 @@ class VegasImplementation:
         resets_base_rtt_at_timeout: whether a timeout makes it take the present RTT for its base.
         keeps_ssthresh: whether a loss leaves no less than losses before (ns-3: ssthresh rises to
             3/4 of the largest window and does not fall while the window grows).
-        recovery_scheme: how losses are repaired (see `CongestionControl.recovery_scheme`).
         whole_packets: whether the implementation takes whole numbers only.
         rules: the packet rules.
         sources: where they were read.
+        timeouts_like: recovery scheme of whose timeouts the fluid has as many; None: its own.
     """
 
     name: str
@@ -75,7 +75,7 @@ class VegasImplementation:
     min_samples: float
     resets_base_rtt_at_timeout: bool
     keeps_ssthresh: bool
-    recovery_scheme: str
     whole_packets: bool
     rules: PacketRules
     sources: tuple[str, ...]
+    timeouts_like: str | None = None

@@ -18,17 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.base import NOTHING, SEND, PacketRules
-from vegasfluid.congestion.loss_recovery import (
-    SACK,
-    answer_mark,
-    fast_retransmit,
-    finds_loss,
-    hold,
-    repair,
-    restart,
-    window_in_use,
-)
+from vegasfluid.congestion.packet_rules import PacketRules
 from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["LINUX"]
@@ -79,22 +69,19 @@ def reno_step(flow: Flow, acked: int) -> None:
         flow.cwnd += acked / flow.cwnd
 
 
-def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Take the sample; repair a loss, or move the window once a round trip."""
-    if flow.acked_transmissions == 1:
-        rtt = float(now - flow.acked_sent_at)
-        flow.base_rtt = min(flow.base_rtt, rtt)
-        flow.round_rtt = min(flow.round_rtt, rtt)
-        flow.round_samples += 1
-    repairing = repair(flow, acked)
-    if repairing != NOTHING:
-        if not flow.in_recovery:
-            begin_round(flow)
-        return repairing
+def on_rtt_sample(flow: Flow, rtt: float) -> None:
+    """Take the smallest round-trip time of the round, and the base RTT, ps."""
+    flow.base_rtt = min(flow.base_rtt, rtt)
+    flow.round_rtt = min(flow.round_rtt, rtt)
+    flow.round_samples += 1
+
+
+def increase_window(flow: Flow, now: int, acked: int) -> None:
+    """Move the window once a round trip; as Reno while packets are missing or reordered."""
     if flow.sacked > 0 or flow.una < flow.recover:
         reno_step(flow, acked)
         flow.was_off = 1
-        return SEND
+        return
     if flow.was_off:
         begin_round(flow)
         flow.was_off = 0
@@ -106,24 +93,15 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
         begin_round(flow)
     elif flow.cwnd < flow.ssthresh:
         flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
-    return SEND
 
 
-def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Fast retransmit with halving."""
-    if finds_loss(flow):
-        return fast_retransmit(flow, window_in_use(flow) / 2)
-    return hold(flow)
+def window_after_loss(flow: Flow, window: float) -> float:
+    """Half of the window in use, packets."""
+    return window / 2
 
 
-def on_mark(flow: Flow, now: int) -> None:
-    """A mark halves the window, as Reno's."""
-    answer_mark(flow, window_in_use(flow) / 2)
-
-
-def on_timeout(flow: Flow, now: int) -> None:
-    """Slow start from a window of one packet."""
-    restart(flow, min(flow.cwnd, flow.max_window) / 2, 1.0)
+def on_restart(flow: Flow, now: int) -> None:
+    """After a timeout, begin a round."""
     begin_round(flow)
 
 
@@ -145,13 +123,13 @@ LINUX = VegasImplementation(
     min_samples=3,
     resets_base_rtt_at_timeout=False,
     keeps_ssthresh=False,
-    recovery_scheme="sack",
     whole_packets=True,
     rules=PacketRules(
-        on_ack,
-        on_duplicate_ack,
-        on_timeout,
-        on_mark,
+        increase_window,
+        window_after_loss,
+        on_rtt_sample=on_rtt_sample,
+        on_recovery_end=begin_round,
+        on_restart=on_restart,
         state={
             "round_end": 0,
             "round_samples": 0,
@@ -162,8 +140,7 @@ LINUX = VegasImplementation(
         },
         places=("round_end",),
         counters=tuple(COUNTERS),
-        keeps_send_times=True,
-        recovery=SACK,
+        recovery="sack",
     ),
     sources=("Linux 6.1, net/ipv4/tcp_vegas.c", "RFC 6675"),
 )

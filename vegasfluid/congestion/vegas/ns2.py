@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.base import RESEND, RETRANSMIT, SEND, PacketRules
 from vegasfluid.congestion.loss_recovery import (
     DUPLICATE_ACK_THRESHOLD,
     LARGEST_BACKOFF,
-    answer_mark,
-    restart,
+    RESEND,
+    RETRANSMIT,
+    SEND,
 )
+from vegasfluid.congestion.packet_rules import PacketRules
 from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["NS2"]
@@ -105,6 +106,14 @@ def oldest_expired(flow: Flow, now: int) -> bool:
     return flow.una < flow.offered and (unsent or now - flow.oldest_sent_at >= flow.fine_timeout)
 
 
+def increase_window(flow: Flow, now: int, acked: int) -> None:
+    """Take the step of the round for an ACK, while the window is used."""
+    if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
+        flow.increase = 0.0
+    if flow.increase > 0 and flow.cwnd - (flow.next_seq - flow.una + 1) <= 2:
+        flow.cwnd += flow.increase
+
+
 def on_ack(flow: Flow, now: int, acked: int) -> int:
     """Deflate, end the round if it is over, grow, take the sample, look for a second loss."""
     if flow.duplicates > DUPLICATE_ACK_THRESHOLD and flow.cwnd > flow.cwnd_after_loss:
@@ -116,10 +125,7 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
         begin(flow, now)
     if flow.una > flow.round_end:
         end_round(flow, now)
-    if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
-        flow.increase = 0.0
-    if flow.increase > 0 and flow.cwnd - (flow.next_seq - flow.una + 1) <= 2:
-        flow.cwnd += flow.increase
+    increase_window(flow, now, acked)
     if flow.acked_transmissions == 1 and not first:
         take_sample(flow, now - flow.acked_sent_at)
     if flow.worried > 0:
@@ -169,17 +175,22 @@ def resend(flow: Flow, now: int) -> None:
         flow.duplicates = DUPLICATE_ACK_THRESHOLD
 
 
-def on_timeout(flow: Flow, now: int) -> None:
-    """Slow start from a window of two packets; the base RTT is not forgotten, but may collapse."""
-    restart(flow, min(flow.cwnd, flow.max_window) / 2, 2.0)
+def window_after_timeout(flow: Flow, window: float) -> float:
+    """Half of the window in use, packets."""
+    return window / 2
+
+
+def on_restart(flow: Flow, now: int) -> None:
+    """Begin slow start with two packets; the base RTT is kept, but may collapse."""
+    flow.cwnd = 2.0
     flow.cwnd_after_loss = 0.0
     flow.cwnd_changed_at = now
     flow.after_timeout = 1
 
 
-def on_mark(flow: Flow, now: int) -> None:
-    """A mark takes a quarter of the window, as the first loss does."""
-    answer_mark(flow, min(flow.cwnd, flow.max_window) * 3 / 4)
+def window_after_mark(flow: Flow, window: float) -> float:
+    """Three quarters of the window in use, as the first loss leaves, packets."""
+    return window * 3 / 4
 
 
 NS2 = VegasImplementation(
@@ -200,13 +211,13 @@ NS2 = VegasImplementation(
     min_samples=0,
     resets_base_rtt_at_timeout=True,
     keeps_ssthresh=False,
-    recovery_scheme="fine",
     whole_packets=True,
     rules=PacketRules(
-        on_ack,
-        on_duplicate_ack,
-        on_timeout,
-        on_mark,
+        increase_window,
+        window_after_timeout,
+        window_after_mark=window_after_mark,
+        on_restart=on_restart,
+        handlers={"on_ack": on_ack, "on_duplicate_ack": on_duplicate_ack},
         state={
             "round_end": 0,
             "round_started": 0,
@@ -226,7 +237,7 @@ NS2 = VegasImplementation(
         },
         places=("round_end",),
         counters=tuple(COUNTERS),
-        keeps_send_times=True,
+        recovery="fine",
     ),
     sources=("ns-2.35, tcp/tcp-vegas.cc",),
 )

@@ -22,17 +22,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.congestion.base import NOTHING, SEND, PacketRules
-from vegasfluid.congestion.loss_recovery import (
-    SACK,
-    SMALLEST_SSTHRESH,
-    answer_mark,
-    fast_retransmit,
-    finds_loss,
-    hold,
-    repair,
-    restart,
-)
+from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
+from vegasfluid.congestion.packet_rules import PacketRules
 from vegasfluid.congestion.vegas.implementation import COUNTERS, VegasImplementation
 
 __all__ = ["NS3"]
@@ -50,9 +41,8 @@ def begin_round(flow: Flow) -> None:
     flow.round_rtt = FORGOTTEN
 
 
-def after_loss(flow: Flow) -> float:
-    """The window that a loss leaves: ssthresh, but a packet less than now, and at least two."""
-    window = min(flow.cwnd, flow.max_window)
+def window_after_loss(flow: Flow, window: float) -> float:
+    """ssthresh, but a packet less than the window in use, and at least two packets."""
     return max(min(flow.ssthresh, window - 1.0), SMALLEST_SSTHRESH)
 
 
@@ -65,13 +55,13 @@ def end_round(flow: Flow) -> None:
     if flow.cwnd < flow.ssthresh:
         if backlog > flow.gamma:
             flow.cwnd = float(min(window, target + 1))
-            flow.ssthresh = after_loss(flow)
+            flow.ssthresh = window_after_loss(flow, min(flow.cwnd, flow.max_window))
             flow.vegas_above_gamma += 1
         else:
             flow.cwnd += 1.0
     elif backlog > flow.beta:
         flow.cwnd = window - 1.0
-        flow.ssthresh = after_loss(flow)
+        flow.ssthresh = window_after_loss(flow, min(flow.cwnd, flow.max_window))
         flow.vegas_above_beta += 1
     elif backlog < flow.alpha:
         flow.cwnd = window + 1.0
@@ -86,22 +76,19 @@ def reno_step(flow: Flow) -> None:
     flow.cwnd += 1.0 if flow.cwnd < flow.ssthresh else 1.0 / flow.cwnd
 
 
-def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Take the sample; repair a loss, or move the window once a round trip."""
-    if flow.acked_transmissions == 1:
-        rtt = float(now - flow.acked_sent_at)
-        flow.base_rtt = min(flow.base_rtt, rtt)
-        flow.round_rtt = min(flow.round_rtt, rtt)
-        flow.round_samples += 1
-    repairing = repair(flow, acked)
-    if repairing != NOTHING:
-        if not flow.in_recovery:
-            begin_round(flow)
-        return repairing
+def on_rtt_sample(flow: Flow, rtt: float) -> None:
+    """Take the smallest round-trip time of the round, and the base RTT, ps."""
+    flow.base_rtt = min(flow.base_rtt, rtt)
+    flow.round_rtt = min(flow.round_rtt, rtt)
+    flow.round_samples += 1
+
+
+def increase_window(flow: Flow, now: int, acked: int) -> None:
+    """Move the window once a round trip; as Reno while packets are missing or reordered."""
     if flow.sacked > 0 or flow.una < flow.recover:
         reno_step(flow)
         flow.was_off = 1
-        return SEND
+        return
     if flow.was_off:
         begin_round(flow)
         flow.was_off = 0
@@ -113,24 +100,10 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
         begin_round(flow)
     elif flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
-    return SEND
 
 
-def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Fast retransmit, back to ssthresh."""
-    if finds_loss(flow):
-        return fast_retransmit(flow, after_loss(flow))
-    return hold(flow)
-
-
-def on_mark(flow: Flow, now: int) -> None:
-    """A mark takes what a loss takes."""
-    answer_mark(flow, after_loss(flow))
-
-
-def on_timeout(flow: Flow, now: int) -> None:
-    """Slow start from a window of one packet."""
-    restart(flow, after_loss(flow), 1.0)
+def on_restart(flow: Flow, now: int) -> None:
+    """After a timeout, begin a round."""
     begin_round(flow)
 
 
@@ -152,13 +125,13 @@ NS3 = VegasImplementation(
     min_samples=3,
     resets_base_rtt_at_timeout=False,
     keeps_ssthresh=True,
-    recovery_scheme="newreno",
     whole_packets=True,
     rules=PacketRules(
-        on_ack,
-        on_duplicate_ack,
-        on_timeout,
-        on_mark,
+        increase_window,
+        window_after_loss,
+        on_rtt_sample=on_rtt_sample,
+        on_recovery_end=begin_round,
+        on_restart=on_restart,
         state={
             "round_end": 0,
             "round_samples": 0,
@@ -169,8 +142,8 @@ NS3 = VegasImplementation(
         },
         places=("round_end",),
         counters=tuple(COUNTERS),
-        keeps_send_times=True,
-        recovery=SACK,
+        recovery="sack",
     ),
+    timeouts_like="newreno",
     sources=("ns-3, src/internet/model/tcp-vegas.cc", "RFC 6675"),
 )

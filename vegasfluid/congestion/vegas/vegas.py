@@ -140,8 +140,10 @@ class Vegas(CongestionControl):
 
     @property
     def recovery_scheme(self) -> str:
-        """As the dialect does."""
-        return self.implementation.recovery_scheme
+        """Recovery scheme of whose timeouts the fluid has as many: that of the packet rules, where
+        the dialect names no other.
+        """
+        return self.implementation.timeouts_like or self.rules.recovery
 
     @property
     def equilibrium_backlogs(self) -> tuple[Any, Any]:

@@ -1,0 +1,155 @@
+"""What a congestion control decides packet by packet; loss recovery is the sender's.
+
+A congestion control says how its window grows on an ACK and what a loss leaves of it. Duplicate
+ACKs, fast retransmit, recovery, ECN echoes and timeouts are the same for all: the handlers of
+`vegasfluid.congestion.loss_recovery`, which are copied here with the functions of one congestion
+control in the place of their open names, so that the packet simulator compiles direct calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from vegasfluid.congestion import loss_recovery
+
+__all__ = ["PacketRules"]
+
+Handler = Callable[..., Any]
+"""A scalar function on a flow record."""
+
+
+@cache
+def specialise(handler: FunctionType, functions: tuple[tuple[str, Handler], ...]) -> Handler:
+    """A copy of a handler that calls the functions of one congestion control.
+
+    Args:
+        handler: a function of `vegasfluid.congestion.loss_recovery`.
+        functions: what its open names stand for.
+    """
+    copy = FunctionType(
+        handler.__code__, {**handler.__globals__, **dict(functions)}, handler.__name__
+    )
+    names = " ".join(f"{name}={f.__module__}.{f.__qualname__}" for name, f in functions)
+    digest = hashlib.sha256(names.encode()).hexdigest()[:8]
+    copy.__qualname__, copy.__module__ = f"{handler.__name__}_{digest}", handler.__module__
+    return copy
+
+
+def no_rtt_sample(flow: Any, rtt: float) -> None:
+    """For a congestion control that uses no RTT samples."""
+
+
+def no_restart(flow: Any, now: int) -> None:
+    """For a congestion control that keeps nothing that a timeout changes."""
+
+
+def no_recovery_end(flow: Any) -> None:
+    """For a congestion control that keeps nothing that a recovery changes."""
+
+
+@dataclass(frozen=True)
+class PacketRules:
+    """A congestion control for packets: plain scalar functions on the `flow` record of a sender.
+
+    Every flow record has the fields of `vegasfluid.packet.records.FLOW`, and those of `state`;
+    times in it are integer picoseconds, windows are packets.
+
+    Args:
+        increase_window: `(flow, now, acked) -> None`: grow `flow.cwnd` on an ACK of `acked` new
+            packets outside recovery; `flow.una` is already moved.
+        window_after_loss: `(flow, window) -> float`: what a loss leaves of the window in use
+            (`window`), packets.
+        window_after_mark: the same for an ECN echo, at most once a window of data; None: as after
+            a loss.
+        window_after_timeout: the same for the retransmission timer: where the slow start from one
+            packet ends; None: as after a loss.
+        on_rtt_sample: `(flow, rtt) -> None`, for each ACK whose last packet was sent once, before
+            anything else, ps; None: no samples are needed.
+        on_recovery_end: `(flow) -> None`, where NewReno's recovery or SACK's ends.
+        on_restart: `(flow, now) -> None`, after a timeout has set the windows.
+        handlers: handlers of `loss_recovery` by name, for a congestion control that retransmits
+            in a manner of its own: `on_ack(flow, now, acked) -> int` and `on_duplicate_ack(flow,
+            now) -> int` return what the sender shall do, a sum of `RETRANSMIT`, `RESEND`, `SEND`
+            and `SEND_ONE`.
+        state: fields that the rules keep in the record, with their initial values.
+        places: those of them that are packet numbers: a new connection counts them from its own
+            first packet.
+        counters: those of them that a trajectory shows.
+        recovery: how losses are repaired: reno, newreno, sack, or fine (by handlers of its own).
+        reliable: whether packets are acknowledged and lost ones are sent again.
+    """
+
+    increase_window: Handler
+    window_after_loss: Handler
+    window_after_mark: Handler | None = None
+    window_after_timeout: Handler | None = None
+    on_rtt_sample: Handler | None = None
+    on_recovery_end: Handler = no_recovery_end
+    on_restart: Handler = no_restart
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    state: Mapping[str, int | float] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    counters: tuple[str, ...] = ()
+    recovery: str = "reno"
+    reliable: bool = True
+
+    @property
+    def decisions(self) -> tuple[tuple[str, Handler], ...]:
+        """The congestion control's functions by the names that the handlers call them by."""
+        return (
+            ("increase_window", self.increase_window),
+            ("window_after_loss", self.window_after_loss),
+            ("window_after_mark", self.window_after_mark or self.window_after_loss),
+            ("window_after_timeout", self.window_after_timeout or self.window_after_loss),
+            ("on_rtt_sample", self.on_rtt_sample or no_rtt_sample),
+            ("on_recovery_end", self.on_recovery_end),
+            ("on_restart", self.on_restart),
+        )
+
+    def _handler(self, handler: Any) -> Handler:
+        if handler.__name__ in self.handlers:
+            return self.handlers[handler.__name__]
+        return specialise(handler, self.decisions)
+
+    @property
+    def on_ack(self) -> Handler:
+        """`(flow, now, acked) -> int`, for an ACK of new packets; what the sender shall do."""
+        return self._handler(loss_recovery.on_ack)
+
+    @property
+    def on_duplicate_ack(self) -> Handler:
+        """`(flow, now) -> int`, for a duplicate ACK; what the sender shall do."""
+        return self._handler(loss_recovery.on_duplicate_ack)
+
+    @property
+    def on_ecn_echo(self) -> Handler:
+        """`(flow, now) -> None`, for an ACK that echoes a mark, at most once a window of data."""
+        return self._handler(loss_recovery.on_ecn_echo)
+
+    @property
+    def on_timeout(self) -> Handler:
+        """`(flow, now) -> None`; the sender then goes back to the oldest packet."""
+        return self._handler(loss_recovery.on_timeout)
+
+    @property
+    def functions(self) -> tuple[Handler, ...]:
+        """All functions that the packet simulator compiles for it."""
+        return (
+            *(self.on_ack, self.on_duplicate_ack, self.on_timeout, self.on_ecn_echo),
+            *(function for _, function in self.decisions),
+        )
+
+    @property
+    def recovery_number(self) -> int:
+        """The number of the recovery scheme in the flow record."""
+        return loss_recovery.RECOVERY_NUMBERS[self.recovery]
+
+    @property
+    def keeps_send_times(self) -> bool:
+        """Whether the sender keeps when and how often each packet was sent."""
+        return bool(self.on_rtt_sample or self.handlers) or self.recovery == "sack"
