@@ -62,7 +62,7 @@ FURTHER = (
     "vegasfluid.analysis.equilibria.equilibrium.Quantities",
     "vegasfluid.analysis.proofs.branch_and_prune.IsolatedZeros",
     "vegasfluid.analysis.equilibria.fair_alpha.Fair",
-    "vegasfluid.analysis.linear_stability.linearisation.Loop",
+    "vegasfluid.analysis.linear_stability.linearisation.FeedbackLoop",
     "vegasfluid.analysis.report.Nearest",
     "vegasfluid.analysis.report.Place",
     "vegasfluid.analysis.simulation_checks.LimitCycle",

@@ -23,7 +23,7 @@ from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equili
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium
 from vegasfluid.analysis.linear_stability.disturbances import disturbed, growth_rate
 from vegasfluid.analysis.linear_stability.linearisation import linearise
-from vegasfluid.analysis.linear_stability.spectrum import roots
+from vegasfluid.analysis.linear_stability.spectrum import rightmost_roots
 from vegasfluid.analysis.proofs.branch_and_prune import isolate_zeros
 from vegasfluid.analysis.proofs.krawczyk import Box
 from vegasfluid.analysis.proofs.monotone_network import MonotoneNetwork
@@ -113,7 +113,7 @@ def test_in_two_of_them_reno_or_vegas_has_the_better_part(three: Equilibria) -> 
 
 def growth(rest: Equilibrium) -> float:
     """The real part of the rightmost root, 1/s."""
-    return float(roots(linearise(rest).closed)[0].real)
+    return float(rightmost_roots(linearise(rest).closed_loop)[0].real)
 
 
 def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:

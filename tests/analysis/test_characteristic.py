@@ -91,7 +91,7 @@ def points() -> np.ndarray:
 def ratios(rest: Any) -> np.ndarray:
     """The determinant of the equations' own Jacobians over SymPy's function."""
     function = sp.lambdify(s, characteristic(rest))
-    closed = linearise(rest).closed
+    closed = linearise(rest).closed_loop
     return np.array([np.linalg.det(closed.characteristic(at)) / function(at) for at in points()])
 
 
@@ -108,7 +108,7 @@ def test_jax_and_sympy_agree_on_reno(marked):
 def test_jax_and_sympy_agree_on_reno_at_two_distances_vegas_and_cubic():
     """CUBIC with all four of its states."""
     assert mixed(6000.0).mean("cubic", "cwnd") > 1.05 * np.sqrt(2 / mixed(6000.0).values.drop_prob)
-    assert linearise(mixed(6000.0)).closed.now.shape == (9, 9)
+    assert linearise(mixed(6000.0)).closed_loop.state_matrix.shape == (9, 9)
     assert ratios(mixed(6000.0)) == pytest.approx(1.0, rel=1e-9)
 
 
@@ -117,7 +117,7 @@ def test_jax_and_sympy_agree_on_reno_at_two_distances_vegas_and_cubic():
 def test_friendly_cubic_has_two_states_that_nothing_hears_of():
     """K and the mean square of ages then follow the losses, and die at the rate of these."""
     rest = mixed(2000.0, far=0.02)
-    assert linearise(rest).closed.now.shape == (7, 7)
+    assert linearise(rest).closed_loop.state_matrix.shape == (7, 7)
     cwnd, rtt = rest.mean("cubic", "cwnd"), rest.mean("cubic", "rtt")
     losses = rest.values.drop_prob[0] * cwnd / rtt
     assert ratios(rest) * (points() + losses) ** 2 == pytest.approx(1.0, rel=1e-9)

@@ -13,18 +13,18 @@ from benchmarks.hollot import MIN_THRESH, critical_gain, network_of, slope_of
 from benchmarks.stability import FAMILIES, cases
 from vegasfluid import DropTail, Flows, InvalidInput, Link, Network, Reno, Vegas
 from vegasfluid.analysis import critical_value, equilibrium, linearise, stability
-from vegasfluid.analysis.linear_stability.delay_system import Delayed, Linear
-from vegasfluid.analysis.linear_stability.linearisation import Loop
-from vegasfluid.analysis.linear_stability.margins import delay_margin, gain_margin
-from vegasfluid.analysis.linear_stability.spectrum import generator, roots, unstable_count
+from vegasfluid.analysis.linear_stability.delay_system import DelaySystem, DelayTerm
+from vegasfluid.analysis.linear_stability.linearisation import FeedbackLoop
+from vegasfluid.analysis.linear_stability.margins import delay_margin, gain_margin, nyquist_loci
+from vegasfluid.analysis.linear_stability.spectrum import generator, rightmost_roots, unstable_count
 
 QUICK = 100.0
 
 
-def delayed(gain: float, lag: float, summed: bool = False) -> Linear:
+def delayed(gain: float, lag: float, summed: bool = False) -> DelaySystem:
     """x'(t) = -gain x(t - lag), or minus gain times the integral of x over the lag."""
-    look = Delayed(lag, 0, summed, np.array([-gain]), np.zeros(1))
-    return Linear(np.zeros((1, 1)), np.ones((1, 1)), (look,))
+    look = DelayTerm(lag, 0, summed, np.array([-gain]), np.zeros(1))
+    return DelaySystem(np.zeros((1, 1)), np.ones((1, 1)), (look,))
 
 
 @pytest.mark.parametrize(("gain", "lag"), [(0.3, 1.0), (1.0, 1.0), (2.5, 0.7), (9.0, 0.1)])
@@ -33,7 +33,7 @@ def test_roots_of_the_scalar_equation_are_those_of_lambert(gain, lag):
     wanted = sorted(
         (complex(lambertw(-gain * lag, k)) / lag for k in range(-4, 4)), key=lambda s: -s.real
     )
-    found = roots(delayed(gain, lag))
+    found = rightmost_roots(delayed(gain, lag))
     assert abs(found[0] - wanted[0]) < 1e-10 or abs(found[0] - wanted[1]) < 1e-10
     assert sorted(found[:4].real) == pytest.approx(sorted(s.real for s in wanted[:4]), abs=1e-9)
 
@@ -41,29 +41,30 @@ def test_roots_of_the_scalar_equation_are_those_of_lambert(gain, lag):
 def test_the_scalar_equation_oscillates_from_half_pi_on():
     """Gain times lag pi / 2; the delay margin of a slower one is pi / (2 gain) less its lag."""
     open_loop = delayed(0.0, 0.7)
-    loop = Loop.of(delayed(1.0, 0.7), open_loop)
-    gain, delay = gain_margin(loop), delay_margin(loop)
+    loop = FeedbackLoop.from_systems(delayed(1.0, 0.7), open_loop)
+    loci = nyquist_loci(loop)
+    gain, delay = gain_margin(loci), delay_margin(loci)
     assert gain is not None
-    assert gain.size == pytest.approx(math.pi / 2 / 0.7, rel=1e-9)
+    assert gain.margin == pytest.approx(math.pi / 2 / 0.7, rel=1e-9)
     assert gain.frequency == pytest.approx(math.pi / 2 / 0.7, rel=1e-9)
     assert delay is not None
-    assert delay.size == pytest.approx(math.pi / 2 - 0.7, rel=1e-9)
+    assert delay.margin == pytest.approx(math.pi / 2 - 0.7, rel=1e-9)
 
 
 def test_an_integral_over_the_past():
     """With x' = -g (integral over the lag), s^2 = -g (1 - exp(-s lag))."""
     lag = 1.0
     critical = (math.pi / lag) ** 2 / 2  # s = i pi: -pi^2 = -g (1 + 1)
-    assert abs(roots(delayed(critical, lag, summed=True))[0] - 1j * math.pi) < 1e-9
-    assert roots(delayed(0.9 * critical, lag, summed=True))[0].real < 0
-    assert roots(delayed(1.1 * critical, lag, summed=True))[0].real > 0
+    assert abs(rightmost_roots(delayed(critical, lag, summed=True))[0] - 1j * math.pi) < 1e-9
+    assert rightmost_roots(delayed(0.9 * critical, lag, summed=True))[0].real < 0
+    assert rightmost_roots(delayed(1.1 * critical, lag, summed=True))[0].real > 0
 
 
 @pytest.mark.parametrize("part", [1.05, 1.3])
 def test_collocation_converges_to_zeros_of_the_characteristic_function(part):
     made = network_of(MIN_THRESH, part * slope_of(critical_gain(15.9), MIN_THRESH), QUICK)
-    linear = linearise(equilibrium(made)).closed
-    root = roots(linear)[0]
+    linear = linearise(equilibrium(made)).closed_loop
+    root = rightmost_roots(linear)[0]
     exact = np.linalg.det(linear.characteristic(root))
     near = np.linalg.det(linear.characteristic(root * 1.001))
     assert abs(exact) < 1e-8 * abs(near)
@@ -72,7 +73,7 @@ def test_collocation_converges_to_zeros_of_the_characteristic_function(part):
     ]
     assert errors[1] < 1e-2 * errors[0]
     assert errors[2] < 1e-9
-    assert unstable_count(linear, 50.0) == 2 == sum(roots(linear).real > 0)
+    assert unstable_count(linear, 50.0) == 2 == sum(rightmost_roots(linear).real > 0)
 
 
 @pytest.mark.parametrize("gain", [1.05, 1.2, 1.4])
@@ -91,11 +92,14 @@ def test_the_delay_margin_is_the_delay_that_the_signal_may_have():
     """With e^(-s t) on the loop's transfer a root stands on the axis."""
     rest = equilibrium(network_of(MIN_THRESH, slope_of(1.1, MIN_THRESH), QUICK))
     loop = linearise(rest)
-    margin = delay_margin(loop)
+    margin = delay_margin(nyquist_loci(loop))
     assert margin is not None
-    late = cmath.exp(-1j * margin.frequency * margin.size)
-    assert np.min(np.abs(late * np.linalg.eigvals(loop.transfer(1j * margin.frequency)) - 1)) < 1e-9
-    assert stability(rest).delay_margin == margin.size
+    late = cmath.exp(-1j * margin.frequency * margin.margin)
+    assert (
+        np.min(np.abs(late * np.linalg.eigvals(loop.return_ratio(1j * margin.frequency)) - 1))
+        < 1e-9
+    )
+    assert stability(rest).delay_margin == margin.margin
 
 
 def test_the_critical_value_is_where_the_gain_margin_is_one():

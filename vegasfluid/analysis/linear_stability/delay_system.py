@@ -1,11 +1,11 @@
-"""A linear system that sees its own past, and its characteristic function.
+"""A linear system with constant delays, and its characteristic matrix.
 
-    x'(t) = A x(t) + sum_k B_k y(t - lag_k) + sum_k G_k (integral of y over the last lag_k)
-    y(t)  = C x(t) + the same of y
+    x'(t) = A x(t) + sum_k B_k y(t - delay_k) + sum_k G_k (integral of y over the last delay_k)
+    y(t)  = C x(t) + the same terms of y
 
-x are small deviations from rest; y is what is carried through time, which is less: with s for
-d/dt the characteristic matrix is of x and y together, and its determinant has the roots of the
-delay equation.
+x are small deviations from an equilibrium; y are the outputs that are seen with a delay, fewer than
+x. With s for d/dt the characteristic matrix is of x and y together; its determinant has the roots
+of the delay equation.
 """
 
 from __future__ import annotations
@@ -14,80 +14,78 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Delayed", "Linear"]
+__all__ = ["DelaySystem", "DelayTerm"]
 
 
-class Delayed(NamedTuple):
-    """One look at the past.
-
-    Args:
-        lag: s.
-        channel: which of the y.
-        summed: whether it is the integral over the lag that is seen, and not the value then.
-        state: what it does to x'; (n,).
-        output: and to y; (m,).
-    """
-
-    lag: float
-    channel: int
-    summed: bool
-    state: np.ndarray
-    output: np.ndarray
-
-
-class Linear(NamedTuple):
-    """A linear system with a past; concrete.
+class DelayTerm(NamedTuple):
+    """The effect of one delayed output on states and outputs.
 
     Args:
-        now: A; (n, n).
-        read: C; (m, n).
-        looks: at the past.
+        delay: s.
+        output: index of the output that is delayed.
+        distributed: whether the integral of the output over the delay counts, not its value then.
+        into_state: contribution to x'; (n,).
+        into_output: contribution to y; (m,).
     """
 
-    now: np.ndarray
-    read: np.ndarray
-    looks: tuple[Delayed, ...]
+    delay: float
+    output: int
+    distributed: bool
+    into_state: np.ndarray
+    into_output: np.ndarray
+
+
+class DelaySystem(NamedTuple):
+    """A linear system with delayed outputs, of NumPy arrays.
+
+    Args:
+        state_matrix: A; (n, n).
+        output_matrix: C; (m, n).
+        terms: the delayed terms.
+    """
+
+    state_matrix: np.ndarray
+    output_matrix: np.ndarray
+    terms: tuple[DelayTerm, ...]
 
     @property
-    def longest(self) -> float:
-        """The longest lag, s."""
-        return max((look.lag for look in self.looks), default=0.0)
+    def longest_delay(self) -> float:
+        """The longest delay, s; 0 without delays."""
+        return max((term.delay for term in self.terms), default=0.0)
 
     def characteristic(self, s: complex) -> np.ndarray:
         """The matrix whose determinant is the characteristic function; (n + m, n + m)."""
-        n, m = self.now.shape[0], self.read.shape[0]
-        found = np.zeros((n + m, n + m), complex)
-        found[:n, :n], found[n:, :n], found[n:, n:] = (
-            s * np.eye(n) - self.now,
-            -self.read,
-            np.eye(m),
-        )
-        for look in self.looks:
-            seen = span(s, look.lag) if look.summed else np.exp(-s * look.lag)
-            found[:n, n + look.channel] -= seen * look.state
-            found[n:, n + look.channel] -= seen * look.output
-        return found
+        n, m = self.state_matrix.shape[0], self.output_matrix.shape[0]
+        matrix = np.zeros((n + m, n + m), complex)
+        matrix[:n, :n] = s * np.eye(n) - self.state_matrix
+        matrix[n:, :n] = -self.output_matrix
+        matrix[n:, n:] = np.eye(m)
+        for term in self.terms:
+            factor = kernel(s, term.delay) if term.distributed else np.exp(-s * term.delay)
+            matrix[:n, n + term.output] -= factor * term.into_state
+            matrix[n:, n + term.output] -= factor * term.into_output
+        return matrix
 
-    def slope(self, s: complex) -> np.ndarray:
-        """The derivative of `characteristic`; (n + m, n + m)."""
-        n, m = self.now.shape[0], self.read.shape[0]
-        found = np.zeros((n + m, n + m), complex)
-        found[:n, :n] = np.eye(n)
-        for look in self.looks:
-            back = np.exp(-s * look.lag)
-            seen = span_slope(s, look.lag) if look.summed else -look.lag * back
-            found[:n, n + look.channel] -= seen * look.state
-            found[n:, n + look.channel] -= seen * look.output
-        return found
+    def characteristic_derivative(self, s: complex) -> np.ndarray:
+        """The derivative of the characteristic matrix by s; (n + m, n + m)."""
+        n, m = self.state_matrix.shape[0], self.output_matrix.shape[0]
+        matrix = np.zeros((n + m, n + m), complex)
+        matrix[:n, :n] = np.eye(n)
+        for term in self.terms:
+            shift = np.exp(-s * term.delay)
+            factor = kernel_derivative(s, term.delay) if term.distributed else -term.delay * shift
+            matrix[:n, n + term.output] -= factor * term.into_state
+            matrix[n:, n + term.output] -= factor * term.into_output
+        return matrix
 
 
-def span(s: complex, lag: float) -> complex:
-    """The integral of exp(s t) from -lag to 0."""
-    return -np.expm1(-s * lag) / s if abs(s) * lag > 1e-6 else lag * (1 - s * lag / 2)
+def kernel(s: complex, delay: float) -> complex:
+    """Transfer function of a uniformly distributed delay: the integral of exp(s t), -delay to 0."""
+    return -np.expm1(-s * delay) / s if abs(s) * delay > 1e-6 else delay * (1 - s * delay / 2)
 
 
-def span_slope(s: complex, lag: float) -> complex:
-    """Its derivative."""
-    if abs(s) * lag < 1e-4:
-        return -(lag**2) / 2 + s * lag**3 / 3
-    return (lag * np.exp(-s * lag) - span(s, lag)) / s
+def kernel_derivative(s: complex, delay: float) -> complex:
+    """The derivative by s of the transfer function of a uniformly distributed delay."""
+    if abs(s) * delay < 1e-4:
+        return -(delay**2) / 2 + s * delay**3 / 3
+    return (delay * np.exp(-s * delay) - kernel(s, delay)) / s

@@ -1,4 +1,4 @@
-"""A queue law whose signal is louder or softer around its value at rest."""
+"""A queue discipline with its feedback gain scaled, for the gain margin."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import jax
 
 from vegasfluid.aqm.base import AdmissionRule, QueueDiscipline, QueueState
 
-__all__ = ["Amplified"]
+__all__ = ["GainScaled"]
 
 
 @dataclass(frozen=True)
-class Amplified(QueueDiscipline):
-    """A law whose drop probability has the same value, and a slope that is `gain` times its own.
+class GainScaled(QueueDiscipline):
+    """A queue discipline whose drop probability has the same value and `gain` times the slope.
 
-    Only slopes see a difference: it is for Jacobians at rest, and not for runs.
+    Only derivatives see the difference: it is for Jacobians at an equilibrium, not for runs.
 
     Args:
-        law: the law.
-        gain: by how much more its drop probability moves.
+        law: the queue discipline.
+        gain: factor of the derivatives of its drop probability.
     """
 
     law: QueueDiscipline
@@ -28,39 +28,40 @@ class Amplified(QueueDiscipline):
 
     @property
     def losses_follow_growth(self) -> bool:
-        """As the law."""
+        """Whether an overflow drops what arrives in excess, as the scaled discipline does."""
         return self.law.losses_follow_growth
 
     @property
     def in_bytes(self) -> bool:
-        """As the law."""
+        """Whether drops depend on a packet's size, as in the scaled discipline."""
         return getattr(self.law, "in_bytes", False)
 
     def init(self) -> Any:
-        """As the law."""
+        """The initial memory of the scaled discipline."""
         return self.law.init()
 
     def drop_prob(self, seen: QueueState) -> Any:
-        """The law's, with another slope."""
-        return self._amplified(self.law.drop_prob(seen))
+        """Probability that a packet is dropped or marked, with its derivatives scaled."""
+        return self._scaled(self.law.drop_prob(seen))
 
     def forced_prob(self, seen: QueueState) -> Any:
-        """The law's, with another slope."""
-        return self._amplified(self.law.forced_prob(seen))
+        """Probability that a markable packet is dropped, with its derivatives scaled."""
+        return self._scaled(self.law.forced_prob(seen))
 
     def loss_signal_prob(self, drop_prob: Any) -> Any:
-        """As the law."""
+        """Rate per packet at which senders notice drops, as in the scaled discipline."""
         return self.law.loss_signal_prob(drop_prob)
 
     def derivative(self, seen: QueueState) -> Any:
-        """As the law."""
+        """Rate of change of the discipline's memory, 1/s, unscaled."""
         return self.law.derivative(seen)
 
     @property
     def rule(self) -> AdmissionRule:
-        """As the law."""
+        """The packet simulator's rule of the scaled discipline."""
         return self.law.rule
 
-    def _amplified(self, prob: Any) -> Any:
-        at_rest = jax.lax.stop_gradient(prob)
-        return at_rest + self.gain * (prob - at_rest)
+    def _scaled(self, prob: Any) -> Any:
+        """A probability with its derivatives multiplied by the gain."""
+        value = jax.lax.stop_gradient(prob)
+        return value + self.gain * (prob - value)

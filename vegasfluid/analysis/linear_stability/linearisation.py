@@ -23,8 +23,8 @@ from jax.flatten_util import ravel_pytree
 from vegasfluid.analysis.equilibria.equations import LATE, Steady, StraightPast, Unknowns, rates_of
 from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, solution
 from vegasfluid.analysis.equilibria.pseudo_transient import Case
-from vegasfluid.analysis.linear_stability.delay_system import Delayed, Linear
-from vegasfluid.analysis.linear_stability.gain_scaling import Amplified
+from vegasfluid.analysis.linear_stability.delay_system import DelaySystem, DelayTerm
+from vegasfluid.analysis.linear_stability.gain_scaling import GainScaled
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.delayed import Past
 from vegasfluid.fluid.options import FluidOptions
@@ -32,7 +32,7 @@ from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.vector_field import change, look
 
-__all__ = ["Frame", "Jacobians", "Loop", "jacobians", "linear_of", "linearise", "reads_of"]
+__all__ = ["FeedbackLoop", "Frame", "Jacobians", "jacobians", "linear_of", "linearise", "reads_of"]
 
 LEAST = 1e-3
 """The smallest unit in which a deviation is told, of its own."""
@@ -184,7 +184,7 @@ def jacobians(
         rest: where.
         gain: by how much more the queues' signals move.
     """
-    louder = posed._replace(aqm=tuple(Amplified(law, gain) for law in posed.aqm))
+    louder = posed._replace(aqm=tuple(GainScaled(law, gain) for law in posed.aqm))
     steady = Case(louder, plan, options).steady
     flat, unravel = ravel_pytree(rest._replace(rates=jnp.zeros(0)))
     reads = reads_of(steady, rest)
@@ -210,7 +210,7 @@ def told_by_queue(read: Read, steady: Steady) -> np.ndarray:
     return (read.of >= steady.counters) & (not read.rates)
 
 
-class Loop(NamedTuple):
+class FeedbackLoop(NamedTuple):
     """A network near rest: as it is, and with the queues' signals cut.
 
     What a queue tells senders is its drop probability, and the round-trip time that its packets
@@ -218,36 +218,38 @@ class Loop(NamedTuple):
     delay the ACKs which let others go is no signal, and stays.
 
     Args:
-        closed: as it is.
-        cut: without signals; with the same deviations and the same looks at the past.
-        signals: which columns of the characteristic matrix hold what queues tell; (k,).
+        closed_loop: as it is.
+        open_loop: without signals; with the same deviations and the same looks at the past.
+        feedback: which columns of the characteristic matrix hold what queues tell; (k,).
     """
 
-    closed: Linear
-    cut: Linear
-    signals: np.ndarray
+    closed_loop: DelaySystem
+    open_loop: DelaySystem
+    feedback: np.ndarray
 
     @classmethod
-    def of(cls, closed: Linear, cut: Linear) -> Loop:
+    def from_systems(cls, closed: DelaySystem, cut: DelaySystem) -> FeedbackLoop:
         """The loop of a network as it is, and without signals."""
-        differ = np.any(closed.now != cut.now, axis=0) | np.any(closed.read != cut.read, axis=0)
-        carried = np.zeros(closed.read.shape[0], bool)
-        for one, other in zip(closed.looks, cut.looks, strict=True):
-            same = np.array_equal(one.state, other.state)
-            carried[one.channel] |= not (same and np.array_equal(one.output, other.output))
+        differ = np.any(closed.state_matrix != cut.state_matrix, axis=0) | np.any(
+            closed.output_matrix != cut.output_matrix, axis=0
+        )
+        carried = np.zeros(closed.output_matrix.shape[0], bool)
+        for one, other in zip(closed.terms, cut.terms, strict=True):
+            same = np.array_equal(one.into_state, other.into_state)
+            carried[one.output] |= not (same and np.array_equal(one.into_output, other.into_output))
         return cls(closed, cut, np.flatnonzero(np.concatenate([differ, carried])))
 
-    def transfer(self, s: complex) -> np.ndarray:
+    def return_ratio(self, s: complex) -> np.ndarray:
         """What comes back of each signal once around the loop; (k, k).
 
         1 is an eigenvalue of it where s is a root of the characteristic function.
         """
-        cut, told = self.cut.characteristic(s), self.signals
-        difference = (self.closed.characteristic(s) - cut)[:, told]
+        cut, told = self.open_loop.characteristic(s), self.feedback
+        difference = (self.closed_loop.characteristic(s) - cut)[:, told]
         return -np.linalg.solve(cut, difference)[told]
 
 
-def linearise(rest: Equilibrium) -> Loop:
+def linearise(rest: Equilibrium) -> FeedbackLoop:
     """The linear system near an equilibrium.
 
     Raises:
@@ -269,7 +271,9 @@ def linearise(rest: Equilibrium) -> Loop:
     told = frame.told(closed, looks)
     whole = frame.fill(closed, looks, told)
     kept = connected(whole)
-    return Loop.of(reduced(whole, kept), reduced(frame.fill(cut, frame.looks(cut), told), kept))
+    return FeedbackLoop.from_systems(
+        reduced(whole, kept), reduced(frame.fill(cut, frame.looks(cut), told), kept)
+    )
 
 
 def refuse_corners(rest: Equilibrium) -> None:
@@ -351,13 +355,13 @@ class Frame(NamedTuple):
         of, rate = channel
         return bool(self.row(found, channel).any() or (rate and found.remembered[2][of].any()))
 
-    def fill(self, found: Jacobians, looks: Looks, told: list[tuple[int, bool]]) -> Linear:
+    def fill(self, found: Jacobians, looks: Looks, told: list[tuple[int, bool]]) -> DelaySystem:
         """The linear system, in units of the values at rest."""
         size, free = self.flat.size, self.free
         unit = np.maximum(np.abs(self.flat), LEAST)
         carried = [size + of if rate else -1 for of, rate in told]
         delayed = tuple(
-            Delayed(
+            DelayTerm(
                 look.lag,
                 told.index(look.channel),
                 look.summed,
@@ -369,30 +373,30 @@ class Frame(NamedTuple):
         )
         now = (found.x[0] * unit / unit[:, None])[free][:, free]
         read = np.array([self.row(found, channel) * unit for channel in told])
-        return Linear(now, read.reshape(-1, size)[:, free], delayed)
+        return DelaySystem(now, read.reshape(-1, size)[:, free], delayed)
 
 
-def linear_of(frame: Frame, found: Jacobians) -> Linear:
+def linear_of(frame: Frame, found: Jacobians) -> DelaySystem:
     """The linear system of some Jacobians, without what says nothing of the network."""
     looks = frame.looks(found)
     whole = frame.fill(found, looks, frame.told(found, looks))
     return reduced(whole, connected(whole))
 
 
-def connected(linear: Linear) -> np.ndarray:
+def connected(linear: DelaySystem) -> np.ndarray:
     """Which deviations something causes and something hears of; (n,).
 
     Others, such as silent flows where no timeout is told, die by themselves, at the rate on the
     diagonal, and say nothing of the network.
     """
-    others = np.abs(linear.now - np.diag(np.diag(linear.now)))
-    caused = others.sum(axis=1) + sum(np.abs(look.state) for look in linear.looks)
-    heard = others.sum(axis=0) + np.abs(linear.read).sum(axis=0)
+    others = np.abs(linear.state_matrix - np.diag(np.diag(linear.state_matrix)))
+    caused = others.sum(axis=1) + sum(np.abs(look.into_state) for look in linear.terms)
+    heard = others.sum(axis=0) + np.abs(linear.output_matrix).sum(axis=0)
     both = (caused > UNHEARD * caused.max()) & (heard > UNHEARD * heard.max())
-    return both | (np.diag(linear.now) >= 0)
+    return both | (np.diag(linear.state_matrix) >= 0)
 
 
-def reduced(linear: Linear, kept: np.ndarray) -> Linear:
+def reduced(linear: DelaySystem, kept: np.ndarray) -> DelaySystem:
     """The system of some of its deviations."""
-    looks = tuple(look._replace(state=look.state[kept]) for look in linear.looks)
-    return Linear(linear.now[kept][:, kept], linear.read[:, kept], looks)
+    looks = tuple(look._replace(into_state=look.into_state[kept]) for look in linear.terms)
+    return DelaySystem(linear.state_matrix[kept][:, kept], linear.output_matrix[:, kept], looks)

@@ -1,10 +1,10 @@
-"""How far a network is from instability: in gain, and in delay.
+"""Gain margin and delay margin of a network, from Nyquist loci of its feedback loop.
 
-On the imaginary axis the loop's transfer L says with which gain k a root would stand there:
-k L(i omega) has the eigenvalue 1. The gain margin is the smallest such k, so the network is stable
-if it is above 1 (and comes to rest without signals); the frequency is that of the oscillation that
-begins there (Hopf). The delay margin is by how much later the signals may come: the smallest t
-with exp(-i omega t) L(i omega) of eigenvalue 1.
+On the imaginary axis the return ratio L tells with which gain k a root lies there: k L(i omega) has
+the eigenvalue 1 (the feedback is positive, so the critical point is +1). The gain margin is the
+smallest such k, so the network is stable if it is above 1 (and converges without feedback); the
+frequency is that of the oscillation that starts there (Hopf). The delay margin is the additional
+delay of the feedback: the smallest t with exp(-i omega t) L(i omega) of eigenvalue 1.
 
 Sources:
     H. Nyquist, Bell System Technical Journal 11, 1932 (as textbooks on control tell it).
@@ -18,105 +18,121 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment, root_scalar
 
-from vegasfluid.analysis.linear_stability.linearisation import Loop
+from vegasfluid.analysis.linear_stability.linearisation import FeedbackLoop
 
-__all__ = ["Crossing", "delay_margin", "gain_margin"]
+__all__ = ["Crossing", "NyquistLoci", "delay_margin", "gain_margin", "nyquist_loci"]
 
-SLOWEST, QUICKEST = 1e-4, 1e3
-"""Frequencies that are looked at, in units of one over the longest lag."""
+LOWEST, HIGHEST = 1e-4, 1e3
+"""Range of frequencies that is searched for crossings, in units of one over the longest delay."""
 POINTS = 3000
-FAINT, STRONGEST = 1e-9, 12
-"""What comes back so weak is nothing; and so many crossings are looked at closely."""
+"""Frequencies in that range: crossings are bracketed on this grid and then refined."""
+NEGLIGIBLE = 1e-9
+"""An eigenvalue of the return ratio below this is rounding, and no crossing."""
+REFINED_CROSSINGS = 12
+"""Crossings that are refined, those with the strongest feedback first."""
 
 
 class Crossing(NamedTuple):
-    """Where a root stands on the imaginary axis.
+    """A gain or a delay that puts a root on the imaginary axis.
 
     Args:
-        size: the gain, or the delay in s, that brings it there.
-        frequency: of its oscillation, rad/s.
+        margin: the gain, or the additional delay in s.
+        frequency: of the oscillation that starts there, rad/s.
     """
 
-    size: float
+    margin: float
     frequency: float
 
 
-def loci(loop: Loop, frequencies: np.ndarray) -> np.ndarray:
-    """The eigenvalues of the transfer along the imaginary axis, each as one curve.
+class NyquistLoci(NamedTuple):
+    """Eigenvalues of a loop's return ratio along the imaginary axis.
 
-    Returns:
-        (frequencies, curves), complex.
+    Args:
+        loop: the feedback loop.
+        frequencies: rad/s; (points,).
+        curves: each eigenvalue as one continuous curve, complex; (points, curves).
     """
-    values = np.linalg.eigvals(np.stack([loop.transfer(1j * omega) for omega in frequencies]))
+
+    loop: FeedbackLoop
+    frequencies: np.ndarray
+    curves: np.ndarray
+
+
+def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
+    """The eigenvalues of a loop's return ratio along the imaginary axis, each as one curve."""
+    frequencies = np.geomspace(LOWEST, HIGHEST, POINTS) / (loop.closed_loop.longest_delay or 1.0)
+    values = np.linalg.eigvals(np.stack([loop.return_ratio(1j * omega) for omega in frequencies]))
     for number in range(1, len(values)):
         cost = np.abs(values[number] - values[number - 1][:, None])
         values[number] = values[number][linear_sum_assignment(cost)[1]]
-    return values
+    return NyquistLoci(loop, frequencies, values)
 
 
-def gain_margin(loop: Loop) -> Crossing | None:
-    """The smallest gain of the queues' signals at which the network oscillates.
-
-    Returns:
-        None where no gain makes it.
-    """
-    found = crossings(loop, np.imag, lambda value: value.real)
+def gain_margin(loci: NyquistLoci) -> Crossing | None:
+    """The smallest gain of the queues' feedback at which the network oscillates; None if none."""
+    found = crossings(loci, np.imag, lambda value: value.real)
     return min((Crossing(1 / value.real, omega) for omega, value in found), default=None)
 
 
-def delay_margin(loop: Loop) -> Crossing | None:
-    """By how much later the queues' signals may come before the network oscillates, s.
-
-    Of a network that is stable.
+def delay_margin(loci: NyquistLoci) -> Crossing | None:
+    """The smallest additional delay of the feedback at which a stable network oscillates, s.
 
     Returns:
-        None where no delay makes it.
+        None where no delay makes it oscillate.
     """
-    found = crossings(loop, lambda value: np.abs(value) - 1, np.abs)
-    turns = ((np.angle(value) % (2 * np.pi), omega) for omega, value in found)
-    return min((Crossing(float(turn / omega), omega) for turn, omega in turns), default=None)
+    found = crossings(loci, lambda value: np.abs(value) - 1, np.abs)
+    phases = ((np.angle(value) % (2 * np.pi), omega) for omega, value in found)
+    return min((Crossing(float(phase / omega), omega) for phase, omega in phases), default=None)
 
 
 def crossings(
-    loop: Loop, part: Callable[[Any], Any], strength: Callable[[Any], Any]
+    loci: NyquistLoci, function: Callable[[Any], Any], strength: Callable[[Any], Any]
 ) -> list[tuple[float, complex]]:
-    """Where a part of an eigenvalue of the transfer is zero: the frequency (rad/s), and its value.
+    """Frequencies (rad/s) at which a function of an eigenvalue is zero, and the eigenvalues there.
 
     Args:
-        loop: the network.
-        part: a real part of a complex number, or of many.
-        strength: of such a value; the strongest are wanted, and none below zero.
+        loci: the eigenvalues of the return ratio.
+        function: real, of one complex number or of an array.
+        strength: real, of an eigenvalue; crossings where it is largest are refined, none where it
+            is negligible or negative.
     """
-    frequencies = np.geomspace(SLOWEST, QUICKEST, POINTS) / (loop.closed.longest or 1.0)
-    places = []
-    for curve in loci(loop, frequencies).T:
-        values = part(curve)
-        for at in np.flatnonzero(values[:-1] * values[1:] < 0):
-            places.append((float(np.max(strength(curve[at : at + 2]))), int(at), curve))
+    brackets = []
+    for curve in loci.curves.T:
+        values = function(curve)
+        for index in np.flatnonzero(values[:-1] * values[1:] < 0):
+            brackets.append((float(np.max(strength(curve[index : index + 2]))), int(index), curve))
     found = []
-    for _, at, curve in sorted(places, key=lambda place: -place[0])[:STRONGEST]:
-        omega = refined(loop, frequencies[at : at + 2], curve[at : at + 2], part)
-        value = nearest(loop, omega, complex(curve[at]))
-        if strength(value) > FAINT:
+    for _, index, curve in sorted(brackets, key=lambda of: -of[0])[:REFINED_CROSSINGS]:
+        pair = slice(index, index + 2)
+        omega = refine(loci.loop, loci.frequencies[pair], curve[pair], function)
+        value = nearest_eigenvalue(loci.loop, omega, complex(curve[index]))
+        if strength(value) > NEGLIGIBLE:
             found.append((omega, value))
     return found
 
 
-def refined(
-    loop: Loop, between: np.ndarray, values: np.ndarray, part: Callable[[Any], Any]
+def refine(
+    loop: FeedbackLoop, bracket: np.ndarray, values: np.ndarray, function: Callable[[Any], Any]
 ) -> float:
-    """The frequency between two at which a part of an eigenvalue is zero, rad/s."""
+    """The frequency in a bracket at which a function of an eigenvalue is zero, rad/s.
+
+    Args:
+        loop: the feedback loop.
+        bracket: two frequencies, rad/s.
+        values: the eigenvalue at both.
+        function: real, of the eigenvalue, with different signs at both.
+    """
 
     def at(omega: float) -> float:
-        share = (omega - between[0]) / (between[1] - between[0])
-        guess = values[0] + share * (values[1] - values[0])
-        return float(part(nearest(loop, omega, complex(guess))))
+        fraction = (omega - bracket[0]) / (bracket[1] - bracket[0])
+        guess = values[0] + fraction * (values[1] - values[0])
+        return float(function(nearest_eigenvalue(loop, omega, complex(guess))))
 
-    bracket = (float(between[0]), float(between[1]))
-    return root_scalar(at, bracket=bracket, xtol=1e-14, rtol=1e-13).root
+    ends = (float(bracket[0]), float(bracket[1]))
+    return root_scalar(at, bracket=ends, xtol=1e-14, rtol=1e-13).root
 
 
-def nearest(loop: Loop, omega: float, value: complex) -> complex:
-    """The eigenvalue of the transfer at a frequency that is nearest to a value."""
-    found = np.linalg.eigvals(loop.transfer(1j * omega))
-    return complex(found[np.argmin(np.abs(found - value))])
+def nearest_eigenvalue(loop: FeedbackLoop, omega: float, value: complex) -> complex:
+    """The eigenvalue of the return ratio at a frequency (rad/s) that is nearest to a value."""
+    eigenvalues = np.linalg.eigvals(loop.return_ratio(1j * omega))
+    return complex(eigenvalues[np.argmin(np.abs(eigenvalues - value))])

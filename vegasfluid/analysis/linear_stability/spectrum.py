@@ -1,14 +1,14 @@
-"""The rightmost roots of a delay system, by collocation of its generator, made exact by Newton.
+"""The rightmost roots of a delay system: collocation of its generator, polished by Newton's method.
 
-A state of a delay equation is a function: what was carried, from the longest lag ago to now. Time
+The state of a delay equation is a function: the outputs from the longest delay ago until now. Time
 shifts it, which on Chebyshev nodes is a matrix; its eigenvalues converge to the roots of the
 characteristic function faster than any power of the number of nodes, the rightmost first. Newton's
-method on that function then makes them exact, and a count of zeros by the argument principle, which
-knows nothing of the nodes, says whether some to the right were missed.
+method on that function then makes them exact. A count of zeros by the argument principle, which
+does not depend on the nodes, can check whether an unstable root was missed.
 
 Sources:
     D. Breda, S. Maset and R. Vermiglio, SIAM J. Sci. Comput. 27(2), 2005 (the infinitesimal
-    generator, collocated); here with what is carried as outputs of the state (derived anew).
+    generator, collocated); here with delayed outputs of the state (derived anew).
     L. Trefethen, "Spectral methods in MATLAB", 2000, chapter 6 (differentiation on the nodes).
 """
 
@@ -18,141 +18,155 @@ from functools import cache
 
 import numpy as np
 
-from vegasfluid.analysis.linear_stability.delay_system import Linear
+from vegasfluid.analysis.linear_stability.delay_system import DelaySystem
 
-__all__ = ["NODES", "generator", "polish", "roots", "unstable_count"]
+__all__ = ["INTERVALS", "generator", "newton_polish", "rightmost_roots", "unstable_count"]
 
-NODES = 24
-"""Intervals between nodes."""
-STEPS, EXACT = 30, 1e-13
-CONTOUR = 4000
+INTERVALS = 24
+"""Intervals between Chebyshev nodes: the rightmost roots then have all digits Newton needs."""
+NEWTON_STEPS = 30
+"""Bound on the steps of Newton's method for one root; it takes some five."""
+ROOT_TOLERANCE = 1e-13
+"""Newton's method stops at a step below this, relative (absolute below 1/s): rounding."""
+CONTOUR_POINTS = 4000
+"""Points on the half circle of the argument principle; four times as many on the axis."""
 SAME = 1e-7
-"""Roots so near to each other, relative, are one."""
+"""Roots closer to each other than this, relative, count as one."""
 
 
 @cache
-def nodes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def chebyshev_nodes(intervals: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Chebyshev nodes on [-1, 0], from 0 to -1, their differentiation matrix and weights.
 
     Args:
-        count: of the intervals.
+        intervals: number of intervals between the nodes.
 
     Returns:
-        The nodes, (count + 1,); d/dtheta on them, (count + 1, count + 1); barycentric weights.
+        The nodes, (intervals + 1,); the differentiation matrix; the barycentric weights.
     """
-    number = np.arange(count + 1)
-    at = (np.cos(np.pi * number / count) - 1) / 2
-    weights = (-1.0) ** number
+    index = np.arange(intervals + 1)
+    nodes = (np.cos(np.pi * index / intervals) - 1) / 2
+    weights = (-1.0) ** index
     weights[[0, -1]] /= 2
-    apart = at[:, None] - at + np.eye(count + 1)
-    slope = weights / weights[:, None] / apart
-    np.fill_diagonal(slope, 0.0)
-    np.fill_diagonal(slope, -slope.sum(axis=1))
-    return at, slope, weights
+    distances = nodes[:, None] - nodes + np.eye(intervals + 1)
+    derivative = weights / weights[:, None] / distances
+    np.fill_diagonal(derivative, 0.0)
+    np.fill_diagonal(derivative, -derivative.sum(axis=1))
+    return nodes, derivative, weights
 
 
 @cache
-def slopes(count: int, size: int) -> np.ndarray:
-    """d/dtheta of so many functions on the nodes; both axes (node, function)."""
-    return np.kron(nodes(count)[1], np.eye(size))
+def differentiation_matrix(intervals: int, outputs: int) -> np.ndarray:
+    """d/dtheta of several outputs on the Chebyshev nodes; both axes are (node, output)."""
+    return np.kron(chebyshev_nodes(intervals)[1], np.eye(outputs))
 
 
-def value_at(theta: float, count: int) -> np.ndarray:
-    """The weights by which values on the nodes give the value at theta; (count + 1,)."""
-    at, _, weights = nodes(count)
-    apart = theta - at
-    if np.any(apart == 0):
-        return (apart == 0).astype(float)
-    return weights / apart / np.sum(weights / apart)
+def interpolation_weights(theta: float, intervals: int) -> np.ndarray:
+    """Weights by which values on the nodes give the value at theta; (intervals + 1,)."""
+    nodes, _, weights = chebyshev_nodes(intervals)
+    distances = theta - nodes
+    if np.any(distances == 0):
+        return (distances == 0).astype(float)
+    return weights / distances / np.sum(weights / distances)
 
 
-def integral_from(theta: float, count: int) -> np.ndarray:
-    """The weights by which values on the nodes give the integral from theta to 0; (count + 1,)."""
-    points, parts = np.polynomial.legendre.leggauss(count + 1)
-    inside = np.stack([value_at(theta * (1 - point) / 2, count) for point in points])
-    return -theta / 2 * parts @ inside
+def quadrature_weights(theta: float, intervals: int) -> np.ndarray:
+    """Weights by which values on the nodes give the integral from theta to 0; (intervals + 1,)."""
+    points, weights = np.polynomial.legendre.leggauss(intervals + 1)
+    values = np.stack([interpolation_weights(theta * (1 - of) / 2, intervals) for of in points])
+    return -theta / 2 * weights @ values
 
 
-def generator(linear: Linear, count: int = NODES) -> np.ndarray:
-    """The matrix that shifts the state of a delay system through time; its eigenvalues are roots.
+def generator(system: DelaySystem, intervals: int = INTERVALS) -> np.ndarray:
+    """The collocated infinitesimal generator of a delay system; its eigenvalues approximate roots.
 
     Args:
-        linear: the system.
-        count: intervals between the nodes.
+        system: n states and m delayed outputs.
+        intervals: number of intervals between Chebyshev nodes.
 
     Returns:
-        Of x and then of what is carried at each node but now; (n + m count, n + m count), 1/s.
+        A matrix over the states and the outputs at each node but now, 1/s;
+        (n + m intervals, n + m intervals).
     """
-    n, m, longest = linear.now.shape[0], linear.read.shape[0], linear.longest
+    n, m = system.state_matrix.shape[0], system.output_matrix.shape[0]
+    longest = system.longest_delay
     if not m:
-        return linear.now
-    onto_x, onto_y = np.zeros((n, count + 1, m)), np.zeros((m, count + 1, m))
-    for look in linear.looks:
-        theta = -look.lag / longest
-        seen = longest * integral_from(theta, count) if look.summed else value_at(theta, count)
-        onto_x[:, :, look.channel] += look.state[:, None] * seen
-        onto_y[:, :, look.channel] += look.output[:, None] * seen
-    slope = slopes(count, m) / longest
-    # what is carried now: y0 = C x + E0 y0 + E1 (the other nodes)
-    now = np.linalg.inv(np.eye(m) - onto_y[:, 0])
-    of_x, of_past = now @ linear.read, now @ onto_y[:, 1:].reshape(m, -1)
-    found = np.zeros((n + m * count,) * 2)
-    found[:n, :n] = linear.now + onto_x[:, 0] @ of_x
-    found[:n, n:] = onto_x[:, 1:].reshape(n, -1) + onto_x[:, 0] @ of_past
-    found[n:, :n] = slope[m:, :m] @ of_x
-    found[n:, n:] = slope[m:, m:] + slope[m:, :m] @ of_past
-    return found
+        return system.state_matrix
+    into_x, into_y = np.zeros((n, intervals + 1, m)), np.zeros((m, intervals + 1, m))
+    for term in system.terms:
+        theta = -term.delay / longest
+        if term.distributed:
+            weights = longest * quadrature_weights(theta, intervals)
+        else:
+            weights = interpolation_weights(theta, intervals)
+        into_x[:, :, term.output] += term.into_state[:, None] * weights
+        into_y[:, :, term.output] += term.into_output[:, None] * weights
+    derivative = differentiation_matrix(intervals, m) / longest
+    # the outputs now: y0 = C x + E0 y0 + E1 (the other nodes)
+    inverse = np.linalg.inv(np.eye(m) - into_y[:, 0])
+    y0_by_x = inverse @ system.output_matrix
+    y0_by_past = inverse @ into_y[:, 1:].reshape(m, -1)
+    matrix = np.zeros((n + m * intervals,) * 2)
+    matrix[:n, :n] = system.state_matrix + into_x[:, 0] @ y0_by_x
+    matrix[:n, n:] = into_x[:, 1:].reshape(n, -1) + into_x[:, 0] @ y0_by_past
+    matrix[n:, :n] = derivative[m:, :m] @ y0_by_x
+    matrix[n:, n:] = derivative[m:, m:] + derivative[m:, :m] @ y0_by_past
+    return matrix
 
 
-def polish(linear: Linear, guess: complex) -> complex:
-    """The root near a guess, by Newton's method on the logarithm of the determinant."""
+def newton_polish(system: DelaySystem, guess: complex) -> complex:
+    """The root near a guess, 1/s, by Newton's method on the determinant's logarithm."""
     s = guess
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         try:
-            per_step = np.trace(np.linalg.solve(linear.characteristic(s), linear.slope(s)))
+            quotient = np.linalg.solve(
+                system.characteristic(s), system.characteristic_derivative(s)
+            )
         except np.linalg.LinAlgError:
             return s
-        if per_step == 0 or not np.isfinite(per_step):
+        logarithmic_derivative = np.trace(quotient)
+        if logarithmic_derivative == 0 or not np.isfinite(logarithmic_derivative):
             return s
-        s -= 1 / per_step
-        if abs(1 / per_step) < EXACT * (1 + abs(s)):
+        s -= 1 / logarithmic_derivative
+        if abs(1 / logarithmic_derivative) < ROOT_TOLERANCE * (1 + abs(s)):
             return s
     return s
 
 
-def roots(linear: Linear, most: int = 8, count: int = NODES) -> np.ndarray:
-    """The rightmost roots of the characteristic function, 1/s.
+def rightmost_roots(system: DelaySystem, most: int = 8, intervals: int = INTERVALS) -> np.ndarray:
+    """The roots of the characteristic function with the largest real parts, 1/s.
 
     Args:
-        linear: the system.
-        most: how many.
-        count: intervals between the nodes.
+        system: the delay system.
+        most: how many eigenvalues of the generator are polished.
+        intervals: number of intervals between Chebyshev nodes.
 
     Returns:
-        Complex numbers, from the right; of a pair both.
+        Distinct complex roots, the rightmost first; of a conjugate pair both.
     """
-    estimates = np.linalg.eigvals(generator(linear, count))
-    found: list[complex] = []
+    estimates = np.linalg.eigvals(generator(system, intervals))
+    roots: list[complex] = []
     for guess in estimates[np.argsort(-estimates.real)][:most]:
-        root = complex(polish(linear, complex(guess)))
-        if not any(abs(root - other) < SAME * (1 + abs(root)) for other in found):
-            found.append(root)
-    return np.array(sorted(found, key=lambda root: (-root.real, -root.imag)))
+        root = complex(newton_polish(system, complex(guess)))
+        if not any(abs(root - other) < SAME * (1 + abs(root)) for other in roots):
+            roots.append(root)
+    return np.array(sorted(roots, key=lambda root: (-root.real, -root.imag)))
 
 
-def unstable_count(linear: Linear, reach: float) -> int:
-    """How many roots lie to the right of the imaginary axis, by the argument principle.
+def unstable_count(system: DelaySystem, radius: float) -> int:
+    """Number of roots to the right of the imaginary axis, by the argument principle.
 
     Args:
-        linear: the system.
-        reach: all such roots are smaller than this, 1/s.
+        system: the delay system.
+        radius: bound on the absolute value of such roots, 1/s.
 
     Returns:
         The winding number of the characteristic function around a half disc.
     """
-    turn = np.linspace(-np.pi / 2, np.pi / 2, CONTOUR)
-    up = np.sinh(np.linspace(np.arcsinh(-1e4), np.arcsinh(1e4), 4 * CONTOUR)) / 1e4 * reach
-    way = np.concatenate([reach * np.exp(1j * turn), 1j * up[::-1]])
-    values = np.array([np.linalg.det(linear.characteristic(s)) for s in way])
-    turned = np.angle(np.roll(values, -1) / values)
-    return round(float(np.sum(turned)) / (2 * np.pi))
+    angles = np.linspace(-np.pi / 2, np.pi / 2, CONTOUR_POINTS)
+    grid = np.linspace(np.arcsinh(-1e4), np.arcsinh(1e4), 4 * CONTOUR_POINTS)
+    axis = np.sinh(grid) / 1e4 * radius
+    contour = np.concatenate([radius * np.exp(1j * angles), 1j * axis[::-1]])
+    values = np.array([np.linalg.det(system.characteristic(s)) for s in contour])
+    turns = np.angle(np.roll(values, -1) / values)
+    return round(float(np.sum(turns)) / (2 * np.pi))

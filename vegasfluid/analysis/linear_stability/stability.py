@@ -1,6 +1,6 @@
-"""Whether a network stays at rest, how far it is from where it does not, and where that is.
+"""Whether an equilibrium is stable, its gain and delay margins, and where stability is lost.
 
-Verdicts are of the linear system near rest, so they hold for small disturbances.
+The answers are of the linearised system, so they hold for small disturbances.
 
 Sources:
     C. Hollot, V. Misra, D. Towsley and W.-B. Gong, "A control theoretic analysis of RED", INFOCOM
@@ -17,8 +17,8 @@ from scipy.optimize import root_scalar
 
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.linear_stability.linearisation import linearise
-from vegasfluid.analysis.linear_stability.margins import delay_margin, gain_margin
-from vegasfluid.analysis.linear_stability.spectrum import roots
+from vegasfluid.analysis.linear_stability.margins import delay_margin, gain_margin, nyquist_loci
+from vegasfluid.analysis.linear_stability.spectrum import rightmost_roots
 from vegasfluid.errors import InvalidInput
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
@@ -28,16 +28,17 @@ __all__ = ["Stability", "critical_value", "stability"]
 
 @dataclass(frozen=True)
 class Stability:
-    """What becomes of small disturbances of rest.
+    """Linear stability of an equilibrium.
 
     Args:
-        stable: whether they die out.
-        roots: the rightmost roots of the characteristic function, 1/s, from the right.
-        gain_margin: by how much stronger the queues' signals may be before the network
-            oscillates; below 1 it does; None where they do not make it.
-        delay_margin: by how much later they may come, s; None where it oscillates already, or
-            nothing makes it.
-        hopf_frequency: of the oscillation that begins at the gain margin, rad/s.
+        stable: whether small disturbances die out.
+        roots: the rightmost roots of the characteristic function, 1/s, the rightmost first.
+        gain_margin: factor by which the queues' feedback (drop probability and delayed
+            round-trip times) may grow before the network oscillates; below 1 it is unstable; None
+            where no such factor decides.
+        delay_margin: additional delay of the feedback, s, at which a stable network starts to
+            oscillate; None where it is unstable, or no delay makes it oscillate.
+        hopf_frequency: of the oscillation that starts at the gain margin, rad/s.
     """
 
     stable: bool
@@ -48,39 +49,40 @@ class Stability:
 
     @property
     def rightmost_root(self) -> complex:
-        """The root that decides, 1/s."""
+        """The root with the largest real part, 1/s; stable if that is below 0."""
         return self.roots[0]
 
 
 def stability(network: Network | Equilibrium, options: FluidOptions = THEORY) -> Stability:
-    """Whether a network stays at rest after small disturbances, and by what margins.
+    """Whether small disturbances of an equilibrium die out, and by what margins.
 
     Args:
-        network: or its equilibrium, with the options that it was found with.
+        network: the network, or its equilibrium with the options it was found with.
         options: switches of the fluid model (`FluidOptions`).
 
     Raises:
-        InvalidInput: where rest is a set, or the queue stands at the end of its buffer.
-        SolveFailed: where no rest is found.
+        InvalidInput: where equilibria form a set, or a drop-tail buffer is full.
+        SolveFailed: where no equilibrium is found.
 
     >>> from vegasfluid import Flows, Link, Red, Reno
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
     >>> stability(Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})).stable
     True
     """
-    rest = network if isinstance(network, Equilibrium) else equilibrium(network, options)
-    loop = linearise(rest)
-    found = roots(loop.closed)
-    stable = bool(found[0].real < 0)
-    gain = gain_margin(loop)
-    if gain is not None and (gain.size > 1) != stable:
-        gain = None  # it oscillates, or would, with other reasons than the queues' signals
-    delay = delay_margin(loop) if stable else None
+    point = network if isinstance(network, Equilibrium) else equilibrium(network, options)
+    loop = linearise(point)
+    roots = rightmost_roots(loop.closed_loop)
+    stable = bool(roots[0].real < 0)
+    loci = nyquist_loci(loop)
+    gain = gain_margin(loci)
+    if gain is not None and (gain.margin > 1) != stable:
+        gain = None  # something else than the queues' feedback makes it oscillate
+    delay = delay_margin(loci) if stable else None
     return Stability(
         stable,
-        tuple(complex(root) for root in found),
-        None if gain is None else gain.size,
-        None if delay is None else delay.size,
+        tuple(complex(root) for root in roots),
+        None if gain is None else gain.margin,
+        None if delay is None else delay.margin,
         None if gain is None else gain.frequency,
     )
 
@@ -91,25 +93,25 @@ def critical_value(
     high: float,
     options: FluidOptions = THEORY,
 ) -> float:
-    """The value of a parameter at which stability is lost or won; rest moves with it.
+    """The value of a parameter at which the network's equilibrium changes its stability.
 
     Args:
-        network_of: the network with a value of the parameter.
-        low: a value where it is stable, or is not.
-        high: one where it is the other.
+        network_of: makes the network with a value of the parameter.
+        low: a value at which the equilibrium is stable, or one at which it is not.
+        high: a value with the opposite result.
         options: switches of the fluid model (`FluidOptions`).
 
     Raises:
-        InvalidInput: where the network is stable at both, or at none.
+        InvalidInput: where the network is stable at both values, or at neither.
     """
 
-    def rightmost(value: float) -> float:
-        rest = equilibrium(network_of(value), options)
-        return float(np.real(roots(linearise(rest).closed)[0]))
+    def largest_real_part(value: float) -> float:
+        point = equilibrium(network_of(value), options)
+        return float(np.real(rightmost_roots(linearise(point).closed_loop)[0]))
 
-    ends = rightmost(low), rightmost(high)
+    ends = largest_real_part(low), largest_real_part(high)
     if ends[0] * ends[1] > 0:
         allowed = "stable at one end, and not at the other"
         both = "stable at both" if ends[0] < 0 else "stable at none"
         raise InvalidInput("critical_value", "low and high", allowed, both)
-    return root_scalar(rightmost, bracket=(low, high), xtol=1e-300, rtol=1e-9).root
+    return root_scalar(largest_real_part, bracket=(low, high), xtol=1e-300, rtol=1e-9).root
