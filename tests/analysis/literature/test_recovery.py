@@ -118,7 +118,9 @@ def test_vegas_comes_back_below_alpha_and_not_above() -> None:
     """With a queue of 20 ms on 100 ms the window holds cwnd / 6 packets in it."""
     law = Vegas(alpha=5, beta=8, dialect="ns2")
     assert recovery_time(law, 24.0, 0.12, base_rtt=0.1).round_trips == pytest.approx(6, rel=1e-9)
-    with pytest.raises(InvalidInput, match=r"^growth_time: cwnd must be a window that vegas reaches"):
+    with pytest.raises(
+        InvalidInput, match=r"^growth_time: cwnd must be a window that vegas reaches"
+    ):
         recovery_time(law, 60.0, 0.12, base_rtt=0.1)
 
 

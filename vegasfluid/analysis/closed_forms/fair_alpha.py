@@ -94,14 +94,14 @@ def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") ->
     >>> fair_alpha_with_losses().text()
     'alpha = -q*r*(b*log(-b*c**2*phi*r**2 + 1) - 2)/(2*(N_r + N_v*r))'
     """
-    rest, rise = filled_link(EFFECTIVE), offset_of(law)
-    alpha = vegas_alpha(law, loss_process).expression.subs(W, r * W).subs(p, rest.prob)
-    alpha = alpha.subs(W, rest.window).subs(R, T + Q / C)
+    filled, offset = filled_link(EFFECTIVE), offset_of(law)
+    alpha = vegas_alpha(law, loss_process).expression.subs(W, r * W).subs(p, filled.prob)
+    alpha = alpha.subs(W, filled.window).subs(R, T + Q / C)
     return Formula(
         name_with_dialect("fair_alpha_with_losses", law),
         "alpha of Vegas for r times the rate of a competitor that loses as many packets",
         "alpha",
-        sp.factor(sp.simplify(alpha + rise)) - rise,
+        sp.factor(sp.simplify(alpha + offset)) - offset,
         f"{BESIDE}, r below its ceiling, b d / 2 above the law's softness",
         DERIVED,
     )

@@ -117,12 +117,12 @@ def reno_friendly_window(loss_process: str = "meanfield") -> Formula:
     """
     drift = drift_of(loss_process, False, AS_RENO)["cwnd"]
     squared = sp.Symbol("w", positive=True)
-    rest = only_solution(drift.subs(W, sp.sqrt(squared)), squared)
+    window_squared = only_solution(drift.subs(W, sp.sqrt(squared)), squared)
     return Formula(
         f"cubic_window_reno_friendly_{loss_process}",
         f"window of CUBIC in its Reno-friendly region, {loss_process} losses",
         "cwnd",
-        sp.sqrt(above_zero(rest * p, {CUT: 0.3})) / sp.sqrt(p),
+        sp.sqrt(above_zero(window_squared * p, {CUT: 0.3})) / sp.sqrt(p),
         "above the crossover",
         "RFC 9438, section 4.3; derived here from the drift",
         tuple(CUBIC.items()),

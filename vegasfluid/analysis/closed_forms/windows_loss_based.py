@@ -66,12 +66,12 @@ def reno_window() -> Formula:
     drift = equilibrium_drift(Reno(), OUT_OF_SLOW_START, seen, {W: 10, R: 1, p: 1e-2, PHI: 1})[
         "cwnd"
     ]
-    (rest,) = sp.solve(drift.expression, W)
+    (window,) = sp.solve(drift.expression, W)
     return Formula(
         "reno_window",
         "window of Reno and NewReno",
         "cwnd",
-        rest,
+        window,
         "congestion avoidance; phi = 1 in the one-point closure, 4/3 for periodic losses",
         "Misra, Gong and Towsley 2000; Mathis et al. 1997 for phi = 4/3 (neither checked against "
         "the original); derived here from the drift",
@@ -135,12 +135,12 @@ def scalable_window(loss_process: str = "meanfield") -> Formula:
     drift = equilibrium_drift(law, OUT_OF_SLOW_START, equilibrium_signals(loss_process), there)[
         "cwnd"
     ]
-    (rest,) = sp.solve(drift.expression, W)
+    (window,) = sp.solve(drift.expression, W)
     return Formula(
         "scalable_window" if loss_process == "meanfield" else "scalable_window_periodic",
         "window of Scalable TCP",
         "cwnd",
-        rest,
+        window,
         "a packet or more above its legacy window; losses as in the one-point closure"
         if loss_process == "meanfield"
         else "a packet or more above its legacy window; periodic or independent losses",
@@ -165,12 +165,12 @@ def highspeed_window() -> Formula:
         "cwnd"
     ]
     (prob,) = sp.solve(drift.expression.subs(W, low * sp.exp(stretch)), p)
-    (rest,) = sp.solve(sp.expand_log(sp.log(sp.simplify(prob) / p), force=True), stretch)
+    (stretch_at_p,) = sp.solve(sp.expand_log(sp.log(sp.simplify(prob) / p), force=True), stretch)
     return Formula(
         "highspeed_window",
         "window of HighSpeed TCP",
         "cwnd",
-        low * sp.exp(sp.factor(rest)),
+        low * sp.exp(sp.factor(stretch_at_p)),
         "between its two windows, periodic losses",
         "RFC 3649, section 5 (the response function); derived here from the drift",
         tuple(HIGHSPEED.items()),

@@ -182,14 +182,14 @@ def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
     'alpha = -W*(R - T)*(b*log(-W**2*b*p*phi + 1) - 2)/(2*R)'
     """
     require_no_kept_threshold(law)
-    rest, rise = equilibrium_alpha(type(law), law.dialect), offset_of(law)
+    alpha, offset = equilibrium_alpha(type(law), law.dialect), offset_of(law)
     if not isinstance(law, AnyVegas):
-        rest = rest.subs(PHI, exact(law.loss_factor(loss_process, STATE)))
+        alpha = alpha.subs(PHI, exact(law.loss_factor(loss_process, STATE)))
     return Formula(
         name_with_dialect("vegas_alpha", law),
         "alpha of Vegas where packets are lost",
         "alpha",
-        sp.factor(rest + rise) - rise,
+        sp.factor(alpha + offset) - offset,
         f"phi b p W^2 below 1, b d / 2 above the law's softness, {HOLDS}",
         DERIVED,
     )

@@ -86,7 +86,7 @@ def rtt_exponent_of_shared_losses(
     price = price_of(law, loss_process, cwnd, rtt)
     if price.gives != "drop_prob":
         raise InvalidInput(
-            "rtt_exponent_of_shared_losses", "law", "one that rests on losses", law.name
+            "rtt_exponent_of_shared_losses", "law", "one that responds to losses", law.name
         )
     values = {symbol(name): value for name, value in price_arguments(price, cwnd, rtt).items()}
     events = x * price.expression

@@ -128,17 +128,17 @@ class BranchAndPrune:
         for zero in self.zeros:
             if overlap(box, zero.isolating_box):
                 return split_at_face(box, zero.isolating_box)
-        rest = Contractor(self.system, self.domain, box).contract()
-        if rest is None:
+        contracted = Contractor(self.system, self.domain, box).contract()
+        if contracted is None:
             return []
-        if rest.variation < MAX_VARIATION:
-            smaller = self.apply_krawczyk(rest.box)
+        if contracted.variation < MAX_VARIATION:
+            smaller = self.apply_krawczyk(contracted.box)
             if smaller is not None:
                 return smaller
-        if rest.side is None:
-            self.too_narrow.append(rest.box)
+        if contracted.side is None:
+            self.too_narrow.append(contracted.box)
             return []
-        return split(rest.box, rest.side, split_point(rest.box[rest.side]))
+        return split(contracted.box, contracted.side, split_point(contracted.box[contracted.side]))
 
     def apply_krawczyk(self, box: Box) -> list[Box] | None:
         """The part of a box that Krawczyk's operator leaves; None where it gains too little."""
