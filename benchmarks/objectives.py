@@ -25,7 +25,7 @@ from vegasfluid.tuning.parameters import tunable_class, tuned_parameters
 from vegasfluid.tuning.scalar_root import TOLERANCE, find_root
 from vegasfluid.tuning.settings import RunSettings
 
-__all__ = ["FourKnobs", "OneKnob", "job_of", "small"]
+__all__ = ["FourParameters", "OneParameter", "job_of", "small"]
 
 NEAR = 1e-3
 """One parameter: the target, in log(ratio)."""
@@ -48,7 +48,7 @@ def job_of(network: vf.Network, until: float, warmup: float | None) -> Evaluator
 
 
 @dataclass
-class OneKnob:
+class OneParameter:
     """The squared distance of a network's ratio from 1, in logarithms, over log(alpha)."""
 
     job: Evaluator
@@ -136,7 +136,7 @@ def small(rtt: float) -> vf.Network:
 class Noted(DifferentiableFluid):
     """A fluid model that enters what it was asked for into the accounts of a search."""
 
-    objective: FourKnobs
+    objective: FourParameters
     trace: Trace
 
     def at(self, log_values: np.ndarray) -> tuple[Outputs, Outputs]:
@@ -148,7 +148,7 @@ class Noted(DifferentiableFluid):
         return found
 
 
-class FourKnobs:
+class FourParameters:
     """The least delay of a network at a ratio of 1 and a utilisation of 98 %: alpha and RED.
 
     Args:

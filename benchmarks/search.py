@@ -40,7 +40,7 @@ from functools import partial
 from benchmarks.harness import Figures, child_seconds, run
 from benchmarks.main_job import NETWORK_2, timed
 from benchmarks.ns2_rows import ROOT, ns2_cpu_seconds, ns2_rows
-from benchmarks.objectives import FourKnobs, OneKnob, job_of, small
+from benchmarks.objectives import FourParameters, OneParameter, job_of, small
 from benchmarks.peers import PEERS, Spent, Trace, optuna_is_there, spent_by
 from vegasfluid import modelfile
 
@@ -83,7 +83,9 @@ def add_comparison(figures: Figures, name: str, ours: Spent, peers: Mapping[str,
             figures.add(f"{name}.times_faster_than_{peer}", spent.cpu_s / ours.cpu_s)
 
 
-def by_peers(objective: OneKnob | FourKnobs, trace: Callable[[str], Trace]) -> dict[str, Spent]:
+def by_peers(
+    objective: OneParameter | FourParameters, trace: Callable[[str], Trace]
+) -> dict[str, Spent]:
     """Every peer, and Nelder-Mead from our beginning, too."""
     starts = {"": objective.start, NEAR: objective.near()}
     names = ["nelder_mead", f"nelder_mead{NEAR}", *list(PEERS)[1:]]
@@ -100,7 +102,7 @@ def by_peers(objective: OneKnob | FourKnobs, trace: Callable[[str], Trace]) -> d
 def add_one_knob(figures: Figures, number: int, most: int) -> None:
     """All searches on one of the papers' networks."""
     model = modelfile.load(ROOT / "models" / f"weigle_feng_network{number}.toml")
-    objective = OneKnob(job_of(model.network, model.duration, model.warmup))
+    objective = OneParameter(job_of(model.network, model.duration, model.warmup))
 
     def trace(name: str) -> Trace:
         ends = name == "tpe"
@@ -126,7 +128,7 @@ def add_one_knob(figures: Figures, number: int, most: int) -> None:
 
 def add_four_knobs(figures: Figures, name: str, rtt: float, most: int) -> None:
     """All searches on a small network."""
-    objective = FourKnobs(small(rtt), 60.0)
+    objective = FourParameters(small(rtt), 60.0)
     objective.judge(objective.start)  # compiles
     best = objective.solved(Trace(objective.judge))
     objective.delay = objective.problem.log_delay(best)[0]

@@ -19,7 +19,7 @@ from multiprocessing import get_context
 import numpy as np
 
 from benchmarks.harness import Figures, run
-from benchmarks.integrity.one import Found, look
+from benchmarks.integrity.single_network import Found, look
 from vegasfluid.fluid import TOLERANCE
 from vegasfluid.parallel import processors
 

@@ -1,15 +1,15 @@
-"""Recommendations on networks that nobody has tuned for.
+"""Recommendations on 48 generated networks, tested in ns-2.
 
     python -m benchmarks.tuning [--json] [--full]
 
-For each network of a design (`benchmarks.tuning.networks`) alpha and beta are recommended in ns-2's
-dialect, with ns-2's defaults to begin from, and tried with fresh seeds: on ns-2 itself, where `ns`
-is installed, beside its defaults and RED_min / N, and on the packet simulator. Where seeds are far
-apart ns-2 runs up to 24 of them, else three (`benchmarks.tuning.judged`). Every seventh network, or
-with `--full` all 48, and nine whose other flows do not speak Reno (`benchmarks.tuning.rivals`). A
-network whose ratio on ns-2 is not within 0.9-1.1 is listed by name; the shares are of the 48. A run
-that was broken off goes on where it was, as long as the sources are the same
-(`benchmarks.tuning.kept`); `seconds` are then those of the last part.
+For each network (`benchmarks.tuning.networks`) `recommend` finds alpha and beta in ns-2's dialect,
+starting from ns-2's defaults. Fresh seeds then test them in the packet simulator and, where `ns`
+is installed, in ns-2, together with the defaults and RED_min / N. ns-2 runs three seeds, or up to
+24 where they differ widely (`benchmarks.tuning.evaluation`). The quick version takes every seventh
+network; `--full` takes all 48, and nine with CUBIC, HighSpeed or Scalable TCP in place of Reno
+(`benchmarks.tuning.competitors`). Networks whose ratio in ns-2 is outside 0.9 to 1.1 are listed by
+name; fractions are of the 48. An interrupted run resumes as long as the sources are the same
+(`benchmarks.tuning.checkpoints`); `seconds` are then those of the last part.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from benchmarks.harness import Figures, run
-from benchmarks.tuning.judged import Judgement, judge_alone
+from benchmarks.tuning.competitors import rivals
+from benchmarks.tuning.evaluation import Judgement, judge_alone
 from benchmarks.tuning.networks import untuned
-from benchmarks.tuning.rivals import rivals
 from vegasfluid.parallel import processors
 
 __all__ = ["measure"]

@@ -9,7 +9,6 @@ import numpy as np
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.la_walrand_anantharam_1998.course import Course
 from paper_repro.la_walrand_anantharam_1998.networks import (
     LAWS,
     NO_LIMIT,
@@ -17,7 +16,8 @@ from paper_repro.la_walrand_anantharam_1998.networks import (
     gateway,
     persistent,
 )
-from paper_repro.la_walrand_anantharam_1998.shifts import courses, jobs_for, note_means
+from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
+from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for, note_means, records
 from paper_repro.la_walrand_anantharam_1998.tables import CAPACITY
 
 __all__ = ["EXPERIMENT", "single"]
@@ -78,25 +78,25 @@ def jobs() -> Mapping[str, Job]:
     return made
 
 
-def windows_a_round(course: Course, begin: float, end: float, trip: float) -> float:
+def windows_a_round(record: RecordedRun, begin: float, end: float, trip: float) -> float:
     """Packets by which the only window changes in a round trip."""
-    inside = course.within(begin, end)
-    time, cwnd = course.time[inside], course.cwnd[inside, 0]
+    inside = record.within(begin, end)
+    time, cwnd = record.time[inside], record.cwnd[inside, 0]
     trips = np.maximum(cwnd / CAPACITY, trip)
     rounds = float((np.diff(time) / trips[1:]).sum())
     return float(cwnd[-1] - cwnd[0]) / rounds
 
 
-def backlogs(course: Course, network: vf.Network) -> np.ndarray:
+def backlogs(record: RecordedRun, network: vf.Network) -> np.ndarray:
     """Backlog (w - r d) of each connection at rest, packets; (connection,)."""
     trips = np.array([network.base_rtts(name)[0] for name in network.flows])
-    return course.backlogs(trips, SETTLED, UNTIL)
+    return record.backlogs(trips, SETTLED, UNTIL)
 
 
 def note_steps(evidence: Evidence, results: Results) -> None:
     """The rule of the window, and where a single connection rests."""
-    grow, shrink = courses(results, "grow")[0], courses(results, "shrink")[0]
-    rest = {trip: courses(results, f"rest/{trip}")[0] for trip in (88, 134, 484)}
+    grow, shrink = records(results, "grow")[0], records(results, "shrink")[0]
+    rest = {trip: records(results, f"rest/{trip}")[0] for trip in (88, 134, 484)}
     at_rest = rest[134].cwnd[rest[134].within(SETTLED, UNTIL), 0]
     found = {
         "steps": [
@@ -105,7 +105,7 @@ def note_steps(evidence: Evidence, results: Results) -> None:
             windows_a_round(shrink, 0.5, 4.0, USUAL),
         ],
         "backlog": float(backlogs(rest[134], single("vegas", USUAL))[0]),
-        "windows_by_trip": [course.mean_windows(SETTLED, UNTIL)[0] for course in rest.values()],
+        "windows_by_trip": [record.mean_windows(SETTLED, UNTIL)[0] for record in rest.values()],
     }
     for name, value in found.items():
         evidence.note(PACKETS, f"alone.{name}", value)
@@ -113,7 +113,7 @@ def note_steps(evidence: Evidence, results: Results) -> None:
 
 def note_ten(evidence: Evidence, results: Results) -> None:
     """Ten connections that start together: right base RTTs."""
-    vegas, reno = courses(results, "ten/vegas"), courses(results, "ten/reno")
+    vegas, reno = records(results, "ten/vegas"), records(results, "ten/reno")
     network = persistent(LAWS["vegas"], gateway(None), starts=TOGETHER)
     queues = [of.mean_queue(SETTLED, UNTIL) for of in vegas]
     sums = [float(backlogs(of, network).sum()) for of in vegas]
@@ -134,14 +134,14 @@ def note_ten(evidence: Evidence, results: Results) -> None:
         note_means(evidence, f"alone.{name}", values)
 
 
-def total(course: Course) -> float:
+def total(record: RecordedRun) -> float:
     """Packets of all connections."""
-    return float(course.acked(UNTIL).sum())
+    return float(record.acked(UNTIL).sum())
 
 
-def swing(values: np.ndarray, course: Course) -> float:
+def swing(values: np.ndarray, record: RecordedRun) -> float:
     """Standard deviation after the start, packets."""
-    return float(values[course.within(SETTLED, UNTIL)].std())
+    return float(values[record.within(SETTLED, UNTIL)].std())
 
 
 def measure(results: Results) -> Evidence:
@@ -149,7 +149,7 @@ def measure(results: Results) -> Evidence:
     evidence = Evidence()
     note_steps(evidence, results)
     note_ten(evidence, results)
-    vegas, reno = courses(results, "one/vegas")[0], courses(results, "one/reno")[0]
+    vegas, reno = records(results, "one/vegas")[0], records(results, "one/reno")[0]
     evidence.note(
         PACKETS,
         "alone.oscillation_over_reno",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from paper_repro.experiment import ARITHMETIC, Evidence, Experiment, Results
-from paper_repro.la_walrand_anantharam_1998.course import jain_index, rank_correlation
+from paper_repro.la_walrand_anantharam_1998.recorded_run import jain_index, rank_correlation
 from paper_repro.la_walrand_anantharam_1998.tables import (
     ACKED,
     CAPACITY,

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from paper_repro.la_walrand_anantharam_1998.course import Course
+from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
 from paper_repro.style import COLOURS, PAPER_MARK, label
 
 __all__ = ["SEGMENT", "draw_queue", "draw_sequences", "moving_average", "segment_times"]
@@ -23,61 +23,61 @@ AVERAGED = 1.0
 """s: the width of the moving average of a queue."""
 
 
-def moving_average(course: Course) -> np.ndarray:
+def moving_average(record: RecordedRun) -> np.ndarray:
     """The queue, mean over a second around each sample, packets; (time,)."""
-    waited = np.cumsum(course.queue)
-    half = max(round(AVERAGED / (course.time[1] - course.time[0]) / 2), 1)
-    place = np.arange(course.time.size)
+    waited = np.cumsum(record.queue)
+    half = max(round(AVERAGED / (record.time[1] - record.time[0]) / 2), 1)
+    place = np.arange(record.time.size)
     low, high = np.maximum(place - half, 0), np.minimum(place + half, place[-1])
     return (waited[high] - waited[low]) / (high - low)
 
 
-def segment_times(course: Course, connection: int) -> np.ndarray:
+def segment_times(record: RecordedRun, connection: int) -> np.ndarray:
     """When each segment of a connection begins, s; the distances tell how fast it sends."""
-    delivered = course.delivered[:, connection]
+    delivered = record.delivered[:, connection]
     firsts = np.arange(1, delivered[-1], SEGMENT)
-    return np.interp(firsts, delivered, course.time)
+    return np.interp(firsts, delivered, record.time)
 
 
 def draw_queue(
-    axes: Axes, course: Course, title: str, top: float, printed: Sequence[Point] = ()
+    axes: Axes, record: RecordedRun, title: str, top: float, printed: Sequence[Point] = ()
 ) -> None:
     """Queue size over time: each sample, and the moving average.
 
     Args:
         axes: where.
-        course: the run.
+        record: the run.
         title: of the panel.
         top: of the axis, packets.
         printed: what the text says: times (s) and queues (packets).
     """
-    axes.plot(course.time, course.queue, color=COLOURS["fourth"], lw=0.5, label="queue size")
-    average = moving_average(course)
-    axes.plot(course.time, average, color=COLOURS["vegas"], lw=1.2, label="its mean over 1 s")
+    axes.plot(record.time, record.queue, color=COLOURS["fourth"], lw=0.5, label="queue size")
+    average = moving_average(record)
+    axes.plot(record.time, average, color=COLOURS["vegas"], lw=1.2, label="its mean over 1 s")
     if printed:
         axes.plot(*zip(*printed, strict=True), **PAPER_MARK)
-    axes.set_xlim(0, course.time[-1])
+    axes.set_xlim(0, record.time[-1])
     axes.set_ylim(0, top)
     label(axes, title, "Time (sec)", "Queue size (packets)")
 
 
-def draw_sequences(axes: Axes, course: Course, title: str) -> None:
+def draw_sequences(axes: Axes, record: RecordedRun, title: str) -> None:
     """Packet sequences: a row for each connection, a slanted line for each 90 packets.
 
     Args:
         axes: where.
-        course: the run.
+        record: the run.
         title: of the panel.
     """
-    for connection in range(course.delivered.shape[1]):
-        begins = segment_times(course, connection)
+    for connection in range(record.delivered.shape[1]):
+        begins = segment_times(record, connection)
         lines = [
             [(begin, connection + 1 - HEIGHT / 2), (end, connection + 1 + HEIGHT / 2)]
             for begin, end in pairwise(begins)
         ]
         axes.add_collection(LineCollection(lines, colors=COLOURS["vegas"], linewidths=0.7))
-    count = course.delivered.shape[1]
-    axes.set_xlim(0, course.time[-1])
+    count = record.delivered.shape[1]
+    axes.set_xlim(0, record.time[-1])
     axes.set_ylim(0.4, count + 0.6)
     axes.set_yticks(range(1, count + 1))
     label(axes, title, "Time (sec)", "Connection (a line: 90 packets)", legend=False)

@@ -7,8 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence
-from paper_repro.la_walrand_anantharam_1998.course import Course, jain_index, rank_correlation
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, gateway, persistent
+from paper_repro.la_walrand_anantharam_1998.recorded_run import (
+    RecordedRun,
+    jain_index,
+    rank_correlation,
+)
 from paper_repro.la_walrand_anantharam_1998.shifts import note_means, note_series
 from paper_repro.la_walrand_anantharam_1998.tables import DURATION, STARTS
 
@@ -24,15 +28,15 @@ QUARTER = (DURATION - STARTS[-1]) / 4
 """s."""
 WAITING_BEFORE_A_START = (*STARTS[1:], DURATION)
 """s: when the queue is looked at."""
-Runs = Mapping[str, list[Course]]
+Runs = Mapping[str, list[RecordedRun]]
 
 
-def levels(course: Course) -> np.ndarray:
+def levels(record: RecordedRun) -> np.ndarray:
     """The mean queue just before each next start, packets: one for each number of connections."""
-    return np.array([course.mean_queue(time - LOOK, time) for time in WAITING_BEFORE_A_START])
+    return np.array([record.mean_queue(time - LOOK, time) for time in WAITING_BEFORE_A_START])
 
 
-def note_figure_7(evidence: Evidence, source: str, runs: list[Course]) -> None:
+def note_figure_7(evidence: Evidence, source: str, runs: list[RecordedRun]) -> None:
     """The queue of Vegas over drop-tail, and who has which part of it."""
     heights = [levels(of) for of in runs]
     jumps = [np.diff(of, prepend=0.0) for of in heights]
@@ -52,21 +56,21 @@ def note_figure_7(evidence: Evidence, source: str, runs: list[Course]) -> None:
         note_means(evidence, f"persistent.{name}", values, source)
 
 
-def backlogs(course: Course) -> np.ndarray:
+def backlogs(record: RecordedRun) -> np.ndarray:
     """Backlog (w - r d) of each connection when all are on, packets; (connection,)."""
     network = persistent(LAWS["vegas"], gateway(None))
     trips = np.array([network.base_rtts(name)[0] for name in network.flows])
-    return course.backlogs(trips, ALL_ON, DURATION)
+    return record.backlogs(trips, ALL_ON, DURATION)
 
 
-def rate_follows_backlog(course: Course) -> float:
+def rate_follows_backlog(record: RecordedRun) -> float:
     """Correlation of the connections' rates with their parts of the queue."""
-    return float(np.corrcoef(course.rates(ALL_ON, DURATION), backlogs(course))[0, 1])
+    return float(np.corrcoef(record.rates(ALL_ON, DURATION), backlogs(record))[0, 1])
 
 
-def last_over_others(course: Course) -> float:
+def last_over_others(record: RecordedRun) -> float:
     """The mean rate of the last three connections over that of the others."""
-    rates = course.rates(ALL_ON, DURATION)
+    rates = record.rates(ALL_ON, DURATION)
     return float(rates[-LAST:].mean() / rates[:-LAST].mean())
 
 
@@ -91,7 +95,7 @@ def note_gateway(evidence: Evidence, source: str, runs: Runs) -> None:
         note_means(evidence, "persistent.surge_after_a_start", after, source)
 
 
-def note_drops(evidence: Evidence, source: str, runs: list[Course]) -> None:
+def note_drops(evidence: Evidence, source: str, runs: list[RecordedRun]) -> None:
     """Whom RED hits, and how those recover."""
     hit = [float(np.corrcoef(of.dropped, of.acked(DURATION))[0, 1]) for of in runs]
     note_means(evidence, "persistent.drops_follow_rates", hit, source)
@@ -144,9 +148,9 @@ def note_comparisons(evidence: Evidence, source: str, runs: Runs) -> None:
         note_means(evidence, "persistent.highest_queue_vegas", highest, source)
 
 
-def loss_of_the_first(course: Course) -> list[float]:
+def loss_of_the_first(record: RecordedRun) -> list[float]:
     """Rates of the first connection with one, four, nine and ten connections, packets a second."""
     return [
-        float(course.rates(begin, end)[0])
+        float(record.rates(begin, end)[0])
         for begin, end in ((1, 2), (8, 10), (30, 40), (ALL_ON, DURATION))
     ]

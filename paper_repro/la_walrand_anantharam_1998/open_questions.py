@@ -9,11 +9,11 @@ import numpy as np
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.la_walrand_anantharam_1998.course import Course
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, gateway, persistent, rerouted
 from paper_repro.la_walrand_anantharam_1998.persistent import MAX_DROP
+from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
 from paper_repro.la_walrand_anantharam_1998.rerouting import LONGER, SHORT_AGAIN, detected
-from paper_repro.la_walrand_anantharam_1998.shifts import courses, jobs_for, note_means, note_series
+from paper_repro.la_walrand_anantharam_1998.shifts import jobs_for, note_means, note_series, records
 from paper_repro.la_walrand_anantharam_1998.tables import DURATION
 
 __all__ = ["EXPERIMENT"]
@@ -43,32 +43,32 @@ def jobs() -> Mapping[str, Job]:
     return made
 
 
-def swing(course: Course) -> float:
+def swing(record: RecordedRun) -> float:
     """Standard deviation of a window when all are on, mean of the connections, packets."""
-    inside = course.within(BEGINNING, DURATION)
-    return float(course.cwnd[inside].std(axis=0).mean())
+    inside = record.within(BEGINNING, DURATION)
+    return float(record.cwnd[inside].std(axis=0).mean())
 
 
-def drops_at_first(course: Course) -> float:
+def drops_at_first(record: RecordedRun) -> float:
     """Packets that are dropped in all."""
-    return float(course.dropped.sum())
+    return float(record.dropped.sum())
 
 
-def time_to_detect(course: Course) -> float:
+def time_to_detect(record: RecordedRun) -> float:
     """How long the first connection takes to believe in the longer route, s; at most its 24 s."""
-    return min(float(np.nan_to_num(detected(course), nan=SHORT_AGAIN)), SHORT_AGAIN) - LONGER
+    return min(float(np.nan_to_num(detected(record), nan=SHORT_AGAIN)), SHORT_AGAIN) - LONGER
 
 
 def measure(results: Results) -> Evidence:
     """Ratios to the paper's own values."""
     evidence = Evidence()
-    usual, low, often = (courses(results, name) for name in ("usual", "low", "often"))
+    usual, low, often = (records(results, name) for name in ("usual", "low", "often"))
     dropped = [drops_at_first(a) / drops_at_first(b) for a, b in zip(low, usual, strict=True)]
     note_means(evidence, "open_questions.drops_low_over_usual", dropped, PACKETS)
     swings = [swing(a) / swing(b) for a, b in zip(often, usual, strict=True)]
     note_means(evidence, "open_questions.swing_often_over_usual", swings, PACKETS)
     delays = [
-        [time_to_detect(of) for of in courses(results, f"seldom/{groups}")] for groups in GROUPS
+        [time_to_detect(of) for of in records(results, f"seldom/{groups}")] for groups in GROUPS
     ]
     by_run = [list(of) for of in np.array(delays).T]
     note_series(evidence, "open_questions.detected_after_by_groups", by_run, PACKETS)

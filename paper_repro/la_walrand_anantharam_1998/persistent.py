@@ -18,14 +18,14 @@ from paper_repro.la_walrand_anantharam_1998.congestion import (
     note_figure_7,
     note_gateway,
 )
-from paper_repro.la_walrand_anantharam_1998.course import Course, course_of
-from paper_repro.la_walrand_anantharam_1998.in_order import InOrder
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, NO_LIMIT, gateway, persistent
+from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun, recorded_run
+from paper_repro.la_walrand_anantharam_1998.rerouting_in_order import InOrder
 from paper_repro.la_walrand_anantharam_1998.shifts import (
-    courses,
     jobs_for,
     note_means,
     note_range,
+    records,
 )
 from paper_repro.la_walrand_anantharam_1998.tables import CAPACITY, DURATION, SCHEMES
 from paper_repro.reference import ns2_flows_at
@@ -81,11 +81,11 @@ def jobs() -> Mapping[str, Job]:
     for source, columns in readings().items():
         for scheme, network in columns.items():
             made |= jobs_for(f"{source}/{scheme}", network, DURATION, SAMPLES)
-    fluid = Job(network_for("vegas")(0), DURATION, course_of, engine="fluid", samples=SAMPLES)
+    fluid = Job(network_for("vegas")(0), DURATION, recorded_run, engine="fluid", samples=SAMPLES)
     return {**made, "fluid/vegas": fluid}
 
 
-def note_table_4(evidence: Evidence, source: str, scheme: str, runs: list[Course]) -> None:
+def note_table_4(evidence: Evidence, source: str, scheme: str, runs: list[RecordedRun]) -> None:
     """A column of table 4."""
     sent = np.array([of.acked(DURATION) for of in runs])
     for connection, packets in enumerate(sent.T, 1):
@@ -114,7 +114,7 @@ def measure(results: Results) -> Evidence:
     """The printed reading first, then the others as sources of their own."""
     evidence = Evidence()
     for source, columns in readings().items():
-        runs = {scheme: courses(results, f"{source}/{scheme}") for scheme in columns}
+        runs = {scheme: records(results, f"{source}/{scheme}") for scheme in columns}
         for scheme, of in runs.items():
             note_table_4(evidence, source, scheme, of)
         note_gateway(evidence, source, runs)
@@ -123,7 +123,7 @@ def measure(results: Results) -> Evidence:
             note_fairness(evidence, source, runs)
             note_comparisons(evidence, source, runs)
     note_ns2(evidence)
-    fluid = courses(results, "fluid")
+    fluid = records(results, "fluid")
     note_table_4(evidence, FLUID, "vegas", fluid)
     note_figure_7(evidence, FLUID, fluid)
     return evidence
@@ -138,10 +138,10 @@ def draw(results: Results) -> Figure:
         "modified": (11, 12, "modified Vegas, RED"),
     }
     for row, (scheme, (first, second, name)) in zip(axes, titles.items(), strict=True):
-        course = courses(results, f"{PACKETS}/{scheme}")[0]
+        record = records(results, f"{PACKETS}/{scheme}")[0]
         title = f"Figure {first}: queue sizes ({name})"
-        draw_queue(row[0], course, title, TOP, PRINTED.get(scheme, ()))
-        draw_sequences(row[1], course, f"Figure {second}: packet sequences ({name})")
+        draw_queue(row[0], record, title, TOP, PRINTED.get(scheme, ()))
+        draw_sequences(row[1], record, f"Figure {second}: packet sequences ({name})")
     return figure
 
 

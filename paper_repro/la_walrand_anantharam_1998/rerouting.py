@@ -16,15 +16,15 @@ from paper_repro.la_walrand_anantharam_1998.charts import (
     moving_average,
     segment_times,
 )
-from paper_repro.la_walrand_anantharam_1998.course import Course
-from paper_repro.la_walrand_anantharam_1998.in_order import InOrder
 from paper_repro.la_walrand_anantharam_1998.networks import LAWS, rerouted
+from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
+from paper_repro.la_walrand_anantharam_1998.rerouting_in_order import InOrder
 from paper_repro.la_walrand_anantharam_1998.shifts import (
-    courses,
     jobs_for,
     note_means,
     note_range,
     note_series,
+    records,
 )
 from paper_repro.la_walrand_anantharam_1998.tables import LOOKS
 from paper_repro.reference import ns2_flows_at
@@ -66,20 +66,20 @@ def jobs() -> Mapping[str, Job]:
     return made
 
 
-def window_at(course: Course, time: float) -> np.ndarray:
+def window_at(record: RecordedRun, time: float) -> np.ndarray:
     """The windows at the sample next to a time, packets; (connection,)."""
-    return course.cwnd[int(np.argmin(abs(course.time - time)))]
+    return record.cwnd[int(np.argmin(abs(record.time - time)))]
 
 
-def detected(course: Course) -> float:
+def detected(record: RecordedRun) -> float:
     """When the first connection has set its window anew after 36 s, s; NaN where it did not."""
-    after = (course.time > LONGER) & (course.time < SHORT_AGAIN)
-    cwnd, time = course.cwnd[after, 0], course.time[after]
+    after = (record.time > LONGER) & (record.time < SHORT_AGAIN)
+    cwnd, time = record.cwnd[after, 0], record.time[after]
     jumps = np.flatnonzero(np.diff(cwnd) > JUMP)
     return float(time[jumps[0] + 1]) if jumps.size else float("nan")
 
 
-def note_tables(evidence: Evidence, law: str, source: str, runs: list[Course]) -> None:
+def note_tables(evidence: Evidence, law: str, source: str, runs: list[RecordedRun]) -> None:
     """Every cell of tables 1 and 2."""
     for look in LOOKS:
         for connection in (0, 1):
@@ -116,31 +116,31 @@ def note_ns2(evidence: Evidence) -> None:
     note_means(evidence, "rerouting.share_after_60", shares, NS2)
 
 
-def gains(runs: list[Course]) -> list[float]:
+def gains(runs: list[RecordedRun]) -> list[float]:
     """Packets of the first connection between 34 and 60 s."""
     return [float(of.acked(60)[0] - of.acked(34)[0]) for of in runs]
 
 
-def segment_distances(course: Course) -> list[float]:
+def segment_distances(record: RecordedRun) -> list[float]:
     """The last whole segment of the first connection before 36 s, and the one across it, s."""
-    begins = segment_times(course, 0)
+    begins = segment_times(record, 0)
     last = int(np.flatnonzero(begins <= LONGER)[-1])
     return [float(begins[n + 1] - begins[n]) for n in (last - 1, last)]
 
 
-def wandering(course: Course) -> float:
+def wandering(record: RecordedRun) -> float:
     """RMS distance of the averaged queue after 36 s from its mean on the route before, packets."""
-    average, usual = moving_average(course), course.mean_queue(BEFORE, LONGER)
-    return float(np.sqrt(np.mean((average[course.within(LONGER, UNTIL)] - usual) ** 2)))
+    average, usual = moving_average(record), record.mean_queue(BEFORE, LONGER)
+    return float(np.sqrt(np.mean((average[record.within(LONGER, UNTIL)] - usual) ** 2)))
 
 
-def share_after_60(course: Course) -> float:
+def share_after_60(record: RecordedRun) -> float:
     """The first connection's part of what is delivered from 60 to 70 s."""
-    rates = course.rates(60, 70)
+    rates = record.rates(60, 70)
     return float(rates[0] / rates.sum())
 
 
-def note_vegas(evidence: Evidence, source: str, runs: list[Course]) -> None:
+def note_vegas(evidence: Evidence, source: str, runs: list[RecordedRun]) -> None:
     """What the text says of figures 2 and 3."""
     means = {
         "gain_vegas": gains(runs),
@@ -159,7 +159,7 @@ def note_vegas(evidence: Evidence, source: str, runs: list[Course]) -> None:
     note_series(evidence, "rerouting.segments", [segment_distances(of) for of in runs], source)
 
 
-def note_modified(evidence: Evidence, source: str, runs: list[Course]) -> None:
+def note_modified(evidence: Evidence, source: str, runs: list[RecordedRun]) -> None:
     """What the text says of figures 4 and 5."""
     found = [of for of in runs if not np.isnan(detected(of))]
     comparable = [window_at(of, 70) / window_at(of, 34) for of in runs]
@@ -177,9 +177,9 @@ def note_modified(evidence: Evidence, source: str, runs: list[Course]) -> None:
         note_means(evidence, f"rerouting.{name}", values, source)
 
 
-def new_window(course: Course) -> float:
+def new_window(record: RecordedRun) -> float:
     """The window that equation (1) has set, packets."""
-    return float(window_at(course, detected(course) + 0.05)[0])
+    return float(window_at(record, detected(record) + 0.05)[0])
 
 
 def resting_window() -> float:
@@ -189,14 +189,16 @@ def resting_window() -> float:
     return network.fair_share() * trip + 3.0
 
 
-def climbed(course: Course) -> float:
+def climbed(record: RecordedRun) -> float:
     """Packets by which the window grows in a round trip in the three seconds after an update."""
-    begin = detected(course) + 0.5
-    grown = window_at(course, begin + 3)[0] - window_at(course, begin)[0]
+    begin = detected(record) + 0.5
+    grown = window_at(record, begin + 3)[0] - window_at(record, begin)[0]
     return float(grown) / (3 / 0.5)
 
 
-def note_both(evidence: Evidence, source: str, plain: list[Course], other: list[Course]) -> None:
+def note_both(
+    evidence: Evidence, source: str, plain: list[RecordedRun], other: list[RecordedRun]
+) -> None:
     """The modified Vegas against Vegas."""
     pairs = list(zip(plain, other, strict=True))
     differences = [float(abs(a.acked(34) - b.acked(34)).max()) for a, b in pairs]
@@ -209,16 +211,16 @@ def note_both(evidence: Evidence, source: str, plain: list[Course], other: list[
     note_means(evidence, "rerouting.queue_change_modified_over_vegas", until, source)
 
 
-def distance_from_usual(course: Course) -> float:
+def distance_from_usual(record: RecordedRun) -> float:
     """How far the mean queue on the longest route is from that on the one before, packets."""
-    return abs(course.mean_queue(SETTLED, SHORT_AGAIN) - course.mean_queue(BEFORE, LONGER))
+    return abs(record.mean_queue(SETTLED, SHORT_AGAIN) - record.mean_queue(BEFORE, LONGER))
 
 
 def measure(results: Results) -> Evidence:
     """The printed reading first, then the others as sources of their own."""
     evidence = Evidence()
     for source, laws in READINGS.items():
-        runs = {law: courses(results, f"{source}/{law}") for law in laws}
+        runs = {law: records(results, f"{source}/{law}") for law in laws}
         for law, of in runs.items():
             note_tables(evidence, law, source, of)
         note_modified(evidence, source, runs["modified"])
@@ -232,12 +234,12 @@ def measure(results: Results) -> Evidence:
 def draw(results: Results) -> Figure:
     """Figures 2 to 5, from the runs whose starts are exactly as printed."""
     figure, axes = panels(2, 2)
-    top = 1.2 * max(float(courses(results, f"{PACKETS}/{law}")[0].queue.max()) for law in LAW_OF)
+    top = 1.2 * max(float(records(results, f"{PACKETS}/{law}")[0].queue.max()) for law in LAW_OF)
     titles = {"vegas": ("2", "3", "TCP Vegas"), "modified": ("4", "5", "modified TCP Vegas")}
     for row, (law, (first, second, name)) in zip(axes, titles.items(), strict=True):
-        course = courses(results, f"{PACKETS}/{law}")[0]
-        draw_queue(row[0], course, f"Figure {first}: queue size under {name}", top)
-        draw_sequences(row[1], course, f"Figure {second}: packet sequence under {name}")
+        record = records(results, f"{PACKETS}/{law}")[0]
+        draw_queue(row[0], record, f"Figure {first}: queue size under {name}", top)
+        draw_sequences(row[1], record, f"Figure {second}: packet sequence under {name}")
     return figure
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Job, Results
-from paper_repro.la_walrand_anantharam_1998.course import Course, course_of
 from paper_repro.la_walrand_anantharam_1998.networks import SHIFTS
+from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun, recorded_run
 
-__all__ = ["courses", "jobs_for", "note_means", "note_range", "note_series"]
+__all__ = ["jobs_for", "note_means", "note_range", "note_series", "records"]
 
 
 def jobs_for(
@@ -21,7 +21,7 @@ def jobs_for(
     until: float,
     samples: int,
     shifts: int = SHIFTS,
-    keep: Callable[[Any], Any] = course_of,
+    keep: Callable[[Any], Any] = recorded_run,
 ) -> dict[str, Job]:
     """One job for each shift of the starts; each has coins of its own, too."""
     return {
@@ -32,7 +32,7 @@ def jobs_for(
     }  # fmt: skip
 
 
-def courses(results: Results, name: str) -> list[Course]:
+def records(results: Results, name: str) -> list[RecordedRun]:
     """The runs of a kind, in the order of their shifts."""
     return [kept for job, runs in results.items() if job.startswith(f"{name}/") for kept in runs]
 

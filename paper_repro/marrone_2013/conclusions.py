@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import each_law, job, mean
 from paper_repro.marrone_2013.environment import ENLARGED_WINDOW, UNDOING, Environment
 from paper_repro.marrone_2013.readings import UNDONE, packets
+from paper_repro.marrone_2013.recorded_flow import each_law, job, mean
 
 __all__ = ["SECTION_5"]
 

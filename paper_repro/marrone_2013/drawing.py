@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_repro.experiment import Results
-from paper_repro.marrone_2013.course import Course
 from paper_repro.marrone_2013.environment import LINK_MBPS
+from paper_repro.marrone_2013.recorded_flow import RecordedFlow
 from paper_repro.style import COLOURS, PAPER_MARK, label, panels
 
 __all__ = ["Panel", "draw_panels", "fastest", "slowest", "throughput", "windows"]
@@ -19,25 +19,25 @@ Panel = Callable[[Axes, Results], None]
 """Draws one of the paper's figures into axes."""
 NAMES = {"reno": "Reno", "cubic": "CUBIC", "vegas": "Vegas"}
 Mark = tuple[float, float]
-Pick = Callable[[Sequence[Course]], Course]
+Pick = Callable[[Sequence[RecordedFlow]], RecordedFlow]
 """Which of several tests is drawn."""
 SLOTS = 100
 """Time slots of a throughput curve."""
 
 
-def first(courses: Sequence[Course]) -> Course:
+def first(records: Sequence[RecordedFlow]) -> RecordedFlow:
     """That of the first seed."""
-    return courses[0]
+    return records[0]
 
 
-def slowest(courses: Sequence[Course]) -> Course:
+def slowest(records: Sequence[RecordedFlow]) -> RecordedFlow:
     """That with the lowest throughput."""
-    return min(courses, key=Course.throughput)
+    return min(records, key=RecordedFlow.throughput)
 
 
-def fastest(courses: Sequence[Course]) -> Course:
+def fastest(records: Sequence[RecordedFlow]) -> RecordedFlow:
     """That with the highest throughput."""
-    return max(courses, key=Course.throughput)
+    return max(records, key=RecordedFlow.throughput)
 
 
 def throughput(
@@ -60,11 +60,11 @@ def throughput(
 
     def draw(axes: Axes, results: Results) -> None:
         for place, (law, name) in enumerate(names.items()):
-            course = pick(results[name])
-            ends, rates = course.rates((until or course.until) / SLOTS)
+            record = pick(results[name])
+            ends, rates = record.rates((until or record.until) / SLOTS)
             drawn = axes.step if place else axes.plot
             drawn(ends, 1e6 * rates, color=COLOURS[law], label=NAMES[law], linewidth=1)
-            axes.set_xlim(0, until or course.until)
+            axes.set_xlim(0, until or record.until)
         axes.axhline(1e6 * LINK_MBPS, color="grey", linewidth=0.8, linestyle=":", label="the link")
         if mark is not None:
             axes.plot([mark[0]], [1e6 * mark[1]], **PAPER_MARK)
@@ -95,19 +95,19 @@ def windows(
     """
 
     def draw(axes: Axes, results: Results) -> None:
-        course = pick(results[name])
-        shown = course.probed()
-        top = 1.3 * course.cwnd.max()
-        axes.plot(course.times, course.cwnd, color=COLOURS[law], linewidth=1, label="CWND")
+        record = pick(results[name])
+        shown = record.probed()
+        top = 1.3 * record.cwnd.max()
+        axes.plot(record.times, record.cwnd, color=COLOURS[law], linewidth=1, label="CWND")
         inside = shown <= top  # before the first loss it is far above
         axes.plot(
-            course.times[inside], shown[inside], color="grey", linewidth=1, linestyle="--",
+            record.times[inside], shown[inside], color="grey", linewidth=1, linestyle="--",
             label="SSTH",
         )  # fmt: skip
         if mark is not None:
             look: dict[str, Any] = PAPER_MARK | {"label": "the paper: path full"}
             axes.plot([mark[0]], [mark[1]], **look)
-        axes.set_xlim(0, until or course.until)
+        axes.set_xlim(0, until or record.until)
         axes.set_ylim(0, top)
         label(axes, title, "time (s)", "CWND and SSTH (packets)")
 

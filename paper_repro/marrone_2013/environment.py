@@ -11,7 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import vegasfluid as vf
-from paper_repro.marrone_2013.kept_answers import KeptCubic, KeptReno, KeptVegas
+from paper_repro.marrone_2013.without_undo import (
+    CubicWithoutUndo,
+    RenoWithoutUndo,
+    VegasWithoutUndo,
+)
 from vegasfluid.congestion.base import CongestionControl
 
 __all__ = [
@@ -76,9 +80,9 @@ WHOLE_WINDOW = 2 * DEFAULT_WINDOW
 """Packets, if the window grew to all three quarters of the default buffer."""
 
 LAWS: Mapping[str, CongestionControl] = {
-    "reno": KeptReno(recovery="sack"),
-    "cubic": KeptCubic(C=KERNEL_C, beta=KERNEL_BETA),
-    "vegas": KeptVegas(dialect="linux"),
+    "reno": RenoWithoutUndo(recovery="sack"),
+    "cubic": CubicWithoutUndo(C=KERNEL_C, beta=KERNEL_BETA),
+    "vegas": VegasWithoutUndo(dialect="linux"),
 }
 """As the kernel has them, with losses found by selective reports, and Reno growing by ACKs, not
 by packets (tcp_abc = 0). Answers to losses that were none are kept: the paper sees the thresholds

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from paper_repro.experiment import LINUX, PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import Course, each_law, job, mean
 from paper_repro.marrone_2013.drawing import draw_panels, fastest, slowest, throughput, windows
 from paper_repro.marrone_2013.environment import LINK_MBPS, UNDOING, WHOLE_WINDOW, Environment
 from paper_repro.marrone_2013.linux import kernel
 from paper_repro.marrone_2013.readings import IN_ORDER, ONE_WAY, UNDONE, packets
+from paper_repro.marrone_2013.recorded_flow import RecordedFlow, each_law, job, mean
 
 __all__ = ["FIGURES_8_TO_13"]
 
@@ -42,24 +42,24 @@ def jobs() -> Mapping[str, Job]:
     return made | each_law(FARTHER, BRIEF, seeds=SEEDS, prefix=ONE_WAY)
 
 
-def low_threshold(course: Course, environment: Environment) -> bool:
+def low_threshold(record: RecordedFlow, environment: Environment) -> bool:
     """Whether slow start was left at less than half of what the path holds."""
-    return float(np.interp(EARLY, course.times, course.ssthresh)) < environment.product / 2
+    return float(np.interp(EARLY, record.times, record.ssthresh)) < environment.product / 2
 
 
 def note_reno(
-    evidence: Evidence, source: str, brief: Sequence[Course], environment: Environment
+    evidence: Evidence, source: str, brief: Sequence[RecordedFlow], environment: Environment
 ) -> None:
     """Reno's short tests."""
-    rates = [course.throughput() for course in brief]
+    rates = [record.throughput() for record in brief]
     evidence.note_mean(source, "jitter_100.reno", rates)
     evidence.note_mean(source, "jitter_100.fast_share", [float(r > AVERAGE) for r in rates])
-    low = [float(low_threshold(course, environment)) for course in brief]
+    low = [float(low_threshold(record, environment)) for record in brief]
     evidence.note_mean(source, "jitter_100.low_share", low)
     evidence.note(source, "jitter_100.good_start", min(c.reaches(FULL) for c in brief))
 
 
-def note_long(evidence: Evidence, source: str, long: Sequence[Course]) -> None:
+def note_long(evidence: Evidence, source: str, long: Sequence[RecordedFlow]) -> None:
     """Reno's long tests."""
     evidence.note_mean(source, "jitter_100.reaches", [c.reaches(FULL) for c in long])
     late = [c.throughput(EXTENDED / 2) for c in long]
@@ -67,10 +67,10 @@ def note_long(evidence: Evidence, source: str, long: Sequence[Course]) -> None:
 
 
 def note_cubic(
-    evidence: Evidence, source: str, cubic: Sequence[Course], reno: Sequence[Course]
+    evidence: Evidence, source: str, cubic: Sequence[RecordedFlow], reno: Sequence[RecordedFlow]
 ) -> None:
     """CUBIC's short tests beside Reno's."""
-    spread = [np.std([c.throughput() for c in courses], ddof=1) for courses in (cubic, reno)]
+    spread = [np.std([c.throughput() for c in records], ddof=1) for records in (cubic, reno)]
     evidence.note(source, "jitter_100.even", float(spread[0] - spread[1]))
     evidence.note(source, "jitter_100.better", mean(cubic) / mean(reno))
     below = [float(c.throughput() < mean(cubic)) for c in reno]
@@ -80,23 +80,23 @@ def note_cubic(
 def note_vegas(
     evidence: Evidence,
     source: str,
-    vegas: Sequence[Course],
-    reno: Sequence[Course],
+    vegas: Sequence[RecordedFlow],
+    reno: Sequence[RecordedFlow],
     environment: Environment,
 ) -> None:
     """Vegas's short tests beside Reno's."""
     evidence.note(source, "jitter_100.vegas", mean(vegas) / mean(reno))
-    curves = [np.mean([c.cwnd for c in courses], axis=0) for courses in (vegas, reno)]
+    curves = [np.mean([c.cwnd for c in records], axis=0) for records in (vegas, reno)]
     away = np.abs(curves[0] - curves[1]).mean() / curves[1].mean()
     evidence.note(source, "jitter_100.same_curve", float(away))
     rounds = BRIEF / environment.round_trip
     evidence.note_mean(source, "jitter_100.decides", [c.decided[-1] / rounds for c in vegas])
 
 
-def threshold_rise(course: Course, threshold: np.ndarray) -> float:
+def threshold_rise(record: RecordedFlow, threshold: np.ndarray) -> float:
     """How much a threshold rises between losses over a test, as a share of the window's rise."""
-    rises, grown = np.diff(threshold), np.diff(course.cwnd)
-    avoiding = (course.times[1:] > EARLY) & (grown > 0) & (threshold[:-1] < course.cwnd[:-1])
+    rises, grown = np.diff(threshold), np.diff(record.cwnd)
+    avoiding = (record.times[1:] > EARLY) & (grown > 0) & (threshold[:-1] < record.cwnd[:-1])
     return float(np.maximum(rises[avoiding], 0).sum() / grown[avoiding].sum())
 
 
@@ -113,10 +113,10 @@ def measure(results: Results) -> Evidence:
     note_long(evidence, PACKETS, results["long reno"])
     for prefix in (UNDONE, ONE_WAY):
         note_long(evidence, packets(prefix), results[f"long {prefix}reno"])
-    course = results["long reno"][0]
+    record = results["long reno"][0]
     probed = "packets, as tcp_probe prints it"
-    evidence.note(PACKETS, "jitter_100.rises", threshold_rise(course, course.ssthresh))
-    evidence.note(probed, "jitter_100.rises", threshold_rise(course, course.probed()))
+    evidence.note(PACKETS, "jitter_100.rises", threshold_rise(record, record.ssthresh))
+    evidence.note(probed, "jitter_100.rises", threshold_rise(record, record.probed()))
     note_kernel(evidence)
     return evidence
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import Course, job, mean
 from paper_repro.marrone_2013.drawing import draw_panels, throughput, windows
 from paper_repro.marrone_2013.environment import (
     ENLARGED_WINDOW,
@@ -19,6 +18,7 @@ from paper_repro.marrone_2013.environment import (
     Environment,
 )
 from paper_repro.marrone_2013.readings import DELAY_LINE, UNDONE, packets
+from paper_repro.marrone_2013.recorded_flow import RecordedFlow, job, mean
 
 __all__ = ["FIGURES_24_TO_28"]
 
@@ -47,9 +47,9 @@ def jobs() -> Mapping[str, Job]:
     return made
 
 
-def times_to(rate: float, courses: list[Course]) -> float:
+def times_to(rate: float, records: list[RecordedFlow]) -> float:
     """Mean time until a rate (Mbit/s) is reached, s."""
-    return float(np.mean([course.reaches(rate) for course in courses]))
+    return float(np.mean([record.reaches(rate) for record in records]))
 
 
 def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
@@ -61,7 +61,7 @@ def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) ->
     for name, end in (("first_100", BRIEF), ("first_300", MIDDLE)):
         evidence.note(source, f"jitter_200.{name}", mean(cubic, 0, end) / mean(reno, 0, end))
     evidence.note(source, "jitter_200.attack", times_to(HALF, reno) / times_to(HALF, cubic))
-    cycles = [np.mean([course.cycle() for course in courses]) for courses in (cubic, reno)]
+    cycles = [np.mean([record.cycle() for record in records]) for records in (cubic, reno)]
     evidence.note(source, "jitter_200.cycles", float(cycles[0] / cycles[1]))
     evidence.note(
         source,
@@ -77,7 +77,7 @@ def note_vegas(evidence: Evidence, source: str, prefix: str, results: Results) -
     noted = {
         "vegas": mean(vegas) / mean(reno),
         "vegas_attack": times_to(HALF, vegas) / times_to(HALF, reno),
-        "vegas_left": float(np.mean([course.left(ROOF) for course in vegas])),
+        "vegas_left": float(np.mean([record.left(ROOF) for record in vegas])),
         "vegas_worse": mean(vegas, ROOF) / mean(still, ROOF),
         "short": [mean(tested, 0, BRIEF) / mean(tested, ROOF) for tested in (reno, vegas)],
         "even": [mean(tested) / mean(cubic) for tested in (reno, vegas)],

@@ -9,11 +9,11 @@ from paper_repro.marrone_2013.arithmetic import ARITHMETICS
 from paper_repro.marrone_2013.conclusions import SECTION_5
 from paper_repro.marrone_2013.jitter_100 import FIGURES_8_TO_13
 from paper_repro.marrone_2013.jitter_200 import FIGURES_24_TO_28
-from paper_repro.marrone_2013.plain_100 import FIGURES_2_TO_7
+from paper_repro.marrone_2013.no_jitter_100 import FIGURES_2_TO_7
+from paper_repro.marrone_2013.no_jitter_200 import FIGURES_14_TO_23
 from paper_repro.marrone_2013.section2_cubic import SECTION_2_2
 from paper_repro.marrone_2013.section2_reno import SECTION_2_1
 from paper_repro.marrone_2013.section2_vegas import SECTION_2_3
-from paper_repro.marrone_2013.still_200 import FIGURES_14_TO_23
 
 __all__ = ["EXPERIMENTS"]
 

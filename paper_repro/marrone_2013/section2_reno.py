@@ -10,7 +10,7 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.driven import reno_after_loss
+from paper_repro.marrone_2013.driven_sender import reno_after_loss
 
 __all__ = ["SECTION_2_1", "Sawtooth", "growth_in_avoidance"]
 

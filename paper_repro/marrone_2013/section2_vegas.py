@@ -10,7 +10,7 @@ import xarray as xr
 
 import vegasfluid as vf
 from paper_repro.experiment import FLUID, PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.driven import checked_after_resending, checked_at_duplicate
+from paper_repro.marrone_2013.driven_sender import checked_after_resending, checked_at_duplicate
 from paper_repro.marrone_2013.readings import packets
 from vegasfluid.errors import InvalidInput
 

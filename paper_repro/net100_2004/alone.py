@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import vegasfluid as vf
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.net100_2004.coarse import CoarseVegas
+from paper_repro.net100_2004.coarse_clock import CoarseVegas
 from paper_repro.net100_2004.path import (
     GAMMA,
     LINE,

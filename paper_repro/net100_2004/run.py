@@ -8,8 +8,8 @@ from paper_repro.experiment import Experiment
 from paper_repro.net100_2004.alone import FIRST_GRAPH
 from paper_repro.net100_2004.arithmetic import ARITHMETICS
 from paper_repro.net100_2004.background import SECOND_GRAPH
-from paper_repro.net100_2004.beside import BESIDE
+from paper_repro.net100_2004.competition_and_recovery import COMPETITION
 
 __all__ = ["EXPERIMENTS"]
 
-EXPERIMENTS: Sequence[Experiment] = (*ARITHMETICS, *FIRST_GRAPH, *SECOND_GRAPH, *BESIDE)
+EXPERIMENTS: Sequence[Experiment] = (*ARITHMETICS, *FIRST_GRAPH, *SECOND_GRAPH, *COMPETITION)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.tuning.networks import COUNT, TUNED, untuned
-from benchmarks.tuning.on_ns2 import ratio_on_ns2
+from benchmarks.tuning.ns2_ratio import ratio_on_ns2
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas

@@ -12,7 +12,6 @@ from paper_repro.claims import load_paper
 from paper_repro.la_walrand_anantharam_1998.arithmetic import fair_totals
 from paper_repro.la_walrand_anantharam_1998.charts import segment_times
 from paper_repro.la_walrand_anantharam_1998.congestion import levels
-from paper_repro.la_walrand_anantharam_1998.course import Course
 from paper_repro.la_walrand_anantharam_1998.networks import (
     LAWS,
     gateway,
@@ -20,6 +19,7 @@ from paper_repro.la_walrand_anantharam_1998.networks import (
     rerouted,
     shifted,
 )
+from paper_repro.la_walrand_anantharam_1998.recorded_run import RecordedRun
 from paper_repro.la_walrand_anantharam_1998.rerouting import detected
 from paper_repro.la_walrand_anantharam_1998.rules import detect
 from paper_repro.la_walrand_anantharam_1998.tables import SENT
@@ -28,12 +28,12 @@ NAME = "la_walrand_anantharam_1998"
 PAPER = load_paper(Path(paper_repro.__file__).parent / NAME)
 
 
-def a_course(delivered: np.ndarray, cwnd: np.ndarray | None = None) -> Course:
+def a_course(delivered: np.ndarray, cwnd: np.ndarray | None = None) -> RecordedRun:
     """A run of 140 s with a sample a second, nothing in the queue."""
     time = np.arange(len(delivered), dtype=float)
     columns = delivered[:, np.newaxis]
     windows = columns if cwnd is None else cwnd[:, np.newaxis]
-    return Course(time, columns, windows, 0 * time, np.zeros(1), 1.0, 0.0, 0.0)
+    return RecordedRun(time, columns, windows, 0 * time, np.zeros(1), 1.0, 0.0, 0.0)
 
 
 def test_cells_of_the_tables_are_claims():
@@ -88,10 +88,10 @@ def test_fair_totals():
 
 
 def test_segments_and_levels():
-    course = a_course(np.arange(141) * 9.0)  # 90 packets each 10 s
-    assert np.diff(segment_times(course, 0)) == pytest.approx(10.0)
-    assert course.rates(20, 30) == pytest.approx([9.0])
-    assert levels(course).size == 10
+    record = a_course(np.arange(141) * 9.0)  # 90 packets each 10 s
+    assert np.diff(segment_times(record, 0)) == pytest.approx(10.0)
+    assert record.rates(20, 30) == pytest.approx([9.0])
+    assert levels(record).size == 10
 
 
 def test_a_detection_is_a_window_that_jumps():
@@ -103,8 +103,8 @@ def test_a_detection_is_a_window_that_jumps():
 
 def test_backlogs_count_whole_packets_of_window():
     """A window of 4.9 lets 4 packets out: at 10 packets/s and 0.1 s, 3 of them wait."""
-    course = a_course(10.0 * np.arange(141), np.full(141, 4.9))
-    assert course.backlogs(np.array([0.1]), 20, 40) == pytest.approx([3.0])
+    record = a_course(10.0 * np.arange(141), np.full(141, 4.9))
+    assert record.backlogs(np.array([0.1]), 20, 40) == pytest.approx([3.0])
 
 
 @pytest.mark.parametrize(("trip", "packets"), [(100.0, 0), (120.0, 0), (140.0, 80), (600.0, 80)])

@@ -11,8 +11,7 @@ import vegasfluid as vf
 from paper_repro.__main__ import HERE
 from paper_repro.claims import load_paper
 from paper_repro.marrone_2013.arithmetic import cubic_window, mean_window, plateau_time
-from paper_repro.marrone_2013.course import Course
-from paper_repro.marrone_2013.driven import sender
+from paper_repro.marrone_2013.driven_sender import sender
 from paper_repro.marrone_2013.environment import (
     DEFAULT_WINDOW,
     ENLARGED_WINDOW,
@@ -21,6 +20,7 @@ from paper_repro.marrone_2013.environment import (
     Environment,
 )
 from paper_repro.marrone_2013.linux import kernel
+from paper_repro.marrone_2013.recorded_flow import RecordedFlow
 from tests.paths import ROOT
 from vegasfluid.congestion.loss_recovery import (
     RETRANSMIT,
@@ -92,29 +92,29 @@ def test_kept_answers_leave_nothing_to_go_back_to(name):
     assert found["undone"][:2] == (20.0, low)
 
 
-def sawtooth() -> Course:
+def sawtooth() -> RecordedFlow:
     """100 s: from 50 packets up by 1 a second, halved at 100; 500 packets/s, then 8333.3."""
     times = np.linspace(0, 100, 1001)
     cwnd = 50.0 + times % 50
     rate = np.where(times < 40, 500.0, 1e5 / 12)
     delivered = np.concatenate([[0.0], np.cumsum(rate[:-1] * 0.1)])
     nothing = np.zeros(1001)
-    return Course(times, delivered, cwnd, nothing + 60, nothing, nothing)
+    return RecordedFlow(times, delivered, cwnd, nothing + 60, nothing, nothing)
 
 
 def test_a_course_by_hand():
-    course = sawtooth()
-    assert course.throughput(0, 40) == pytest.approx(6.0)
-    assert course.throughput(50) == pytest.approx(100.0)
-    assert course.reaches(90.0) == 45.0
-    assert course.reaches(101.0) == 100.0
-    assert course.half_way() == 41.0
-    assert course.lowest(50, 1.0) == pytest.approx(100.0)
-    assert course.times[course.losses()] == pytest.approx([49.9, 99.9])
-    assert course.left() == pytest.approx(50 / 99.9, abs=1e-3)
-    assert course.cycle() == pytest.approx(50.0)
-    assert course.cycle(60.0) == 40.0
-    assert course.probed()[[0, 499]] == pytest.approx([60.0, 0.75 * 99.9])
+    record = sawtooth()
+    assert record.throughput(0, 40) == pytest.approx(6.0)
+    assert record.throughput(50) == pytest.approx(100.0)
+    assert record.reaches(90.0) == 45.0
+    assert record.reaches(101.0) == 100.0
+    assert record.half_way() == 41.0
+    assert record.lowest(50, 1.0) == pytest.approx(100.0)
+    assert record.times[record.losses()] == pytest.approx([49.9, 99.9])
+    assert record.left() == pytest.approx(50 / 99.9, abs=1e-3)
+    assert record.cycle() == pytest.approx(50.0)
+    assert record.cycle(60.0) == 40.0
+    assert record.probed()[[0, 499]] == pytest.approx([60.0, 0.75 * 99.9])
 
 
 def test_formulas_by_hand():

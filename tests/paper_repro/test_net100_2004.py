@@ -9,8 +9,8 @@ import pytest
 
 from paper_repro.__main__ import HERE
 from paper_repro.claims import load_paper
-from paper_repro.net100_2004 import coarse
-from paper_repro.net100_2004.coarse import CoarseVegas
+from paper_repro.net100_2004 import coarse_clock
+from paper_repro.net100_2004.coarse_clock import CoarseVegas
 from paper_repro.net100_2004.path import (
     BUFFER,
     STANDARD,
@@ -60,12 +60,12 @@ def test_the_coarse_clock_reads_both_times_in_ticks_and_leaves_the_record(monkey
     """Sent at 19 ms and acknowledged at 91 ms: 72 ms, and 80 ms by ticks of 10 ms."""
     read = []
     monkeypatch.setattr(
-        coarse, "linux_on_ack", lambda flow, now, acked: read.append(now - flow.acked_sent_at)
+        coarse_clock, "linux_on_ack", lambda flow, now, acked: read.append(now - flow.acked_sent_at)
     )
     record = SimpleNamespace(acked_sent_at=19 * 10**9)
-    coarse.on_ack(record, 91 * 10**9, 1)
+    coarse_clock.on_ack(record, 91 * 10**9, 1)
     assert read == [80 * 10**9]
     assert record.acked_sent_at == 19 * 10**9
     law = CoarseVegas(alpha=6, beta=8, dialect="linux")
-    assert law.rules.on_ack is coarse.on_ack
+    assert law.rules.on_ack is coarse_clock.on_ack
     assert law.rules.on_timeout is vegas(6, 8).rules.on_timeout

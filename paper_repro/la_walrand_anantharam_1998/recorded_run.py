@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-__all__ = ["Course", "course_of", "jain_index", "rank_correlation"]
+__all__ = ["RecordedRun", "jain_index", "rank_correlation", "recorded_run"]
 
 
-class Course(NamedTuple):
+class RecordedRun(NamedTuple):
     """A run with a class for each connection.
 
     Args:
@@ -74,11 +74,11 @@ class Course(NamedTuple):
         return float(self.dropped.sum()) / self.arrived
 
 
-def course_of(run: xr.Dataset) -> Course:
+def recorded_run(run: xr.Dataset) -> RecordedRun:
     """What is kept of a trajectory whose classes have one connection each."""
     last = run.isel(time=-1)
     of_link = {name: float(last[name].values[0]) for name in ("admitted", "lost")}
-    return Course(
+    return RecordedRun(
         time=run["time"].values,
         delivered=run["delivered"].values.astype(float),
         cwnd=run["cwnd"].values.astype(float),

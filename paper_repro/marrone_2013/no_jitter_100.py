@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paper_repro.experiment import LINUX, PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import each_law, mean
 from paper_repro.marrone_2013.drawing import draw_panels, throughput, windows
 from paper_repro.marrone_2013.environment import HELD, NETEM_LIMIT, WHOLE_WINDOW, Environment
 from paper_repro.marrone_2013.linux import kernel
 from paper_repro.marrone_2013.readings import DELAY_LINE, ONE_WAY, packets
+from paper_repro.marrone_2013.recorded_flow import each_law, mean
 
 __all__ = ["FIGURES_2_TO_7"]
 
@@ -37,7 +37,7 @@ def note(evidence: Evidence, source: str, prefix: str, results: Results) -> None
     """What one reading shows."""
     tested = {name: results[prefix + name] for name in NAMES}
     for name in NAMES:
-        rates = [course.throughput() for course in tested[name]]
+        rates = [record.throughput() for record in tested[name]]
         evidence.note_mean(source, f"plain_100.{name}", rates)
     begin = {name: mean(tested[name], 0, INITIAL) for name in NAMES}
     total = {name: mean(tested[name]) for name in NAMES}

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, cast
 
 import jax
 
-from benchmarks.tuning.kept import kept
+from benchmarks.tuning.checkpoints import kept
 from benchmarks.tuning.networks import TUNED, Untuned
-from benchmarks.tuning.on_ns2 import OnNs2, can_run, ratio_on_ns2
+from benchmarks.tuning.ns2_ratio import OnNs2, can_run, ratio_on_ns2
 from vegasfluid.aqm.red import Red
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.congestion.vegas import Vegas

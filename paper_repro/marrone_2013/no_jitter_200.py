@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from paper_repro.experiment import PACKETS, Evidence, Experiment, Job, Results
-from paper_repro.marrone_2013.course import Course, each_law, job, mean
 from paper_repro.marrone_2013.drawing import draw_panels, throughput, windows
 from paper_repro.marrone_2013.environment import (
     ENLARGED_WINDOW,
@@ -20,6 +19,7 @@ from paper_repro.marrone_2013.environment import (
     Environment,
 )
 from paper_repro.marrone_2013.readings import DELAY_LINE, ONE_WAY, packets
+from paper_repro.marrone_2013.recorded_flow import RecordedFlow, each_law, job, mean
 
 __all__ = ["FIGURES_14_TO_23", "sawtooth_share"]
 
@@ -60,20 +60,20 @@ def short_jobs() -> Mapping[str, Job]:
     return made
 
 
-def tests_of(results: Results, prefix: str) -> dict[str, list[Course]]:
+def tests_of(results: Results, prefix: str) -> dict[str, list[RecordedFlow]]:
     """The tests of each law."""
     return {name: results[prefix + name] for name in NAMES}
 
 
-def stops(courses: Sequence[Course], slot: float = SLOT) -> float:
+def stops(records: Sequence[RecordedFlow], slot: float = SLOT) -> float:
     """The share of tests in which a slot after the beginning has next to nothing."""
-    return float(np.mean([course.lowest(BEGINNING, slot) <= NEXT_TO_NOTHING for course in courses]))
+    return float(np.mean([record.lowest(BEGINNING, slot) <= NEXT_TO_NOTHING for record in records]))
 
 
-def note_default(evidence: Evidence, source: str, found: Mapping[str, list[Course]]) -> None:
+def note_default(evidence: Evidence, source: str, found: Mapping[str, list[RecordedFlow]]) -> None:
     """Tests with the default buffers."""
     reno, cubic, vegas = (found[name] for name in NAMES)
-    rates = [course.throughput() for course in reno]
+    rates = [record.throughput() for record in reno]
     evidence.note_mean(source, "still_200.default_reno", rates)
     others = [mean(tested) / mean(reno) for tested in (cubic, vegas)]
     evidence.note(source, "still_200.default_similar", others)
@@ -87,12 +87,12 @@ def note_default(evidence: Evidence, source: str, found: Mapping[str, list[Cours
 def note_large(
     evidence: Evidence,
     source: str,
-    found: Mapping[str, list[Course]],
-    default: Mapping[str, list[Course]],
+    found: Mapping[str, list[RecordedFlow]],
+    default: Mapping[str, list[RecordedFlow]],
 ) -> None:
     """Tests with the enlarged buffers."""
     reno, cubic, vegas = (found[name] for name in NAMES)
-    evidence.note_mean(source, "still_200.reno", [course.throughput() for course in reno])
+    evidence.note_mean(source, "still_200.reno", [record.throughput() for record in reno])
     evidence.note(source, "still_200.reno_first", mean(reno, 0, 0.1))
     evidence.note(source, "still_200.reno_gain", mean(reno) / mean(default["reno"]))
     evidence.note(source, "still_200.reno_left", float(np.mean([c.left() for c in reno])))
@@ -136,10 +136,10 @@ def sawtooth_share(room: float) -> float:
     return 3 / 4 * (1 + room) ** 2 / (1 + room + room**2)
 
 
-def whole_cycles(course: Course) -> float:
+def whole_cycles(record: RecordedFlow) -> float:
     """Mbit/s from the first loss in congestion avoidance to the last."""
-    losses = course.times[course.losses(BRIEF)]
-    return course.throughput(float(losses[0]), float(losses[-1]))
+    losses = record.times[record.losses(BRIEF)]
+    return record.throughput(float(losses[0]), float(losses[-1]))
 
 
 def measure_long(results: Results) -> Evidence:
@@ -163,14 +163,14 @@ def measure_long(results: Results) -> Evidence:
     }
     for name, value in noted.items():
         evidence.note(PACKETS, f"long_200.{name}", value)
-    times = [course.reaches(FULL) for course in results["cases"]]
+    times = [record.reaches(FULL) for record in results["cases"]]
     evidence.note(PACKETS, "long_200.vegas_cases", max(times) / min(times))
     return evidence
 
 
-def slow_case(courses: Sequence[Course]) -> Course:
+def slow_case(records: Sequence[RecordedFlow]) -> RecordedFlow:
     """The test that took longest to fill the link."""
-    return max(courses, key=lambda course: course.reaches(FULL))
+    return max(records, key=lambda record: record.reaches(FULL))
 
 
 FIGURES_14_TO_23 = [

@@ -13,7 +13,7 @@ from paper_repro.experiment import Job
 from paper_repro.marrone_2013.environment import BOTTLENECK, CAPACITY, LINK_MBPS, Environment
 from vegasfluid.congestion.base import CongestionControl
 
-__all__ = ["FIVE", "Course", "course_of", "each_law", "job", "mean"]
+__all__ = ["FIVE", "RecordedFlow", "each_law", "job", "mean", "recorded_flow"]
 
 FIVE = (1, 2, 3, 4, 5)
 """Seeds: "each test was run five or more times"."""
@@ -29,7 +29,7 @@ PROBED = 3 / 4
 
 
 @dataclass(frozen=True)
-class Course:
+class RecordedFlow:
     """One flow, sampled; every array is over `times`."""
 
     times: np.ndarray
@@ -99,12 +99,12 @@ class Course:
         return np.maximum(self.ssthresh, PROBED * self.cwnd)
 
 
-def course_of(run: xr.Dataset, window: int) -> Course:
+def recorded_flow(run: xr.Dataset, window: int) -> RecordedFlow:
     """What is kept of a run of one flow whose window is at most so many packets."""
     of = run.isel(flow_class=0)
     rules = ("vegas_unchanged", "vegas_above_beta", "vegas_below_alpha")
     decided = sum(of[name].values for name in rules) if rules[0] in of else 0.0 * of["cwnd"].values
-    return Course(
+    return RecordedFlow(
         times=run["time"].values,
         delivered=of["delivered"].values,
         cwnd=np.minimum(of["cwnd"].values, window),
@@ -126,7 +126,7 @@ def job(
     return Job(
         environment.network(name, law),
         until,
-        keep=partial(course_of, window=environment.window),
+        keep=partial(recorded_flow, window=environment.window),
         seeds=seeds,
         samples=1 + round(until / (SAMPLE if until <= LONG else LONG_SAMPLE)),
     )
@@ -144,6 +144,6 @@ def each_law(
     return {prefix + name: job(environment, name, until, seeds=seeds) for name in names}
 
 
-def mean(courses: Sequence[Course], begin: float = 0.0, end: float | None = None) -> float:
+def mean(records: Sequence[RecordedFlow], begin: float = 0.0, end: float | None = None) -> float:
     """The mean throughput of several runs, Mbit/s."""
-    return float(np.mean([course.throughput(begin, end) for course in courses]))
+    return float(np.mean([record.throughput(begin, end) for record in records]))

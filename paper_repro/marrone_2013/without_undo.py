@@ -14,7 +14,7 @@ from vegasfluid.congestion.base import PacketRules
 from vegasfluid.congestion.loss_recovery import RETRANSMIT
 from vegasfluid.congestion.vegas import DIALECTS
 
-__all__ = ["KeptCubic", "KeptReno", "KeptVegas"]
+__all__ = ["CubicWithoutUndo", "RenoWithoutUndo", "VegasWithoutUndo"]
 
 reno_duplicate, cubic_duplicate, vegas_duplicate = (
     vf.Reno().rules.on_duplicate_ack,
@@ -47,7 +47,7 @@ def on_vegas_duplicate(flow: Any, now: int) -> int:
 
 
 @dataclass(frozen=True)
-class KeptReno(vf.Reno):
+class RenoWithoutUndo(vf.Reno):
     """Reno."""
 
     @property
@@ -57,7 +57,7 @@ class KeptReno(vf.Reno):
 
 
 @dataclass(frozen=True)
-class KeptCubic(vf.Cubic):
+class CubicWithoutUndo(vf.Cubic):
     """CUBIC."""
 
     @property
@@ -67,7 +67,7 @@ class KeptCubic(vf.Cubic):
 
 
 @dataclass(frozen=True)
-class KeptVegas(vf.Vegas):
+class VegasWithoutUndo(vf.Vegas):
     """Vegas of Linux."""
 
     @property

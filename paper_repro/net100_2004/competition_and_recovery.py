@@ -28,7 +28,7 @@ from paper_repro.net100_2004.path import (
 )
 from vegasfluid import metrics
 
-__all__ = ["BESIDE"]
+__all__ = ["COMPETITION"]
 
 PAIRS = {"1_3": (1, 3), "6_8": (6, 8), "60_80": (60, 80), "600_620": (600, 620)}
 COMPETING, WARMUP, SEEDS = 600.0, 100.0, (1, 2, 3)
@@ -126,7 +126,7 @@ def measure_stalling(results: Results) -> Evidence:
     return evidence
 
 
-BESIDE = [
+COMPETITION = [
     Experiment("competing", "Vegas against standard TCP", measure_competing, competing_jobs),
     Experiment("recovering", "Accelerated recovery", measure_recovering, recovering_jobs),
     Experiment("stalling", "Send stalls", measure_stalling, stalling_jobs, quick=True),
