@@ -47,7 +47,7 @@ from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import DIALECTS, Vegas
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid import record_density, record_fluid
+from vegasfluid.fluid import record_fluid
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms
 from vegasfluid.run_options import DEFAULT_SAMPLES
@@ -73,7 +73,7 @@ Engine = Callable[[Network, float, int], Recording]
 
 ENGINES: dict[str, Engine] = {
     "fluid": partial(record_fluid, tolerance=None),
-    "density": partial(record_density, tolerance=None),
+    "density": partial(record_fluid, resolution="distribution", tolerance=None),
 }
 """What is held against the packet simulator; with a network's own steps, as what shorter ones
 change is far below the differences that are looked at.

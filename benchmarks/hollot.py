@@ -33,8 +33,7 @@ from vegasfluid import metrics
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.fluid import MISRA_GONG_TOWSLEY, simulate_fluid
-from vegasfluid.fluid.parameters import pose
-from vegasfluid.fluid.simulate import integrate, system_of
+from vegasfluid.fluid.model import build
 from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid
 from vegasfluid.network import Flows, Link, Network
 
@@ -169,16 +168,20 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
     """How the queues of the fluid end for some slopes and rates of averaging, in one batch."""
     slope, rate = np.broadcast_arrays(slopes, rates)
     models = [network_of(low, *of) for of in zip(slope.tolist(), rate.tolist(), strict=True)]
-    posed, plan = pose(models[0])
+    fluid = build(models[0], options=MISRA_GONG_TOWSLEY)
     samples = int(UNTIL / SAMPLE) + 1
     grid = TimeGrid(
-        UNTIL, samples, min(mean_field_grid(of, UNTIL).step for of in models), posed.lags.longest
+        UNTIL,
+        samples,
+        min(mean_field_grid(of, UNTIL).step for of in models),
+        fluid.parameters.delay_bounds.longest,
     )
-    layout = system_of(posed, plan, MISRA_GONG_TOWSLEY).saved
+    layout = fluid.vector_field.saved
 
     def queue(max_drop: jax.Array, weight: jax.Array) -> jax.Array:
         law = replace(models[0].link.aqm, max_drop=max_drop, weight=weight)
-        ys = integrate(posed._replace(aqm=(law,)), plan, grid, MISRA_GONG_TOWSLEY).ys
+        parameters = fluid.parameters._replace(aqm=(law,))
+        ys = replace(fluid, parameters=parameters).integrate(grid).ys
         return layout.unpack(ys).queue[:, 0]
 
     laws = [cast(Red, of.link.aqm) for of in models]

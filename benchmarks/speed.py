@@ -19,9 +19,7 @@ import jax
 
 from benchmarks.harness import Figures, run
 from benchmarks.ns2_rows import NS2Row, model_of, ns2_rows
-from vegasfluid.fluid.parameters import pose
-from vegasfluid.fluid.simulate import integrate
-from vegasfluid.fluid.time_grid import mean_field_grid
+from vegasfluid.fluid.model import build
 from vegasfluid.tuning.fluid_gradients import make_spec, outputs_and_slopes
 from vegasfluid.tuning.parameters import DEAD_BAND, tuned_parameters
 
@@ -43,14 +41,14 @@ def cpu_seconds(task: Callable[[], object], repeats: int) -> float:
 def fluid_seconds(row: NS2Row, repeats: int) -> tuple[float, float]:
     """CPU seconds of a run of the fluid model, and of one with its derivative."""
     model = model_of(row)
-    posed, shape = pose(model.network)
-    grid = mean_field_grid(model.network, model.duration)
-    plain = cpu_seconds(lambda: jax.block_until_ready(integrate(posed, shape, grid)), repeats)
+    fluid = build(model.network)
+    grid = fluid.time_grid(model.duration)
+    plain = cpu_seconds(lambda: jax.block_until_ready(fluid.integrate(grid)), repeats)
     parameters = tuned_parameters(model.network, {"vegas": DEAD_BAND}, tune_queue=False)
-    posed, task = make_spec(model.network, parameters, model.duration, model.warmup)
+    fluid, task = make_spec(model.network, parameters, model.duration, model.warmup)
     start = jax.numpy.asarray([4.0])
     derived = cpu_seconds(
-        lambda: jax.block_until_ready(outputs_and_slopes(start, posed, task)), repeats
+        lambda: jax.block_until_ready(outputs_and_slopes(start, fluid, task)), repeats
     )
     return plain, derived
 

@@ -1,5 +1,6 @@
 from . import analysis as analysis
 from . import export as export
+from . import fluid as fluid
 from . import metrics as metrics
 from . import modelfile as modelfile
 from . import plot as plot

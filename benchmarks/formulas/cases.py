@@ -18,9 +18,8 @@ from vegasfluid import dde
 from vegasfluid.analysis import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.closed_forms import Formula
 from vegasfluid.fluid import FluidOptions
-from vegasfluid.fluid.output import record
-from vegasfluid.fluid.parameters import least_lag, longest_lag, pose
-from vegasfluid.fluid.simulate import integrate, system_of
+from vegasfluid.fluid.model import build
+from vegasfluid.fluid.output import to_recording
 from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.network import Network
 from vegasfluid.packet import record_packets
@@ -309,13 +308,14 @@ def flowed(
         until: s.
         samples: of each run.
     """
-    lags = min(map(least_lag, networks)), max(map(longest_lag, networks))
+    bounds = [build(network).parameters.delay_bounds for network in networks]
+    delays = min(of.shortest for of in bounds), max(of.longest for of in bounds)
     step = min(mean_field_grid(network, until, samples).step for network in networks)
     runs = []
     for network in networks:
-        posed, plan = pose(network, lags=lags)
-        grid = mean_field_grid(network, until, samples)._replace(step=step, longest_lag=lags[1])
-        solution = integrate(posed, plan, grid, options)
+        model = build(network, options=options, delay_bounds=delays)
+        grid = mean_field_grid(network, until, samples)._replace(step=step, longest_lag=delays[1])
+        solution = model.integrate(grid)
         dde.check(solution)
-        runs.append(record(network, solution, system_of(posed, plan, options)))
+        runs.append(to_recording(network, solution, model.vector_field))
     return runs

@@ -294,7 +294,7 @@ def with_false_bases(network: Network, options: FluidOptions) -> Equilibrium:
     posed, plan = arrays(network)
     found = [0.0, *(BACKLOG * queue_per_alpha(number) for number in range(1, JOINING))]
     false = posed.groups.base_rtt + jnp.array(found) / network.link.capacity
-    posed = posed._replace(groups=posed.groups._replace(believed_rtt=false))
+    posed = posed._replace(groups=posed.groups._replace(base_rtt_override=false))
     case = Case(posed, plan, options)
     low = estimate(case)
     return Equilibrium(network, options, concrete(case, low.unknowns, low), low)

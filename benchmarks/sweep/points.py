@@ -25,7 +25,7 @@ from benchmarks.ns2_rows import model_of, ns2_cpu_seconds, ns2_rows
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
-from vegasfluid.fluid.parameters import FluidParameters, pose
+from vegasfluid.fluid.model import FluidModel, build
 from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.model import Model
 from vegasfluid.network import Network
@@ -85,34 +85,33 @@ def network_at(point: Point, model: Model) -> Network:
     return replace(network, links={"bottleneck": link}, flows=flows)
 
 
-def together(batch: list[Point], model: Model) -> FluidParameters:
-    """The numbers of some points, each leaf with a leading axis."""
-    posed = [
-        jax.tree.map(lambda leaf: np.asarray(leaf, float), pose(network_at(of, model))[0])
+def together(batch: list[Point], model: Model) -> FluidModel:
+    """The fluid models of some points as one, each leaf with a leading axis."""
+    fluids = [
+        jax.tree.map(lambda leaf: np.asarray(leaf, float), build(network_at(of, model)))
         for of in batch
     ]
-    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *posed)
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *fluids)
 
 
 def task_for(model: Model) -> FluidSpec:
     """What all points have in common."""
-    _, plan = pose(model.network)
-    return FluidSpec(
-        plan, mean_field_grid(model.network, model.duration, SAMPLES), model.warmup, (), (0,)
-    )
+    grid = mean_field_grid(model.network, model.duration, SAMPLES)
+    return FluidSpec(grid, model.warmup, (), (0,))
 
 
-def ratios(posed: FluidParameters, task: FluidSpec) -> Any:
+def ratios(fluids: FluidModel, task: FluidSpec) -> Any:
     """Goodput of a Vegas flow over that of a Reno flow, for each point; compiled."""
 
-    def ratio(one: FluidParameters) -> jax.Array:
+    def ratio(one: FluidModel) -> jax.Array:
         goodput = outputs(jnp.zeros(0), one, task)[0].goodput
         reno, vegas = (
-            jnp.average(goodput[own], weights=one.groups.count[own]) for own in task.plan.classes
+            jnp.average(goodput[own], weights=one.parameters.groups.count[own])
+            for own in one.structure.class_slices
         )
         return vegas / reno
 
-    return jax.vmap(ratio)(posed)
+    return jax.vmap(ratio)(fluids)
 
 
 def add_points(figures: Figures, full: bool) -> None:
@@ -121,13 +120,13 @@ def add_points(figures: Figures, full: bool) -> None:
     task = task_for(model)
     chosen = points() if full else points()[::40]
     batches = [chosen[n : n + BATCH] for n in range(0, len(chosen), BATCH)]
-    compiled = jax.jit(lambda posed: ratios(posed, task))
+    compiled = jax.jit(lambda fluids: ratios(fluids, task))
     jax.block_until_ready(compiled(together(batches[0], model)))
     found, cpu, wall = [], 0.0, 0.0
     for batch in batches:
-        posed = together(batch, model)
+        fluids = together(batch, model)
         begin = time.process_time(), time.perf_counter()
-        found.append(np.asarray(compiled(posed)))
+        found.append(np.asarray(compiled(fluids)))
         cpu, wall = cpu + time.process_time() - begin[0], wall + time.perf_counter() - begin[1]
     values = np.concatenate(found)
     figures.add("sweep.points", len(values))

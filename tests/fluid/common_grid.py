@@ -9,11 +9,11 @@ from __future__ import annotations
 import xarray as xr
 
 from vegasfluid import Network, dde
-from vegasfluid.fluid import FluidOptions
+from vegasfluid.fluid import FluidOptions, build
+from vegasfluid.fluid.delays import longest_delay, shortest_delay
 from vegasfluid.fluid.options import DEFAULT_OPTIONS
-from vegasfluid.fluid.output import record
-from vegasfluid.fluid.parameters import as_floats, least_lag, longest_lag, pose
-from vegasfluid.fluid.simulate import integrate, labelled, system_of
+from vegasfluid.fluid.output import to_recording
+from vegasfluid.fluid.simulate import to_dataset
 from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid
 from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
 
@@ -49,11 +49,11 @@ def simulate_on_common_grid(
         aligned: whether samples are ends of steps.
     """
     assert step <= mean_field_grid(network, until).step + 1e-12
-    assert lags[0] <= least_lag(network) + 1e-12
-    assert longest_lag(network) <= lags[1]
-    posed, plan = pose(network, lags=lags)
+    assert lags[0] <= shortest_delay(network) + 1e-12
+    assert longest_delay(network) <= lags[1]
+    model = build(network, options=options, delay_bounds=lags)
     grid = TimeGrid(until, samples, step, lags[1], aligned=aligned)
-    solution = integrate(as_floats(posed), plan, grid, options)
+    solution = model.integrate(grid)
     dde.check(solution)
-    recording = record(network, solution, system_of(posed, plan, options))
-    return labelled(recording, "fluid", check_times(until, warmup, samples))
+    recording = to_recording(network, solution, model.vector_field)
+    return to_dataset(recording, "fluid", check_times(until, warmup, samples))

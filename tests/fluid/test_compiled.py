@@ -6,9 +6,7 @@ import jax
 import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
-from vegasfluid.fluid.parameters import pose
-from vegasfluid.fluid.simulate import integrate
-from vegasfluid.fluid.time_grid import mean_field_grid
+from vegasfluid.fluid import build
 
 TWO = ("first", "second")
 LINKS = {
@@ -27,8 +25,9 @@ def test_no_scatter_stands_in_the_loop(both_ways: bool) -> None:
     if both_ways:
         flows["back"] = Flows(2, Reno(), base_rtt=0.05, path=TWO, direction="reverse")
     network = Network(LINKS, flows)
-    posed, plan = pose(network)
-    traced = jax.jit(lambda of: integrate(of, plan, mean_field_grid(network, 10.0))).trace(posed)
+    model = build(network)
+    grid = model.time_grid(10.0)
+    traced = jax.jit(lambda model: model.integrate(grid)).trace(model)
     asked = traced.lower(lowering_platforms=("rocm",)).as_text()  # where there are no lane kernels
     assert "stablehlo.while" in asked
     assert "stablehlo.scatter" not in asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -26,20 +27,20 @@ from vegasfluid import (
     simulate_packets,
 )
 from vegasfluid import simulate_fluid as simulate_mean
+from vegasfluid.fluid import build
 from vegasfluid.fluid.density import Density
 from vegasfluid.fluid.epoch_mesh import make_epoch_mesh
-from vegasfluid.fluid.mesh import deposit, make_mesh, transport
+from vegasfluid.fluid.mesh import advect, deposit, make_mesh
 from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.output import record
-from vegasfluid.fluid.parameters import pose
+from vegasfluid.fluid.output import to_recording
 from vegasfluid.fluid.pytrees import register_values
-from vegasfluid.fluid.rtt_noise import Noise
-from vegasfluid.fluid.senders import Losses, SendersNow
-from vegasfluid.fluid.simulate import class_meshes, integrate, labelled, system_of
+from vegasfluid.fluid.rtt_noise import RttNoise
+from vegasfluid.fluid.senders import LossSignals, SenderSignals
+from vegasfluid.fluid.simulate import to_dataset
 from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid
-from vegasfluid.fluid.vector_field import System
+from vegasfluid.fluid.vector_field import VectorField
 
-LATTICE = make_mesh(500.0)
+MESH = make_mesh(500.0)
 NETWORK = Network(
     Link(2000.0, 600, Red(min_thresh=60, max_thresh=260, max_drop=0.05)),
     {
@@ -50,33 +51,33 @@ NETWORK = Network(
 
 
 def test_cells_cover_the_windows_without_gaps() -> None:
-    widths = LATTICE.widths
-    assert LATTICE.centres[0] == 1.0
-    assert LATTICE.edges[-1] >= 500.0
+    widths = MESH.widths
+    assert MESH.centres[0] == 1.0
+    assert MESH.edges[-1] >= 500.0
     assert np.all(np.diff(widths) > -1e-9)
-    assert np.all(widths <= np.maximum(0.5, 0.031 * LATTICE.edges[1:]))
+    assert np.all(widths <= np.maximum(0.5, 0.031 * MESH.edges[1:]))
 
 
 def test_a_jump_keeps_mass_and_mean() -> None:
     masses = jnp.array([[0.2, 0.5, 0.3]])
     windows = jnp.array([[3.3, 40.0, 401.7]])
-    found = deposit(masses, windows, LATTICE)
+    found = deposit(masses, windows, MESH)
     assert float(found.sum()) == pytest.approx(1.0, rel=1e-12)
-    assert float((found * LATTICE.centres).sum()) == pytest.approx(float((masses * windows).sum()))
+    assert float((found * MESH.centres).sum()) == pytest.approx(float((masses * windows).sum()))
 
 
 @pytest.mark.parametrize("speed", [2.0, -2.0])
 def test_what_moves_keeps_mass_and_speed_and_form(speed: float) -> None:
     """A hump that moves evenly is the same hump elsewhere, and its mean moves at the speed."""
-    centres, widths = LATTICE.centres, LATTICE.widths
+    centres, widths = MESH.centres, MESH.widths
     start = 60.0 if speed > 0 else 100.0
     masses = np.exp(-(((centres - start) / 8) ** 2)) * widths
     masses = jnp.asarray(masses / masses.sum())[None]
     speeds = jnp.full((1, centres.size - 1), speed)
 
     def step(masses, _):  # Heun
-        first = masses + 0.1 * transport(masses, speeds, LATTICE)
-        second = first + 0.1 * transport(first, speeds, LATTICE)
+        first = masses + 0.1 * advect(masses, speeds, MESH)
+        second = first + 0.1 * advect(first, speeds, MESH)
         return (masses + second) / 2, None
 
     after, _ = jax.lax.scan(step, masses, None, length=200)
@@ -114,13 +115,13 @@ class Solved(NamedTuple):
     """A run with the distributions of its flows, and the same in the mean model.
 
     Args:
-        system: equations.
+        field: equations.
         state: whole states, at each sample time.
         run: what is recorded of it.
         mean: the run of the mean model.
     """
 
-    system: System
+    field: VectorField
     state: Any
     run: xr.Dataset
     mean: xr.Dataset
@@ -129,14 +130,14 @@ class Solved(NamedTuple):
 @cache
 def solved_for(competitor: str) -> Solved:
     network = NETWORKS[competitor]
-    posed, plan = pose(network)
-    cells, grid = class_meshes(network), mean_field_grid(network, 60.0)._replace(step=0.03)
-    system = system_of(posed, plan, cells=cells)
-    solution = integrate(posed, plan, grid, cells=cells, whole=True)
-    moments = jax.jit(jax.vmap(system.save))(solution.ts, solution.ys)
-    run = labelled(record(network, solution._replace(ys=moments), system), "density", 15.0)
-    state = system.layout.unpack(np.asarray(solution.ys))
-    return Solved(system, state, run, simulate_mean(network, until=60.0))
+    model = build(network, resolution="distribution")
+    field, grid = model.vector_field, mean_field_grid(network, 60.0)._replace(step=0.03)
+    solution = model.integrate(grid, whole=True)
+    moments = jax.jit(jax.vmap(field.save))(solution.ts, solution.ys)
+    recording = to_recording(network, solution._replace(ys=moments), field)
+    run = to_dataset(recording, "density", 15.0)
+    state = field.layout.unpack(np.asarray(solution.ys))
+    return Solved(field, state, run, simulate_mean(network, until=60.0))
 
 
 @pytest.fixture
@@ -148,17 +149,17 @@ def masses_late(solved: Solved) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The middles of the cells of windows of each class, and the share of its flows in each, in the
     mean of the last third of the run.
     """
-    for kind, part in zip(solved.system.populations, solved.state.classes, strict=True):
-        yield kind.cells.windows.centres, (part.free + part.mending)[-133:].mean(axis=0)[0]
+    for kind, part in zip(solved.field.populations, solved.state.classes, strict=True):
+        yield kind.mesh.windows.centres, (part.growing + part.recovering)[-133:].mean(axis=0)[0]
 
 
 def test_no_flow_is_lost(solved) -> None:
-    assert all(isinstance(kind, Density) for kind in solved.system.populations)
+    assert all(isinstance(kind, Density) for kind in solved.field.populations)
     for part in solved.state.classes:
-        total = part.free.sum(-1) + part.mending.sum(-1) + part.common.slow_start
+        total = part.growing.sum(-1) + part.recovering.sum(-1) + part.shared.slow_start
         np.testing.assert_allclose(total, 1.0, atol=1e-9)
-        assert part.free.min() > -1e-6
-        assert part.mending.min() > -1e-6
+        assert part.growing.min() > -1e-6
+        assert part.recovering.min() > -1e-6
 
 
 @pytest.mark.parametrize("competitor", ["reno"])
@@ -209,13 +210,13 @@ def test_it_agrees_with_the_mean_model(solved) -> None:
 
 @pytest.mark.slow
 def test_its_derivative_is_that_of_central_differences(network) -> None:
-    posed, plan = pose(network)
-    cells, grid = class_meshes(network), TimeGrid(10.0, 11, 0.03, posed.lags.longest)
+    model = build(network, resolution="distribution")
+    grid = TimeGrid(10.0, 11, 0.03, model.parameters.delay_bounds.longest)
 
     def queue(max_drop):
         law = Red(min_thresh=60, max_thresh=260, max_drop=max_drop)
-        ys = integrate(posed._replace(aqm=(law,)), plan, grid, cells=cells).ys
-        return jnp.sum(system_of(posed, plan, cells=cells).saved.unpack(ys).waited[-1])
+        changed = replace(model, parameters=model.parameters._replace(aqm=(law,)))
+        return jnp.sum(changed.solve(10.0, grid=grid).states.queue_integral[-1])
 
     width = 1e-6
     both = jax.jit(lambda max_drop: jax.jvp(queue, (max_drop,), (1.0,)))
@@ -234,26 +235,30 @@ def test_cubic_under_independent_losses(fast: bool, beta: float) -> None:
     register_values()
     kind = Density.of(law, make_epoch_mesh(law, 1500.0, width))
     one, none = jnp.ones(1), jnp.zeros(1)
-    now = SendersNow(
-        *(
-            rtt * one,
-            rtt * one,
-            none,
-            Losses(none, prob * one),
-            Noise(none, none, none, none),
-            none,
-        ),
-        *(1e9 * one, 1e9 * one, 0.2 * one, one, np.zeros(1), none, none),
+    senders = SenderSignals(
+        rtt=rtt * one,
+        measured_rtt=rtt * one,
+        rate=none,
+        losses=LossSignals(none, prob * one),
+        noise=RttNoise(none, none, none, none),
+        in_recovery=none,
+        rate_limit=1e9 * one,
+        ssthresh=1e9 * one,
+        min_rto=0.2 * one,
+        ack_every=one,
+        synchronised=np.zeros(1),
+        recovered=none,
+        timeout_exits=none,
     )
-    begun = kind.begin(150 * one, rtt * one)
+    begun = kind.initial_state(150 * one, rtt * one)
     step = 0.9 * width
 
     def euler(state, _):
-        rate = kind.change(state, now, FluidOptions()).state
+        rate = kind.derivative(state, senders, FluidOptions()).state
         return jax.tree.map(lambda at, by: at + step * by, state, rate), None
 
     settled, _ = jax.jit(lambda at: jax.lax.scan(euler, at, None, length=round(200 / step)))(begun)
-    windows = kind.cells.states(law, settled.common, rtt * one).cwnd
-    assert float(settled.common.slow_start[0]) < 1e-6
-    mean = float(jnp.sum(settled.free * windows) / jnp.sum(settled.free))
+    windows = kind.mesh.states(law, settled.shared, rtt * one).cwnd
+    assert float(settled.shared.slow_start[0]) < 1e-6
+    mean = float(jnp.sum(settled.growing * windows) / jnp.sum(settled.growing))
     assert mean == pytest.approx(cubic_alone(law, rtt, prob), rel=0.01)

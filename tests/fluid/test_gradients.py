@@ -5,16 +5,16 @@ In forward mode only: reverse mode gives the same numbers, but compiles for two 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
+from vegasfluid.fluid import FluidModel, build
 from vegasfluid.fluid.output import delivered
-from vegasfluid.fluid.parameters import pose
-from vegasfluid.fluid.simulate import integrate, system_of
-from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.tuning.parameters import with_alpha
 
 NETWORK = Network(
@@ -24,32 +24,34 @@ NETWORK = Network(
         "vegas": Flows(3, Vegas(1.5, 3.5), base_rtt=0.1),
     },
 )
-POSED, PLAN = pose(NETWORK)
-GRID = mean_field_grid(NETWORK, 30.0, 61)
+MODEL = build(NETWORK)
+GRID = MODEL.time_grid(30.0, 61)
 PARAMETERS = {"alpha": 1.5, "max_drop": 0.1, "capacity": 500.0, "base_rtt": 0.1}
 
 
-def posed_with(parameters):
-    reno, vegas = POSED.laws
+def model_with(parameters) -> FluidModel:
+    base = MODEL.parameters
+    reno, vegas = base.laws
     aqm = Red(20, 100, max_drop=parameters["max_drop"])
-    rtts = jnp.asarray(POSED.groups.base_rtt).at[1].set(parameters["base_rtt"])
-    return POSED._replace(
+    rtts = jnp.asarray(base.groups.base_rtt).at[1].set(parameters["base_rtt"])
+    changed = base._replace(
         laws=(reno, with_alpha(vegas, parameters["alpha"])),
         aqm=(aqm,),
-        stations=POSED.stations._replace(capacity=jnp.reshape(parameters["capacity"], 1)),
-        groups=POSED.groups._replace(base_rtt=rtts),
+        queues=base.queues._replace(capacity=jnp.reshape(parameters["capacity"], 1)),
+        groups=base.groups._replace(base_rtt=rtts),
     )
+    return replace(MODEL, parameters=changed)
 
 
 @jax.jit
 def solved(parameters):
-    """The states of the run with these parameters."""
-    return integrate(posed_with(parameters), PLAN, GRID).ys
+    """The states of a run with these parameters."""
+    return model_with(parameters).solve(30.0, grid=GRID).states
 
 
 def log_ratio(parameters):
     """Log of what a Vegas flow delivered over what a Reno flow did, in the last two thirds."""
-    gained = delivered(solved(parameters), PLAN)
+    gained = delivered(solved(parameters), MODEL.structure)
     reno, vegas = gained[-1] - gained[GRID.samples // 3]
     return jnp.log(vegas / reno)
 
@@ -59,7 +61,7 @@ def traced(parameters):
 
 
 def test_losses_matter_in_this_run():
-    state = system_of(POSED, PLAN).saved.unpack(solved(traced(PARAMETERS)))
+    state = solved(traced(PARAMETERS))
     dropped = np.asarray(state.dropped[-1] - state.dropped[20])
     assert dropped.min() > 2
 
@@ -113,4 +115,26 @@ def test_batch_is_a_loop():
 
     batch = jax.jit(jax.vmap(one))(alphas, drops)
     for i in range(3):
-        np.testing.assert_allclose(batch[i], one(alphas[i], drops[i]), rtol=1e-9, atol=1e-9)
+        alone = one(alphas[i], drops[i])
+        for many, single in zip(jax.tree.leaves(batch), jax.tree.leaves(alone), strict=True):
+            np.testing.assert_allclose(many[i], single, rtol=1e-9, atol=1e-9)
+
+
+def fairness(alpha):
+    """Jain's index as a user would write it, by the public interface."""
+    vegas = Vegas(alpha=alpha, beta=alpha + 2)
+    model = build(NETWORK.with_law("vegas", vegas))
+    solution = model.solve(30.0)
+    return model.jain_index(solution), model.goodput(solution)
+
+
+def test_jains_index_by_alpha_through_the_public_interface():
+    """Forward derivative against central differences; its value from the classes' goodput."""
+    (index, goodput), (slope, _) = jax.jvp(fairness, (4.0,), (1.0,))
+    counts = np.array([4.0, 3.0])
+    expected = (counts @ goodput) ** 2 / (7 * (counts @ np.square(goodput)))
+    assert float(index) == pytest.approx(float(expected), rel=1e-12)
+    width = 1e-4
+    high, low = (fairness(4.0 + sign * width)[0] for sign in (1, -1))
+    assert abs(float(slope)) > 1e-3
+    assert float(slope) == pytest.approx(float(high - low) / (2 * width), rel=1e-4)

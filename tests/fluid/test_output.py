@@ -1,13 +1,12 @@
-"""What is read out of the states by their places is what the states say by their names."""
+"""What is read from states by name stands where the solver's history looks it up."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from vegasfluid import Cubic, DropTail, Flows, Link, Network, Reno, Vegas
+from vegasfluid.fluid import build
 from vegasfluid.fluid.output import delivered
-from vegasfluid.fluid.parameters import pose
-from vegasfluid.fluid.simulate import system_of
 
 
 def test_packets_that_came_through() -> None:
@@ -18,11 +17,13 @@ def test_packets_that_came_through() -> None:
         "vegas": Flows(2, Vegas(3, 5), base_rtt=0.05, path=("far",)),
         "cubic": Flows(1, Cubic(), base_rtt=0.05, direction="reverse", path=("near",)),
     }
-    posed, plan = pose(Network(links, flows))
-    saved = system_of(posed, plan).saved
+    model = build(Network(links, flows))
+    saved = model.vector_field.saved
     ys = np.random.default_rng(1).random((3, saved.size))
     state = saved.unpack(ys)
-    last = np.array(plan.last_data)
-    expected = state.arrived[:, last] - state.dropped[:, last]
+    last = model.structure.last_data_hops
+    first = model.structure.group_count
+    arrived, dropped = (first + number * len(model.structure.hops) for number in (0, 2))
+    expected = ys[:, np.array(last) + arrived] - ys[:, np.array(last) + dropped]
     assert np.unique(expected).size == expected.size == 9
-    np.testing.assert_array_equal(delivered(ys, plan), expected)
+    np.testing.assert_array_equal(delivered(state, model.structure), expected)

@@ -10,8 +10,8 @@ import pytest
 from tests.fluid.common_grid import simulate_on_common_grid
 from vegasfluid import Flows, InvalidInput, Link, Network, Red, Reno, UniformStart, Vegas, metrics
 from vegasfluid import simulate_fluid as simulate
-from vegasfluid.fluid import FluidOptions
-from vegasfluid.fluid.parameters import flows_of_groups, pose
+from vegasfluid.fluid import FluidOptions, build
+from vegasfluid.fluid.flow_groups import group_of_each_flow
 
 RED = Red(min_thresh=20, max_thresh=80)
 LINK = Link(1000.0, 200, RED)
@@ -80,7 +80,7 @@ def test_a_class_is_the_same_as_its_flows_one_by_one():
     parts = {f"part{n}": Flows(n, law, base_rtt=0.1) for n in (1, 2)}
     split = Network(LINK, {**parts, "vegas": Flows(2, Vegas(), base_rtt=0.05)})
     together, apart = (simulate_on_common_grid(of, 30.0, **FINE) for of in (one, split))
-    assert pose(one)[1].groups == (1, 1)
+    assert build(one).structure.groups_per_class == (1, 1)
     for name in ("cwnd", "delivered", "dropped"):
         for part in parts:
             expected = together[name].sel(flow_class="all").values
@@ -93,10 +93,10 @@ def test_lists_of_round_trips_and_starts_are_groups():
     """A list is what its distinct values are as classes; the order of the flows is kept."""
     mixed = Flows(4, Reno(), base_rtt=(0.02, 0.06, 0.02, 0.06), start=(0.0, 1.0, 0.0, 0.0))
     listed = Network(LINK, {"mixed": mixed})
-    _, shape = pose(listed)
-    assert shape.groups == (3,)
-    assert shape.lag == (0, 1, 1)
-    assert flows_of_groups(listed).tolist() == [0, 1, 0, 2]
+    structure = build(listed).structure
+    assert structure.groups_per_class == (3,)
+    assert structure.rtt_index == (0, 1, 1)
+    assert group_of_each_flow(listed).tolist() == [0, 1, 0, 2]
     classes = Network(
         LINK,
         {

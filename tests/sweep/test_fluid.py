@@ -151,14 +151,14 @@ def test_networks_of_another_structure_are_batches_of_their_own(tmp_path):
 
 
 def test_a_point_that_cannot_be_integrated_stops_nothing(tmp_path, monkeypatch):
-    kept = fluid_batches.record
+    kept = fluid_batches.to_recording
 
-    def record(network, solution, system):
+    def record(network, solution, field):
         if network.flows["vegas"].law.alpha == 6:
             raise ZeroDivisionError("by nothing")
-        return kept(network, solution, system)
+        return kept(network, solution, field)
 
-    monkeypatch.setattr(fluid_batches, "record", record)
+    monkeypatch.setattr(fluid_batches, "to_recording", record)
     reached = run(fluid_sweep(), tmp_path / "sweep.zarr")
     assert (reached.done, reached.failed) == (8, 2)
     data = open_sweep(tmp_path / "sweep.zarr").load()

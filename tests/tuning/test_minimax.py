@@ -162,7 +162,8 @@ def test_steps_and_lags_serve_all_networks():
     assert grids[0].step < grids[1].step
     assert together.spec.grid.step == grids[0].step
     assert together.spec.grid.longest_lag == grids[1].longest_lag > grids[0].longest_lag
-    np.testing.assert_array_equal(together.posed.lags.longest, [of.longest_lag for of in grids])
+    longest = together.models.parameters.delay_bounds.longest
+    np.testing.assert_array_equal(longest, [of.longest_lag for of in grids])
 
 
 def test_slopes_are_those_of_central_differences(fluids):

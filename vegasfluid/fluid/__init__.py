@@ -1,4 +1,4 @@
-"""The fluid simulator: delay differential equations of windows and a queue, in JAX.
+"""The fluid model: delay differential equations of windows and queues, in JAX.
 
 Importing it turns on JAX's 64-bit floats: a run of 200 s in steps of milliseconds needs them.
 """
@@ -6,14 +6,17 @@ Importing it turns on JAX's 64-bit floats: a run of 200 s in steps of millisecon
 import jax
 
 from vegasfluid.fluid.accuracy import TOLERANCE
+from vegasfluid.fluid.model import FluidModel, FluidSolution, build
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
-from vegasfluid.fluid.simulate import record_density, record_fluid, simulate_density, simulate_fluid
+from vegasfluid.fluid.simulate import record_fluid, simulate_density, simulate_fluid
 
 __all__ = [
     "MISRA_GONG_TOWSLEY",
     "TOLERANCE",
+    "FluidModel",
     "FluidOptions",
-    "record_density",
+    "FluidSolution",
+    "build",
     "record_fluid",
     "simulate_density",
     "simulate_fluid",

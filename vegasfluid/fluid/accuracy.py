@@ -16,7 +16,7 @@ from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.time_grid import TimeGrid
 from vegasfluid.trajectory import Recording
 
-__all__ = ["TOLERANCE", "Error", "checked", "difference", "refined"]
+__all__ = ["TOLERANCE", "Error", "check_tolerance", "difference", "refined"]
 
 TOLERANCE = 0.01
 """Of goodput, queue and drops, where nobody says another."""
@@ -122,7 +122,7 @@ def estimated(moved: Error) -> Error:
     return Error(*(SAFETY * max(part, least) for part in moved))
 
 
-def checked(tolerance: float) -> float:
+def check_tolerance(tolerance: float) -> float:
     """The tolerance, if it makes sense.
 
     Raises:

@@ -1,8 +1,7 @@
-"""What the equations ask of the past: rates, as slopes of counters.
+"""Past values and rates that the equations need: the solver's history of the state's counters.
 
-The state begins with the counters that are asked for (answered, arrived, noticed; where packets are
-marked, dropped; and, where they cross several queues, the queues), so that the solver keeps these
-and nothing else.
+Rates of the past are slopes of counters. `state.State` starts with the components that the
+equations look up at past times, so that the solver keeps a history of these alone.
 """
 
 from __future__ import annotations
@@ -13,109 +12,119 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
+from vegasfluid.fluid.delays import DelayBounds
 from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.parameters import Lags
+from vegasfluid.fluid.shapes import PerGroup, Scalar
 from vegasfluid.fluid.structure import FluidStructure
 
-__all__ = ["Past", "Places", "places", "remembered"]
+__all__ = ["DelayedState", "HopRates", "history_size"]
 
-Rates = Float[Array, " n"]
+Selected = Float[Array, " n"]
+"""One number for each selected hop or queue."""
 
-BELOW = 0.999
-"""Lags are held below the longest one by this."""
-
-
-class Places(NamedTuple):
-    """Where in the state each of the counters begins; see `equations.State`.
-
-    Args:
-        arrived: of the hops; before it stand the loss events of the groups.
-        noticed: of the hops.
-        dropped: of the hops.
-        queue: of the stations.
-    """
-
-    arrived: int
-    noticed: int
-    dropped: int
-    queue: int
+BELOW_LONGEST = 0.999
+"""Delays are clipped to this part of the longest one, which is the end of the solver's history."""
 
 
-def places(plan: FluidStructure) -> Places:
-    """Where the counters of a network begin."""
-    groups, hops = sum(plan.groups), len(plan.hops)
-    return Places(*(groups + number * hops for number in range(4)))
-
-
-def remembered(plan: FluidStructure, options: FluidOptions) -> int:
-    """How many leading components of the state the history keeps."""
-    at = places(plan)
-    several = any(hop.previous >= 0 for hop in plan.hops)
-    if several or options.delayed_rtt:
-        return at.queue + plan.stations
-    return at.queue if plan.marks else at.dropped
-
-
-class Past:
-    """Rates at past times.
+def history_size(indices: Any, structure: FluidStructure, options: FluidOptions) -> int:
+    """How many leading components of the state the solver keeps a history of.
 
     Args:
-        history: the solver's.
-        plan: structure.
-        lags: bounds on them.
-        now: s.
+        indices: positions of the state's components (`Layout.indices`).
+        structure: of the equations.
+        options: of the model.
+    """
+    several_hops = any(hop.previous >= 0 for hop in structure.hops)
+    if several_hops or options.delayed_rtt:
+        last = indices.queue
+    else:
+        last = indices.dropped if structure.has_ecn else indices.signalled
+    return int(last[-1]) + 1
+
+
+class HopRates(NamedTuple):
+    """Packets/s of a flow at some hops at past times.
+
+    Args:
+        arrived: that arrived.
+        signalled: of these, that were lost or marked, and that their sender responds to.
+        dropped: of these, that were lost; where nothing is marked the same as `signalled`.
     """
 
-    def __init__(self, history: Any, plan: FluidStructure, lags: Lags, now: Any) -> None:
-        self._history, self._plan, self._lags, self._now = history, plan, lags, now
-        self._at = places(plan)
+    arrived: Selected
+    signalled: Selected
+    dropped: Selected
 
-    def ago(self, lags: Rates) -> Rates:
-        """The times so long ago, s; lags are held to what the history can tell."""
-        return self._now - smooth.clip(lags, self._lags.least, BELOW * self._lags.longest)
 
-    def answered(self, lags: Rates) -> Rates:
-        """Loss events of a flow of each group up to some time ago; (groups,)."""
-        return self._history(self.ago(lags), of=np.arange(self._at.arrived))
+class DelayedState:
+    """Values and rates of the state's counters at past times.
 
-    def answering(self, lags: Rates) -> Rates:
-        """Loss events of a flow of each group some time ago, 1/s; (groups,)."""
-        return self._history.slope(self.ago(lags), of=np.arange(self._at.arrived))
+    Args:
+        history: of the leading components of the state, from the solver.
+        indices: positions of the state's components (`Layout.indices`).
+        structure: of the equations.
+        bounds: to which delays are clipped.
+        time: the present, s.
+    """
 
-    def admitted(self, hops: np.ndarray, times: Rates) -> Rates:
-        """Packets/s of a flow that these hops admitted, each at its time."""
-        arrived = self._history.slope(times, of=self._at.arrived + hops)
-        return arrived - self._history.slope(times, of=self._at.dropped + hops)
+    def __init__(
+        self,
+        history: Any,
+        indices: Any,
+        structure: FluidStructure,
+        bounds: DelayBounds,
+        time: Scalar,
+    ) -> None:
+        self._history, self._indices, self._bounds = history, indices, bounds
+        self._has_ecn, self._time = structure.has_ecn, time
 
-    def admitted_until(self, hops: np.ndarray, lags: Rates) -> Rates:
-        """Packets of a flow that these hops admitted since the start, each up to some time ago."""
-        times = self.ago(lags)
-        arrived = self._history(times, of=self._at.arrived + hops)
-        return arrived - self._history(times, of=self._at.dropped + hops)
+    def times(self, delays: Selected) -> Selected:
+        """The times that lie these delays (s) before the present, s, within the history."""
+        bounds = self._bounds
+        return self._time - smooth.clip(delays, bounds.shortest, BELOW_LONGEST * bounds.longest)
 
-    def queue(self, stations: np.ndarray, lags: Rates) -> Rates:
-        """What waited at these stations, data packets' worth, each some time ago."""
-        return self._history(self.ago(lags), of=self._at.queue + stations)
+    def loss_events(self, delays: PerGroup) -> PerGroup:
+        """Loss events of a flow of each group since the start, `delays` (s) ago."""
+        return self._history(self.times(delays), of=self._indices.loss_events)
 
-    def waiting(self, stations: np.ndarray, times: Rates) -> Rates:
-        """By how much these queues grew, data packets' worth/s, each at its time."""
-        return self._history.slope(times, of=self._at.queue + stations)
+    def loss_event_rate(self, delays: PerGroup) -> PerGroup:
+        """Loss events of a flow of each group, 1/s, `delays` (s) ago."""
+        return self._history.slope(self.times(delays), of=self._indices.loss_events)
 
-    def met(self, hops: np.ndarray, lags: Rates, together: bool) -> tuple[Rates, Rates, Rates]:
-        """Packets/s of a flow that came to these hops; those lost or marked there; those lost.
+    def admission_rate(self, hops: np.ndarray, times: Selected) -> Selected:
+        """Packets/s of a flow that the queues of these hops admitted at the given times (s)."""
+        arrived = self._history.slope(times, of=self._indices.arrived[hops])
+        return arrived - self._history.slope(times, of=self._indices.dropped[hops])
+
+    def admitted(self, hops: np.ndarray, delays: Selected) -> Selected:
+        """Packets of a flow that the queues of these hops admitted up to `delays` (s) ago."""
+        times = self.times(delays)
+        arrived = self._history(times, of=self._indices.arrived[hops])
+        return arrived - self._history(times, of=self._indices.dropped[hops])
+
+    def queue(self, queues: np.ndarray, delays: Selected) -> Selected:
+        """Work waiting in these queues `delays` (s) ago, data packets."""
+        return self._history(self.times(delays), of=self._indices.queue[queues])
+
+    def queue_slope(self, queues: np.ndarray, times: Selected) -> Selected:
+        """Growth of the work in these queues at the given times (s), data packets/s."""
+        return self._history.slope(times, of=self._indices.queue[queues])
+
+    def hop_rates(self, hops: np.ndarray, delays: Selected, same_delay: bool) -> HopRates:
+        """Arrivals, loss signals and drops of a flow at these hops, `delays` (s) ago.
 
         Args:
             hops: their numbers.
-            lags: how long ago, for each of them.
-            together: whether all lags are the same; one look then serves all.
+            delays: one for each of them.
+            same_delay: whether all delays are equal, so that one look-up serves all.
         """
-        times = self.ago(lags)
-        counters = [self._at.arrived + hops, self._at.noticed + hops]
-        if self._plan.marks:
-            counters.append(self._at.dropped + hops)
-        if together:
+        times = self.times(delays)
+        counters = [self._indices.arrived[hops], self._indices.signalled[hops]]
+        if self._has_ecn:
+            counters.append(self._indices.dropped[hops])
+        if same_delay:
             slopes = self._history.slope(times[0])
-            found = [slopes[of] for of in counters]
+            rates = [slopes[counter] for counter in counters]
         else:
-            found = [self._history.slope(times, of=of) for of in counters]
-        return found[0], found[1], found[-1]
+            rates = [self._history.slope(times, of=counter) for counter in counters]
+        return HopRates(rates[0], rates[1], rates[-1])

@@ -1,25 +1,26 @@
-"""A class of flows by the distribution of their windows: the mean-field limit of many flows.
+"""A class of flows represented by the distribution of its windows: the mean-field limit.
 
-Of a group of flows with windows w, f(w, t) is the density of those that may grow, and m(w, t) of
-those that repair a loss (`window_cells`):
+Of a flow group with windows w, f(w, t) is the density of flows that are not in recovery, and
+m(w, t) that of flows in recovery from a loss (`window_mesh`):
 
-    df/dt = -d(v f)/dw - h f + m / R        v(w): the law's growth, h = p w / R: its losses
-    dm/dt = J(h f) - m / R                  J: each window to what a loss leaves of it
+    df/dt = -d(v f)/dw - h f + m / R        v(w): growth of the window, h = p w / R: loss events
+    dm/dt = J(h f) - m / R                  J: from each window to that after a loss
 
-(in place of m / R those leave that were hit a round trip ago). Of laws whose window follows from
-the last loss and the time a since (CUBIC), they are densities of these (`epoch_cells`):
+(instead of m / R, those flows leave recovery that had a loss a round trip ago). For laws whose
+window follows from the last loss and the time a since then (CUBIC), these are densities of both
+(`epoch_mesh`):
 
     df/dt = -df/da - h f,  f(w', 0, t) = m(w', t) / R        w': the window at the last loss
 
-Flows in slow start are a share with a window of their own. Everything that a law keeps besides the
-window (a base RTT) is the group's. The mean model is what remains where every flow has the mean
-window; here the spread of windows, the unfairness inside a class and the climb back after a loss
+Flows in slow start are a fraction with a window of their own. Everything that a law keeps besides
+the window (a base RTT) is the group's. The mean model is what remains where every flow has the mean
+window; here the spread of windows, the unfairness inside a class and the recovery after a loss
 follow from the law, and no constant of a loss process is needed: losses are independent.
 
 Sources:
     F. Baccelli, D. McDonald and J. Reynier, "A mean-field model for multiple TCP connections
     through a buffer implementing RED", Performance Evaluation 49, 2002 (abstract read; the
-    equations derived anew, repair and slow start added).
+    equations derived anew, recovery and slow start added).
 """
 
 from __future__ import annotations
@@ -37,236 +38,297 @@ from vegasfluid import smooth
 from vegasfluid.congestion.base import Signals
 from vegasfluid.fluid.epoch_mesh import EpochMesh
 from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.senders import Change, SendersNow, ending_in_timeout, feedback, part_in_turn
+from vegasfluid.fluid.senders import (
+    ClassDerivative,
+    SenderSignals,
+    law_signals,
+    synchronised_part,
+    timeout_fraction,
+)
+from vegasfluid.fluid.shapes import PerGroup
 from vegasfluid.fluid.window_mesh import WindowMesh
 
-__all__ = ["Cells", "Density", "Distribution"]
+__all__ = ["ClassMesh", "Density", "Distribution"]
 
-Cells = WindowMesh | EpochMesh
+ClassMesh = WindowMesh | EpochMesh
+"""The cells over which the flows of a class are distributed."""
 
-MOST_EVENTS, MOST_IN_TURN = 2.0, 5.0
-"""Loss events of a flow in a round trip, by chance and in turn: more would be stiff."""
-NOTHING = 1e-12
+MOST_RANDOM_LOSSES = 2.0
+"""Random loss events of a flow in a round trip, at most: more would make the equations stiff."""
+MOST_SYNCHRONISED_LOSSES = 5.0
+"""Synchronised loss events of a flow, or exits from recovery, in a round trip, at most."""
+TINY = 1e-12
+"""Keeps quotients finite where no flow is in recovery, or no window grows."""
 
-Groups = Float[Array, "groups"]
 Masses = Float[Array, "groups cells"]
 
 
 class Distribution(NamedTuple):
-    """Where the flows of each group are; the masses and the share in slow start add up to 1.
+    """Where the flows of each group are; all fractions, with that in slow start, sum to 1.
 
     Args:
-        free: share in each cell of flows that may grow; (groups, cells).
-        mending: share in each cell of flows that repair a loss; (groups, cells).
-        common: the law's state: window and share of those in slow start, and what all flows of
-            the group have in common; each (groups,).
+        growing: fraction of the flows in each cell, of those not in recovery; (groups, cells).
+        recovering: fraction in each cell, of those in recovery; (groups, recovery_cells).
+        shared: the law's state: window and fraction of the flows in slow start, and what all flows
+            of the group have in common; each (groups,).
     """
 
-    free: Any
-    mending: Any
-    common: Any
+    growing: Masses
+    recovering: Masses
+    shared: Any
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Density:
-    """A law's flows as a distribution.
+    """The flows of a class as a distribution.
 
     Args:
-        law: of the class.
-        cells: what the flows differ by; those of the law.
+        law: congestion control of the class.
+        mesh: cells over which the flows are distributed.
     """
 
     law: Any
-    cells: Cells
+    mesh: ClassMesh
 
     @classmethod
-    def of(cls, law: Any, cells: Cells) -> Density:
-        """The flows of a law in some cells."""
-        return cls(law, cells.of_law(law))
+    def of(cls, law: Any, mesh: ClassMesh) -> Density:
+        """The distribution of a law's flows over a mesh."""
+        return cls(law, mesh.for_law(law))
 
-    def begin(self, cwnd: Groups, rtt: Groups) -> Distribution:
-        """All flows in slow start."""
-        free, mending = (
+    def initial_state(self, cwnd: PerGroup, rtt: PerGroup) -> Distribution:
+        """All flows in slow start, with an initial window (packets) and a first RTT (s)."""
+        growing, recovering = (
             jnp.zeros((cwnd.shape[0], cells), cwnd.dtype)
-            for cells in (self.cells.free, self.cells.mending)
+            for cells in (self.mesh.cells, self.mesh.recovery_cells)
         )
-        return Distribution(free, mending, self.law.init(cwnd, rtt))
+        return Distribution(growing, recovering, self.law.init(cwnd, rtt))
 
-    def cwnd(self, state: Distribution, rtt: Groups) -> Groups:
-        """The mean window, packets; (groups,)."""
+    def cwnd(self, state: Distribution, rtt: PerGroup) -> PerGroup:
+        """The mean window, packets."""
         return self.mean(lambda windows: windows, state, rtt)
 
-    def variance(self, state: Distribution, rtt: Groups) -> Groups:
-        """The variance of the windows, packets^2; (groups,)."""
+    def variance(self, state: Distribution, rtt: PerGroup) -> PerGroup:
+        """The variance of the windows, packets^2."""
         return self.mean(jnp.square, state, rtt) - self.cwnd(state, rtt) ** 2
 
-    def mean(self, of: Callable[[Any], Any], state: Distribution, rtt: Groups) -> Groups:
-        """The mean over the flows of something that their windows tell; (groups,)."""
-        free = of(self.cells.states(self.law, state.common, rtt).cwnd)
-        mending = of(self.cells.mending_states(self.law, state.common, rtt).cwnd)
-        settled = jnp.sum(state.free * free, axis=-1) + jnp.sum(state.mending * mending, axis=-1)
-        return settled + state.common.slow_start * of(state.common.cwnd)
+    def mean(self, function: Callable[[Any], Any], state: Distribution, rtt: PerGroup) -> PerGroup:
+        """The mean of a function of the window over all flows of a group."""
+        growing = function(self.mesh.states(self.law, state.shared, rtt).cwnd)
+        recovering = function(self.mesh.recovery_states(self.law, state.shared, rtt).cwnd)
+        in_cells = jnp.sum(state.growing * growing, axis=-1)
+        in_cells += jnp.sum(state.recovering * recovering, axis=-1)
+        return in_cells + state.shared.slow_start * function(state.shared.cwnd)
 
-    def in_flight(self, state: Distribution, rtt: Groups) -> Groups:
-        """The mean number of packets that the windows allow; (groups,)."""
-        free = self.cells.states(self.law, state.common, rtt)
-        mending = self.cells.mending_states(self.law, state.common, rtt)
-        settled = jnp.sum(state.free * self.law.in_flight(free, rtt[:, None]), axis=-1)
-        settled += jnp.sum(state.mending * self.law.in_flight(mending, rtt[:, None]), axis=-1)
-        return settled + state.common.slow_start * state.common.cwnd
+    def in_flight(self, state: Distribution, rtt: PerGroup) -> PerGroup:
+        """The mean number of packets in flight that the windows allow."""
+        growing = self.mesh.states(self.law, state.shared, rtt)
+        recovering = self.mesh.recovery_states(self.law, state.shared, rtt)
+        wide_rtt = rtt[:, None]
+        in_cells = jnp.sum(state.growing * self.law.in_flight(growing, wide_rtt), axis=-1)
+        in_cells += jnp.sum(state.recovering * self.law.in_flight(recovering, wide_rtt), axis=-1)
+        return in_cells + state.shared.slow_start * state.shared.cwnd
 
-    def within(self, state: Distribution, largest: Groups) -> Distribution:
-        """The window of slow start held where it makes sense."""
-        return state._replace(common=self.law.clip(state.common, largest))
+    def clip(self, state: Distribution, largest: PerGroup) -> Distribution:
+        """The state with the window of slow start clipped to at most `largest` packets."""
+        return state._replace(shared=self.law.clip(state.shared, largest))
 
-    def change(self, state: Distribution, now: SendersNow, options: FluidOptions) -> Change:
-        """What happens to the flows."""
-        at = self.settled(state, now, options)
-        grown, seen = self.grown(state, at, now, options), at.sees(at.states)
-        hit = state.free * self.hazard(
-            at.states.cwnd, at.rising, at.now, seen.ack_rate, grown[:, None]
+    def derivative(
+        self, state: Distribution, senders: SenderSignals, options: FluidOptions
+    ) -> ClassDerivative:
+        """Derivative of the distribution, loss events and timeouts."""
+        cells = self.cell_rates(state, senders, options)
+        mean_growth = self.mean_growth(state, cells, senders, options)
+        signals = cells.signals_of(cells.states)
+        losing = state.growing * self.loss_event_rate(
+            cells.states.cwnd, cells.window_growth, cells.senders, signals.ack_rate,
+            mean_growth[:, None],
+        )  # fmt: skip
+        exits, slow_start = self.slow_start_rates(state, cells, senders, options, mean_growth)
+        timeouts = timeout_fraction(self.law, cells.states.cwnd, cells.senders, options)
+        events = jnp.sum(losing, axis=1) + exits.losing
+        timeouts = jnp.sum(losing * timeouts, axis=1)
+        recovered = self.recovery_exits(state, senders)
+        arriving = self.mesh.after_recovery(recovered) + self.mesh.leave_slow_start(
+            exits.ended, state.shared.cwnd, self.law
         )
-        leaving, starting = self.slow_start(state, at, now, options, grown)
-        share = ending_in_timeout(self.law, at.states.cwnd, at.now, options)
-        events = jnp.sum(hit, axis=1) + leaving.hit
-        timeouts = jnp.sum(hit * share, axis=1)
-        mended = self.mended(state, now)
-        come = self.cells.mended(mended) + self.cells.grown_up(
-            leaving.ended, state.common.cwnd, self.law
+        advected = self.mesh.advection(
+            state.growing, state.shared, cells.derivative, cells.law_derivative
         )
-        carried = self.cells.carried(state.free, state.common, at.change, at.growth)
-        common = self.in_common(state, now, options, events)
-        masses = Distribution(
-            free=carried - hit + come,
-            mending=self.cells.hit(hit, at.states, self.law, seen) - mended + leaving.cut,
-            common=common._replace(cwnd=starting.cwnd, slow_start=starting.slow_start),
+        reduced = self.mesh.after_loss(losing, cells.states, self.law, signals)
+        shared = self.shared_derivative(state, senders, options, events)
+        distribution = Distribution(
+            growing=advected - losing + arriving,
+            recovering=reduced - recovered + exits.reduced,
+            shared=shared._replace(cwnd=slow_start.cwnd, slow_start=slow_start.slow_start),
         )
-        return Change(masses, events, timeouts)
+        return ClassDerivative(distribution, events, timeouts)
 
-    def growing(self, state: Distribution, now: SendersNow, options: FluidOptions) -> Groups:
-        """Packets/s by which the mean window grows, losses left aside; (groups,)."""
-        return self.grown(state, self.settled(state, now, options), now, options)
+    def window_growth(
+        self, state: Distribution, senders: SenderSignals, options: FluidOptions
+    ) -> PerGroup:
+        """Growth of the mean window, apart from losses, packets/s."""
+        cells = self.cell_rates(state, senders, options)
+        return self.mean_growth(state, cells, senders, options)
 
-    def grown(
-        self, state: Distribution, at: Settled, now: SendersNow, options: FluidOptions
-    ) -> Groups:
-        """The same, where what the cells see is known."""
-        starting = self.starting(state)
-        rate = self.law.growth(starting, self.seen(starting, now, options)).cwnd
-        rising = smooth.maximum(rate, 0.0) * state.common.slow_start
-        return jnp.sum(at.rising * state.free, axis=1) + rising
+    def mean_growth(
+        self,
+        state: Distribution,
+        cells: CellRates,
+        senders: SenderSignals,
+        options: FluidOptions,
+    ) -> PerGroup:
+        """Growth of the mean window, packets/s, from that in the cells and in slow start."""
+        all_starting = self.all_in_slow_start(state)
+        rate = self.law.growth(all_starting, self.signals(all_starting, senders, options)).cwnd
+        slow_start = smooth.maximum(rate, 0.0) * state.shared.slow_start
+        return jnp.sum(cells.window_growth * state.growing, axis=1) + slow_start
 
-    def settled(self, state: Distribution, now: SendersNow, options: FluidOptions) -> Settled:
-        """What the flows in the cells see, and how they grow."""
-        wide = jax.tree.map(lambda leaf: leaf[:, None], now)
+    def cell_rates(
+        self, state: Distribution, senders: SenderSignals, options: FluidOptions
+    ) -> CellRates:
+        """What the flows in the cells observe, and how their states change."""
+        wide = jax.tree.map(lambda leaf: leaf[:, None], senders)
 
-        def sees(states: Any) -> Signals:
-            return self.seen(states, wide, options)
+        def signals_of(states: Any) -> Signals:
+            return self.signals(states, wide, options)
 
-        def growth(states: Any) -> Any:
-            return self.law.growth(states, sees(states))
+        def law_derivative(states: Any) -> Any:
+            return self.law.growth(states, signals_of(states))
 
-        states = self.cells.states(self.law, state.common, now.rtt)
-        change = growth(states)
-        rising = self.cells.rising(self.law, now.rtt, change)
-        return Settled(wide, states, change, rising, sees, growth)
+        states = self.mesh.states(self.law, state.shared, senders.rtt)
+        derivative = law_derivative(states)
+        growth = self.mesh.window_growth(self.law, senders.rtt, derivative)
+        return CellRates(wide, states, derivative, growth, signals_of, law_derivative)
 
-    def starting(self, state: Distribution) -> Any:
-        """The law's state of flows in slow start."""
-        return state.common._replace(slow_start=jnp.ones_like(state.common.slow_start))
+    def all_in_slow_start(self, state: Distribution) -> Any:
+        """The law's state if all flows of a group were in slow start."""
+        return state.shared._replace(slow_start=jnp.ones_like(state.shared.slow_start))
 
-    def mended(self, state: Distribution, now: SendersNow) -> Masses:
-        """Flows that end the repair of a loss a round trip after it, 1/s.
+    def recovery_exits(self, state: Distribution, senders: SenderSignals) -> Masses:
+        """Flows that leave recovery in each cell, 1/s: as many as had a loss a round trip ago.
 
-        So many as had their loss then; which of them, nobody remembers.
+        They are taken from all cells in the same proportion.
         """
-        repairing = jnp.sum(state.mending, axis=1)
-        ending = smooth.positive_part(now.mended + (repairing - now.repairing) / now.rtt)
-        share = smooth.minimum(ending / smooth.maximum(repairing, NOTHING), MOST_IN_TURN / now.rtt)
-        return state.mending * share[:, None]
+        recovering = jnp.sum(state.recovering, axis=1)
+        ending = smooth.positive_part(
+            senders.recovered + (recovering - senders.in_recovery) / senders.rtt
+        )
+        rate = smooth.minimum(
+            ending / smooth.maximum(recovering, TINY), MOST_SYNCHRONISED_LOSSES / senders.rtt
+        )
+        return state.recovering * rate[:, None]
 
-    def seen(self, window: Any, now: SendersNow, options: FluidOptions) -> Signals:
-        """What flows with these windows see, besides losses."""
-        rate = smooth.minimum(self.law.in_flight(window, now.rtt) / now.rtt, now.limit)
-        return feedback(window, self.law, now._replace(rate=rate), options)
+    def signals(self, window: Any, senders: SenderSignals, options: FluidOptions) -> Signals:
+        """The inputs of the law's equations for flows with these windows, without loss events."""
+        in_flight = self.law.in_flight(window, senders.rtt)
+        rate = smooth.minimum(in_flight / senders.rtt, senders.rate_limit)
+        return law_signals(window, self.law, senders._replace(rate=rate), options)
 
-    def hazard(self, cwnd: Any, rising: Any, now: SendersNow, rate: Any, grown: Any) -> Any:
-        """Loss events of flows that may have one, 1/s; a few a round trip.
+    def loss_event_rate(
+        self, cwnd: Any, growth: Any, senders: SenderSignals, rate: Any, mean_growth: Any
+    ) -> Any:
+        """Loss events of flows that are not in recovery, 1/s, at most a few in a round trip.
 
-        By chance each packet may be lost; in turn whoever grows is hit (see `loss_events`).
+        Of random losses each packet has the same probability; of synchronised ones, flows have
+        losses in proportion to their growth (see `senders.loss_events`).
 
         Args:
             cwnd: packets.
-            rising: packets/s by which the windows grow.
-            now: the senders.
-            rate: what they send, packets/s.
-            grown: packets/s by which the mean window grows.
+            growth: of the windows, packets/s.
+            senders: what the senders observe.
+            rate: that they send, packets/s.
+            mean_growth: of the mean window, packets/s.
         """
-        chance = smooth.minimum(now.losses.prob * rate, MOST_EVENTS / now.rtt)
-        if not np.any(now.in_turn):
-            return chance
-        turn = now.losses.rate * rising / smooth.maximum(grown, NOTHING)
-        part = part_in_turn(cwnd, now)
-        return (1 - part) * chance + part * smooth.minimum(turn, MOST_IN_TURN / now.rtt)
+        random = smooth.minimum(senders.losses.prob * rate, MOST_RANDOM_LOSSES / senders.rtt)
+        if not np.any(senders.synchronised):
+            return random
+        synchronised = senders.losses.rate * growth / smooth.maximum(mean_growth, TINY)
+        part = synchronised_part(cwnd, senders)
+        return (1 - part) * random + part * smooth.minimum(
+            synchronised, MOST_SYNCHRONISED_LOSSES / senders.rtt
+        )
 
-    def slow_start(
+    def slow_start_rates(
         self,
         state: Distribution,
-        at: Settled,
-        now: SendersNow,
+        cells: CellRates,
+        senders: SenderSignals,
         options: FluidOptions,
-        grown: Groups,
-    ) -> tuple[Leaving, Any]:
-        """Who leaves slow start, and how the window and the share of those in it change."""
-        starting = self.starting(state)
+        mean_growth: PerGroup,
+    ) -> tuple[SlowStartExits, Any]:
+        """Flows that leave slow start, and the derivative of the window and fraction of the rest.
+
+        Args:
+            state: of the class.
+            cells: rates in its cells.
+            senders: what its senders observe.
+            options: of the model.
+            mean_growth: of the mean window, packets/s.
+        """
+        starting = self.all_in_slow_start(state)
         wide = jax.tree.map(lambda leaf: leaf[:, None], starting)
-        change, seen = self.law.growth(starting, self.seen(starting, now, options)), at.sees(wide)
-        rising = smooth.maximum(change.cwnd, 0.0)[:, None]
-        hazard = self.hazard(wide.cwnd, rising, at.now, seen.ack_rate, grown[:, None])
-        hit = hazard * state.common.slow_start[:, None]
-        cut = self.cells.hit(hit, wide, self.law, seen)
-        leaving = Leaving(-change.slow_start * state.common.slow_start, hit[:, 0], cut)
-        return leaving, change._replace(slow_start=-(leaving.ended + leaving.hit))
+        derivative = self.law.growth(starting, self.signals(starting, senders, options))
+        signals = cells.signals_of(wide)
+        growth = smooth.maximum(derivative.cwnd, 0.0)[:, None]
+        rate = self.loss_event_rate(
+            wide.cwnd, growth, cells.senders, signals.ack_rate, mean_growth[:, None]
+        )
+        losing = rate * state.shared.slow_start[:, None]
+        reduced = self.mesh.after_loss(losing, wide, self.law, signals)
+        ended = -derivative.slow_start * state.shared.slow_start
+        exits = SlowStartExits(ended, losing[:, 0], reduced)
+        return exits, derivative._replace(slow_start=-(exits.ended + exits.losing))
 
-    def in_common(
-        self, state: Distribution, now: SendersNow, options: FluidOptions, events: Any
+    def shared_derivative(
+        self,
+        state: Distribution,
+        senders: SenderSignals,
+        options: FluidOptions,
+        loss_events: PerGroup,
     ) -> Any:
-        """The change of what the group's flows have in common, at their mean window."""
-        mean = state.common._replace(cwnd=self.cwnd(state, now.rtt))
-        seen = self.seen(mean, now, options)._replace(loss_rate=events)
-        return self.law.growth(mean, seen)
+        """Derivative of what the flows of a group have in common, at their mean window.
+
+        Args:
+            state: of the class.
+            senders: what its senders observe.
+            options: of the model.
+            loss_events: of a flow, 1/s.
+        """
+        mean = state.shared._replace(cwnd=self.cwnd(state, senders.rtt))
+        signals = self.signals(mean, senders, options)._replace(loss_rate=loss_events)
+        return self.law.growth(mean, signals)
 
 
-class Settled(NamedTuple):
-    """The flows of all cells; each (groups, cells).
+class CellRates(NamedTuple):
+    """The flows of all cells; arrays of shape (groups, cells).
 
     Args:
-        now: the senders.
+        senders: what the senders observe.
         states: of the law.
-        change: of the states, as the law has it.
-        rising: packets/s by which the windows grow.
-        sees: what flows in any states see.
-        growth: the change of these.
+        derivative: of these states.
+        window_growth: packets/s.
+        signals_of: function from states of the law to what flows in them observe.
+        law_derivative: function from states of the law to their derivative.
     """
 
-    now: SendersNow
+    senders: SenderSignals
     states: Any
-    change: Any
-    rising: Any
-    sees: Callable[[Any], Signals]
-    growth: Callable[[Any], Any]
+    derivative: Any
+    window_growth: Masses
+    signals_of: Callable[[Any], Signals]
+    law_derivative: Callable[[Any], Any]
 
 
-class Leaving(NamedTuple):
+class SlowStartExits(NamedTuple):
     """Flows that leave slow start.
 
     Args:
-        ended: those that have come to its end, 1/s; (groups,).
-        hit: those that lost a packet, 1/s; (groups,).
-        cut: the latter by the cells that they mend in, 1/s; (groups, mending).
+        ended: that have reached its end, 1/s.
+        losing: that have a loss event, 1/s.
+        reduced: the latter by recovery cell, 1/s; (groups, recovery_cells).
     """
 
-    ended: Any
-    hit: Any
-    cut: Any
+    ended: PerGroup
+    losing: PerGroup
+    reduced: Masses

@@ -1,7 +1,7 @@
-"""Flows told apart by their last loss: the window at which it came, and the time since.
+"""Distribution over congestion epochs: flows differ by their last loss and the time since.
 
-For laws whose window follows from these two (CUBIC). All flows grow older at one speed; a loss at
-window w puts a flow at age 0 of an epoch that began at w, of one kind or another.
+For laws whose window follows from these two (CUBIC). All flows age at one speed; a loss at window w
+starts an epoch of age 0 at w, of one of several kinds.
 """
 
 from __future__ import annotations
@@ -22,144 +22,164 @@ from vegasfluid.congestion.epochs import (
     FAST_CONVERGENCE,
     EpochCongestionControl,
 )
-from vegasfluid.fluid.mesh import Mesh, deposit, make_mesh, places, put, transport
+from vegasfluid.fluid.mesh import Mesh, advect, deposit, deposit_at, deposition, make_mesh
+from vegasfluid.fluid.shapes import PerGroup
 
 __all__ = ["EpochMesh", "make_epoch_mesh"]
 
 KINDS = (AFTER_LOSS, FAST_CONVERGENCE, AFTER_SLOW_START)
-WIDEST, COARSER = 1.0, 1.15
-"""Packets: the narrowest cell of windows at a loss; and how much wider each is than the last."""
-OLDER = 1.1
-"""How much longer each cell of ages is than the one before."""
+WINDOW_WIDTH = 1.0
+"""Width of the narrowest cells of windows at a loss, packets."""
+WINDOW_RATIO = 1.15
+"""Width of a cell of windows at a loss over that of the one below, where widths grow."""
+AGE_RATIO = 1.1
+"""Width of a cell of ages over that of the one below, where widths grow."""
 
-Groups = Float[Array, "groups"]
 Masses = Float[Array, "groups cells"]
 
 
 class EpochMesh(NamedTuple):
-    """The last loss, and the time since, tell all that flows of a group differ by.
+    """Cells of the window at the last loss and the time since.
 
-    Cells are numbered by kind, window at the loss, and age, the last fastest.
+    Cells are numbered by kind of epoch, window at the loss, and age, the last fastest.
 
     Args:
-        lost: windows at the last loss, packets.
-        ages: times since the last loss was repaired, s.
-        plateaus: of the epochs, s; (kinds, windows, 1). Told once, not at each time anew.
+        loss_windows: windows at the last loss, packets.
+        ages: times since the recovery from the last loss, s.
+        plateau_times: time at which each epoch reaches its plateau, s; (kinds, windows, 1);
+            computed once and not at each evaluation.
     """
 
-    lost: Mesh
+    loss_windows: Mesh
     ages: Mesh
-    plateaus: Any = None
+    plateau_times: Any = None
 
-    def of_law(self, law: EpochCongestionControl) -> EpochMesh:
-        """The cells of a law."""
+    def for_law(self, law: EpochCongestionControl) -> EpochMesh:
+        """The mesh with the plateau times of a congestion control."""
         kinds = np.array(KINDS)[:, np.newaxis, np.newaxis]
-        return self._replace(plateaus=law.plateau_time(kinds, self.lost.centres[:, None]))
+        plateau_times = law.plateau_time(kinds, self.loss_windows.centres[:, None])
+        return self._replace(plateau_times=plateau_times)
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Kinds, windows, ages."""
-        return len(KINDS), len(self.lost.edges) - 1, len(self.ages.edges) - 1
+        """Numbers of kinds, windows and ages."""
+        return len(KINDS), len(self.loss_windows.edges) - 1, len(self.ages.edges) - 1
 
     @property
-    def free(self) -> int:
-        """How many cells there are for flows that may grow."""
+    def cells(self) -> int:
+        """Number of cells for flows that are not in recovery."""
         return int(np.prod(self.shape))
 
     @property
-    def mending(self) -> int:
-        """How many there are for flows that repair a loss."""
+    def recovery_cells(self) -> int:
+        """Number of cells for flows in recovery."""
         return len(KINDS) * self.shape[1]
 
-    def states(self, law: EpochCongestionControl, common: Any, rtt: Groups) -> Any:
-        """The law's state in each cell of flows that may grow; (groups, free).
+    def states(self, law: EpochCongestionControl, shared: Any, rtt: PerGroup) -> Any:
+        """The law's state in each cell of flows that are not in recovery; (groups, cells).
 
         Args:
-            law: of the flows.
-            common: not asked for.
+            law: congestion control of the class.
+            shared: unused.
             rtt: s.
         """
-        states = self.flat(self.epochs(law, self.ages.centres, rtt), rtt)
-        return states._replace(cwnd=smooth.minimum(states.cwnd, self.lost.centres[-1]))
+        states = self.flatten(self.epochs(law, self.ages.centres, rtt), rtt)
+        return states._replace(cwnd=smooth.minimum(states.cwnd, self.loss_windows.centres[-1]))
 
-    def mending_states(self, law: EpochCongestionControl, common: Any, rtt: Groups) -> Any:
-        """The same of flows that repair a loss, for which no time runs; (groups, mending)."""
-        return self.flat(self.epochs(law, np.zeros(1), rtt), rtt)
+    def recovery_states(self, law: EpochCongestionControl, shared: Any, rtt: PerGroup) -> Any:
+        """The law's state in each cell of flows in recovery, at age 0; (groups, recovery_cells)."""
+        return self.flatten(self.epochs(law, np.zeros(1), rtt), rtt)
 
-    def flat(self, states: Any, rtt: Groups) -> Any:
-        """States by kinds, windows and ages as cells."""
-        whole = states.cwnd.shape
+    def flatten(self, states: Any, rtt: PerGroup) -> Any:
+        """States by kind, window and age, as states by cell."""
+        shape = states.cwnd.shape
         return jax.tree.map(
-            lambda leaf: jnp.broadcast_to(leaf, whole).reshape(*rtt.shape, -1), states
+            lambda leaf: jnp.broadcast_to(leaf, shape).reshape(*rtt.shape, -1), states
         )
 
-    def epochs(self, law: EpochCongestionControl, ages: Any, rtt: Groups) -> Any:
-        """The law's state at some ages of each epoch; (groups, kinds, windows, ages)."""
-        lost = self.lost.centres[:, None]
-        return law.epoch_state(self.plateaus, lost, ages, rtt[..., None, None, None])
+    def epochs(self, law: EpochCongestionControl, ages: Any, rtt: PerGroup) -> Any:
+        """The law's state at some ages (s) of each epoch; (groups, kinds, windows, ages)."""
+        loss_windows = self.loss_windows.centres[:, None]
+        return law.epoch_state(self.plateau_times, loss_windows, ages, rtt[..., None, None, None])
 
-    def rising(self, law: EpochCongestionControl, rtt: Groups, change: Any) -> Masses:
-        """Packets/s by which the windows of the cells grow.
+    def window_growth(self, law: EpochCongestionControl, rtt: PerGroup, derivative: Any) -> Masses:
+        """Growth of the window in each cell, packets/s.
 
         Args:
-            law: of the flows.
+            law: congestion control of the class.
             rtt: s.
-            change: of the states of the cells, as the law has it.
+            derivative: of the law's state in each cell.
         """
         ages = jnp.asarray(self.ages.centres)
         _, slope = jax.jvp(
             lambda at: self.epochs(law, at, rtt).cwnd, (ages,), (jnp.ones_like(ages),)
         )
-        return slope.reshape(change.elapsed.shape) * change.elapsed
+        return slope.reshape(derivative.elapsed.shape) * derivative.elapsed
 
-    def carried(
-        self, masses: Masses, common: Any, change: Any, growth: Callable[[Any], Any]
+    def advection(
+        self, masses: Masses, shared: Any, derivative: Any, growth: Callable[[Any], Any]
     ) -> Masses:
-        """The rate at which time carries flows from cell to cell, 1/s; the last holds them.
+        """d(masses)/dt of flows that grow older; the last cell keeps them.
 
         Args:
-            masses: share of the flows in each cell.
-            common: not asked for.
-            change: of the states of the cells; the clock runs while the window is used.
-            growth: not asked for.
+            masses: fraction of the flows in each cell.
+            shared: unused.
+            derivative: of the states in the cells; the clock runs while the window is used.
+            growth: unused.
         """
         rows = (-1, self.shape[2])
-        speed = change.elapsed.reshape(rows)[:, :-1]
-        return transport(masses.reshape(rows), speed, self.ages).reshape(masses.shape)
+        speed = derivative.elapsed.reshape(rows)[:, :-1]
+        return advect(masses.reshape(rows), speed, self.ages).reshape(masses.shape)
 
-    def hit(
-        self, masses: Masses, states: Any, law: EpochCongestionControl, seen: Signals
+    def after_loss(
+        self, masses: Masses, states: Any, law: EpochCongestionControl, signals: Signals
     ) -> Masses:
-        """Flows that a loss hits, by the epoch that begins for them; (groups, mending).
+        """Flows that have a loss event, by the epoch that starts for them; (groups,
+        recovery_cells).
 
         Args:
-            masses: flows a second in the states.
-            states: of the law, before.
-            law: of the flows.
-            seen: not asked for.
+            masses: flows per second in each of the states.
+            states: of the law, before the loss.
+            law: congestion control of the class.
+            signals: unused.
         """
-        lowered, at = law.applies_fast_convergence(states) * masses, places(states.cwnd, self.lost)
-        found = [put(part, at, self.lost) for part in (masses - lowered, lowered)]
-        return jnp.concatenate([*found, jnp.zeros_like(found[0])], axis=1)
+        lowered = law.applies_fast_convergence(states) * masses
+        at = deposition(states.cwnd, self.loss_windows)
+        usual, lowered = (
+            deposit_at(part, at, self.loss_windows) for part in (masses - lowered, lowered)
+        )
+        return jnp.concatenate([usual, lowered, jnp.zeros_like(usual)], axis=1)
 
-    def mended(self, masses: Masses) -> Masses:
-        """Flows whose repair ends, at age 0; (groups, free)."""
-        young = jnp.pad(masses[:, :, None], ((0, 0), (0, 0), (0, self.shape[2] - 1)))
-        return young.reshape(masses.shape[0], self.free)
+    def after_recovery(self, masses: Masses) -> Masses:
+        """Flows whose recovery ends, at age 0; (groups, cells)."""
+        at_age_0 = jnp.pad(masses[:, :, None], ((0, 0), (0, 0), (0, self.shape[2] - 1)))
+        return at_age_0.reshape(masses.shape[0], self.cells)
 
-    def grown_up(self, masses: Groups, windows: Groups, law: EpochCongestionControl) -> Masses:
-        """Flows whose slow start ends without a loss, at age 0 of a fresh epoch; (groups, free)."""
-        fresh = deposit(masses[:, None], law.window_before_loss(windows)[:, None], self.lost)
-        return self.mended(jnp.pad(fresh, ((0, 0), (self.mending - fresh.shape[1], 0))))
+    def leave_slow_start(
+        self, masses: PerGroup, windows: PerGroup, law: EpochCongestionControl
+    ) -> Masses:
+        """Flows whose slow start ends without a loss, at age 0 of a fresh epoch; (groups, cells).
+
+        Args:
+            masses: flows per second.
+            windows: packets.
+            law: congestion control of the class.
+        """
+        fresh = deposit(
+            masses[:, None], law.window_before_loss(windows)[:, None], self.loss_windows
+        )
+        return self.after_recovery(
+            jnp.pad(fresh, ((0, 0), (self.recovery_cells - fresh.shape[1], 0)))
+        )
 
 
 def make_epoch_mesh(law: EpochCongestionControl, largest: float, youngest: float) -> EpochMesh:
-    """Cells for windows up to `largest`, whose narrowest ages are `youngest`.
+    """A mesh of epochs with windows up to `largest`.
 
     Args:
         law: with concrete numbers.
         largest: packets.
-        youngest: s.
+        youngest: width of the narrowest cells of ages, s.
     """
-    ages = make_mesh(law.max_epoch_age(largest), lowest=0.0, finest=youngest, ratio=OLDER)
-    return EpochMesh(make_mesh(largest, finest=WIDEST, ratio=COARSER), ages)
+    ages = make_mesh(law.max_epoch_age(largest), lowest=0.0, finest=youngest, ratio=AGE_RATIO)
+    return EpochMesh(make_mesh(largest, finest=WINDOW_WIDTH, ratio=WINDOW_RATIO), ages)

@@ -1,4 +1,4 @@
-"""A state of named parts as one vector, as the solver wants it, and back."""
+"""Conversion between a state of named arrays and the one vector that the solver integrates."""
 
 from __future__ import annotations
 
@@ -7,50 +7,52 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 __all__ = ["Layout"]
 
 
 class Layout(NamedTuple):
-    """Where in a vector each part of a state stands; hashable, so that it can be static.
+    """Positions of the arrays of a state in the solver's vector; hashable, so it can be static.
 
     Args:
-        structure: how the parts hang together.
-        shapes: of each part.
+        treedef: the pytree structure of the state.
+        shapes: of its arrays.
 
-    >>> layout = Layout.of({"queue": jnp.zeros(2), "share": jnp.zeros((2, 3))})
-    >>> layout.size, layout.unpack(jnp.arange(8.0))["share"].shape
+    >>> layout = Layout.of({"queue": jnp.zeros(2), "cells": jnp.zeros((2, 3))})
+    >>> layout.size, layout.unpack(jnp.arange(8.0))["cells"].shape
     (8, (2, 3))
     """
 
-    structure: Any
+    treedef: Any
     shapes: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, state: Any) -> Layout:
-        """The layout of states like this one."""
-        leaves, structure = jax.tree.flatten(state)
-        return cls(structure, tuple(jnp.shape(leaf) for leaf in leaves))
+        """The layout of states with the structure and shapes of this one."""
+        leaves, treedef = jax.tree.flatten(state)
+        return cls(treedef, tuple(jnp.shape(leaf) for leaf in leaves))
 
     @property
     def size(self) -> int:
         """Length of the vector."""
         return sum(math.prod(shape) for shape in self.shapes)
 
-    def pack(self, state: Any) -> Float[Array, " n"]:
-        """A state as a vector.
+    @property
+    def indices(self) -> Any:
+        """A state whose arrays contain their own positions in the vector."""
+        return self.unpack(np.arange(self.size))
 
-        Args:
-            state: parts of the layout's shapes.
-        """
+    def pack(self, state: Any) -> Float[Array, " n"]:
+        """The vector of a state whose arrays have the layout's shapes."""
         return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(state)])
 
     def unpack(self, y: Any) -> Any:
-        """A vector as a state; vectors of shape (..., n) as one with parts of (..., shape)."""
-        parts, begin = [], 0
+        """The state of a vector; vectors of shape (..., n) give arrays of shape (..., *shape)."""
+        leaves, start = [], 0
         for shape in self.shapes:
-            end = begin + math.prod(shape)
-            parts.append(y[..., begin:end].reshape(*y.shape[:-1], *shape))
-            begin = end
-        return jax.tree.unflatten(self.structure, parts)
+            end = start + math.prod(shape)
+            leaves.append(y[..., start:end].reshape((*y.shape[:-1], *shape)))
+            start = end
+        return jax.tree.unflatten(self.treedef, leaves)

@@ -1,10 +1,10 @@
-"""A lattice of windows or times, on which a distribution moves and jumps without losing a flow.
+"""A one-dimensional mesh on which a distribution is advected and jumps without losing mass.
 
-Cells are of one width up to some place and in geometric progression above, so that a window of a
-few packets and one of thousands are told equally well. Growth carries mass over the edges between
-cells: the flux is that of the density at the edge, extrapolated from upwind with van Leer's
-limiter, so that an edge in the distribution stays one. A jump puts mass between two cells so that
-their mean is where it jumped to.
+Cells have one width up to some value and widths in geometric progression above, so that windows of
+a few packets and of thousands are resolved equally well. Advection moves mass over the edges
+between cells: the flux is that of the density at the edge, extrapolated from upwind with van Leer's
+limiter, which keeps fronts sharp. A jump divides mass between two cells so that its mean is where
+it jumps to (linear deposition).
 
 Sources:
     B. van Leer, "Towards the ultimate conservative difference scheme. II", J. Comput. Phys. 14,
@@ -22,127 +22,128 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 
-__all__ = ["FINEST", "Mesh", "deposit", "make_mesh", "places", "put", "transport"]
+__all__ = ["FINEST", "Deposition", "Mesh", "advect", "deposit", "deposit_at", "deposition"]
+__all__ += ["make_mesh"]
 
 FINEST = 0.5
-"""Packets: the narrowest cell."""
+"""Width of the narrowest cells, packets."""
 RATIO = 1.03
-"""One cell's width over that of the one below, where they grow."""
+"""Width of a cell over that of the one below, where widths grow."""
 LOWEST = 0.75
-"""Packets: the lowest edge; the first cell holds windows of one packet."""
+"""Lowest edge, packets: the first cell is centred at one packet."""
 
 Masses = Float[Array, "groups cells"]
 
 
 class Mesh(NamedTuple):
-    """Cells of windows.
+    """Cells of windows (packets) or of times (s).
 
     Args:
-        edges: packets; (cells + 1,).
+        edges: of the cells, in increasing order; (cells + 1,).
     """
 
     edges: Any
 
     @property
     def centres(self) -> Any:
-        """The middles of the cells, packets; (cells,)."""
+        """Midpoints of the cells; (cells,)."""
         return (self.edges[1:] + self.edges[:-1]) / 2
 
     @property
     def widths(self) -> Any:
-        """Packets; (cells,)."""
+        """Widths of the cells; (cells,)."""
         return self.edges[1:] - self.edges[:-1]
 
 
 def make_mesh(
     largest: float, *, lowest: float = LOWEST, finest: float = FINEST, ratio: float = RATIO
 ) -> Mesh:
-    """A lattice of places from `lowest` to `largest`; by default of windows from one packet.
+    """A mesh from `lowest` to at least `largest`; by default of windows from one packet.
 
     Args:
         largest: no edge but the last is above it.
         lowest: the first edge.
         finest: width of the narrowest cells.
-        ratio: of a cell's width to that of the one below, where they grow; above 1.
+        ratio: width of a cell over that of the one below, where widths grow; above 1.
 
     >>> mesh = make_mesh(1000.0)
     >>> mesh.centres.size, float(mesh.centres[0]), bool(mesh.edges[-1] >= 1000.0)
     (171, 1.0, True)
     """
-    turn = finest / (ratio - 1)
-    even = np.arange(lowest, turn + finest, finest)
-    cells = max(math.ceil(math.log(max(largest / even[-1], 1.0)) / math.log(ratio)), 0)
-    return Mesh(np.concatenate([even, even[-1] * ratio ** np.arange(1, cells + 1)]))
+    uniform_end = finest / (ratio - 1)
+    uniform = np.arange(lowest, uniform_end + finest, finest)
+    cells = max(math.ceil(math.log(max(largest / uniform[-1], 1.0)) / math.log(ratio)), 0)
+    return Mesh(np.concatenate([uniform, uniform[-1] * ratio ** np.arange(1, cells + 1)]))
 
 
-def transport(masses: Masses, speed: Float[Array, "groups inner"], mesh: Mesh) -> Masses:
-    """d(masses)/dt of what moves over the edges between cells.
+def advect(masses: Masses, speed: Float[Array, "groups inner"], mesh: Mesh) -> Masses:
+    """d(masses)/dt of mass that moves over the edges between cells.
 
     Args:
-        masses: share of the flows in each cell.
-        speed: at the edges between cells, packets/s; (groups, cells - 1).
+        masses: in each cell.
+        speed: at the edges between cells, in the unit of the edges per second; (groups, cells - 1).
         mesh: the cells.
     """
     density = masses / mesh.widths
     step = density[:, 1:] - density[:, :-1]
-    nothing = jnp.zeros_like(step[:, :1])
-    before = jnp.concatenate([nothing, step], axis=1)
-    after = jnp.concatenate([step, nothing], axis=1)
+    zero = jnp.zeros_like(step[:, :1])
+    before = jnp.concatenate([zero, step], axis=1)
+    after = jnp.concatenate([step, zero], axis=1)
     product = before * after
     total = before + after
     safe = jnp.where(product > 0, total, 1.0)
     slope = jnp.where(product > 0, product / safe, 0.0)  # half of van Leer's harmonic mean
     up, down = smooth.maximum(speed, 0.0), smooth.minimum(speed, 0.0)
     flux = up * (density + slope)[:, :-1] + down * (density - slope)[:, 1:]
-    return jnp.concatenate([-flux, nothing], axis=1) + jnp.concatenate([nothing, flux], axis=1)
+    return jnp.concatenate([-flux, zero], axis=1) + jnp.concatenate([zero, flux], axis=1)
 
 
-class Places(NamedTuple):
-    """Where between the middles of two cells something belongs.
+class Deposition(NamedTuple):
+    """Division of values between the two cells whose centres enclose them.
 
     Args:
         lower: number of the lower cell; of any shape.
-        part: of it that goes to the upper cell.
+        weight: part that goes to the upper cell.
     """
 
     lower: Any
-    part: Any
+    weight: Any
 
 
-def places(of: Masses, mesh: Mesh) -> Places:
-    """Where windows (or times) belong.
+def deposition(values: Masses, mesh: Mesh) -> Deposition:
+    """The two cells, and weights, between which values are divided.
 
     Args:
-        of: in the unit of the edges; (groups, any).
+        values: windows or times, in the unit of the edges; (groups, any).
         mesh: the cells.
     """
     centres = jnp.asarray(mesh.centres)
     last = centres.shape[0] - 2
-    lower = jnp.clip(jnp.searchsorted(centres, of, side="right") - 1, 0, last)
-    part = (of - centres[lower]) / (centres[lower + 1] - centres[lower])
-    return Places(lower, smooth.clip(part, 0.0, 1.0))
+    lower = jnp.clip(jnp.searchsorted(centres, values, side="right") - 1, 0, last)
+    weight = (values - centres[lower]) / (centres[lower + 1] - centres[lower])
+    return Deposition(lower, smooth.clip(weight, 0.0, 1.0))
 
 
-def put(masses: Masses, at: Places, mesh: Mesh) -> Masses:
-    """Masses put into two neighbouring cells each, so that their mean is where they belong.
+def deposit_at(masses: Masses, at: Deposition, mesh: Mesh) -> Masses:
+    """The mass in each cell of masses that are divided as `at` says.
 
     Args:
-        masses: what is put down; (groups, any).
-        at: where.
+        masses: to deposit; (groups, any).
+        at: the cells and weights of each of them.
         mesh: the cells.
     """
     groups = np.arange(masses.shape[0])[:, np.newaxis]
-    found = jnp.zeros((masses.shape[0], len(mesh.edges) - 1), masses.dtype)
-    found = found.at[groups, at.lower].add(masses * (1 - at.part))
-    return found.at[groups, at.lower + 1].add(masses * at.part)
+    cells = jnp.zeros((masses.shape[0], len(mesh.edges) - 1), masses.dtype)
+    cells = cells.at[groups, at.lower].add(masses * (1 - at.weight))
+    return cells.at[groups, at.lower + 1].add(masses * at.weight)
 
 
-def deposit(masses: Masses, windows: Masses, mesh: Mesh) -> Masses:
-    """Masses put where they belong, half-way windows into two neighbouring cells.
+def deposit(masses: Masses, values: Masses, mesh: Mesh) -> Masses:
+    """The mass in each cell of masses at given values, each divided between two cells.
 
     Args:
-        masses: what is put down; (groups, any).
-        windows: where, packets; of the same shape.
+        masses: to deposit; (groups, any).
+        values: windows or times, in the unit of the edges; of the same shape.
         mesh: the cells.
     """
-    return put(masses, places(windows, mesh), mesh)
+    return deposit_at(masses, deposition(values, mesh), mesh)

@@ -1,4 +1,4 @@
-"""What the mean of many flows is taken to be, where single flows differ."""
+"""Modelling switches of the fluid model: loss process, recovery, timeouts, packet granularity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DEFAULT_OPTIONS", "MISRA_GONG_TOWSLEY", "FluidOptions"]
 
 @dataclass(frozen=True)
 class FluidOptions:
-    """How the fluid model counts losses; the defaults are those that follow packets best.
+    """Effects that the fluid model includes; the defaults agree best with the packet simulator.
 
     >>> FluidOptions().loss_process
     'iid'
@@ -21,15 +21,15 @@ class FluidOptions:
     loss_process: str = "iid"
     """How losses come: iid, periodic or meanfield (see `CongestionControl.loss_factor`)."""
     recovery: bool = True
-    """Whether a loss event takes a round trip, in which the window does not grow and no other
-    loss of the flow counts."""
+    """Whether a loss event takes a round trip, in which the window does not grow and further
+    losses of the flow do not count."""
     timeouts: bool = True
-    """Whether some losses end in a timeout, which silences a flow for a while."""
+    """Whether a part of the loss events ends in a timeout, during which the flow sends nothing."""
     whole_packets: bool = True
-    """Whether the part of a packet by which a window is not whole is not sent."""
+    """Whether only whole packets of a window are sent."""
     delayed_rtt: bool = False
-    """Whether senders judge by the round-trip time of the packet that is acknowledged now, which
-    met the queues of up to a round trip ago, and not by what a packet would meet now."""
+    """Whether senders measure the round-trip time of the packet that is acknowledged now, which
+    met the queues of up to a round trip ago, instead of that of the present queues."""
 
     def __post_init__(self) -> None:
         if self.loss_process not in LOSS_PROCESSES:
@@ -38,7 +38,8 @@ class FluidOptions:
 
 
 DEFAULT_OPTIONS = FluidOptions()
-"""What follows packets best."""
+"""The options that agree best with the packet simulator."""
 
 MISRA_GONG_TOWSLEY = FluidOptions("meanfield", recovery=False, timeouts=False, whole_packets=False)
-"""As in V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000, equation 2, without its timeouts."""
+"""The model of V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000, equation 2, without its
+timeouts."""

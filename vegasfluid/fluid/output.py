@@ -1,4 +1,4 @@
-"""From the solution of the equations to the plain arrays of a run."""
+"""Results of a solution: plain arrays of a run, and totals after the warm-up."""
 
 from __future__ import annotations
 
@@ -7,134 +7,163 @@ from typing import Any
 import numpy as np
 
 from vegasfluid import dde
-from vegasfluid.fluid.delayed import places
+from vegasfluid.fluid.flow_groups import group_of_each_flow
 from vegasfluid.fluid.invariants import check_invariants
-from vegasfluid.fluid.parameters import flows_of_groups
-from vegasfluid.fluid.queues import reliable
+from vegasfluid.fluid.queues import ack_clocked
+from vegasfluid.fluid.state import State
 from vegasfluid.fluid.structure import FluidStructure
-from vegasfluid.fluid.vector_field import State, System
+from vegasfluid.fluid.vector_field import VectorField
+from vegasfluid.interval_totals import IntervalTotals, interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.trajectory import WITHIN, Recording
 
-__all__ = ["counters", "delivered", "record"]
+__all__ = ["delivered", "to_recording", "totals_after_warmup"]
 
 
-def delivered(ys: Any, plan: FluidStructure) -> Any:
-    """Packets of a flow of each group that came through since the start.
+def delivered(state: State, structure: FluidStructure) -> Any:
+    """Packets that a flow of each group delivered since the start; (..., groups)."""
+    last = np.array(structure.last_data_hops)
+    return state.arrived[..., last] - state.dropped[..., last]
+
+
+def totals_after_warmup(
+    state: State, field: VectorField, until: float, warmup: float
+) -> IntervalTotals:
+    """Increments of all counters from the warm-up to the end of a run; traceable.
 
     Args:
-        ys: states of the solution, (..., n).
-        plan: structure.
+        state: saved states at evenly spaced times from 0 to `until`; arrays (time, ...).
+        field: the equations that they solve.
+        until: end of the run, s.
+        warmup: time excluded from the means, s.
 
     Returns:
-        Shape (..., groups).
+        With flow groups in the place of classes.
     """
-    at, last = places(plan), np.array(plan.last_data)
-    return ys[..., at.arrived + last] - ys[..., at.dropped + last]
+    times = np.linspace(0.0, until, state.queue.shape[0])
+    after, part = interpolation_position(times, warmup)
+
+    def increment(values: Any) -> Any:
+        low, high = values[after - 1], values[after]
+        return values[-1] - (low + part * (high - low))
+
+    links = {name: increment(values) for name, values in link_counters(state, field).items()}
+    return IntervalTotals(
+        until - warmup,
+        count=field.parameters.groups.count,
+        delivered=increment(delivered(state, field.structure)),
+        capacity=field.parameters.queues.capacity,
+        backlog=increment(state.queue),
+        **links,
+    )
 
 
-def record(network: Network, solution: dde.Solution, system: System) -> Recording:
-    """The states of a solution as plain arrays.
+def to_recording(network: Network, solution: dde.Solution, field: VectorField) -> Recording:
+    """The states of a solution as plain arrays of flows and links.
 
     Args:
-        network: what was integrated.
+        network: that was integrated.
         solution: of its equations.
-        system: the equations, with concrete numbers.
+        field: the equations, with concrete numbers.
 
     Raises:
-        SolveFailed: where something in it cannot be (see `invariants`).
+        SolveFailed: where something in it is impossible (see `invariants`).
     """
-    state: State = system.saved.unpack(np.asarray(solution.ys))
+    state: State = field.saved.unpack(np.asarray(solution.ys))
     times = np.asarray(solution.ts)
-    links = of_links(times, state, system)
-    rtt = round_trips(times, links, system)
-    group_of = flows_of_groups(network)
-    flows = {name: values[:, group_of] for name, values in of_groups(state, rtt, system).items()}
+    links = link_arrays(times, state, field)
+    rtt = round_trip_times(times, links["backlog"], field)
+    groups = group_of_each_flow(network)
+    flows = {name: values[:, groups] for name, values in group_arrays(state, rtt, field).items()}
     return check_invariants(Recording(network, times, flows, links))
 
 
-def of_links(times: np.ndarray, state: State, system: System) -> dict[str, np.ndarray]:
-    """Arrays (time, link) by names of `vegasfluid.trajectory.LINK_VARIABLES`."""
-    found = counters(state, system)
-    marks = marked(state, system) @ at_stations(system)
-    averages = np.stack([memory.avg_queue for memory in state.memories], axis=-1)
-    waiting = state.queue / waiting_worth(times, state, found, system)
-    return found | {
-        "queue": waiting, "backlog": state.queue, "avg_queue": averages, "marked": marks,
-    }  # fmt: skip
-
-
-def counters(state: State, system: System) -> dict[str, Any]:
-    """What links count: arrays (time, link), plain or JAX's, by their names in a run."""
-    sums, admitted = at_stations(system), state.arrived - state.dropped
-    return {
-        "admitted": admitted @ sums,
-        "lost": state.dropped @ sums,
-        "waited": state.waited,
-        "work": (admitted * system.posed.worth) @ sums,
+def link_arrays(times: np.ndarray, state: State, field: VectorField) -> dict[str, Any]:
+    """Arrays (time, link), by names of `vegasfluid.trajectory.LINK_VARIABLES`."""
+    counters = link_counters(state, field)
+    waiting = state.queue / queued_packet_size(times, state, counters, field)
+    return counters | {
+        "queue": waiting,
+        "backlog": state.queue,
+        "avg_queue": np.stack([part.avg_queue for part in state.aqm_states], axis=-1),
+        "marked": marked(state, field) @ flows_by_queue(field),
     }
 
 
-def at_stations(system: System) -> Any:
-    """How many flows send over each hop, in the column of its station; (hops, stations)."""
-    hops = system.plan.hops
-    at = np.array([hop.station for hop in hops])[:, np.newaxis] == np.arange(system.plan.stations)
-    count = system.posed.groups.count[np.array([hop.group for hop in hops])]
+def link_counters(state: State, field: VectorField) -> dict[str, Any]:
+    """The counters of each link, by their names in a run; NumPy or JAX arrays (time, link)."""
+    sums, admitted = flows_by_queue(field), state.arrived - state.dropped
+    return {
+        "admitted": admitted @ sums,
+        "lost": state.dropped @ sums,
+        "waited": state.queue_integral,
+        "work": (admitted * field.parameters.relative_size) @ sums,
+    }
+
+
+def flows_by_queue(field: VectorField) -> Any:
+    """Number of flows at each hop, in the column of the hop's queue; (hops, queues)."""
+    count = field.parameters.groups.count[field.structure.hop_groups]
+    at = field.structure.hop_queues[:, np.newaxis] == np.arange(field.structure.queue_count)
     return at.astype(float) * count[:, np.newaxis]
 
 
-def marked(state: State, system: System) -> np.ndarray:
-    """Packets of a flow that each hop marked; (time, hops)."""
-    marks = [getattr(system.posed.aqm[hop.station], "ecn", False) for hop in system.plan.hops]
-    return np.where(marks, state.noticed - state.dropped, 0.0)
+def marked(state: State, field: VectorField) -> np.ndarray:
+    """Packets of a flow that each hop marked since the start; (time, hops)."""
+    aqm = field.parameters.aqm
+    marks = [getattr(aqm[hop.queue], "ecn", False) for hop in field.structure.hops]
+    return np.where(marks, state.signalled - state.dropped, 0.0)
 
 
-def waiting_worth(
-    times: np.ndarray, state: State, counted: dict[str, Any], system: System
+def queued_packet_size(
+    times: np.ndarray, state: State, counters: dict[str, Any], field: VectorField
 ) -> np.ndarray:
-    """The mean worth of a packet that waits: of what came since the first of them, or since the
-    sample before; (time, link).
+    """Mean size of the packets in each queue, relative to a data packet; (time, link).
+
+    Of those that arrived since the first of them, or since the sample before, whichever is earlier.
     """
-    worth = np.ones_like(state.queue)
-    if not any(hop.acks for hop in system.plan.hops):
-        return worth
-    before = np.concatenate([times[:1], times[:-1]])
-    for link, capacity in enumerate(np.asarray(system.posed.stations.capacity)):
-        first = np.minimum(times - state.queue[:, link] / capacity, before)
+    size = np.ones_like(state.queue)
+    if not field.structure.has_ack_hops:
+        return size
+    previous = np.concatenate([times[:1], times[:-1]])
+    for link, capacity in enumerate(np.asarray(field.parameters.queues.capacity)):
+        first = np.minimum(times - state.queue[:, link] / capacity, previous)
         work, packets = (
-            of[:, link] - np.interp(first, times, of[:, link])
-            for of in (counted["work"], counted["admitted"])
+            counter[:, link] - np.interp(first, times, counter[:, link])
+            for counter in (counters["work"], counters["admitted"])
         )
-        np.divide(work, packets, out=worth[:, link], where=packets > 0)
-    return worth
+        np.divide(work, packets, out=size[:, link], where=packets > 0)
+    return size
 
 
-def round_trips(times: np.ndarray, links: dict[str, np.ndarray], system: System) -> np.ndarray:
-    """The round-trip time of each group, without its own access link, s; (time, groups)."""
-    posed, plan = system.posed, system.plan
-    base = np.asarray(posed.groups.base_rtt) + np.zeros((times.size, 1))
-    if posed.changes.at is not None:
-        base = base + (times[:, np.newaxis] >= posed.changes.at) @ posed.changes.base_rtt
-    waits = links["backlog"] / np.asarray(posed.stations.capacity)
-    return base + waits @ plan.crossings.T
+def round_trip_times(times: np.ndarray, backlog: np.ndarray, field: VectorField) -> np.ndarray:
+    """Round-trip time of each group, without its own access link, s; (time, groups)."""
+    parameters = field.parameters
+    base_rtt = np.asarray(parameters.groups.base_rtt) + np.zeros((times.size, 1))
+    events = parameters.delay_events
+    if events.time is not None:
+        base_rtt = base_rtt + (times[:, np.newaxis] >= events.time) @ events.base_rtt
+    waits = backlog / np.asarray(parameters.queues.capacity)
+    return base_rtt + waits @ field.structure.crossings.T
 
 
-def of_groups(state: State, rtt: np.ndarray, system: System) -> dict[str, np.ndarray]:
-    """Arrays (time, group) by names of `vegasfluid.trajectory.CLASS_VARIABLES`."""
-    plan = system.plan
-    cwnd, variance = (np.concatenate(of, axis=1) for of in zip(*state.classes, strict=True))
-    last = np.array(plan.last_data)
-    lost = np.zeros_like(cwnd)
-    for number, hop in enumerate(plan.hops):
-        if not hop.acks:
-            lost[:, hop.group] += state.dropped[:, number]
+def group_arrays(state: State, rtt: np.ndarray, field: VectorField) -> dict[str, Any]:
+    """Arrays (time, group), by names of `vegasfluid.trajectory.CLASS_VARIABLES`."""
+    parameters, structure = field.parameters, field.structure
+    cwnd, variance = (
+        np.concatenate(moments, axis=1) for moments in zip(*state.classes, strict=True)
+    )
+    dropped = np.zeros_like(cwnd)
+    for number, hop in enumerate(structure.hops):
+        if not hop.is_ack:
+            dropped[:, hop.group] += state.dropped[:, number]
     return {
         "cwnd": cwnd,
         WITHIN: variance,
-        "rtt": np.maximum(rtt, cwnd / np.asarray(system.posed.groups.access)),
-        "delivered": state.arrived[:, last] - state.dropped[:, last],
-        "dropped": lost,
-        "retransmitted": lost * reliable(system.posed, plan),
-        "sent": state.arrived[:, np.array(plan.first)],
+        "rtt": np.maximum(rtt, cwnd / np.asarray(parameters.groups.access)),
+        "delivered": delivered(state, structure),
+        "dropped": dropped,
+        "retransmitted": dropped * ack_clocked(parameters, structure),
+        "sent": state.arrived[:, np.array(structure.first_hops)],
         "timeouts": state.timeouts,
     }

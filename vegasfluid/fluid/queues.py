@@ -1,17 +1,17 @@
-"""The queues: what arrives at each station, what it admits, and how long it takes.
+"""The queues: arrivals at each hop, drop probabilities, and how queues grow.
 
-    dq/dt = arrivals (1 - p) - C       held between 0 and the buffer, in data packets' worth
-    p = 1 - (1 - early) (1 - overflow) the queue law's drops, and a full buffer's
+    dq/dt = arrivals (1 - p) - C       clipped to 0 and the buffer, in data packets of work
+    p = 1 - (1 - early) (1 - overflow) drops of the queue discipline, and of a full buffer
 
-Behind a queue, the flows leave in the proportion in which they came: what a group of flows sends
-to its next hop is what it brought to this one when the packet that leaves now came, stretched by
-how the wait grew. Where ACKs wait among data the queue is the work that is left to do, so that the
-wait is exactly q / C and nothing is lost or made by handing it on; the laws, which count packets,
-see it divided by the mean worth of what came during that wait.
+Behind a queue, flows leave in the proportion in which they came: what a flow group sends to its
+next hop is what it brought to this one when the packet that leaves now arrived, stretched by the
+growth of the waiting time. Where ACKs wait among data, the queue is the work left to do, so that
+the waiting time is exactly q / C and handing packets on neither loses nor creates any; queue
+disciplines, which count packets, see it divided by the mean packet size.
 
 Sources:
     V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (one queue). The hand-over from queue to
-    queue, worth and the counters: derived for this project from first in, first out.
+    queue, packet sizes and the counters: derived for this project from first in, first out.
 """
 
 from __future__ import annotations
@@ -20,279 +20,321 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.aqm.base import QueueState
+from vegasfluid.aqm.base import QueueDiscipline, QueueState
 from vegasfluid.aqm.droptail import overflow_prob
+from vegasfluid.fluid.delayed import DelayedState
 from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue, Scalar
 from vegasfluid.fluid.structure import FluidStructure
 
-__all__ = ["Verdict", "arrivals", "exposure", "judge", "queue_drift", "reliable", "service"]
-__all__ += ["mean_worth", "overflow_in_step", "room", "waiting_worth"]
+__all__ = ["Drops", "ack_clocked", "arrivals", "buffer_in_packets", "drop_probabilities"]
+__all__ += ["drop_tail_loss_bias", "mean_packet_size", "overflow_in_step", "queue_derivative"]
+__all__ += ["queued_packet_size", "service_rates"]
 
-Hops = Float[Array, "hops"]
-PerStation = Float[Array, "stations"]
+LEAST_RATE = 1e-9
+"""Packets/s, added to rates against 0/0 where nothing arrives."""
+LEAST_GROWTH = 1e-12
+"""Packets/s, added to the growth of windows against 0/0 where none grows."""
+LEAST_STRETCH = 1e-3
+"""Keeps a rate finite where, by interpolation only, a queue drains faster than time passes."""
+DRAIN_RATE = 1.0
+"""1/s: where ACKs replace data that leave, a buffer may contain more packets than it has space for;
+the excess drains at this rate."""
 
 
-class Verdict(NamedTuple):
-    """What the queues make of what arrives.
+class Drops(NamedTuple):
+    """What the queues do to the packets that arrive.
 
     Args:
-        dropped: share of the packets of each hop that is dropped; (hops,).
-        noticed: share whose loss or mark their sender answers; (hops,).
-        seen: the queue of each station, as its law sees it.
+        dropped: fraction of the packets of each hop that is dropped.
+        signalled: fraction whose loss or mark the sender responds to.
+        queues: the state of each queue, as its queue discipline sees it.
     """
 
-    dropped: Hops
-    noticed: Hops
-    seen: tuple[QueueState, ...]
+    dropped: PerHop
+    signalled: PerHop
+    queues: tuple[QueueState, ...]
 
 
-def incidence(plan: FluidStructure) -> np.ndarray:
-    """Which hop is at which station: (stations, hops), ones and zeros."""
-    at = np.array([hop.station for hop in plan.hops])
-    return (at == np.arange(plan.stations)[:, np.newaxis]).astype(float)
-
-
-def totals(per_hop: Hops, plan: FluidStructure) -> PerStation:
-    """Sums over the hops of each station."""
-    if plan.stations == 1:
+def sum_by_queue(per_hop: PerHop, structure: FluidStructure) -> PerQueue:
+    """Sums over the hops of each queue."""
+    if structure.queue_count == 1:
         return jnp.sum(per_hop, keepdims=True)
-    return jnp.asarray(incidence(plan)) @ per_hop
+    return jnp.asarray(structure.queue_hop_matrix) @ per_hop
 
 
-def counts(posed: FluidParameters, plan: FluidStructure) -> Hops:
-    """Flows of the group of each hop."""
-    return posed.groups.count[np.array([hop.group for hop in plan.hops])]
+def flows_per_hop(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
+    """Number of flows in the group of each hop."""
+    return parameters.groups.count[structure.hop_groups]
 
 
-def service(arriving: Hops, posed: FluidParameters, plan: FluidStructure) -> PerStation:
-    """Packets/s that each station sends, of the mean worth of what arrives.
+def service_rates(
+    arriving: PerHop, parameters: FluidParameters, structure: FluidStructure
+) -> PerQueue:
+    """Packets/s that each link sends, if packets have the mean size of those that arrive.
 
     Args:
         arriving: packets/s of a flow at each hop.
-        posed: numbers.
-        plan: structure.
+        parameters: of the equations.
+        structure: of the equations.
     """
-    if not any(hop.acks for hop in plan.hops):
-        return posed.stations.capacity
-    return posed.stations.capacity / mean_worth(arriving, posed, plan)
+    if not structure.has_ack_hops:
+        return parameters.queues.capacity
+    return parameters.queues.capacity / mean_packet_size(arriving, parameters, structure)
 
 
-LEAST_RATE, LEAST_GROWTH = 1e-9, 1e-12
-"""Packets/s: tell the worth of packets where none arrive, and whom to hit where none grow."""
-
-
-def waiting_worth(
-    admitted: Hops, wait: PerStation, past: Any, posed: FluidParameters, plan: FluidStructure
-) -> PerStation:
-    """The mean worth of a packet that waits at each station: of what came while its first waited.
+def queued_packet_size(
+    admitted: PerHop,
+    waiting_time: PerQueue,
+    delayed: DelayedState,
+    parameters: FluidParameters,
+    structure: FluidStructure,
+) -> PerQueue:
+    """Mean size of the packets in each queue, relative to a data packet: of those that arrived
+    while the first of them waited.
 
     Args:
-        admitted: packets of a flow that each hop admitted since the start; (hops,).
-        wait: of a packet that comes now, s; (stations,).
-        past: counters of past times.
-        posed: numbers.
-        plan: structure.
+        admitted: packets of a flow that each hop admitted since the start.
+        waiting_time: of a packet that arrives now, s.
+        delayed: counters at past times.
+        parameters: of the equations.
+        structure: of the equations.
     """
-    if not any(hop.acks for hop in plan.hops):
-        return jnp.ones(plan.stations)
-    at = np.array([hop.station for hop in plan.hops])
-    came = admitted - past.admitted_until(np.arange(len(plan.hops)), wait[at])
-    return mean_worth(smooth.maximum(came, 0.0), posed, plan)
+    if not structure.has_ack_hops:
+        return jnp.ones(structure.queue_count)
+    earlier = delayed.admitted(np.arange(len(structure.hops)), waiting_time[structure.hop_queues])
+    return mean_packet_size(smooth.maximum(admitted - earlier, 0.0), parameters, structure)
 
 
-def mean_worth(admitted: Hops, posed: FluidParameters, plan: FluidStructure) -> PerStation:
-    """The mean worth of packets of which each hop admitted so many of a flow; (stations,)."""
-    packets = counts(posed, plan) * (admitted + LEAST_RATE)
-    return totals(packets * posed.worth, plan) / totals(packets, plan)
+def mean_packet_size(
+    admitted: PerHop, parameters: FluidParameters, structure: FluidStructure
+) -> PerQueue:
+    """Mean size of some packets at each queue, relative to a data packet.
+
+    Args:
+        admitted: number, or rate, of these packets at each hop, of one flow.
+        parameters: of the equations.
+        structure: of the equations.
+    """
+    packets = flows_per_hop(parameters, structure) * (admitted + LEAST_RATE)
+    work = sum_by_queue(packets * parameters.relative_size, structure)
+    return work / sum_by_queue(packets, structure)
 
 
 def arrivals(
-    sent: Any,
-    onward: Hops,
-    now: Any,
-    queue: PerStation,
-    past: Any,
-    posed: FluidParameters,
-    plan: FluidStructure,
-) -> Hops:
+    sent: PerGroup,
+    propagation: PerHop,
+    time: Scalar,
+    queue: PerQueue,
+    delayed: DelayedState,
+    parameters: FluidParameters,
+    structure: FluidStructure,
+) -> PerHop:
     """Packets/s of a flow that arrive at each hop.
 
     Args:
         sent: packets/s of a flow of each group.
-        onward: propagation from the queue before, s; (hops,).
-        now: s.
-        queue: what waits at each station now, data packets' worth; (stations,).
-        past: rates at past times.
-        posed: numbers.
-        plan: structure.
+        propagation: delay from the previous queue, s.
+        time: the present, s.
+        queue: work waiting in each queue, data packets.
+        delayed: counters and queues at past times.
+        parameters: of the equations.
+        structure: of the equations.
     """
-    first, later = plan.first, [n for n, hop in enumerate(plan.hops) if hop.previous >= 0]
-    entering = sent[np.array([plan.hops[number].group for number in first])]
+    first = structure.first_hops
+    later = [number for number, hop in enumerate(structure.hops) if hop.previous >= 0]
+    entering = sent[structure.hop_groups[first]]
     if not later:
         return entering
-    before = np.array([plan.hops[number].previous for number in later])
-    at = np.array([plan.hops[number].station for number in before])
-    capacity = posed.stations.capacity[at]
-    then = now - smooth.maximum(onward[np.array(later)] + queue[at] / capacity, posed.lags.least)
-    admitted = smooth.maximum(past.admitted(before, then), 0.0)
-    stretched = smooth.maximum(1 + past.waiting(at, then) / capacity, SHORTEST)
-    places = np.argsort([*first, *later])
-    return jnp.concatenate([entering, admitted / stretched])[places]
+    previous = np.array([structure.hops[number].previous for number in later])
+    queues = structure.hop_queues[previous]
+    capacity = parameters.queues.capacity[queues]
+    delay = propagation[np.array(later)] + queue[queues] / capacity
+    times = time - smooth.maximum(delay, parameters.delay_bounds.shortest)
+    admitted = smooth.maximum(delayed.admission_rate(previous, times), 0.0)
+    stretch = smooth.maximum(1 + delayed.queue_slope(queues, times) / capacity, LEAST_STRETCH)
+    hop_order = np.argsort([*first, *later])
+    return jnp.concatenate([entering, admitted / stretch])[hop_order]
 
 
-SHORTEST = 1e-3
-"""Keeps a rate finite while a queue empties faster than time passes, by interpolation only."""
+def measures_bytes(aqm: QueueDiscipline) -> bool:
+    """Whether a queue discipline measures the queue in bytes."""
+    return getattr(aqm, "in_bytes", False)
 
 
-def in_bytes(law: Any) -> bool:
-    """Whether a queue law measures the queue in bytes, told in data packets' worth."""
-    return getattr(law, "in_bytes", False)
+def ack_clocked(parameters: FluidParameters, structure: FluidStructure) -> np.ndarray:
+    """1 for each group that sends when ACKs arrive, 0 for unresponsive ones; (groups,)."""
+    sizes = zip(parameters.laws, structure.groups_per_class, strict=True)
+    return np.concatenate([np.full(size, float(law.rules.reliable)) for law, size in sizes])
 
 
-def reliable(posed: FluidParameters, plan: FluidStructure) -> np.ndarray:
-    """1 for each group that sends by the clock of its ACKs, else 0; (groups,)."""
-    laws = zip(posed.laws, plan.groups, strict=True)
-    return np.concatenate([np.full(size, float(law.rules.reliable)) for law, size in laws])
+def buffer_in_packets(parameters: FluidParameters) -> PerQueue:
+    """Packets that fit into each buffer; where it counts bytes, packets of the smallest size."""
+    in_bytes = np.array([measures_bytes(aqm) for aqm in parameters.aqm])
+    smallest = jnp.min(parameters.relative_size)
+    return parameters.queues.buffer / jnp.where(in_bytes, smallest, 1.0)
 
 
-def room(posed: FluidParameters) -> Any:
-    """Packets that fit into each buffer; more small ones where it holds bytes; (stations,)."""
-    switches = np.array([in_bytes(law) for law in posed.aqm])
-    smallest = jnp.min(posed.worth)
-    return posed.stations.buffer / jnp.where(switches, smallest, 1.0)
+def byte_mode_factor(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
+    """Factor of the drop probability for the packet size, where a queue discipline counts bytes."""
+    in_bytes = np.array([measures_bytes(parameters.aqm[queue]) for queue in structure.hop_queues])
+    switch: Any = np.where(in_bytes, 1.0, 0.0)
+    return switch * (parameters.relative_size - 1) + 1
 
 
-def lightness(posed: FluidParameters, plan: FluidStructure) -> Any:
-    """By how much less a small packet is dropped by a law that counts bytes; (hops,)."""
-    switches = np.array([in_bytes(posed.aqm[hop.station]) for hop in plan.hops])
-    return np.where(switches, 1.0, 0.0) * (posed.worth - 1) + 1
+def drop_tail_loss_bias(
+    arriving: PerHop,
+    window_growth: PerGroup | None,
+    parameters: FluidParameters,
+    structure: FluidStructure,
+) -> PerHop | float:
+    """Drop probability of each hop's packets at a full buffer, relative to the mean.
 
-
-def exposure(arriving: Hops, growing: Any, posed: FluidParameters, plan: FluidStructure) -> Any:
-    """How much more often a full buffer hits the packets of a hop than others; (hops,).
-
-    A packet that an ACK lets go comes to a full buffer when one has left it, and finds room: it is
-    the packet by which a window grows that does not. So the losses fall on flows in proportion to
-    what they grow. Where a share of what arrives is such packets, so often another one comes in
-    between, and chance decides.
+    With ACK clocking every packet replaces one that has left the queue, so a full buffer drops
+    mainly the extra packet of a growing window: losses divide among flows in proportion to their
+    growth. The larger the fraction of extra packets among all arrivals, the more often another
+    arrival comes in between, and the drop is random.
 
     Args:
         arriving: packets/s of a flow at each hop.
-        growing: packets/s by which a window of each group grows; None where no law asks.
-        posed: numbers.
-        plan: structure.
+        window_growth: of a flow of each group, packets/s; None where no queue needs it.
+        parameters: of the equations.
+        structure: of the equations.
     """
-    if growing is None:
+    if window_growth is None:
         return 1.0
-    at, group = (np.array([getattr(hop, of) for hop in plan.hops]) for of in ("station", "group"))
-    concerned = np.array(
-        [posed.aqm[hop.station].losses_follow_growth and not hop.acks for hop in plan.hops]
+    queues, groups = structure.hop_queues, structure.hop_groups
+    biased = np.array(
+        [
+            parameters.aqm[hop.queue].losses_follow_growth and not hop.is_ack
+            for hop in structure.hops
+        ]
     )
-    clocked = concerned * reliable(posed, plan)[group]
-    rates = arriving + LEAST_RATE, growing[group] + LEAST_GROWTH
-    sent, grown = (totals(counts(posed, plan) * clocked * of, plan)[at] for of in rates)
+    clocked = biased * ack_clocked(parameters, structure)[groups]
+    rates = arriving + LEAST_RATE, window_growth[groups] + LEAST_GROWTH
+    flows = flows_per_hop(parameters, structure)
+    sent, grown = (sum_by_queue(flows * clocked * rate, structure)[queues] for rate in rates)
     mean = jnp.where(clocked > 0, grown, 1.0) / jnp.where(clocked > 0, sent, 1.0)
-    crowd = smooth.minimum(mean, 1.0)
-    return 1 + clocked * (1 - crowd) * (rates[1] / rates[0] / mean - 1)
+    random_fraction = smooth.minimum(mean, 1.0)
+    return 1 + clocked * (1 - random_fraction) * (rates[1] / rates[0] / mean - 1)
 
 
-def judge(
-    state: Any, arriving: Hops, sending: PerStation, waiting: PerStation, exposed: Any,
-    posed: FluidParameters, plan: FluidStructure,
-) -> Verdict:  # fmt: skip
-    """What each queue makes of what arrives.
+def drop_probabilities(
+    state: Any,
+    arriving: PerHop,
+    service: PerQueue,
+    waiting: PerQueue,
+    loss_bias: PerHop | float,
+    parameters: FluidParameters,
+    structure: FluidStructure,
+) -> Drops:
+    """Drop and loss-signal probabilities of the packets that arrive at each hop.
 
     Args:
-        state: the state of the equations.
+        state: of the equations.
         arriving: packets/s of a flow at each hop.
-        sending: packets/s that each station sends.
-        waiting: packets that wait at each station.
-        exposed: what `exposure` says.
-        posed: numbers.
-        plan: structure.
+        service: packets/s that each link sends.
+        waiting: packets in each queue.
+        loss_bias: of a full buffer, from `drop_tail_loss_bias`.
+        parameters: of the equations.
+        structure: of the equations.
     """
-    total = totals(counts(posed, plan) * arriving, plan)
-    by_law = [state.queue if in_bytes(law) else waiting for law in posed.aqm]
-    seen = tuple(
-        QueueState(by_law[s][s], memory, total[s], sending[s], posed.stations.buffer[s])
-        for s, memory in enumerate(state.memories)
+    total = sum_by_queue(flows_per_hop(parameters, structure) * arriving, structure)
+    length = [state.queue if measures_bytes(aqm) else waiting for aqm in parameters.aqm]
+    queues = tuple(
+        QueueState(length[q][q], aqm_state, total[q], service[q], parameters.queues.buffer[q])
+        for q, aqm_state in enumerate(state.aqm_states)
     )
-    pairs = list(zip(posed.aqm, seen, strict=True))
-    overflow = jnp.stack([overflow_prob(with_overfull_buffer(queue)) for queue in seen])
-    early = jnp.stack([law.drop_prob(queue) for law, queue in pairs])
-    forced = jnp.stack([law.forced_prob(queue) for law, queue in pairs])
-    at = np.array([hop.station for hop in plan.hops])
-    capable = posed.groups.capable[np.array([hop.group for hop in plan.hops])]
-    light = lightness(posed, plan)
-    refused = full_buffer_drops(overflow, arriving, exposed, posed, plan)
-    lost = 1 - (1 - early[at] * light) * (1 - refused)
-    kept = 1 - (1 - forced[at] * light) * (1 - refused)  # of packets that are marked instead
-    dropped = capable * kept + (1 - capable) * lost
-    answered = [posed.aqm[s].loss_signal_prob(lost[number]) for number, s in enumerate(at)]
-    return Verdict(dropped, jnp.stack(answered), seen)
+    pairs = list(zip(parameters.aqm, queues, strict=True))
+    overflow = jnp.stack([overflow_prob(draining_if_overfull(queue)) for queue in queues])
+    early = jnp.stack([aqm.drop_prob(queue) for aqm, queue in pairs])
+    forced = jnp.stack([aqm.forced_prob(queue) for aqm, queue in pairs])
+    at = structure.hop_queues
+    ecn_capable = parameters.groups.ecn_capable[structure.hop_groups]
+    size_factor = byte_mode_factor(parameters, structure)
+    full = full_buffer_drops(overflow, arriving, loss_bias, parameters, structure)
+    lost = 1 - (1 - early[at] * size_factor) * (1 - full)
+    lost_with_ecn = 1 - (1 - forced[at] * size_factor) * (1 - full)
+    dropped = ecn_capable * lost_with_ecn + (1 - ecn_capable) * lost
+    signalled = [parameters.aqm[q].loss_signal_prob(lost[hop]) for hop, q in enumerate(at)]
+    return Drops(dropped, jnp.stack(signalled), queues)
 
 
 def full_buffer_drops(
-    overflow: PerStation, arriving: Hops, exposed: Any, posed: FluidParameters, plan: FluidStructure
-) -> Hops:
-    """The fraction of each hop's packets that a full buffer drops; (hops,).
+    overflow: PerQueue,
+    arriving: PerHop,
+    loss_bias: PerHop | float,
+    parameters: FluidParameters,
+    structure: FluidStructure,
+) -> PerHop:
+    """Fraction of each hop's packets that a full buffer drops.
 
-    No hop can lose more packets than it brings; what is then still to be dropped is taken from the
-    other hops of the queue, by the same fraction of what they have left.
+    No hop loses more packets than it brings; what is then still to be dropped is taken from the
+    other hops of the queue, the same fraction of what each of them has left.
 
     Args:
         overflow: fraction of the arrivals at each queue for which the buffer has no space.
         arriving: packets/s of a flow at each hop.
-        exposed: how much more often than the mean each hop is hit, see `exposure`.
-        posed: numbers.
-        plan: structure.
+        loss_bias: drop probability relative to the mean, from `drop_tail_loss_bias`.
+        parameters: of the equations.
+        structure: of the equations.
     """
-    at = np.array([hop.station for hop in plan.hops])
-    wanted = overflow[at] * exposed
+    at = structure.hop_queues
+    wanted = overflow[at] * loss_bias
     kept = smooth.positive_part(1 - wanted)
-    packets = counts(posed, plan) * arriving
-    missing = totals(packets * smooth.positive_part(wanted - 1), plan)
-    others = smooth.maximum(totals(packets * kept, plan), LEAST_RATE)
+    packets = flows_per_hop(parameters, structure) * arriving
+    missing = sum_by_queue(packets * smooth.positive_part(wanted - 1), structure)
+    others = smooth.maximum(sum_by_queue(packets * kept, structure), LEAST_RATE)
     return 1 - kept * (1 - smooth.minimum(missing / others, 1.0)[at])
 
 
-def overflow_in_step(before: Any, after: Any, posed: FluidParameters, plan: FluidStructure) -> Hops:
-    """Packets of a flow at each hop that a solver step put above the buffer; (hops,).
+def overflow_in_step(
+    before: Any, after: Any, parameters: FluidParameters, structure: FluidStructure
+) -> PerHop:
+    """Packets of a flow at each hop by which a solver step overfilled the buffer.
 
     A queue that fills within a step overshoots the buffer. The excess is taken from all packets
     that the step admitted, the same fraction at each hop.
 
     Args:
         before: state of the equations before the step.
-        after: state that it led to.
-        posed: numbers.
-        plan: structure.
+        after: state after it.
+        parameters: of the equations.
+        structure: of the equations.
     """
-    came = after.arrived - before.arrived - (after.dropped - before.dropped)
-    admitted = totals(counts(posed, plan) * posed.worth * came, plan)
-    over = smooth.positive_part(after.queue - posed.stations.buffer)
-    at = np.array([hop.station for hop in plan.hops])
-    return came * (over / smooth.maximum(admitted, LEAST_RATE))[at]
+    added = after.arrived - before.arrived - (after.dropped - before.dropped)
+    flows = flows_per_hop(parameters, structure)
+    admitted = sum_by_queue(flows * parameters.relative_size * added, structure)
+    excess = smooth.positive_part(after.queue - parameters.queues.buffer)
+    fraction = excess / smooth.maximum(admitted, LEAST_RATE)
+    return added * fraction[structure.hop_queues]
 
 
-def queue_drift(
-    state: Any, arriving: Hops, verdict: Verdict, posed: FluidParameters, plan: FluidStructure
-) -> PerStation:
-    """What is admitted less what is sent; at an empty queue only upwards."""
-    admitted = counts(posed, plan) * arriving * (1 - verdict.dropped)
-    drift = totals(admitted * posed.worth, plan) - posed.stations.capacity
-    return jnp.where(state.queue <= 0, smooth.maximum(drift, 0.0), drift)
+def queue_derivative(
+    state: Any,
+    arriving: PerHop,
+    drops: Drops,
+    parameters: FluidParameters,
+    structure: FluidStructure,
+) -> PerQueue:
+    """Growth of the work in each queue, data packets/s: admitted less sent, not below 0 if empty.
+
+    Args:
+        state: of the equations.
+        arriving: packets/s of a flow at each hop.
+        drops: of these packets.
+        parameters: of the equations.
+        structure: of the equations.
+    """
+    admitted = flows_per_hop(parameters, structure) * arriving * (1 - drops.dropped)
+    work = sum_by_queue(admitted * parameters.relative_size, structure)
+    growth = work - parameters.queues.capacity
+    return jnp.where(state.queue <= 0, smooth.maximum(growth, 0.0), growth)
 
 
-SINKING = 1.0
-"""1/s: where ACKs take the place of data that leave, more packets may be there than the buffer
-holds; then it sinks."""
-
-
-def with_overfull_buffer(seen: QueueState) -> QueueState:
-    """The queue with less capacity where more packets wait than fit, so that it drains."""
-    over = smooth.positive_part(seen.queue - seen.buffer)
-    return seen._replace(capacity=seen.capacity - SINKING * over)
+def draining_if_overfull(queue: QueueState) -> QueueState:
+    """The queue with a lower capacity where more packets wait than fit, so that it drains."""
+    excess = smooth.positive_part(queue.queue - queue.buffer)
+    return queue._replace(capacity=queue.capacity - DRAIN_RATE * excess)

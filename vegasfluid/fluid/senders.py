@@ -1,11 +1,11 @@
-"""The senders: what each class learns of its losses, and what its law makes of it.
+"""The senders: what they learn of losses, and how the state of a class responds on average.
 
-What a sender learns at t was decided in a queue when the packet came there: at the first queue of
-the way that is taken as t - R(t), R the round-trip time of now (Misra, Gong and Towsley), and at
-later ones the part of R later.
+What a sender learns at time t happened in a queue when the packet arrived there: at the first queue
+of the path at t - R(t), with the present round-trip time R (Misra, Gong and Towsley), at later
+queues accordingly later.
 
-A loss event takes a round trip, in which the window is not grown and no other loss counts (RFC
-6582, section 3.2): the share r of flows that repair is the loss events of the last round trip.
+A loss event takes a round trip, in which the window does not grow and no further loss counts (RFC
+6582, section 3.2): the fraction of flows in recovery is the loss events of the last round trip.
 
 Sources:
     The equations above and timeouts as silence: derived for this project. The timer's length
@@ -20,286 +20,313 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.congestion.loss_recovery import timeout_share
-from vegasfluid.fluid.delayed import Past
+from vegasfluid.fluid.delayed import DelayedState
+from vegasfluid.fluid.delays import DelayBounds
 from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.parameters import Lags
-from vegasfluid.fluid.rtt_noise import Noise
+from vegasfluid.fluid.rtt_noise import RttNoise
+from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue
 from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = [
-    "Change",
-    "Losses",
-    "SendersNow",
-    "counted",
-    "delayed_rtt",
-    "ending_in_timeout",
-    "losses_seen",
-    "mean_change",
-    "mean_growing",
-    "part_in_turn",
-    "silence",
+    "ClassDerivative",
+    "LossSignals",
+    "SenderSignals",
+    "capped_loss_rate",
+    "law_signals",
+    "loss_signals",
+    "mean_derivative",
+    "mean_window_growth",
+    "measured_rtt",
+    "synchronised_part",
+    "timeout_duration",
+    "timeout_fraction",
 ]
 
-Groups = Float[Array, "groups"]
+TINY = 1e-12
+"""Keeps quotients finite where nothing arrives or nothing is lost."""
+MOST_LOSSES_PER_RTT = 5.0
+"""Losses of a flow in a round trip that count: so many make nearly all flows respond."""
+MOST_LOSSES_PER_DELAY = 2.0
+"""Losses of a flow in the shortest delay that count: more would make the equations stiff."""
+RTO_IN_RTTS = 1.5
+"""Shortest retransmission timeout in round-trip times (RFC 6298 with a variance)."""
+LARGEST_BACKOFF_PROB = 0.5
+"""Largest drop probability for the mean exponential backoff, which diverges at 1."""
+LIMIT_WIDTH = 0.05
+"""Range, as a fraction of the window, over which a sender changes from window-limited to
+application-limited."""
+FEW_FLOWS_LEFT = 0.2
+"""Synchronised losses become rarer where a smaller fraction of the flows is not in recovery."""
 
-NOTHING = 1e-12
-MOST_EVENTS, STIFF = 5.0, 2.0
-"""Losses of a flow that count, in a round trip and in the shortest lag: so many make nearly all
-flows answer, and more would be stiff."""
-TIMER = 1.5
-"""A retransmission timer is at least so many round trips (RFC 6298 with a variance)."""
 
-
-class Losses(NamedTuple):
-    """What senders learn of congestion now; each of shape (groups,).
+class LossSignals(NamedTuple):
+    """What senders learn of congestion now.
 
     Args:
         rate: packets lost or marked, 1/s for a flow that is sending.
-        prob: of a packet to be lost or marked.
-        lost: of a packet to be lost; None where nothing is marked, and it is `prob`.
+        prob: probability that a packet is lost or marked.
+        lost_prob: probability that a packet is lost; None where nothing is marked (then `prob`).
     """
 
-    rate: Groups
-    prob: Groups
-    lost: Groups | None = None
+    rate: PerGroup
+    prob: PerGroup
+    lost_prob: PerGroup | None = None
+
+    @property
+    def drop_prob(self) -> PerGroup:
+        """Probability that a packet is lost."""
+        return self.prob if self.lost_prob is None else self.lost_prob
 
 
-class SendersNow(NamedTuple):
-    """The senders of some groups at one time; each of shape (groups,).
+class SenderSignals(NamedTuple):
+    """What the senders of each flow group observe at one time.
 
     Args:
-        rtt: s.
-        sampled: the round-trip time that they judge by, s (see `FluidOptions.delayed_rtt`).
+        rtt: round-trip time, s.
+        measured_rtt: round-trip time that they measure, s (see `FluidOptions.delayed_rtt`).
         rate: packets/s of a flow that is sending.
-        losses: what they learn.
-        noise: of jitter.
-        repairing: the share of a group's flows that repair a loss: those that found one in the
-            last round trip.
-        limit: packets/s that application and access link allow.
+        losses: losses and marks that they learn of.
+        noise: of single round-trip times.
+        in_recovery: fraction of the flows that detected a loss in the last round trip.
+        rate_limit: packets/s that application and access link allow.
         ssthresh: of the first slow start, packets.
-        min_rto: s.
+        min_rto: smallest retransmission timeout, s.
         ack_every: packets that an ACK acknowledges.
-        in_turn: the part of the losses that come to whoever grows, see `stations.exposure`;
-            concrete.
-        mended: loss events of a flow a round trip ago, whose repair ends now, 1/s.
-        returning: timeouts whose silence ends now, of a flow that is sending, 1/s.
+        synchronised: fraction of the queues on the path whose losses follow window growth (see
+            `queues.drop_tail_loss_bias`); not traced.
+        recovered: loss events of a flow a round trip ago, whose recovery ends now, 1/s.
+        timeout_exits: timeouts that end now, per flow that is sending, 1/s.
     """
 
-    rtt: Groups
-    sampled: Groups
-    rate: Groups
-    losses: Losses
-    noise: Noise
-    repairing: Groups
-    limit: Groups
-    ssthresh: Groups
-    min_rto: Groups
-    ack_every: Groups
-    in_turn: Any
-    mended: Groups
-    returning: Groups
+    rtt: PerGroup
+    measured_rtt: PerGroup
+    rate: PerGroup
+    losses: LossSignals
+    noise: RttNoise
+    in_recovery: PerGroup
+    rate_limit: PerGroup
+    ssthresh: PerGroup
+    min_rto: PerGroup
+    ack_every: PerGroup
+    synchronised: np.ndarray
+    recovered: PerGroup
+    timeout_exits: PerGroup
 
 
-def losses_seen(rtt: Groups, stay: Any, onward: Any, past: Past, plan: FluidStructure) -> Losses:
-    """What the senders of each group learn of losses and marks at any hop of their data.
+def loss_signals(
+    rtt: PerGroup,
+    queueing_delay: PerHop,
+    propagation: PerHop,
+    delayed: DelayedState,
+    structure: FluidStructure,
+) -> LossSignals:
+    """Losses and marks at all hops of their data that the senders of each group learn of now.
 
     Args:
-        rtt: of each group, s.
-        stay: what a packet waits at each hop now, s; (hops,).
-        onward: propagation from the queue before, s; (hops,).
-        past: rates of the past.
-        plan: structure.
+        rtt: round-trip time, s.
+        queueing_delay: present waiting time at each hop, s.
+        propagation: delay from the previous queue, s.
+        delayed: counters at past times.
+        structure: of the equations.
     """
-    hops = np.array([number for number, hop in enumerate(plan.hops) if not hop.acks])
-    group = np.array([plan.hops[number].group for number in hops])
-    lags = [lag_of(number, rtt[plan.hops[number].group], stay, onward, plan) for number in hops]
-    together = len(hops) == len(set(group)) and len(set(plan.lag)) == 1
-    came, rate, lost = past.met(hops, jnp.stack(lags), together)
-    if len(hops) > len(set(group)):
-        rate, lost = (jnp.asarray(plan.ownership[:, hops]) @ of for of in (rate, lost))
-        first = np.array([place for place, n in enumerate(hops) if plan.hops[n].previous < 0])
-        came = came[first]
-    came, rate = smooth.maximum(came, NOTHING), smooth.maximum(rate, 0.0)
-    of_packet = smooth.clip(rate / came, 0.0, 1.0)
-    return Losses(rate, of_packet, smooth.clip(lost / came, 0.0, 1.0) if plan.marks else None)
+    hops = np.array([number for number, hop in enumerate(structure.hops) if not hop.is_ack])
+    group = structure.hop_groups[hops]
+    delays = [
+        signal_delay(
+            number, rtt[structure.hops[number].group], queueing_delay, propagation, structure
+        )
+        for number in hops
+    ]
+    one_hop_each = len(hops) == len(set(group))
+    same_delay = one_hop_each and len(set(structure.rtt_index)) == 1
+    arrived, signalled, lost = delayed.hop_rates(hops, jnp.stack(delays), same_delay)
+    if not one_hop_each:
+        sums = structure.group_hop_matrix[:, hops]
+        signalled, lost = (jnp.asarray(sums) @ rate for rate in (signalled, lost))
+        first = [index for index, hop in enumerate(hops) if structure.hops[hop].previous < 0]
+        arrived = arrived[np.array(first)]
+    arrived, signalled = smooth.maximum(arrived, TINY), smooth.maximum(signalled, 0.0)
+    prob = smooth.clip(signalled / arrived, 0.0, 1.0)
+    lost_prob = smooth.clip(lost / arrived, 0.0, 1.0) if structure.has_ecn else None
+    return LossSignals(signalled, prob, lost_prob)
 
 
-def delayed_rtt(
-    rtt: Groups, stay: Any, onward: Any, capacity: Any, past: Past, plan: FluidStructure
-) -> Groups:
-    """The round-trip time of the packets that are acknowledged now, s: of queues that they met.
+def measured_rtt(
+    rtt: PerGroup,
+    queueing_delay: PerHop,
+    propagation: PerHop,
+    capacity: PerQueue,
+    delayed: DelayedState,
+    structure: FluidStructure,
+) -> PerGroup:
+    """Round-trip time of the packets that are acknowledged now, s: of the queues that they met.
 
     Args:
-        rtt: of packets that would meet the queues of now, s.
-        stay: what a packet waits at each hop now, s; (hops,).
-        onward: propagation from the queue before, s; (hops,).
-        capacity: of each station, packets/s; (stations,).
-        past: queues of the past.
-        plan: structure.
+        rtt: of packets that would meet the present queues, s.
+        queueing_delay: present waiting time at each hop, s.
+        propagation: delay from the previous queue, s.
+        capacity: of each queue's link, packets/s.
+        delayed: queues at past times.
+        structure: of the equations.
     """
-    at, group = (np.array([getattr(hop, of) for hop in plan.hops]) for of in ("station", "group"))
-    lags = [lag_of(number, rtt[of], stay, onward, plan) for number, of in enumerate(group)]
-    met = past.queue(at, jnp.stack(lags)) / capacity[at]
-    return rtt + jnp.asarray(plan.ownership) @ (met - stay)
+    queues = structure.hop_queues
+    delays = [
+        signal_delay(number, rtt[group], queueing_delay, propagation, structure)
+        for number, group in enumerate(structure.hop_groups)
+    ]
+    met = delayed.queue(queues, jnp.stack(delays)) / capacity[queues]
+    return rtt + jnp.asarray(structure.group_hop_matrix) @ (met - queueing_delay)
 
 
-def lag_of(number: int, rtt: Any, stay: Any, onward: Any, plan: FluidStructure) -> Any:
-    """How long ago what the sender learns of now happened at a hop, s."""
-    way = [*plan.way_to(number), number]
-    return rtt - sum(stay[a] + onward[b] for a, b in pairwise(way))
+def signal_delay(
+    number: int, rtt: Any, queueing_delay: PerHop, propagation: PerHop, structure: FluidStructure
+) -> Any:
+    """Time since a packet that is acknowledged now was at hop `number`, s."""
+    path = [*structure.upstream_hops(number), number]
+    return rtt - sum(queueing_delay[a] + propagation[b] for a, b in pairwise(path))
 
 
-def feedback(
-    window: Any, law: CongestionControl, now: SendersNow, options: FluidOptions
+def law_signals(
+    window: Any, law: CongestionControl, senders: SenderSignals, options: FluidOptions
 ) -> Signals:
-    """What the senders of a class see, their losses left aside."""
-    excess = law.in_flight(window, now.rtt) / (now.limit * now.rtt) - 1
-    used = smooth.clip(EDGE - excess, 0.0, EDGE) / EDGE
+    """The inputs of a congestion control's equations for a class, without loss events."""
+    excess = law.in_flight(window, senders.rtt) / (senders.rate_limit * senders.rtt) - 1
     return Signals(
-        rtt=now.sampled,
-        ack_rate=now.rate,
+        rtt=senders.measured_rtt,
+        ack_rate=senders.rate,
         loss_rate=0.0,
-        initial_ssthresh=now.ssthresh,
-        ack_every=now.ack_every,
-        window_limited=used,
-        min_rtt_offset=now.noise.dips,
-        jitter=now.noise.width,
-        reordering=now.noise.disorder,
-        timeout_rate=now.returning,
+        initial_ssthresh=senders.ssthresh,
+        ack_every=senders.ack_every,
+        window_limited=smooth.clip(LIMIT_WIDTH - excess, 0.0, LIMIT_WIDTH) / LIMIT_WIDTH,
+        min_rtt_offset=senders.noise.minimum_offset,
+        jitter=senders.noise.width,
+        reordering=senders.noise.reordering,
+        timeout_rate=senders.timeout_exits,
         loss_process=options.loss_process,
     )
 
 
-EDGE = 0.05
-"""Over so much of the window a sender passes from limited by the window to limited otherwise."""
-
-
-class Change(NamedTuple):
-    """What happens to the flows of a class.
+class ClassDerivative(NamedTuple):
+    """How the state of a class changes.
 
     Args:
-        state: d(state)/dt.
-        events: loss events of a flow that is not silent, 1/s; (groups,).
-        timeouts: timeouts of such a flow, 1/s; (groups,).
+        state: time derivative of the class's state.
+        loss_events: of a flow that is not in a timeout, 1/s.
+        timeouts: of such a flow, 1/s.
     """
 
     state: Any
-    events: Groups
-    timeouts: Groups
+    loss_events: PerGroup
+    timeouts: PerGroup
 
 
-def mean_change(
-    window: Any, law: CongestionControl, now: SendersNow, options: FluidOptions
-) -> Change:
-    """The drift of a class in the mean, and its timeouts.
+def mean_derivative(
+    window: Any, law: CongestionControl, senders: SenderSignals, options: FluidOptions
+) -> ClassDerivative:
+    """Derivative of the mean state of a class, and its loss events and timeouts.
 
     Args:
-        window: the state of the class.
-        law: its law.
-        now: its senders.
-        options: switches of the fluid model (`FluidOptions`).
+        window: the mean state of the class.
+        law: its congestion control.
+        senders: what its senders observe.
+        options: of the model.
     """
-    seen = feedback(window, law, now, options)._replace(growing=1 - now.repairing)
-    events = loss_events(window, law, now, seen)
-    timeouts = events.rate * ending_in_timeout(law, law.cwnd_of(window, now.rtt), now, options)
-    seen = seen._replace(loss_rate=events.weight)
-    return Change(law.drift(free(window, now), seen), events.rate, timeouts)
+    signals = law_signals(window, law, senders, options)._replace(growing=1 - senders.in_recovery)
+    events = loss_events(window, law, senders, signals)
+    cwnd = law.cwnd_of(window, senders.rtt)
+    timeouts = events.rate * timeout_fraction(law, cwnd, senders, options)
+    signals = signals._replace(loss_rate=events.effective_rate)
+    derivative = law.drift(outside_recovery(window, senders), signals)
+    return ClassDerivative(derivative, events.rate, timeouts)
 
 
-class Events(NamedTuple):
-    """Loss events of a flow; each (groups,).
+class LossEvents(NamedTuple):
+    """Loss events of a flow.
 
     Args:
         rate: 1/s.
-        weight: the rate at which mean windows would have to be hit to lose as much, 1/s.
+        effective_rate: rate of loss events of the mean window that reduces it as much, 1/s.
     """
 
-    rate: Groups
-    weight: Groups
+    rate: PerGroup
+    effective_rate: PerGroup
 
 
-def loss_events(window: Any, law: CongestionControl, now: SendersNow, seen: Signals) -> Events:
+def loss_events(
+    window: Any, law: CongestionControl, senders: SenderSignals, signals: Signals
+) -> LossEvents:
     """How often the flows of a class have a loss event.
 
-    Where a share r repairs, with windows smaller by the share b, the windows of the others are
-    W / (1 - r b), and they lose that much more. They are not hit more often for it: what is
-    learned now was lost a round trip ago, when those who repair now had not been hit yet. In turn,
-    each flow is hit once while the queue is full.
+    Where a fraction r is in recovery, with windows smaller by the fraction b, the windows of the
+    others are W / (1 - r b), and each of their loss events takes that much more. They do not have
+    more of them: what is learned now was lost a round trip ago, before the flows now in recovery
+    reduced their windows. Of synchronised losses each flow has one while the queue is full.
     """
-    cwnd, process = law.cwnd_of(window, now.rtt), seen.loss_process
-    left = law.cwnd_of(law.after_loss(window, seen), now.rtt)
-    others = 1 - now.repairing
-    above = 1 / (1 - now.repairing * (1 - left / cwnd))
-    part = part_in_turn(cwnd, now)
-    chance = (1 - part) * others
-    turn = part * smooth.minimum(others / LAST, 1.0)
-    found = now.losses.rate
-    weight = (chance + turn / law.loss_factor(process, window)) * above
-    return Events((chance + turn) * found, weight * found)
+    cwnd, process = law.cwnd_of(window, senders.rtt), signals.loss_process
+    reduced = law.cwnd_of(law.after_loss(window, signals), senders.rtt)
+    others = 1 - senders.in_recovery
+    larger_window = 1 / (1 - senders.in_recovery * (1 - reduced / cwnd))
+    part = synchronised_part(cwnd, senders)
+    random = (1 - part) * others
+    synchronised = part * smooth.minimum(others / FEW_FLOWS_LEFT, 1.0)
+    losses = senders.losses.rate
+    weight = (random + synchronised / law.loss_factor(process, window)) * larger_window
+    return LossEvents((random + synchronised) * losses, weight * losses)
 
 
-def part_in_turn(cwnd: Any, now: SendersNow) -> Any:
-    """The part of the losses that come in turn: of a window's packets all but one are clocked."""
-    return now.in_turn * smooth.maximum(1 - 1 / cwnd, 0.0)
+def synchronised_part(cwnd: Any, senders: SenderSignals) -> Any:
+    """Part of the losses that is synchronised: all packets of a window but one are ACK-clocked."""
+    return senders.synchronised * smooth.maximum(1 - 1 / cwnd, 0.0)
 
 
-LAST = 0.2
-"""Where less than this share of the flows is left, they are not found so soon."""
+def mean_window_growth(
+    window: Any, law: CongestionControl, senders: SenderSignals, options: FluidOptions
+) -> PerGroup:
+    """Growth of the mean window of a class, apart from losses, packets/s."""
+    signals = law_signals(window, law, senders, options)._replace(growing=1 - senders.in_recovery)
+    return smooth.maximum(law.drift(outside_recovery(window, senders), signals).cwnd, 0.0)
 
 
-def mean_growing(
-    window: Any, law: CongestionControl, now: SendersNow, options: FluidOptions
+def outside_recovery(window: Any, senders: SenderSignals) -> Any:
+    """The state of the flows that are not in recovery, of which more are in slow start."""
+    slow_start = window.slow_start / smooth.maximum(1 - senders.in_recovery, TINY)
+    return window._replace(slow_start=smooth.minimum(slow_start, 1.0))
+
+
+def timeout_fraction(
+    law: CongestionControl, cwnd: Any, senders: SenderSignals, options: FluidOptions
 ) -> Any:
-    """Packets/s by which the mean window of a class grows, losses left aside; (groups,)."""
-    seen = feedback(window, law, now, options)._replace(growing=1 - now.repairing)
-    return smooth.maximum(law.drift(free(window, now), seen).cwnd, 0.0)
+    """Fraction of the loss events that end in a timeout, for windows of `cwnd` packets.
 
-
-def free(window: Any, now: SendersNow) -> Any:
-    """The state of flows that repair no loss: as these are not in slow start, more of them are."""
-    starting = window.slow_start / smooth.maximum(1 - now.repairing, NOTHING)
-    return window._replace(slow_start=smooth.minimum(starting, 1.0))
-
-
-def ending_in_timeout(
-    law: CongestionControl, cwnd: Any, now: SendersNow, options: FluidOptions
-) -> Any:
-    """The share of the loss events of windows of `cwnd` packets that end in a timeout.
-
-    Losses in turn come one at a time, and the packet that is sent again finds room. A mark is
-    answered like a loss, but its packet has arrived: nothing is sent again (RFC 3168, 6.1.2).
+    Synchronised losses come one at a time, and the retransmission finds space. A mark is answered
+    like a loss, but its packet has arrived: nothing is retransmitted (RFC 3168, 6.1.2).
     """
     if not options.timeouts or not law.rules.reliable:
         return jnp.zeros_like(cwnd)
-    again = (1 - part_in_turn(cwnd, now)) * lost_of(now.losses)
-    share = timeout_share(law.recovery_scheme, cwnd, again, now.rtt / now.min_rto)
-    if now.losses.lost is None:
-        return share
-    return share * now.losses.lost / smooth.maximum(now.losses.prob, NOTHING)
+    losses = senders.losses
+    repeated_loss = (1 - synchronised_part(cwnd, senders)) * losses.drop_prob
+    fraction = timeout_share(
+        law.recovery_scheme, cwnd, repeated_loss, senders.rtt / senders.min_rto
+    )
+    if losses.lost_prob is None:
+        return fraction
+    return fraction * losses.lost_prob / smooth.maximum(losses.prob, TINY)
 
 
-def lost_of(losses: Losses) -> Groups:
-    """The probability of a packet to be lost."""
-    return losses.prob if losses.lost is None else losses.lost
+def capped_loss_rate(losses: PerGroup, rtt: PerGroup, bounds: DelayBounds) -> PerGroup:
+    """Losses of a flow, 1/s, limited to what the solver's step resolves."""
+    most = smooth.minimum(MOST_LOSSES_PER_RTT / rtt, MOST_LOSSES_PER_DELAY / bounds.shortest)
+    return smooth.minimum(losses, most)
 
 
-def counted(losses: Any, rtt: Any, lags: Lags) -> Any:
-    """Losses of a flow that count, 1/s."""
-    return smooth.minimum(losses, smooth.minimum(MOST_EVENTS / rtt, STIFF / lags.least))
-
-
-def silence(cwnd: Groups, now: SendersNow) -> Groups:
-    """How long a timeout silences a flow, s: its timer, backed off, and half of the slow start."""
-    p = smooth.minimum(lost_of(now.losses), LARGEST_PROB)
+def timeout_duration(cwnd: PerGroup, senders: SenderSignals) -> PerGroup:
+    """Time that a timeout takes, s: the timer with mean backoff, and half of the slow start."""
+    p = smooth.minimum(senders.losses.drop_prob, LARGEST_BACKOFF_PROB)
     backoff = (1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6) / (1 - p)
-    timer = smooth.maximum(now.min_rto, TIMER * now.rtt) * backoff
+    timer = smooth.maximum(senders.min_rto, RTO_IN_RTTS * senders.rtt) * backoff
     doublings = smooth.log1p(smooth.maximum(cwnd / 2, 1.0) - 1) / np.log(2)
-    return timer + now.rtt * doublings / 2
-
-
-LARGEST_PROB = 0.5
+    return timer + senders.rtt * doublings / 2

@@ -1,119 +1,145 @@
-"""Where packets queue on their way: the stations and hops of a network, as plain structure.
+"""The static structure of a network's equations: its queues, and the path of each flow group.
 
-A station is a link in one direction, with the queue in front of it. A hop is a station on the way
-of a group of flows: first those of its data, in order, and then, where data go both ways so that
-ACKs wait too, those of its ACKs.
+Each link has a queue for each direction that carries data or waiting ACKs. A hop is a queue on the
+path of one flow group: first those that its data cross, in order, then, where data flow in both
+directions so that ACKs wait too, those that its ACKs cross.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vegasfluid.network import Network
 
-__all__ = ["FluidStructure", "Hop", "make_plan"]
+__all__ = ["FluidStructure", "Hop", "build_structure"]
 
 
 class Hop(NamedTuple):
-    """A station on the way of a group.
+    """A queue on the path of a flow group.
 
     Args:
-        group: its number.
-        station: the station's number: of the links in order, then of their other directions.
-        previous: the number of the hop before; -1 at the sender.
-        acks: whether it is the group's ACKs that wait here.
+        group: number of the flow group.
+        queue: number of the queue: the links in order, then the links in the reverse direction.
+        previous: number of the hop before; -1 for the first.
+        is_ack: whether the group's ACKs wait here, and not its data.
     """
 
     group: int
-    station: int
+    queue: int
     previous: int
-    acks: bool
+    is_ack: bool
 
 
 class FluidStructure(NamedTuple):
-    """What of the equations is structure, and cannot be traced; hashable.
+    """Everything about the equations that cannot be traced; hashable, a static argument of `jit`.
 
     Args:
-        groups: the number of groups of each class, in the network's order.
-        lag: for each group, which of the distinct round-trip times it has.
+        groups_per_class: number of flow groups of each class, in the network's order.
+        rtt_index: for each group, which of the distinct base RTTs it has.
         hops: of all groups, group by group.
-        stations: their number.
-        marks: whether a station marks packets in place of dropping them.
+        queue_count: number of queues.
+        has_ecn: whether any queue marks packets instead of dropping them.
     """
 
-    groups: tuple[int, ...]
-    lag: tuple[int, ...]
+    groups_per_class: tuple[int, ...]
+    rtt_index: tuple[int, ...]
     hops: tuple[Hop, ...]
-    stations: int
-    marks: bool
+    queue_count: int
+    has_ecn: bool
 
     @property
-    def classes(self) -> Iterator[slice]:
-        """The groups of each class."""
-        begin = 0
-        for size in self.groups:
-            yield slice(begin, begin + size)
-            begin += size
+    def group_count(self) -> int:
+        """Number of flow groups."""
+        return sum(self.groups_per_class)
 
     @property
-    def first(self) -> list[int]:
-        """The number of each group's first hop."""
+    def class_slices(self) -> Iterator[slice]:
+        """The groups of each class, as slices of arrays over groups."""
+        start = 0
+        for size in self.groups_per_class:
+            yield slice(start, start + size)
+            start += size
+
+    @property
+    def first_hops(self) -> list[int]:
+        """Number of the first hop of each group."""
         return [number for number, hop in enumerate(self.hops) if hop.previous < 0]
 
     @property
-    def last_data(self) -> list[int]:
-        """The number of each group's last hop of data."""
-        found = {hop.group: number for number, hop in enumerate(self.hops) if not hop.acks}
-        return [found[group] for group in range(sum(self.groups))]
+    def last_data_hops(self) -> list[int]:
+        """Number of the last hop that the data of each group cross."""
+        last = {hop.group: number for number, hop in enumerate(self.hops) if not hop.is_ack}
+        return [last[group] for group in range(self.group_count)]
 
     @property
-    def crossings(self) -> np.ndarray:
-        """How often data or waiting ACKs of each group cross each station; (groups, stations)."""
-        crossed = np.zeros((sum(self.groups), self.stations))
+    def hop_queues(self) -> np.ndarray:
+        """Number of the queue of each hop; (hops,)."""
+        return np.array([hop.queue for hop in self.hops])
+
+    @property
+    def hop_groups(self) -> np.ndarray:
+        """Number of the flow group of each hop; (hops,)."""
+        return np.array([hop.group for hop in self.hops])
+
+    @property
+    def has_ack_hops(self) -> bool:
+        """Whether ACKs wait in queues: data flow in both directions."""
+        return any(hop.is_ack for hop in self.hops)
+
+    @property
+    def crossings(self) -> Any:
+        """How often data or waiting ACKs of each group cross each queue; (groups, queues)."""
+        crossed = np.zeros((self.group_count, self.queue_count))
         for hop in self.hops:
-            crossed[hop.group, hop.station] += 1
+            crossed[hop.group, hop.queue] += 1
         return crossed
 
     @property
-    def ownership(self) -> np.ndarray:
-        """Which hop is on the way of which group: (groups, hops), ones and zeros.
+    def group_hop_matrix(self) -> Any:
+        """Zeros and ones that say which hop belongs to which group; (groups, hops).
 
         Sums over the hops of a group are products with it: XLA's CPU compiler makes one function of
         the solver's loop, but not where there is a scatter in it, and then it is 20 times as slow.
         """
-        owners = np.array([hop.group for hop in self.hops])
-        return (owners == np.arange(sum(self.groups))[:, np.newaxis]).astype(float)
+        return (self.hop_groups == np.arange(self.group_count)[:, np.newaxis]).astype(float)
 
-    def way_to(self, number: int) -> list[int]:
-        """The hops that come before a hop on the same way, in order."""
-        way = []
+    @property
+    def queue_hop_matrix(self) -> Any:
+        """Zeros and ones that say which hop is at which queue; (queues, hops)."""
+        return (self.hop_queues == np.arange(self.queue_count)[:, np.newaxis]).astype(float)
+
+    def upstream_hops(self, number: int) -> list[int]:
+        """Numbers of the hops before a hop on the same path, in order."""
+        upstream = []
         while (number := self.hops[number].previous) >= 0:
-            way.insert(0, number)
-        return way
+            upstream.insert(0, number)
+        return upstream
 
 
-def make_plan(network: Network, groups: tuple[int, ...], lag: tuple[int, ...]) -> FluidStructure:
-    """The structure of a network's equations.
+def build_structure(
+    network: Network, groups_per_class: tuple[int, ...], rtt_index: tuple[int, ...]
+) -> FluidStructure:
+    """The static structure of a network's equations.
 
     Args:
-        network: what is connected to what.
-        groups: the number of groups of each class.
-        lag: for each group, which of the distinct round-trip times it has.
+        network: the network.
+        groups_per_class: number of flow groups of each class.
+        rtt_index: for each group, which of the distinct base RTTs it has.
     """
-    both = network.two_way
+    two_way = network.two_way
     hops: list[Hop] = []
     group = 0
-    for size, name in zip(groups, network.flows, strict=True):
+    for size, name in zip(groups_per_class, network.flows, strict=True):
         data, acks = network.queue_indices(name)
         for _ in range(size):
             previous = -1
-            for number, station in enumerate(data + (acks if both else [])):
-                hops.append(Hop(group, station, previous, number >= len(data)))
+            for number, queue in enumerate(data + (acks if two_way else [])):
+                hops.append(Hop(group, queue, previous, number >= len(data)))
                 previous = len(hops) - 1
             group += 1
-    stations = len(network.links) * (2 if both else 1)
-    marks = any(getattr(link.aqm, "ecn", False) for link in network.links.values())
-    return FluidStructure(groups, lag, tuple(hops), stations, marks)
+    queue_count = len(network.links) * (2 if two_way else 1)
+    has_ecn = any(getattr(link.aqm, "ecn", False) for link in network.links.values())
+    return FluidStructure(groups_per_class, rtt_index, tuple(hops), queue_count, has_ecn)

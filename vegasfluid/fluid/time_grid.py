@@ -1,48 +1,54 @@
-"""Where the solution of a network's equations is wanted, and with which steps."""
+"""Sample times and step lengths with which the equations are integrated."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.dde.fixed.history import ring_rows
 from vegasfluid.dde.fixed.schedule import Schedule, anywhere, on_the_grid
+from vegasfluid.fluid.delays import longest_delay, shortest_delay
+from vegasfluid.fluid.flow_groups import flow_starts
 from vegasfluid.fluid.mesh import FINEST
-from vegasfluid.fluid.parameters import least_lag, longest_lag, start_of_flows
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 
-__all__ = ["TimeGrid", "density_grid", "mean_field_grid", "with_longer_steps"]
+__all__ = ["TimeGrid", "density_grid", "density_step", "mean_field_grid", "mean_field_step"]
+__all__ += ["with_longer_steps"]
 
 LARGEST_STEP = 0.02
-"""Seconds; a queue's filling must be seen even where round trips are long."""
-LONGEST_STEP, SETTLING = 0.05, 40
-"""Seconds, once a part of the run is over in which queues come to stand, where that is asked for.
-On network 2 goodput changes by up to 0.3 %, where half the usual step changes it by 0.1 %."""
+"""Longest step, s: the filling of a queue must be resolved even where round trips are long."""
+LARGEST_LATE_STEP = 0.05
+"""Longest step after the initial transient, s, of `with_longer_steps`. On network 2 it changes
+goodput by up to 0.3 %; half the usual step changes it by 0.1 %."""
+TRANSIENT_PART = 40
+"""The initial transient ends 1/40 of the run after the last start or event."""
 SLACK = 0.99
+"""Step over its largest allowed value."""
 AVERAGING_STEPS = 1.5
-"""The largest step in time constants of RED's average (the method is stable up to 2.78)."""
+"""Longest step in time constants of RED's average (the method is stable up to 2.78)."""
 FILLING = 0.5
-"""The largest step in the time in which a link sends a full buffer."""
+"""Longest step over the time in which a link sends a full buffer."""
 COURANT = 0.9
-"""How far mass may move in a step, in the narrowest cells."""
+"""Largest distance that mass moves in a step, in widths of the narrowest cell."""
 
 
 class TimeGrid(NamedTuple):
-    """Where the solution is wanted, and how finely it is integrated; all concrete.
+    """Sample times, and how finely the equations are integrated; all concrete.
 
     Args:
-        until: s.
+        until: end of the run, s.
         samples: number of evenly spaced sample times from 0 to `until`.
         step: s.
-        longest_lag: bound on the round-trip time, s.
-        longer_steps: from so many seconds on, steps are so many times as long; None: never.
+        longest_lag: longest delay, s: the length of the solver's history.
+        longer_steps: time (s) after which steps are longer, and by which factor; None: never.
         warmup: another time at which the solution is read, s; None: none.
         aligned: whether steps are cut to a whole number between two samples, as `jax.grad` needs;
-            else they are all of that length, and the solution does not depend on `samples`.
+            otherwise they all have the same length, and the solution does not depend on `samples`.
         finest: the shortest step that shares a compiled program with this one, s; None: its own.
     """
 
@@ -56,52 +62,80 @@ class TimeGrid(NamedTuple):
     finest: float | None = None
 
     def schedule(self, dtype: Any) -> Schedule:
-        """All its steps, for states of this type."""
-        given = self.step, self.longest_lag, dtype, self.longer_steps
+        """All steps of the solver, for states of this type."""
+        lengths = self.step, self.longest_lag, dtype, self.longer_steps
         if self.aligned:
-            return on_the_grid(np.linspace(0.0, self.until, self.samples), *given)
+            return on_the_grid(np.linspace(0.0, self.until, self.samples), *lengths)
         times = sample_times(self.until, self.warmup, self.samples)
-        return anywhere(times, *given, ring_rows(self.longest_lag, self.finest or self.step))
+        return anywhere(times, *lengths, ring_rows(self.longest_lag, self.finest or self.step))
 
     def halved(self) -> TimeGrid:
-        """The same with steps half as long."""
+        """The same grid with steps half as long."""
         return self._replace(step=self.step / 2)
 
 
-def mean_field_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
-    """A grid on which the network's equations are integrated well.
+Links = Iterable[tuple[float, float, QueueDiscipline]]
+"""Capacity (packets/s), buffer (packets) and queue discipline of each link."""
 
-    The step is no longer than the shortest lag (the method's history must be known), and short
-    against the averaging of each queue law.
+
+def mean_field_step(shortest: float, links: Links) -> float:
+    """Step for the mean model, s: no longer than the shortest delay (the method's history must be
+    known), and short against the averaging of each AQM and the filling of each buffer.
+
+    Args:
+        shortest: shortest delay, s.
+        links: of the network.
     """
-    limits = [least_lag(network), LARGEST_STEP, *limits_of_links(network)]
-    return TimeGrid(until, samples, SLACK * min(limits), longest_lag(network))
+    return SLACK * min([shortest, LARGEST_STEP, *link_limits(links)])
 
 
-def limits_of_links(network: Network) -> Iterator[float]:
-    """The longest steps that each link allows, s."""
-    for link in network.links.values():
-        yield FILLING * link.buffer / link.capacity
-        averaging = -math.log1p(-getattr(link.aqm, "weight", 0.0)) * link.capacity
+def density_step(step: float, shortest: float) -> float:
+    """Step for the density model, s: no longer than the mean model's, and stable for advection.
+
+    Args:
+        step: of the mean model, s.
+        shortest: shortest delay, s.
+    """
+    return min(step, COURANT * FINEST * shortest)
+
+
+def link_limits(links: Links) -> list[float]:
+    """Upper limits of the step for each link, s."""
+    limits = []
+    for capacity, buffer, aqm in links:
+        limits.append(float(FILLING * buffer / capacity))
+        averaging = -math.log1p(-getattr(aqm, "weight", 0.0)) * float(capacity)
         if averaging > 0:
-            yield AVERAGING_STEPS / averaging
+            limits.append(AVERAGING_STEPS / averaging)
+    return limits
 
 
-def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
-    """The same with longer steps once queues stand: where the shortest lag is no limit any more.
+def links_of(network: Network) -> Links:
+    """Capacity, buffer and queue discipline of each link of a network."""
+    return [(link.capacity, link.buffer, link.aqm) for link in network.links.values()]
 
-    Where queues do not stand, the solution shows it: its outcome is that a lag is too short. Then
-    the grid itself is right.
-    """
-    starts = [start for flows in network.flows.values() for start in start_of_flows(flows)]
-    settled = max([*starts, *(event.at for event in network.events)]) + grid.until / SETTLING
-    longest = SLACK * min([LONGEST_STEP, *limits_of_links(network)])
-    factor = int(longest / grid.step + 1e-9)
-    return grid if factor < 2 else grid._replace(longer_steps=(settled, factor))
+
+def mean_field_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
+    """Sample times and step for the mean model of a network."""
+    step = mean_field_step(shortest_delay(network), links_of(network))
+    return TimeGrid(until, samples, step, longest_delay(network))
 
 
 def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
-    """A grid on which windows are carried from cell to cell, too."""
+    """Sample times and step for the density model of a network."""
     grid = mean_field_grid(network, until, samples)
-    shortest = least_lag(network)
-    return grid._replace(step=min(grid.step, COURANT * FINEST * shortest))
+    return grid._replace(step=density_step(grid.step, shortest_delay(network)))
+
+
+def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
+    """The grid with longer steps after the initial transient, when queues delay every packet.
+
+    The solver reports a delay shorter than the step where queues do not last; the original grid is
+    then the right one.
+    """
+    starts = [start for flows in network.flows.values() for start in flow_starts(flows)]
+    last_change = max([*starts, *(event.at for event in network.events)])
+    transient_end = last_change + grid.until / TRANSIENT_PART
+    longest = SLACK * min([LARGEST_LATE_STEP, *link_limits(links_of(network))])
+    factor = int(longest / grid.step + 1e-9)
+    return grid if factor < 2 else grid._replace(longer_steps=(transient_end, factor))

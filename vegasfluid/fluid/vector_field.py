@@ -1,108 +1,72 @@
-"""The equations: windows, queues and their averages, coupled by delays that the queues make.
+"""The vector field of the fluid model: windows, queues and AQM states, coupled by delays.
 
 For a group of flows with window W, base RTT T and count N, behind queues q of capacity C:
 
     R = T + sum q / C                      round-trip time
     x = W / R                              rate, at most what access link and application allow
-    dW/dt                                  the law's drift, with losses of one round trip ago
-    dq/dt = sum N x (1 - p) - C            held between 0 and the buffer (`stations`)
+    dW/dt                                  the congestion control's, with losses a round trip ago
+    dq/dt = sum N x (1 - p) - C            clipped to 0 and the buffer (`queues`)
 
-A flow sends while it has something to send (`transfers`) and no timer silences it (`silent`). A
-new transfer begins with a new window; before a group starts, its state is that of a beginning.
+A flow sends while it has data (`transfers`) and is not in a timeout (`in_timeout`). A new transfer
+starts with a new window; before a group starts, its state is the initial one.
 
 Sources:
     V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (the form; not checked against the
-    original). What is more is derived for this project and held against the packet simulator.
+    original). The rest is derived for this project and compared with the packet simulator.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.fluid import queues
-from vegasfluid.fluid.delayed import Past
+from vegasfluid.fluid.delayed import DelayedState, history_size
 from vegasfluid.fluid.layout import Layout
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.parameters import FluidParameters
-from vegasfluid.fluid.rtt_noise import dips, jitter
-from vegasfluid.fluid.senders import Change, SendersNow, counted, delayed_rtt, losses_seen, silence
+from vegasfluid.fluid.rtt_noise import jitter_noise, minimum_rtt_offset
+from vegasfluid.fluid.senders import (
+    ClassDerivative,
+    SenderSignals,
+    capped_loss_rate,
+    loss_signals,
+    measured_rtt,
+    timeout_duration,
+)
+from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue, Scalar, Vector
+from vegasfluid.fluid.state import Moments, State, initial_base_rtt, initial_state
 from vegasfluid.fluid.structure import FluidStructure
 
-__all__ = ["Moments", "State", "System", "look", "start", "windows"]
+__all__ = ["Observables", "VectorField", "delays_at", "derivatives", "observe"]
+__all__ += ["round_trip_times"]
 
-NOTHING = 1e-30
+TINY = 1e-30
+"""Keeps quotients finite where no flow of a group is sending."""
 START_WIDTH = 1e-3
-"""Seconds over which a group's start, and a change of delay, is blurred."""
-
-Groups = Float[Array, "groups"]
-Hops = Float[Array, "hops"]
-Scalar = Float[Array, ""]
+"""Seconds over which a group's start, or a change of delay, is smoothed."""
 
 
-class State(NamedTuple):
-    """What the equations integrate. First come the counters that the past is asked for.
+class VectorField(NamedTuple):
+    """The right-hand side of a network's equations, and its domain.
 
     Args:
-        answered: loss events of a flow since the start; (groups,).
-        arrived: packets of a flow that came to each hop since the start; (hops,).
-        noticed: of these, lost or marked ones that the sender answers; (hops,).
-        dropped: of these, lost ones; (hops,).
-        queue: what waits, data packets' worth; (stations,).
-        memories: what each queue law keeps.
-        classes: the state of each class of flows: windows, or distributions of them; where it is
-            saved their moments.
-        silent: share of flows that a timeout silences; (groups,).
-        transfers: of a flow, under way or waiting; (groups,).
-        timeouts: of a flow since the start; (groups,).
-        waited: queue times time since the start, packets s; (stations,).
+        parameters: numbers of the equations.
+        populations: representation of each class: a `MeanField` or a `Density`.
+        structure: of the equations.
+        options: of the model.
+        layout: of states in the solver's vector.
+        saved: layout of the states that a run saves.
     """
 
-    answered: Any
-    arrived: Any
-    noticed: Any
-    dropped: Any
-    queue: Any
-    memories: tuple[Any, ...]
-    classes: tuple[Any, ...]
-    silent: Any
-    transfers: Any
-    timeouts: Any
-    waited: Any
-
-
-class Moments(NamedTuple):
-    """What is saved of the windows of a class; each (groups,).
-
-    Args:
-        cwnd: their mean, packets.
-        variance: packets^2.
-    """
-
-    cwnd: Any
-    variance: Any
-
-
-class System(NamedTuple):
-    """A network's equations.
-
-    Args:
-        posed: numbers.
-        populations: each class as the engine sees it, such as `MeanField`.
-        plan: structure.
-        options: switches of the fluid model (`FluidOptions`).
-        layout: of states.
-        saved: of what is saved of them.
-    """
-
-    posed: FluidParameters
+    parameters: FluidParameters
     populations: tuple[Any, ...]
-    plan: FluidStructure
+    structure: FluidStructure
     options: FluidOptions
     layout: Layout
     saved: Layout
@@ -110,267 +74,291 @@ class System(NamedTuple):
     @classmethod
     def of(
         cls,
-        posed: FluidParameters,
+        parameters: FluidParameters,
         populations: tuple[Any, ...],
-        plan: FluidStructure,
+        structure: FluidStructure,
         options: FluidOptions,
-    ) -> System:
-        """The equations of a network whose flows are told by `populations`."""
-        begun = jax.eval_shape(lambda: start(posed, populations, plan))
-        moments = tuple(
-            Moments(*2 * (jax.ShapeDtypeStruct((size,), begun.queue.dtype),))
-            for size in plan.groups
-        )
-        saved = begun._replace(classes=moments)
-        return cls(posed, populations, plan, options, Layout.of(begun), Layout.of(saved))
+    ) -> VectorField:
+        """The equations of a network whose classes are represented by `populations`."""
+        state = jax.eval_shape(lambda: initial_state(parameters, populations, structure))
+        sizes = structure.groups_per_class
+        moments = tuple(Moments(jnp.zeros(size), jnp.zeros(size)) for size in sizes)
+        saved = state._replace(classes=moments)
+        layouts = Layout.of(state), Layout.of(saved)
+        return cls(parameters, populations, structure, options, *layouts)
 
-    def save(self, time: Scalar, y: Float[Array, " n"]) -> Float[Array, " k"]:
-        """What a run records of a state: instead of distributions their moments."""
+    @property
+    def history_size(self) -> int:
+        """How many leading components of the state the solver keeps a history of."""
+        return history_size(self.layout.indices, self.structure, self.options)
+
+    def delayed(self, time: Scalar, history: Any) -> DelayedState:
+        """The state's counters at times before `time` (s), from the solver's history."""
+        bounds = self.parameters.delay_bounds
+        return DelayedState(history, self.layout.indices, self.structure, bounds, time)
+
+    def save(self, time: Scalar, y: Vector) -> Vector:
+        """The vector that a run saves of a state: moments instead of distributions."""
         state = self.layout.unpack(y)
-        base, _ = lengths(time, self.posed)
-        rtt = round_trip(base, state.queue / self.posed.stations.capacity, self.plan)
-        parts = zip(self.populations, state.classes, self.plan.classes, strict=True)
+        base_rtt, _ = delays_at(time, self.parameters)
+        waits = state.queue / self.parameters.queues.capacity
+        rtt = round_trip_times(base_rtt, waits, self.structure)
         moments = tuple(
-            Moments(kind.cwnd(part, rtt[own]), kind.variance(part, rtt[own]))
-            for kind, part, own in parts
+            Moments(population.cwnd(part, rtt[groups]), population.variance(part, rtt[groups]))
+            for population, part, groups in self.by_class(state)
         )
         return self.saved.pack(state._replace(classes=moments))
 
-    def derivative(self, time: Scalar, y: Float[Array, " n"], history: Any) -> Float[Array, " n"]:
-        """dy/dt of the whole network; see `State` for y."""
-        state = self.held(self.layout.unpack(y))  # within a step it may be a little outside
-        now = look(time, state, Past(history, self.plan, self.posed.lags, time), self)
-        return self.layout.pack(change(state, now, self))
+    def by_class(self, state: State) -> zip[tuple[Any, Any, slice]]:
+        """Population, state and groups of each class."""
+        return zip(self.populations, state.classes, self.structure.class_slices, strict=True)
 
-    def project(self, before: Float[Array, " n"], y: Float[Array, " n"]) -> Float[Array, " n"]:
-        """The state after a step, in its domain; what a full buffer cannot take is lost."""
+    def derivative(self, time: Scalar, y: Vector, history: Any) -> Vector:
+        """dy/dt of the whole network; `State` says what y contains."""
+        state = self.clip(self.layout.unpack(y))  # within a step it may be a little outside
+        observed = observe(time, state, self.delayed(time, history), self)
+        return self.layout.pack(derivatives(state, observed, self))
+
+    def project(self, before: Vector, y: Vector) -> Vector:
+        """The state after a step, in its domain; what a full buffer has no space for is lost."""
         state = self.layout.unpack(y)
-        lost = queues.overflow_in_step(self.layout.unpack(before), state, self.posed, self.plan)
-        counted = state._replace(dropped=state.dropped + lost, noticed=state.noticed + lost)
-        return self.layout.pack(self.held(counted))
+        lost = queues.overflow_in_step(
+            self.layout.unpack(before), state, self.parameters, self.structure
+        )
+        state = state._replace(dropped=state.dropped + lost, signalled=state.signalled + lost)
+        return self.layout.pack(self.clip(state))
 
-    def held(self, state: State) -> State:
-        """Every part of the state in its domain: windows, queues, what laws keep, shares of flows.
+    def clip(self, state: State) -> State:
+        """The state clipped to its domain: windows, queues, AQM states, fractions of flows.
 
-        The counters have none but that they do not count back, which their rates see to.
+        Counters are not clipped: their derivatives are never negative.
         """
-        parts = zip(self.populations, state.classes, self.plan.classes, strict=True)
-        largest, buffers = self.posed.groups.max_window, self.posed.stations.buffer
-        memories = zip(self.posed.aqm, state.memories, buffers, strict=True)
+        largest, buffers = self.parameters.groups.max_window, self.parameters.queues.buffer
+        disciplines = zip(self.parameters.aqm, state.aqm_states, buffers, strict=True)
         return state._replace(
             queue=smooth.clip(state.queue, 0.0, buffers),
-            memories=tuple(law.clip(memory, buffer) for law, memory, buffer in memories),
-            classes=tuple(kind.within(part, largest[own]) for kind, part, own in parts),
-            silent=smooth.clip(state.silent, 0.0, 1.0),
+            aqm_states=tuple(aqm.clip(part, buffer) for aqm, part, buffer in disciplines),
+            classes=tuple(
+                population.clip(part, largest[groups])
+                for population, part, groups in self.by_class(state)
+            ),
+            in_timeout=smooth.clip(state.in_timeout, 0.0, 1.0),
             transfers=smooth.maximum(state.transfers, 0.0),
         )
 
 
-def start(posed: FluidParameters, populations: tuple[Any, ...], plan: FluidStructure) -> State:
-    """Every flow before its first packet, and empty queues."""
-    groups, hops = posed.groups, jnp.zeros(len(plan.hops))
-    none, empty = jnp.zeros_like(groups.count), jnp.zeros(plan.stations)
-    begun = beginnings(groups.base_rtt, posed, populations, plan)
-    waiting = [
-        jnp.full(size, kind.initial_transfers())
-        for kind, size in zip(posed.traffic, plan.groups, strict=True)
-    ]
-    memories = tuple(jax.tree.map(jnp.asarray, law.init()) for law in posed.aqm)
-    return State(
-        *(none, hops, hops, hops, empty),
-        memories=memories,
-        classes=begun,
-        silent=none,
-        transfers=jnp.concatenate(waiting),
-        timeouts=none,
-        waited=empty,
-    )
+def delays_at(time: Scalar, parameters: FluidParameters) -> tuple[PerGroup, PerHop]:
+    """Base RTTs, and propagation delays to each hop, at a time (s), s."""
+    base_rtt, propagation = parameters.groups.base_rtt, parameters.propagation
+    events = parameters.delay_events
+    if events.time is None:
+        return base_rtt, propagation
+    past = smooth.step(time - events.time, START_WIDTH)
+    return base_rtt + past @ events.base_rtt, propagation + past @ events.propagation
 
 
-def beginnings(
-    rtt: Groups, posed: FluidParameters, populations: tuple[Any, ...], plan: FluidStructure
-) -> tuple[Any, ...]:
-    """The state of each class whose flows start now."""
-    groups = posed.groups
-    first = first_rtt(rtt, groups)
-    parts = zip(populations, plan.classes, strict=True)
-    return tuple(kind.begin(groups.initial_window[own], first[own]) for kind, own in parts)
-
-
-def first_rtt(rtt: Groups, groups: Any) -> Groups:
-    """What senders that start now take for their base RTT, s: what they see, or what is given."""
-    return jnp.where(groups.believed_rtt < 0, rtt, groups.believed_rtt)
-
-
-def lengths(time: Scalar, posed: FluidParameters) -> tuple[Groups, Hops]:
-    """Round trips with nothing in the queues, and ways between them, at a time, s."""
-    changes = posed.changes
-    if changes.at is None:
-        return posed.groups.base_rtt, posed.onward
-    done = smooth.step(time - changes.at, START_WIDTH)
-    return posed.groups.base_rtt + done @ changes.base_rtt, posed.onward + done @ changes.onward
-
-
-class Now(NamedTuple):
+class Observables(NamedTuple):
     """What follows from the state at one time.
 
     Args:
-        senders: of all groups.
-        arriving: packets/s of a flow at each hop.
-        sending: packets/s that each station sends.
-        waiting: packets at each station.
-        started: 1 for a group that has started.
-        busy: the share of a flow's time in which it has something to send.
+        senders: what the senders observe.
+        arriving: packets/s of a flow that arrive at each hop.
+        service: packets/s that each link sends.
+        waiting: packets in each queue.
+        started: 1 for a group that has started, 0 before.
+        busy: fraction of a flow's time in which it has data to send.
     """
 
-    senders: SendersNow
-    arriving: Any
-    sending: Any
-    waiting: Any
-    started: Groups
-    busy: Groups
+    senders: SenderSignals
+    arriving: PerHop
+    service: PerQueue
+    waiting: PerQueue
+    started: PerGroup
+    busy: PerGroup
 
 
-def round_trip(base: Groups, waits: Any, plan: FluidStructure) -> Groups:
-    """Round-trip time of each group, without jitter and its own access link, s."""
-    if plan.stations == 1:
-        return base + waits[0]
-    return base + plan.crossings @ waits
+def round_trip_times(base_rtt: PerGroup, waits: PerQueue, structure: FluidStructure) -> PerGroup:
+    """Round-trip time of each group, s, without jitter and its own access link.
+
+    Args:
+        base_rtt: s.
+        waits: waiting time in each queue, s.
+        structure: of the equations.
+    """
+    if structure.queue_count == 1:
+        return base_rtt + waits[0]
+    return base_rtt + structure.crossings @ waits
 
 
-def windows(state: State, rtt: Groups, system: System) -> Groups:
-    """Mean window of a flow of each group, packets."""
-    parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
-    return jnp.concatenate([kind.cwnd(part, rtt[own]) for kind, part, own in parts])
+def mean_windows(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
+    """Mean congestion window of a flow of each group, packets."""
+    parts = field.by_class(state)
+    return jnp.concatenate(
+        [population.cwnd(part, rtt[groups]) for population, part, groups in parts]
+    )
 
 
-def per_class(function: Any, system: System) -> Groups:
-    """What `function(law, traffic, own)` says of the groups of each class, as one array."""
-    kinds = zip(system.posed.laws, system.posed.traffic, system.plan.classes, strict=True)
-    return jnp.concatenate([function(*kind) for kind in kinds])
+def from_traffic(
+    quantity: Callable[[Any, PerGroup], PerGroup], transfers: PerGroup, field: VectorField
+) -> PerGroup:
+    """A quantity that each class's traffic source computes from its groups' transfers."""
+    sources = zip(field.parameters.traffic, field.structure.class_slices, strict=True)
+    return jnp.concatenate([quantity(source, transfers[groups]) for source, groups in sources])
 
 
-def in_flight(state: State, rtt: Groups, system: System) -> Groups:
-    """Packets that the windows of a flow of each group allow."""
-    if not system.options.whole_packets:
-        return windows(state, rtt, system)
-    parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
-    allowed = jnp.concatenate([kind.in_flight(part, rtt[own]) for kind, part, own in parts])
-    cwnd, largest = windows(state, rtt, system), system.posed.groups.max_window
+def packets_in_flight(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
+    """Packets in flight that the windows of a flow of each group allow."""
+    cwnd = mean_windows(state, rtt, field)
+    if not field.options.whole_packets:
+        return cwnd
+    allowed = jnp.concatenate(
+        [
+            population.in_flight(part, rtt[groups])
+            for population, part, groups in field.by_class(state)
+        ]
+    )
+    largest = field.parameters.groups.max_window
     return jnp.where(cwnd < largest, allowed, largest)
 
 
-def look(time: Scalar, state: State, past: Past, system: System) -> Now:
-    """Round-trip times, rates, arrivals and losses that belong to a state."""
-    posed, plan, groups = system.posed, system.plan, system.posed.groups
-    base, onward = lengths(time, posed)
-    capacity, noise = posed.stations.capacity, jitter(posed, plan)
-    wait = state.queue / capacity
-    rtt = round_trip(base, wait, plan) + noise.delay
-    window = in_flight(state, rtt, system)
+def observe(time: Scalar, state: State, delayed: DelayedState, field: VectorField) -> Observables:
+    """Round-trip times, rates, arrivals and loss signals at a time (s), from the state."""
+    parameters, structure = field.parameters, field.structure
+    groups, capacity = parameters.groups, parameters.queues.capacity
+    base_rtt, propagation = delays_at(time, parameters)
+    noise = jitter_noise(parameters, structure)
+    waits = state.queue / capacity
+    rtt = round_trip_times(base_rtt, waits, structure) + noise.mean_delay
+    window = packets_in_flight(state, rtt, field)
     rtt = smooth.maximum(rtt, window / groups.access)
-    limit = smooth.minimum(groups.offered, groups.access)
-    clocked = queues.reliable(posed, plan) > 0
-    rate = jnp.where(clocked, smooth.minimum(window / rtt, limit), limit)
+    rate_limit = smooth.minimum(groups.application_rate, groups.access)
+    clocked = queues.ack_clocked(parameters, structure) > 0
+    rate = jnp.where(clocked, smooth.minimum(window / rtt, rate_limit), rate_limit)
     started = smooth.step(time - groups.start, START_WIDTH)
-    busy = per_class(lambda _, traffic, own: traffic.busy_fraction(state.transfers[own]), system)
-    active = busy * (1 - state.silent)
-    arriving = queues.arrivals(
-        started * active * rate, onward, time, state.queue, past, posed, plan
-    )
+    busy = from_traffic(lambda source, part: source.busy_fraction(part), state.transfers, field)
+    active = busy * (1 - state.in_timeout)
+    sent = started * active * rate
+    arriving = queues.arrivals(sent, propagation, time, state.queue, delayed, parameters, structure)
     admitted = state.arrived - state.dropped
-    waiting = state.queue / queues.waiting_worth(admitted, wait, past, posed, plan)
-    stay = wait[np.array([hop.station for hop in plan.hops])]
-    losses = losses_seen(rtt, stay, onward, past, plan)
-    noise = noise._replace(dips=dips(window, losses.rate, base, rtt, capacity, groups.count))
-    repairing = smooth.clip(state.answered - past.answered(rtt), 0.0, 1.0)
-    of_sending = counted(losses.rate / smooth.maximum(active, NOTHING), rtt, posed.lags)
-    sampled = rtt
-    if system.options.delayed_rtt:
-        sampled = delayed_rtt(rtt, stay, onward, capacity, past, plan)
-    senders = SendersNow(
-        *(rtt, sampled, rate, losses._replace(rate=of_sending), noise, repairing, limit),
-        *(groups.initial_ssthresh, groups.min_rto, groups.ack_every),
-        in_turn=in_turn(posed, plan),
-        mended=past.answering(rtt),
-        returning=jnp.zeros_like(rtt),
+    waiting = state.queue / queues.queued_packet_size(
+        admitted, waits, delayed, parameters, structure
     )
-    ended = state.silent / silence(windows(state, rtt, system), senders)
-    senders = senders._replace(returning=ended / smooth.maximum(1 - state.silent, NOTHING))
-    sending = queues.service(arriving, posed, plan)
-    return Now(senders, arriving, sending, waiting, started, busy)
-
-
-def in_turn(posed: FluidParameters, plan: FluidStructure) -> np.ndarray:
-    """The share of the queues on the way of each group that hit those who grow; (groups,)."""
-    ways: list[list[bool]] = [[] for _ in range(sum(plan.groups))]
-    for hop in plan.hops:
-        if not hop.acks:
-            ways[hop.group].append(posed.aqm[hop.station].losses_follow_growth)
-    return np.array([np.mean(way) for way in ways])
-
-
-def change(state: State, now: Now, system: System) -> State:
-    """The derivative of each part of the state."""
-    posed, plan = system.posed, system.plan
-    exposed = queues.exposure(now.arriving, growing(state, now, system), posed, plan)
-    verdict = queues.judge(state, now.arriving, now.sending, now.waiting, exposed, posed, plan)
-    rates = [change_of_class(number, state, now, system) for number in range(len(plan.groups))]
-    events = now.started * jnp.concatenate([rate.events for rate in rates])
-    timeouts = now.started * jnp.concatenate([rate.timeouts for rate in rates])
-    first = now.arriving[np.array(plan.first)]
-    done = first / posed.groups.transfer
-    arriving = per_class(lambda _, traffic, own: traffic.arrival_rate(state.transfers[own]), system)
-    laws = zip(posed.aqm, verdict.seen, strict=True)
-    return State(
-        answered=float(system.options.recovery) * events,
-        arrived=now.arriving,
-        noticed=now.arriving * verdict.noticed,
-        dropped=now.arriving * verdict.dropped,
-        queue=queues.queue_drift(state, now.arriving, verdict, posed, plan),
-        memories=tuple(law.derivative(queue) for law, queue in laws),
-        classes=tuple(rate.state for rate in rates),
-        silent=(1 - state.silent) * (timeouts - now.senders.returning),
-        transfers=now.started * (arriving - done),
-        timeouts=(1 - state.silent) * now.busy * timeouts,
-        waited=now.waiting,
+    queueing_delay = waits[structure.hop_queues]
+    losses = loss_signals(rtt, queueing_delay, propagation, delayed, structure)
+    offset = minimum_rtt_offset(window, losses.rate, base_rtt, rtt, capacity, groups.count)
+    in_recovery = smooth.clip(state.loss_events - delayed.loss_events(rtt), 0.0, 1.0)
+    loss_rate = losses.rate / smooth.maximum(active, TINY)
+    measured = rtt
+    if field.options.delayed_rtt:
+        measured = measured_rtt(rtt, queueing_delay, propagation, capacity, delayed, structure)
+    senders = SenderSignals(
+        rtt=rtt,
+        measured_rtt=measured,
+        rate=rate,
+        losses=losses._replace(rate=capped_loss_rate(loss_rate, rtt, parameters.delay_bounds)),
+        noise=noise._replace(minimum_offset=offset),
+        in_recovery=in_recovery,
+        rate_limit=rate_limit,
+        ssthresh=groups.initial_ssthresh,
+        min_rto=groups.min_rto,
+        ack_every=groups.ack_every,
+        synchronised=synchronised_fraction(parameters, structure),
+        recovered=delayed.loss_event_rate(rtt),
+        timeout_exits=jnp.zeros_like(rtt),
+    )
+    exits = state.in_timeout / timeout_duration(mean_windows(state, rtt, field), senders)
+    exits = exits / smooth.maximum(1 - state.in_timeout, TINY)
+    return Observables(
+        senders=senders._replace(timeout_exits=exits),
+        arriving=arriving,
+        service=queues.service_rates(arriving, parameters, structure),
+        waiting=waiting,
+        started=started,
+        busy=busy,
     )
 
 
-def growing(state: State, now: Now, system: System) -> Groups | None:
-    """Packets/s by which a window of each group grows; None where no queue wants to know."""
-    if not any(law.losses_follow_growth for law in system.posed.aqm):
-        return None
-    parts = zip(system.populations, state.classes, system.plan.classes, strict=True)
-    rates = [
-        kind.growing(
-            part, jax.tree.map(lambda leaf, own=own: leaf[own], now.senders), system.options
-        )
-        for kind, part, own in parts
+def synchronised_fraction(parameters: FluidParameters, structure: FluidStructure) -> np.ndarray:
+    """Fraction of the queues on each group's path whose losses follow window growth; (groups,)."""
+    paths: list[list[bool]] = [[] for _ in range(structure.group_count)]
+    for hop in structure.hops:
+        if not hop.is_ack:
+            paths[hop.group].append(parameters.aqm[hop.queue].losses_follow_growth)
+    return np.array([np.mean(path) for path in paths])
+
+
+def derivatives(state: State, observed: Observables, field: VectorField) -> State:
+    """The time derivative of each part of the state."""
+    parameters, structure = field.parameters, field.structure
+    arriving, started = observed.arriving, observed.started
+    growth = window_growth(state, observed, field)
+    bias = queues.drop_tail_loss_bias(arriving, growth, parameters, structure)
+    drops = queues.drop_probabilities(
+        state, arriving, observed.service, observed.waiting, bias, parameters, structure
+    )
+    classes = [
+        class_derivative(number, state, observed, field)
+        for number in range(len(structure.groups_per_class))
     ]
-    return now.started * now.busy * jnp.concatenate(rates)
-
-
-def change_of_class(number: int, state: State, now: Now, system: System) -> Change:
-    """What happens to the flows of a class, also to those that begin."""
-    own = list(system.plan.classes)[number]
-    senders, started, groups = jax.tree.map(
-        lambda leaf: leaf[own], (now.senders, now.started, system.posed.groups)
+    loss_events = started * jnp.concatenate([part.loss_events for part in classes])
+    timeouts = started * jnp.concatenate([part.timeouts for part in classes])
+    completed = arriving[np.array(structure.first_hops)] / parameters.groups.transfer_size
+    new_transfers = from_traffic(
+        lambda source, part: source.arrival_rate(part), state.transfers, field
     )
-    kind, part = system.populations[number], state.classes[number]
-    found = kind.change(part, senders, system.options)
-    seen = senders.rtt - senders.noise.delay
-    begun = kind.begin(groups.initial_window, first_rtt(seen, groups))
-    renewed = started * senders.rate / groups.transfer + (1 - started) / senders.rtt
+    disciplines = zip(parameters.aqm, drops.queues, strict=True)
+    return State(
+        loss_events=float(field.options.recovery) * loss_events,
+        arrived=arriving,
+        signalled=arriving * drops.signalled,
+        dropped=arriving * drops.dropped,
+        queue=queues.queue_derivative(state, arriving, drops, parameters, structure),
+        aqm_states=tuple(aqm.derivative(queue) for aqm, queue in disciplines),
+        classes=tuple(part.state for part in classes),
+        in_timeout=(1 - state.in_timeout) * (timeouts - observed.senders.timeout_exits),
+        transfers=started * (new_transfers - completed),
+        timeouts=(1 - state.in_timeout) * observed.busy * timeouts,
+        queue_integral=observed.waiting,
+    )
+
+
+def window_growth(state: State, observed: Observables, field: VectorField) -> PerGroup | None:
+    """Growth of a window of each group, packets/s; None where no queue needs it."""
+    if not any(aqm.losses_follow_growth for aqm in field.parameters.aqm):
+        return None
+    rates = [
+        population.window_growth(part, select(observed.senders, groups), field.options)
+        for population, part, groups in field.by_class(state)
+    ]
+    return observed.started * observed.busy * jnp.concatenate(rates)
+
+
+def class_derivative(
+    number: int, state: State, observed: Observables, field: VectorField
+) -> ClassDerivative:
+    """Derivative of the state of class `number`, with transfers and groups that start anew."""
+    part = list(field.structure.class_slices)[number]
+    senders, started = select(observed.senders, part), observed.started[part]
+    groups = select(field.parameters.groups, part)
+    population, values = field.populations[number], state.classes[number]
+    running = population.derivative(values, senders, field.options)
+    first_rtt = initial_base_rtt(senders.rtt - senders.noise.mean_delay, groups)
+    initial = population.initial_state(groups.initial_window, first_rtt)
+    restart_rate = started * senders.rate / groups.transfer_size + (1 - started) / senders.rtt
     total = jax.tree.map(
-        lambda change, at, new: scaled(started, change) + scaled(renewed, new - at),
-        found.state,
-        part,
-        begun,
+        lambda rate, value, new: scale(started, rate) + scale(restart_rate, new - value),
+        running.state,
+        values,
+        initial,
     )
-    return found._replace(state=total)
+    return running._replace(state=total)
 
 
-def scaled(factor: Groups, values: Any) -> Any:
+def select(values: Any, groups: slice) -> Any:
+    """The values of some groups, of a pytree of arrays over all groups."""
+    return jax.tree.map(lambda leaf: leaf[groups], values)
+
+
+def scale(factor: PerGroup, values: Any) -> Any:
     """Values of each group, (groups, ...), times the group's factor."""
     return factor.reshape(factor.shape + (1,) * (values.ndim - 1)) * values

@@ -1,4 +1,4 @@
-"""Flows told apart by their windows: cells of a lattice of windows."""
+"""Distribution over windows: the flows of a group differ by their congestion windows only."""
 
 from __future__ import annotations
 
@@ -10,105 +10,115 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.congestion.base import (
-    CongestionControl,
-    Signals,
-)
-from vegasfluid.congestion.loss_recovery import (
-    SMALLEST_SSTHRESH,
-)
-from vegasfluid.fluid.mesh import Mesh, deposit, transport
+from vegasfluid.congestion.base import CongestionControl, Signals
+from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
+from vegasfluid.fluid.mesh import Mesh, advect, deposit
+from vegasfluid.fluid.shapes import PerGroup
 
 __all__ = ["WindowMesh"]
 
-Groups = Float[Array, "groups"]
 Masses = Float[Array, "groups cells"]
 
 
 class WindowMesh(NamedTuple):
-    """The window tells all that flows of a group differ by.
+    """Cells of congestion windows, for laws whose flows differ by their window only.
 
     Args:
-        windows: packets.
+        windows: the cells, packets.
     """
 
     windows: Mesh
 
-    def of_law(self, law: CongestionControl) -> WindowMesh:
-        """The cells of a law."""
+    def for_law(self, law: CongestionControl) -> WindowMesh:
+        """The mesh for a congestion control: the same for all of them."""
         return self
 
     @property
-    def free(self) -> int:
-        """How many cells there are for flows that may grow."""
+    def cells(self) -> int:
+        """Number of cells for flows that are not in recovery."""
         return len(self.windows.edges) - 1
 
     @property
-    def mending(self) -> int:
-        """How many there are for flows that repair a loss."""
-        return self.free
+    def recovery_cells(self) -> int:
+        """Number of cells for flows in recovery."""
+        return self.cells
 
-    def states(self, law: CongestionControl, common: Any, rtt: Groups) -> Any:
-        """The law's state in each cell of flows that may grow; (groups, cells).
-
-        Args:
-            law: of the flows.
-            common: what the flows of each group have in common, as a state of the law.
-            rtt: s.
-        """
-        return alone(common, self.windows.centres)
-
-    def mending_states(self, law: CongestionControl, common: Any, rtt: Groups) -> Any:
-        """The same of flows that repair a loss; (groups, mending)."""
-        return alone(common, self.windows.centres)
-
-    def rising(self, law: CongestionControl, rtt: Groups, change: Any) -> Masses:
-        """Packets/s by which the windows of the cells grow.
+    def states(self, law: CongestionControl, shared: Any, rtt: PerGroup) -> Any:
+        """The law's state in each cell of flows that are not in recovery; (groups, cells).
 
         Args:
-            law: of the flows.
+            law: congestion control of the class.
+            shared: what the flows of each group have in common, as a state of the law.
             rtt: s.
-            change: of the states of the cells, as the law has it.
         """
-        return smooth.maximum(change.cwnd, 0.0)
+        return outside_slow_start(shared, self.windows.centres)
 
-    def carried(
-        self, masses: Masses, common: Any, change: Any, growth: Callable[[Any], Any]
+    def recovery_states(self, law: CongestionControl, shared: Any, rtt: PerGroup) -> Any:
+        """The law's state in each cell of flows in recovery; (groups, recovery_cells)."""
+        return outside_slow_start(shared, self.windows.centres)
+
+    def window_growth(self, law: CongestionControl, rtt: PerGroup, derivative: Any) -> Masses:
+        """Growth of the window in each cell, packets/s, not below 0.
+
+        Args:
+            law: congestion control of the class.
+            rtt: s.
+            derivative: of the law's state in each cell.
+        """
+        return smooth.maximum(derivative.cwnd, 0.0)
+
+    def advection(
+        self, masses: Masses, shared: Any, derivative: Any, growth: Callable[[Any], Any]
     ) -> Masses:
-        """The rate at which growth carries flows from cell to cell, 1/s.
+        """d(masses)/dt of flows that window growth moves between cells.
 
         Args:
-            masses: share of the flows in each cell.
-            common: what they have in common.
-            change: of the states of the cells.
-            growth: the law's, of any states.
+            masses: fraction of the flows in each cell.
+            shared: what they have in common.
+            derivative: of the states in the cells (unused).
+            growth: derivative of any states of the law.
         """
-        speed = growth(alone(common, self.windows.edges[1:-1])).cwnd
-        return transport(masses, speed, self.windows)
+        speed = growth(outside_slow_start(shared, self.windows.edges[1:-1])).cwnd
+        return advect(masses, speed, self.windows)
 
-    def hit(self, masses: Masses, states: Any, law: CongestionControl, seen: Signals) -> Masses:
-        """Flows that a loss hits, where their repair finds them; (groups, mending).
+    def after_loss(
+        self, masses: Masses, states: Any, law: CongestionControl, signals: Signals
+    ) -> Masses:
+        """Flows that have a loss event, by their recovery cell; (groups, recovery_cells).
 
         Args:
-            masses: flows a second in the states.
-            states: of the law, before.
-            law: of the flows.
-            seen: what they see.
+            masses: flows per second in each of the states.
+            states: of the law, before the loss.
+            law: congestion control of the class.
+            signals: what these flows observe.
         """
-        left = smooth.maximum(law.after_loss(states, seen).cwnd, SMALLEST_SSTHRESH)
-        return deposit(masses, smooth.minimum(left, states.cwnd), self.windows)
+        reduced = smooth.maximum(law.after_loss(states, signals).cwnd, SMALLEST_SSTHRESH)
+        return deposit(masses, smooth.minimum(reduced, states.cwnd), self.windows)
 
-    def mended(self, masses: Masses) -> Masses:
-        """Flows whose repair ends, where they begin to grow; (groups, free)."""
+    def after_recovery(self, masses: Masses) -> Masses:
+        """Flows whose recovery ends, by the cell in which they continue; (groups, cells)."""
         return masses
 
-    def grown_up(self, masses: Groups, windows: Groups, law: CongestionControl) -> Masses:
-        """Flows whose slow start ends without a loss, where they go on; (groups, free)."""
+    def leave_slow_start(
+        self, masses: PerGroup, windows: PerGroup, law: CongestionControl
+    ) -> Masses:
+        """Flows whose slow start ends without a loss, by the cell in which they continue.
+
+        Args:
+            masses: flows per second.
+            windows: packets.
+            law: congestion control of the class.
+        """
         return deposit(masses[:, None], windows[:, None], self.windows)
 
 
-def alone(common: Any, windows: Any) -> Any:
-    """The law's state of flows with these windows, out of slow start; (groups, windows)."""
-    nothing = jnp.zeros((*common.cwnd.shape, len(windows)))
-    spread = jax.tree.map(lambda leaf: leaf[..., None] + nothing, common)
-    return spread._replace(cwnd=windows + nothing, slow_start=nothing)
+def outside_slow_start(shared: Any, windows: Any) -> Any:
+    """The law's state of flows with these windows (packets), out of slow start; (groups, windows).
+
+    Args:
+        shared: what the flows of each group have in common, as a state of the law.
+        windows: packets; (windows,).
+    """
+    zero = jnp.zeros((*shared.cwnd.shape, len(windows)))
+    states = jax.tree.map(lambda leaf: leaf[..., None] + zero, shared)
+    return states._replace(cwnd=windows + zero, slow_start=zero)

@@ -23,11 +23,8 @@ from jax.sharding import PartitionSpec as Cut
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid.options import DEFAULT_OPTIONS
-from vegasfluid.fluid.output import record
-from vegasfluid.fluid.parameters import FluidParameters, pose
-from vegasfluid.fluid.simulate import class_meshes, integrate, system_of
-from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.model import FluidModel, Resolution, build
+from vegasfluid.fluid.output import to_recording
 from vegasfluid.fluid.time_grid import TimeGrid, density_grid, mean_field_grid, with_longer_steps
 from vegasfluid.model import Model
 from vegasfluid.run_options import DEFAULT_SAMPLES
@@ -41,30 +38,7 @@ RUNG = 2**0.25
 """From one step or lag of the ladder to the next."""
 POINTS = "points"
 GRIDS = {"fluid": mean_field_grid, "density": density_grid}
-
-
-class Numbers(NamedTuple):
-    """What of a point's equations is no structure.
-
-    Args:
-        posed: numbers of the network.
-        cells: of each class; None: the mean model.
-    """
-
-    posed: FluidParameters
-    cells: Any
-
-
-class Structure(NamedTuple):
-    """What a function is compiled for, besides the shapes of the numbers.
-
-    Args:
-        plan: of the equations.
-        grid: sample times and step.
-    """
-
-    plan: FluidStructure
-    grid: TimeGrid
+RESOLUTIONS: dict[str, Resolution] = {"fluid": "mean", "density": "distribution"}
 
 
 class Equations(NamedTuple):
@@ -73,25 +47,24 @@ class Equations(NamedTuple):
     Args:
         number: of the point in its chunk.
         model: to integrate.
-        numbers: of it.
-        structure: of it.
+        fluid: its fluid model.
+        grid: sample times and step.
     """
 
     number: int
     model: Model
-    numbers: Numbers
-    structure: Structure
+    fluid: FluidModel
+    grid: TimeGrid
 
     def fine(self) -> Equations:
         """The same with short steps all along."""
-        grid = self.structure.grid._replace(longer_steps=None)
-        return self._replace(structure=self.structure._replace(grid=grid))
+        return self._replace(grid=self.grid._replace(longer_steps=None))
 
     @property
     def kind(self) -> Any:
         """What the points of a batch have in common."""
-        leaves, tree = jax.tree.flatten(self.numbers)
-        return self.structure, tree, tuple(map(np.shape, leaves))
+        leaves, tree = jax.tree.flatten(self.fluid)
+        return self.grid, tree, tuple(map(np.shape, leaves))
 
 
 def on_ladder(value: float, base: float, *, up: bool = False) -> float:
@@ -128,14 +101,13 @@ def equations_of(
     """
     model = point.model()
     step, longest = lengths(model, engine)
-    posed, plan = pose(model.network)
+    fluid = build(model.network, resolution=RESOLUTIONS[engine])
     rungs = on_ladder(step, base[0]), on_ladder(longest, base[1], up=True)
     grid = TimeGrid(model.duration, DEFAULT_SAMPLES, *rungs)
     if engine == "fluid" and not fine:
         grid = with_longer_steps(grid, model.network)
-    numbers = Numbers(posed, class_meshes(model.network) if engine == "density" else None)
-    floats = jax.tree.map(lambda leaf: np.asarray(leaf, float), numbers)
-    return Equations(number, model, floats, Structure(plan, grid))
+    floats = jax.tree.map(lambda leaf: np.asarray(leaf, float), fluid)
+    return Equations(number, model, floats, grid)
 
 
 @cache
@@ -144,16 +116,16 @@ def devices() -> Mesh:
     return Mesh(np.array(jax.local_devices()), (POINTS,))
 
 
-@partial(jax.jit, static_argnames="structure")
-def solutions(numbers: Numbers, structure: Structure) -> dde.Solution:
+@partial(jax.jit, static_argnames="grid")
+def solutions(fluids: FluidModel, grid: TimeGrid) -> dde.Solution:
     """The solutions of a batch; every leaf has the points in front, cut over the devices."""
 
-    def one(numbers: Numbers) -> dde.Solution:
-        return integrate(numbers.posed, *structure, DEFAULT_OPTIONS, numbers.cells)
+    def one(fluid: FluidModel) -> dde.Solution:
+        return fluid.integrate(grid)
 
     along = Cut(POINTS)
     together = jax.vmap(one)
-    return jax.shard_map(together, mesh=devices(), in_specs=along, out_specs=along)(numbers)
+    return jax.shard_map(together, mesh=devices(), in_specs=along, out_specs=along)(fluids)
 
 
 def solved(batch: Sequence[Equations], room: int) -> dde.Solution:
@@ -169,8 +141,8 @@ def solved(batch: Sequence[Equations], room: int) -> dde.Solution:
         size *= 2
     size = min(size, devices().size * math.ceil(room / devices().size))
     padded = [*batch, *[batch[-1]] * (size - len(batch))]
-    numbers = jax.tree.map(lambda *leaves: np.stack(leaves), *(of.numbers for of in padded))
-    return solutions(jax.device_put(numbers, cut), batch[0].structure)
+    fluids = jax.tree.map(lambda *leaves: np.stack(leaves), *(of.fluid for of in padded))
+    return solutions(jax.device_put(fluids, cut), batch[0].grid)
 
 
 def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator[list[Equations]]:
@@ -192,13 +164,13 @@ def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator
 def finish(batch: Sequence[Equations], found: dde.Solution, results: Results, tune: Any) -> None:
     """Note the numbers of a batch."""
     arrays = jax.tree.map(np.asarray, found)
-    system = system_of(*batch[0].numbers[:1], batch[0].structure.plan, cells=batch[0].numbers.cells)
+    vector_field = batch[0].fluid.vector_field
     for row, of in enumerate(batch):
         try:
             solution = jax.tree.map(lambda leaf, row=row: leaf[row], arrays)
             dde.check(solution)
-            own = system._replace(posed=of.numbers.posed)
-            run = record(of.model.network, solution, own)
+            own = vector_field._replace(parameters=of.fluid.parameters)
+            run = to_recording(of.model.network, solution, own)
             results.note(of.number, 0, of.model.network, summed_up(run, of.model.warmup, tune))
         except Exception as failed:
             results.fail(of.number, reason_of(failed))
@@ -224,7 +196,7 @@ def integrated(batch: list[Equations], room: int, results: Results, tune: str | 
     """Integrate a batch and note its numbers; where steps were too long, with shorter ones."""
     found = jax.tree.map(np.asarray, solved(batch, room))
     short = found.outcome[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
-    if batch[0].structure.grid.longer_steps is not None and short.any():
+    if batch[0].grid.longer_steps is not None and short.any():
         again = [of.fine() for of, wrong in zip(batch, short, strict=True) if wrong]
         finish(again, solved(again, room), results, tune)
         right = np.flatnonzero(~short)

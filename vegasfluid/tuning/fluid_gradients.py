@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,10 +21,8 @@ import numpy as np
 from jaxtyping import Float
 
 from vegasfluid import dde
-from vegasfluid.fluid.means import growth_of
-from vegasfluid.fluid.parameters import FluidParameters, as_floats, pose
-from vegasfluid.fluid.simulate import integrate, system_of
-from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.model import FluidModel, build
+from vegasfluid.fluid.output import totals_after_warmup
 from vegasfluid.fluid.time_grid import TimeGrid, mean_field_grid, with_longer_steps
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES
@@ -121,14 +120,12 @@ class FluidSpec(NamedTuple):
     """What stays the same during a search; hashable, so that JAX takes it as a static argument.
 
     Args:
-        plan: structure of the equations.
         grid: sample times and step.
         warmup: initial time that means leave out, s.
         parameters: what is tuned.
         path: indices of the links that the first tuned class crosses.
     """
 
-    plan: FluidStructure
     grid: TimeGrid
     warmup: float
     parameters: tuple[Parameter, ...]
@@ -137,8 +134,8 @@ class FluidSpec(NamedTuple):
 
 def make_spec(
     network: Network, parameters: tuple[Parameter, ...], until: float, warmup: float
-) -> tuple[FluidParameters, FluidSpec]:
-    """Numbers of the equations of a network, and what stays the same during a search.
+) -> tuple[FluidModel, FluidSpec]:
+    """The fluid model of a network, and what stays the same during a search.
 
     Args:
         network: of one link or several.
@@ -146,20 +143,19 @@ def make_spec(
         until: simulated time, s.
         warmup: initial time that means leave out, s.
     """
-    posed, plan = pose(network)
+    model = build(network)
     path = tuple(network.queue_indices(alpha_parameters(parameters)[0].flows)[0])
     grid = mean_field_grid(network, until, DEFAULT_SAMPLES)
-    return as_floats(posed), FluidSpec(plan, grid, warmup, parameters, path)
+    return model.as_floats(), FluidSpec(grid, warmup, parameters, path)
 
 
-def outputs(
-    log_values: Any, posed: FluidParameters, spec: FluidSpec
-) -> tuple[Outputs, dde.Solution]:
+def outputs(log_values: Any, model: FluidModel, spec: FluidSpec) -> tuple[Outputs, dde.Solution]:
     """Outputs of a run at the logarithms of the parameters, and its solution; traceable."""
-    posed = with_values_in_equations(posed, spec.parameters, jnp.exp(log_values))
-    solution = integrate(posed, spec.plan, spec.grid)
-    system = system_of(as_floats(posed), spec.plan)
-    totals = growth_of(solution.ys, system, spec.grid.until, spec.warmup)
+    numbers = with_values_in_equations(model.parameters, spec.parameters, jnp.exp(log_values))
+    model = replace(model, parameters=numbers).as_floats()
+    solution, field = model.integrate(spec.grid), model.vector_field
+    states = field.saved.unpack(solution.ys)
+    totals = totals_after_warmup(states, field, spec.grid.until, spec.warmup)
     path = totals.over_path(spec.path)
     links = (path.queueing_delay, path.drop_share, path.utilisation)
     return Outputs(totals.goodput, *links), solution._replace(ys=solution.ys[-1:])
@@ -167,13 +163,13 @@ def outputs(
 
 @partial(jax.jit, static_argnames="spec")
 def outputs_and_slopes(
-    log_values: Any, posed: FluidParameters, spec: FluidSpec
+    log_values: Any, model: FluidModel, spec: FluidSpec
 ) -> tuple[Outputs, Outputs, dde.Solution]:
     """Outputs, derivatives by the logarithms of all parameters (last axis), and the solution."""
 
     def values_twice(x: Any) -> tuple[Outputs, tuple[Outputs, dde.Solution]]:
         """The outputs to differentiate, and as auxiliary results."""
-        values, solution = outputs(x, posed, spec)
+        values, solution = outputs(x, model, spec)
         return values, (values, solution)
 
     slopes, (values, solution) = jax.jacfwd(values_twice, has_aux=True)(log_values)
@@ -219,7 +215,7 @@ class DifferentiableFluid:
         warmup: float,
         report: Callable[[str], None] = lambda message: None,
     ) -> None:
-        self._posed, spec = make_spec(network, parameters, until, warmup)
+        self._model, spec = make_spec(network, parameters, until, warmup)
         self._spec = spec._replace(grid=with_worthwhile_steps(spec.grid, network))
         self._report = report
         self.seconds = 0.0
@@ -229,12 +225,12 @@ class DifferentiableFluid:
     @property
     def count(self) -> Float[np.ndarray, " groups"]:
         """Number of flows of each group."""
-        return np.asarray(self._posed.groups.count, float)
+        return np.asarray(self._model.parameters.groups.count, float)
 
     @property
     def classes(self) -> tuple[slice, ...]:
         """The groups of each class."""
-        return tuple(self._spec.plan.classes)
+        return tuple(self._model.structure.class_slices)
 
     @property
     def evaluations(self) -> int:
@@ -288,11 +284,11 @@ class DifferentiableFluid:
         """Results of a compiled function; with short steps only where long ones fail."""
         begin = time.perf_counter()
         x = jnp.asarray(log_values, float)
-        *values, solution = function(x, self._posed, self._spec)
+        *values, solution = function(x, self._model, self._spec)
         grid = self._spec.grid
         if grid.longer_steps is not None and solution.outcome == dde.Outcome.LAG_TOO_SHORT:
             self._spec = self._spec._replace(grid=grid._replace(longer_steps=None))
-            *values, solution = function(x, self._posed, self._spec)
+            *values, solution = function(x, self._model, self._spec)
         dde.check(solution)
         values = jax.tree.map(np.asarray, values)
         self.seconds += time.perf_counter() - begin

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -30,7 +31,8 @@ from scipy.optimize import bisect, minimize
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
-from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.fluid.model import FluidModel
+from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.parallel import parallel_map
 from vegasfluid.tuning.fluid_gradients import FluidSpec, make_spec, outputs
 from vegasfluid.tuning.objectives import Rates, ShareRatio
@@ -92,13 +94,13 @@ class MinimaxOptimum(NamedTuple):
 
 @partial(jax.jit, static_argnames="spec")
 def _log_ratios_and_slopes(
-    log_alpha: Float[Array, ""], posed: FluidParameters, spec: FluidSpec
+    log_alpha: Float[Array, ""], models: FluidModel, spec: FluidSpec
 ) -> tuple[Array, Array, dde.Solution]:
     """log(ratio) of a batch of scenarios, derivatives by log(alpha), and the solutions."""
 
     def batch_at(x: Float[Array, ""]) -> tuple[Array, dde.Solution]:
         """log(ratio) of each scenario, and the solutions."""
-        return jax.vmap(lambda one: _log_ratio(x, one, spec))(posed)
+        return jax.vmap(lambda one: _log_ratio(x, one, spec))(models)
 
     values, slopes, solutions = jax.jvp(
         batch_at, (log_alpha,), (jnp.ones_like(log_alpha),), has_aux=True
@@ -107,14 +109,14 @@ def _log_ratios_and_slopes(
 
 
 def _log_ratio(
-    log_alpha: Float[Array, ""], posed: FluidParameters, spec: FluidSpec
+    log_alpha: Float[Array, ""], model: FluidModel, spec: FluidSpec
 ) -> tuple[Array, dde.Solution]:
     """log(ratio) of one scenario at a log(alpha), and the solution."""
-    values, solution = outputs(log_alpha[jnp.newaxis], posed, spec)
+    values, solution = outputs(log_alpha[jnp.newaxis], model, spec)
     parameter = cast(AlphaParameter, spec.parameters[0])
-    tuned = np.zeros(sum(spec.plan.groups))
-    tuned[list(spec.plan.classes)[parameter.index]] = 1.0
-    count = jnp.asarray(posed.groups.count, float)
+    tuned = np.zeros(model.structure.group_count)
+    tuned[list(model.structure.class_slices)[parameter.index]] = 1.0
+    count = jnp.asarray(model.parameters.groups.count, float)
     rates = Rates(values.goodput, count, tuned, 1.0)
     return ShareRatio(1.0).distances(rates)[0], solution
 
@@ -131,12 +133,12 @@ class _Batch(NamedTuple):
 
     Args:
         indices: of the scenarios.
-        posed: numbers of the equations, each with a first axis for the scenarios.
+        models: their fluid models as one, each number with a first axis for the scenarios.
         spec: the structure.
     """
 
     indices: list[int]
-    posed: FluidParameters
+    models: FluidModel
     spec: FluidSpec
 
 
@@ -191,9 +193,9 @@ class ScenarioFluids:
     def _evaluate(self, log_alpha: float) -> MinimaxEvaluation:
         """Integrate all scenarios at a log(alpha)."""
         distances, slopes = (np.zeros(len(self._scenarios)) for _ in range(2))
-        for indices, posed, spec in self._batches:
+        for indices, models, spec in self._batches:
             x = jnp.asarray(log_alpha, float)
-            values, derivatives, solutions = _log_ratios_and_slopes(x, posed, spec)
+            values, derivatives, solutions = _log_ratios_and_slopes(x, models, spec)
             for row, index in enumerate(indices):
                 self._check(jax.tree.map(lambda leaf, row=row: leaf[row], solutions), index)
             distances[indices] = np.asarray(values) - self._log_target
@@ -208,20 +210,25 @@ class ScenarioFluids:
             raise SolveFailed(f"{self._scenarios[index].text}: {failed}") from failed
 
 
-def _batches(equations: Sequence[tuple[FluidParameters, FluidSpec]]) -> list[_Batch]:
+def _batches(equations: Sequence[tuple[FluidModel, FluidSpec]]) -> list[_Batch]:
     """Group the equations of all scenarios by their structure.
 
     It differs where a class has fewer flows than the parts by which random starts are represented.
     """
     alike: dict[Any, list[int]] = {}
-    for index, (posed, spec) in enumerate(equations):
-        key = (spec.plan.groups, spec.plan.hops, jax.tree.structure(posed))
+    for index, (model, _) in enumerate(equations):
+        structure = model.structure
+        sizes = structure.groups_per_class, structure.hops
+        key = (*sizes, jax.tree.structure(model.parameters))
         alike.setdefault(key, []).append(index)
     batches = []
     for indices in alike.values():
         specs = [equations[index][1] for index in indices]
-        posed = jax.tree.map(_stacked, *(equations[index][0] for index in indices))
-        batches.append(_Batch(indices, posed, _common(specs)))
+        models = [equations[index][0] for index in indices]
+        numbers = jax.tree.map(_stacked, *(model.parameters for model in models))
+        structure = _common_structure([model.structure for model in models])
+        merged = replace(models[0], parameters=numbers, structure=structure)
+        batches.append(_Batch(indices, merged, _common(specs)))
     return batches
 
 
@@ -231,17 +238,18 @@ def _stacked(*leaves: Any) -> Array:
 
 
 def _common(specs: Sequence[FluidSpec]) -> FluidSpec:
-    """The structure that serves several scenarios: the longest lag and the shortest step.
-
-    Groups share a round-trip time only where they do in every scenario.
-    """
-    plans, grids = [spec.plan for spec in specs], [spec.grid for spec in specs]
-    lags = list(zip(*(plan.lag for plan in plans), strict=True))
-    distinct = list(dict.fromkeys(lags))
-    plan = plans[0]._replace(lag=tuple(distinct.index(lag) for lag in lags))
+    """The specification that serves several scenarios: the longest delay and the shortest step."""
+    grids = [spec.grid for spec in specs]
     step, longest = min(one.step for one in grids), max(one.longest_lag for one in grids)
     grid = grids[0]._replace(step=step, longest_lag=longest)
-    return specs[0]._replace(plan=plan, grid=grid)
+    return specs[0]._replace(grid=grid)
+
+
+def _common_structure(structures: Sequence[FluidStructure]) -> FluidStructure:
+    """The structure that serves several scenarios: groups share an RTT only if they do in each."""
+    rtts = list(zip(*(structure.rtt_index for structure in structures), strict=True))
+    distinct = list(dict.fromkeys(rtts))
+    return structures[0]._replace(rtt_index=tuple(distinct.index(rtt) for rtt in rtts))
 
 
 def search_minimax(fluids: ScenarioFluids, start: float, low: float, high: float) -> MinimaxOptimum:

@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Float
 
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.fluid.parameters import flows_of_groups
+from vegasfluid.fluid.flow_groups import group_of_each_flow
 from vegasfluid.network import Network
 from vegasfluid.tuning.constraints import FEASIBILITY_TOLERANCE, Constraints
 from vegasfluid.tuning.fluid_gradients import OutputCorrection, Outputs
@@ -113,7 +113,7 @@ class _SpaceMapping:
     def offset(self, measured: Measurement, x: Vector) -> Outputs:
         """Log of the packets' outputs over the fluid's at a setting."""
         fluid, _ = self.program.fluid.at(x)
-        means, group_of = measured.means(), flows_of_groups(self.network)
+        means, group_of = measured.means(), group_of_each_flow(self.network)
         flows = np.mean(measured.flows, axis=0)
         goodput = np.bincount(group_of, flows) / np.bincount(group_of)
         links = [means["queueing_delay_s"], means["drop_share"], means["utilisation"]]
@@ -144,7 +144,7 @@ class _SpaceMapping:
         if constraints.gain_margin is not None and self.program.gain_margin is not None:
             means["gain_margin"] = self.program.gain_margin(x)
         margins = [one.margin(means[one.quantity]) for one in constraints.each]
-        tuned = self.program.tuned[flows_of_groups(self.network)]
+        tuned = self.program.tuned[group_of_each_flow(self.network)]
         runs = rates_of_runs(measured, tuned, self.program.fair)
         loss = float(np.mean([self.program.objective.loss(rates) for rates in runs]))
         delay = 0.0

@@ -276,8 +276,8 @@ def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
         count = posed.groups.count
         more = posed._replace(groups=posed.groups._replace(count=count * factor["flows"]))
         goodput = count * polished(more, plan, state.options, state.solved).goodput
-        sums = [jnp.sum(goodput[groups]) for groups in plan.classes]
-        flows = [jnp.sum(count[groups]) for groups in plan.classes]
+        sums = [jnp.sum(goodput[groups]) for groups in plan.class_slices]
+        flows = [jnp.sum(count[groups]) for groups in plan.class_slices]
         tuned_sum, tuned_flows = sums.pop(index), flows.pop(index)
         return jnp.log(tuned_sum / tuned_flows) - jnp.log(sum(sums) / sum(flows))
 

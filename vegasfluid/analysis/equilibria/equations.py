@@ -17,17 +17,16 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.fluid.delayed import Past, places
-from vegasfluid.fluid.queues import mean_worth, room
+from vegasfluid.fluid.delayed import DelayedState
+from vegasfluid.fluid.queues import buffer_in_packets, mean_packet_size
+from vegasfluid.fluid.state import State, initial_state
 from vegasfluid.fluid.vector_field import (
-    Now,
-    State,
-    System,
-    change,
-    lengths,
-    look,
-    round_trip,
-    start,
+    Observables,
+    VectorField,
+    delays_at,
+    derivatives,
+    observe,
+    round_trip_times,
 )
 
 __all__ = ["LATE", "Steady", "StraightPast", "Unknowns", "first_guess", "rates_of", "unmoved"]
@@ -85,20 +84,20 @@ class Steady(NamedTuple):
         base_rtt: s; (groups,).
     """
 
-    system: System
+    system: VectorField
     base_rtt: Any
 
     @classmethod
-    def of(cls, system: System) -> Steady:
+    def of(cls, system: VectorField) -> Steady:
         """With the true base RTTs, or with what the senders were given."""
-        groups = system.posed.groups
-        true, _ = lengths(jnp.asarray(LATE), system.posed)
-        return cls(system, jnp.where(groups.believed_rtt < 0, true, groups.believed_rtt))
+        groups = system.parameters.groups
+        true, _ = delays_at(jnp.asarray(LATE), system.parameters)
+        return cls(system, jnp.where(groups.base_rtt_override < 0, true, groups.base_rtt_override))
 
     @property
     def counters(self) -> int:
         """How many counters stand at the beginning of the state."""
-        return places(self.system.plan).queue
+        return int(self.system.layout.indices.queue[0])
 
     def state(self, unknowns: Unknowns) -> State:
         """The whole state, with counters at zero."""
@@ -108,48 +107,51 @@ class Steady(NamedTuple):
         """The unknowns with the work that waits in the place of packets.
 
         Packets lead to one rest each, the same work may be a few data or many ACKs. They are those
-        that `look` tells where a station drops all packets alike.
+        that `observe` tells where a station drops all packets alike.
         """
-        plan = self.system.plan
-        if not any(hop.acks for hop in plan.hops):
+        plan = self.system.structure
+        if not any(hop.is_ack for hop in plan.hops):
             return unknowns
-        first = places(plan).arrived
-        came = smooth.maximum(unknowns.rates[first : first + len(plan.hops)], 0.0)
-        return unknowns._replace(queue=unknowns.queue * mean_worth(came, self.system.posed, plan))
+        came = smooth.maximum(unknowns.rates[self.system.layout.indices.arrived], 0.0)
+        return unknowns._replace(
+            queue=unknowns.queue * mean_packet_size(came, self.system.parameters, plan)
+        )
 
     def placed(self, unknowns: Unknowns) -> State:
         """The whole state of unknowns whose queues are work."""
-        system, plan = self.system, self.system.plan
-        base, _ = lengths(jnp.asarray(LATE), system.posed)
-        rtt = round_trip(base, unknowns.queue / system.posed.stations.capacity, plan)
-        begun = start(system.posed, system.populations, plan)
+        system, plan = self.system, self.system.structure
+        base, _ = delays_at(jnp.asarray(LATE), system.parameters)
+        rtt = round_trip_times(base, unknowns.queue / system.parameters.queues.capacity, plan)
+        begun = initial_state(system.parameters, system.populations, plan)
         classes = tuple(
             settle(law, of._replace(**moving), rtt[own], self.base_rtt[own])
             for law, of, moving, own in zip(
-                system.posed.laws, begun.classes, unknowns.classes, plan.classes, strict=True
+                system.parameters.laws,
+                begun.classes,
+                unknowns.classes,
+                plan.class_slices,
+                strict=True,
             )
         )
         return begun._replace(
             queue=unknowns.queue,
-            memories=unknowns.memories,
+            aqm_states=unknowns.memories,
             classes=classes,
-            silent=unknowns.silent,
+            in_timeout=unknowns.silent,
         )
 
-    def past(self, unknowns: Unknowns) -> Past:
+    def past(self, unknowns: Unknowns) -> DelayedState:
         """The past of a network that has been like this for long."""
         still, work = jnp.zeros_like(unknowns.queue), self.worked(unknowns).queue
         values = jnp.concatenate([jnp.zeros(self.counters), work])
         rates = jnp.concatenate([unknowns.rates, still])
-        return Past(
-            StraightPast(values, rates, LATE), self.system.plan, self.system.posed.lags, LATE
-        )
+        return self.system.delayed(jnp.asarray(LATE), StraightPast(values, rates, LATE))
 
-    def look(self, unknowns: Unknowns) -> tuple[Now, State]:
+    def look(self, unknowns: Unknowns) -> tuple[Observables, State]:
         """What goes on, and how fast each part of the state changes."""
         state = self.state(unknowns)
-        now = look(jnp.asarray(LATE), state, self.past(unknowns), self.system)
-        return now, change(state, now, self.system)
+        now = observe(jnp.asarray(LATE), state, self.past(unknowns), self.system)
+        return now, derivatives(state, now, self.system)
 
     def residual(self, unknowns: Unknowns) -> Unknowns:
         """How fast the unknowns move; of rates, how far they are from those of the counters."""
@@ -162,12 +164,14 @@ class Steady(NamedTuple):
             {name: getattr(of, name) for name in moving}
             for of, moving in zip(state.classes, unknowns.classes, strict=True)
         )
-        return Unknowns(state.queue, state.memories, classes, state.silent, unknowns.rates)
+        return Unknowns(state.queue, state.aqm_states, classes, state.in_timeout, unknowns.rates)
 
     def held(self, unknowns: Unknowns) -> Unknowns:
         """The unknowns held where they make sense."""
-        held = self.moving(self.system.held(self.state(unknowns)), unknowns)
-        return held._replace(queue=smooth.clip(unknowns.queue, 0.0, room(self.system.posed)))
+        held = self.moving(self.system.clip(self.state(unknowns)), unknowns)
+        return held._replace(
+            queue=smooth.clip(unknowns.queue, 0.0, buffer_in_packets(self.system.parameters))
+        )
 
 
 def settle(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:
@@ -177,7 +181,7 @@ def settle(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:
 
 def rates_of(moved: State) -> Vector:
     """The rates of the counters that the past is asked for."""
-    return jnp.concatenate([moved.answered, moved.arrived, moved.noticed, moved.dropped])
+    return jnp.concatenate([moved.loss_events, moved.arrived, moved.signalled, moved.dropped])
 
 
 def unmoved(law: Any) -> frozenset[str]:
@@ -189,11 +193,11 @@ def unmoved(law: Any) -> frozenset[str]:
 def first_guess(steady: Steady) -> Unknowns:
     """Small windows and empty queues: from there rest is come to from below."""
     system = steady.system
-    begun = start(system.posed, system.populations, system.plan)
+    begun = initial_state(system.parameters, system.populations, system.structure)
     classes = tuple(
         {name: part for name, part in of._asdict().items() if name not in unmoved(law)}
-        for law, of in zip(system.posed.laws, begun.classes, strict=True)
+        for law, of in zip(system.parameters.laws, begun.classes, strict=True)
     )
     none = jnp.zeros_like(rates_of(begun))
-    guess = Unknowns(begun.queue, begun.memories, classes, begun.silent, none)
+    guess = Unknowns(begun.queue, begun.aqm_states, classes, begun.in_timeout, none)
     return jax.tree.map(lambda part: jnp.asarray(part, float), guess)

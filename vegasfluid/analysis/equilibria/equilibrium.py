@@ -28,7 +28,7 @@ from vegasfluid.analysis.equilibria.newton import Nearby, newton
 from vegasfluid.analysis.equilibria.pseudo_transient import Case, relax
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
-from vegasfluid.fluid.parameters import FluidParameters, pose
+from vegasfluid.fluid.parameters import FluidParameters, as_floats, build_parameters
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Network, require_network
 
@@ -88,8 +88,8 @@ class Equilibrium:
             name: of the class.
             of: a field of `Quantities` that groups have, such as `cwnd`.
         """
-        posed, plan = pose(self.network)
-        own = dict(zip(self.network.flows, plan.classes, strict=True))[name]
+        posed, plan = build_parameters(self.network)
+        own = dict(zip(self.network.flows, plan.class_slices, strict=True))[name]
         count = np.asarray(posed.groups.count)[own]
         return float(np.sum(count * np.asarray(getattr(self.values, of))[own]) / np.sum(count))
 
@@ -125,9 +125,11 @@ class Equilibrium:
         '-0.01206'
         """
         (_, plan), (posed, other) = arrays(self.network), arrays(at_last(network))
-        if (other.groups, other.hops) != (plan.groups, plan.hops):
+        if (other.groups_per_class, other.hops) != (plan.groups_per_class, plan.hops):
             allowed = "of the same structure as the one that was solved"
-            raise InvalidInput("follow", "network", allowed, f"{other.groups} groups of flows")
+            raise InvalidInput(
+                "follow", "network", allowed, f"{other.groups_per_class} groups of flows"
+            )
         return polished(posed, plan, self.options, self.solved)
 
 
@@ -155,8 +157,8 @@ def arrays(network: Network) -> tuple[FluidParameters, FluidStructure]:
 
     A run bounds its lags, for its steps; rest need not.
     """
-    posed, plan = pose(network, lags=UNBOUNDED)
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), posed), plan
+    posed, plan = build_parameters(network, delay_bounds=UNBOUNDED)
+    return as_floats(posed), plan
 
 
 @partial(jax.jit, static_argnames=("plan", "options"))
@@ -186,19 +188,19 @@ def solution(
 def measured(steady: Steady, unknowns: Unknowns) -> Quantities:
     """What a user asks of rest."""
     now, moved = steady.look(unknowns)
-    system, plan = steady.system, steady.system.plan
+    system, plan = steady.system, steady.system.structure
     state = steady.state(unknowns)
-    waits = state.queue / system.posed.stations.capacity
+    waits = state.queue / system.parameters.queues.capacity
     group = np.array([hop.group for hop in plan.hops])
-    data = np.array([not hop.acks for hop in plan.hops], float)
-    station = np.array([hop.station for hop in plan.hops])
-    at = (station[:, None] == np.arange(plan.stations)).astype(float)
-    packets = (data * system.posed.groups.count[group])[:, None] * at
-    came, hit = moved.arrived @ packets, moved.noticed @ packets
-    last = np.array(plan.last_data)
-    parts = zip(system.populations, state.classes, plan.classes, strict=True)
+    data = np.array([not hop.is_ack for hop in plan.hops], float)
+    station = np.array([hop.queue for hop in plan.hops])
+    at = (station[:, None] == np.arange(plan.queue_count)).astype(float)
+    packets = (data * system.parameters.groups.count[group])[:, None] * at
+    came, hit = moved.arrived @ packets, moved.signalled @ packets
+    last = np.array(plan.last_data_hops)
+    parts = zip(system.populations, state.classes, plan.class_slices, strict=True)
     cwnd = jnp.concatenate([kind.cwnd(of, now.senders.rtt[own]) for kind, of, own in parts])
-    own = jnp.asarray(plan.ownership) @ (data * moved.arrived * waits[station])
+    own = jnp.asarray(plan.group_hop_matrix) @ (data * moved.arrived * waits[station])
     return Quantities(
         now.waiting,
         jnp.where(came > 0, hit / jnp.where(came > 0, came, 1.0), 0.0),

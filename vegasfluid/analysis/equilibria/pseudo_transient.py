@@ -19,10 +19,10 @@ from scipy.optimize import root_scalar
 
 from vegasfluid.analysis.equilibria.equations import Steady, Unknowns, first_guess
 from vegasfluid.errors import SolveFailed
+from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.parameters import FluidParameters
-from vegasfluid.fluid.queues import room
-from vegasfluid.fluid.simulate import system_of
+from vegasfluid.fluid.queues import buffer_in_packets
 from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["Case", "Relaxed", "relax", "relaxed", "residual"]
@@ -76,12 +76,12 @@ class Case(NamedTuple):
     @property
     def steady(self) -> Steady:
         """The equations at rest."""
-        return Steady.of(system_of(*self))
+        return Steady.of(FluidModel(*self).vector_field)
 
     @property
     def room(self) -> np.ndarray:
         """Of the queues, packets."""
-        return np.asarray(room(self.posed)) * np.ones(self.plan.stations)
+        return np.asarray(buffer_in_packets(self.posed)) * np.ones(self.plan.queue_count)
 
 
 @partial(jax.jit, static_argnames=("plan", "options"))

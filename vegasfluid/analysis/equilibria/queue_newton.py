@@ -109,7 +109,7 @@ def rest_near(case: Case, queue: np.ndarray) -> Solved | None:
 def place(case: Case, begin: np.ndarray, queue: np.ndarray) -> Place:
     """Everything settled for some queues."""
     rest = settle(case, begin, queue)
-    load = np.maximum(1 + rest.excess / np.asarray(case.posed.stations.capacity), LEAST)
+    load = np.maximum(1 + rest.excess / np.asarray(case.posed.queues.capacity), LEAST)
     off = np.log(load)
     off[(queue <= 0) & (off < 0)] = 0.0
     off[(queue >= case.room) & (off > 0)] = 0.0
@@ -133,7 +133,7 @@ def direction(case: Case, here: Place) -> np.ndarray:
     """Newton's step of the queues that can move, packets."""
     queue = here.queue
     free = np.flatnonzero((here.off != 0) | ((queue > 0) & (queue < case.room)))
-    capacity = np.asarray(case.posed.stations.capacity)
+    capacity = np.asarray(case.posed.queues.capacity)
     unit = capacity * here.load
     slopes = np.stack([slope(case, here, int(number)) / unit for number in free], axis=1)
     move = np.zeros(queue.size)

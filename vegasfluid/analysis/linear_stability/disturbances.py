@@ -20,12 +20,11 @@ from vegasfluid.analysis.equilibria.equations import LATE, Unknowns
 from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, solution
 from vegasfluid.analysis.equilibria.pseudo_transient import Case
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.delayed import remembered
 from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.parameters import FluidParameters, pose
+from vegasfluid.fluid.parameters import FluidParameters, build_parameters
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.time_grid import mean_field_grid
-from vegasfluid.fluid.vector_field import System
+from vegasfluid.fluid.vector_field import VectorField
 
 __all__ = ["disturbed", "growth_rate"]
 
@@ -76,9 +75,9 @@ def disturbed(
         for (posed, _), of in zip(cases, rests, strict=True)
     ]
     posed, begin = together([posed for posed, _ in cases]), together(found)
-    bounds = [pose(rest.network)[0].lags for rest in rests]
+    bounds = [build_parameters(rest.network)[0].delay_bounds for rest in rests]
     longest = max(of.longest for of in bounds)
-    posed = posed._replace(lags=together([jax.tree.map(jnp.asarray, of) for of in bounds]))
+    posed = posed._replace(delay_bounds=together([jax.tree.map(jnp.asarray, of) for of in bounds]))
     steps = (mean_field_grid(rest.network, until).step for rest in rests)
     shortest = float(jnp.min(posed.groups.base_rtt))
     step = min(shortest / PARTS, *steps)
@@ -103,7 +102,7 @@ def run(
 ) -> Any:
     """The windows of one network from near rest; (samples, groups)."""
     steady = Case(posed, plan, options).steady
-    system, kept = steady.system, remembered(plan, options)
+    system, kept = steady.system, steady.system.history_size
     rest, still = steady.worked(rest), jnp.zeros_like(rest.queue)
     rates = jnp.concatenate([rest.rates, still])[:kept]
     larger = jax.tree.map(lambda of: of * (1 + by), (rest.queue, rest.classes))
@@ -124,7 +123,7 @@ def run(
     return found.ys
 
 
-def cwnd_of(system: System, time: Any, y: Any) -> Any:
+def cwnd_of(system: VectorField, time: Any, y: Any) -> Any:
     """The windows of a state, packets; (groups,)."""
     saved = system.saved.unpack(system.save(time + LATE, y))
     return jnp.concatenate([of.cwnd for of in saved.classes])

@@ -26,11 +26,10 @@ from vegasfluid.analysis.equilibria.pseudo_transient import Case
 from vegasfluid.analysis.linear_stability.delay_system import DelaySystem, DelayTerm
 from vegasfluid.analysis.linear_stability.gain_scaling import GainScaled
 from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.delayed import Past
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.structure import FluidStructure
-from vegasfluid.fluid.vector_field import change, look
+from vegasfluid.fluid.vector_field import derivatives, observe
 
 __all__ = ["FeedbackLoop", "Frame", "Jacobians", "jacobians", "linear_of", "linearise", "reads_of"]
 
@@ -112,8 +111,9 @@ def moves(steady: Steady, unknowns: Unknowns, rest: Unknowns, counted: Any, adde
     rates = jnp.concatenate([rest.rates, jnp.zeros_like(rest.queue)])
     watched = Watched(values, rates, LATE, added)
     state = with_counters(steady.placed(unknowns), counted)
-    past = Past(watched, steady.system.plan, steady.system.posed.lags, LATE)
-    moved = change(state, look(jnp.asarray(LATE), state, past, steady.system), steady.system)
+    past = steady.system.delayed(jnp.asarray(LATE), watched)
+    now = observe(jnp.asarray(LATE), state, past, steady.system)
+    moved = derivatives(state, now, steady.system)
     x = steady.moving(moved, unknowns)._replace(rates=jnp.zeros(0))
     remembered = jnp.concatenate([rates_of(moved), moved.queue])
     return Moves(ravel_pytree(x)[0], remembered, watched.reads)
@@ -121,10 +121,10 @@ def moves(steady: Steady, unknowns: Unknowns, rest: Unknowns, counted: Any, adde
 
 def with_counters(state: Any, counted: Any) -> Any:
     """A state whose counters stand there, in the order in which the past is asked for them."""
-    parts = (state.answered, state.arrived, state.noticed, state.dropped)
+    parts = (state.loss_events, state.arrived, state.signalled, state.dropped)
     ends = np.cumsum([of.size for of in parts])[:-1]
-    answered, arrived, noticed, dropped = jnp.split(counted, ends)
-    return state._replace(answered=answered, arrived=arrived, noticed=noticed, dropped=dropped)
+    names = ("loss_events", "arrived", "signalled", "dropped")
+    return state._replace(**dict(zip(names, jnp.split(counted, ends), strict=True)))
 
 
 class Jacobians(NamedTuple):

@@ -17,7 +17,7 @@ Sources:
     Several equilibria of heterogeneous congestion controls, and their odd number: A. Tang, J. Wang,
     S. Low and M. Chiang, IEEE/ACM ToN 15(4), 2007 (abstract read; the degree argument above is our
     own wording for these equations). The equations derived for this project from
-    `fluid/equations.py`.
+    `fluid/vector_field.py`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,118 @@
+"""Delays of a network: propagation between hops, their changes at events, bounds on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.network import Network
+
+__all__ = ["DelayBounds", "DelayEvents", "delay_events", "longest_delay", "propagation_delays"]
+__all__ += ["shortest_delay"]
+
+PARTS_OF_RTT = 8
+"""Delays between links are rounded up to 1/8 of the shortest round trip: the solver's step may not
+be longer than the shortest delay."""
+ACCESS_SLACK = 4.0
+"""Longest delay kept, as a multiple of the largest round-trip time with full queues; the slack is
+for slow access links."""
+
+
+class DelayBounds(NamedTuple):
+    """Bounds to which every delay in the equations is clipped, s.
+
+    Args:
+        shortest: no shorter than the solver's step.
+        longest: the length of the history that the solver keeps.
+    """
+
+    shortest: Any
+    longest: Any
+
+
+class DelayEvents(NamedTuple):
+    """Changes of delay during the run; all None where there are none.
+
+    Args:
+        time: of each event, s; (events,).
+        base_rtt: change of each group's base RTT, s; (events, groups).
+        propagation: change of the propagation delay to each hop, s; (events, hops).
+    """
+
+    time: Any
+    base_rtt: Any
+    propagation: Any
+
+
+Representatives = Sequence[tuple[str, int]]
+"""For each flow group, its class and the number in the class of one of its flows."""
+
+
+def shortest_delay(network: Network) -> float:
+    """The shortest delay in the equations, s: a round trip, or the propagation between links."""
+    networks = list(network.stages())
+    shortest_rtt = min(rtt for one in networks for name in one.flows for rtt in one.base_rtts(name))
+    several_links = any(len(network.links_of(name)) > 1 for name in network.flows)
+    if not several_links and not network.two_way:
+        return shortest_rtt
+    links = [link for one in networks for link in one.links.values()]
+    between_links = min(link.delay + 1 / link.capacity for link in links)
+    return max(min(between_links, shortest_rtt), shortest_rtt / PARTS_OF_RTT)
+
+
+def longest_delay(network: Network) -> float:
+    """The longest delay in the equations, s: a multiple of the largest RTT with full queues."""
+    rtts = [rtt for one in network.stages() for name in one.flows for rtt in one.base_rtts(name)]
+    links = network.links.values()
+    queueing = sum(link.buffer / link.capacity + 2 * link.jitter for link in links)
+    return ACCESS_SLACK * (max(rtts) + (2 if network.two_way else 1) * queueing)
+
+
+def propagation_delays(
+    network: Network, structure: FluidStructure, representatives: Representatives
+) -> list[Any]:
+    """Time from leaving the previous queue to reaching each hop, s; 0 at the first hop."""
+    links = list(network.links.values())
+    delays = []
+    for hop in structure.hops:
+        if hop.previous < 0:
+            delays.append(0.0)
+            continue
+        previous = structure.hops[hop.previous]
+        link = links[previous.queue % len(links)]
+        delays.append(link.delay + 1 / link.capacity)
+        if hop.is_ack and not previous.is_ack:  # to the receiver over its access link, and back
+            name, number = representatives[hop.group]
+            path = network.links_of(name)
+            round_trip = network.flows[name].propagation(path)[number]
+            delays[-1] += (round_trip - 2 * sum(link.delay for link in path)) / 2
+    return delays
+
+
+def delay_events(
+    network: Network, structure: FluidStructure, representatives: Representatives
+) -> DelayEvents:
+    """How much each event adds to base RTTs and to propagation delays between hops."""
+    if not network.events:
+        return DelayEvents(None, None, None)
+    rtt_changes, propagation_changes = [], []
+    *before, last = network.stages()
+    for old, new in zip(before, [*before[1:], last], strict=True):
+        rtts = zip(base_rtts(new, representatives), base_rtts(old, representatives), strict=True)
+        rtt_changes.append([a - b for a, b in rtts])
+        delays = zip(
+            propagation_delays(new, structure, representatives),
+            propagation_delays(old, structure, representatives),
+            strict=True,
+        )
+        propagation_changes.append([a - b for a, b in delays])
+    times = np.array([float(event.at) for event in network.events])
+    return DelayEvents(times, np.array(rtt_changes), np.array(propagation_changes))
+
+
+def base_rtts(network: Network, representatives: Representatives) -> Iterator[Any]:
+    """The base RTT of each flow group, s."""
+    return (network.base_rtts(name)[number] for name, number in representatives)

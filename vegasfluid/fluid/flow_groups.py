@@ -1,0 +1,79 @@
+"""Flow groups: the flows of a class that have the same base RTT and start, and so one state.
+
+A class of identical flows then costs as much as one flow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vegasfluid.network import Flows, Network, UniformStart
+from vegasfluid.quantities import is_concrete
+
+__all__ = ["FlowGroup", "flow_starts", "group_flows", "group_of_each_flow", "identity"]
+
+START_PARTS = 5
+"""Flow groups into which a class with random starts is split where its flows measure a base RTT."""
+
+
+class FlowGroup(NamedTuple):
+    """Flows of a class that are alike.
+
+    Args:
+        base_rtt: round-trip time without queueing, s; may be traced.
+        start: time at which they send their first data, s; may be traced.
+        flows: their numbers in the class.
+    """
+
+    base_rtt: Any
+    start: Any
+    flows: list[int]
+
+
+def flow_starts(flows: Flows) -> tuple[Any, ...]:
+    """Start time of each flow of a class, s; random starts are replaced by their mean.
+
+    Where flows measure a base RTT, later flows meet the queue of earlier ones: random starts are
+    then represented by the mean starts of a few parts of the class.
+    """
+    if isinstance(flows.start, UniformStart):
+        measures_base_rtt = "base_rtt" in flows.law.init(1.0, 1.0)._fields
+        parts = min(START_PARTS, flows.count) if measures_base_rtt else 1
+        numbers = np.arange(flows.count) * parts // flows.count
+        return tuple(flows.start.spread * (number + 0.5) / parts for number in numbers)
+    if isinstance(flows.start, tuple):
+        return flows.start
+    return (flows.start,) * flows.count
+
+
+def group_flows(network: Network, name: str) -> list[FlowGroup]:
+    """The flow groups of a class; a reliable sender's first data follow a handshake."""
+    members: dict[tuple[Any, Any], list[int]] = {}
+    rtts, starts = network.base_rtts(name), flow_starts(network.flows[name])
+    for number, (rtt, start) in enumerate(zip(rtts, starts, strict=True)):
+        members.setdefault((identity(rtt), identity(start)), []).append(number)
+    handshake = network.flows[name].law.rules.reliable
+    groups = []
+    for numbers in members.values():
+        rtt, start = rtts[numbers[0]], starts[numbers[0]]
+        groups.append(FlowGroup(rtt, start + rtt if handshake else start, numbers))
+    return groups
+
+
+def identity(value: Any) -> Any:
+    """A hashable key of a value: a concrete value itself, the object identity of a traced one."""
+    return value if is_concrete(value) else id(value)
+
+
+def group_of_each_flow(network: Network) -> np.ndarray:
+    """Number of the flow group of each flow, in the order of the network's flows; (flows,)."""
+    per_class, groups = [], 0
+    for name, flows in network.flows.items():
+        group_numbers = np.zeros(flows.count, int)
+        for group in group_flows(network, name):
+            group_numbers[group.flows] = groups
+            groups += 1
+        per_class.append(group_numbers)
+    return np.concatenate(per_class)

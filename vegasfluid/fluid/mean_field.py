@@ -1,0 +1,62 @@
+"""A class of flows represented by its mean: every flow of a group has the group's window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.senders import (
+    ClassDerivative,
+    SenderSignals,
+    mean_derivative,
+    mean_window_growth,
+)
+from vegasfluid.fluid.shapes import PerGroup
+
+__all__ = ["MeanField"]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class MeanField:
+    """The mean windows of a class (the one-point closure of its congestion control).
+
+    Args:
+        law: congestion control of the class.
+    """
+
+    law: CongestionControl
+
+    def initial_state(self, cwnd: PerGroup, rtt: PerGroup) -> Any:
+        """The state of flows that start with an initial window (packets) and first RTT (s)."""
+        return self.law.init(cwnd, rtt)
+
+    def cwnd(self, state: Any, rtt: PerGroup) -> PerGroup:
+        """The mean window, packets."""
+        return self.law.cwnd_of(state, rtt)
+
+    def variance(self, state: Any, rtt: PerGroup) -> PerGroup:
+        """The variance of the windows, packets^2: 0, as the mean model does not know it."""
+        return 0 * self.cwnd(state, rtt)
+
+    def in_flight(self, state: Any, rtt: PerGroup) -> PerGroup:
+        """The mean number of packets in flight that the windows allow."""
+        return self.law.in_flight(state, rtt)
+
+    def derivative(
+        self, state: Any, senders: SenderSignals, options: FluidOptions
+    ) -> ClassDerivative:
+        """Derivative of the state, loss events and timeouts."""
+        return mean_derivative(state, self.law, senders, options)
+
+    def window_growth(self, state: Any, senders: SenderSignals, options: FluidOptions) -> PerGroup:
+        """Growth of the mean window, apart from losses, packets/s."""
+        return mean_window_growth(state, self.law, senders, options)
+
+    def clip(self, state: Any, largest: PerGroup) -> Any:
+        """The state clipped to its domain, with windows of at most `largest` packets."""
+        return self.law.clip(state, largest)

@@ -1,0 +1,276 @@
+"""The fluid model of a network: parameters, structure and options, built once and passed as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+
+from vegasfluid import dde
+from vegasfluid.congestion.epochs import EpochCongestionControl
+from vegasfluid.dde.fixed.schedule import Schedule
+from vegasfluid.dde.fixed.solve import solve_along
+from vegasfluid.errors import InvalidInput
+from vegasfluid.fluid.delays import shortest_delay
+from vegasfluid.fluid.density import ClassMesh, Density
+from vegasfluid.fluid.epoch_mesh import make_epoch_mesh
+from vegasfluid.fluid.mean_field import MeanField
+from vegasfluid.fluid.mesh import FINEST, make_mesh
+from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
+from vegasfluid.fluid.output import totals_after_warmup
+from vegasfluid.fluid.parameters import FluidParameters, as_floats, build_parameters
+from vegasfluid.fluid.shapes import Scalar
+from vegasfluid.fluid.state import State, initial_state
+from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.time_grid import TimeGrid, density_step, mean_field_step
+from vegasfluid.fluid.vector_field import VectorField
+from vegasfluid.fluid.window_mesh import WindowMesh
+from vegasfluid.interval_totals import IntervalTotals
+from vegasfluid.network import Network, require_network
+from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
+
+__all__ = ["FluidModel", "FluidSolution", "Resolution", "build", "class_meshes"]
+
+Resolution = Literal["mean", "distribution"]
+"""Whether a class is represented by its mean window or by the distribution of its windows."""
+
+LARGEST_OVER_FAIR = 6.0
+"""Largest window of a class with many flows, as a multiple of a flow's part of what the class would
+have in flight if it were alone."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FluidSolution:
+    """A solution of a fluid model's equations.
+
+    Args:
+        states: at evenly spaced times from 0 to `until`; arrays (time, ...).
+        solution: of the solver.
+        until: end of the run, s.
+        warmup: time excluded from means, s.
+    """
+
+    states: State
+    solution: dde.Solution
+    until: float = field(metadata={"static": True})
+    warmup: float = field(metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FluidModel:
+    """The fluid model of a network; a pytree that may be traced, batched and differentiated.
+
+    Args:
+        parameters: all numbers of the equations.
+        structure: everything about the equations that cannot be traced.
+        options: modelling switches.
+        meshes: cells over which the windows of each class are distributed, None for classes that
+            are represented by their mean; None: all are.
+    """
+
+    parameters: FluidParameters
+    structure: FluidStructure = field(metadata={"static": True})
+    options: FluidOptions = field(default=DEFAULT_OPTIONS, metadata={"static": True})
+    meshes: tuple[ClassMesh | None, ...] | None = None
+
+    @property
+    def vector_field(self) -> VectorField:
+        """The right-hand side of the equations."""
+        meshes = self.meshes or (None,) * len(self.parameters.laws)
+        populations = tuple(
+            MeanField(law) if mesh is None else Density.of(law, mesh)
+            for law, mesh in zip(self.parameters.laws, meshes, strict=True)
+        )
+        return VectorField.of(self.parameters, populations, self.structure, self.options)
+
+    def as_floats(self) -> FluidModel:
+        """The same model with all parameters as arrays of floats."""
+        return replace(self, parameters=as_floats(self.parameters))
+
+    def time_grid(self, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
+        """Sample times and solver step with which the equations are integrated well.
+
+        Args:
+            until: end of the run, s.
+            samples: number of evenly spaced sample times.
+
+        Raises:
+            InvalidInput: where a number that limits the step is traced.
+        """
+        queues, bounds = self.parameters.queues, self.parameters.delay_bounds
+        weights = [getattr(aqm, "weight", 0.0) for aqm in self.parameters.aqm]
+        limits = (queues.capacity, queues.buffer, *bounds, *weights)
+        if any(isinstance(value, Tracer) for value in limits):
+            allowed = "given where capacities, buffers, delays or averaging weights are traced"
+            raise InvalidInput("FluidModel", "grid", allowed, None)
+        shortest, longest = float(bounds.shortest), float(bounds.longest)
+        links = zip(queues.capacity, queues.buffer, self.parameters.aqm, strict=True)
+        step = mean_field_step(shortest, links)
+        if self.meshes is not None:
+            step = density_step(step, shortest)
+        return TimeGrid(until, samples, step, longest)
+
+    def integrate(self, grid: TimeGrid, whole: bool = False) -> dde.Solution:
+        """Solve the equations; compiled, and open to `jax.vmap`, `jax.jvp` and, where
+        `grid.aligned`, `jax.grad`.
+
+        Args:
+            grid: sample times and step.
+            whole: whether to save whole states, and not only what a run records.
+
+        Returns:
+            A solution whose vectors `vector_field.saved.unpack` converts to states; whole ones
+            `vector_field.layout.unpack`.
+        """
+        return integrate_compiled(self.as_floats(), grid.schedule(jnp.result_type(float)), whole)
+
+    def solve(
+        self,
+        until: float,
+        *,
+        warmup: float | None = None,
+        samples: int = DEFAULT_SAMPLES,
+        grid: TimeGrid | None = None,
+        aligned: bool = False,
+    ) -> FluidSolution:
+        """Solve the equations with the model's own step; may be differentiated and batched.
+
+        Args:
+            until: end of the run, s.
+            warmup: time excluded from means, s; a quarter of the run where it is None.
+            samples: number of evenly spaced sample times.
+            grid: sample times and step, from `time_grid` of a model with concrete numbers; needed
+                where capacities, buffers or delays are traced.
+            aligned: whether steps are cut to a whole number between two samples, as `jax.grad`
+                needs.
+
+        Raises:
+            InvalidInput: for times that make no sense.
+            SolveFailed: where the solution does not stay finite (unless it is traced).
+        """
+        warmup = check_times(until, warmup, samples)
+        grid = grid or self.time_grid(until, samples)
+        solution = self.integrate(grid._replace(aligned=aligned or grid.aligned))
+        if not isinstance(solution.outcome, Tracer):
+            dde.check(solution)
+        states = self.vector_field.saved.unpack(solution.ys)
+        return FluidSolution(states, solution, grid.until, warmup)
+
+    def totals(self, solution: FluidSolution) -> IntervalTotals:
+        """What each flow group and link counted after the warm-up."""
+        field_ = self.as_floats().vector_field
+        return totals_after_warmup(solution.states, field_, solution.until, solution.warmup)
+
+    def goodput(self, solution: FluidSolution) -> Any:
+        """Mean goodput of a flow of each class after the warm-up, packets/s; (classes,)."""
+        return self._class_means(self.totals(solution).goodput)
+
+    def windows(self, solution: FluidSolution) -> Any:
+        """Mean congestion window of a flow of each class, packets; (time, classes)."""
+        cwnd = jnp.concatenate([moments.cwnd for moments in solution.states.classes], axis=-1)
+        return self._class_means(cwnd)
+
+    def queue(self, solution: FluidSolution) -> Any:
+        """Mean number of waiting packets at each link after the warm-up; (links,)."""
+        return self.totals(solution).mean_queue
+
+    def jain_index(self, solution: FluidSolution) -> Scalar:
+        """Jain's fairness index of all flows' goodput after the warm-up; traceable."""
+        count, goodput = jnp.asarray(self.parameters.groups.count), self.totals(solution).goodput
+        total = jnp.sum(count * goodput)
+        return total**2 / (jnp.sum(count) * jnp.sum(count * goodput**2))
+
+    def _class_means(self, values: Any) -> Any:
+        """Means over the flows of each class of values (..., groups)."""
+        count = jnp.asarray(self.parameters.groups.count)
+        means = [
+            jnp.sum(count[part] * values[..., part], axis=-1) / jnp.sum(count[part])
+            for part in self.structure.class_slices
+        ]
+        return jnp.stack(means, axis=-1)
+
+
+@partial(jax.jit, static_argnames="whole")
+def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
+    """The solution with these steps; one program for all lengths of step."""
+    vector_field = model.vector_field
+    state = initial_state(model.parameters, vector_field.populations, model.structure)
+    return solve_along(
+        steps,
+        lambda t, y, history, args: vector_field.derivative(t, y, history),
+        vector_field.layout.pack(state),
+        project=vector_field.project,
+        history_components=vector_field.history_size,
+        save=None if whole else vector_field.save,
+        lanes=model.meshes is None,  # code for thousands of cells would take too long to compile
+    )
+
+
+def build(
+    network: Network,
+    *,
+    options: FluidOptions = DEFAULT_OPTIONS,
+    resolution: Resolution = "mean",
+    base_rtt: Mapping[str, Any] | None = None,
+    delay_bounds: tuple[float, float] | None = None,
+) -> FluidModel:
+    """Build the fluid model of a network.
+
+    Args:
+        network: laws, links and delays may contain traced values.
+        options: modelling switches.
+        resolution: whether classes are represented by the mean of their windows or by the
+            distribution of their windows.
+        base_rtt: base RTT with which the senders of a class start, s, by class name.
+        delay_bounds: shortest and longest delay, s; required where delays are traced.
+
+    Raises:
+        InvalidInput: for an unknown class in `base_rtt`.
+
+    The derivative of Jain's index by alpha:
+
+    >>> import jax, vegasfluid as vf
+    >>> reno, vegas = vf.Flows(5, vf.Reno(), base_rtt=0.04), vf.Flows(5, vf.Vegas(), base_rtt=0.04)
+    >>> link = vf.Link(800.0, 200, vf.Red(min_thresh=20, max_thresh=80))
+    >>> network = vf.Network(link, {"reno": reno, "vegas": vegas})
+    >>> def fairness(alpha):
+    ...     model = build(network.with_law("vegas", vf.Vegas(alpha=alpha, beta=alpha + 2)))
+    ...     return model.jain_index(model.solve(until=20.0))
+    >>> index, slope = jax.jvp(fairness, (4.0,), (1.0,))
+    >>> bool(0.5 < index < 1), bool(slope > 0)
+    (True, True)
+    """
+    require_network("build", network)
+    parameters, structure = build_parameters(network, base_rtt, delay_bounds)
+    meshes = class_meshes(network) if resolution == "distribution" else None
+    return FluidModel(parameters, structure, options, meshes)
+
+
+def class_meshes(network: Network) -> tuple[ClassMesh, ...]:
+    """Cells that cover the windows of each class."""
+    youngest = FINEST * shortest_delay(network)  # a step moves ages and windows equally far
+    return tuple(
+        make_epoch_mesh(flows.law, largest_window(network, name), youngest)
+        if isinstance(flows.law, EpochCongestionControl)
+        else WindowMesh(make_mesh(largest_window(network, name)))
+        for name, flows in network.flows.items()
+    )
+
+
+def largest_window(network: Network, name: str) -> float:
+    """A bound on the window of any flow of a class, packets.
+
+    It is all that path and buffers contain, or some times a flow's part of it if the class had them
+    alone.
+    """
+    flows, links = network.flows[name], network.links_of(name)
+    packets = min(link.capacity for link in links) * max(network.base_rtts(name))
+    packets += sum(link.buffer for link in links)
+    return min(float(flows.max_window), packets * min(1.0, LARGEST_OVER_FAIR / flows.count))

@@ -1,0 +1,91 @@
+"""The state of the fluid model's equations, and its initial value."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from vegasfluid.fluid.parameters import FluidParameters, GroupParameters
+from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue
+from vegasfluid.fluid.structure import FluidStructure
+
+__all__ = ["Moments", "State", "initial_base_rtt", "initial_state"]
+
+
+class State(NamedTuple):
+    """The variables of the equations; those whose past is needed come first (see `delayed`).
+
+    Args:
+        loss_events: of a flow since the start.
+        arrived: packets of a flow that arrived at each hop since the start.
+        signalled: of these, lost or marked ones that the sender responds to.
+        dropped: of these, lost ones.
+        queue: waiting work, data packets.
+        aqm_states: state of each queue discipline.
+        classes: state of each class of flows: windows, or distributions of them; in saved states
+            their `Moments`.
+        in_timeout: fraction of the flows that are in a timeout.
+        transfers: of a flow, in progress or waiting.
+        timeouts: of a flow since the start.
+        queue_integral: of the packets in each queue over time since the start, packets s.
+    """
+
+    loss_events: PerGroup
+    arrived: PerHop
+    signalled: PerHop
+    dropped: PerHop
+    queue: PerQueue
+    aqm_states: tuple[Any, ...]
+    classes: tuple[Any, ...]
+    in_timeout: PerGroup
+    transfers: PerGroup
+    timeouts: PerGroup
+    queue_integral: PerQueue
+
+
+class Moments(NamedTuple):
+    """Mean and variance of the windows of a class, as saved.
+
+    Args:
+        cwnd: mean congestion window, packets.
+        variance: packets^2.
+    """
+
+    cwnd: PerGroup
+    variance: PerGroup
+
+
+def initial_state(
+    parameters: FluidParameters, populations: tuple[Any, ...], structure: FluidStructure
+) -> State:
+    """The state before the first packet of any flow, with empty queues."""
+    groups = parameters.groups
+    no_groups, no_queues = jnp.zeros_like(groups.count), jnp.zeros(structure.queue_count)
+    no_hops = jnp.zeros(len(structure.hops))
+    sizes = zip(parameters.traffic, structure.groups_per_class, strict=True)
+    transfers = [jnp.full(size, source.initial_transfers()) for source, size in sizes]
+    base_rtt = initial_base_rtt(groups.base_rtt, groups)
+    classes = tuple(
+        population.initial_state(groups.initial_window[part], base_rtt[part])
+        for population, part in zip(populations, structure.class_slices, strict=True)
+    )
+    return State(
+        loss_events=no_groups,
+        arrived=no_hops,
+        signalled=no_hops,
+        dropped=no_hops,
+        queue=no_queues,
+        aqm_states=tuple(jax.tree.map(jnp.asarray, aqm.init()) for aqm in parameters.aqm),
+        classes=classes,
+        in_timeout=no_groups,
+        transfers=jnp.concatenate(transfers),
+        timeouts=no_groups,
+        queue_integral=no_queues,
+    )
+
+
+def initial_base_rtt(rtt: PerGroup, groups: GroupParameters) -> PerGroup:
+    """Base RTT of senders that start now, s: the round-trip time they meet, or the given one."""
+    return jnp.where(groups.base_rtt_override < 0, rtt, groups.base_rtt_override)
