@@ -230,9 +230,8 @@ class FeedbackLoop(NamedTuple):
     @classmethod
     def from_systems(cls, closed: DelaySystem, cut: DelaySystem) -> FeedbackLoop:
         """The loop of a network as it is, and without signals."""
-        differ = np.any(closed.state_matrix != cut.state_matrix, axis=0) | np.any(
-            closed.output_matrix != cut.output_matrix, axis=0
-        )
+        differ = np.any(closed.state_matrix != cut.state_matrix, axis=0)
+        differ |= np.any(closed.output_matrix != cut.output_matrix, axis=0)
         carried = np.zeros(closed.output_matrix.shape[0], bool)
         for one, other in zip(closed.terms, cut.terms, strict=True):
             same = np.array_equal(one.into_state, other.into_state)
@@ -271,9 +270,8 @@ def linearise(rest: Equilibrium) -> FeedbackLoop:
     told = frame.told(closed, looks)
     whole = frame.fill(closed, looks, told)
     kept = connected(whole)
-    return FeedbackLoop.from_systems(
-        reduced(whole, kept), reduced(frame.fill(cut, frame.looks(cut), told), kept)
-    )
+    without = frame.fill(cut, frame.looks(cut), told)
+    return FeedbackLoop.from_systems(reduced(whole, kept), reduced(without, kept))
 
 
 def refuse_corners(rest: Equilibrium) -> None:
