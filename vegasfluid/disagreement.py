@@ -1,8 +1,7 @@
-"""Where a fluid model and the packet simulator stand side by side and differ: what, by how much,
-the likely reason, and which to believe.
+"""Disagreements between a fluid model and the packet simulator: what, by how much and why.
 
-The bounds are those beyond which a reader would act differently. The reasons are where the fluid
-models' assumptions end (`vegasfluid.fluid.validity`), in the order in which they weigh.
+The thresholds are those beyond which a reader would act differently. The reasons are the limits of
+the fluid models' assumptions (`vegasfluid.fluid.validity`), most important first.
 """
 
 from __future__ import annotations
@@ -17,24 +16,26 @@ if TYPE_CHECKING:
 
 __all__ = ["RunMeans", "compare", "disagreements", "run_means"]
 
-RATIO_APART, QUEUE_APART = 0.25, 0.5
-"""Ratios that are further apart than this, and queues, as parts of those of packets."""
+RATIO_DIFFERENCE = 0.25
+"""Relative difference of goodput ratios, to those of packets, that is reported."""
+QUEUE_DIFFERENCE = 0.5
+"""Relative difference of mean queues, to those of packets, that is reported."""
 SMALL_QUEUE = 1.0
-"""Packets: queues that are less apart are not."""
-STARVED = 0.05
-"""A flow that gets less of what another gets is starved."""
+"""Difference of mean queues, packets, up to which it is never reported."""
+STARVATION_RATIO = 0.05
+"""Goodput of a flow relative to others below which it starves."""
 
 
 class RunMeans(NamedTuple):
-    """What a simulator shows of a network.
+    """Averages of one run of a network, by class or link.
 
     Args:
-        ratios: by classes, the goodput of a flow over that of a flow of the others; of a network
-            with one class empty.
-        queues: by links, their mean, packets.
-        windows: by classes, their mean, packets; empty where they are not known.
-        timeouts: by classes.
-        lost: by classes, the share of packets that was sent again.
+        ratios: goodput of a flow / goodput of a flow of the other classes, by class; empty with one
+            class.
+        queues: mean queue of each link, packets.
+        windows: mean window of each class, packets; empty if unknown.
+        timeouts: number of timeouts of each class.
+        lost: fraction of each class's packets that was retransmitted.
     """
 
     ratios: Mapping[str, float]
@@ -45,38 +46,38 @@ class RunMeans(NamedTuple):
 
 
 def run_means(document: Mapping[str, Any]) -> RunMeans:
-    """What the JSON document of a run shows (see `vegasfluid.metrics.summarise`)."""
+    """Averages from the JSON document of a run (see `vegasfluid.metrics.summarise`)."""
     classes = document["classes"]
-    total = sum(of["count"] * of["goodput_packets_per_s"] for of in classes.values())
-    flows = sum(of["count"] for of in classes.values())
+    total = sum(flow["count"] * flow["goodput_packets_per_s"] for flow in classes.values())
+    flows = sum(flow["count"] for flow in classes.values())
     ratios = {}
-    for name, of in classes.items():
-        others = flows - of["count"]
+    for name, flow in classes.items():
+        others = flows - flow["count"]
         if others:
-            rest = (total - of["count"] * of["goodput_packets_per_s"]) / others
-            ratios[name] = of["goodput_packets_per_s"] / max(rest, 1e-12)
+            mean_of_others = (total - flow["count"] * flow["goodput_packets_per_s"]) / others
+            ratios[name] = flow["goodput_packets_per_s"] / max(mean_of_others, 1e-12)
     return RunMeans(
         ratios,
-        {name: of["queue_packets"] for name, of in document["links"].items()},
-        {name: of["cwnd_packets"] for name, of in classes.items()},
-        {name: of["timeouts"] for name, of in classes.items()},
-        {name: of["retransmit_share"] for name, of in classes.items()},
+        {name: link["queue_packets"] for name, link in document["links"].items()},
+        {name: flow["cwnd_packets"] for name, flow in classes.items()},
+        {name: flow["timeouts"] for name, flow in classes.items()},
+        {name: flow["retransmit_share"] for name, flow in classes.items()},
     )
 
 
 def disagreements(network: Network, fluid: xr.Dataset, packets: xr.Dataset) -> list[str]:
-    """What a fluid model and packets say differently of a network, a sentence each.
+    """Sentences on how a fluid run and a packet run of a network disagree.
 
-    A ratio of goodputs that is more than a quarter apart, a mean queue that is more than half of
-    it apart, a class that either starves, timeouts of the fluid model where it loses nothing.
+    Reported are goodput ratios that differ by more than a quarter, mean queues that differ by more
+    than half, a class that starves in either, and fluid timeouts of a class without losses.
 
     Args:
-        network: that both simulated.
-        fluid: the trajectory of a fluid model.
-        packets: the trajectory of the packet simulator.
+        network: network that both simulated.
+        fluid: trajectory of a fluid model.
+        packets: trajectory of the packet simulator.
 
     Returns:
-        Sentences with both numbers, the likely reason and which to believe; none where they agree.
+        Sentences with both values, the likely reason and which to trust; empty if they agree.
 
     >>> from vegasfluid import Flows, Link, Red, Reno, simulate_fluid, simulate_packets
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
@@ -90,78 +91,78 @@ def disagreements(network: Network, fluid: xr.Dataset, packets: xr.Dataset) -> l
 
 
 def compare(network: Network, fluid: RunMeans, packets: RunMeans) -> list[str]:
-    """As `disagreements`, of what is known of two runs."""
-    told = [*ratio_differences(fluid, packets), *queue_differences(fluid, packets)]
-    if told:
-        told[-1] += f" {likely_reason(network, packets)}"
-    return [*told, *starved_classes(fluid, packets), *timeouts_without_losses(fluid)]
+    """Sentences on how the averages of a fluid run and a packet run disagree."""
+    sentences = [*ratio_differences(fluid, packets), *queue_differences(fluid, packets)]
+    if sentences:
+        sentences[-1] += f" {likely_reason(network, packets)}"
+    return [*sentences, *starved_classes(fluid, packets), *timeouts_without_losses(fluid)]
 
 
 def ratio_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
-    """Shares that differ; of two classes the first one's tells both."""
+    """Sentences on goodput ratios that differ; with two classes the first one implies the other."""
     names = list(packets.ratios)[: 1 if len(packets.ratios) == 2 else None]
     for name in names:
-        ours, theirs = fluid.ratios[name], packets.ratios[name]
-        if abs(ours - theirs) > RATIO_APART * theirs:
+        fluid_value, packet_value = fluid.ratios[name], packets.ratios[name]
+        if abs(fluid_value - packet_value) > RATIO_DIFFERENCE * packet_value:
             yield (
-                f"{name}: a flow gets {ours:.3g} times what a flow of the others gets by the fluid "
-                f"model, and {theirs:.3g} times on packets."
+                f"{name}: a flow gets {fluid_value:.3g} times the goodput of other flows in the "
+                f"fluid model, but {packet_value:.3g} times in the packet simulator."
             )
 
 
 def queue_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
-    """Queues that differ."""
-    for name, theirs in packets.queues.items():
-        ours = fluid.queues[name]
-        if abs(ours - theirs) > max(QUEUE_APART * theirs, SMALL_QUEUE):
+    """Sentences on mean queues that differ."""
+    for name, packet_value in packets.queues.items():
+        fluid_value = fluid.queues[name]
+        if abs(fluid_value - packet_value) > max(QUEUE_DIFFERENCE * packet_value, SMALL_QUEUE):
             yield (
-                f"{name}: the mean queue is {ours:.3g} packets by the fluid model, and "
-                f"{theirs:.3g} on packets."
+                f"{name}: the mean queue is {fluid_value:.3g} packets in the fluid model, but "
+                f"{packet_value:.3g} in the packet simulator."
             )
 
 
 def likely_reason(network: Network, packets: RunMeans) -> str:
-    """Why a fluid model and packets are likely to differ, and which to believe."""
-    from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS  # not before a fluid model ran
+    """Sentence on why a fluid model and packets probably differ, and which to trust."""
+    from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS  # slow to import
 
     flows = min(network.flow_count(name) for name in network.links)
-    small = [name for name, of in packets.windows.items() if of < FEW_PACKETS]
+    small = [name for name, window in packets.windows.items() if window < FEW_PACKETS]
     tails = [name for name, link in network.links.items() if not link.aqm.drops_by_chance]
     synchronised = tails and not any(map(network.send_overhead, network.flows))
     if synchronised:
         return (
-            "Nothing is random at a drop-tail queue here, so that on packets phases decide who "
-            "loses; believe neither before send_overhead_ms is set."
+            "Nothing is random at this drop-tail queue, so in the packet simulator the phases of "
+            "the flows decide which one loses. Trust neither until send_overhead_ms is set."
         )
     if small:
         why = f"windows of {', '.join(small)} are below {FEW_PACKETS:g} packets"
     elif tails:
-        why = "at a drop-tail queue the order of single packets decides who loses"
+        why = "at a drop-tail queue the order of single packets decides which flow loses"
     elif flows < FEW_FLOWS:
-        why = f"each of {flows} flows feels every loss, and the fluid model knows only their mean"
+        why = f"single losses matter with {flows} flows, but the fluid model has only averages"
     else:
-        why = "the fluid model knows only the mean of windows and queues"
+        why = "the fluid model has only the averages of windows and queues"
         if any(flows.law.name.startswith("vegas") for flows in network.flows.values()):
-            why = "a Vegas flow that starts into a queue takes it for a longer base RTT"
-    return f"Likely because {why}; believe the packets."
+            why = "a Vegas flow that starts with a queue measures too long a base RTT"
+    return f"The likely reason: {why}. Trust the packet simulator."
 
 
 def starved_classes(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
-    """Classes that get next to nothing."""
-    for name, theirs in packets.ratios.items():
-        ours = fluid.ratios[name]
-        if min(ours, theirs) < STARVED:
+    """Sentences on classes that get almost nothing in either engine."""
+    for name, packet_value in packets.ratios.items():
+        fluid_value = fluid.ratios[name]
+        if min(fluid_value, packet_value) < STARVATION_RATIO:
             yield (
-                f"{name} starves: a flow gets {ours:.2g} times what a flow of the others gets by "
-                f"the fluid model, and {theirs:.2g} times on packets."
+                f"{name} starves: a flow gets {fluid_value:.2g} times the goodput of other flows "
+                f"in the fluid model, and {packet_value:.2g} times in the packet simulator."
             )
 
 
 def timeouts_without_losses(fluid: RunMeans) -> Iterator[str]:
-    """Timeouts of a class that loses nothing."""
+    """Sentences on fluid timeouts of a class that loses nothing."""
     for name, timeouts in fluid.timeouts.items():
         if timeouts > 0 and fluid.lost.get(name, 0.0) == 0:
             yield (
-                f"{name}: {timeouts:.3g} timeouts by the fluid model, though it loses nothing; "
-                "believe the packets."
+                f"{name}: the fluid model has {timeouts:.3g} timeouts although nothing is lost. "
+                "Trust the packet simulator."
             )

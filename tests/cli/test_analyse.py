@@ -55,7 +55,7 @@ def test_the_papers_network_on_one_screen(capsys, monkeypatch):
         "RED_min / N",
         "134.22",
         "unstable",
-        "Proven, of theory's equations: ",
+        "Proven for the mean-field equations: ",
     ):
         assert words in " ".join(shown.split())
 
@@ -131,7 +131,7 @@ def test_a_picture(tmp_path):
         (["analyse", NETWORK_2, "--ratio", "-1"], "must be above 0"),
         (["analyse", NETWORK_2, "--plot", "charts.txt"], "--plot must be named"),
         (["analyse", "none.toml"], "none.toml"),
-        (["certify", "none.json"], "must be a file that exists"),
+        (["certify", "none.json"], "must be an existing file"),
     ],
 )
 def test_refusals_are_one_line(given, words, capsys):
@@ -147,8 +147,8 @@ def test_a_ratio_that_no_alpha_reaches(capsys):
     assert run_app(["analyse", NETWORK_2, "--ratio", "1.5"]) == 3
     shown = " ".join(capsys.readouterr().out.split())
     assert "In theory no alpha of vegas gives a ratio of 1.5" in shown
-    assert "the ratio nears 1.41" in shown
-    assert "What could be tried: - a smaller --ratio" in shown
+    assert "the ratio approaches 1.41" in shown
+    assert "Suggestions: - a smaller --ratio" in shown
 
 
 SAW_TOOTH = """
@@ -207,5 +207,5 @@ def test_a_network_that_comes_to_no_rest_is_told_by_a_run(capsys, tmp_path, monk
     assert run_app(["analyse", write(tmp_path, SAW_TOOTH)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "come to no rest" in shown
-    assert "In the mean of a run of the fluid model" in shown
+    assert "Averages of a fluid run" in shown
     assert "share of vegas" in shown

@@ -28,7 +28,7 @@ def test_failed_computation(run, small, monkeypatch):
     def fail(*arguments):
         raise SolveFailed("the state was not finite\nat t = 3.")
 
-    monkeypatch.setattr("vegasfluid.cli.simulate.simulated", fail)
+    monkeypatch.setattr("vegasfluid.cli.simulate.simulate_model", fail)
     status, out, err = run("simulate", small)
     assert (status, out) == (1, "")
     assert err == "vegasfluid: the state was not finite at t = 3.\n"

@@ -73,11 +73,11 @@ def test_a_path_that_exists_wins(run):
 @pytest.mark.parametrize(
     ("given", "parts"),
     [
-        ("weigle_feng_netwrk1", ("a model file or the name of a shipped model", f"mean {NAME}?")),
+        ("weigle_feng_netwrk1", ("a model file or the name of a built-in model", f"mean {NAME}?")),
         (f"{NAME}.toml", ("must be a model file, but there is no such file", f"mean {NAME}?")),
         (f"models/{NAME}.toml", ("there is no such file", f"mean {NAME}?")),
         (f"./{NAME}", ("there is no such file", f"mean {NAME}?")),
-        ("zzz", ("there is neither; vegasfluid models lists what is shipped",)),
+        ("zzz", ("there is neither; vegasfluid models lists the built-in models",)),
         ("", ("must be",)),
         ("a\0b", ("must be",)),
         ("x" * 5000, ("must be",)),
@@ -110,12 +110,15 @@ def test_models_are_listed_shown_and_copied(run):
     ("arguments", "part"),
     [
         (("models", "wiegle_feng_network1"), "did you mean weigle_feng_network1?"),
-        (("models", NAME, "--out", "there.toml"), "a file that is not there yet"),
+        (("models", NAME, "--out", "there.toml"), "a new file"),
         (("models", NAME, "--out", "mine.txt"), "named *.toml"),
-        (("models", "--out", "mine.toml"), "given with a NAME"),
-        (("recommend", "there.toml", "--out", "there.toml"), "another file than MODEL"),
-        (("recommend", NAME, "--out", "no/such/folder.toml"), "in a folder that exists"),
-        (("recommend", NAME, "--pareto", "--out", "x.toml"), "left out with --pareto"),
+        (("models", "--out", "mine.toml"), "given together with NAME"),
+        (("recommend", "there.toml", "--out", "there.toml"), "a file other than MODEL"),
+        (("recommend", NAME, "--out", "no/such/folder.toml"), "in an existing folder"),
+        (
+            ("recommend", NAME, "--pareto", "--out", "x.toml"),
+            "--pareto is not supported",
+        ),
     ],
 )
 def test_files_that_are_there_stay_as_they_are(run, arguments, part):
@@ -199,7 +202,7 @@ def test_each_command_says_what_to_do_next(run):
     assert run("check", "alone.toml")[1].endswith("Next: vegasfluid simulate alone.toml\n")
     status, out, _ = run("recommend", "my model.toml", "--runs", "2", "--ratio", "50")
     assert status == 3
-    assert "What could be tried:\n- --ratio nearer to " in out
+    assert "Suggestions:\n- a --ratio closer to " in out
     out = run("export", "alone.toml", "--format", "ns2", "--out", "s.tcl")[1]
     assert out.endswith("Next: ns s.tcl\n")
 
@@ -239,7 +242,7 @@ def test_a_terminal_gets_colours_and_groups_that_fit(tmp_path, columns):
     assert "\x1b[" in told
     plain = re.sub(r"\x1b\[[0-9;]*m", "", told)
     assert max(map(len, plain.splitlines())) <= columns
-    for title in ("What is tuned", "Goal and limits", "Results", "General"):
+    for title in ("Parameters to tune", "Goal and constraints", "Results", "General"):
         assert f" {title} " in plain
     assert "vegasfluid recommend mine.toml --tune-queue --max-drop-share 0.01\n" in re.sub(
         r" +\n", "\n", plain

@@ -21,7 +21,7 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dumps, load, loads
 from vegasfluid.modelfile.schema import Reading, reader
-from vegasfluid.modelfile.units import from_edge
+from vegasfluid.modelfile.units import from_file_unit
 from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.quantities import (
     Delay,
@@ -198,7 +198,7 @@ def test_delays_are_what_ms_says(milliseconds: str) -> None:
 
 def test_digits_beyond_a_float_are_not_lost_before_scaling() -> None:
     written = Decimal("1234.5678901234567891")
-    assert from_edge(written, unit_of(Link, "delay"), 1500) == 1.2345678901234567891
+    assert from_file_unit(written, unit_of(Link, "delay"), 1500) == 1.2345678901234567891
 
 
 def test_a_file_with_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:

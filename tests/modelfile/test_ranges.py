@@ -114,8 +114,8 @@ RATE = "{ low = 8, high = 12 }"
         (RATE, "{ low = true, high = 2 }", "bottleneck.capacity_mbps.low: must be a number, but is true"),
         ("low = 1, high = 2", 'low = 0, high = 2, spread = "log_uniform"', "bottleneck.delay_ms.low: must be above 0 where spread is log_uniform, but is 0"),
         ("low = 10.5", "low = 3.9", "flows.reno.base_rtt_ms: must be at least twice the delay of its links (0.004 s), but is 0.0039"),
-        ('law = { name = "reno" }', 'law = { name = "reno" }\nstart_s = [0, 1]', "flows.reno.start_s: must be one value where count is a range, but is a list"),
-        ("base_rtt_ms = { low = 10.5, high = 40 }", "base_rtt_ms = [20, 30]", "flows.reno.base_rtt_ms: must be one value where count is a range, but is a list"),
+        ('law = { name = "reno" }', 'law = { name = "reno" }\nstart_s = [0, 1]', "flows.reno.start_s: must be one value if count is a range, but is a list"),
+        ("base_rtt_ms = { low = 10.5, high = 40 }", "base_rtt_ms = [20, 30]", "flows.reno.base_rtt_ms: must be one value if count is a range, but is a list"),
         ("count = 4", "count = 4\nbase_rtt_ms = { low = 20, high = 30 }", "flows.vegas.base_rtt_ms: must be left out where access_delay_ms is given, but is a table"),
         ("count = 4", "count = 4\nmax_window_packets = { low = 20, high = 30 }", "flows.vegas.max_window_packets: must be a number, but is a table"),
     ],
@@ -132,7 +132,9 @@ def test_a_network_that_is_not_the_nominal_one_cannot_be_written() -> None:
     other = replace(model, network=with_values(model.network, {"reno.count": 30}))
     with pytest.raises(InvalidInput, match=r"around the network's reno.count \(30\)"):
         dumps(other)
-    with pytest.raises(InvalidInput, match="ranges must be of one of count, base_rtt_ms"):
+    with pytest.raises(
+        InvalidInput, match="ranges must be for parameters among count, base_rtt_ms"
+    ):
         dumps(replace(model, ranges={"vegas.alpha_packets": Range(0.5, 1.5)}))
 
 
@@ -196,7 +198,7 @@ def test_check_tells_the_ranges(tmp_path, capsys) -> None:
     assert run_app(["check", str(path)]) == 0
     told = capsys.readouterr().out
     assert "reno.base_rtt_ms" in told
-    assert "simulate, analyse, sweep and export use the nominal numbers" in told
+    assert "simulate, analyse, sweep and export use the nominal values" in told
     path.write_text(dumps(replace(loads(TEXT), ranges={})))
     assert run_app(["check", str(path)]) == 0
     assert "nominal" not in capsys.readouterr().out

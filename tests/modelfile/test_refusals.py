@@ -130,7 +130,7 @@ CASES = [
     ("access_delay_ms = 1", "access_delay_ms = 1\nbase_rtt_ms = 7", "flows.reno.base_rtt_ms: must be left out where access_delay_ms is given, but is 7"),
     ("access_delay_ms = 1", "", "flows.reno.base_rtt_ms: must be given, or else access_delay_ms, but is missing"),
     ("warmup_s = 50", "warmup_s = 200.5", "warmup_s: must be below duration_s (200), but is 200.5"),
-    ("[bottleneck]", "[links.a]\ncapacity_mbps = 1\nbuffer_packets = 1\n[bottleneck]", "links: must be left out where bottleneck is given, but is a table"),
+    ("[bottleneck]", "[links.a]\ncapacity_mbps = 1\nbuffer_packets = 1\n[bottleneck]", "links: must be left out if bottleneck is given, but is a table"),
     ("access_delay_ms = 1", 'access_delay_ms = 1\npath = ["bottleneck", "up"]', 'flows.reno.path[1]: must be one of bottleneck, but is "up"'),
 ]  # fmt: skip
 
@@ -189,7 +189,7 @@ def test_the_text_that_the_cases_change_is_good() -> None:
         ("", "duration_s: must be given, but is missing (and 1 more)"),
         (
             "duration_s = 1\n[flows.a]\ncount = 1\nbase_rtt_ms = 1\nlaw.name = 'reno'",
-            "bottleneck: must be given, or else links, but is missing",
+            "bottleneck: must be given, unless links is, but is missing",
         ),
         ("duration_s = 1\nflows = 3", "flows: must be a table, but is 3"),
         ("duration_s = 1\nbottleneck = 3\nflows = {}", "bottleneck: must be a table, but is 3"),

@@ -22,7 +22,7 @@ from vegasfluid.congestion.vegas.vegas import DIALECTS
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.model import Model
 from vegasfluid.modelfile import dumps, load, loads
-from vegasfluid.modelfile.units import from_edge, to_edge
+from vegasfluid.modelfile.units import from_file_unit, to_file_unit
 from vegasfluid.network import Event, Flows, Link, Network, UniformStart
 from vegasfluid.quantities import mbps, ms, unit_of
 from vegasfluid.traffic.bulk import Bulk
@@ -205,14 +205,14 @@ def test_there_are_models() -> None:
 @given(st.floats(1e-12, 1e12))
 def test_any_delay_can_be_written_in_milliseconds(seconds: float) -> None:
     unit = unit_of(Link, "delay")
-    assert from_edge(to_edge(seconds, unit, 1500), unit, 1500) == seconds
+    assert from_file_unit(to_file_unit(seconds, unit, 1500), unit, 1500) == seconds
 
 
 @given(st.floats(1e-6, 1e12), st.integers(1, 65_535))
 @example(1.0, 249)  # 0.001992 Mbit/s, which float arithmetic turns into 0.9999999999999999
 def test_any_rate_can_be_written_in_mbps(rate: float, packet_bytes: int) -> None:
     unit = unit_of(Link, "capacity")
-    assert from_edge(to_edge(rate, unit, packet_bytes), unit, packet_bytes) == rate
+    assert from_file_unit(to_file_unit(rate, unit, packet_bytes), unit, packet_bytes) == rate
 
 
 @given(st.integers(1, 10**9), st.integers(0, 6))
@@ -220,7 +220,7 @@ def test_what_a_person_writes_is_written_back(digits: int, places: int) -> None:
     """A decimal of at most 15 digits survives, so a file does not fray when it is rewritten."""
     written = digits / 10**places
     for name, inside in (("delay", ms(written)), ("capacity", mbps(written, 1500))):
-        assert float(to_edge(inside, unit_of(Link, name), 1500)) == pytest.approx(
+        assert float(to_file_unit(inside, unit_of(Link, name), 1500)) == pytest.approx(
             written, rel=1e-15
         )
 
@@ -231,4 +231,6 @@ def test_a_delay_that_is_no_float_of_milliseconds() -> None:
     reached = [value * 1000 / 1000 == value for value in stranded]
     assert not all(reached)
     unit = unit_of(Link, "delay")
-    assert [from_edge(to_edge(value, unit, 1500), unit, 1500) for value in stranded] == stranded
+    assert [
+        from_file_unit(to_file_unit(value, unit, 1500), unit, 1500) for value in stranded
+    ] == stranded

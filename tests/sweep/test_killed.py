@@ -155,7 +155,7 @@ def test_a_dead_worker_is_replaced_and_an_interrupted_sweep_goes_on(tmp_path, mo
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=LONGEST)
     assert process.returncode == 130, said
-    assert "the same command goes on from there" in said
+    assert "run the same command again to resume" in said
     assert "Traceback" not in said
     assert int((open_sweep(path)["status"] == 1).sum()) == chunks_in(path) < FEW
     monkeypatch.setattr(runner, "engine_of", here)
@@ -193,8 +193,8 @@ def test_ctrl_c_stops_it_says_how_to_go_on_and_ends_with_130(asked, undisturbed,
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to every process of the group
     _, said = process.communicate(timeout=LONGEST)
     assert process.returncode == 130
-    assert "points are in" in said
-    assert "the same command goes on from there" in said
+    assert "points are saved in" in said
+    assert "run the same command again to resume" in said
     assert "Traceback" not in said
     assert 3 <= chunks_in(path) < POINTS
     assert int((open_sweep(path)["status"] == 1).sum()) == chunks_in(path)

@@ -129,7 +129,7 @@ COORDINATES = ("seed", "flow_class", "link")
         (("--plot", "map.jpeg"), "--plot"),
         (("--to", "table.xlsx"), "--to"),
         (("--tune", "cubic"), "one of reno, vegas"),
-        (("--multi-host",), "fluid or density only"),
+        (("--multi-host",), "--multi-host with packets is not supported"),
         (("--scheduler", "tcp://127.0.0.1:1"), "scheduler that answers"),
         (("--warmup", "9"), "warmup"),
     ],
@@ -151,10 +151,10 @@ def test_more_refusals(model, tmp_path, capsys):
     assert run_app(packets(model)) == 2
     assert "--out must be given" in capsys.readouterr().err
     assert run_app(packets(model, "--out", tmp_path / "no" / "a.zarr")) == 2
-    assert "in a folder that exists" in capsys.readouterr().err
+    assert "in an existing folder" in capsys.readouterr().err
     fluid = ["sweep", str(model), "--over", OVER, "--out", str(tmp_path / "a.zarr")]
     assert run_app([*fluid, "--workers", "2"]) == 2
-    assert "packets only" in capsys.readouterr().err
+    assert "--workers with fluid is not supported" in capsys.readouterr().err
     assert run_app([*fluid, "--seeds", "2"]) == 2
     assert "one where nothing is drawn" in capsys.readouterr().err
 
@@ -202,7 +202,7 @@ def test_help_loads_nothing_heavy():
 def test_a_line_a_minute_where_there_is_no_terminal(capsys, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(sweep_progress.time, "monotonic", lambda: now[0])
-    with sweep_progress.a_line_a_minute() as tell:
+    with sweep_progress.line_per_minute() as tell:
         for done in range(200):
             now[0] += 1.0
             tell(Progress(200, done=done, began=100.0))
@@ -213,7 +213,7 @@ def test_a_line_a_minute_where_there_is_no_terminal(capsys, monkeypatch):
 
 def test_an_interrupt_that_python_drops_still_stops_the_sweep(tmp_path, capsys):
     def interrupted():
-        with sweep_progress.shown(tmp_path) as report:
+        with sweep_progress.show_progress(tmp_path) as report:
             report(Progress(200))
             with contextlib.suppress(KeyboardInterrupt):
                 os.kill(os.getpid(), signal.SIGINT)
@@ -222,7 +222,7 @@ def test_an_interrupt_that_python_drops_still_stops_the_sweep(tmp_path, capsys):
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert "1 of 200 points are in" in capsys.readouterr().err
+    assert "1 of 200 points are saved in" in capsys.readouterr().err
 
 
 class Dying:
@@ -233,7 +233,7 @@ class Dying:
 
 def test_an_interrupt_while_an_object_dies_is_not_told_as_a_fault(tmp_path, capsys):
     def interrupted() -> None:
-        with sweep_progress.shown(tmp_path / "sweep.zarr") as report:
+        with sweep_progress.show_progress(tmp_path / "sweep.zarr") as report:
             dying = Dying()
             del dying  # Python writes what is raised there to standard error, and goes on
             report(Progress(200, done=1))
@@ -241,7 +241,7 @@ def test_an_interrupt_while_an_object_dies_is_not_told_as_a_fault(tmp_path, caps
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     said = capsys.readouterr().err
-    assert "1 of 200 points are in" in said
+    assert "1 of 200 points are saved in" in said
     assert "Traceback" not in said
 
 
@@ -251,7 +251,7 @@ def test_a_bar_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     from pathlib import Path
 
-    with sweep_progress.shown(Path("sweep.zarr")) as report:
+    with sweep_progress.show_progress(Path("sweep.zarr")) as report:
         report(Progress(200, done=50, failed=2, began=sweep_progress.time.monotonic() - 10))
     shown = capsys.readouterr().err
     assert "50 of 200 points, 2 failed, 5 a second, 0:00:30 left" in shown

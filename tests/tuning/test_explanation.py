@@ -171,22 +171,22 @@ def test_screen(told, capsys):
     assert reasons is not None
     for words in (
         "Why alpha = 7",
-        "RED_min / N +5.00",
-        f"has the goal at alpha = {reasons.alpha:.6g}.",
-        "Regime: below saturation, alpha holds the windows.",
-        f"saturation is at alpha = {reasons.saturation_alpha:.4g}",
-        "Rest is stable",
+        "RED_min per flow (rule RED_min / N) +5.00",
+        f"predicts the target ratio at alpha = {reasons.alpha:.6g}.",
+        "Regime: below saturation, alpha limits the windows.",
+        f"Alpha saturates at {reasons.saturation_alpha:.4g}",
+        "The equilibrium is stable",
         "recommended 7 9 0.995 0.278 to 3.560",  # sqrt(0.9 1.1) exp(-+12.706 ln(1.1 / 0.9) / 2)
         "Q / 3 11 12",
         "defaults 1 3 0.900",
-        "With the defaults (alpha 1, beta 3) a flow of vegas gets 0.9 times",
+        "With the defaults (alpha 1, beta 3) a vegas flow gets 0.9 times",
     ):
         assert words in text
 
 
 def test_screen_without_theory(silent, capsys):
     text = shown(capsys, silent)
-    assert "Theory is silent here: bottleneck: aqm.adaptive must be false" in text
+    assert "Theory does not apply here: bottleneck: aqm.adaptive must be false" in text
     assert "RED thresholds - 2 8 28" in text
     assert "Regime" not in text
 
@@ -196,7 +196,8 @@ def test_screen_where_no_alpha_has_the_goal(told, capsys):
     missed = replace(told.theory, target_missed="no alpha gives a ratio of 5", ratio=0.83, terms={})
     text = shown(capsys, replace(told, theory=missed), 5.0)
     assert (
-        "no alpha gives a ratio of 5. With the recommended alpha the ratio of vegas is 0.83" in text
+        "no alpha gives a ratio of 5. The lines below are for the recommended alpha, "
+        "where its ratio is 0.83" in text
     )
 
 

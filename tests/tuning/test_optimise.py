@@ -137,7 +137,7 @@ def test_a_goal_and_limits_of_the_command(model, searched_model, capsys):
     given = ["--goal", "worst-flow", "--max-delay-ms", "70", "--min-utilisation", "0.9"]
     assert run_app(["recommend", model, *given, "--runs", "4"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "Goal: the largest worst flow (goodput of the worst flow over" in printed
+    assert "Goal: largest worst flow (goodput of the worst flow over" in printed
     assert "Limit: queueing delay at most 0.07 s: it is 0.06" in printed
     assert "Limit: utilisation at least 0.9: it is 1." in printed
 
@@ -150,7 +150,7 @@ def test_a_goal_and_limits_of_the_command(model, searched_model, capsys):
         (["--max-delay-ms", "0"], "queueing_delay must be above 0, but is 0.0."),
         (["--plot", "x.png"], "--plot must be given with --pareto, but is 'given alone'."),
         (["--pareto", "--plot", "x.txt"], "--plot must be named *.png, *.svg, *.pdf, but is"),
-        (["--pareto", "--plot", "no/x.png"], "--plot must be in a folder that exists, but is"),
+        (["--pareto", "--plot", "no/x.png"], "--plot must be in an existing folder, but is"),
     ],
 )
 def test_refusals_of_the_command(model, options, line, capsys):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.tuning.ranges import GOAL, NETWORK, PLACE, RANGES, UNTIL, WARMUP
 from vegasfluid.cli.app import run_app
-from vegasfluid.cli.robustness import recommended
+from vegasfluid.cli.robustness import recommend_over_ranges
 from vegasfluid.fluid import record_fluid
 from vegasfluid.modelfile import loads
 from vegasfluid.run_options import DEFAULT_SAMPLES
@@ -75,13 +75,13 @@ law = { name = "vegas", dialect = "ns2" }
 @pytest.fixture
 @cache
 def many():
-    return recommended(loads(MANY), None, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=4)
+    return recommend_over_ranges(loads(MANY), None, ratio=GOAL, until=UNTIL, warmup=WARMUP, runs=4)
 
 
 @pytest.fixture
 @cache
 def far():
-    return recommended(loads(FAR), None, ratio=1.0, until=UNTIL, warmup=WARMUP, runs=4)
+    return recommend_over_ranges(loads(FAR), None, ratio=1.0, until=UNTIL, warmup=WARMUP, runs=4)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def command(tmp_path, monkeypatch, capsys):
             asked.append((given, options))
             return found
 
-        monkeypatch.setattr("vegasfluid.cli.recommend.recommended", known)
+        monkeypatch.setattr("vegasfluid.cli.recommend.recommend_over_ranges", known)
         ratio = found.objective.ratio
         given = ["recommend", str(path), "--runs", "4", "--ratio", str(ratio), *options]
         status = run_app(given)

@@ -115,4 +115,4 @@ def test_the_command_tells_the_start(tmp_path, capsys):
     nearer = abs(math.log(start["ratio"])) - abs(math.log(start["given_ratio"]))
     assert nearer <= 0 if document["recommended"]["gamma_packets"] == 3 else nearer < -0.03
     assert run_app(["recommend", str(path), "--tune-gamma", "--pareto"]) == 2
-    assert "--tune-gamma must be left out with --pareto" in capsys.readouterr().err
+    assert "--tune-gamma with --pareto is not supported" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The commands; their options are in `options`, and what they do is imported when it is needed."""
+"""The command-line application; options are in `options`, and a command's code loads on use."""
 
 from __future__ import annotations
 
@@ -8,37 +8,42 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from vegasfluid.cli import options as of
+from vegasfluid.cli import options as opts
 from vegasfluid.cli.examples import epilog
 from vegasfluid.cli.exit_status import BAD_INPUT, DONE, OUT_OF_REACH, exit_status
-from vegasfluid.cli.terminal import fancy, width_in_a_pipe
-from vegasfluid.errors import InvalidInput
+from vegasfluid.cli.terminal import pipe_width, supports_rich_output
+from vegasfluid.errors import Unsupported
 
 __all__ = ["main"]
 
 SETTINGS = {"help_option_names": ["--help", "-h"]}
+"""Click settings of all commands: -h is short for --help."""
+FRONT_ONLY = "a front has many settings, so none of them is tuned further or written"
+"""Reason why --pareto has no --tune-gamma and no --out."""
+NO_CARD = "only a front is drawn; in Python vegasfluid.plot.card draws a recommendation"
+"""Reason why --plot needs --pareto."""
 
 
-class Shown:
-    """How options are shown: flags without a type, and --help in the last group."""
+class HelpLayout:
+    """Mixin for the help page: flags show no type, and --help is in the last group."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options, as Typer and Click ask for them."""
+        """Options in the order in which Typer and Click show them."""
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if getattr(param, "is_flag", False):
                 param.metavar = ""
             if param.name == "help" and isinstance(self, TyperCommand):
-                param.rich_help_panel = of.GENERAL
+                param.rich_help_panel = opts.GENERAL
         return params
 
 
-class Command(Shown, TyperCommand):
-    """A command."""
+class Command(HelpLayout, TyperCommand):
+    """A subcommand with this help layout."""
 
 
-class Group(Shown, TyperGroup):
-    """All commands."""
+class Group(HelpLayout, TyperGroup):
+    """The group of all subcommands with this help layout."""
 
 
 app = typer.Typer(
@@ -48,17 +53,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings=SETTINGS,
 )
-MAIN, MORE, AROUND = "Begin here", "Go further", "Look things up"
+MAIN, MORE, REFERENCE = "Main commands", "More commands", "Reference and setup"
+"""Groups of commands on the help page."""
 
 
 def command(name: str, panel: str) -> Any:
-    """Make a function the command of a name, with its examples."""
+    """Decorator that registers a subcommand by its name, help group and examples."""
     return app.command(name, cls=Command, rich_help_panel=panel, epilog=epilog(name))
 
 
 @app.callback(invoke_without_command=True)
-def front(ctx: typer.Context, version: of.Version = False) -> None:
-    """Fair TCP Vegas: find alpha and beta on a fluid model, judge them packet by packet."""
+def root(ctx: typer.Context, version: opts.Version = False) -> None:
+    """Find fair TCP Vegas parameters with a fluid model and confirm them by packet simulation."""
     if version:
         from vegasfluid.version import package_version
 
@@ -71,8 +77,8 @@ def front(ctx: typer.Context, version: of.Version = False) -> None:
 
 
 @command("check", MAIN)
-def check(model: of.ModelName, as_json: of.AsJson = False) -> None:
-    """Read and explain a model file; run nothing."""
+def check(model: opts.ModelName, as_json: opts.AsJson = False) -> None:
+    """Validate and explain a model file without running it."""
     from vegasfluid.cli.check import run
 
     raise typer.Exit(DONE if run(model, as_json=as_json) else BAD_INPUT)
@@ -80,80 +86,90 @@ def check(model: of.ModelName, as_json: of.AsJson = False) -> None:
 
 @command("recommend", MAIN)
 def recommend(
-    model: of.ModelName,
-    tune: of.Tune = None,
-    tune_queue: of.TuneQueue = False,
-    tune_gamma: of.TuneGamma = False,
-    ratio: of.Ratio = 1.0,
-    goal: of.Goal = "ratio",
-    max_delay_ms: of.MaxDelay = None,
-    max_drop_share: of.MaxDropShare = None,
-    min_utilisation: of.MinUtilisation = None,
-    min_gain_margin: of.MinGainMargin = None,
-    explain: of.Explain = False,
-    out: Annotated[of.Target, of.written("Write the model with these numbers (TOML).")] = None,
-    pareto: of.Pareto = False,
-    plot: Annotated[of.Target, of.picture("it; with --pareto")] = None,
-    runs: of.Runs = 10,
-    seed: of.Seed = 1,
-    as_json: of.AsJson = False,
+    model: opts.ModelName,
+    tune: opts.Tune = None,
+    tune_queue: opts.TuneQueue = False,
+    tune_gamma: opts.TuneGamma = False,
+    ratio: opts.Ratio = 1.0,
+    goal: opts.Goal = "ratio",
+    max_delay_ms: opts.MaxDelay = None,
+    max_drop_share: opts.MaxDropShare = None,
+    min_utilisation: opts.MinUtilisation = None,
+    min_gain_margin: opts.MinGainMargin = None,
+    explain: opts.Explain = False,
+    out: Annotated[
+        opts.Target, opts.written("Write the model with the recommended parameters (TOML).")
+    ] = None,
+    pareto: opts.Pareto = False,
+    plot: Annotated[opts.Target, opts.picture("the Pareto front (needs --pareto)")] = None,
+    runs: opts.Runs = 10,
+    seed: opts.Seed = 1,
+    as_json: opts.AsJson = False,
 ) -> None:
-    """Find the Vegas parameters at which a Vegas flow gets its fair share."""
-    from vegasfluid.cli.request import asked_for
+    """Find the Vegas parameters that give a Vegas flow its fair share."""
+    from vegasfluid.cli.request import request_from_options
 
-    asked = asked_for(
+    request = request_from_options(
         goal, ratio, max_delay_ms, max_drop_share, min_utilisation, min_gain_margin
     ) | {"tune": tune or [], "tune_queue": tune_queue, "runs": runs, "seed": seed}
     if pareto:
         for name, given in {"--tune-gamma": tune_gamma, "--out": out is not None}.items():
             if given:
-                raise InvalidInput("recommend", name, "left out with --pareto", "given")
+                raise Unsupported("recommend", f"{name} with --pareto", FRONT_ONLY)
         from vegasfluid.cli.pareto import run as run_front
 
-        run_front(model, plot=plot, as_json=as_json, **asked)
+        run_front(model, plot=plot, as_json=as_json, **request)
         raise typer.Exit(DONE)
     if plot is not None:
-        raise InvalidInput("recommend", "--plot", "given with --pareto", "given alone")
+        raise Unsupported("recommend", "--plot without --pareto", NO_CARD)
     from vegasfluid.cli.recommend import run
 
-    asked |= {"tune_gamma": tune_gamma}
-    reached = run(model, explained=explain, out=out, as_json=as_json, **asked)
+    request |= {"tune_gamma": tune_gamma}
+    reached = run(model, explain_result=explain, out=out, as_json=as_json, **request)
     raise typer.Exit(DONE if reached else OUT_OF_REACH)
 
 
 @command("simulate", MAIN)
 def simulate(
-    model: of.ModelName,
-    engine: of.Engine = "fluid",
-    against: of.Against = None,
-    loss_process: of.LossProcess = None,
-    base_rtt_ms: of.BaseRtts = None,
-    tolerance: of.Tolerance = None,
-    out: Annotated[of.Target, of.written("Write the trajectory (netCDF).")] = None,
-    plot: Annotated[of.Target, of.picture("the trajectory")] = None,
-    seed: of.Seed = 1,
-    as_json: of.AsJson = False,
+    model: opts.ModelName,
+    engine: opts.Engine = "fluid",
+    against: opts.Against = None,
+    loss_process: opts.LossProcess = None,
+    base_rtt_ms: opts.BaseRtts = None,
+    tolerance: opts.Tolerance = None,
+    out: Annotated[opts.Target, opts.written("Write the trajectory (netCDF).")] = None,
+    plot: Annotated[opts.Target, opts.picture("the trajectory")] = None,
+    seed: opts.Seed = 1,
+    as_json: opts.AsJson = False,
 ) -> None:
-    """Run a model once."""
-    from vegasfluid.cli.assumptions import assumed
+    """Simulate a model once."""
+    from vegasfluid.cli.assumptions import assumptions_from_options
     from vegasfluid.cli.simulate import run
 
     engines = (engine,) if against is None else (engine, against)
-    taken = assumed(engines, loss_process, base_rtt_ms or [], tolerance)
-    run(model, engines=engines, taken=taken, out=out, plot=plot, seed=seed, as_json=as_json)
+    assumptions = assumptions_from_options(engines, loss_process, base_rtt_ms or [], tolerance)
+    run(
+        model,
+        engines=engines,
+        assumptions=assumptions,
+        out=out,
+        plot=plot,
+        seed=seed,
+        as_json=as_json,
+    )
 
 
 @command("export", MORE)
 def export(
-    model: of.ModelName,
-    system: of.System,
+    model: opts.ModelName,
+    system: opts.System,
     out: Annotated[
-        of.Target, of.written("Write the files: a folder, or a file for the first one.")
+        opts.Target, opts.written("Write the files to a folder, or the first one to this file.")
     ] = None,
-    seed: of.Seed = 1,
-    as_json: of.AsJson = False,
+    seed: opts.Seed = 1,
+    as_json: opts.AsJson = False,
 ) -> None:
-    """Write a model for Linux, FreeBSD, ns-2 or ns-3: its settings, or a scenario that runs."""
+    """Export a model to Linux, FreeBSD, ns-2 or ns-3, as settings or as a runnable scenario."""
     from vegasfluid.cli.export import run
 
     run(model, system=system, out=out, seed=seed, as_json=as_json)
@@ -161,35 +177,37 @@ def export(
 
 @command("sweep", MORE)
 def sweep(
-    model: of.ModelName,
-    over: of.Over,
-    engine: of.Engine = "fluid",
-    seeds: of.Seeds = 1,
-    until: of.Until = None,
-    warmup: of.Warmup = None,
-    tune: of.TuneOne = None,
-    chunk: of.Chunk = None,
-    fine: of.Fine = False,
-    workers: of.Workers = None,
-    scheduler: of.Scheduler = None,
-    multi_host: of.MultiHost = False,
-    dry_run: of.DryRun = False,
-    yes: of.Yes = False,
-    out: Annotated[of.Target, of.written("The Zarr store of the results.")] = None,
-    to: of.ToFormat = None,
-    plot: Annotated[of.Target, of.picture("a map")] = None,
-    metric: of.Metric = "ratio",
-    plot_over: of.PlotOver = None,
-    seed: of.Seed = 1,
-    as_json: of.AsJson = False,
+    model: opts.ModelName,
+    over: opts.Over,
+    engine: opts.Engine = "fluid",
+    seeds: opts.Seeds = 1,
+    until: opts.Until = None,
+    warmup: opts.Warmup = None,
+    tune: opts.TuneOne = None,
+    chunk: opts.Chunk = None,
+    fine: opts.Fine = False,
+    workers: opts.Workers = None,
+    scheduler: opts.Scheduler = None,
+    multi_host: opts.MultiHost = False,
+    dry_run: opts.DryRun = False,
+    yes: opts.Yes = False,
+    out: Annotated[opts.Target, opts.written("Zarr store for the results.")] = None,
+    to: opts.ToFormat = None,
+    plot: Annotated[opts.Target, opts.picture("a map of --metric")] = None,
+    metric: opts.Metric = "ratio",
+    plot_over: opts.PlotOver = None,
+    seed: opts.Seed = 1,
+    as_json: opts.AsJson = False,
 ) -> None:
-    """Run a model over a grid of its numbers; the same command goes on where it was stopped."""
-    from vegasfluid.cli.sweep import Where, run
+    """Run a model over a grid of parameter values. Repeat the same command to resume."""
+    from vegasfluid.cli.sweep import Outputs, run
 
     run(
         model,
         over,
-        where=Where(out, to, plot, metric, tuple(plot_over or ()), workers, scheduler, multi_host),
+        outputs=Outputs(
+            out, to, plot, metric, tuple(plot_over or ()), workers, scheduler, multi_host
+        ),
         dry_run=dry_run,
         yes=yes,
         as_json=as_json,
@@ -205,15 +223,15 @@ def sweep(
 
 @command("analyse", MORE)
 def analyse(
-    model: of.ModelName,
-    tune: of.TuneOne = None,
-    ratio: of.AskedRatio = None,
-    latex: of.Latex = False,
-    plot: Annotated[of.Target, of.picture("the stability charts")] = None,
-    certificate: of.Certificate = None,
-    as_json: of.AsJson = False,
+    model: opts.ModelName,
+    tune: opts.TuneOne = None,
+    ratio: opts.OptionalRatio = None,
+    latex: opts.Latex = False,
+    plot: Annotated[opts.Target, opts.picture("the stability charts")] = None,
+    certificate: opts.Certificate = None,
+    as_json: opts.AsJson = False,
 ) -> None:
-    """Say what theory says: rest, fair alpha, stability, closed forms, a proof; beside packets."""
+    """Compute equilibrium, fair alpha, stability and closed forms, and compare with packets."""
     from vegasfluid.cli.analyse import run
 
     reached = run(
@@ -229,53 +247,55 @@ def analyse(
 
 
 @command("certify", MORE)
-def certify(file: of.Proof, model: of.SpeaksOf = None, as_json: of.AsJson = False) -> None:
-    """Prove a certificate of a fair alpha from scratch."""
+def certify(
+    file: opts.Proof, model: opts.CertifiedModel = None, as_json: opts.AsJson = False
+) -> None:
+    """Verify a certificate of a fair alpha from scratch."""
     from vegasfluid.cli.certify import run
 
     raise typer.Exit(DONE if run(file, model=model, as_json=as_json) else BAD_INPUT)
 
 
-@command("models", AROUND)
+@command("models", REFERENCE)
 def models(
-    name: of.Shipped = None,
-    out: Annotated[of.Target, of.written("Copy it into a new file, to make it yours.")] = None,
-    as_json: of.AsJson = False,
+    name: opts.BundledName = None,
+    out: Annotated[opts.Target, opts.written("Copy the model to a new file.")] = None,
+    as_json: opts.AsJson = False,
 ) -> None:
-    """List the models that come along; show or copy one, to begin your own."""
+    """List the built-in models, show one, or copy one as a start for your own."""
     from vegasfluid.cli.models import run
 
     run(name, out=out, as_json=as_json)
 
 
-@command("laws", AROUND)
-def laws(as_json: of.AsJson = False) -> None:
-    """List the laws with their parameters, units, defaults and sources."""
+@command("laws", REFERENCE)
+def laws(as_json: opts.AsJson = False) -> None:
+    """List congestion controls, queue disciplines and traffic sources with their parameters."""
     from vegasfluid.cli.laws import run
 
     run(as_json=as_json)
 
 
-@command("doctor", AROUND)
-def doctor(clear_caches: of.ClearCaches = False, as_json: of.AsJson = False) -> None:
-    """Say whether all is well here: versions, devices, caches, and runs that really run."""
+@command("doctor", REFERENCE)
+def doctor(clear_caches: opts.ClearCaches = False, as_json: opts.AsJson = False) -> None:
+    """Check the installation: versions, devices, caches, and a short run of each engine."""
     from vegasfluid.cli.doctor import run
 
     raise typer.Exit(DONE if run(clear=clear_caches, as_json=as_json) else OUT_OF_REACH)
 
 
-def dress(fancily: bool) -> None:
-    """Let help have groups in boxes; or else plain lines that are not broken, for pipes."""
-    app.rich_markup_mode = "rich" if fancily else None
-    width = None if fancily else width_in_a_pipe()
-    app.info.context_settings = SETTINGS | {"terminal_width": width}  # of the commands, too
+def set_help_style(rich: bool) -> None:
+    """Show help in coloured boxes on a terminal, and as plain unbroken lines in a pipe."""
+    app.rich_markup_mode = "rich" if rich else None
+    width = None if rich else pipe_width()
+    app.info.context_settings = SETTINGS | {"terminal_width": width}
     for info in app.registered_commands:
-        info.epilog = epilog(str(info.name), plain=not fancily)
+        info.epilog = epilog(str(info.name), plain=not rich)
 
 
 def run_app(arguments: list[str] | None) -> int:
-    """Run a command; its exit status. Without arguments the user is greeted."""
-    dress(fancy())
+    """Run a command line and return its exit status; without arguments print the greeting."""
+    set_help_style(supports_rich_output())
     return exit_status(app, sys.argv[1:] if arguments is None else arguments, "vegasfluid")
 
 

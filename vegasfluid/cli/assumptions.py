@@ -1,25 +1,28 @@
-"""What the fluid engines take for granted, as options say it."""
+"""Options for what the fluid models assume and the packet simulator computes itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.quantities import ms
 
-__all__ = ["Assumptions", "assumed"]
+__all__ = ["Assumptions", "assumptions_from_options"]
 
-USUAL_PROCESS = "iid"
+DEFAULT_LOSS_PROCESS = "iid"
+"""Loss process of the fluid models if none is given: independent losses."""
+FLUID_ONLY = "the packet simulator computes it, only fluid and density assume it"
+"""Reason why options for assumptions need a fluid engine."""
 
 
 class Assumptions(NamedTuple):
-    """What packets need not be told.
+    """Assumptions of the fluid models that a user can set.
 
     Args:
-        loss_process: how losses come.
-        base_rtt: what the senders of a class begin with, s, by the class's name.
-        tolerance: of goodput, queue and drops, as a part of them; None: the usual one.
+        loss_process: how losses are spread over time: `iid`, `periodic` or `meanfield`.
+        base_rtt: base RTT that senders start with, s, by class name.
+        tolerance: relative error allowed in goodput, queues and drops; None: the default.
     """
 
     loss_process: str
@@ -27,24 +30,25 @@ class Assumptions(NamedTuple):
     tolerance: float | None = None
 
 
-def assumed(
+def assumptions_from_options(
     engines: tuple[str, ...],
     loss_process: str | None,
     base_rtts_ms: Iterable[str],
     tolerance: float | None = None,
 ) -> Assumptions:
-    """What the options say.
+    """Assumptions from the options of `vegasfluid simulate`.
 
     Args:
-        engines: that will run.
-        loss_process: `--loss-process`.
-        base_rtts_ms: `--base-rtt-ms`, each as CLASS=MS.
-        tolerance: `--tolerance`.
+        engines: names of the engines that will run.
+        loss_process: value of `--loss-process`.
+        base_rtts_ms: values of `--base-rtt-ms`, each as CLASS=MS.
+        tolerance: value of `--tolerance`.
 
     Raises:
-        InvalidInput: for a base RTT that is no such pair, or without a fluid engine.
+        InvalidInput: for a malformed base RTT.
+        Unsupported: if only the packet simulator runs.
 
-    >>> assumed(("fluid", "packets"), None, ["vegas=12.5"])
+    >>> assumptions_from_options(("fluid", "packets"), None, ["vegas=12.5"])
     Assumptions(loss_process='iid', base_rtt={'vegas': 0.0125}, tolerance=None)
     """
     base_rtts = list(base_rtts_ms)
@@ -56,12 +60,14 @@ def assumed(
     if set(engines) == {"packets"}:
         for option, value in given.items():
             if value is not None:
-                raise InvalidInput("simulate", option, "used with fluid or density only", value)
-    return Assumptions(loss_process or USUAL_PROCESS, dict(map(pair, base_rtts)), tolerance)
+                raise Unsupported("simulate", f"{option} with packets", FLUID_ONLY)
+    return Assumptions(
+        loss_process or DEFAULT_LOSS_PROCESS, dict(map(parse_base_rtt, base_rtts)), tolerance
+    )
 
 
-def pair(text: str) -> tuple[str, float]:
-    """A class and its base RTT, s."""
+def parse_base_rtt(text: str) -> tuple[str, float]:
+    """Class name and base RTT in seconds from CLASS=MS."""
     name, equals, value = text.rpartition("=")
     try:
         time = ms(float(value))

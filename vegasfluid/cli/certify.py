@@ -1,4 +1,4 @@
-"""`vegasfluid certify`: prove a certificate of a fair alpha from scratch, and say what holds."""
+"""`vegasfluid certify`: verify a certificate of a fair alpha from scratch."""
 
 from __future__ import annotations
 
@@ -22,36 +22,40 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["run"]
 
 LARGEST_FILE = 1_000_000
-"""Bytes; a certificate has some thousands."""
+"""Largest certificate in bytes; usual ones have some thousand."""
 MOST_DIGITS = 100
-OF_THEORY = (
-    "That is a theorem about theory's mean-field equations, which know no single packet, no "
-    "timeout and no spread of windows; --model measures what packets make of it."
+"""Largest number of digits reported, for an alpha that is known exactly."""
+SCOPE = (
+    "This is a theorem about the mean-field equations. They have no single packets, no timeouts "
+    "and no spread of windows. With --model the packet simulator measures the same alpha."
 )
+"""What the theorem does not cover, printed with every valid certificate."""
 ROWS = (
     ("alpha, packets", "alpha_packets"),
     ("alpha at the lower ratio", "alpha_below_packets"),
     ("alpha at the higher ratio", "alpha_above_packets"),
-    ("d alpha / d ln ratio", "alpha_packets_per_log_ratio"),
+    ("d alpha / d ln(ratio)", "alpha_packets_per_log_ratio"),
     ("queue, packets", "queue_packets"),
     ("drop probability", "drop_prob"),
 )
+"""Rows of the table: labels and keys of the claims."""
 CLASS_ROWS = (
     ("cwnd of {}, packets", "cwnd_packets"),
     ("rate of {}, packets/s", "rate_packets_per_s"),
 )
+"""Rows for each flow class: labels and keys of the claims."""
 
 
 def run(path: Path, *, model: str | None, as_json: bool) -> bool:
-    """Check a certificate, and show what is proven or why it is refused; whether it holds.
+    """Verify a certificate, print what is proven or why it is rejected, return whether it is valid.
 
     Args:
         path: the certificate, a JSON file.
-        model: a model that it has to speak of, or None.
-        as_json: print one JSON document instead of text.
+        model: model that the certificate must be about; None: any.
+        as_json: whether to print one JSON document instead of text.
 
     Raises:
-        InvalidInput: for a file that holds no certificate, or one of another model.
+        InvalidInput: if the file is no certificate, or is about another model.
     """
     document, packets = read(path), None
     certificate = Certificate.read(document)
@@ -60,10 +64,10 @@ def run(path: Path, *, model: str | None, as_json: bool) -> bool:
         network = modelfile.read_model(model).network
         matches(certificate, network)
         if verdict.valid:
-            middle = sum(certificate.alpha.bounds) / 2
-            packets = measure_ratio(network, certificate.problem.tuned_name, float(middle))
+            alpha = sum(certificate.alpha.bounds) / 2
+            packets = measure_ratio(network, certificate.problem.tuned_name, float(alpha))
     if as_json:
-        print_json(explain(path, model, verdict, packets))
+        print_json(verdict_document(path, model, verdict, packets))
     else:
         show(path, model, verdict, packets)
     return verdict.valid
@@ -73,43 +77,46 @@ def read(path: Path) -> Any:
     """The JSON document in a file.
 
     Raises:
-        InvalidInput: for a file that is missing, too large, or holds no JSON.
+        InvalidInput: if the file is missing, too large or not JSON.
     """
     if not path.is_file():
-        raise InvalidInput("certify", "FILE", "a file that exists", str(path))
+        raise InvalidInput("certify", "FILE", "an existing file", str(path))
     if path.stat().st_size > LARGEST_FILE:
-        raise InvalidInput("certify", "FILE", f"of at most {LARGEST_FILE} bytes", str(path))
+        raise InvalidInput("certify", "FILE", f"a file of at most {LARGEST_FILE} bytes", str(path))
     try:
         return json.loads(
             path.read_text(encoding="utf-8"),
-            object_pairs_hook=once_each,
-            parse_constant=not_a_number,
+            object_pairs_hook=unique_keys,
+            parse_constant=reject_constant,
         )
     except InvalidInput:
         raise
-    except (ValueError, RecursionError):  # also what is no text, and numbers of too many digits
+    except (
+        ValueError,
+        RecursionError,
+    ):  # also for binary files, and for numbers with too many digits
         raise InvalidInput("certify", "FILE", "a JSON document", str(path)) from None
 
 
-def once_each(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys stand in it once: of two, a reader may see the other one."""
-    found: dict[str, Any] = {}
+def unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON object without repeated keys, which parsers read in different ways."""
+    document: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise InvalidInput("certificate", "a key", "there once in its object", key)
-        found[key] = value
-    return found
+        if key in document:
+            raise InvalidInput("certificate", "key", "unique in its object", key)
+        document[key] = value
+    return document
 
 
-def not_a_number(name: str) -> float:
-    """NaN and infinities are no JSON."""
-    raise InvalidInput("certificate", "a number", "finite", name)
+def reject_constant(name: str) -> float:
+    """Raise InvalidInput for NaN and infinities, which are not JSON."""
+    raise InvalidInput("certificate", "number", "finite", name)
 
 
-def explain(
+def verdict_document(
     path: Path, model: str | None, verdict: Verdict, packets: PacketRatio | None
 ) -> dict[str, Any]:
-    """The verdict as one document."""
+    """Verdict as one JSON document."""
     certificate = verdict.certificate
     return {
         "certificate": str(path),
@@ -119,34 +126,34 @@ def explain(
         "statement": certificate.statement,
         "alpha_packets": {"low": certificate.alpha.low, "high": certificate.alpha.high},
         "digits": verdict.digits,
-        "proves": OF_THEORY,
+        "proves": SCOPE,
         "on_packets": None if packets is None else asdict(packets),
     }
 
 
 def show(path: Path, model: str | None, verdict: Verdict, packets: PacketRatio | None) -> None:
-    """The verdict in words."""
+    """Print the verdict as text."""
     out, certificate = console(), verdict.certificate
     if not verdict.valid:
-        out.print(f"{path} does not hold.", style="bold")
+        out.print(f"{path} is not valid.", style="bold")
         for reason in verdict.refused:
             out.print(f"Not proven: {reason}.")
         return
-    out.print(f"{path} holds: everything in it is proven.", style="bold")
+    out.print(f"{path} is valid: everything in it is proven.", style="bold")
     if model is not None:
-        out.print(f"It speaks of {model}.")
+        out.print(f"It is about {model}.")
     out.print(f"\n{certificate.statement}\n")
     out.print(claims_table(certificate))
     digits = math.floor(min(verdict.digits, MOST_DIGITS))
     out.print(f"\nalpha is proven to {digits} digits. {whole_alphas(certificate)}".rstrip())
-    out.print(OF_THEORY)
+    out.print(SCOPE)
     if packets is not None:
         out.print(packets_line(packets))
 
 
 def claims_table(certificate: Certificate) -> Table:
-    """What is proven of the rest, from and to."""
-    rows = table("at rest", "at least", "at most")
+    """Table of the proven bounds of each quantity at the equilibrium."""
+    rows = table("at equilibrium", "at least", "at most")
     for label, key in ROWS:
         claim = certificate.claims[key,]
         rows.add_row(label, claim.low, claim.high)
@@ -154,19 +161,19 @@ def claims_table(certificate: Certificate) -> Table:
         for label, key in CLASS_ROWS:
             claim = certificate.claims["classes", name, key]
             rows.add_row(label.format(name), claim.low, claim.high)
-    rows.add_row("no other such rest, queue", certificate.box.low, certificate.box.high)
+    rows.add_row("no other equilibrium, queue", certificate.box.low, certificate.box.high)
     return rows
 
 
 def whole_alphas(certificate: Certificate) -> str:
-    """For a dialect of whole packets: which of its alphas are within epsilon."""
+    """Sentence on the whole-number alphas within epsilon, for dialects that need whole packets."""
     problem, claims = certificate.problem, certificate.claims
     if not DIALECTS[problem.tuned.dialect].whole_packets:
         return ""
     low = math.ceil(claims["alpha_below_packets",].bounds[1])
     high = math.floor(claims["alpha_above_packets",].bounds[0])
-    head = f"Of the whole numbers that {problem.tuned.dialect} takes, "
+    head = f"{problem.tuned.dialect} accepts whole numbers only: "
     if low > high:
         return f"{head}none gives the ratio within {problem.epsilon:g}."
     which = f"{low}" if low == high else f"{low} to {high}"
-    return f"{head}{which} give the ratio within {problem.epsilon:g} (of its logarithm)."
+    return f"{head}{which} keeps the logarithm of the ratio within {problem.epsilon:g}."

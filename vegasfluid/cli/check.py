@@ -1,4 +1,4 @@
-"""`vegasfluid check`: read and explain a model file."""
+"""`vegasfluid check`: validate and explain a model file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["run"]
 
 
 def run(name: str, *, as_json: bool) -> bool:
-    """Explain a model file; with `as_json` also one that is refused. Whether it is one."""
+    """Explain a model file and return whether it is valid; with `as_json` also print its errors."""
     try:
         model = modelfile.read_model(name)
-    except modelfile.ModelFileError as refused:
+    except modelfile.ModelFileError as error:
         if not as_json:
             raise
-        print_json({"model": name, "ok": False, "errors": list(refused.lines)})
+        print_json({"model": name, "ok": False, "errors": list(error.lines)})
         return False
     document = {"model": name, "ok": True, **explain(model)}
     if as_json:
@@ -35,7 +35,7 @@ def run(name: str, *, as_json: bool) -> bool:
 
 
 def explain(model: Model) -> dict[str, Any]:
-    """What a model amounts to; of several links, the slowest gives the bandwidth-delay product."""
+    """Model as one JSON document; the slowest link defines the bandwidth-delay product."""
     network = model.network
     return {
         "bandwidth_delay_packets": network.bandwidth_delay(),
@@ -43,10 +43,10 @@ def explain(model: Model) -> dict[str, Any]:
         "flows": {name: flows.count for name, flows in network.flows.items()},
         "ranges": {
             number.name: {
-                **of.parameters(),
-                "nominal": round(of.nominal) if number.whole else of.nominal,
+                **bounds.parameters(),
+                "nominal": round(bounds.nominal) if number.whole else bounds.nominal,
             }
-            for number, of in uncertain(model)
+            for number, bounds in uncertain(model)
         },
         "assumed": network.assumptions(),
         "warnings": network.warnings(),
@@ -54,17 +54,17 @@ def explain(model: Model) -> dict[str, Any]:
 
 
 def show(model: Model, document: dict[str, Any]) -> None:
-    """A model in words."""
+    """Print a model as text and tables."""
     out = console()
     out.print(model.title or "model", style="bold")
-    out.print(f"{document['model']} is well formed.")
+    out.print(f"{document['model']} is valid.")
     if model.source:
         out.print(f"Source: {model.source}.")
-    out.print(f"Runs for {model.duration:g} s; means leave out the first {model.warmup:g} s.")
+    out.print(f"Duration {model.duration:g} s; averages exclude the first {model.warmup:g} s.")
     for rows in (
         links_table(model.network),
         flows_table(model.network, document["base_rtt_s"]),
-        laws_table(model.network),
+        parameters_table(model.network),
     ):
         out.print()
         out.print(rows)
@@ -74,8 +74,8 @@ def show(model: Model, document: dict[str, Any]) -> None:
     if document["ranges"]:
         out.print()
         out.print(ranges_table(document["ranges"]))
-        out.print("recommend holds over the ranges.")
-        out.print("simulate, analyse, sweep and export use the nominal numbers.")
+        out.print("recommend finds parameters for the whole ranges.")
+        out.print("simulate, analyse, sweep and export use the nominal values.")
     for assumption in document["assumed"]:
         out.print(f"Assumed: {assumption}")
     for warning in document["warnings"]:
@@ -85,8 +85,8 @@ def show(model: Model, document: dict[str, Any]) -> None:
 
 
 def links_table(network: Network) -> Table:
-    """The links."""
-    rows = table("link", "packets/s", "one way, ms", "buffer", "queue law", texts=["queue law"])
+    """Table of the links: capacity, propagation delay, buffer and queue discipline."""
+    rows = table("link", "packets/s", "delay, ms", "buffer", "queue", texts=["queue"])
     for name, link in network.links.items():
         numbers = (f"{link.capacity:.1f}", f"{link.delay * 1e3:g}", f"{link.buffer:g}")
         rows.add_row(name, *numbers, link.aqm.name)
@@ -94,38 +94,40 @@ def links_table(network: Network) -> Table:
 
 
 def ranges_table(ranges: dict[str, dict[str, Any]]) -> Table:
-    """The uncertain numbers."""
-    rows = table("uncertain", "low", "high", "nominal", "spread", texts=["spread"])
-    for name, of in ranges.items():
-        numbers = (f"{of[key]:.6g}" for key in ("low", "high", "nominal"))
-        rows.add_row(name, *numbers, of["spread"])
+    """Table of the parameters that are given as ranges."""
+    rows = table("uncertain parameter", "low", "high", "nominal", "spread", texts=["spread"])
+    for name, bounds in ranges.items():
+        numbers = (f"{bounds[key]:.6g}" for key in ("low", "high", "nominal"))
+        rows.add_row(name, *numbers, bounds["spread"])
     return rows
 
 
 def flows_table(network: Network, base_rtt: dict[str, float] | None) -> Table:
-    """The classes of flows."""
-    rows = table("class", "flows", "base RTT, ms", "law", "traffic", texts=["law", "traffic"])
-    for name, of in network.flows.items():
+    """Table of the flow classes: number of flows, base RTT, congestion control and traffic."""
+    rows = table(
+        "class", "flows", "base RTT, ms", "control", "traffic", texts=["control", "traffic"]
+    )
+    for name, flows in network.flows.items():
         rtt = "-" if base_rtt is None else f"{base_rtt[name] * 1e3:.2f}"
-        rows.add_row(name, str(of.count), rtt, law_name(of), traffic(of))
+        rows.add_row(name, str(flows.count), rtt, law_name(flows), traffic(flows))
     return rows
 
 
 def law_name(flows: Flows) -> str:
-    """The law of a class; whose, where there are several."""
+    """Congestion control of a class, with its implementation where there are several."""
     dialect = getattr(flows.law, "dialect", None)
     return f"{flows.law.name}, {dialect}" if dialect else flows.law.name
 
 
 def traffic(flows: Flows) -> str:
-    """What a class sends, and which way."""
-    kind = flows.traffic.name
-    return kind if flows.direction == "forward" else f"{kind}, {flows.direction}"
+    """Traffic source of a class, and its direction if it is reverse."""
+    source = flows.traffic.name
+    return source if flows.direction == "forward" else f"{source}, {flows.direction}"
 
 
-def laws_table(network: Network) -> Table:
-    """Every parameter of the queues, the classes and their traffic."""
-    rows = table("of", "parameter", "value", "units", texts=["parameter", "value", "units"])
+def parameters_table(network: Network) -> Table:
+    """Table of every parameter of the queues, congestion controls and traffic sources."""
+    rows = table("object", "parameter", "value", "units", texts=["parameter", "value", "units"])
     for name, link in network.links.items():
         add_parameters(rows, name, link.aqm)
     for name, flows in network.flows.items():
@@ -134,9 +136,9 @@ def laws_table(network: Network) -> Table:
     return rows
 
 
-def add_parameters(rows: Table, whose: str, law: Any) -> None:
-    """A line for each parameter of a law, as the program computes with it."""
+def add_parameters(rows: Table, owner: str, law: Any) -> None:
+    """Add a row for each parameter of a law, in internal units."""
     for name, value in law.parameters().items():
         unit = unit_of(type(law), name)
-        rows.add_row(whose, name, plain(value), unit.inside if unit else "")
-        whose = ""
+        rows.add_row(owner, name, plain(value), unit.inside if unit else "")
+        owner = ""

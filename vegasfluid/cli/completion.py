@@ -1,6 +1,6 @@
-"""What a shell may complete: models, classes to tune, goals. Files are read, nothing is computed.
+"""Shell completion of models, classes and goals; it reads files but computes nothing.
 
-A completion must come at once and must never fail: what cannot be read completes to nothing.
+Completion must be fast and must never fail: an unreadable file completes to nothing.
 """
 
 from __future__ import annotations
@@ -14,74 +14,75 @@ import typer
 
 from vegasfluid.bundled import bundled_models, model_path, purpose
 
-__all__ = ["flow_classes", "goals", "models", "shipped", "vegas_classes"]
+__all__ = ["bundled", "flow_classes", "goals", "models", "vegas_classes"]
 
 Item = tuple[str, str]
-"""What is completed, and a word on it."""
+"""A completion and its description."""
 
 GOALS = {
-    "ratio": "as much goodput as another flow, or --ratio times as much",
-    "jain": "the largest Jain index",
+    "ratio": "equal goodput, or --ratio times another flow's",
+    "jain": "largest Jain index",
     "proportional": "proportional fairness",
-    "worst-flow": "the largest goodput of the worst flow",
+    "worst-flow": "largest goodput of the worst flow",
     "alpha-fair=": "alpha fairness, such as alpha-fair=2",
 }
 MOST_FILES = 200
+"""Largest number of model files offered, so that large folders stay fast."""
 
 
 def models(incomplete: str) -> list[Item]:
-    """Shipped models by name, and model files here, in the folder that is typed, and below it."""
-    return [*shipped(incomplete), *((path, "") for path in files(incomplete))]
+    """Built-in models by name, and model files in this folder, the typed folder and below it."""
+    return [*bundled(incomplete), *((path, "") for path in files(incomplete))]
 
 
-def shipped(incomplete: str) -> list[Item]:
-    """Shipped models by name."""
+def bundled(incomplete: str) -> list[Item]:
+    """Built-in models whose names start with the typed text."""
     paths = bundled_models().items()
     return [(name, purpose(path)) for name, path in paths if name.startswith(incomplete)]
 
 
 def files(incomplete: str) -> list[str]:
-    """Files that end with .toml, as they would be typed."""
-    folder, slash, begun = incomplete.rpartition("/")
-    home = Path(folder or ("/" if slash else "."))
-    found = []
-    for path in candidates(home, begun):
-        found.append(f"{folder}{slash}{path.relative_to(home)}")
-        if len(found) == MOST_FILES:
+    """Paths of .toml files that start with the typed text, as the user would type them."""
+    folder, slash, prefix = incomplete.rpartition("/")
+    folder_path = Path(folder or ("/" if slash else "."))
+    paths = []
+    for path in candidates(folder_path, prefix):
+        paths.append(f"{folder}{slash}{path.relative_to(folder_path)}")
+        if len(paths) == MOST_FILES:
             break
-    return found
+    return paths
 
 
-def candidates(home: Path, begun: str) -> Iterator[Path]:
-    """Model files in a folder, and in those of its folders that may be meant."""
+def candidates(folder_path: Path, prefix: str) -> Iterator[Path]:
+    """Model files in a folder, and in its subfolders whose names start with the typed text."""
     try:
-        for path in sorted(home.iterdir()):
-            if path.name.startswith(begun) and not path.name.startswith("."):
+        for path in sorted(folder_path.iterdir()):
+            if path.name.startswith(prefix) and not path.name.startswith("."):
                 if path.suffix == ".toml":
                     yield path
-                elif begun and path.is_dir():
+                elif prefix and path.is_dir():
                     yield from sorted(path.glob("*.toml"))
     except OSError:
         return
 
 
 def goals(incomplete: str) -> list[Item]:
-    """What `--goal` takes."""
+    """Values of `--goal` that start with the typed text."""
     return [item for item in GOALS.items() if item[0].startswith(incomplete)]
 
 
 def flow_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
-    """The classes of flows of the model that is typed already."""
+    """Flow classes of the model on the command line, with their congestion controls."""
     return [(name, law) for name, law in laws_of(ctx).items() if name.startswith(incomplete)]
 
 
 def vegas_classes(ctx: typer.Context, incomplete: str) -> list[Item]:
-    """Those of them whose law is Vegas."""
+    """Vegas classes of the model on the command line."""
     return [(name, law) for name, law in flow_classes(ctx, incomplete) if law == "vegas"]
 
 
 def laws_of(ctx: typer.Context) -> dict[str, str]:
-    """The law of each class of a model, as far as its file says it.
+    """Congestion control of each class, from the model file on the command line; empty on error.
 
     While the value of an option is missing, Click does not say which words are arguments.
     """
@@ -89,6 +90,6 @@ def laws_of(ctx: typer.Context) -> dict[str, str]:
     try:
         path = next(path for word in words if (path := model_path(word)) is not None)
         document: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {name: str(of["law"]["name"]) for name, of in document["flows"].items()}
-    except Exception:  # whatever is wrong with the file: the command says it, not the completion
+        return {name: str(table["law"]["name"]) for name, table in document["flows"].items()}
+    except Exception:  # the command reports what is wrong with the file
         return {}

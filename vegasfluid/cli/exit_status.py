@@ -1,7 +1,7 @@
-"""How a command ends: its exit status, and one line where something was refused.
+"""Exit statuses, and error messages of one line on standard error.
 
-Exit status: 0 done, 2 bad input or options (one line, no traceback), 3 done but the goal could not
-be reached, 1 a computation failed, 130 interrupted, 141 nobody reads the output any more.
+Exit status: 0 success, 1 failed computation, 2 invalid input or options (one line, no traceback), 3
+success but the goal was not reached, 130 interrupted, 141 broken pipe (the reader has left).
 """
 
 from __future__ import annotations
@@ -12,70 +12,74 @@ from collections.abc import Sequence
 
 import typer
 
+try:
+    from typer._click.exceptions import ClickException
+except ImportError:  # Typer before it had its own copy of Click
+    from click.exceptions import ClickException
+
 from vegasfluid.errors import SolveFailed, VegasfluidError
 
 __all__ = ["BAD_INPUT", "DONE", "OUT_OF_REACH", "exit_status"]
 
-DONE, FAILED, BAD_INPUT, OUT_OF_REACH, INTERRUPTED, UNREAD = 0, 1, 2, 3, 130, 141
+DONE, FAILED, BAD_INPUT, OUT_OF_REACH, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
 
-UsageRefused: type[Exception] = typer.BadParameter.__mro__[2]  # type: ignore[assignment]
-"""What all refusals of options derive from: Click's ClickException, or that of the copy of Click
-which newer Typers bring along."""
+"""Base class of errors in options. Older Typers use the package click, newer ones a copy of it."""
 
 
 def exit_status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
-    """Run a command line; its exit status. Where the reader of a pipe is gone, it ends quietly.
+    """Run a command line and return its exit status; a broken pipe ends it quietly.
 
     Args:
-        app: its commands.
-        arguments: what was typed after its name.
-        name: what it is called, in front of each line that refuses something.
+        app: the Typer application.
+        arguments: command-line arguments after the program name.
+        name: program name, put in front of each error message.
     """
     try:
-        status = complaining(app, arguments, name)
+        status = run_with_messages(app, arguments, name)
         sys.stdout.flush()
     except BrokenPipeError:
-        return unread()
-    except SystemExit as ended:  # as Typer and Rich end where they find the pipe broken
-        if isinstance(ended.__context__, BrokenPipeError):
-            return unread()
+        return broken_pipe()
+    except SystemExit as error:  # Typer and Rich end so if they find the pipe broken
+        if isinstance(error.__context__, BrokenPipeError):
+            return broken_pipe()
         raise
     return status
 
 
-def unread() -> int:
-    """The status of a command that was cut off, whose last words Python shall not try to say."""
+def broken_pipe() -> int:
+    """Exit status for a reader that has left; discards what Python would still write at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return UNREAD
+    return BROKEN_PIPE
 
 
-def complaining(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
-    """Run a command line; its exit status, and what was refused on standard error.
+def run_with_messages(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
+    """Run a command line, print any error in one line on standard error, return the exit status.
 
     Args:
-        app: its commands.
-        arguments: what was typed after its name.
-        name: what it is called, in front of each line that refuses something.
+        app: the Typer application.
+        arguments: command-line arguments after the program name.
+        name: program name, put in front of each error message.
     """
 
-    def complain(message: str) -> None:
+    def print_error(message: str) -> None:
+        """Print a message as one line on standard error."""
         print(f"{name}: {' '.join(message.split())}", file=sys.stderr)
 
     try:
         status = app(args=list(arguments), prog_name=name, standalone_mode=False)
-    except UsageRefused as refused:
-        complain(refused.format_message().replace("Value error, ", ""))  # type: ignore[attr-defined]
+    except ClickException as error:
+        print_error(error.format_message().replace("Value error, ", ""))  # type: ignore[attr-defined]
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         status = INTERRUPTED
-    except SolveFailed as failed:
-        complain(str(failed))
+    except SolveFailed as error:
+        print_error(str(error))
         return FAILED
     except BrokenPipeError:
         raise
-    except (VegasfluidError, OSError) as refused:
-        complain(str(refused))
+    except (VegasfluidError, OSError) as error:
+        print_error(str(error))
         return BAD_INPUT
     if status == INTERRUPTED:
-        complain("interrupted.")
+        print_error("interrupted.")
     return status if isinstance(status, int) else DONE

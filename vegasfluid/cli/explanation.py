@@ -1,4 +1,4 @@
-"""`vegasfluid recommend --explain`: why alpha is what it is, in sentences and two tables."""
+"""`vegasfluid recommend --explain`: why alpha has its value, in sentences and two tables."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from vegasfluid.tuning.theory import EquilibriumTheory
 __all__ = ["show_explanation"]
 
 TERMS = {
-    "red_min": "a flow's part of RED_min",
-    "queue_above_red_min": "its part of the queue above RED_min",
-    "buffer": "a flow's part of a full buffer",
-    "queue_above_buffer": "its part of the queue above that",
-    "estimate": "what its estimate counts besides",
-    "own_losses": "to make up for its own losses",
-    "packets": "what packets add to theory",
+    "red_min": "RED_min per flow",
+    "queue_above_red_min": "queue above RED_min, per flow",
+    "buffer": "full buffer per flow",
+    "queue_above_buffer": "queue above the buffer, per flow",
+    "estimate": "offset of Vegas's own estimate",
+    "own_losses": "compensation for its own losses",
+    "packets": "difference between packets and theory",
 }
-OVER_N = {"red_min": ", RED_min / N", "buffer": ", buffer / N"}
-SKIPPED = ("estimate", "queue_above_buffer")
-"""Terms that most networks do not have."""
-NUMBERS = {
+"""Terms whose sum is alpha, with their names in the table."""
+RULE_OF_TERM = {"red_min": " (rule RED_min / N)", "buffer": " (rule buffer / N)"}
+"""Terms that are a rule of thumb by themselves if all flows get equal shares."""
+OPTIONAL_TERMS = ("estimate", "queue_above_buffer")
+"""Terms that are zero in most networks, and then not printed."""
+PARAMETERS = {
     "flows": "flows",
     "capacity": "capacity",
     "base_rtt": "base RTT",
@@ -34,152 +36,147 @@ NUMBERS = {
     "max_drop": "max_drop",
     "buffer": "buffer",
 }
-LEAST = 0.01
-"""A sensitivity below this, per cent, is not told in digits; nor a term that most do not have."""
-MUCH = 0.1
-"""Of alpha: packets that add more are worth a word."""
+"""Parameters of the sensitivities, with their names in the sentence."""
+NEGLIGIBLE = 0.01
+"""Sensitivities below this, in per cent, have no digits; smaller optional terms are left out."""
+LARGE_DIFFERENCE = 0.1
+"""Difference between packets and theory, as a fraction of alpha, that is worth a sentence."""
 
 
-def show_explanation(found: Recommendation, why: Explanation) -> None:
-    """The explanation in words and tables."""
+def show_explanation(result: Recommendation, why: Explanation) -> None:
+    """Print the explanation as sentences and tables."""
     out = console()
-    out.print(f"\nWhy alpha = {found.after.law.alpha:.6g}\n", style="bold")
+    out.print(f"\nWhy alpha = {result.after.law.alpha:.6g}\n", style="bold")
     if why.theory is None:
-        out.print(f"Theory is silent here: {why.theory_missing}")
+        out.print(f"Theory does not apply here: {why.theory_missing}")
     else:
-        out.print(terms_table(found, why.theory))
+        out.print(terms_table(result, why.theory))
         out.print()
-        for line in theory_lines(found, why.theory):
+        for line in theory_lines(result, why.theory):
             out.print(line)
     if why.drop_tail_backlog is not None:
         out.print(
-            f"One Vegas and one Reno flow at a full buffer share it evenly where Vegas holds "
-            f"{why.drop_tail_backlog:.4g} packets (theory of the sawtooth, Vegas without losses)."
+            f"In the sawtooth theory, one Vegas and one Reno flow share a full buffer evenly if "
+            f"Vegas keeps {why.drop_tail_backlog:.4g} packets in it and loses none."
         )
-    out.print("\nOn packets, beside other rules:\n")
-    out.print(tried_table(why))
-    out.print(f"\n{rules_line(found, why)}")
-    out.print(defaults_line(found, why))
+    out.print("\nPacket simulation of this and other rules:\n")
+    out.print(rules_table(why))
+    out.print(f"\n{best_rule_line(result, why)}")
+    out.print(defaults_line(result, why))
 
 
-def terms_table(found: Recommendation, why: EquilibriumTheory) -> Any:
-    """What alpha is the sum of."""
-    rows = table("alpha is made of", "packets")
+def terms_table(result: Recommendation, why: EquilibriumTheory) -> Any:
+    """Table of the terms whose sum is alpha, in packets."""
+    rows = table("alpha is the sum of", "packets")
     for name, packets in why.terms.items():
-        if name not in SKIPPED or abs(packets) >= LEAST:
-            rows.add_row(label(found, why, name), f"{packets:+.2f}")
-    rows.add_row("alpha", f"{found.after.law.alpha:.6g}")
+        if name not in OPTIONAL_TERMS or abs(packets) >= NEGLIGIBLE:
+            rows.add_row(label(result, why, name), f"{packets:+.2f}")
+    rows.add_row("alpha", f"{result.after.law.alpha:.6g}")
     return rows
 
 
-def label(found: Recommendation, why: EquilibriumTheory, name: str) -> str:
-    """A term in words; an equal part is the rule of thumb."""
-    equal = found.ratio == 1 and not why.target_missed and name in ("red_min", "buffer")
-    return f"{TERMS[name]}{OVER_N[name]}" if equal else TERMS[name]
+def label(result: Recommendation, why: EquilibriumTheory, name: str) -> str:
+    """Name of a term in the table; for equal shares with the rule of thumb that it is."""
+    is_rule = result.ratio == 1 and not why.target_missed and name in RULE_OF_TERM
+    return f"{TERMS[name]}{RULE_OF_TERM[name]}" if is_rule else TERMS[name]
 
 
-def theory_lines(found: Recommendation, why: EquilibriumTheory) -> list[str]:
-    """What rest says, a sentence or two a line."""
-    lines = [place_line(found, why), regime_line(why), saturation_line(found, why)]
+def theory_lines(result: Recommendation, why: EquilibriumTheory) -> list[str]:
+    """Sentences on what the equilibrium equations say, one topic per line."""
+    lines = [alpha_line(result, why), regime_line(why), saturation_line(result, why)]
     if why.elasticities:
-        lines.append(sensitivities_line(why))
+        lines.append(elasticities_line(why))
     return [*lines, stability_line(why)]
 
 
-def place_line(found: Recommendation, why: EquilibriumTheory) -> str:
-    """For which alpha all this is told."""
-    if not why.target_missed:
-        line = f"Theory (rest, without packets) has the goal at alpha = {why.alpha:.6g}."
-        if abs(why.terms["packets"]) < MUCH * why.alpha:
-            return line
+def alpha_line(result: Recommendation, why: EquilibriumTheory) -> str:
+    """Sentence on the alpha that theory predicts for the goal."""
+    if why.target_missed:
         return (
-            f"{line} Packets are far from that: swings of the queue, timeouts, bursts of losses "
-            f"and base RTTs taken at the start are not in it."
+            f"The equilibrium model has no alpha for this goal: {why.target_missed}. The lines below are "
+            f"for the recommended alpha, where its ratio is {why.ratio:.3g}."
         )
+    line = f"The equilibrium model predicts the target ratio at alpha = {why.alpha:.6g}."
+    if abs(why.terms["packets"]) < LARGE_DIFFERENCE * why.alpha:
+        return line
     return (
-        f"Theory (rest, without packets): {why.target_missed}. With the recommended alpha the "
-        f"ratio of {found.tuned} is {why.ratio:.3g}, and of that all this is told."
+        f"{line} Packet simulation differs by much, because the model ignores oscillations, "
+        f"timeouts, bursts of losses, and base RTTs that are measured too high."
     )
 
 
 def regime_line(why: EquilibriumTheory) -> str:
-    """The regime, and how it is known."""
-    what = {
-        "below saturation": "alpha holds the windows",
-        "loss-dominated": "losses hold the windows more than alpha does",
-        "plateau": "losses hold the windows, and alpha hardly moves them",
+    """Sentences on what limits the windows, and how strongly alpha acts on them."""
+    meaning = {
+        "below saturation": "alpha limits the windows",
+        "loss-dominated": "losses limit the windows more than alpha does",
+        "plateau": "losses limit the windows, and alpha has almost no effect",
     }[why.regime]
     line = (
-        f"Regime: {why.regime}, {what}. "
-        f"Of 1 % more alpha {why.window_elasticity:.2f} % reaches the window"
+        f"Regime: {why.regime}, {meaning}. A 1 % increase in alpha raises cwnd by {why.window_elasticity:.2f} %"
     )
-    return (
-        f"{line}."
-        if why.ratio_elasticity is None
-        else f"{line}, and the ratio rises by {why.ratio_elasticity:.2f} %."
-    )
+    return f"{line}." if why.ratio_elasticity is None else f"{line} and the ratio by {why.ratio_elasticity:.2f} %."
 
 
-def saturation_line(found: Recommendation, why: EquilibriumTheory) -> str:
-    """How far it is to where only losses hold the windows."""
+def saturation_line(result: Recommendation, why: EquilibriumTheory) -> str:
+    """Sentence on the alpha beyond which only losses limit the windows."""
     if why.saturation_alpha is None:
-        return f"Flows of {found.tuned} lose nothing, so there is no saturation."
-    most = "" if why.largest_ratio is None else f", with a ratio of {why.largest_ratio:.3g} at most"
+        return f"Flows of {result.tuned} have no losses, so alpha never saturates."
+    largest = "" if why.largest_ratio is None else f" The largest ratio is {why.largest_ratio:.3g}."
     factor = why.saturation_alpha / why.alpha
-    far = f"{factor:.2f} times as much" if factor > 1 else "and this alpha is above"
+    distance = f"{factor:.2f} times this alpha" if factor > 1 else "below this alpha"
     return (
-        f"Flows of {found.tuned} climb back after losses in "
-        f"{100 * why.recovering_fraction:.3g} % of their round trips; "
-        f"saturation is at alpha = {why.saturation_alpha:.4g}, {far}{most}."
+        f"Flows of {result.tuned} recover from losses in {100 * why.recovering_fraction:.3g} % of their round "
+        f"trips. Alpha saturates at {why.saturation_alpha:.4g}, {distance}.{largest}"
     )
 
 
-def sensitivities_line(why: EquilibriumTheory) -> str:
-    """What moves the fair alpha."""
-    large = {name: of for name, of in why.elasticities.items() if abs(of) >= LEAST}
-    small = [NUMBERS[name] for name in why.elasticities if name not in large]
+def elasticities_line(why: EquilibriumTheory) -> str:
+    """Sentence on how much the fair alpha changes with each parameter of the network."""
+    large = {name: x for name, x in why.elasticities.items() if abs(x) >= NEGLIGIBLE}
+    small = [PARAMETERS[name] for name in why.elasticities if name not in large]
     order = sorted(large, key=lambda name: -abs(large[name]))
-    told = [f"{NUMBERS[name]} {large[name]:+.2f} %" for name in order]
-    rest = f"; below {LEAST} %: {', '.join(small)}" if small else ""
-    return f"With 1 % more of each, alpha for this ratio changes by: {', '.join(told)}{rest}."
+    changes = ", ".join(f"{PARAMETERS[name]} {large[name]:+.2f} %" for name in order)
+    remaining = f"; less than {NEGLIGIBLE} %: {', '.join(small)}" if small else ""
+    return f"Change of this alpha for 1 % more of each parameter: {changes}{remaining}."
 
 
 def stability_line(why: EquilibriumTheory) -> str:
-    """Whether rest lasts, and by what margin."""
-    verdict = why.stability
-    if verdict is None:
-        return f"Stability is not told: {why.stability_missing.rstrip('.')}."
-    gain = verdict.gain_margin
-    if verdict.stable:
-        delay = verdict.delay_margin
-        words = [] if gain is None else [f"the queue's signals may be {gain:.3g} times as strong"]
-        words += [] if delay is None else [f"come {delay * 1e3:.3g} ms later"]
-        return f"Rest is stable{': ' if words else ''}{', or '.join(words)}."
-    if gain is None or verdict.hopf_frequency is None:
-        return "Rest is unstable: windows and queue swing around it."
-    period = 2 * math.pi / verdict.hopf_frequency
+    """Sentence on the stability of the equilibrium and its margins."""
+    stability = why.stability
+    if stability is None:
+        return f"The stability of the equilibrium is unknown: {why.stability_missing.rstrip('.')}."
+    gain = stability.gain_margin
+    if stability.stable:
+        delay = stability.delay_margin
+        margins = [] if gain is None else [f"gain margin {gain:.3g}"]
+        margins += [] if delay is None else [f"delay margin {delay * 1e3:.3g} ms"]
+        return f"The equilibrium is stable{': ' if margins else ''}{', '.join(margins)}."
+    if gain is None or stability.hopf_frequency is None:
+        return "The equilibrium is unstable: windows and queue oscillate."
+    period = 2 * math.pi / stability.hopf_frequency
     return (
-        f"Rest is unstable: the queue swings around it (gain margin {gain:.2g}; at the boundary, "
-        f"with signals {1 / gain:.3g} times weaker, every {period:.3g} s)."
+        f"The equilibrium is unstable: the queue oscillates. The gain margin is {gain:.2g}; with a "
+        f"gain {1 / gain:.3g} times lower, at the stability boundary, the period is {period:.3g} s."
     )
 
 
-def tried_table(why: Explanation) -> Any:
-    """The rules and the defaults beside the recommendation."""
+def rules_table(why: Explanation) -> Any:
+    """Table of the packet simulations of the recommendation, the rules and the defaults."""
     rows = table("rule", "alpha", "beta", "ratio", "95 % interval", "Jain", "delay, ms")
-    listed = {"recommended": why.recommended}
-    listed |= {RULES[name]: of for name, of in why.rules.items()}
-    for name, of in {**listed, "defaults": why.defaults}.items():
-        rows.add_row(name, *numbers_of(of))
+    rows.add_row("recommended", *measured_cells(why.recommended))
+    for name, tried in why.rules.items():
+        rows.add_row(RULES[name], *measured_cells(tried))
+    rows.add_row("defaults", *measured_cells(why.defaults))
     return rows
 
 
-def numbers_of(of: MeasuredSetting) -> tuple[str, ...]:
-    """A row of the table."""
-    means, (low, high) = of.packets.means(), of.packets.interval
+def measured_cells(tried: MeasuredSetting) -> tuple[str, ...]:
+    """Table cells of one setting: alpha, beta, ratio, its interval, Jain index, queueing delay."""
+    means, (low, high) = tried.packets.means(), tried.packets.interval
     return (
-        f"{of.law.alpha:.6g}",
-        f"{of.law.beta:.6g}",
+        f"{tried.law.alpha:.6g}",
+        f"{tried.law.beta:.6g}",
         f"{means['ratio']:.3f}",
         f"{low:.3f} to {high:.3f}",
         f"{means['jain_index']:.3f}",
@@ -187,30 +184,30 @@ def numbers_of(of: MeasuredSetting) -> tuple[str, ...]:
     )
 
 
-def rules_line(found: Recommendation, why: Explanation) -> str:
-    """Which rule comes nearest."""
+def best_rule_line(result: Recommendation, why: Explanation) -> str:
+    """Sentence on the rule of thumb whose ratio is closest to the goal."""
     if not why.rules:
-        return "No rule of the literature speaks of this network."
+        return "No rule of thumb from the literature applies to this network."
 
-    def distance(of: MeasuredSetting) -> float:
-        return abs(math.log(of.packets.ratio / found.ratio))
+    def distance(name: str) -> float:
+        """Distance from the goal in log(ratio)."""
+        return abs(math.log(why.rules[name].packets.ratio / result.ratio))
 
-    best = min(why.rules, key=lambda name: distance(why.rules[name]))
-    ratio = why.rules[best].packets.ratio
+    best = min(why.rules, key=distance)
     missing = [RULES[name] for name in RULES if name not in why.rules]
-    without = f" (without RED there is no {', '.join(missing)})" if missing else ""
+    without = f" ({', '.join(missing)} needs RED)" if missing else ""
     return (
-        f"Of Weigle and Feng's rules {RULES[best]} comes nearest to the goal, {found.ratio:g}: "
-        f"ratio {ratio:.3f}{without}."
+        f"Among the rules of Weigle and Feng, {RULES[best]} is closest to the goal "
+        f"{result.ratio:g}: ratio {why.rules[best].packets.ratio:.3f}{without}."
     )
 
 
-def defaults_line(found: Recommendation, why: Explanation) -> str:
-    """What the defaults cost."""
+def defaults_line(result: Recommendation, why: Explanation) -> str:
+    """Sentence on the fairness with the default parameters."""
     law, means = why.defaults.law, why.defaults.packets.means()
     jain = why.recommended.packets.means()["jain_index"]
     return (
-        f"With the defaults (alpha {law.alpha:g}, beta {law.beta:g}) a flow of {found.tuned} gets "
-        f"{means['ratio']:.3g} times another's goodput, and the Jain index is "
+        f"With the defaults (alpha {law.alpha:g}, beta {law.beta:g}) a {result.tuned} flow gets "
+        f"{means['ratio']:.3g} times the goodput of another flow. The Jain index is then "
         f"{means['jain_index']:.3f} instead of {jain:.3f}."
     )

@@ -1,4 +1,4 @@
-"""`vegasfluid export`: a model as files for another system, shown or written."""
+"""`vegasfluid export`: write a model as files for another system."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ __all__ = ["run"]
 
 
 def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -> None:
-    """Export a model file; show the files, or write them and say what was written."""
+    """Export a model; print the files, or write them and list them."""
     check_folder(out)
     model = modelfile.read_model(name)
-    exported = export_model(model, system, points=points(model, system, seed), seed=seed)
+    exported = export_model(
+        model, system, points=operating_points_for(model, system, seed), seed=seed
+    )
     targets = targets_of(exported, out)
     for target, text in zip(targets, exported.files.values(), strict=False):
         target.parent.mkdir(exist_ok=True)
@@ -33,17 +35,17 @@ def run(name: str, *, system: str, out: Path | None, seed: int, as_json: bool) -
         show(model, exported, targets)
         show_next(after_export(system, targets[0]))
     else:
-        print(shown(exported.files), end="")
+        print(joined_text(exported.files), end="")
 
 
 def check_folder(out: Path | None) -> None:
-    """Refuse a target that could not be written, before the work."""
+    """Check before the computation that the folder of the output exists."""
     if out is not None and not out.resolve().parent.is_dir():
-        raise InvalidInput("export", "--out", "in a folder that exists", str(out))
+        raise InvalidInput("export", "--out", "in an existing folder", str(out))
 
 
-def points(model: Model, system: str, seed: int) -> Mapping[str, OperatingPoint]:
-    """Where the flows are whose parameters have to be translated; nothing runs if none have."""
+def operating_points_for(model: Model, system: str, seed: int) -> Mapping[str, OperatingPoint]:
+    """Operating points of the classes whose parameters must be translated; runs only if needed."""
     classes = needs_points(model, system)
     if not classes:
         return {}
@@ -54,10 +56,10 @@ def points(model: Model, system: str, seed: int) -> Mapping[str, OperatingPoint]
 
 
 def targets_of(exported: Exported, out: Path | None) -> list[Path]:
-    """Where the files go: into a folder, or the first one into a file; none: nowhere.
+    """Paths of the files: in a folder, or the first one as the given file; none without `out`.
 
     Raises:
-        InvalidInput: for several files and a target that is a file.
+        InvalidInput: if the target is an existing file of another type.
     """
     if out is None:
         return []
@@ -71,21 +73,21 @@ def targets_of(exported: Exported, out: Path | None) -> list[Path]:
     return [out / name for name in names]
 
 
-def shown(files: Mapping[str, str]) -> str:
-    """The files one after another; a single one as it is."""
+def joined_text(files: Mapping[str, str]) -> str:
+    """Text of all files, each under its name; a single file as it is."""
     if len(files) == 1:
         return next(iter(files.values()))
     return "\n".join(f"# ==> {name} <==\n{text}" for name, text in files.items())
 
 
 def show(model: Model, exported: Exported, targets: list[Path]) -> None:
-    """What was written, and what differs."""
+    """Print which files were written and how the export differs from the model."""
     out = console()
     out.print(model.title or "model", style="bold")
     for target in targets:
         out.print(f"Written: {target}", soft_wrap=True)
-    for name, of in exported.vegas.items():
-        values = ", ".join(f"{key} = {value:g}" for key, value in of.values.items())
-        out.print(f"Vegas of {name}: {values}; {of.told}.")
+    for name, vegas in exported.vegas.items():
+        values = ", ".join(f"{key} = {value:g}" for key, value in vegas.values.items())
+        out.print(f"Vegas class {name}: {values}; {vegas.told}.")
     for note in exported.notes:
         out.print(f"Note: {note}")

@@ -1,4 +1,4 @@
-"""`vegasfluid` without a command: what it is for, and three things to begin with."""
+"""What `vegasfluid` prints without a command: its purpose and commands to start with."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from vegasfluid.version import package_version
 __all__ = ["FIRST_STEPS", "greet"]
 
 NETWORK = "weigle_feng_network2"
+"""Built-in model of the first examples."""
 FIRST_STEPS = (
-    (f"vegasfluid check {NETWORK}", "what it says; nothing runs"),
-    (f"vegasfluid recommend {NETWORK}", "alpha and beta that are fair"),
-    (f"vegasfluid simulate {NETWORK} --plot run.png", "one run as a picture"),
+    (f"vegasfluid check {NETWORK}", "validate and explain the model"),
+    (f"vegasfluid recommend {NETWORK}", "find fair alpha and beta"),
+    (f"vegasfluid simulate {NETWORK} --plot run.png", "plot one run"),
 )
+"""Commands for a first try, with their purposes."""
 FURTHER = (
-    ("vegasfluid models", "the others, and how to begin your own"),
-    ("vegasfluid doctor", "whether all is well here"),
-    ("vegasfluid --help", "all commands; COMMAND --help has examples"),
+    ("vegasfluid models", "list models; start your own"),
+    ("vegasfluid doctor", "check the installation"),
+    ("vegasfluid --help", "all commands, with examples"),
 )
+"""Commands to continue with, with their purposes."""
 
 
 def greet() -> None:
-    """Show what people do first, with a network that comes along."""
+    """Print the purpose of vegasfluid and commands to start with on a built-in model."""
     out = console()
     out.print(f"vegasfluid {package_version()}", style="bold", end="")
-    out.print(": fair TCP Vegas, by fluid models that a packet simulator judges\n")
-    out.print("Try it on a network that comes along:\n")
+    out.print(": fair TCP Vegas from fluid models, checked by packet simulation\n")
+    out.print("Try it on a built-in network:\n")
     for steps in (FIRST_STEPS, FURTHER):
-        rows = table("command", "what", texts=["what"])
+        rows = table("command", "purpose", texts=["purpose"])
         rows.show_header = False
-        for line, what in steps:
-            rows.add_row(f"  {line}", what)
+        for line, purpose in steps:
+            rows.add_row(f"  {line}", purpose)
         out.print(rows)
         out.print()

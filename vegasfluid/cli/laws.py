@@ -1,4 +1,4 @@
-"""`vegasfluid laws`: what can stand in a model file, read from the laws themselves."""
+"""`vegasfluid laws`: parameters of congestion controls, queue disciplines and traffic sources."""
 
 from __future__ import annotations
 
@@ -17,9 +17,16 @@ from vegasfluid.traffic import traffic_sources
 
 __all__ = ["run"]
 
+TABLES = {
+    "window_laws": "congestion control",
+    "queue_laws": "queue discipline",
+    "traffic_kinds": "traffic source",
+}
+"""Keys of the JSON document, with the headings of their tables."""
+
 
 def run(*, as_json: bool) -> None:
-    """Print every law."""
+    """Print every congestion control, queue discipline and traffic source with its parameters."""
     document = {
         "window_laws": [law_entry(law) for law in congestion_controls().values()],
         "vegas_dialects": [dialect_entry(name) for name in DIALECTS],
@@ -33,12 +40,12 @@ def run(*, as_json: bool) -> None:
 
 
 def parameters(kind: type[Value]) -> list[dict[str, Any]]:
-    """Each parameter, `key` as in a model file; a default of null depends on the dialect."""
-    found = []
+    """Parameters of a class with their model-file keys; a null default depends on the dialect."""
+    entries = []
     for field in fields(kind):
         unit = unit_of(kind, field.name)
         required = field.default is MISSING and field.default_factory is MISSING
-        found.append(
+        entries.append(
             {
                 "name": field.name,
                 "key": key_of(kind, field.name),
@@ -47,35 +54,35 @@ def parameters(kind: type[Value]) -> list[dict[str, Any]]:
                 "required": required,
             }
         )
-    return found
+    return entries
 
 
 def law_entry(law: Any) -> dict[str, Any]:
-    """A window law, a queue law or a kind of traffic."""
+    """JSON entry of a congestion control, queue discipline or traffic source."""
     return {"name": law.name, "parameters": parameters(law), "sources": list(law.sources)}
 
 
 def dialect_entry(name: str) -> dict[str, Any]:
-    """A dialect of Vegas with its defaults."""
+    """JSON entry of a Vegas dialect with its defaults."""
     dialect = DIALECTS[name]
     defaults = {key: getattr(dialect, key) for key in ("alpha", "beta", "gamma")}
     return {"name": name, "defaults": defaults, "sources": list(dialect.sources)}
 
 
 def show(document: dict[str, list[dict[str, Any]]]) -> None:
-    """The laws as tables."""
+    """Print the laws as tables."""
     out = console()
-    for title in ("window_laws", "queue_laws", "traffic_kinds"):
-        columns = (title.replace("_", " "), "in a model file", "default", "computed in")
+    for title, heading in TABLES.items():
+        columns = (heading, "key in a model file", "default", "internal unit")
         rows = table(*columns, texts=columns)
         for entry in document[title]:
             name = entry["name"]
             for parameter in entry["parameters"] or [None]:
-                rows.add_row(name, *shown(parameter))
+                rows.add_row(name, *parameter_cells(parameter))
                 name = ""
         out.print(rows)
         out.print()
-    rows = table("Vegas dialects", "alpha", "beta", "gamma")
+    rows = table("Vegas dialect", "alpha", "beta", "gamma")
     for entry in document["vegas_dialects"]:
         rows.add_row(entry["name"], *(f"{value:g}" for value in entry["defaults"].values()))
     out.print(rows)
@@ -84,7 +91,7 @@ def show(document: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
-    """Where each law was read."""
+    """Table of the literature and source code behind each law."""
     rows = table("sources", "", texts=[""])
     for title in ("window_laws", "vegas_dialects", "queue_laws", "traffic_kinds"):
         for entry in document[title]:
@@ -92,10 +99,10 @@ def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
     return rows
 
 
-def shown(parameter: dict[str, Any] | None) -> tuple[str, str, str]:
-    """A parameter as three cells."""
+def parameter_cells(parameter: dict[str, Any] | None) -> tuple[str, str, str]:
+    """Parameter as three table cells: key, default and internal unit."""
     if parameter is None:
         return "", "", ""
     default = "required" if parameter["required"] else parameter["default"]
-    default = "by dialect" if default is None else default
+    default = "depends on dialect" if default is None else default
     return parameter["key"], plain(default), parameter["units"] or ""

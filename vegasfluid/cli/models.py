@@ -1,4 +1,4 @@
-"""`vegasfluid models`: the models that come along; one of them shown, or copied to begin with."""
+"""`vegasfluid models`: list, show or copy the built-in models."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["run"]
 
 
 def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
-    """List the shipped models, or show one as it is, or copy it into a new file.
+    """List the built-in models, show one as it is, or copy it to a new file.
 
     Raises:
-        InvalidInput: for a name that is not among them, or a file that is there already.
+        InvalidInput: for an unknown name, or a file that exists.
     """
     if name is None:
         if out is not None:
-            raise InvalidInput("models", "--out", "given with a NAME", "given alone")
+            raise InvalidInput("models", "--out", "given together with NAME", str(out))
         show_all(as_json)
         return
-    path = named(name)
+    path = path_of(name)
     text = path.read_text(encoding="utf-8")
     if out is not None:
         copy(text, out)
@@ -36,11 +36,11 @@ def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
         console().print(f"Written: {out}\nNext: vegasfluid check {out}", soft_wrap=True)
 
 
-def named(name: str) -> Path:
-    """The file of a shipped model.
+def path_of(name: str) -> Path:
+    """File of a built-in model.
 
     Raises:
-        InvalidInput: for another name.
+        InvalidInput: for an unknown name.
     """
     known = bundled_models()
     wanted = Path(name).name.removesuffix(".toml")
@@ -52,15 +52,15 @@ def named(name: str) -> Path:
 
 
 def copy(text: str, out: Path) -> None:
-    """Write a model into a file that is not there yet: a model is work, and is not overwritten."""
+    """Write a model to a new file; existing files are never overwritten."""
     check_target("models", "--out", out, (".toml",))
     if out.exists():
-        raise InvalidInput("models", "--out", "a file that is not there yet", str(out))
+        raise InvalidInput("models", "--out", "a new file", str(out))
     out.write_text(text, encoding="utf-8")
 
 
 def entry(name: str, path: Path) -> dict[str, Any]:
-    """A shipped model in the list."""
+    """JSON entry of a built-in model."""
     from vegasfluid import modelfile
 
     model = modelfile.load(path)
@@ -75,7 +75,7 @@ def entry(name: str, path: Path) -> dict[str, Any]:
 
 
 def show_all(as_json: bool) -> None:
-    """The list, as names and what they show."""
+    """Print the names of the built-in models and what each shows."""
     known = bundled_models()
     if as_json:
         print_json({"models": [entry(name, path) for name, path in known.items()]})
@@ -85,5 +85,5 @@ def show_all(as_json: bool) -> None:
         rows.add_row(name, purpose(path))
     out = console()
     out.print(rows)
-    out.print("\nEvery command takes these names in place of a file.")
-    out.print("Begin your own: vegasfluid models NAME --out mine.toml", soft_wrap=True)
+    out.print("\nEvery command accepts these names in place of a file.")
+    out.print("Start your own: vegasfluid models NAME --out mine.toml", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What to do next: the last lines of a command's text, for people; never part of JSON."""
+"""Suggested next commands, printed at the end of text output; never part of JSON."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from vegasfluid.network import Network
 __all__ = ["after_check", "after_export", "after_recommend", "show_next", "show_tries"]
 
 RUNNERS = {
-    "linux": "sh {} lists the parts, for each host and each router.",
-    "freebsd": "sh {} lists the parts, for each host and each router.",
+    "linux": "sh {} lists its parts, one for each host and router.",
+    "freebsd": "sh {} lists its parts, one for each host and router.",
     "ns2": "ns {}",
     "ns3": "pip install ns3; python {}",
 }
-"""What is done with an exported file, by its system; first the one that most people have."""
+"""How an exported file is used, by system; the most common system first."""
 
 
 def show_next(*steps: str) -> None:
-    """Print what most people do now, a step a line; a command is never broken."""
+    """Print the next steps, one per line; a command is never broken over lines."""
     if not steps:
         return
     label = "Next: "
@@ -31,33 +31,33 @@ def show_next(*steps: str) -> None:
 
 
 def show_tries(tries: Sequence[str]) -> None:
-    """Print what could be tried where a goal was not reached."""
+    """Print suggestions for a goal that was not reached."""
     out = console()
-    out.print("What could be tried:")
+    out.print("Suggestions:")
     for line in tries:
         out.print(f"- {line}", soft_wrap=True)
 
 
 def after_check(name: str, network: Network) -> str:
-    """What a model that is well formed is good for: alpha is tuned where another class competes."""
+    """Next command for a valid model: recommend if Vegas competes with others, else simulate."""
     vegas = [isinstance(flows.law, Vegas) for flows in network.flows.values()]
     command = "recommend" if any(vegas) and len(vegas) > 1 else "simulate"
     return f"vegasfluid {command} {shlex.quote(name)}"
 
 
 def after_recommend(name: str, out: Path | None, systems: Collection[str]) -> list[str]:
-    """How what was found gets to where flows run: it is kept, and then exported.
+    """Commands that save a recommendation and export it.
 
     Args:
         name: the model.
-        out: where it was kept; None: nowhere yet.
-        systems: those that have settings for it.
+        out: file to which the result was saved; None: not saved.
+        systems: systems that have equivalent settings.
     """
-    kept = "tuned.toml" if out is None else shlex.quote(str(out))
-    keep = [f"vegasfluid recommend {shlex.quote(name)} --out {kept}"] if out is None else []
+    file = "tuned.toml" if out is None else shlex.quote(str(out))
+    keep = [f"vegasfluid recommend {shlex.quote(name)} --out {file}"] if out is None else []
     for system in RUNNERS:
         if system in systems:
-            return [*keep, f"vegasfluid export {kept} --format {system}"]
+            return [*keep, f"vegasfluid export {file} --format {system}"]
     return keep
 
 

@@ -1,4 +1,4 @@
-"""Options of the commands: their types, units, help, the group they are shown in, completions."""
+"""Options of the commands: type, unit, help text, help group and completion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ __all__ = [
     "Against",
     "AsJson",
     "BaseRtts",
+    "BundledName",
     "Certificate",
+    "CertifiedModel",
     "Chunk",
     "ClearCaches",
     "DryRun",
@@ -41,8 +43,6 @@ __all__ = [
     "Scheduler",
     "Seed",
     "Seeds",
-    "Shipped",
-    "SpeaksOf",
     "System",
     "SystemName",
     "Target",
@@ -62,9 +62,10 @@ __all__ = [
 ]
 
 LARGEST_SEED = 2**32 - 1
+"""Largest seed that NumPy and the packet simulator accept: 32 bits."""
 
-TUNED, GOAL = "What is tuned", "Goal and limits"
-SIMULATORS, ASSUMED, GRID, WORK = "Simulators", "What fluids assume", "The grid", "The work"
+TUNED, GOAL = "Parameters to tune", "Goal and constraints"
+SIMULATORS, ASSUMED, GRID, WORK = "Simulators", "Model assumptions", "Grid", "Computation"
 RESULTS, GENERAL = "Results", "General"
 
 EngineName = Literal["fluid", "density", "packets"]
@@ -73,24 +74,24 @@ SystemName = Literal["linux", "freebsd", "ns2", "ns3"]
 
 
 def seed_in_range(seed: int) -> int:
-    """Refuse a seed that generators of random numbers do not take."""
+    """Seed of the random numbers, checked to be from 0 to 2^32 - 1."""
     if not 0 <= seed <= LARGEST_SEED:
         raise typer.BadParameter(f"must be 0 to {LARGEST_SEED}, but is {seed}")
     return seed
 
 
 def option(*names: str, panel: str, **more: Any) -> Any:
-    """An option in a group of the help."""
+    """Option in a group of the help page."""
     return typer.Option(*names, rich_help_panel=panel, **more)
 
 
 def picture(what: str) -> Any:
-    """An option for a picture of something."""
-    return option(panel=RESULTS, metavar="FILE", help=f"Draw {what} (PNG, SVG, PDF).")
+    """Option for the file of a picture."""
+    return option(panel=RESULTS, metavar="FILE", help=f"Plot {what} (PNG, SVG, PDF).")
 
 
 def written(what: str) -> Any:
-    """An option for a file that is written."""
+    """Option for a file that is written."""
     return option(panel=RESULTS, metavar="FILE", help=what)
 
 
@@ -98,37 +99,35 @@ ModelName = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A model file (TOML), or the name of a shipped model.",
+        help="A model file (TOML), or the name of a built-in model.",
         autocompletion=completion.models,
     ),
 ]
-Shipped = Annotated[
+BundledName = Annotated[
     str | None,
     typer.Argument(
-        metavar="NAME", help="A shipped model, to show or copy.", autocompletion=completion.shipped
+        metavar="NAME", help="Built-in model to show or copy.", autocompletion=completion.bundled
     ),
 ]
-Proof = Annotated[Path, typer.Argument(metavar="FILE", help="A certificate (JSON).")]
+Proof = Annotated[Path, typer.Argument(metavar="FILE", help="Certificate (JSON).")]
 Over = Annotated[
     list[str],
     option(
         panel=GRID,
         metavar="NAME=SPEC",
-        help="What is swept: vegas.alpha_packets=1:400:40 (or 1:400:40:log, or 1,2,4).",
+        help="Parameter and values: vegas.alpha_packets=1:400:40, 1:400:40:log, or 1,2,4.",
     ),
 ]
 
 # General
 
-Version = Annotated[bool, typer.Option("--version", help="Print the version and end.")]
+Version = Annotated[bool, typer.Option("--version", help="Print the version.")]
 AsJson = Annotated[
-    bool, option("--json", panel=GENERAL, help="Print one JSON document, nothing else.")
+    bool, option("--json", panel=GENERAL, help="Print one JSON document and nothing else.")
 ]
 Seed = Annotated[
     int,
-    option(
-        panel=GENERAL, metavar="N", help="First seed of the random numbers.", callback=seed_in_range
-    ),
+    option(panel=GENERAL, metavar="N", help="First random seed.", callback=seed_in_range),
 ]
 
 # What is tuned, towards what
@@ -138,7 +137,7 @@ Tune = Annotated[
     option(
         panel=TUNED,
         metavar="CLASS",
-        help="A class of Vegas flows to tune; may be repeated. All, if none.",
+        help="Vegas class to tune; may be repeated. Default: all.",
         autocompletion=completion.vegas_classes,
     ),
 ]
@@ -147,26 +146,29 @@ TuneOne = Annotated[
     option(
         panel=GOAL,
         metavar="CLASS",
-        help="The class of Vegas flows to tune, or whose ratio is told.",
+        help="Class to tune, or whose ratio is reported.",
         autocompletion=completion.flow_classes,
     ),
 ]
 TuneQueue = Annotated[
-    bool, option("--tune-queue", panel=TUNED, help="Tune RED's thresholds and max_drop, too.")
+    bool, option("--tune-queue", panel=TUNED, help="Tune RED's thresholds and max_drop as well.")
 ]
 TuneGamma = Annotated[
-    bool, option("--tune-gamma", panel=TUNED, help="Tune gamma, too: their share from the start.")
+    bool,
+    option(
+        "--tune-gamma", panel=TUNED, help="Tune gamma as well, for a fair share from the start."
+    ),
 ]
 Ratio = Annotated[
     float,
-    option(panel=GOAL, metavar="R", help="Goodput of a tuned flow over that of another flow."),
+    option(panel=GOAL, metavar="R", help="Target: goodput of a tuned flow / another flow."),
 ]
-AskedRatio = Annotated[
+OptionalRatio = Annotated[
     float | None,
     option(
         panel=GOAL,
         metavar="R",
-        help="Goodput of a tuned flow over that of another flow; 1 where none is asked for.",
+        help="Target: goodput of a tuned flow / another flow. Default: 1.",
     ),
 ]
 Goal = Annotated[
@@ -179,31 +181,35 @@ Goal = Annotated[
     ),
 ]
 MaxDelay = Annotated[
-    float | None, option(panel=GOAL, metavar="MS", help="At most this much queueing delay.")
+    float | None, option(panel=GOAL, metavar="MS", help="Largest mean queueing delay, ms.")
 ]
 MaxDropShare = Annotated[
-    float | None, option(panel=GOAL, metavar="SHARE", help="At most this share of packets dropped.")
+    float | None, option(panel=GOAL, metavar="SHARE", help="Largest fraction of packets dropped.")
 ]
 MinUtilisation = Annotated[
-    float | None, option(panel=GOAL, metavar="SHARE", help="At least this use of the link.")
+    float | None,
+    option(panel=GOAL, metavar="SHARE", help="Smallest link utilisation, from 0 to 1."),
 ]
 MinGainMargin = Annotated[
-    float | None, option(panel=GOAL, metavar="FACTOR", help="At least this far from instability.")
+    float | None,
+    option(panel=GOAL, metavar="FACTOR", help="Smallest gain margin of the equilibrium."),
 ]
-Runs = Annotated[int, option(panel=GENERAL, metavar="N", help="Packet runs at each setting.")]
+Runs = Annotated[int, option(panel=GENERAL, metavar="N", help="Packet runs per setting.")]
 
 # Simulators
 
-Engine = Annotated[EngineName, option(panel=SIMULATORS, help="Which simulator.")]
+Engine = Annotated[EngineName, option(panel=SIMULATORS, help="Simulator.")]
 Against = Annotated[
-    EngineName | None, option(panel=SIMULATORS, help="Another one, shown and drawn beside it.")
+    EngineName | None, option(panel=SIMULATORS, help="Second simulator, for comparison.")
 ]
 LossProcess = Annotated[
-    ProcessName | None, option(panel=ASSUMED, help="How losses come, to the fluid engines.")
+    ProcessName | None, option(panel=ASSUMED, help="Loss process of the fluid models.")
 ]
 BaseRtts = Annotated[
     list[str] | None,
-    option(panel=ASSUMED, metavar="CLASS=MS", help="The base RTT that a class begins with."),
+    option(
+        panel=ASSUMED, metavar="CLASS=MS", help="Initial base RTT of a class, for the fluid models."
+    ),
 ]
 
 Tolerance = Annotated[
@@ -211,66 +217,71 @@ Tolerance = Annotated[
     option(
         panel=ASSUMED,
         metavar="X",
-        help="Of goodput, queue and drops, as a part of them: the solver's steps are halved until "
-        "they are exact to that. 0.01 where none is given.",
+        help="Relative error of goodput, queue and drops: the fluid solver halves its step until "
+        "they are this accurate. Default: 0.01.",
     ),
 ]
 
 # Sweeps
 
-Seeds = Annotated[int, option(panel=GRID, metavar="N", help="Packet runs of each point.", min=1)]
-Until = Annotated[float | None, option(panel=GRID, metavar="S", help="Simulated time.")]
-Warmup = Annotated[float | None, option(panel=GRID, metavar="S", help="What means leave out.")]
+Seeds = Annotated[int, option(panel=GRID, metavar="N", help="Packet runs per point.", min=1)]
+Until = Annotated[float | None, option(panel=GRID, metavar="S", help="Simulated time, s.")]
+Warmup = Annotated[
+    float | None, option(panel=GRID, metavar="S", help="Warm-up excluded from averages, s.")
+]
 Chunk = Annotated[
-    int | None, option(panel=WORK, metavar="N", help="Runs that are done at once.", min=1)
+    int | None, option(panel=WORK, metavar="N", help="Runs computed and saved together.", min=1)
 ]
 Fine = Annotated[
-    bool, option("--fine", panel=WORK, help="Fluid: steps as short as those of simulate all along.")
+    bool, option("--fine", panel=WORK, help="Fluid: use the short steps of simulate throughout.")
 ]
 Workers = Annotated[
-    int | None, option(panel=WORK, metavar="N", help="Processes that simulate packets.", min=1)
+    int | None, option(panel=WORK, metavar="N", help="Worker processes for packet runs.", min=1)
 ]
 Scheduler = Annotated[
-    str | None, option(panel=WORK, metavar="ADDRESS", help="A Dask scheduler, for packets.")
+    str | None, option(panel=WORK, metavar="ADDRESS", help="Dask scheduler for packet runs.")
 ]
 MultiHost = Annotated[
-    bool, option("--multi-host", panel=WORK, help="One of the processes of a JAX job.")
+    bool, option("--multi-host", panel=WORK, help="This is one process of a multi-host JAX job.")
 ]
 DryRun = Annotated[
-    bool, option("--dry-run", panel=WORK, help="Say how many runs, how long, memory and disk.")
+    bool, option("--dry-run", panel=WORK, help="Estimate runs, time, memory and disk; run nothing.")
 ]
-Yes = Annotated[bool, option("--yes", panel=WORK, help="Also more than 10 million points.")]
-ToFormat = Annotated[Path | None, written("Write a netCDF (.nc) or a table (.csv), too.")]
-Metric = Annotated[str, option(panel=RESULTS, metavar="NAME", help="What is drawn.")]
+Yes = Annotated[bool, option("--yes", panel=WORK, help="Allow more than 10 million points.")]
+ToFormat = Annotated[Path | None, written("Also write netCDF (.nc) or a table (.csv).")]
+Metric = Annotated[str, option(panel=RESULTS, metavar="NAME", help="Metric to plot.")]
 PlotOver = Annotated[
     list[str] | None,
-    option(panel=RESULTS, metavar="NAME", help="A dimension to draw along, up to two."),
+    option(panel=RESULTS, metavar="NAME", help="Dimension of a plot axis; up to two."),
 ]
 
 # Results
 
 Explain = Annotated[
     bool,
-    option("--explain", panel=RESULTS, help="Say why, and what rules of thumb would have done."),
+    option("--explain", panel=RESULTS, help="Explain the result and compare rules of thumb."),
 ]
 Pareto = Annotated[
-    bool, option("--pareto", panel=RESULTS, help="Show fairness against queueing delay.")
+    bool,
+    option(
+        "--pareto", panel=RESULTS, help="Compute the Pareto front of fairness and queueing delay."
+    ),
 ]
 Latex = Annotated[bool, option("--latex", panel=RESULTS, help="Print the formulas as LaTeX.")]
 Certificate = Annotated[Path | None, written("Write the proof of the fair alpha (JSON).")]
-SpeaksOf = Annotated[
+CertifiedModel = Annotated[
     str | None,
     option(
         "--model",
         panel=RESULTS,
         metavar="MODEL",
-        help="A model that the certificate has to speak of.",
+        help="Check that the certificate is about this model.",
         autocompletion=completion.models,
     ),
 ]
-System = Annotated[SystemName, option("--format", panel=RESULTS, help="For which system.")]
+System = Annotated[SystemName, option("--format", panel=RESULTS, help="Target system.")]
 ClearCaches = Annotated[
-    bool, option("--clear-caches", panel=RESULTS, help="Remove compiled code first.")
+    bool, option("--clear-caches", panel=RESULTS, help="Delete compiled code first.")
 ]
 Target = Path | None
-"""A file or folder that may be written."""
+"""Path of a file or folder to write; None: not requested."""

@@ -1,4 +1,4 @@
-"""How results reach the user: one JSON document, or text; progress on a terminal only."""
+"""Output of commands: one JSON document or text, and progress on a terminal only."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import IO, Any, Protocol, cast
 from rich.console import Console
 from rich.table import Table
 
-from vegasfluid.cli.terminal import width_in_a_pipe
+from vegasfluid.cli.terminal import pipe_width
 from vegasfluid.errors import InvalidInput
 
 __all__ = [
     "PICTURES",
-    "Report",
+    "ProgressReport",
     "check_model_target",
     "check_target",
     "console",
@@ -30,47 +30,47 @@ __all__ = [
 ]
 
 PICTURES = (".png", ".svg", ".pdf")
-"""What the name of a picture may end with."""
+"""File name endings of the pictures that matplotlib writes here."""
 
 
-class Report(Protocol):
-    """Tells the user what is being done."""
+class ProgressReport(Protocol):
+    """Callback that shows what a long computation does now."""
 
     def __call__(self, message: str, /) -> None:
-        """Show a line."""
+        """Replace the current line of progress."""
 
 
-class Trimmed:
-    """Standard output without the blanks that tables are padded with at the ends of lines."""
+class TrimmedOutput:
+    """Standard output without the trailing blanks that Rich pads table rows with."""
 
     encoding = "utf-8"
 
     def write(self, text: str) -> int:
-        """Write lines."""
+        """Write text without blanks at line ends; return the number of characters written."""
         return sys.stdout.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Flush standard output."""
         sys.stdout.flush()
 
 
 def console() -> Console:
-    """The console for results, on standard output; it acts on nothing that a name holds.
+    """Console for results on standard output; markup in names is shown, not interpreted.
 
-    What does not go to a terminal is not broken into lines, unless $COLUMNS says how long they are.
+    Outside a terminal, lines are not broken unless $COLUMNS sets a width.
     """
     plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
     if sys.stdout.isatty():
         return Console(**plain)
-    return Console(**plain, width=width_in_a_pipe(), file=cast(IO[str], Trimmed()))
+    return Console(**plain, width=pipe_width(), file=cast(IO[str], TrimmedOutput()))
 
 
-def _as_json(value: Any) -> Any:
-    """A value that JSON can hold: no NaN, no NumPy numbers."""
+def _json_value(value: Any) -> Any:
+    """Value with NumPy numbers as Python numbers, and NaN and infinities as null."""
     if isinstance(value, Mapping):
-        return {key: _as_json(part) for key, part in value.items()}
+        return {key: _json_value(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_json(part) for part in value]
+        return [_json_value(part) for part in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -80,11 +80,11 @@ def _as_json(value: Any) -> Any:
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print one JSON document on standard output."""
-    print(json.dumps(_as_json(document), indent=2, allow_nan=False))
+    print(json.dumps(_json_value(document), indent=2, allow_nan=False))
 
 
 def table(*columns: str, texts: Collection[str] = ()) -> Table:
-    """A plain table: numbers to the right; the first column and those of `texts` to the left."""
+    """Borderless table: numbers to the right, the first column and those in `texts` to the left."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     made.add_column(columns[0], style="bold", overflow="fold")
     for column in columns[1:]:
@@ -96,7 +96,7 @@ def table(*columns: str, texts: Collection[str] = ()) -> Table:
 
 
 def plain(value: Any) -> str:
-    """A value as a model file writes it."""
+    """A parameter value as a model file writes it: true or false, six digits, or text."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.6g}" if isinstance(value, int | float) else str(value)
@@ -105,21 +105,21 @@ def plain(value: Any) -> str:
 def check_target(
     command: str, option: str, target: Path | None, endings: tuple[str, ...] = ()
 ) -> None:
-    """Refuse a file that could not be written, before the work.
+    """Check before a long computation that an output file can be written.
 
     Args:
-        command: whose option it is.
-        option: its name.
-        target: the file; None: none is wanted.
-        endings: one of which its name must have; none: any.
+        command: the command, for the message.
+        option: the option, such as `--out`.
+        target: the file; None: no file was requested.
+        endings: allowed file name endings; empty: any.
 
     Raises:
-        InvalidInput: for a folder that is missing, a folder in place of a file, another ending.
+        InvalidInput: if its folder does not exist, it is itself a folder, or its ending is wrong.
     """
     if target is None:
         return
     if not target.resolve().parent.is_dir():
-        raise InvalidInput(command, option, "in a folder that exists", str(target))
+        raise InvalidInput(command, option, "in an existing folder", str(target))
     if target.is_dir():
         raise InvalidInput(command, option, "a file", str(target))
     if endings and target.suffix.lower() not in endings:
@@ -127,19 +127,19 @@ def check_target(
 
 
 def check_model_target(command: str, model: str, out: Path | None) -> None:
-    """Refuse a file in which a model could not be kept, or the model itself, with its comments.
+    """Check that a model can be written to a file and does not overwrite the model that was read.
 
     Raises:
-        InvalidInput: for such a file.
+        InvalidInput: if the file cannot be written, or is the input file, whose comments would go.
     """
     check_target(command, "--out", out, (".toml",))
     if out is not None and out.exists() and out.resolve() == Path(model).resolve():
-        raise InvalidInput(command, "--out", "another file than MODEL", str(out))
+        raise InvalidInput(command, "--out", "a file other than MODEL", str(out))
 
 
 @contextmanager
-def progress(task: str) -> Iterator[Report]:
-    """Show what is being done while it is done: on a terminal, and nowhere else."""
+def progress(task: str) -> Iterator[ProgressReport]:
+    """Context in which a task reports progress on the terminal; silent elsewhere."""
     if not sys.stderr.isatty():
         yield lambda message: None
         return

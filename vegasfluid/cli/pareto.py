@@ -1,4 +1,4 @@
-"""`vegasfluid recommend --pareto`: the front of fairness against queueing delay."""
+"""`vegasfluid recommend --pareto`: Pareto front of fairness and queueing delay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vegasfluid.cli.output import (
     progress,
     table,
 )
-from vegasfluid.cli.request import only_one
+from vegasfluid.cli.request import single_class
 from vegasfluid.model import Model
 from vegasfluid.tuning import Front, pareto_front
 from vegasfluid.version import package_version
@@ -24,22 +24,22 @@ from vegasfluid.version import package_version
 __all__ = ["run"]
 
 
-def run(name: str, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
-    """Find the front of a model file, print it, and draw it.
+def run(name: str, *, plot: Path | None, as_json: bool, **request: Any) -> None:
+    """Compute the Pareto front of a model, print it and plot it.
 
     Args:
-        name: a model file, or the name of a shipped model.
-        plot: the picture to write; None: none.
+        name: path of a model file, or name of a built-in model.
+        plot: picture to write; None: none.
         as_json: whether to print JSON.
-        asked: what `pareto_front` takes besides the network and its times.
+        request: further arguments of `pareto_front`.
     """
     model = modelfile.read_model(name)
-    asked["tune"] = only_one(asked["tune"], "with --pareto")
+    request["tune"] = single_class(request["tune"], "with --pareto")
     check_target("recommend", "--plot", plot, PICTURES)
     keep_compiled_equations()
     with progress("recommend") as report:
         times = {"until": model.duration, "warmup": model.warmup}
-        front = pareto_front(model.network, **times, **asked, report=report)
+        front = pareto_front(model.network, **times, **request, report=report)
     if plot is not None:
         from vegasfluid.plot import front as draw_front
         from vegasfluid.plot.style import figure_of
@@ -54,11 +54,11 @@ def run(name: str, *, plot: Path | None, as_json: bool, **asked: Any) -> None:
 
 
 def show(model: Model, front: Front) -> None:
-    """The front as a table."""
+    """Print the front as a table."""
     out = console()
     out.print(model.title or "model", style="bold")
     names = [name.rsplit(".", 1)[-1].removesuffix("_packets") for name in front.points[0].setting]
-    rows = table(*names, front.objective.key.replace("_", " "), "delay, ms", "used", "drops")
+    rows = table(*names, front.objective.key.replace("_", " "), "delay, ms", "utilisation", "loss ratio")
     for point in front.points:
         means = point.packets.means()
         rows.add_row(
@@ -70,7 +70,7 @@ def show(model: Model, front: Front) -> None:
         )
     out.print(rows)
     out.print(
-        f"\nFrom the fairest to the smallest queueing delay, as packets have it over "
-        f"{len(front.points[0].packet_values)} runs or more. "
+        f"\nSettings from fairest to lowest delay, measured by the packet simulator over "
+        f"{len(front.points[0].packet_values)} or more runs. "
         f"{front.objective.key.replace('_', ' ')}: {front.objective.unit}."
     )

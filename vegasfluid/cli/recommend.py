@@ -1,4 +1,4 @@
-"""`vegasfluid recommend`: run the job and show what was found."""
+"""`vegasfluid recommend`: tune the parameters and print the result."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from vegasfluid import modelfile
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import after_recommend, show_next, show_tries
 from vegasfluid.cli.output import check_model_target, console, print_json, progress, table
-from vegasfluid.cli.request import only_one
-from vegasfluid.cli.robustness import recommended, show_robustness
-from vegasfluid.errors import InvalidInput
+from vegasfluid.cli.request import single_class
+from vegasfluid.cli.robustness import recommend_over_ranges, show_robustness
+from vegasfluid.errors import Unsupported
 from vegasfluid.model import Model
 from vegasfluid.network import Network
 from vegasfluid.tuning import (
@@ -34,16 +34,18 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 ROWS = (
-    ("ratio on the fluid model", "fluid", "ratio", "{:.3f}"),
-    ("ratio on packets", "packets", "ratio", "{:.3f}"),
+    ("ratio, fluid model", "fluid", "ratio", "{:.3f}"),
+    ("ratio, packets", "packets", "ratio", "{:.3f}"),
     ("Jain index", "packets", "jain_index", "{:.3f}"),
     ("utilisation", "packets", "utilisation", "{:.1%}"),
     ("mean queue, packets", "packets", "queue_packets", "{:.0f}"),
     ("queueing delay, ms", "packets", "queueing_delay_s", "{:.1f}"),
-    ("drop share", "packets", "drop_share", "{:.2e}"),
-    ("retransmit share", "packets", "retransmit_share", "{:.2e}"),
+    ("loss ratio", "packets", "drop_share", "{:.2e}"),
+    ("retransmitted fraction", "packets", "retransmit_share", "{:.2e}"),
 )
+"""Rows of the comparison: label, engine, key of its averages, and number format."""
 MILLISECONDS = {"queueing_delay_s": 1e3}
+"""Scale of the keys that are printed in milliseconds."""
 
 
 def run(
@@ -51,103 +53,105 @@ def run(
     *,
     runs: int,
     seed: int,
-    explained: bool,
+    explain_result: bool,
     out: Path | None,
     as_json: bool,
-    **asked: Any,
+    **request: Any,
 ) -> bool:
-    """Recommend parameters for a model file, and print them; whether the goal was reached.
+    """Tune the parameters of a model, print them, and return whether the goal was reached.
 
     Args:
-        name: a model file, or the name of a shipped model.
-        runs: packet runs at each setting.
-        seed: the first of their seeds.
-        explained: whether to say why.
-        out: where to write the model with what was found; None: nowhere.
+        name: path of a model file, or name of a built-in model.
+        runs: packet runs per setting.
+        seed: first of their seeds.
+        explain_result: whether to explain the result.
+        out: file for the model with the recommended parameters; None: none.
         as_json: whether to print JSON.
-        asked: what else `recommend` takes: `tune`, `ratio`, `objective`, `constraints`,
-            `tune_queue`, `tune_gamma`.
+        request: further arguments of `recommend`: `tune`, `ratio`, `objective`, `constraints`,
+            `tune_gamma`.
     """
     check_model_target("recommend", name, out)
     model = modelfile.read_model(name)
-    job, asked = job_of(model, asked)
+    solve, request = solver_and_request(model, request)
     keep_compiled_equations()
     trial = {"until": model.duration, "warmup": model.warmup, "runs": runs, "seed": seed}
     with progress("recommend") as report:
-        found = job(**asked, **trial, report=report)
-        parts = found.parts if isinstance(found, JointRecommendation) else {found.tuned: found}
+        result = solve(**request, **trial, report=report)
+        parts = result.parts if isinstance(result, JointRecommendation) else {result.tuned: result}
         why = {}
-        if explained:
+        if explain_result:
             from vegasfluid.tuning import explain
 
-            why = {name: explain(of, **trial, report=report) for name, of in parts.items()}
+            why = {name: explain(part, **trial, report=report) for name, part in parts.items()}
     if out is not None:
-        keep(replace(model, network=found.network), out)
+        save_model(replace(model, network=result.network), out)
     if as_json:
         head = {"model": name, "version": package_version()}
-        print_json(head | found.as_json() | explanations(why))
+        print_json(head | result.as_json() | explanations(why))
     else:
         show_all(model, parts, why)
         show_further_steps(name, out, parts)
-    return found.reached
+    return result.reached
 
 
-def keep(model: Model, out: Path) -> None:
-    """Write the model with what was found."""
-    head = f"# Written by vegasfluid {package_version()}, recommend: its numbers are in the laws."
+def save_model(model: Model, out: Path) -> None:
+    """Write the model with the recommended parameters."""
+    head = f"# Written by vegasfluid {package_version()}, recommend: law has the new parameters."
     out.write_text(f"{head}\n{modelfile.dumps(model)}", encoding="utf-8")
 
 
 def show_further_steps(name: str, out: Path | None, parts: Mapping[str, Recommendation]) -> None:
-    """What to do with what was found, or what to try where the goal was not reached."""
+    """Print the next commands, or suggestions if the goal was not reached."""
     if out is not None:
         console().print(f"Written: {out}", soft_wrap=True)
-    for found in parts.values():
-        if not found.reached:
-            show_tries(tries(found))
+    for result in parts.values():
+        if not result.reached:
+            show_tries(suggestions(result))
             return
-    systems = set.intersection(*(set(found.settings) for found in parts.values()))
+    systems = set.intersection(*(set(result.settings) for result in parts.values()))
     show_next(*after_recommend(name, out, systems))
 
 
-def tries(found: Recommendation) -> list[str]:
-    """What could be asked for instead, after a goal that was out of reach."""
-    if isinstance(found, RobustRecommendation):
-        return ["narrower ranges, or a model and an alpha for each part of them"]
-    if found.constraints.each:
-        first = "looser limits; --pareto shows which delay goes with which fairness"
+def suggestions(result: Recommendation) -> list[str]:
+    """Suggestions after a goal that was not reached."""
+    if isinstance(result, RobustRecommendation):
+        return ["narrower ranges, or a separate model and alpha for each part of the ranges"]
+    if result.constraints.each:
+        first = "looser constraints; --pareto shows the trade-off between fairness and delay"
     else:
-        first = f"--ratio nearer to {found.after.packets.ratio:.3g}, which is what packets gave"
-    queue = () if found.queue_tuned else ("--tune-queue: RED's thresholds decide, too",)
-    why = "vegasfluid analyse says where alpha ends to matter, and --explain why"
+        first = f"a --ratio closer to {result.after.packets.ratio:.3g}, the ratio reached"
+    queue = () if result.queue_tuned else ("--tune-queue, which also tunes RED's thresholds",)
+    why = "vegasfluid analyse, which shows where alpha stops mattering, or --explain for the reason"
     return [first, *queue, why]
 
 
-def job_of(model: Model, asked: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """What is to be done: for one class, for several at once, or over ranges; and how it is asked.
+def solver_and_request(
+    model: Model, request: dict[str, Any]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Function that solves the request (one class, several, or ranges) and its arguments.
 
     Raises:
-        InvalidInput: where the model has ranges, and more than a ratio is asked for.
+        Unsupported: if the model has ranges and the request is not only for a ratio.
     """
-    tune = tuple(asked["tune"]) or all_tunable(model.network)
+    tune = tuple(request["tune"]) or all_tunable(model.network)
     if model.ranges:
-        return partial(recommended, model), plainly(asked)
+        return partial(recommend_over_ranges, model), ratio_request(request)
     if len(set(tune)) > 1:
-        return partial(recommend, model.network), asked | {"tune": tune}
-    return partial(recommend, model.network), asked | {"tune": next(iter(tune), None)}
+        return partial(recommend, model.network), request | {"tune": tune}
+    return partial(recommend, model.network), request | {"tune": next(iter(tune), None)}
 
 
 def all_tunable(network: Network) -> tuple[str, ...]:
-    """All Vegas classes, where there is another class to compare them with."""
+    """All Vegas classes, if there is another class to compare them with."""
     vegas = tuple(vegas_classes(network))
     return vegas if len(vegas) < len(network.flows) else ()
 
 
 def explanations(why: dict[str, Explanation]) -> dict[str, Any]:
-    """The block of reasons: that of the first class, and where there are more, of each."""
+    """JSON entries of the explanations: of the first class, and of each if there are several."""
     if not why:
         return {}
-    documents = {name: of.as_json() for name, of in why.items()}
+    documents = {name: explanation.as_json() for name, explanation in why.items()}
     more = {"explanations": documents} if len(documents) > 1 else {}
     return {"explanation": next(iter(documents.values()))} | more
 
@@ -155,54 +159,56 @@ def explanations(why: dict[str, Explanation]) -> dict[str, Any]:
 def show_all(
     model: Model, parts: Mapping[str, Recommendation], why: Mapping[str, Explanation]
 ) -> None:
-    """The result of each class, and its reasons."""
+    """Print the result of each class, its explanation, and the computing time."""
     out = console()
     out.print(model.title or "model", style="bold")
-    for name, found in parts.items():
-        show(model, found)
+    for name, result in parts.items():
+        show(model, result)
         if why:
             from vegasfluid.cli.explanation import show_explanation
 
-            show_explanation(found, why[name])
+            show_explanation(result, why[name])
         if len(parts) > 1 and name != list(parts)[-1]:
             out.print()
-    spent = next(iter(parts.values())).seconds
+    seconds = next(iter(parts.values())).seconds
     out.print(
-        f"{spent['total']:.1f} s: fluid {spent['fluid']:.1f} s, packets {spent['packets']:.1f} s, "
-        f"partly side by side."
+        f"Computed in {seconds['total']:.1f} s: fluid {seconds['fluid']:.1f} s, "
+        f"packets {seconds['packets']:.1f} s, partly in parallel."
     )
 
 
-def plainly(asked: dict[str, Any]) -> dict[str, Any]:
-    """What is asked for over ranges, which is a ratio and nothing else.
+def ratio_request(request: dict[str, Any]) -> dict[str, Any]:
+    """Arguments for a model with ranges, which supports only a ratio as the goal.
 
     Raises:
-        InvalidInput: where something else is asked for.
+        Unsupported: if another goal, a constraint or another parameter is requested.
     """
     others = {
-        "--goal": not isinstance(asked["objective"], ShareRatio),
-        "a limit": bool(asked["constraints"].each),
-        "--tune-queue": asked["tune_queue"],
-        "--tune-gamma": asked["tune_gamma"],
+        "--goal other than ratio": not isinstance(request["objective"], ShareRatio),
+        "a constraint": bool(request["constraints"].each),
+        "--tune-queue": request["tune_queue"],
+        "--tune-gamma": request["tune_gamma"],
     }
     for option, given in others.items():
         if given:
-            allowed = "left out where the model has ranges (only a ratio can be asked for)"
-            raise InvalidInput("recommend", option, allowed, "given")
-    return {"tune": only_one(asked["tune"], "over ranges"), "ratio": asked["ratio"]}
+            raise Unsupported("recommend", f"{option} for ranges", "only a ratio can be the goal")
+    return {
+        "tune": single_class(request["tune"], "if the model has ranges"),
+        "ratio": request["ratio"],
+    }
 
 
-def show(model: Model, found: Recommendation) -> None:
-    """The result as a table and a few sentences."""
-    out, document = console(), found.as_json()
-    law = found.after.law
+def show(model: Model, result: Recommendation) -> None:
+    """Print the result of one class as a table and sentences."""
+    out, document = console(), result.as_json()
+    law = result.after.law
     values = f"alpha = {law.alpha:.6g}, beta = {law.beta:.6g}, gamma = {law.gamma:.6g}"
-    out.print(f"For {found.tuned} ({law.dialect}): {values} packets\n", style="bold")
-    out.print(comparison(model, found, document))
+    out.print(f"For {result.tuned} ({law.dialect}): {values} packets\n", style="bold")
+    out.print(comparison(model, result, document))
     low, high = document["packets"]["ratio_ci95"]
-    wanted = f"goal {found.ratio:g}, " if isinstance(found.objective, ShareRatio) else ""
+    wanted = f"goal {result.ratio:g}, " if isinstance(result.objective, ShareRatio) else ""
     out.print(
-        f"\nratio: goodput of a {found.tuned} flow over that of {beside(found)} flow; "
+        f"\nRatio: goodput of a {result.tuned} flow / goodput of {competitor(result)} flow; "
         f"{wanted}95 % interval {low:.3f} to {high:.3f} over "
         f"{document['packets']['runs']} runs."
     )
@@ -211,34 +217,35 @@ def show(model: Model, found: Recommendation) -> None:
     for warning in document["warnings"]:
         out.print(f"Warning: {warning}")
     for sentence in document["disagreements"]:
-        out.print(f"Fluid and packets: {sentence}")
-    show_further(found)
-    show_settings(found)
-    if isinstance(found, RobustRecommendation):
-        show_robustness(found)
-    if found.reached:
-        out.print(f"Goal reached. {_sentence(found.reason)}".strip())
+        out.print(f"Engines disagree: {sentence}")
+    show_further(result)
+    show_settings(result)
+    if isinstance(result, RobustRecommendation):
+        show_robustness(result)
+    if result.reached:
+        out.print(f"Goal reached. {_sentence(result.reason)}".strip())
     else:
-        out.print(f"Goal not reached: {found.reason}.", style="bold")
+        out.print(f"Goal not reached: {result.reason}.", style="bold")
 
 
-def beside(found: Recommendation) -> str:
-    """With whose flow a tuned one is compared."""
-    return f"a {' or '.join(found.others)}" if found.others else "another"
+def competitor(result: Recommendation) -> str:
+    """Class of the flows that a tuned flow is compared with, with an article."""
+    return f"a {' or '.join(result.others)}" if result.others else "another"
 
 
 def _sentence(text: str) -> str:
+    """Text with a capital letter and a full stop; empty text stays empty."""
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def comparison(model: Model, found: Recommendation, document: dict[str, Any]) -> Any:
-    """Before and after, side by side."""
+def comparison(model: Model, result: Recommendation, document: dict[str, Any]) -> Any:
+    """Table of the parameters and averages before and after."""
     rows = table("", "before", "recommended")
-    before, after = found.before.law, found.after.law
-    queue = red_numbers(model.network) if found.queue else {}
+    before, after = result.before.law, result.after.law
+    queue = red_numbers(model.network) if result.queue else {}
     rows.add_row("alpha, packets", f"{before.alpha:.6g}", f"{after.alpha:.6g}")
     rows.add_row("beta, packets", f"{before.beta:.6g}", f"{after.beta:.6g}")
-    for key, value in found.queue.items():
+    for key, value in result.queue.items():
         name = key.removesuffix("_packets")
         unit = ", packets" if key != name else ""
         rows.add_row(f"RED's {name}{unit}", f"{queue[key]:.6g}", f"{value:.6g}")
@@ -249,34 +256,36 @@ def comparison(model: Model, found: Recommendation, document: dict[str, Any]) ->
     return rows
 
 
-def show_further(found: Recommendation) -> None:
-    """The goal, where it is another one, and the limits."""
-    out, means = console(), found.after.packets.means()
-    if not isinstance(found.objective, ShareRatio):
-        before, after = (found.objective_value(of.packets) for of in (found.before, found.after))
+def show_further(result: Recommendation) -> None:
+    """Print the value of a goal other than a ratio, the start-up ratio, and the constraints."""
+    out, means = console(), result.after.packets.means()
+    if not isinstance(result.objective, ShareRatio):
+        before, after = (
+            result.objective_value(run.packets) for run in (result.before, result.after)
+        )
         out.print(
-            f"Goal: the largest {found.objective.key.replace('_', ' ')} ({found.objective.unit}): "
+            f"Goal: largest {result.objective.key.replace('_', ' ')} ({result.objective.unit}): "
             f"{after:.3f}, before {before:.3f}."
         )
-    if found.start is not None:
-        start = found.start
+    if result.start is not None:
+        start = result.start
         out.print(
-            f"Start: up to {start.until:g} s the ratio is {start.after.ratio:.3f}; with the given "
-            f"gamma, {start.given:g}, it is {start.before.ratio:.3f}."
+            f"Start: in the first {start.until:g} s the ratio is {start.after.ratio:.3f}; with "
+            f"gamma = {start.given:g} as before it is {start.before.ratio:.3f}."
         )
-    for limit in found.constraints.each:
-        is_now = f": it is {means[limit.quantity]:.4g}" if limit.quantity in means else ""
-        out.print(f"Limit: {limit.text}{is_now}.")
+    for constraint in result.constraints.each:
+        is_now = f": it is {means[constraint.quantity]:.4g}" if constraint.quantity in means else ""
+        out.print(f"Constraint: {constraint.text}{is_now}.")
 
 
-def show_settings(found: Recommendation) -> None:
-    """The same behaviour in other systems' words."""
+def show_settings(result: Recommendation) -> None:
+    """Print the equivalent settings for other systems."""
     out = console()
-    rows = table("settings for", "alpha", "beta", "gamma")
-    for name, values in found.settings.items():
+    rows = table("equivalent settings", "alpha", "beta", "gamma")
+    for name, values in result.settings.items():
         rows.add_row(name, *(f"{values[key]:.6g}" for key in ("alpha", "beta", "gamma")))
     out.print()
     out.print(rows)
-    for name, reason in found.settings_missing.items():
+    for name, reason in result.settings_missing.items():
         out.print(f"No settings for {name}: {reason}.")
     out.print()

@@ -1,4 +1,4 @@
-"""What `vegasfluid recommend` is asked for, from its options."""
+"""The request that options of `vegasfluid recommend` describe."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import ms
 from vegasfluid.tuning import Constraints, objective_named
 
-__all__ = ["asked_for", "only_one"]
+__all__ = ["request_from_options", "single_class"]
 
 
-def asked_for(
+def request_from_options(
     goal: str,
     ratio: float,
     max_delay_ms: float | None,
@@ -20,10 +20,10 @@ def asked_for(
     min_utilisation: float | None,
     min_gain_margin: float | None,
 ) -> dict[str, Any]:
-    """The goal and its limits, as `recommend` takes them.
+    """Keyword arguments of `tuning.recommend` for the goal and its constraints.
 
     Raises:
-        InvalidInput: for a goal that there is not, or a limit that makes no sense.
+        InvalidInput: for an unknown goal, or a constraint out of range.
     """
     return {
         "ratio": ratio,
@@ -37,13 +37,13 @@ def asked_for(
     }
 
 
-def only_one(tune: Sequence[str], when: str) -> str | None:
-    """The class to tune, where several cannot be.
+def single_class(tune: Sequence[str], case: str) -> str | None:
+    """Name of the class to tune, for commands that tune only one; None: not given.
 
     Raises:
-        InvalidInput: where several are given.
+        InvalidInput: if several classes are given.
     """
     names = dict.fromkeys(tune)
     if len(names) > 1:
-        raise InvalidInput("recommend", "--tune", f"one class {when}", ", ".join(names))
+        raise InvalidInput("recommend", "--tune", f"one class {case}", ", ".join(names))
     return next(iter(names), None)

@@ -1,4 +1,4 @@
-"""How a recommendation over ranges is shown: the worst cases, and the price of robustness."""
+"""Output of a recommendation for ranges: worst cases and price of robustness."""
 
 from __future__ import annotations
 
@@ -14,70 +14,71 @@ from vegasfluid.modelfile.parameters import with_values
 from vegasfluid.tuning import RobustRecommendation, recommend
 from vegasfluid.tuning.result import ScenarioResult
 
-__all__ = ["recommended", "show_robustness"]
+__all__ = ["recommend_over_ranges", "show_robustness"]
 
 
-def recommended(model: Model, tune: str | None, **options: Any) -> RobustRecommendation:
-    """The recommendation over the ranges of a model.
+def recommend_over_ranges(model: Model, tune: str | None, **options: Any) -> RobustRecommendation:
+    """Robust recommendation for a model whose parameters are given as ranges.
 
     Args:
-        model: with ranges.
-        tune: the class to tune.
-        options: as of `vegasfluid.recommend`.
+        model: model with ranges.
+        tune: class to tune; None: the only Vegas class.
+        options: further arguments of `vegasfluid.recommend`.
     """
     substitute = partial(with_values, model.network)
     return recommend(model.network, tune, ranges=model.ranges, substitute=substitute, **options)
 
 
-def show_robustness(found: RobustRecommendation) -> None:
-    """The worst cases with the recommended parameters, and with those of the nominal network."""
-    out, robust = console(), found.robust
-    corners = sum(seen.scenario.kind == "corner" for seen in robust.scenarios)
-    inside = sum(seen.scenario.kind == "inside" for seen in robust.scenarios)
-    out.print(f"Over {corners} corners of the ranges and {inside} points inside:\n")
-    out.print(ratios(found))
-    out.print(price(found))
+def show_robustness(result: RobustRecommendation) -> None:
+    """Print the worst cases of the robust and of the nominal parameters, and the price."""
+    out = console()
+    kinds = [evaluated.scenario.kind for evaluated in result.robust.scenarios]
+    corners, inside = kinds.count("corner"), kinds.count("inside")
+    out.print(f"Worst cases over {corners} corners of the ranges and {inside} points inside:\n")
+    out.print(worst_cases_table(result))
+    out.print(price(result))
 
 
-def price(found: RobustRecommendation) -> str:
-    """What robustness gains in the worst case, and what it costs at the nominal network."""
-    robust = found.robust
-    own, law = robust.nominal_optimum.law, found.after.law
-    if (own.alpha, own.beta) == (law.alpha, law.beta):
-        return "\nThe nominal network alone would take the same: robustness costs nothing.\n"
+def price(result: RobustRecommendation) -> str:
+    """Sentences on the gain of robustness in the worst case and its cost at the nominal network."""
+    robust, law = result.robust, result.after.law
+    nominal = robust.nominal_optimum
+    if (nominal.law.alpha, nominal.law.beta) == (law.alpha, law.beta):
+        return "\nRobustness costs nothing: the nominal network has the same best parameters.\n"
     change = f"{abs(math.expm1(robust.price)):.1%}"
-    farther = "farther from" if robust.price > 0 else "nearer to"
+    direction = "farther from" if robust.price > 0 else "closer to"
     return (
-        f"\nThe nominal network alone would take alpha = {own.alpha:.6g}, beta = {own.beta:.6g}: "
-        f"{robust.nominal_optimum.packets.ratio:.3f} there,\n"
-        f"but in its worst case farther from the goal than need be "
-        f"by a factor of {math.exp(robust.nominal_regret):.2f}; the recommended ones by "
-        f"{math.exp(robust.regret):.2f}.\n"
-        f"Price of robustness: the nominal network is {change} {farther} the goal.\n"
+        f"\nFor the nominal network alone the best is alpha = {nominal.law.alpha:.6g}, "
+        f"beta = {nominal.law.beta:.6g}: ratio {nominal.packets.ratio:.3f}.\n"
+        f"In their worst case these parameters miss the best achievable ratio by a factor of "
+        f"{math.exp(robust.nominal_regret):.2f}, the recommended ones by {math.exp(robust.regret):.2f}."
+        f"\nPrice of robustness: the nominal network is {change} {direction} the goal.\n"
     )
 
 
-def ratios(found: RobustRecommendation) -> Table:
-    """Where the ratio is farthest from the goal on either side, and at the nominal network."""
-    robust = found.robust
-    rows = table("", "ratio", "95 % interval", "fluid", "where", texts=["where"])
-    for name, seen in (
-        ("least", robust.lowest),
-        ("nominal", robust.nominal),
-        ("most", robust.highest),
-        ("least, nominal's own", robust.nominal_lowest),
-        ("most, nominal's own", robust.nominal_highest),
+def worst_cases_table(result: RobustRecommendation) -> Table:
+    """Table of the lowest and highest ratio over the ranges, and of the nominal ratio."""
+    robust = result.robust
+    rows = table(
+        "parameters, case", "ratio", "95 % interval", "fluid", "network", texts=["network"]
+    )
+    for name, evaluated in (
+        ("recommended, lowest", robust.lowest),
+        ("recommended, nominal", robust.nominal),
+        ("recommended, highest", robust.highest),
+        ("nominal, lowest", robust.nominal_lowest),
+        ("nominal, highest", robust.nominal_highest),
     ):
-        rows.add_row(name, *row(seen))
+        rows.add_row(name, *ratio_cells(evaluated))
     return rows
 
 
-def row(seen: ScenarioResult) -> tuple[str, ...]:
-    """A network's ratios and numbers."""
-    low, high = seen.packets.interval
+def ratio_cells(evaluated: ScenarioResult) -> tuple[str, ...]:
+    """Table cells of a network: measured ratio, interval, ratio of the fluid model, parameters."""
+    low, high = evaluated.packets.interval
     return (
-        f"{seen.packets.ratio:.3f}",
+        f"{evaluated.packets.ratio:.3f}",
         f"{low:.3f} to {high:.3f}",
-        f"{seen.fluid_ratio:.3f}",
-        seen.scenario.text,
+        f"{evaluated.fluid_ratio:.3f}",
+        evaluated.scenario.text,
     )

@@ -1,4 +1,4 @@
-"""`vegasfluid sweep`: a grid of models, resumable."""
+"""`vegasfluid sweep`: run a grid of models, resumable."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from typing import Any
 
 from vegasfluid import modelfile
 from vegasfluid.cli.output import PICTURES, check_target, console, print_json, progress
-from vegasfluid.cli.sweep_progress import shown
-from vegasfluid.errors import InvalidInput
+from vegasfluid.cli.sweep_progress import show_progress
+from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.sweep import Progress, Sweep, open_sweep
 from vegasfluid.sweep import run as run_sweep
 from vegasfluid.sweep.axis_spec import numbers_from, size_from
-from vegasfluid.sweep.cost_estimate import Budget, estimate
+from vegasfluid.sweep.cost_estimate import Estimate, estimate
 from vegasfluid.sweep.file_formats import ENDINGS, save
 
-__all__ = ["Where", "run"]
+__all__ = ["Outputs", "run"]
 
-MOST_POINTS = 10_000_000
-"""More are only run if that is said twice."""
+MAX_POINTS = 10_000_000
+"""Largest grid without --yes: more points are usually a typing error."""
 BYTES = ("B", "kB", "MB", "GB", "TB")
+"""Units of memory and disk, each 1000 times the one before."""
 
 
 @dataclass(frozen=True)
-class Where:
-    """Where a sweep's results go, and who works on it.
+class Outputs:
+    """Output files of a sweep, and the processes that work on it.
 
     Args:
-        out: the store; None: with `--dry-run` only.
-        to: a file of another form; None: none.
-        plot: a picture; None: none.
-        metric: what is drawn.
-        plot_over: along which dimensions.
-        workers: processes of a local cluster.
-        scheduler: the address of another one.
+        out: Zarr store; None only with `--dry-run`.
+        to: netCDF or CSV file; None: none.
+        plot: picture; None: none.
+        metric: metric of the picture.
+        plot_over: dimensions along the axes of the picture.
+        workers: number of processes of a local cluster.
+        scheduler: address of another Dask scheduler.
         multi_host: whether this is one of the processes of a JAX job.
     """
 
@@ -56,62 +57,62 @@ def run(
     name: str,
     over: Sequence[str],
     *,
-    where: Where,
+    outputs: Outputs,
     dry_run: bool,
     yes: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Do a sweep, or say what it would take."""
-    check_where(where, dry_run, options["engine"])
+    """Run a sweep, or estimate its cost."""
+    check_outputs(outputs, dry_run, options["engine"])
     model = modelfile.read_model(name)
     points = math.prod(map(size_from, over))
-    if points > MOST_POINTS and not yes:
-        allowed = f"of {MOST_POINTS} points or less, or with --yes"
+    if points > MAX_POINTS and not yes:
+        allowed = f"a grid of at most {MAX_POINTS} points without --yes"
         raise InvalidInput("sweep", "--over", allowed, f"{points} points")
     command = command_of(name, over, options)
     axes = [numbers_from(text) for text in over]
     sweep = Sweep(model, axes, name=name, command=command, **options)
     if sweep.engine != "packets":
-        prepare_devices(where.multi_host)
+        prepare_devices(outputs.multi_host)
     if dry_run:
-        with progress("sweep: trying a few points"):
-            budget = estimate(sweep, where.workers)
-        show_budget(budget, as_json)
+        with progress("sweep: timing a few points"):
+            cost = estimate(sweep, outputs.workers)
+        show_estimate(cost, as_json)
         return
-    assert where.out is not None
+    assert outputs.out is not None
     begin = time.perf_counter()
-    with shown(where.out) as report:
+    with show_progress(outputs.out) as report:
         reached = run_sweep(
             sweep,
-            where.out,
-            workers=where.workers,
-            scheduler=where.scheduler,
-            multi_host=where.multi_host,
+            outputs.out,
+            workers=outputs.workers,
+            scheduler=outputs.scheduler,
+            multi_host=outputs.multi_host,
             report=report,
         )
-    hand_out(where)
-    show(where.out, reached, time.perf_counter() - begin, as_json)
+    write_outputs(outputs)
+    show(outputs.out, reached, time.perf_counter() - begin, as_json)
 
 
-def check_where(where: Where, dry_run: bool, engine: str) -> None:
-    """Refuse what could not be done, before the work."""
-    if where.out is None and not dry_run:
-        raise InvalidInput("sweep", "--out", "given, or else --dry-run", "missing")
-    if where.out is not None and not where.out.resolve().parent.is_dir():
-        raise InvalidInput("sweep", "--out", "in a folder that exists", str(where.out))
-    check_target("sweep", "--to", where.to, ENDINGS)
-    check_target("sweep", "--plot", where.plot, PICTURES)
+def check_outputs(outputs: Outputs, dry_run: bool, engine: str) -> None:
+    """Check output files and options before the computation."""
+    if outputs.out is None and not dry_run:
+        raise InvalidInput("sweep", "--out", "given unless --dry-run is used", None)
+    if outputs.out is not None and not outputs.out.resolve().parent.is_dir():
+        raise InvalidInput("sweep", "--out", "in an existing folder", str(outputs.out))
+    check_target("sweep", "--to", outputs.to, ENDINGS)
+    check_target("sweep", "--plot", outputs.plot, PICTURES)
     if engine != "packets":
         for option in ("workers", "scheduler"):
-            if (given := getattr(where, option)) is not None:
-                raise InvalidInput("sweep", f"--{option}", "used with packets only", given)
-    elif where.multi_host:
-        raise InvalidInput("sweep", "--multi-host", "used with fluid or density only", "packets")
+            if getattr(outputs, option) is not None:
+                raise Unsupported("sweep", f"--{option} with {engine}", "only packets use Dask")
+    elif outputs.multi_host:
+        raise Unsupported("sweep", "--multi-host with packets", "they use --scheduler instead")
 
 
 def command_of(name: str, over: Sequence[str], options: dict[str, Any]) -> str:
-    """The command without what changes no number: where to, how many workers."""
+    """Command line that produces the same numbers, without output files and workers."""
     seeds = options["seeds"]
     words = ["vegasfluid", "sweep", name]
     words += [word for text in over for word in ("--over", text)]
@@ -126,7 +127,7 @@ def command_of(name: str, over: Sequence[str], options: dict[str, Any]) -> str:
 
 
 def prepare_devices(multi_host: bool) -> None:
-    """Every core of this machine is a device to JAX, and compiled equations are kept."""
+    """Make every core a JAX device and keep compiled equations on disk."""
     import jax
 
     from vegasfluid.caches import keep_compiled_equations
@@ -138,46 +139,46 @@ def prepare_devices(multi_host: bool) -> None:
         jax.distributed.initialize()
 
 
-def hand_out(where: Where) -> None:
-    """The results in other forms."""
-    assert where.out is not None
-    if where.to is not None:
-        save(open_sweep(where.out), where.to)
-    if where.plot is not None:
+def write_outputs(outputs: Outputs) -> None:
+    """Write the results in other formats and as a picture."""
+    assert outputs.out is not None
+    if outputs.to is not None:
+        save(open_sweep(outputs.out), outputs.to)
+    if outputs.plot is not None:
         from vegasfluid.plot import sweep_panels
 
-        figure = sweep_panels(open_sweep(where.out), where.metric, where.plot_over)
-        figure.savefig(where.plot, dpi=150)
+        figure = sweep_panels(open_sweep(outputs.out), outputs.metric, outputs.plot_over)
+        figure.savefig(outputs.plot, dpi=150)
 
 
-def show(out: Path, reached: Progress, seconds: float, as_json: bool) -> None:
-    """What was done."""
-    done = reached.done - reached.failed
+def show(out: Path, status: Progress, seconds: float, as_json: bool) -> None:
+    """Print how many points were computed."""
+    done = status.done - status.failed
     if as_json:
-        told = {"out": str(out), "points": reached.points, "done": done}
-        print_json(told | {"failed": reached.failed, "seconds": seconds})
+        summary = {"out": str(out), "points": status.points, "done": done}
+        print_json(summary | {"failed": status.failed, "seconds": seconds})
         return
-    line = f"{out}: {done} of {reached.points} points"
-    if reached.failed:
-        line += f"; {reached.failed} failed (see `reason`)"
-    console().print(f"{line}; {seconds:.1f} s.", soft_wrap=True)
+    line = f"{out}: {done} of {status.points} points"
+    if status.failed:
+        line += f"; {status.failed} failed (the variable `reason` says why)"
+    console().print(f"{line}; computed in {seconds:.1f} s.", soft_wrap=True)
 
 
-def show_budget(budget: Budget, as_json: bool) -> None:
-    """What a sweep would take."""
+def show_estimate(cost: Estimate, as_json: bool) -> None:
+    """Print the estimated cost of a sweep."""
     if as_json:
-        print_json(vars(budget))
+        print_json(vars(cost))
         return
     out = console()
-    out.print(f"points   {budget.points}")
-    out.print(f"runs     {budget.runs}")
-    out.print(f"time     about {duration(budget.seconds)} with {budget.workers} workers")
-    out.print(f"memory   about {size(budget.memory_bytes)}")
-    out.print(f"disk     about {size(budget.disk_bytes)} in {budget.chunks} chunks")
+    out.print(f"points   {cost.points}")
+    out.print(f"runs     {cost.runs}")
+    out.print(f"time     about {duration(cost.seconds)} with {cost.workers} workers")
+    out.print(f"memory   about {size(cost.memory_bytes)}")
+    out.print(f"disk     about {size(cost.disk_bytes)} in {cost.chunks} chunks")
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it."""
+    """Time in seconds, minutes, hours or days, as text."""
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"
@@ -185,6 +186,6 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes as people say them."""
+    """Number of bytes as text with a unit."""
     power = min(int(math.log(max(count, 1.0), 1000)), len(BYTES) - 1)
     return f"{count / 1000**power:.3g} {BYTES[power]}"

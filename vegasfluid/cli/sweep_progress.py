@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, a line a minute elsewhere."""
+"""Progress of a sweep: a bar on a terminal, one status_line per minute elsewhere."""
 
 from __future__ import annotations
 
@@ -18,65 +18,65 @@ from rich.progress import Progress as Bar
 
 from vegasfluid.sweep import Progress
 
-__all__ = ["shown"]
+__all__ = ["show_progress"]
 
-EVERY = 60.0
-"""Seconds between two lines."""
+INTERVAL = 60.0
+"""Seconds between two lines outside a terminal."""
 
 
-def line(progress: Progress) -> str:
-    """How far it is, in words."""
-    told = f"{progress.done} of {progress.points} points"
+def status_line(progress: Progress) -> str:
+    """Progress as text: points done and failed, rate and remaining time."""
+    text = f"{progress.done} of {progress.points} points"
     if progress.failed:
-        told += f", {progress.failed} failed"
+        text += f", {progress.failed} failed"
     if progress.rate and progress.done < progress.points:
-        told += f", {progress.rate:.3g} a second, {clock(progress.left)} left"
-    return told
+        text += f", {progress.rate:.3g} a second, {clock(progress.left)} left"
+    return text
 
 
 def clock(seconds: float) -> str:
-    """A time as 1:02:03."""
-    minutes, rest = divmod(round(seconds), 60)
+    """Time in seconds as h:mm:ss."""
+    minutes, remainder = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}"
 
 
 @contextmanager
-def shown(out: Path) -> Iterator[Callable[[Progress], None]]:
-    """Show how far a sweep is while it is done; where it is stopped, say how it goes on.
+def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
+    """Show the progress of a sweep; after Ctrl-C say how to resume it.
 
     Args:
-        out: its store.
+        out: Zarr store of the sweep.
     """
-    seen: list[Progress] = []
-    teller = on_terminal if sys.stderr.isatty() else a_line_a_minute
+    latest: list[Progress] = []
+    display = on_terminal if sys.stderr.isatty() else line_per_minute
     try:
-        with noted_interrupts() as noted, teller() as tell:
+        with recorded_interrupts() as interrupts, display() as update:
 
             def report(progress: Progress) -> None:
-                seen[:] = [progress]
-                tell(progress)
-                if noted:
+                latest[:] = [progress]
+                update(progress)
+                if interrupts:
                     raise KeyboardInterrupt
 
             yield report
     except KeyboardInterrupt:
-        if seen:
+        if latest:
             print(
-                f"vegasfluid: {seen[0].done} of {seen[0].points} points are in {out}; "
-                "the same command goes on from there.",
+                f"vegasfluid: {latest[0].done} of {latest[0].points} points are saved in {out}; "
+                "run the same command again to resume.",
                 file=sys.stderr,
             )
         raise
 
 
 @contextmanager
-def noted_interrupts() -> Iterator[list[int]]:
-    """Ctrl-C as usual, and noted: what it interrupts may be a callback, where Python drops it."""
-    noted: list[int] = []
+def recorded_interrupts() -> Iterator[list[int]]:
+    """Record each Ctrl-C: if it interrupts a callback, Python drops the exception."""
+    interrupts: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        noted.append(number)
+        interrupts.append(number)
         raise KeyboardInterrupt
 
     def drop(dropped: Any) -> None:
@@ -84,12 +84,12 @@ def noted_interrupts() -> Iterator[list[int]]:
             told(dropped)
 
     if threading.current_thread() is not threading.main_thread():
-        yield noted
+        yield interrupts
         return
     before, told = signal.signal(signal.SIGINT, note), sys.unraisablehook
     sys.unraisablehook = drop
     try:
-        yield noted
+        yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
         sys.unraisablehook = told
@@ -97,25 +97,27 @@ def noted_interrupts() -> Iterator[list[int]]:
 
 @contextmanager
 def on_terminal() -> Iterator[Callable[[Progress], None]]:
-    """A bar."""
+    """Show a progress bar."""
     columns = (TextColumn("sweep"), BarColumn(), TextColumn("{task.fields[told]}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("sweep", told="starting")
 
-        def tell(progress: Progress) -> None:
-            bar.update(task, total=progress.points, completed=progress.done, told=line(progress))
+        def update(progress: Progress) -> None:
+            bar.update(
+                task, total=progress.points, completed=progress.done, told=status_line(progress)
+            )
 
-        yield tell
+        yield update
 
 
 @contextmanager
-def a_line_a_minute() -> Iterator[Callable[[Progress], None]]:
-    """A line after the first minute, and then one a minute: what is quick says nothing."""
+def line_per_minute() -> Iterator[Callable[[Progress], None]]:
+    """Print a line after the first minute and then every minute; short sweeps print nothing."""
     told = [time.monotonic()]
 
-    def tell(progress: Progress) -> None:
-        if time.monotonic() - told[0] >= EVERY:
+    def update(progress: Progress) -> None:
+        if time.monotonic() - told[0] >= INTERVAL:
             told[0] = time.monotonic()
-            print(f"sweep: {line(progress)}", file=sys.stderr, flush=True)
+            print(f"sweep: {status_line(progress)}", file=sys.stderr, flush=True)
 
-    yield tell
+    yield update

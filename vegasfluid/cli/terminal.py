@@ -1,23 +1,23 @@
-"""What standard output is: a terminal with boxes, or a pipe whose reader wants whole lines."""
+"""Whether standard output is a rich terminal, and how wide lines may be in a pipe."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-__all__ = ["UNLIMITED", "fancy", "width_in_a_pipe"]
+__all__ = ["UNLIMITED", "pipe_width", "supports_rich_output"]
 
 UNLIMITED = 10_000
-"""Columns, where lines are not broken."""
+"""Line width in columns, so wide that no line of a table is broken in a pipe."""
 
 
-def fancy() -> bool:
-    """Whether standard output shows boxes and colours: a terminal that can, or whoever insists."""
+def supports_rich_output() -> bool:
+    """Whether standard output shows colours and boxes: a capable terminal, or $FORCE_COLOR."""
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
-def width_in_a_pipe() -> int | None:
-    """How long lines are that no terminal shows: as $COLUMNS says (None), or unlimited."""
+def pipe_width() -> int | None:
+    """Line width in columns outside a terminal: $COLUMNS (None, as Rich reads it), or unlimited."""
     return None if "COLUMNS" in os.environ else UNLIMITED

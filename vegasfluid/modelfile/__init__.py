@@ -1,9 +1,9 @@
 """Model files: TOML that describes one network and its flows.
 
-A key is the name of a field with its unit, `base_rtt_ms` for the field `base_rtt: Delay`, and is
-derived from the value classes: a new law or kind of traffic needs no change here. Reading never
-runs code from the file, and what makes no sense is refused in one line. `read_model` takes the name
-of a model that comes with vegasfluid, too; `bundled_models` lists them.
+A key is the name of a field with its unit, `base_rtt_ms` for the field `base_rtt: Delay`. Keys are
+derived from the value classes, so a new congestion control or traffic source needs no change here.
+Reading never runs code from the file, and invalid input is reported in one line. `read_model` also
+takes the name of a built-in model; `bundled_models` lists them.
 
 Sources:
     TOML 1.0.0, https://toml.io/en/v1.0.0.

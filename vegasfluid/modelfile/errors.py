@@ -1,4 +1,4 @@
-"""Refusals: what is wrong with a model file, in one line, in the file's own keys and units."""
+"""Errors in model files, in one line, with the keys and units of the file."""
 
 from __future__ import annotations
 
@@ -14,20 +14,29 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from vegasfluid.errors import InvalidInput, VegasfluidError
-from vegasfluid.modelfile.units import key_of, to_edge
+from vegasfluid.modelfile.units import key_of, to_file_unit
 from vegasfluid.network import Event, Flows, Network
 from vegasfluid.quantities import unit_of
 
-__all__ = ["ModelFileError", "as_refusal", "network_refusal", "refusal", "refused", "show"]
+__all__ = [
+    "ModelFileError",
+    "model_file_error",
+    "network_error",
+    "show_value",
+    "validation_error",
+    "value_error",
+]
 
 Keys = tuple[str | int, ...]
-"""The way to a value: keys of tables, indices of lists."""
+"""Path to a value: keys of tables, indices of lists."""
 
 LONGEST_TEXT = 60
+"""Largest number of characters of a value that is printed in full."""
 LARGEST_SHOWN = 10**40
+"""Largest integer that is printed; Python refuses to print integers of thousands of digits."""
 
 NAME_AND_VALUE = r"\b(?P<name>[a-z_]+)\b(?: \((?P<value>[-+.e\d]+)\))?"
-"""A field in what a value class allows, as in `at most beta (3)`."""
+"""A field name in the text of a value class, with its value, as in `at most beta (3)`."""
 
 ALLOWED = {
     "missing": "given",
@@ -37,15 +46,15 @@ ALLOWED = {
     "list_type": "a list",
     "dict_type": "a table",
 }
-"""What pydantic's types of error allow, in our words."""
+"""What pydantic's error types allow, in our words."""
 
 
 class ModelFileError(VegasfluidError):
-    """A model file that is refused.
+    """An invalid model file.
 
     Args:
-        lines: everything that is wrong with it, one line each. The message is the first of them,
-            and how many there are besides.
+        lines: all errors, one line each. The message is the first one, and the number of further
+            ones.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -55,19 +64,20 @@ class ModelFileError(VegasfluidError):
 
 
 def _printable(line: str) -> str:
-    """The same text in one line, with nothing that a terminal would act on."""
+    """The text in one line, with control characters escaped."""
     parts = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
     return "".join(parts)
 
 
 def _short(text: str) -> str:
+    """Text cut to the length that is printed."""
     return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "..."
 
 
-def show(value: object) -> str:
-    """A value of a model file as the file would have it, shortened.
+def show_value(value: object) -> str:
+    """A value as the file would write it, shortened.
 
-    >>> show(True), show("ns4"), show({"a": 1})
+    >>> show_value(True), show_value("ns4"), show_value({"a": 1})
     ('true', '"ns4"', 'a table')
     """
     match value:
@@ -87,32 +97,32 @@ def show(value: object) -> str:
             return _short(str(value))
 
 
-def refusal(allowed: str, given: str, *keys: str | int) -> ValidationError:
-    """What a validator raises; pydantic puts the way to its table before `keys`."""
-    kind = PydanticCustomError("refused", "refused", {"allowed": allowed, "given": given})
+def validation_error(allowed: str, given: str, *keys: str | int) -> ValidationError:
+    """Error that a validator raises; pydantic puts the path of its table before `keys`."""
+    error_type = PydanticCustomError("refused", "refused", {"allowed": allowed, "given": given})
     return ValidationError.from_exception_data(
-        "refusal", [InitErrorDetails(type=kind, loc=keys, input=None)]
+        "validation_error", [InitErrorDetails(type=error_type, loc=keys, input=None)]
     )
 
 
-def as_refusal(
+def value_error(
     error: InvalidInput, kind: type, table: Mapping[str, Any], packet_bytes: int
 ) -> ValidationError:
-    """The refusal of a value class in the terms of the table that it was read from.
+    """Error of a value class in the keys and units of the table that it was read from.
 
     Args:
-        error: the refusal.
+        error: error of the value class.
         kind: the value class.
-        table: what the file gives.
-        packet_bytes: the size of a packet, for rates.
+        table: table of the file.
+        packet_bytes: packet size that converts rates, bytes.
     """
     names = {field.name for field in fields(kind)}
 
     def in_file(name: str, value: Any) -> str:
-        """The value as the file has it, or a default in the file's unit."""
+        """Value as written in the file, or a default converted to the file's unit."""
         if (key := key_of(kind, name)) in table:
-            return show(table[key])
-        return str(to_edge(float(value), unit_of(kind, name), packet_bytes))
+            return show_value(table[key])
+        return str(to_file_unit(float(value), unit_of(kind, name), packet_bytes))
 
     def in_file_terms(found: re.Match[str]) -> str:
         name, value = found["name"], found["value"]
@@ -124,87 +134,90 @@ def as_refusal(
     allowed = re.sub(NAME_AND_VALUE, in_file_terms, error.allowed)
     key = key_of(kind, error.name)
     if isinstance(error.given, str) and not isinstance(table.get(key), str):
-        return refusal(allowed, error.given, key)
+        return validation_error(allowed, error.given, key)
     by_default = "" if key in table else " (the default)"
-    return refusal(allowed, in_file(error.name, error.given) + by_default, key)
+    return validation_error(allowed, in_file(error.name, error.given) + by_default, key)
 
 
-def network_refusal(error: InvalidInput, document: Mapping[str, Any]) -> ValidationError:
-    """The refusal of `Network`, which says whose it is: `flows.NAME`, `events[INDEX]`, `Network`.
+def network_error(error: InvalidInput, document: Mapping[str, Any]) -> ValidationError:
+    """Error of `Network` with its path in the file: `flows.NAME`, `events[INDEX]` or top level.
 
     Args:
-        error: the refusal.
-        document: what the file holds.
+        error: error of `Network`.
+        document: content of the file.
     """
-    if found := re.fullmatch(r"flows\.(.*)", error.whose, re.DOTALL):
-        way: Keys = ("flows", found[1], key_of(Flows, error.name))
-    elif found := re.fullmatch(r"events\[(\d+)\]", error.whose):
-        way = ("events", int(found[1]), key_of(Event, error.name))
+    if match := re.fullmatch(r"flows\.(.*)", error.whose, re.DOTALL):
+        path: Keys = ("flows", match[1], key_of(Flows, error.name))
+    elif match := re.fullmatch(r"events\[(\d+)\]", error.whose):
+        path = ("events", int(match[1]), key_of(Event, error.name))
     else:
-        way = (key_of(Network, error.name),)
-    given = _at(document, way)
+        path = (key_of(Network, error.name),)
+    given = _at(document, path)
     if isinstance(given, list) and error.given in given:
         index = given.index(error.given)
-        way, given = (*way, index), given[index]
-    shown = show(given) if isinstance(given, str | int | Decimal) else str(error.given)
-    return refusal(error.allowed, shown, *way)
+        path, given = (*path, index), given[index]
+    shown = show_value(given) if isinstance(given, str | int | Decimal) else str(error.given)
+    return validation_error(error.allowed, shown, *path)
 
 
-def refused(
+def model_file_error(
     name: str, error: ValidationError, document: Mapping[str, Any], known: Mapping[int, list[str]]
 ) -> ModelFileError:
-    """All that pydantic found, unknown keys first: they are often why another key is missing.
+    """All errors that pydantic found, unknown keys first: they often cause missing keys.
 
     Args:
-        name: the file.
+        name: name of the file.
         error: what pydantic found.
-        document: what the file holds.
-        known: the known keys of each of its tables, by the table's `id`.
+        document: content of the file.
+        known: known keys of each table, by the table's `id`.
     """
-    found = error.errors(include_url=False)
-    found.sort(key=lambda one: one["type"] != "extra_forbidden")
-    return ModelFileError(*(f"{name}: {_line(one, document, known)}" for one in found))
+    errors = error.errors(include_url=False)
+    errors.sort(key=lambda entry: entry["type"] != "extra_forbidden")
+    return ModelFileError(*(f"{name}: {_line(one, document, known)}" for one in errors))
 
 
 def _line(error: ErrorDetails, document: Mapping[str, Any], known: Mapping[int, list[str]]) -> str:
-    way = error["loc"]
+    """One error as a line: path, what is allowed and what is given."""
+    path = error["loc"]
     if error["type"] == "extra_forbidden":
-        keys = known.get(id(_at(document, way[:-1])), [])
-        return f"{_path(way)}: unknown key; {_nearest(str(way[-1]), keys)}"
+        keys = known.get(id(_at(document, path[:-1])), [])
+        return f"{_path(path)}: unknown key; {_nearest(str(path[-1]), keys)}"
     context = error.get("ctx", {})
     match error["type"]:
         case "refused":
             allowed, given = context["allowed"], context["given"]
         case "literal_error":  # "'a', 'b' or 'c'"
             expected = context["expected"].replace("'", "").replace(" or ", ", ")
-            allowed, given = f"one of {expected}", show(error["input"])
+            allowed, given = f"one of {expected}", show_value(error["input"])
         case "missing":
             allowed, given = ALLOWED["missing"], "missing"
         case other:
-            allowed, given = ALLOWED.get(other, error["msg"]), show(error["input"])
-    return f"{_path(way)}: must be {allowed}, but is {given}"
+            allowed, given = ALLOWED.get(other, error["msg"]), show_value(error["input"])
+    return f"{_path(path)}: must be {allowed}, but is {given}"
 
 
 def _nearest(key: str, known: list[str]) -> str:
+    """Suggestion of a known key similar to an unknown one, or the list of known keys."""
     close = difflib.get_close_matches(_short(key), known, n=1) or [
-        one for one in known if key in one
+        known_key for known_key in known if key in known_key
     ]
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
 
 
-def _at(document: Any, way: Keys) -> Any:
-    for key in way:
+def _at(document: Any, path: Keys) -> Any:
+    """Value at a path in the document."""
+    for key in path:
         document = document.get(key) if isinstance(document, dict) else document[key]
     return document
 
 
-def _path(way: Keys) -> str:
+def _path(path: Keys) -> str:
     """A key path as TOML writes it, with indices in brackets."""
     text = ""
-    for key in way:
+    for key in path:
         if isinstance(key, int):
             text += f"[{key}]"
         else:
             bare = re.fullmatch(r"[A-Za-z0-9_-]+", key)
-            text += "." + (_short(key) if bare else show(key))
+            text += "." + (_short(key) if bare else show_value(key))
     return text.removeprefix(".")

@@ -1,8 +1,8 @@
-"""One number of a network, named as a model file names it: `vegas.alpha_packets`.
+"""Numeric parameters of a network by the names of model files, such as `vegas.alpha_packets`.
 
-A name is an owner (a class of flows, or a link) and a key of it, or of its law, its queue or its
-traffic: `bottleneck.capacity_mbps`, `bottleneck.max_drop`, `reno.base_rtt_ms`. The number may be
-traced, so that what follows from it can be batched and differentiated.
+A name is the owner (a flow class or a link) and a key of the owner, its congestion control, queue
+discipline or traffic source: `bottleneck.capacity_mbps`, `bottleneck.max_drop`, `reno.base_rtt_ms`.
+Values may be JAX tracers, so that results can be batched and differentiated.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Value, unit_o
 __all__ = ["Parameter", "parameter_of", "with_values"]
 
 OWNERS = {"flows": Flows, "links": Link}
+"""Value class of each kind of owner."""
 PARTS = {"flows": ("law", "traffic"), "links": ("aqm",)}
-"""Which parts of an owner have keys of their own."""
-NEAR = 3
-"""So many known names are shown beside an unknown one."""
+"""Parts of an owner that have keys of their own."""
+SUGGESTIONS = 3
+"""Number of similar names suggested for an unknown one."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number of a network.
+    """A numeric parameter of a network.
 
     Args:
-        name: as it was given, such as `vegas.alpha_packets`.
-        group: flows or links.
-        owner: the class of flows, or the link.
-        part: of the owner that has the number; None: the owner itself.
-        field: the name inside.
-        scale: how many inside units one unit of the name is.
-        whole: whether only whole numbers make sense: then the nearest is put.
+        name: name as given, such as `vegas.alpha_packets`.
+        group: `flows` or `links`.
+        owner: name of the flow class or link.
+        part: part of the owner that has the parameter, such as `law`; None: the owner itself.
+        field: name of the field in the value class.
+        scale: internal units per unit of the name.
+        whole: whether only whole numbers are valid; other values are rounded.
     """
 
     name: str
@@ -50,68 +51,72 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """The key of its owner's table that has it, or has the part that it is of."""
+        """Key in the owner's table of the parameter, or of the part that contains it."""
         if self.part is not None:
             return self.part
         return key_of(OWNERS[self.group], self.field)
 
     def value(self, network: Network) -> Any:
-        """The number in the unit of its name."""
+        """Value in a network, in the unit of the name."""
         owner = getattr(network, self.group)[self.owner]
         holder = owner if self.part is None else getattr(owner, self.part)
         return getattr(holder, self.field) / self.scale
 
     def with_value(self, network: Network, value: Any) -> Network:
-        """The network with another number, given in the unit of its name.
+        """Network with another value, given in the unit of the name.
 
         Raises:
-            InvalidInput: for a number that makes no sense there.
+            InvalidInput: if the value is out of range.
         """
-        return _placed(network, {self: value})
+        return _with_parameters(network, {self: value})
 
-    def inside(self, value: Any) -> Any:
-        """A number in the unit of its name as the network has it."""
+    def to_internal(self, value: Any) -> Any:
+        """Value in the unit of the name as the network stores it."""
         return round(value) if self.whole else value * self.scale
 
 
 def with_values(network: Network, values: Mapping[str, Any]) -> Network:
-    """The network with other numbers, which are checked together and not one after another.
+    """Network with other values, which are validated together and not one by one.
 
     Args:
-        network: of which some numbers are to change.
-        values: the numbers by name, in the units of the names.
+        network: network to change.
+        values: values by parameter name, in the units of the names.
 
     Raises:
-        InvalidInput: for a name that no number has, or numbers that make no sense.
+        InvalidInput: for an unknown name, or values out of range.
 
     >>> from vegasfluid import Flows, Link, Network, Reno
     >>> network = Network(Link(1000.0, 100), {"reno": Flows(2, Reno(), base_rtt=0.04)})
     >>> with_values(network, {"reno.count": 3, "bottleneck.buffer_packets": 50}).flows["reno"].count
     3
     """
-    return _placed(network, {parameter_of(network, name): of for name, of in values.items()})
+    return _with_parameters(
+        network, {parameter_of(network, name): value for name, value in values.items()}
+    )
 
 
-def _placed(network: Network, values: Mapping[Parameter, Any]) -> Network:
-    """All numbers of a part are put at once: alpha may pass the old beta where beta moves, too."""
+def _with_parameters(network: Network, values: Mapping[Parameter, Any]) -> Network:
+    """Network with all values set at once, so alpha may exceed the old beta if beta changes too."""
     changes: dict[tuple[str, str], dict[str | None, dict[str, Any]]] = {}
-    for of, value in values.items():
-        parts = changes.setdefault((of.group, of.owner), {})
-        parts.setdefault(of.part, {})[of.field] = of.inside(value)
+    for parameter, value in values.items():
+        parts = changes.setdefault((parameter.group, parameter.owner), {})
+        parts.setdefault(parameter.part, {})[parameter.field] = parameter.to_internal(value)
     owners = {group: dict(getattr(network, group)) for group in PARTS}
     for (group, name), parts in changes.items():
         owner = owners[group][name]
-        own = parts.pop(None, {})
-        new = {part: replace(getattr(owner, part), **of) for part, of in parts.items() if part}
-        owners[group][name] = replace(owner, **own, **new)
+        owner_fields = parts.pop(None, {})
+        new = {
+            part: replace(getattr(owner, part), **values) for part, values in parts.items() if part
+        }
+        owners[group][name] = replace(owner, **owner_fields, **new)
     return replace(network, **owners)
 
 
 def parameter_of(network: Network, name: str) -> Parameter:
-    """The number that a name stands for.
+    """Parameter of a network by its name.
 
     Raises:
-        InvalidInput: for a name that no number has; with the nearest that one has.
+        InvalidInput: for an unknown name; the message suggests similar ones.
 
     >>> from vegasfluid import Flows, Link, Network, Vegas
     >>> network = Network(Link(1000.0, 100), {"vegas": Flows(2, Vegas(2, 4), base_rtt=0.04)})
@@ -122,13 +127,13 @@ def parameter_of(network: Network, name: str) -> Parameter:
     known = parameters(network)
     short = name if name in known else _short(name)
     if short not in known:
-        near = ", ".join(get_close_matches(short, known, n=NEAR, cutoff=0.0))
-        raise InvalidInput("parameter", "name", f"one of a number, such as {near}", name)
+        similar = ", ".join(get_close_matches(short, known, n=SUGGESTIONS, cutoff=0.0))
+        raise InvalidInput("parameter", "name", f"a known parameter, such as {similar}", name)
     return replace(known[short], name=name)
 
 
 def _short(name: str) -> str:
-    """The name without what a model file has around it."""
+    """Name without the table names that a model file has around it."""
     short = name.removeprefix("flows.").removeprefix("links.")
     for middle in (".law.", ".aqm.", ".traffic."):
         short = short.replace(middle, ".")
@@ -136,29 +141,29 @@ def _short(name: str) -> str:
 
 
 def parameters(network: Network) -> dict[str, Parameter]:
-    """All numbers of a network by name."""
-    found: dict[str, Parameter] = {}
+    """All numeric parameters of a network by name."""
+    known: dict[str, Parameter] = {}
     for group, parts in PARTS.items():
-        for owner, of in getattr(network, group).items():
+        for owner, owner_value in getattr(network, group).items():
             for part in (None, *parts):
-                holder = of if part is None else getattr(of, part)
+                holder = owner_value if part is None else getattr(owner_value, part)
                 for field, key, scale in numbers_of(holder, network.packet_bytes):
                     name = f"{owner}.{key}"
-                    found.setdefault(name, Parameter(name, group, owner, part, field, scale))
+                    known.setdefault(name, Parameter(name, group, owner, part, field, scale))
     for owner in network.flows:
         name = f"{owner}.count"
-        found[name] = Parameter(name, "flows", owner, None, "count", 1, whole=True)
-    return found
+        known[name] = Parameter(name, "flows", owner, None, "count", 1, whole=True)
+    return known
 
 
 def numbers_of(holder: Value, packet_bytes: int) -> list[tuple[str, str, float]]:
-    """The numbers of a value: name inside, key at the edge, and inside units in one of the edge."""
-    found = []
+    """Numeric fields of a value object: field name, key in a file, internal units per file unit."""
+    numbers = []
     for field in fields(holder):
         unit, value = unit_of(type(holder), field.name), getattr(holder, field.name)
         if unit is None or value is None or isinstance(value, tuple | Value):
             continue
         rate = BITS_PER_MEGABIT / (BITS_PER_BYTE * packet_bytes)
         scale = rate if unit.edge == "mbps" else unit.scale
-        found.append((field.name, key_of(type(holder), field.name), scale))
-    return found
+        numbers.append((field.name, key_of(type(holder), field.name), scale))
+    return numbers

@@ -1,7 +1,7 @@
-"""Numbers of a network that a model file gives as a range: where they may be, and what they mean.
+"""Uncertain parameters of a model file: where ranges are allowed and what they mean.
 
-Where such a number stands, `{ low = 10, high = 40 }` may stand instead of it. The network then has
-the nominal one, and the range is kept beside it under the number's name, `reno.count`.
+A table `{ low = 10, high = 40 }` may replace the number. The network then has the nominal value,
+and the range is stored by the parameter's name, `reno.count`.
 """
 
 from __future__ import annotations
@@ -13,82 +13,91 @@ from typing import Any
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
-from vegasfluid.modelfile.errors import network_refusal, refusal
+from vegasfluid.modelfile.errors import network_error, validation_error
 from vegasfluid.modelfile.parameters import OWNERS, Parameter, parameter_of, with_values
-from vegasfluid.modelfile.units import from_edge, key_of
+from vegasfluid.modelfile.units import from_file_unit, key_of
 from vegasfluid.network import SINGLE_LINK, Flows, Link, Network
 from vegasfluid.quantities import unit_of
 from vegasfluid.ranges import Range
 
-__all__ = ["may_be_uncertain", "nominal_values", "ranges_of", "require_possible", "uncertain"]
+__all__ = [
+    "may_be_uncertain",
+    "nominal_values",
+    "ranges_of",
+    "reject_lists",
+    "uncertain",
+]
 
 UNCERTAIN: Mapping[type, tuple[str, ...]] = {
     Link: ("capacity", "delay", "buffer"),
     Flows: ("count", "base_rtt", "access_delay", "access"),
 }
-"""The fields of an owner that may be given by a range."""
+"""Fields of each class that may be given as a range."""
 ROUNDING = 1e-9
-"""How far a network's number may be from the nominal one of its range, relatively."""
+"""Largest relative difference between a network's value and the nominal value of its range."""
 
 Ranges = Mapping[str, Range]
+"""Ranges by field name or parameter name."""
 
 
 def may_be_uncertain(kind: type, name: str) -> bool:
-    """Whether field `name` of `kind` may be given by a range."""
+    """Whether field `name` of class `kind` may be given as a range."""
     return name in UNCERTAIN.get(kind, ())
 
 
 def nominal_values(kind: type, ranges: Ranges, packet_bytes: int) -> dict[str, Any]:
-    """The nominal numbers of ranges by field, in inside units; whole ones rounded.
+    """Nominal values of ranges by field, in internal units; whole-number fields are rounded.
 
     Args:
-        kind: whose fields they are.
-        ranges: by field, in the units of the file.
-        packet_bytes: the size of a packet, for rates.
+        kind: class of the fields.
+        ranges: ranges by field name, in the units of the file.
+        packet_bytes: packet size that converts rates, bytes.
     """
-    return {name: _nominal(kind, name, of, packet_bytes) for name, of in ranges.items()}
+    return {name: _nominal(kind, name, given, packet_bytes) for name, given in ranges.items()}
 
 
 def _nominal(kind: type, name: str, given: Range, packet_bytes: int) -> float:
+    """Nominal value of a range in internal units."""
     if name == "count":
         return round(given.nominal)
-    return from_edge(Decimal(repr(given.nominal)), unit_of(kind, name), packet_bytes)
+    return from_file_unit(Decimal(repr(given.nominal)), unit_of(kind, name), packet_bytes)
 
 
-def require_possible(kind: type, values: Mapping[str, Any], ranges: Ranges) -> None:
-    """Refuse a range for a number of flows of which another key has a list.
+def reject_lists(kind: type, values: Mapping[str, Any], ranges: Ranges) -> None:
+    """Reject per-flow lists in a class whose number of flows is a range.
 
     Raises:
-        ValidationError: for the list.
+        ValidationError: if base RTTs or start times are a list.
     """
     lists = [name for name in ("base_rtt", "start") if isinstance(values.get(name), tuple)]
     if "count" in ranges and lists:
-        raise refusal("one value where count is a range", "a list", key_of(kind, lists[0]))
+        raise validation_error("one value if count is a range", "a list", key_of(kind, lists[0]))
 
 
 def ranges_of(
     document: Mapping[str, Any], network: Network, noted: Mapping[int, Ranges]
 ) -> dict[str, Range]:
-    """The ranges of a model file by the names of their numbers.
+    """Ranges of a model file by the names of their parameters.
 
     Args:
-        document: what the file holds.
-        network: what it says, with the nominal numbers.
-        noted: the ranges by field, by the `id` of the table that has them.
+        document: content of the file.
+        network: network of the file with the nominal values.
+        noted: ranges by field name, by the `id` of their table.
 
     Raises:
-        ValidationError: for numbers that each might be, but not together.
+        ValidationError: if values inside the ranges are invalid in combination.
     """
-    found = {
+    ranges = {
         f"{owner}.{key_of(kind, name)}": given
         for owner, kind, table in _owners(document)
         for name, given in noted.get(id(table), {}).items()
     }
-    _require_round_trips(document, network, found)
-    return found
+    _require_round_trips(document, network, ranges)
+    return ranges
 
 
 def _owners(document: Mapping[str, Any]) -> Iterator[tuple[str, type, Any]]:
+    """Name, class and table of each link and flow class."""
     if SINGLE_LINK in document:
         yield SINGLE_LINK, Link, document[SINGLE_LINK]
     for name, table in document.get("links", {}).items():
@@ -98,7 +107,7 @@ def _owners(document: Mapping[str, Any]) -> Iterator[tuple[str, type, Any]]:
 
 
 def _require_round_trips(document: Mapping[str, Any], network: Network, ranges: Ranges) -> None:
-    """The shortest round trips must be long enough for the longest links."""
+    """Check that the shortest base RTTs are long enough for the longest link delays."""
     named = {name: parameter_of(network, name) for name in ranges}
     try:
         with_values(
@@ -109,25 +118,25 @@ def _require_round_trips(document: Mapping[str, Any], network: Network, ranges: 
             },
         )
     except InvalidInput as error:
-        raise network_refusal(error, document) from None
+        raise network_error(error, document) from None
 
 
 def uncertain(model: Model) -> Iterator[tuple[Parameter, Range]]:
-    """The uncertain numbers of a model, with their ranges.
+    """Uncertain parameters of a model with their ranges.
 
     Raises:
-        InvalidInput: for a name that no such number has, or a network whose number is not the
-            nominal one: then a file could not say it.
+        InvalidInput: for an unknown name, or if the network does not have the nominal value,
+            which no file can express.
     """
     for name, given in model.ranges.items():
-        found = parameter_of(model.network, name)
-        kind = OWNERS[found.group]
-        if found.part is not None or not may_be_uncertain(kind, found.field):
+        parameter = parameter_of(model.network, name)
+        kind = OWNERS[parameter.group]
+        if parameter.part is not None or not may_be_uncertain(kind, parameter.field):
             keys = ", ".join(key_of(kind, field) for field in UNCERTAIN[kind])
-            raise InvalidInput("Model", "ranges", f"of one of {keys}", name)
-        value, nominal = found.value(model.network), given.nominal
-        nominal = round(nominal) if found.whole else nominal
+            raise InvalidInput("Model", "ranges", f"for parameters among {keys}", name)
+        value, nominal = parameter.value(model.network), given.nominal
+        nominal = round(nominal) if parameter.whole else nominal
         if not math.isclose(value, nominal, rel_tol=ROUNDING):
             allowed = f"around the network's {name} ({value:g})"
             raise InvalidInput("Model", "ranges", allowed, f"around {nominal:g}")
-        yield found, given
+        yield parameter, given

@@ -1,4 +1,4 @@
-"""Reading a model file: bytes, text, TOML, values; each step says in one line why it refuses."""
+"""Read a model file in steps (bytes, text, TOML, values), each with its own error message."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.model import Model
 from vegasfluid.modelfile.errors import (
     ModelFileError,
-    as_refusal,
-    network_refusal,
-    refusal,
-    refused,
+    model_file_error,
+    network_error,
+    validation_error,
+    value_error,
 )
 from vegasfluid.modelfile.ranges import ranges_of
 from vegasfluid.modelfile.schema import (
@@ -38,16 +38,16 @@ from vegasfluid.network import SINGLE_LINK, Link, Network
 __all__ = ["load", "loads", "read_model"]
 
 LARGEST_FILE = 1_000_000
-"""Bytes. A model file is a page long; what is larger was not meant."""
+"""Largest file in bytes; model files are about a page long."""
 
 LARGEST_PACKET = 10**9
-"""Bytes, beyond any packet, and not beyond a float."""
+"""Largest packet size in bytes: more than any real packet, and exact as a float."""
 
 MOST_PARTS = 50
-"""Parts of a key; ours have four. tomllib takes memory with the square of their number."""
+"""Largest number of parts of a dotted key. Four are needed; tomllib's memory is quadratic in it."""
 
 CHAINED_DOT = re.compile(r"""\.(?=[^.,]*\.)|["']\s*\.""")
-"""A dot with another one behind it, or behind a quote: not the point of a number in a list."""
+"""A dot followed by another one, or after a quote: not the decimal point of a number."""
 
 Document = dict[str, Any]
 
@@ -59,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         path: a TOML file in UTF-8, of at most 1 MB.
 
     Raises:
-        ModelFileError: for a file that cannot be read or is refused.
+        ModelFileError: if the file cannot be read or is invalid.
 
     >>> load("models/weigle_feng_network2.toml").network.flows["vegas"].count
     25
@@ -72,46 +72,46 @@ def load(path: str | os.PathLike[str]) -> Model:
             f"{name}: must be UTF-8 text, but byte {error.start + 1} is not"
         ) from None
     except OSError as error:
-        raise ModelFileError(f"{name}: {_why_unreadable(error)}") from None
+        raise ModelFileError(f"{name}: {_unreadable_message(error)}") from None
 
 
 def read_model(name: str | os.PathLike[str]) -> Model:
-    """Read a model file, or a model that comes with vegasfluid.
+    """Read a model file, or a built-in model.
 
     Args:
-        name: the path of a model file, or the name of a shipped model. A path that exists wins.
+        name: path of a model file, or name of a built-in model. An existing path wins.
 
     Raises:
-        ModelFileError: for a file that cannot be read or is refused, and for what is neither.
+        ModelFileError: if the model does not exist, cannot be read or is invalid.
 
     >>> read_model("weigle_feng_network2").network.flows["vegas"].count
     25
     """
     text = os.fspath(name)
     if "\0" in text or (path := model_path(text)) is None:
-        raise ModelFileError(f"{text}: {_why_no_model(text)}")
+        raise ModelFileError(f"{text}: {_model_not_found(text)}")
     return load(text if path == Path(text) else path)
 
 
-def _why_no_model(text: str) -> str:
-    """What was looked for, the nearest shipped model, and how to list them all."""
+def _model_not_found(text: str) -> str:
+    """Message for a missing model, with the most similar built-in model."""
     wanted = Path(text).name.removesuffix(".toml")
     close = difflib.get_close_matches(wanted, bundled_models(), n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    either = "a model file" if wanted != text else "a model file or the name of a shipped model"
-    found = "there is no such file" if wanted != text else "there is neither"
-    return f"must be {either}, but {found}; {hint}vegasfluid models lists what is shipped"
+    either = "a model file" if wanted != text else "a model file or the name of a built-in model"
+    problem = "there is no such file" if wanted != text else "there is neither"
+    return f"must be {either}, but {problem}; {hint}vegasfluid models lists the built-in models"
 
 
 def loads(text: str, name: str = "<text>") -> Model:
-    """Read the text of a model file.
+    """Read a model from the text of a model file.
 
     Args:
         text: TOML.
-        name: what refusals call the file.
+        name: name of the file in error messages.
 
     Raises:
-        ModelFileError: for text that is refused.
+        ModelFileError: if the text is invalid.
 
     >>> loads("duration_s = 0")
     Traceback (most recent call last):
@@ -122,38 +122,39 @@ def loads(text: str, name: str = "<text>") -> Model:
     try:
         return _model(document, reading)
     except ValidationError as error:
-        raise refused(name, error, document, reading.known) from None
+        raise model_file_error(name, error, document, reading.known) from None
 
 
 def _read(path: Path, name: str) -> bytes:
-    """The bytes of a file, whose size and kind are looked at before it is opened."""
+    """Bytes of a file, after a check of its size and type."""
     if "\0" in name:
         raise ModelFileError(f"{name}: must be a file name, but holds a NUL character")
-    found = path.stat()
-    if stat.S_ISDIR(found.st_mode):
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
         raise ModelFileError(f"{name}: must be a model file, but is a folder")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise ModelFileError(f"{name}: must be a regular file, but is a device or a pipe")
-    if found.st_size > LARGEST_FILE:
+    if status.st_size > LARGEST_FILE:
         raise ModelFileError(
-            f"{name}: must be at most {LARGEST_FILE} bytes, but is {found.st_size} bytes"
+            f"{name}: must be at most {LARGEST_FILE} bytes, but is {status.st_size} bytes"
         )
     return path.read_bytes()
 
 
-def _why_unreadable(error: OSError) -> str:
+def _unreadable_message(error: OSError) -> str:
+    """Message for a file that the system cannot read."""
     if isinstance(error, FileNotFoundError):
         return "must be a model file, but there is no such file"
     return f"must be a readable file, but is not: {(error.strerror or str(error)).lower()}"
 
 
 def _toml(text: str, name: str) -> Document:
-    """The tables of the text; fractions stay decimals until they are scaled, to lose nothing."""
+    """Tables of the text; numbers with fractions stay decimals until they are scaled exactly."""
     _require_short_keys(text, name)
     try:
         return tomllib.loads(text, parse_float=_decimal)
     except tomllib.TOMLDecodeError as error:
-        raise ModelFileError(f"{name}: {_why_not_toml(str(error), text)}") from None
+        raise ModelFileError(f"{name}: {_toml_error_message(str(error), text)}") from None
     except RecursionError:
         raise ModelFileError(f"{name}: must be TOML, but is nested too deeply") from None
     except ValueError as error:  # an integer of more digits than Python reads
@@ -161,6 +162,7 @@ def _toml(text: str, name: str) -> Document:
 
 
 def _decimal(text: str) -> Decimal:
+    """Decimal of a number; infinite or zero if the exponent is beyond that of decimals."""
     try:
         return Decimal(text)
     except InvalidOperation:  # an exponent beyond even decimals: infinite, or zero
@@ -168,6 +170,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _require_short_keys(text: str, name: str) -> None:
+    """Reject keys of many parts before tomllib reads them, to bound its memory."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") <= MOST_PARTS or line.lstrip().startswith("#"):
             continue
@@ -176,37 +179,38 @@ def _require_short_keys(text: str, name: str) -> None:
             raise ModelFileError(f"{name}: {allowed}, but has more")
 
 
-def _why_not_toml(message: str, text: str) -> str:
-    """Python's message, with the place in front; it has none for the end of the text."""
-    found = re.fullmatch(r"(?P<why>.*) \(at (?P<place>line \d+, column \d+|end of document)\)",
+def _toml_error_message(message: str, text: str) -> str:
+    """Python's error message with the position first, also at the end of the text."""
+    match = re.fullmatch(r"(?P<why>.*) \(at (?P<place>line \d+, column \d+|end of document)\)",
                          message, re.DOTALL)  # fmt: skip
-    if found is None:
+    if match is None:
         return f"must be TOML, but is not: {message}"
-    place = found["place"]
-    if place == "end of document":
+    position = match["place"]
+    if position == "end of document":
         lines = text.split("\n")
-        place = f"line {len(lines)}, column {len(lines[-1]) + 1}"
-    return f"{place}: must be TOML, but is not: {found['why']}"
+        position = f"line {len(lines)}, column {len(lines[-1]) + 1}"
+    return f"{position}: must be TOML, but is not: {match['why']}"
 
 
 def _packet_bytes(document: Document) -> int:
-    """The packet size that rates are read with; where it is refused, they do not matter."""
+    """Packet size that converts rates, bytes; a default if the file's value is invalid."""
     given = document.get("packet_bytes")
     return given if type(given) is int and 0 < given <= LARGEST_PACKET else Network.packet_bytes
 
 
 @cache
 def _document() -> type[BaseModel]:
-    """The tables and keys of a whole file: those of a model and of its network."""
-    ways_of_links = {SINGLE_LINK: (reader(Link), None), "links": (dict[str, reader(Link)], None)}
-    sizes_and_flows = derived_fields(Network, "links")
-    allowed = derived_fields(Model, "network", "ranges") | ways_of_links | sizes_and_flows
+    """Pydantic model of a whole file: the keys of a model and of its network."""
+    link_fields = {SINGLE_LINK: (reader(Link), None), "links": (dict[str, reader(Link)], None)}
+    network_fields = derived_fields(Network, "links")
+    allowed = derived_fields(Model, "network", "ranges") | link_fields | network_fields
     return create_model("Document", __config__=CONFIG, **allowed)
 
 
 def _model(document: Document, reading: Reading) -> Model:
+    """Model of a document."""
     given = read_fields(_document(), document, reading)
-    _require_one_way_of_links(document)
+    _require_one_kind_of_links(document)
     values = given_values(Model, given)
     network = _network(document, given)
     ranges = ranges_of(document, network, reading.ranges)
@@ -214,21 +218,23 @@ def _model(document: Document, reading: Reading) -> Model:
         return Model(network, ranges=ranges, **values)
     except InvalidInput as error:
         if error.whose.startswith("flows."):
-            raise network_refusal(error, document) from None
-        raise as_refusal(error, Model, document, reading.packet_bytes) from None
+            raise network_error(error, document) from None
+        raise value_error(error, Model, document, reading.packet_bytes) from None
 
 
-def _require_one_way_of_links(document: Document) -> None:
+def _require_one_kind_of_links(document: Document) -> None:
+    """Check that the file has either a bottleneck or a table of links."""
     if SINGLE_LINK in document and "links" in document:
-        raise refusal(f"left out where {SINGLE_LINK} is given", "a table", "links")
+        raise validation_error(f"left out if {SINGLE_LINK} is given", "a table", "links")
     if SINGLE_LINK not in document and "links" not in document:
-        raise refusal("given, or else links", "missing", SINGLE_LINK)
+        raise validation_error("given, unless links is", "missing", SINGLE_LINK)
 
 
 def _network(document: Document, given: BaseModel) -> Network:
+    """Network of a document, with nominal values for ranges."""
     values = given_values(Network, given)
     links = values.pop("links", None)
     try:
         return Network(getattr(given, SINGLE_LINK) if links is None else links, **values)
     except InvalidInput as error:
-        raise network_refusal(error, document) from None
+        raise network_error(error, document) from None

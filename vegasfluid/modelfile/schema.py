@@ -1,4 +1,4 @@
-"""Pydantic models derived from the value classes: what a table may hold, and of which type."""
+"""Pydantic models derived from the value classes: allowed keys of each table and their types."""
 
 from __future__ import annotations
 
@@ -23,27 +23,40 @@ from pydantic import (
 )
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.modelfile.errors import as_refusal, refusal, show
-from vegasfluid.modelfile.ranges import may_be_uncertain, nominal_values, require_possible
-from vegasfluid.modelfile.units import choices, choosing_key, former_key, from_edge, key_of, to_edge
+from vegasfluid.modelfile.errors import show_value, validation_error, value_error
+from vegasfluid.modelfile.ranges import (
+    may_be_uncertain,
+    nominal_values,
+    reject_lists,
+)
+from vegasfluid.modelfile.units import (
+    choices,
+    choosing_key,
+    former_key,
+    from_file_unit,
+    key_of,
+    to_file_unit,
+)
 from vegasfluid.quantities import Limit, Unit, broken_limit, hints_of, limits_of, unit_of
 from vegasfluid.ranges import Range
 
 __all__ = ["Reading", "derived_fields", "given_values", "read_fields", "reader"]
 
 CONFIG = ConfigDict(extra="forbid", strict=True)
+"""Settings of all models: no unknown keys and no conversion of types."""
 
 FieldTypes = dict[str, Any]
+"""Type and default of each field of a pydantic model."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What validators share while one file is read.
+    """State that the validators share while one file is read.
 
     Args:
-        packet_bytes: the size of a packet, for rates.
-        known: the known keys of each table that was read, by the table's `id`.
-        ranges: the fields of each table that are given by a range, by the table's `id`.
+        packet_bytes: packet size that converts rates, bytes.
+        known: known keys of each table, by the table's `id`.
+        ranges: fields of each table that are given as a range, by the table's `id`.
     """
 
     packet_bytes: int
@@ -52,15 +65,19 @@ class Reading:
 
 
 def derived_fields(kind: type, *left_out: str) -> FieldTypes:
-    """The fields of a pydantic model for a value class, by key: type and default."""
+    """Fields of the pydantic model of a value class: type and default by key."""
     return {
-        key_of(kind, of.name): (_field_reader(kind, of.name), ... if _is_required(of) else None)
-        for of in fields(kind)
-        if of.name not in left_out
+        key_of(kind, entry.name): (
+            _field_reader(kind, entry.name),
+            ... if _is_required(entry) else None,
+        )
+        for entry in fields(kind)
+        if entry.name not in left_out
     }
 
 
 def _field_reader(kind: type, name: str) -> Any:
+    """Pydantic type of a field, which accepts a range where one is allowed."""
     hint = hints_of(kind)[name]
     if not may_be_uncertain(kind, name):
         return reader(hint)
@@ -69,13 +86,14 @@ def _field_reader(kind: type, name: str) -> Any:
 
 
 def _end_reader(unit: Unit | None, limits: tuple[Limit, ...], hint: Any) -> Any:
-    """The pydantic type of an end of a range, which stays in the file's unit."""
+    """Pydantic type of the end of a range, which stays in the file's unit."""
     if unit is None:
         return reader(hint)
     return Annotated[Any, PlainValidator(partial(_read_end, unit, limits))]
 
 
 def _range_model(end: Any) -> type[BaseModel]:
+    """Pydantic model of a range."""
     spread = (hints_of(Range)["spread"], None)
     ends: FieldTypes = {"low": (end, ...), "high": (end, ...), "spread": spread}
     return create_model("Range", __config__=CONFIG, **ends)
@@ -87,41 +105,44 @@ def _read_range(
     otherwise: ValidatorFunctionWrapHandler,
     info: ValidationInfo,
 ) -> Any:
-    """A range, where a table is given; or else what the field holds."""
+    """Range if a table is given, otherwise the value of the field."""
     if not isinstance(given, dict):
         return otherwise(given)
     read = read_fields(model, given, _shared(info))
     try:
         return Range(**given_values(Range, read))
     except InvalidInput as error:
-        raise as_refusal(error, Range, given, _shared(info).packet_bytes) from None
+        raise value_error(error, Range, given, _shared(info).packet_bytes) from None
 
 
 def given_values(kind: type, given: BaseModel) -> dict[str, Any]:
-    """What a file gives for the fields of a value class, by name, in inside units."""
-    keys = {of.name: key_of(kind, of.name) for of in fields(kind)}
+    """Values that a file gives for the fields of a value class, by name, in internal units."""
+    keys = {entry.name: key_of(kind, entry.name) for entry in fields(kind)}
     return {
         name: getattr(given, key) for name, key in keys.items() if key in given.model_fields_set
     }
 
 
 def read_fields(model: type[BaseModel], table: Mapping[str, Any], reading: Reading) -> BaseModel:
-    """Validate a table, and note its keys so that a refusal can suggest one."""
+    """Validate a table, and record its known keys so that an error can suggest one."""
     reading.known[id(table)] = list(model.model_fields)
     return model.model_validate(table, context=reading)
 
 
 def _shared(info: ValidationInfo) -> Reading:
+    """State of the current reading, from pydantic's context."""
     assert isinstance(info.context, Reading)
     return info.context
 
 
-def _is_required(of: Field[Any]) -> bool:
-    return of.default is MISSING and of.default_factory is MISSING
+def _is_required(entry: Field[Any]) -> bool:
+    """Whether a field has no default."""
+    return entry.default is MISSING and entry.default_factory is MISSING
 
 
 @cache
 def _model(kind: type) -> type[BaseModel]:
+    """Pydantic model of the table of a value class."""
     derived = derived_fields(kind)
     if chosen_by := choosing_key(kind):
         derived[chosen_by] = (str, ...)
@@ -129,14 +150,14 @@ def _model(kind: type) -> type[BaseModel]:
 
 
 def reader(hint: Any) -> Any:
-    """The pydantic type that reads what a file gives for an annotation of a value class."""
+    """Pydantic type that reads the file's value for an annotation of a value class."""
     if get_origin(hint) is Annotated:
         return _quantity_reader(hint.__origin__, hint.__metadata__)
     if hint is float or hint is int:
         return _quantity_reader(hint, ())
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return _union_reader([one for one in arguments if one is not NoneType])
+        return _union_reader([argument for argument in arguments if argument is not NoneType])
     if origin is tuple:
         return Annotated[list[reader(arguments[0])], AfterValidator(tuple)]
     if origin is Mapping:
@@ -148,8 +169,9 @@ def reader(hint: Any) -> Any:
 
 
 def _quantity_reader(base: Any, metadata: tuple[Any, ...]) -> Any:
-    unit = next((one for one in metadata if isinstance(one, Unit)), None)
-    limits = tuple(one for one in metadata if isinstance(one, Limit))
+    """Pydantic type of a number with a unit and limits."""
+    unit = next((item for item in metadata if isinstance(item, Unit)), None)
+    limits = tuple(item for item in metadata if isinstance(item, Limit))
     if base is float:
         return Annotated[Any, PlainValidator(partial(_read_number, unit, limits))]
     return Annotated[base, AfterValidator(partial(_check_limits, None, limits))]
@@ -158,39 +180,40 @@ def _quantity_reader(base: Any, metadata: tuple[Any, ...]) -> Any:
 def _read_number(
     unit: Unit | None, limits: tuple[Limit, ...], written: Any, info: ValidationInfo
 ) -> float:
-    """A number of the file in inside units."""
+    """Number of the file in internal units."""
     _read_end(unit, limits, written, info)
-    return from_edge(written, unit, _shared(info).packet_bytes)
+    return from_file_unit(written, unit, _shared(info).packet_bytes)
 
 
 def _read_end(
     unit: Unit | None, limits: tuple[Limit, ...], written: Any, info: ValidationInfo
 ) -> float:
-    """A number of the file in its own unit; neither true nor text is a number."""
+    """Number of the file in its own unit; booleans and text are rejected."""
     if not _is_number(written):
-        raise refusal("a number", show(written))
+        raise validation_error("a number", show_value(written))
     if not _is_finite(written):
-        raise refusal("a finite number", show(written))
+        raise validation_error("a finite number", show_value(written))
     return float(_check_limits(unit, limits, written, info))
 
 
 def _check_limits(
     unit: Unit | None, limits: tuple[Limit, ...], written: Any, info: ValidationInfo
 ) -> Any:
-    """Hold a number against its limits in the file's unit, the narrowest (the last) first."""
+    """Check a number against its limits in the file's unit, the narrowest (the last) first."""
     for limit in reversed(limits):
-        bound = to_edge(astuple(limit)[0], unit, _shared(info).packet_bytes)
+        bound = to_file_unit(astuple(limit)[0], unit, _shared(info).packet_bytes)
         if allowed := broken_limit(written, type(limit)(bound)):
-            raise refusal(allowed, show(written))
+            raise validation_error(allowed, show_value(written))
     return written
 
 
 def _is_number(written: object) -> bool:
+    """Whether a value is a number; booleans are not."""
     return isinstance(written, int | Decimal) and not isinstance(written, bool)
 
 
 def _is_finite(written: int | Decimal) -> bool:
-    """Whether a float can hold the number; an integer of a file may be of any size."""
+    """Whether a float can hold the number; integers in a file may have any size."""
     try:
         return math.isfinite(float(written))
     except OverflowError:
@@ -198,7 +221,7 @@ def _is_finite(written: int | Decimal) -> bool:
 
 
 def _union_reader(hints: list[Any]) -> Any:
-    """A reader that goes by the form of what is given: a number, a list or a table."""
+    """Pydantic type of a union, chosen by the form of the value: a number, a list or a table."""
     if len(hints) == 1:
         return reader(hints[0])
     options = {_form_of(hint): TypeAdapter(reader(hint)) for hint in hints}
@@ -206,47 +229,49 @@ def _union_reader(hints: list[Any]) -> Any:
 
 
 def _form_of(hint: Any) -> str:
+    """Form of the values of an annotation, in words."""
     if get_origin(hint) is tuple:
         return "a list"
     return "a table" if is_dataclass(hint) else "a number"
 
 
 def _read_by_form(options: Mapping[str, TypeAdapter[Any]], given: Any, info: ValidationInfo) -> Any:
-    form = "a number" if _is_number(given) else show(given)
+    """Read a value with the type for its form."""
+    form = "a number" if _is_number(given) else show_value(given)
     if form not in options:
-        raise refusal(" or ".join(options), show(given))
+        raise validation_error(" or ".join(options), show_value(given))
     return options[form].validate_python(given, context=_shared(info))
 
 
 def _read_choice(base: type, table: Any, info: ValidationInfo) -> Any:
-    """A value of one of the kinds of an abstract class, chosen by one key of its table."""
-    key, kinds = choosing_key(base), choices(base)
+    """Value of a subclass of an abstract class, selected by one key of its table."""
+    key, classes = choosing_key(base), choices(base)
     assert key is not None
     if not isinstance(table, dict):
-        raise refusal(f'a table such as {{ {key} = "{min(kinds)}" }}', show(table))
+        raise validation_error(f'a table such as {{ {key} = "{min(classes)}" }}', show_value(table))
     former = former_key(base)
     if former is not None and former in table and key not in table:
-        raise refusal(f"called {key} now", former, former)
+        raise validation_error(f"called {key} now", former, former)
     chosen = table.get(key)
-    if not isinstance(chosen, str) or chosen not in kinds:
-        given = show(chosen) if key in table else "missing"
-        raise refusal("one of " + ", ".join(sorted(kinds)), given, key)
-    return _read_value(kinds[chosen], table, info)
+    if not isinstance(chosen, str) or chosen not in classes:
+        given = show_value(chosen) if key in table else "missing"
+        raise validation_error("one of " + ", ".join(sorted(classes)), given, key)
+    return _read_value(classes[chosen], table, info)
 
 
 def _read_value(kind: Callable[..., Any], table: Any, info: ValidationInfo) -> Any:
-    """A value of one class, from its table."""
+    """Value of one class, read from its table."""
     assert isinstance(kind, type)
     if not isinstance(table, dict):
-        raise refusal("a table", show(table))
+        raise validation_error("a table", show_value(table))
     reading = _shared(info)
     values = given_values(kind, read_fields(_model(kind), table, reading))
     ranges = {name: given for name, given in values.items() if isinstance(given, Range)}
     if ranges:
-        require_possible(kind, values, ranges)
+        reject_lists(kind, values, ranges)
         reading.ranges[id(table)] = ranges
         values |= nominal_values(kind, ranges, reading.packet_bytes)
     try:
         return kind(**values)
     except InvalidInput as error:
-        raise as_refusal(error, kind, table, _shared(info).packet_bytes) from None
+        raise value_error(error, kind, table, _shared(info).packet_bytes) from None

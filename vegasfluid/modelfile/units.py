@@ -1,8 +1,8 @@
-"""Names and numbers at the edge: the key of a field, and a number in the key's unit.
+"""Units in model files: the key of a field, and exact conversion to internal units.
 
-Numbers are read as they are written, in decimals, so that every float inside can be written
-down. One multiplication of floats would not do: of the floats between 1.024 and 2 seconds, every
-forty-third is 1/1000 of no float at all.
+Numbers are read as decimals, so that every internal float can be written down. One multiplication
+of floats would not do: of the floats between 1.024 and 2 seconds, every forty-third is not 1/1000
+of any float.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from vegasfluid.congestion import CongestionControl, congestion_controls
 from vegasfluid.quantities import BITS_PER_BYTE, BITS_PER_MEGABIT, Unit, mbps, unit_of
 from vegasfluid.traffic import TrafficSource, traffic_sources
 
-__all__ = ["choices", "choosing_key", "former_key", "from_edge", "key_of", "to_edge"]
+__all__ = ["choices", "choosing_key", "former_key", "from_file_unit", "key_of", "to_file_unit"]
 
 FLOAT_DIGITS = 17
-"""With so many digits every float has a decimal of its own."""
+"""Decimal digits that distinguish all floats."""
 SPARE_DIGITS = 20
-"""With so many digits a decimal stays nearest to its float when it is scaled."""
+"""Decimal digits with which a number still rounds to the same float after scaling."""
 WIDE = Context(prec=60)
+"""Decimal arithmetic wide enough that scaling loses no digit."""
 
 
 def key_of(kind: type, name: str) -> str:
-    """The key of field `name` of the value class `kind`.
+    """Model-file key of field `name` of the value class `kind`.
 
     >>> from vegasfluid.network import Link
     >>> key_of(Link, "capacity"), key_of(Link, "aqm")
@@ -38,7 +39,7 @@ def key_of(kind: type, name: str) -> str:
 
 
 def choosing_key(kind: type) -> str | None:
-    """The key that chooses among the subclasses of an abstract class; None for another class.
+    """Key that selects a subclass of an abstract class; None for another class.
 
     >>> from vegasfluid.aqm.red import Red
     >>> choosing_key(Red)
@@ -49,7 +50,7 @@ def choosing_key(kind: type) -> str | None:
 
 
 def former_key(base: type) -> str | None:
-    """The key that chose among the subclasses of an abstract class until November 2026.
+    """Key that selected a subclass of an abstract class until November 2026.
 
     >>> former_key(QueueDiscipline)
     'law'
@@ -58,7 +59,7 @@ def former_key(base: type) -> str | None:
 
 
 def choices(base: type) -> Mapping[str, type]:
-    """The kinds of an abstract class by name.
+    """Subclasses of an abstract class by name.
 
     >>> sorted(choices(QueueDiscipline))
     ['droptail', 'red']
@@ -72,7 +73,7 @@ def choices(base: type) -> Mapping[str, type]:
 
 
 def _ratio(unit: Unit | None, packet_bytes: int) -> Fraction:
-    """How many inside units one edge unit is, exactly."""
+    """Internal units per file unit, exactly."""
     if unit is None:
         return Fraction(1)
     if unit.edge == "mbps":
@@ -81,26 +82,26 @@ def _ratio(unit: Unit | None, packet_bytes: int) -> Fraction:
 
 
 def _as_python_would(number: float, unit: Unit | None, packet_bytes: int) -> float:
-    """The number in inside units, by the arithmetic of `ms` and `mbps`."""
+    """Number in internal units, by the arithmetic of `ms` and `mbps`."""
     if unit is not None and unit.edge == "mbps":
         return mbps(number, packet_bytes)
     ratio = _ratio(unit, packet_bytes)
     return number * ratio.numerator / ratio.denominator
 
 
-def from_edge(written: int | Decimal, unit: Unit | None, packet_bytes: int) -> float:
-    """A number of a model file in inside units.
+def from_file_unit(written: int | Decimal, unit: Unit | None, packet_bytes: int) -> float:
+    """Number of a model file in internal units.
 
-    What a float can hold is converted as Python's `ms` and `mbps` do it, so that a file and a
-    script that say the same agree to the last bit. What has more digits is scaled in decimals.
+    A number that a float holds exactly is converted as Python's `ms` and `mbps` do, so that a file
+    and a script agree to the last bit. Other numbers are scaled in decimal arithmetic.
 
     Args:
-        written: the number as it stands in the file; not beyond the largest float.
-        unit: the unit of its field.
-        packet_bytes: the size of a packet, for rates.
+        written: number as written in the file, not larger than the largest float.
+        unit: unit of its field.
+        packet_bytes: packet size that converts rates, bytes.
 
     >>> from vegasfluid.quantities import Delay
-    >>> from_edge(40, Delay.__metadata__[0], 1500)
+    >>> from_file_unit(40, Delay.__metadata__[0], 1500)
     0.04
     """
     number = float(written)
@@ -111,16 +112,16 @@ def from_edge(written: int | Decimal, unit: Unit | None, packet_bytes: int) -> f
     return float(WIDE.divide(scaled, Decimal(ratio.denominator)))
 
 
-def to_edge(value: float, unit: Unit | None, packet_bytes: int) -> Decimal:
-    """The shortest decimal that `from_edge` turns back into exactly `value`.
+def to_file_unit(value: float, unit: Unit | None, packet_bytes: int) -> Decimal:
+    """Shortest decimal that `from_file_unit` converts back to exactly `value`.
 
     Args:
-        value: a finite number in inside units.
+        value: finite number in internal units.
         unit: the unit of its field.
-        packet_bytes: the size of a packet, for rates.
+        packet_bytes: packet size that converts rates, bytes.
 
     >>> from vegasfluid.quantities import Delay
-    >>> print(to_edge(0.04, Delay.__metadata__[0], 1500))
+    >>> print(to_file_unit(0.04, Delay.__metadata__[0], 1500))
     40
     """
     value = float(value)
@@ -129,14 +130,14 @@ def to_edge(value: float, unit: Unit | None, packet_bytes: int) -> Decimal:
     exact = WIDE.divide(scaled, Decimal(ratio.numerator))
     for digits in range(1, FLOAT_DIGITS + 1):
         short = Context(prec=digits).plus(exact)
-        if from_edge(short, unit, packet_bytes) == value:
+        if from_file_unit(short, unit, packet_bytes) == value:
             return _plain(short)
     # A float could hold `exact`, and Python's arithmetic missed: one more digit makes it exact.
     spare = Context(prec=SPARE_DIGITS)
     long = spare.plus(exact)
-    return long if from_edge(long, unit, packet_bytes) == value else spare.next_plus(exact)
+    return long if from_file_unit(long, unit, packet_bytes) == value else spare.next_plus(exact)
 
 
 def _plain(number: Decimal) -> Decimal:
-    """The same number without an exponent, where that is no longer than a float's digits."""
+    """The same number without an exponent, unless that needs more digits than a float has."""
     return Decimal(f"{number:f}") if -6 < number.adjusted() < FLOAT_DIGITS else number

@@ -1,4 +1,4 @@
-"""Writing a model file that reads back as exactly the same model."""
+"""Write a model file that reads back as exactly the same model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tomli_w
 
 from vegasfluid.model import Model
 from vegasfluid.modelfile.ranges import uncertain
-from vegasfluid.modelfile.units import choosing_key, key_of, to_edge
+from vegasfluid.modelfile.units import choosing_key, key_of, to_file_unit
 from vegasfluid.network import SINGLE_LINK
 from vegasfluid.quantities import Unit, unit_of
 
@@ -21,13 +21,13 @@ Table = dict[str, Any]
 
 
 def dumps(model: Model) -> str:
-    """A model as the text of a model file; what is at its default is left out.
+    """Text of a model file; values at their defaults are left out.
 
     Args:
         model: any model; `loads` of the text gives an equal one.
 
     Raises:
-        InvalidInput: for ranges of which the network does not have the nominal numbers.
+        InvalidInput: if the network does not have the nominal values of its ranges.
 
     >>> from vegasfluid.modelfile import load, loads
     >>> model = load("models/weigle_feng_network2.toml")
@@ -36,45 +36,48 @@ def dumps(model: Model) -> str:
     """
     packet_bytes = model.network.packet_bytes
     network = _table(model.network, packet_bytes)
-    for number, given in uncertain(model):
-        network[number.group][number.owner][number.key] = _table(given, packet_bytes)
+    for parameter, given in uncertain(model):
+        network[parameter.group][parameter.owner][parameter.key] = _table(given, packet_bytes)
     links = network.pop("links")
-    placed = {SINGLE_LINK: links[SINGLE_LINK]} if list(links) == [SINGLE_LINK] else {"links": links}
+    link_tables = (
+        {SINGLE_LINK: links[SINGLE_LINK]} if list(links) == [SINGLE_LINK] else {"links": links}
+    )
     times = _table(model, packet_bytes, "network", "ranges")
     heading = {key: times.pop(key) for key in ("title", "source") if key in times}
-    return tomli_w.dumps(heading | times | placed | network)
+    return tomli_w.dumps(heading | times | link_tables | network)
 
 
 def _table(value: Any, packet_bytes: int, *left_out: str) -> Table:
-    """The keys of a value class that are not at their defaults."""
+    """Table of a value object without the fields at their defaults."""
     kind = type(value)
     chosen_by = choosing_key(kind)
     table: Table = {} if chosen_by is None else {chosen_by: value.name}
     for field in fields(value):
-        held = getattr(value, field.name)
-        if field.name not in left_out and not _is_default(field, held):
+        field_value = getattr(value, field.name)
+        if field.name not in left_out and not _is_default(field, field_value):
             unit = unit_of(kind, field.name)
-            table[key_of(kind, field.name)] = _written(held, unit, packet_bytes)
+            table[key_of(kind, field.name)] = _written(field_value, unit, packet_bytes)
     return table
 
 
-def _is_default(field: Field[Any], held: Any) -> bool:
+def _is_default(field: Field[Any], field_value: Any) -> bool:
+    """Whether a value equals the default of its field."""
     if field.default_factory is not MISSING:
-        return held == field.default_factory()
-    return field.default is not MISSING and held == field.default
+        return field_value == field.default_factory()
+    return field.default is not MISSING and field_value == field.default
 
 
-def _written(held: Any, unit: Unit | None, packet_bytes: int) -> Any:
-    """What tomli-w writes for a field."""
-    match held:
+def _written(field_value: Any, unit: Unit | None, packet_bytes: int) -> Any:
+    """Value of a field as tomli-w writes it."""
+    match field_value:
         case bool() | str():
-            return held
+            return field_value
         case numbers.Real():
-            number = to_edge(float(held), unit, packet_bytes)
+            number = to_file_unit(float(field_value), unit, packet_bytes)
             return int(number) if number.as_tuple().exponent == 0 else number
         case tuple() | list():
-            return [_written(one, unit, packet_bytes) for one in held]
+            return [_written(item, unit, packet_bytes) for item in field_value]
         case Mapping():
-            return {name: _written(one, unit, packet_bytes) for name, one in held.items()}
+            return {name: _written(item, unit, packet_bytes) for name, item in field_value.items()}
         case _:
-            return _table(held, packet_bytes)
+            return _table(field_value, packet_bytes)

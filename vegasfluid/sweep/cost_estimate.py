@@ -17,7 +17,7 @@ from vegasfluid.sweep.plan import Chunk, Sweep
 from vegasfluid.sweep.results import Frame
 from vegasfluid.sweep.summary import METRICS
 
-__all__ = ["Budget", "estimate"]
+__all__ = ["Estimate", "estimate"]
 
 PROBES, LONGEST = 5, 5.0
 """So many points are tried, until so many seconds are spent on them."""
@@ -32,7 +32,7 @@ A_WORKER = 250e6
 
 
 @dataclass(frozen=True)
-class Budget:
+class Estimate:
     """What a sweep will take.
 
     Args:
@@ -54,7 +54,7 @@ class Budget:
     workers: int
 
 
-def estimate(sweep: Sweep, workers: int | None = None) -> Budget:
+def estimate(sweep: Sweep, workers: int | None = None) -> Estimate:
     """What a sweep will take, from a few seconds of it.
 
     Args:
@@ -66,7 +66,7 @@ def estimate(sweep: Sweep, workers: int | None = None) -> Budget:
         seconds, memory, sharing = of_packets(sweep, workers)
     else:
         seconds, memory, sharing = of_fluid(sweep)
-    return Budget(sweep.points, sweep.runs, chunks, seconds, memory, disk(sweep, chunks), sharing)
+    return Estimate(sweep.points, sweep.runs, chunks, seconds, memory, disk(sweep, chunks), sharing)
 
 
 def spread(sweep: Sweep) -> Iterator[tuple[int, ...]]:

@@ -26,7 +26,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_command_shows_what_is_proven(file, capsys):
     assert run(file, model=MODELS / "weigle_feng_network2.toml", as_json=False)
     shown = capsys.readouterr().out
-    assert "holds: everything in it is proven" in shown
+    assert "is valid: everything in it is proven" in shown
     assert "145.935773957531904" in shown
     assert "145 to 147" in shown
     assert max(map(len, shown.splitlines())) <= 80
@@ -45,7 +45,7 @@ def test_command_says_why_it_refuses(file, capsys):
     file.write_text(json.dumps(changed(document, ("problem", "epsilon"), 0.02)))
     assert not run(file, model=None, as_json=False)
     shown = capsys.readouterr().out
-    assert "does not hold" in shown
+    assert "is not valid" in shown
     assert "Not proven: alpha_below_packets is proven to be between" in shown
     assert not run(file, model=None, as_json=True)
     assert not json.loads(capsys.readouterr().out)["valid"]
@@ -59,13 +59,13 @@ def test_command_refuses_another_model(file):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "a file that exists"),
+        (None, "an existing file"),
         (b"{", "a JSON document"),
         (b"\xff\xfe", "a JSON document"),
         (b"[" * 100_000, "a JSON document"),
         (b"1" * 5000, "a JSON document"),
         (b" " * 1_000_001, "at most 1000000 bytes"),
-        (b'{"format": 1, "format": 2}', "there once in its object"),
+        (b'{"format": 1, "format": 2}', "unique in its object"),
         (b'{"format": NaN}', "finite"),
         (b"[]", "a JSON object"),
         (b"{}", "format must be given"),

@@ -1,4 +1,4 @@
-"""`vegasfluid doctor`: whether all is well here, and what to do where it is not."""
+"""`vegasfluid doctor`: check the installation and say how to repair it."""
 
 from vegasfluid.cli.doctor.report import run
 

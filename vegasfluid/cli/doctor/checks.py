@@ -1,4 +1,4 @@
-"""What has to be well: libraries, caches, both engines, and that they agree."""
+"""Checks of the installation: libraries, caches, both engines and their agreement."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from vegasfluid.cli.doctor.environment import missing
-from vegasfluid.cli.doctor.short_runs import FLOWS, QUEUE, Outcome, outcome
+from vegasfluid.cli.doctor.short_runs import QUEUE, Outcome, run_in_process
 
-__all__ = ["Check", "checks", "ran"]
+__all__ = ["Check", "checks", "run_engines"]
 
-FULL = 0.99
-"""Of the link's rate: flows that are never idle use so much of it."""
-ALIKE = 0.02
-"""By so much the goodputs of the two engines may differ; both fill the link."""
-REPORT = "report it with the output of `vegasfluid doctor --json`"
-REINSTALL = "pip install --upgrade vegasfluid, in an environment of its own"
+MIN_UTILISATION = 0.99
+"""Smallest utilisation, 0 to 1, of a link shared by flows that always have data."""
+MAX_DIFFERENCE = 0.02
+"""Largest relative difference of the goodputs of the two engines, which both fill the link."""
+REPORT = "please report this with the output of `vegasfluid doctor --json`"
+"""Remedy for what should not happen."""
+REINSTALL = "pip install --upgrade vegasfluid, in a separate environment"
+"""Remedy for broken or old libraries."""
 
 
 class Check(NamedTuple):
-    """Something that has to be well.
+    """Result of one check of the installation.
 
     Args:
-        name: what it is.
-        ok: whether it is well.
+        name: what was checked.
+        ok: whether the check passed.
         told: what was found.
-        remedy: what to do where it is not.
-        seconds: how long it took; None: no time.
+        remedy: what to do if the check failed.
+        seconds: computing time of the check, s; None: negligible.
     """
 
     name: str
@@ -36,60 +38,62 @@ class Check(NamedTuple):
     seconds: float | None = None
 
 
-def ran() -> dict[str, Outcome]:
-    """The outcome of every trial, side by side."""
+def run_engines() -> dict[str, Outcome]:
+    """Outcomes of a short run of each engine, run at the same time."""
     with ThreadPoolExecutor(2) as both:
-        started = {name: both.submit(outcome, name) for name in ("fluid", "packets")}
-        return {name: one.result() for name, one in started.items()}
+        started = {name: both.submit(run_in_process, name) for name in ("fluid", "packets")}
+        return {name: future.result() for name, future in started.items()}
 
 
 def checks(
-    packages: list[dict[str, Any]], caches: list[dict[str, Any]], trials: dict[str, Outcome]
+    packages: list[dict[str, Any]], caches: list[dict[str, Any]], outcomes: dict[str, Outcome]
 ) -> list[Check]:
-    """Everything that was looked at, in the order in which one thing rests on another."""
+    """Results of all checks, in the order in which they depend on each other."""
     found = [
         library_check(packages),
         cache_check(caches),
-        engine_check("fluid model", trials["fluid"]),
-        engine_check("packet simulator", trials["packets"]),
-        agreement(trials),
+        engine_check("fluid model", outcomes["fluid"]),
+        engine_check("packet simulator", outcomes["packets"]),
+        agreement(outcomes),
     ]
-    wrong = trials["packets"].numbers.get("files", "no run to write")
-    told = wrong or "a run is written, read and drawn"
-    return [*found, Check("files and pictures", not wrong, told, REINSTALL)]
+    wrong = outcomes["packets"].numbers.get("files", "no run to write")
+    finding = wrong or "a run can be written, read and plotted"
+    return [*found, Check("files and plots", not wrong, finding, REINSTALL)]
 
 
 def library_check(packages: list[dict[str, Any]]) -> Check:
-    """Whether the libraries that vegasfluid asks for are here, and new enough."""
+    """Whether all required libraries are installed and recent enough."""
     lacking = missing(packages)
-    well = f"{len(packages)} are here" if packages else "not looked at: run from sources"
-    return Check("libraries", not lacking, "; ".join(lacking) or well, REINSTALL)
+    finding = f"{len(packages)} found" if packages else "not checked: not installed as a package"
+    return Check("libraries", not lacking, "; ".join(lacking) or finding, REINSTALL)
 
 
 def cache_check(caches: list[dict[str, Any]]) -> Check:
-    """Whether compiled code can be kept; without that each command compiles anew, or cannot."""
-    shut = [f"{one['path']}: {one['why_not']}" for one in caches if not one["writable"]]
-    remedy = "set VEGASFLUID_CACHE_DIR to a folder that you may write to"
-    return Check("caches", not shut, "; ".join(shut) or "can be written", remedy)
+    """Whether compiled code can be stored; otherwise every command compiles again, or fails."""
+    failures = [f"{cache['path']}: {cache['why_not']}" for cache in caches if not cache["writable"]]
+    remedy = "set VEGASFLUID_CACHE_DIR to a writable folder"
+    return Check("caches", not failures, "; ".join(failures) or "writable", remedy)
 
 
-def engine_check(name: str, of: Outcome) -> Check:
-    """Whether an engine gives what theory says."""
-    if of.failed:
-        return Check(name, False, of.failed, f"{REINSTALL}; if that does not help, {REPORT}")
-    queue, used = of.numbers["queue_packets"], of.numbers["utilisation"]
+def engine_check(name: str, outcome: Outcome) -> Check:
+    """Whether an engine reproduces the queue and utilisation that theory predicts."""
+    if outcome.failed:
+        return Check(name, False, outcome.failed, f"{REINSTALL}; if that does not help, {REPORT}")
+    queue, used = outcome.numbers["queue_packets"], outcome.numbers["utilisation"]
     low, high = QUEUE
-    told = f"{FLOWS} flows use {used:.1%} and queue {queue:.1f} packets"
-    if not (low <= queue <= high and used >= FULL):
-        return Check(name, False, f"{told}; {FULL:.0%} and {low} to {high} are right", REPORT)
-    return Check(name, True, told, REPORT, of.seconds)
+    finding = f"utilisation {used:.1%}, mean queue {queue:.1f} packets"
+    if not (low <= queue <= high and used >= MIN_UTILISATION):
+        return Check(
+            name, False, f"{finding}; expected {MIN_UTILISATION:.0%} and {low} to {high}", REPORT
+        )
+    return Check(name, True, finding, REPORT, outcome.seconds)
 
 
-def agreement(trials: dict[str, Outcome]) -> Check:
-    """Whether both engines give flows the same goodput."""
-    name, key = "the two agree", "goodput_packets_per_s"
-    if any(of.failed for of in trials.values()):
-        return Check(name, False, "one of them gave nothing", "see above")
-    fluid, packets = (trials[of].numbers[key] for of in ("fluid", "packets"))
-    told = f"{fluid:.1f} and {packets:.1f} packets/s a flow"
-    return Check(name, abs(fluid / packets - 1) <= ALIKE, told, REPORT)
+def agreement(outcomes: dict[str, Outcome]) -> Check:
+    """Whether both engines give a flow the same goodput."""
+    name, key = "engines agree", "goodput_packets_per_s"
+    if any(outcome.failed for outcome in outcomes.values()):
+        return Check(name, False, "one engine failed", "see above")
+    fluid, packets = (outcomes[engine].numbers[key] for engine in ("fluid", "packets"))
+    finding = f"{fluid:.1f} and {packets:.1f} packets/s per flow"
+    return Check(name, abs(fluid / packets - 1) <= MAX_DIFFERENCE, finding, REPORT)

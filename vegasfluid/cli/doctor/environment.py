@@ -1,4 +1,4 @@
-"""What is here: versions, cores, caches, optional parts. Nothing is run."""
+"""Facts about the machine and the installation: versions, cores, caches, optional parts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from vegasfluid.version import package_version
 __all__ = ["Part", "caches", "machine", "missing", "nvidia_gpu", "packages", "parts"]
 
 NVIDIA = Path("/proc/driver/nvidia/gpus")
+"""Folder in which NVIDIA's driver on Linux lists its GPUs."""
 
 
 class Part(NamedTuple):
-    """Something that vegasfluid does without.
+    """Optional component of vegasfluid.
 
     Args:
-        name: what it is.
-        here: whether it is here.
+        name: name of the component.
+        here: whether it is installed.
         purpose: what it is for.
-        get: how to get it.
+        get: command that installs it.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Part(NamedTuple):
 
 
 def machine() -> dict[str, Any]:
-    """What vegasfluid runs on."""
+    """Versions of vegasfluid, Python and the system, and the number of usable cores."""
     affine = getattr(os, "sched_getaffinity", None)
     return {
         "vegasfluid": package_version(),
@@ -49,44 +50,46 @@ def machine() -> dict[str, Any]:
 
 
 def packages() -> list[dict[str, Any]]:
-    """Every library that vegasfluid needs: its version here, and whether that will do."""
+    """Required libraries, each with its installed version and whether it is recent enough."""
     try:
         needed = [Requirement(line) for line in requires("vegasfluid") or []]
     except PackageNotFoundError:  # run from a source tree that is not installed
         return []
     return [
-        package(one) for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})
+        package(entry)
+        for entry in needed
+        if entry.marker is None or entry.marker.evaluate({"extra": ""})
     ]
 
 
 def package(needed: Requirement) -> dict[str, Any]:
-    """A library that is needed."""
+    """A required library with its installed version and whether it is recent enough."""
     try:
-        here = version(needed.name)
+        installed = version(needed.name)
     except PackageNotFoundError:
-        here = None
-    fits = here is not None and needed.specifier.contains(here, prereleases=True)
+        installed = None
+    fits = installed is not None and needed.specifier.contains(installed, prereleases=True)
     wanted = str(needed.specifier)
-    return {"name": needed.name, "version": here, "needed": wanted, "ok": fits}
+    return {"name": needed.name, "version": installed, "needed": wanted, "ok": fits}
 
 
-def missing(found: list[dict[str, Any]]) -> list[str]:
-    """The libraries that are not here, or too old, in words."""
+def missing(entries: list[dict[str, Any]]) -> list[str]:
+    """Sentences on the libraries that are missing or too old."""
     return [
-        f"{one['name']}{one['needed']} is needed, and {one['version'] or 'none'} is here"
-        for one in found
-        if not one["ok"]
+        f"{entry['name']}{entry['needed']} is required, found {entry['version'] or 'none'}"
+        for entry in entries
+        if not entry["ok"]
     ]
 
 
 def caches() -> list[dict[str, Any]]:
-    """Where compiled code is kept, how much of it there is, and why no more can be written."""
-    found = []
+    """Caches of compiled code: path, number of files, size, and why it cannot be written."""
+    entries = []
     for name, folder in cache_folders().items():
         why_not = write_error(folder)
         files = files_in(folder)
         size = sum(file.stat().st_size for file in files)
-        found.append(
+        entries.append(
             {
                 "name": name,
                 "path": str(folder),
@@ -96,16 +99,16 @@ def caches() -> list[dict[str, Any]]:
                 "why_not": why_not or None,
             }
         )
-    return found
+    return entries
 
 
 def nvidia_gpu() -> bool:
-    """Whether the system has an NVIDIA GPU, whatever JAX makes of it."""
+    """Whether the system has an NVIDIA GPU, whether or not JAX uses it."""
     return NVIDIA.is_dir() or shutil.which("nvidia-smi") is not None
 
 
 def parts() -> list[Part]:
-    """What is optional."""
+    """Optional components and whether they are installed."""
     notebooks = all(find_spec(name) is not None for name in ("jupyterlab", "ipywidgets"))
     return [
         Part(
@@ -118,13 +121,13 @@ def parts() -> list[Part]:
         Part(
             "ns-2",
             shutil.which("ns") is not None,
-            "runs exports for ns2",
+            "run ns-2 exports",
             "apt install ns2",
         ),
         Part(
             "ns-3",
             find_spec("ns") is not None,
-            "runs exports for ns3",
+            "run ns-3 exports",
             "pip install ns3",
         ),
     ]

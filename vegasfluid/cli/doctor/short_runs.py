@@ -1,8 +1,8 @@
-"""Short runs that really run, each in a process of its own: what crashes or hangs is told, too.
+"""Short runs of both engines, each in a separate process, so that crashes and hangs are reported.
 
-Five Vegas flows with alpha = 2 and beta = 4 that share one link fill it and rest with 2 to 4
-packets each in its queue: 10 to 20 together, by theory. A window is whole packets, so a packet a
-flow more or less is well.
+Five Vegas flows with alpha = 2 and beta = 4 share one link and fill it. At equilibrium each has 2
+to 4 packets in the queue, so that it holds 10 to 20. Windows are whole packets, so one packet per
+flow more or less is accepted.
 """
 
 from __future__ import annotations
@@ -21,58 +21,64 @@ if TYPE_CHECKING:
 
     from vegasfluid.network import Network
 
-__all__ = ["FLOWS", "LIMIT", "QUEUE", "Outcome", "outcome", "take_part"]
+__all__ = ["FLOWS", "QUEUE", "TIMEOUT", "Outcome", "print_result", "run_in_process"]
 
-FLOWS, ALPHA, BETA = 5, 2, 4
+FLOWS = 5
+"""Number of Vegas flows."""
+ALPHA, BETA = 2, 4
+"""Their thresholds, packets."""
 QUEUE = (FLOWS * (ALPHA - 1), FLOWS * (BETA + 1))
-"""Packets in the queue that are well."""
+"""Accepted range of the mean queue, packets."""
 UNTIL, WARMUP = 20.0, 10.0
-LIMIT = 600.0
-"""Seconds after which a run is given up; on an idle machine it takes some ten."""
-LONGEST = 200
+"""Duration and warm-up of a run, s."""
+TIMEOUT = 600.0
+"""Seconds after which a run is aborted; on an idle machine it takes about ten."""
+MESSAGE_LENGTH = 200
+"""Largest number of characters of an error message."""
 
 
 class Outcome(NamedTuple):
-    """What became of a run: its numbers, or why there are none."""
+    """Result of a short run: its averages, or why it failed, and its wall time in seconds."""
 
     numbers: dict[str, Any]
     failed: str
     seconds: float
 
 
-def outcome(trial: str, limit: float = LIMIT) -> Outcome:
-    """Run a trial in a process of its own.
+def run_in_process(engine: str, limit: float = TIMEOUT) -> Outcome:
+    """Run an engine in a separate process.
 
     Args:
-        trial: its name.
-        limit: seconds after which it is given up.
+        engine: `fluid` or `packets`.
+        limit: seconds after which it is aborted.
     """
     begin = time.perf_counter()
 
     def ended(failed: str, numbers: dict[str, Any] | None = None) -> Outcome:
+        """Outcome with the wall time until now."""
         return Outcome(numbers or {}, failed, time.perf_counter() - begin)
 
-    code = f"from vegasfluid.cli.doctor.short_runs import take_part; take_part({trial!r})"
+    code = f"from vegasfluid.cli.doctor.short_runs import print_result; print_result({engine!r})"
     command = [sys.executable, "-c", code]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
-        return ended(f"it was given up after {limit:g} s")
+        return ended(f"no result after {limit:g} s")
     if done.returncode < 0:
         return ended(f"it crashed (signal {-done.returncode})")
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
-        return ended(lines[-1][:LONGEST])
+        return ended(lines[-1][:MESSAGE_LENGTH])
     return ended("", json.loads(done.stdout.splitlines()[-1]))
 
 
-def take_part(trial: str) -> None:
-    """Do a trial in this process, and print its numbers as JSON on the last line."""
-    print(json.dumps(TRIALS[trial]()))
+def print_result(engine: str) -> None:
+    """Run an engine in this process and print its averages as JSON on the last line."""
+    print(json.dumps(RUNS[engine]()))
 
 
 def network() -> Network:
-    """Vegas flows that share one link."""
+    """Network of Vegas flows that share one link."""
     import vegasfluid as vf
 
     vegas = vf.Flows(FLOWS, vf.Vegas(alpha=ALPHA, beta=BETA), base_rtt=vf.ms(40))
@@ -80,7 +86,7 @@ def network() -> Network:
 
 
 def numbers_of(run: xr.Dataset) -> dict[str, Any]:
-    """What the two engines have to agree on."""
+    """Averages of a run that the two engines must agree on."""
     from vegasfluid import metrics
 
     return {
@@ -91,7 +97,7 @@ def numbers_of(run: xr.Dataset) -> dict[str, Any]:
 
 
 def fluid() -> dict[str, Any]:
-    """The fluid model, and the devices that JAX computes on."""
+    """Averages of a run of the fluid model, and the devices of JAX."""
     import jax
 
     import vegasfluid as vf
@@ -106,7 +112,7 @@ def fluid() -> dict[str, Any]:
 
 
 def packets() -> dict[str, Any]:
-    """The packet simulator; and its run saved, read and drawn."""
+    """Averages of a run of the packet simulator, and whether it can be saved and plotted."""
     import vegasfluid as vf
 
     run = vf.simulate_packets(network(), UNTIL, warmup=WARMUP)
@@ -114,7 +120,7 @@ def packets() -> dict[str, Any]:
 
 
 def saved_and_drawn(run: xr.Dataset) -> str:
-    """What goes wrong with a run's file and picture; nothing: an empty text."""
+    """Error in saving, reading or plotting a run; empty if there is none."""
     import xarray as xr
 
     from vegasfluid import plot
@@ -125,11 +131,12 @@ def saved_and_drawn(run: xr.Dataset) -> str:
             run.to_netcdf(saved, engine="h5netcdf")
             with xr.open_dataset(saved) as read:
                 if not read.load().equals(run):
-                    return "what was read is not what was written"
+                    return "a file reads back differently"
             plot.compare(run).savefig(picture)
-        except Exception as failed:  # whatever it is, it is told
-            return f"{type(failed).__name__}: {failed}"[:LONGEST]
+        except Exception as failed:  # any error is reported
+            return f"{type(failed).__name__}: {failed}"[:MESSAGE_LENGTH]
     return ""
 
 
-TRIALS: dict[str, Callable[[], dict[str, Any]]] = {"fluid": fluid, "packets": packets}
+RUNS: dict[str, Callable[[], dict[str, Any]]] = {"fluid": fluid, "packets": packets}
+"""Functions of the short runs, by engine."""
