@@ -37,8 +37,7 @@ def test_a_ratio_a_quarter_apart_is_said_once_for_two_classes() -> None:
 def test_a_queue_half_apart_is_said() -> None:
     (said,) = compare(network(), seen(queue=80.0), seen(queue=50.0))
     assert (
-        "the mean queue is 80 packets in the fluid model, but 50 in the packet simulator."
-        in said
+        "the mean queue is 80 packets in the fluid model, but 50 in the packet simulator." in said
     )
     assert compare(network(), seen(queue=74.0), seen(queue=50.0)) == []
     assert compare(network(), seen(queue=0.9), seen(queue=0.1)) == []

@@ -93,8 +93,8 @@ def alpha_line(result: Recommendation, why: EquilibriumTheory) -> str:
     """Sentence on the alpha that theory predicts for the goal."""
     if why.target_missed:
         return (
-            f"The equilibrium model has no alpha for this goal: {why.target_missed}. The lines below are "
-            f"for the recommended alpha, where its ratio is {why.ratio:.3g}."
+            f"The equilibrium model has no alpha for this goal: {why.target_missed}. The lines below "
+            f"are for the recommended alpha, where its ratio is {why.ratio:.3g}."
         )
     line = f"The equilibrium model predicts the target ratio at alpha = {why.alpha:.6g}."
     if abs(why.terms["packets"]) < LARGE_DIFFERENCE * why.alpha:
@@ -112,10 +112,12 @@ def regime_line(why: EquilibriumTheory) -> str:
         "loss-dominated": "losses limit the windows more than alpha does",
         "plateau": "losses limit the windows, and alpha has almost no effect",
     }[why.regime]
-    line = (
-        f"Regime: {why.regime}, {meaning}. A 1 % increase in alpha raises cwnd by {why.window_elasticity:.2f} %"
+    line = f"Regime: {why.regime}, {meaning}. A 1 % increase in alpha raises cwnd by {why.window_elasticity:.2f} %"
+    return (
+        f"{line}."
+        if why.ratio_elasticity is None
+        else f"{line} and the ratio by {why.ratio_elasticity:.2f} %."
     )
-    return f"{line}." if why.ratio_elasticity is None else f"{line} and the ratio by {why.ratio_elasticity:.2f} %."
 
 
 def saturation_line(result: Recommendation, why: EquilibriumTheory) -> str:
@@ -126,8 +128,8 @@ def saturation_line(result: Recommendation, why: EquilibriumTheory) -> str:
     factor = why.saturation_alpha / why.alpha
     distance = f"{factor:.2f} times this alpha" if factor > 1 else "below this alpha"
     return (
-        f"Flows of {result.tuned} recover from losses in {100 * why.recovering_fraction:.3g} % of their round "
-        f"trips. Alpha saturates at {why.saturation_alpha:.4g}, {distance}.{largest}"
+        f"Flows of {result.tuned} recover from losses in {100 * why.recovering_fraction:.3g} % of "
+        f"their round trips. Alpha saturates at {why.saturation_alpha:.4g}, {distance}.{largest}"
     )
 
 

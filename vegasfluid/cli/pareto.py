@@ -58,7 +58,9 @@ def show(model: Model, front: Front) -> None:
     out = console()
     out.print(model.title or "model", style="bold")
     names = [name.rsplit(".", 1)[-1].removesuffix("_packets") for name in front.points[0].setting]
-    rows = table(*names, front.objective.key.replace("_", " "), "delay, ms", "utilisation", "loss ratio")
+    rows = table(
+        *names, front.objective.key.replace("_", " "), "delay, ms", "utilisation", "loss ratio"
+    )
     for point in front.points:
         means = point.packets.means()
         rows.add_row(

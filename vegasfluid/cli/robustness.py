@@ -51,8 +51,8 @@ def price(result: RobustRecommendation) -> str:
         f"\nFor the nominal network alone the best is alpha = {nominal.law.alpha:.6g}, "
         f"beta = {nominal.law.beta:.6g}: ratio {nominal.packets.ratio:.3f}.\n"
         f"In their worst case these parameters miss the best achievable ratio by a factor of "
-        f"{math.exp(robust.nominal_regret):.2f}, the recommended ones by {math.exp(robust.regret):.2f}."
-        f"\nPrice of robustness: the nominal network is {change} {direction} the goal.\n"
+        f"{math.exp(robust.nominal_regret):.2f}, the recommended ones by "
+        f"{math.exp(robust.regret):.2f}.\nPrice of robustness: the nominal network is {change} {direction} the goal.\n"
     )
 
 
