@@ -10,16 +10,16 @@ import pytest
 
 from benchmarks.harness import Figures
 from benchmarks.objectives import FAIR, WEIGHT, FourParameters, small
-from benchmarks.peers import PEERS, Enough, Evaluation, Spent, Trace, optuna_is_there, spent_by
+from benchmarks.peers import PEERS, Enough, Judged, Spent, Trace, optuna_is_there, spent_by
 from benchmarks.search import add_comparison
 from vegasfluid.tuning.fluid_gradients import Outputs
 
 BOUNDS = [(-5.0, 5.0)]
 
 
-def bowl(x: np.ndarray) -> Evaluation:
+def bowl(x: np.ndarray) -> Judged:
     loss = float((x - 2.0) @ (x - 2.0))
-    return Evaluation(loss, good=loss < 1e-4, allowed=bool(x[0] > 1.9))
+    return Judged(loss, good=loss < 1e-4, allowed=bool(x[0] > 1.9))
 
 
 def walk(points: list[float]):
@@ -88,7 +88,7 @@ def test_what_is_broken_costs():
     objective = FourParameters(small(0.02), 60.0)
     objective.delay = math.log(0.02)
 
-    def judged(vegas: float, utilisation: float, max_thresh: float) -> Evaluation:
+    def judged(vegas: float, utilisation: float, max_thresh: float) -> Judged:
         x = np.log([5.0, 10.0, max_thresh - 10.0, 0.1])
         return objective.judged(x, Outputs(np.array([100.0, vegas]), 0.02, 0.01, utilisation))
 
