@@ -1,4 +1,4 @@
-"""Every number that the README or the docs quote comes from a script here.
+"""Benchmarks: every measured number in the README and the docs comes from a script here.
 
 `python -m benchmarks.NAME [--json] [--full]`
 """

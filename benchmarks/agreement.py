@@ -1,10 +1,10 @@
-"""How far the simulators are from each other, from ns-2 and from theory.
+"""Accuracy of the simulators, compared with each other, with ns-2 and with theory.
 
     python -m benchmarks.agreement [--json] [--full]
 
-All of `benchmarks.ns2`, `benchmarks.overshoot`, `benchmarks.solo`, `benchmarks.hollot` and
-`benchmarks.design` (of which only the summary is told here); each stands alone, too. `--full` takes
-more seeds, and the density model where it takes minutes.
+Runs `benchmarks.ns2`, `benchmarks.overshoot`, `benchmarks.solo`, `benchmarks.hollot` and
+`benchmarks.design` (only the summary of the last); each also runs alone. `--full` takes more seeds,
+and the density model where it takes minutes.
 """
 
 from __future__ import annotations

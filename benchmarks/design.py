@@ -1,28 +1,29 @@
-"""Fluid models against the packet simulator on 72 networks that fill the space of networks.
+"""Fluid models compared with the packet simulator on 72 generated networks.
 
     python -m benchmarks.design [--json] [--full]
 
-Prints the means of the packet simulator, of the mean and of the density model side by side, and
-what their differences come to: over all networks, and over those with RED and ten flows or more.
-`ratio_error` is the relative standard error of the packets' ratio. What a fluid fails on is NaN,
-which `missing` counts. A third of the networks with two seeds; `--full`: all with five.
+Prints the means of the packet simulator, the mean-window fluid model and the density model, and
+summarises their differences: over all networks, and over those with RED and at least ten flows.
+`ratio_error` is the relative standard error of the ratio of the packet simulator. A model that
+fails gives NaN, which `missing` counts. The quick version takes a third of the networks with two
+seeds, `--full` all with five.
 
-The networks are a Latin hypercube of small discrepancy. Its first coordinate numbers them: each
+The networks are a Latin hypercube of small discrepancy. The first coordinate numbers them: each
 queue (RED, RED, drop-tail) meets each dialect and each competitor (Reno, CUBIC) three times. Sizes
-follow from one another as an operator would choose them, so that nothing has to be cut off:
+depend on each other as an operator would choose them, so that nothing has to be cut off:
 
 - up to 200 flows, but no more than the path holds packets (10 where it holds fewer);
-- thresholds and buffers are shares of the bandwidth-delay product; they hold two packets of each
-  flow at least (three in drop-tail), without which all of them would live on timeouts;
-- max_drop is at least what Reno in the fair share needs at max_thresh;
-- alpha is a multiple of a fair flow's part of the queue where Reno alone would rest;
-- slow start ends at half of a fair window;
-- with drop-tail, a sender takes up to a packet time before it sends, or the phases of equal round
-  trips would decide whom a full buffer hits (S. Floyd and V. Jacobson, "On traffic phase effects
-  in packet-switched gateways", 1992).
+- thresholds and buffers are fractions of the bandwidth-delay product, with at least two packets
+  per flow (three with drop-tail), since with less all flows would mostly be in timeouts;
+- max_drop is at least what Reno needs at max_thresh for an equal share;
+- alpha is a multiple of a flow's equal part of the equilibrium queue of Reno alone;
+- slow start ends at half of the window for an equal share;
+- with drop-tail, a sender waits up to one packet time before it sends, because otherwise the phases
+  of equal round-trip times would decide which flow loses packets at a full buffer (S. Floyd and
+  V. Jacobson, "On traffic phase effects in packet-switched gateways", 1992).
 
-A run lasts as many round trips as ROUNDS fair windows have packets, and a minute at least, but no
-more than ten, or MOST_PACKETS; where that cuts off some of the ROUNDS, its name ends with `short`.
+A run takes ROUNDS times as many round trips as a fair window has packets, at least one minute, at
+most ten, and at most MOST_PACKETS. If that leaves fewer rounds, its name ends with `short`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""From `pip install` to the first answer: a fresh environment, no cache, nothing of the sources.
+"""Time from `pip install` to the first answer, in a fresh environment with empty caches.
 
     python -m benchmarks.first_use [--json] [--full]
 
 The wheel is built from the source distribution and installed into a new environment, with the
-newest libraries that it allows. Then the first `vegasfluid recommend` of a shipped model is timed,
-in an empty folder with empty caches. `pip` compiles what it installs to bytecode; uv does not, and
-leaves that to the first run, which is timed as well. `--full` repeats both three times and takes
-the median.
+newest libraries that it allows. Then the first `vegasfluid recommend` of a built-in model is timed
+in an empty folder. `pip` compiles what it installs to bytecode; uv leaves that to the first run,
+which is timed as well. `--full` repeats both three times and takes the median.
 """
 
 from __future__ import annotations

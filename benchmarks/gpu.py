@@ -1,12 +1,12 @@
-"""The same code on a GPU and on the CPU: whether it finds the same numbers, and how much faster.
+"""The same code on a GPU and on the CPU: differences of the results, and the speed-up.
 
     python -m benchmarks.gpu [--json] [--full]
 
-Each job is done on each device by a process of its own, as JAX takes its device once. On the CPU a
-job is done for few instances, one after the other as there; on the GPU for these, and then for all
-that `--full` or the quick version asks for, at once. Given are the largest difference between the
-devices, wall seconds of an instance on either and their ratio, and what compiling took on the GPU.
-Where JAX sees no GPU, this ends with a line that says so.
+Each job runs on each device in a process of its own, because JAX chooses its device once. On the
+CPU a job runs for a few instances, one after the other as is the default there; on the GPU for
+these, and then for the number of instances of the quick version or of `--full`, all at once. The
+figures are the largest difference between the devices, wall seconds per instance on both, their
+ratio, and the compile time on the GPU. If JAX finds no GPU, the benchmark ends with a message.
 """
 
 from __future__ import annotations

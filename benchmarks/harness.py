@@ -1,7 +1,7 @@
-"""What all benchmarks share: the figures, their targets, and how both are printed.
+"""The common part of all benchmarks: figures, their targets, and how both are printed.
 
-`python -m benchmarks.NAME --json > benchmarks/results/NAME.json` keeps what one run found, with its
-date and machine; the documentation draws and prints from these files (`make benchmarks`).
+`python -m benchmarks.NAME --json > benchmarks/results/NAME.json` stores the results of a run with
+date and machine; the documentation is generated from these files (`make benchmarks`).
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
-"""The packet simulator against a real Linux 6.1 kernel in simulated time.
+"""The packet simulator compared with a real Linux 6.1 kernel in simulated time.
 
     python -m benchmarks.linux [--json] [--full]
 
-The kernel's runs are `tests/agreement/linux_runs.jsonl`. Goodput is Mbit/s of payload, a window and
-a queue are packets; `.linux` is the kernel's, `.packets` ours, and `.difference` relative.
+The kernel's runs are in `tests/agreement/linux_runs.jsonl`. Goodput is in Mbit/s of payload, window
+and queue are in packets; `.linux` is the kernel, `.packets` the packet simulator, and `.difference`
+is relative.
 
-- One Reno and one Vegas over drop-tail, by Vegas's alpha: ours is the mean over start times of the
-  second flow, because the order of a few packets decides which round trip Vegas takes for the
-  smallest (5 of them, with `--full` 21, as in the tests).
-- Vegas alone, by alpha: its window and the queue.
-- Reno and Vegas alone with jitter that reorders, that keeps order, and without.
+- One Reno and one Vegas flow over drop-tail, by Vegas's alpha. Ours is the mean over start times
+  of the second flow (5, with `--full` 21, as in the tests), because the order of a few packets
+  decides which round-trip time Vegas takes for the smallest.
+- Vegas alone, by alpha: window and queue.
+- Reno and Vegas alone without jitter, with jitter that reorders packets, and with jitter that does
+  not.
 """
 
 from __future__ import annotations

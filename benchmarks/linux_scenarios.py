@@ -1,8 +1,8 @@
-"""A scenario of the reference runs of a real Linux 6.1 kernel as a network of ours.
+"""Networks of vegasfluid for the scenarios of the reference runs of a real Linux 6.1 kernel.
 
-The kernel's token bucket lets a packet go at the time when ours begins to send it, so our packets
-take one sending time of a packet and of its ACK longer; the propagation is that much shorter. An
-ACK has 52 bytes (20 of IP, 32 of TCP with timestamps), a packet carries 1448.
+The kernel's token bucket releases a packet at the time when our link starts to send it, so our
+packets take one sending time of a packet and of its ACK longer; the propagation delay is shorter by
+that. An ACK has 52 bytes (20 of IP, 32 of TCP with timestamps), a packet carries 1448.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The main job as a user runs it: whole processes, with cold and with warm caches.
+"""Time and result of `vegasfluid recommend` as a user runs it, with cold and warm caches.
 
     python -m benchmarks.main_job [--json] [--full]
 

@@ -1,11 +1,11 @@
-"""`recommend` on every shipped model: seconds, once its code is compiled.
+"""Time of `recommend` for every built-in model, once its code is compiled.
 
     python -m benchmarks.models [--json] [--full]
 
-Each model is asked for twice, in processes of their own with one cache between them; the second
-answer is timed, imports and all. Models that the command refuses (no class to compare with) are
-counted, not timed; one that is not answered in three minutes is given up. `busy_processes` says how
-many others wanted the cores meanwhile. `--full` takes the best of three.
+Each model is run twice, in processes of their own that share a cache; the second run is timed,
+including imports. Models without a class to compare with are counted, not timed; a run of more than
+three minutes is stopped. `busy_processes` is the number of other processes that wanted the cores.
+`--full` takes the best of three.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How far the simulators are from ns-2 on Weigle and Feng's networks 2-4, data one way.
+"""Differences of the simulators from ns-2 on Weigle and Feng's networks 2-4, data one way.
 
     python -m benchmarks.ns2 [--json] [--full]
 
-Relative differences to ns-2.35's runs (`tests/agreement/ns2_one_way.csv`), row by row, and at worst
-over the rows where ns-2's ratio is from 0.2 to 2 (the plateau: alpha of 150 and more). The fluid
-models are held to the rows whose slow start ends gently, the density model only to network 4's,
-whose steps are the longest. `--full` takes ten seeds in place of three, and the density model on
-all of them.
+Relative differences from ns-2.35's runs (`tests/agreement/ns2_one_way.csv`), for each row, and the
+worst over the rows where ns-2's ratio is between 0.2 and 2 (the plateau: alpha of at least 150).
+The fluid models are compared only where slow start ends gently, the density model only on network
+4, which allows the longest steps. `--full` takes ten seeds instead of three, and the density model
+on all of these rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A scenario of ns-2's reference runs as a network of ours.
+"""Networks of vegasfluid for the scenarios of ns-2's reference runs.
 
-The runs are JSON objects of the project's ns-2 harness: `scenario` holds the network, `totals`,
-`link` and `flows` what came out.
+The runs are JSON objects of the project's ns-2 harness: `scenario` holds the network; `totals`,
+`link` and `flows` hold the results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `benchmarks.search` minimises on the fluid model, and our searches for its minimum."""
+"""The objectives that `benchmarks.search` minimises on the fluid model, and our searches."""
 
 from __future__ import annotations
 

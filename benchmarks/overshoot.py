@@ -1,14 +1,14 @@
-"""What ns-2's overshoot of slow start leaves behind, told by one false base RTT a network.
+"""The effect of ns-2's overshoot of slow start, reproduced by one wrong base RTT per network.
 
     python -m benchmarks.overshoot [--json] [--full]
 
-Where slow start runs into the full buffer (initial ssthresh 1e5), ns-2's Vegas takes rounds without
-a clean sample for round trips, and its base RTT follows them down; from then on it keeps alpha
-packets of a backlog that is partly propagation. Here the fluid starts gently, and its Vegas
-senders begin with a false base RTT, one for all alpha of a network, fitted to ns-2's ratios by
-least squares of their logarithms. Printed are that base RTT over the true one, and how far the
-fluid is from ns-2's ratios with the true and the false one: at worst where ns-2's are from 0.2 to
-2, and in the mean; `--full` each row by name.
+If slow start runs into the full buffer (initial ssthresh 1e5), ns-2's Vegas takes rounds without a
+clean sample for round-trip times, and its base RTT follows them down; from then on part of the
+backlog that it keeps at alpha is propagation. Here the fluid model starts gently, and its Vegas
+senders start with a wrong base RTT, one for all alpha of a network, fitted to ns-2's ratios by
+least squares of their logarithms. The figures are that base RTT relative to the true one, and the
+difference from ns-2's ratios with the true and the wrong one: the worst where ns-2's ratio is
+between 0.2 and 2, and the mean; `--full` each row by name.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How fast the packet simulator is, and ns-2 in the same run where it is installed.
+"""Speed of the packet simulator, compared with ns-2 where it is installed.
 
     python -m benchmarks.packets [--json] [--full]
 
-Data packets through the bottleneck in a CPU second of one core, on Weigle and Feng's networks 2 and
-4 (one way: 200 s, alpha 134 and 89, gentle start) and on network 2 both ways; on 1000 flows with
-random round trips; the cost of a packet among 10 000 flows over that among 100; the time to compile
-an engine with nothing kept, and to load one that was kept. ns-2 and ours run by turns, three
-of which the median counts; elsewhere it is the best of two. `--full` takes six turns, and the
-median of five.
+The figures are data packets through the bottleneck per CPU second of one core, on Weigle and Feng's
+networks 2 and 4 (one way: 200 s, alpha 134 and 89, gentle start), on network 2 with two-way
+traffic, and for 1000 flows with random round-trip times; the cost of a packet among 10 000 flows
+relative to 100; and the time to compile an engine and to load a compiled one. ns-2 and vegasfluid
+take turns, and the median of three counts; without ns-2 it is the best of two. `--full` takes six
+turns, and the median of five.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Searches that others wrote, and how many evaluations and CPU seconds a search takes."""
+"""Minimisers of other libraries, and the evaluations and CPU seconds that a search takes."""
 
 from __future__ import annotations
 

@@ -1,30 +1,32 @@
-"""The search for settings beside searches that others wrote, on the same fluid objective.
+"""The search for settings, compared with minimisers of other libraries on the same objective.
 
     python -m benchmarks.search [--json] [--full]
 
-All in CPU seconds of one process in which everything is compiled. Peers: SciPy's Nelder-Mead (from
-where the model stands, and as `nelder_mead_near` from where ours begins) and differential
-evolution, Optuna's TPE (dependency group `benchmarks`). They get runs without derivatives, which
-are cheaper. What was not reached is nan.
+All times are CPU seconds of one process in which everything is compiled. Peers are SciPy's
+Nelder-Mead (from the model's parameters, and as `nelder_mead_near` from our initial guess) and
+differential evolution, and Optuna's TPE (dependency group `benchmarks`). They use runs without
+derivatives, which are cheaper. NaN means not reached.
 
-One knob: (log ratio)^2 over log(alpha), papers' networks. `evaluations` and `cpu_s` are until
-|log ratio| is first below 0.001, and `all_...` until the search ends by its own rule (TPE has none:
-there), after 200 evaluations at the latest (with `--full` 4000, TPE 200).
-`ours_by_derivatives` is Newton's method from the same beginning, `root_finder` SciPy's brentq of
-log(ratio) over the whole range, and `nelder_mead_wide` begins at alpha = 1 like Nelder-Mead, but
-with a step of 1 in place of SciPy's 0.00025 (its choice where a number, here log(1), is 0).
+One parameter: (log ratio)^2 over log(alpha) on the papers' networks. `evaluations` and `cpu_s`
+count until |log ratio| is first below 0.001, and `all_...` until the search ends by its own
+criterion (TPE has none), after at most 200 evaluations (with `--full` 4000, TPE 200).
+`ours_by_derivatives` is Newton's method from the same initial guess, `root_finder` is SciPy's
+brentq for log(ratio) over the whole range, and `nelder_mead_wide` starts at alpha = 1 like
+Nelder-Mead, but with a step of 1 in place of SciPy's 0.00025 (its choice where a number, here
+log(1), is 0).
 
-Four knobs: alpha, RED's thresholds and max_drop, for the least queueing delay at a ratio of 1 and
-a utilisation of 98 %, of small networks with round trips of 20 and 60 ms. Peers minimise log(delay)
-with a penalty, until they are within 1 % of our delay and break nothing, or have tried 1000 times
-(`--full`: 4000). Then `times_faster` of those that failed is told as far as they went.
-`delay_over_ours` is of the best that a peer saw.
+Four parameters: alpha, RED's thresholds and max_drop, for the smallest queueing delay at a ratio of
+1 and a utilisation of 98 %, on small networks with round-trip times of 20 and 60 ms. Peers minimise
+log(delay) with a penalty until they are within 1 % of our delay and satisfy the constraints, for at
+most 1000 evaluations (`--full`: 4000). `times_faster` of those that fail counts what they used.
+`delay_over_ours` is the best of a peer.
 
-The papers' grid: Weigle and Feng search alpha and beta by brute force (LA-UR-01-3420, section 3),
-but do not tell its size. They tried values up to 1000 (4.3), in pairs that differ by 5 (4.3, 4.4).
-Here it is (5, 10), (10, 15), ..., (1000, 1005), a run each: the least of its kind, with one beta.
-A run's CPU time is the median of ns-2's reference runs, as the whole recommendation's is that of
-its process, with compiled programs in the cache. `--full` does all of the papers' networks.
+The papers' grid: Weigle and Feng search alpha and beta by brute force (LA-UR-01-3420, section 3)
+without stating the size of the grid. They tried values up to 1000 (4.3), in pairs that differ by 5
+(4.3, 4.4). Here the grid is (5, 10), (10, 15), ..., (1000, 1005) with one run each: the smallest of
+its kind, with one beta. The CPU time of a run is the median of ns-2's reference runs; that of the
+recommendation is of the whole process with compiled programs in the cache. `--full` does all of the
+papers' networks.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Each law alone: utilisation, window, queue and period against theory and the packet simulator.
+"""One congestion control alone: utilisation, window, queue and period against theory and packets.
 
     python -m benchmarks.solo [--json] [--full]
 
-Every figure is a relative difference, of the fluid model to theory (`.theory`), or to the packet
-simulator (`.packets`). `--full` adds the density model, and runs twice as long.
+Each figure is a relative difference of the fluid model, from theory (`.theory`) or from the packet
+simulator (`.packets`). `--full` adds the density model and runs twice as long.
 
-- One Reno, one CUBIC flow behind drop-tail, with buffers of 0.2, 0.5 and 1 times the
-  bandwidth-delay product: a saw-tooth. Losses are synchronised: there is one flow to lose.
-- Many Reno flows under RED: the root of k_RED L (q - min) (C T + q)^2 = c^2 N^2.
-- Many CUBIC flows under RED: W = a (R / p)^(3/4), in its region and in the Reno-friendly one.
-- Vegas behind a long buffer: N windows of C T / N + alpha to beta packets, and nobody loses.
+- One Reno or one CUBIC flow behind drop-tail, with buffers of 0.2, 0.5 and 1 times the
+  bandwidth-delay product: a sawtooth. Losses are synchronised, because there is only one flow.
+- Many Reno flows with RED: the root of k_RED L (q - min) (C T + q)^2 = c^2 N^2.
+- Many CUBIC flows with RED: W = a (R / p)^(3/4), in the cubic and in the Reno-friendly region.
+- Vegas with a long buffer: N windows of C T / N + alpha to beta packets, without losses.
 
 Sources:
     Reno's saw-tooth: T. Lakshman and U. Madhow, IEEE/ACM ToN 5(3), 1997 (not checked against the

@@ -1,9 +1,9 @@
-"""How fast the fluid model is, with and without its derivative (packets: `benchmarks.packets`).
+"""Speed of the fluid model, with and without its derivative (packets: `benchmarks.packets`).
 
     python -m benchmarks.speed [--json] [--full]
 
-Everything in CPU seconds of one core, on networks 2 and 4 of Weigle and Feng (200 s, alpha 134
-and 89, gentle start). `--full` takes the median of five instead of the best of two.
+All times are CPU seconds of one core, on networks 2 and 4 of Weigle and Feng (200 s, alpha 134 and
+89, gentle start). `--full` takes the median of five instead of the best of two.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Verdicts of the linear system against the nonlinear delay equations, near the boundary.
+"""Verdicts of the linear analysis compared with the nonlinear delay equations near the boundary.
 
     python -m benchmarks.stability [--json] [--full]
 
-Each family is a network with one parameter. The value at which stability is lost is found
-(`critical_value`), and 2 and 5 % on either side of it the verdict of the rightmost root is held
-against a run of the nonlinear equations from a small disturbance of rest: whether it dies, and at
-which rate. No verdict may be wrong. A stability map is timed, too.
+Each family is a network with one parameter. `critical_value` finds where stability is lost. At 2
+and 5 % on either side, the verdict of the rightmost root is compared with a run of the nonlinear
+equations from a small disturbance of the equilibrium: whether it decays, and at which rate. No
+verdict may be wrong. The time of a stability map is measured, too.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The adaptive delay solver: errors, orders, and its speed beside other solvers in the same run.
+"""The adaptive delay solver: errors, orders, and its speed compared with other solvers.
 
     python -m benchmarks.dde [--json] [--full]
 
-In CPU seconds of one core; two solvers take turns, and of each the fastest run counts. An error is
-the largest one of a component at the stored times, relative to its largest value. Each solver has
-a grid of settings: "best" is its fastest run within the error, "reliable" the fastest one for
-which all tighter tolerances are within it too. `--full` adds chunks, rows, and more of JiTCDDE.
-Peers that are not installed are left out.
+Times are CPU seconds of one core. Two solvers take turns, and the fastest run of each counts. The
+error is the largest error of a component at the stored times, relative to its largest value. Each
+solver is run with a grid of settings: "best" is its fastest run within the error, "reliable" the
+fastest one for which all smaller tolerances are within it, too. `--full` adds chunk sizes, history
+capacities, and more of JiTCDDE. Peers that are not installed are left out.
 """
 
 from __future__ import annotations

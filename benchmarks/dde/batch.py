@@ -1,5 +1,6 @@
-"""Many different instances at once, against JiTCDDE, which solves one after the other: of C, which
-is all events, and of A, which has none.
+"""Batches of different instances, compared with JiTCDDE, which solves one after the other.
+
+Problem C has many events, problem A none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long compiling takes, and how much memory an instance."""
+"""Compile time of the delay solver, and its memory per instance of a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors against known answers, and orders of convergence."""
+"""Errors of the delay solver against known solutions, and its orders of convergence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What derivatives cost: forward and in reverse, over a run without them."""
+"""Cost of derivatives in forward and reverse mode, relative to a run without them."""
 
 from __future__ import annotations
 

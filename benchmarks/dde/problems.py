@@ -1,4 +1,4 @@
-"""The problems A, C and D, and every other test system, as `dde.solve` takes them."""
+"""Problems A, C and D and the other systems, in the form that `dde.solve` takes."""
 
 from __future__ import annotations
 

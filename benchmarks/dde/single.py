@@ -1,4 +1,4 @@
-"""One run at a given error: against JiTCDDE, ddeint, and diffrax where there is no delay."""
+"""Time of one run at a given error, compared with JiTCDDE, ddeint and diffrax (without delay)."""
 
 from __future__ import annotations
 

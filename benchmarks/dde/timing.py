@@ -1,4 +1,4 @@
-"""CPU seconds on one core, of runs that alternate, as the machine's speed wanders."""
+"""CPU seconds on one core, of runs that alternate because the machine's speed varies."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A soak test of the fluid model: invariants, error estimates and packets on random networks.
+"""A soak test of the fluid model on random networks: invariants, error estimates, packet runs.
 
     python -m benchmarks.integrity [--json] [--full]
 
-Of every network: nothing stands still, leaves its domain or makes packets; half the tolerance moves
-no mean by more than the run said it may be off; other samples move none by a thousandth. Beside
-packets (three seeds): where the fluid warns of nothing its ratios are right, and where they are far
-off it warns.
+On every network no state freezes, leaves its domain or creates packets; half the tolerance changes
+no mean by more than the error that the run states; other samples change none by a thousandth.
+Compared with the packet simulator (three seeds): without warnings the ratio is right, and where it
+is far off the fluid model warns.
 """
 
 from __future__ import annotations

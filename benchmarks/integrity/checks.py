@@ -1,5 +1,6 @@
-"""What no run of the fluid may show: standing still, or what cannot be, more strictly than the
-package sees to it (`vegasfluid.fluid.invariants`).
+"""Faults that no run of the fluid model may have: frozen windows and impossible values.
+
+The checks are stricter than those of the package (`vegasfluid.fluid.invariants`).
 """
 
 from __future__ import annotations

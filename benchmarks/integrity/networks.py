@@ -1,8 +1,8 @@
-"""Random networks for the soak: every congestion control, both queue laws, far apart in all sizes.
+"""Random networks for the soak test: all congestion controls and queues, sizes far apart.
 
-A network is drawn by its number alone, so that one can be looked at by itself. Rates, round trips
-and numbers of flows are drawn evenly on logarithmic scales; buffers and thresholds are shares of
-what the path holds.
+The number of a network determines it, so that one can be examined alone. Rates, round-trip times
+and numbers of flows are uniform on logarithmic scales; buffers and thresholds are fractions of what
+the path holds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One random network of the soak: what its run shows, and what packets say.
+"""One random network of the soak test: faults of its fluid run, and the packet simulator's ratio.
 
 This is a separate module because spawned processes import it by name.
 """

@@ -1,1 +1,1 @@
-"""The sliders of notebook 2 in a browser: JupyterLab, Chromium, and how soon a move is seen."""
+"""Response time of notebook 2's sliders in a browser (JupyterLab and Chromium)."""

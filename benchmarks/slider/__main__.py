@@ -1,11 +1,11 @@
-"""How soon a move of notebook 2's sliders is seen, in a browser.
+"""Response time of notebook 2's sliders in a browser.
 
     python -m benchmarks.slider [--json] [--full]
 
-JupyterLab and Chromium are started; a key moves the slider of alpha, and what counts is the time
-from the key to the frame in which both new pictures stand: the kernel's run of the fluid model, the
-drawing, and the way there and back. `callback_cpu_ms` is the part of it that the kernel computes,
-in processor time, taken in this process. 20 moves; with `--full` 38.
+Starts JupyterLab and Chromium. A key moves the slider of alpha; the figure is the time from the key
+to the frame that shows both new plots: the fluid run in the kernel, drawing, and communication.
+`callback_cpu_ms` is the kernel's part in CPU time, measured in this process. 20 moves; with
+`--full` 38.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JupyterLab as a subprocess with folders of its own, which asks nothing of the network."""
+"""JupyterLab as a subprocess with its own folders and without access to the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebook with the sliders, and the network that it is about."""
+"""The notebook with the sliders, and the network that it simulates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebook 2 in Chromium: run it, move its sliders as a reader would, and see what comes of it."""
+"""Notebook 2 in Chromium: run it, move its sliders, and measure the time until it redraws."""
 
 from __future__ import annotations
 

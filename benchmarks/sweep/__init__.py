@@ -1,4 +1,4 @@
-"""Sweeps: how fast they are, and what keeping them costs. See `__main__`."""
+"""Speed of sweeps, and the cost of storing them."""
 
 from benchmarks.sweep.points import (
     Point,

@@ -1,11 +1,11 @@
-"""Sweeps: points a minute, two workers beside one, the store's share of the time, memory.
+"""Sweeps: points per minute, speed-up by a second worker, cost of the store, memory.
 
     python -m benchmarks.sweep [--json] [--full]
 
-The parts, each in a file of its own: `points` (plain fluid batches beside ns-2), `engines` (fluid
-sweeps of network 2 on every core; packet sweeps with two workers and with one, which take turns in
-the same run; what the store takes of it), and `memory` (the largest memory of a sweep of 1000
-points and of one of 100 000). Without `--full` a part of the fluid points is run.
+The parts have a file each: `points` (fluid batches compared with ns-2), `engines` (fluid sweeps of
+network 2 on all cores; packet sweeps with one and with two workers, which take turns; the fraction
+of time that the store takes), and `memory` (the largest memory of sweeps of 1000 and of 100 000
+points). Without `--full` a part of the fluid points is run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sweeps of network 2: the fluid on every core, packets with two workers and with one."""
+"""Sweeps of network 2: the fluid model on all cores, packets with one and with two workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest memory of a sweep: of the process that asks, and of the largest of its workers."""
+"""The largest memory of a sweep: of the main process and of the largest worker."""
 
 from __future__ import annotations
 

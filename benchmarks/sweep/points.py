@@ -1,11 +1,11 @@
-"""10 000 points of alpha, beta and networks like network 2, 200 s each, on the fluid.
+"""10 000 points of alpha, beta and networks like network 2, 200 s each, on the fluid model.
 
-The points are 25 alphas, 20 widths of the dead zone and 20 networks (flows of each class and
-thresholds of RED); each is a run of 200 simulated seconds of the mean model, in one compiled batch
-after another. Without `--full` every fortieth point is run. Given are CPU seconds a point on the
-device that JAX uses, without compiling, what ns-2 takes for one run of network 2 over that (the
-mean over the rows of `tests/agreement/ns2_one_way.csv`, measured on a machine of its own, and where
-`ns` is installed one run here and now), and the largest difference to a run on its own.
+The points are 25 alphas, 20 widths of the dead band and 20 networks (flows of each class and
+thresholds of RED); each is a run of 200 simulated seconds of the fluid model, in compiled batches.
+Without `--full` every fortieth point is run. The figures are CPU seconds per point on JAX's device
+without compiling; the time of one ns-2 run of network 2 relative to that (the mean of
+`tests/agreement/ns2_one_way.csv`, from another machine, and a run on this one if `ns` is
+installed); and the largest difference from a run of a single point.
 """
 
 from __future__ import annotations

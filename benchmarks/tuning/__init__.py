@@ -1,1 +1,1 @@
-"""Recommendations on networks that nobody has tuned for, and beside other ways to find them."""
+"""Recommendations on generated networks, compared with other settings in ns-2."""

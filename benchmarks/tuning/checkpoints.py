@@ -1,7 +1,7 @@
-"""What was done already: a trial of an hour that was broken off goes on where it was.
+"""Checkpoints of the benchmark, so that an interrupted run of an hour can be resumed.
 
-It is kept with the compiled code (`vegasfluid.caches`), under the sources that it hangs on: after a
-change of the package or of this benchmark all is done anew.
+They are kept with the compiled code (`vegasfluid.caches`) under a hash of the sources that they
+depend on: a change of the package or of this benchmark makes them invalid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Networks whose other flows speak CUBIC, HighSpeed or Scalable TCP, ten (or four) of each law.
+"""Networks with CUBIC, HighSpeed or Scalable TCP as competitors, ten (or four) flows of each.
 
-Three of each: RED and drop-tail at 155 Mbit/s and 30 ms, and RED at 600 Mbit/s with four flows of
-each law, whose windows are large enough for what sets these laws apart from Reno.
+Three for each: RED and drop-tail at 155 Mbit/s and 30 ms, and RED at 600 Mbit/s with four flows of
+each, whose windows are large enough for the competitor to differ from Reno.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `recommend` says of a network, and what ns-2 and fresh seeds of ours say of that."""
+"""Evaluation of a recommendation by ns-2 and by fresh seeds of the packet simulator."""
 
 from __future__ import annotations
 

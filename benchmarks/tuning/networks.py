@@ -1,15 +1,15 @@
-"""48 networks that fill the space of those an operator may have.
+"""48 generated networks that cover those an operator may have.
 
-A Latin hypercube of small discrepancy over 5-600 Mbit/s, 5-150 ms, 4-100 flows, shares of the Vegas
-class, buffers, thresholds and max_drop of 0.05-1. Its first coordinate numbers the networks: of
-each three, two have RED and one drop-tail; every second one has mixed round trips, of 0.5, 1 and
-2 times the middle one in turns; after six of them come senders that recover in another way. Sizes
-follow from one another, as in `benchmarks.design`: a queue holds two packets of each flow (three in
-drop-tail), max_drop reaches what Reno needs in the fair share. With drop-tail a sender takes up to
-a packet time before it sends, against phase effects.
+A Latin hypercube of small discrepancy over 5-600 Mbit/s, 5-150 ms, 4-100 flows, the fraction of
+Vegas flows, buffers, thresholds and max_drop of 0.05-1. The first coordinate numbers the networks:
+two of three have RED and one has drop-tail; every second one has mixed round-trip times of 0.5, 1
+and 2 times the middle one; after every six the loss recovery of the senders changes. Sizes depend
+on each other as in `benchmarks.design`: a queue holds two packets of each flow (three with
+drop-tail), and max_drop reaches what Reno needs for an equal share. With drop-tail a sender waits
+up to one packet time before it sends, against phase effects.
 
-Slow start is not bounded, but for the window a path can hold: it overshoots, as that of most hosts.
-A run lasts as many round trips as ROUNDS fair windows have packets, or FEWEST_PACKETS, but between
+Slow start is limited only by the largest window of the path: it overshoots, as on most hosts. A run
+takes ROUNDS times as many round trips as a fair window has packets, or FEWEST_PACKETS, between
 SHORTEST and LONGEST, and at most MOST_PACKETS.
 """
 

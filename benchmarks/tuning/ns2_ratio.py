@@ -1,4 +1,4 @@
-"""A network as ns-2.35 runs it, by the scenario that `vegasfluid export --format ns2` writes."""
+"""Ratio of a network in ns-2.35, run with the scenario of `vegasfluid export --format ns2`."""
 
 from __future__ import annotations
 
