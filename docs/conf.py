@@ -82,10 +82,14 @@ nitpick_ignore_regex = [
     (r"py:class", r"vegasfluid\.plot\.alpha_beta_plane\.Plane"),
     # what internal types are made of in turn: inside the delay solver, the proofs, the analysis
     (r"py:class", r"vegasfluid\.dde\.(adaptive|fixed|solution)\..+"),
-    (r"py:class", r"vegasfluid\.analysis\.(proofs|linear)\..+"),
+    (r"py:class", r"vegasfluid\.analysis\.(proofs|linear_stability|equilibria)\..+"),
+    (r"py:class", r"vegasfluid\.fluid\..+"),
+    (r"py:class", r"vegasfluid\.tuning\..+"),
     (r"py:class", r"vegasfluid\.interval_totals\.IntervalTotals"),
-    (r"py:class", r"Clock|Curve|Fence|Grid|Group|Judged|Linear|Rest|Ring|Robustness|Save|Start"),
-    (r"py:class", r"FluidOptimum|IntervalTotals|Track|Unknowns|Where|Zero"),
+    # the same, where an annotation gives the class alone
+    (r"py:class", r"ActiveInterval|BoundValue|CompensatedTime|Curve|DelaySystem|EvaluationPoint"),
+    (r"py:class", r"FlowGroup|FluidOptimum|Grid|IntervalTotals|LinkEquilibrium|Resolution|Ring"),
+    (r"py:class", r"Robustness|Save|Start|Track|Unknowns|Zero"),
 ]
 
 html_theme = "furo"

@@ -93,8 +93,8 @@ def alpha_line(result: Recommendation, why: EquilibriumTheory) -> str:
     """Sentence on the alpha that theory predicts for the goal."""
     if why.target_missed:
         return (
-            f"The equilibrium model has no alpha for this goal: {why.target_missed}. The lines below "
-            f"are for the recommended alpha, where its ratio is {why.ratio:.3g}."
+            f"The equilibrium model has no alpha for this goal: {why.target_missed}. The lines "
+            f"below are for the recommended alpha, where its ratio is {why.ratio:.3g}."
         )
     line = f"The equilibrium model predicts the target ratio at alpha = {why.alpha:.6g}."
     if abs(why.terms["packets"]) < LARGE_DIFFERENCE * why.alpha:
@@ -112,7 +112,10 @@ def regime_line(why: EquilibriumTheory) -> str:
         "loss-dominated": "losses limit the windows more than alpha does",
         "plateau": "losses limit the windows, and alpha has almost no effect",
     }[why.regime]
-    line = f"Regime: {why.regime}, {meaning}. A 1 % increase in alpha raises cwnd by {why.window_elasticity:.2f} %"
+    line = (
+        f"Regime: {why.regime}, {meaning}. "
+        f"A 1 % increase in alpha raises cwnd by {why.window_elasticity:.2f} %"
+    )
     return (
         f"{line}."
         if why.ratio_elasticity is None

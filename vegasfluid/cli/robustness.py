@@ -52,7 +52,8 @@ def price(result: RobustRecommendation) -> str:
         f"beta = {nominal.law.beta:.6g}: ratio {nominal.packets.ratio:.3f}.\n"
         f"In their worst case these parameters miss the best achievable ratio by a factor of "
         f"{math.exp(robust.nominal_regret):.2f}, the recommended ones by "
-        f"{math.exp(robust.regret):.2f}.\nPrice of robustness: the nominal network is {change} {direction} the goal.\n"
+        f"{math.exp(robust.regret):.2f}.\n"
+        f"Price of robustness: the nominal network is {change} {direction} the goal.\n"
     )
 
 
