@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.congestion.base import CongestionControl
-from vegasfluid.network import Flows, Network, UniformStart
+from vegasfluid.network import Event, Flows, Network, UniformStart
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.records import NEVER, picoseconds
 from vegasfluid.packet.ring import ACCESS
@@ -204,7 +203,7 @@ def link_records(network: Network, rules: Rules) -> np.ndarray:
 def change_records(network: Network, rules: Rules) -> np.ndarray:
     """Records of the changes of delay, in order of time; (changes,)."""
     names, rows = list(network.links), []
-    for event, after in zip(network.events, islice(network.stages(), 1, None), strict=True):
+    for event in network.events:
         at = picoseconds(event.at)
         if event.link != "access":
             index, delay = names.index(event.link), picoseconds(event.delay)
@@ -212,9 +211,20 @@ def change_records(network: Network, rules: Rules) -> np.ndarray:
             continue
         for number, name in enumerate(network.flows):
             if event.flows in (None, name):
-                delay = picoseconds(after.access_delays(name)[0])
+                delay = picoseconds(changed_access_delay(network, name, event))
                 rows.append((at, ACCESS, number, delay))
     return np.array(rows, layout(rules)["changes"])
+
+
+def changed_access_delay(network: Network, name: str, event: Event) -> float:
+    """Propagation delay of a class's access links after an event, s, one way.
+
+    Of a base RTT, the part that is not that of the links as they were before all events.
+    """
+    if network.flows[name].base_rtt is None:
+        return event.delay
+    shared = 2 * sum(link.delay for link in network.links_of(name))
+    return max(event.delay - shared, 0.0) / 4
 
 
 def rules_of(network: Network, counted: bool) -> Rules:
