@@ -197,7 +197,7 @@ def test_what_the_command_prints(many, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     status, told = command(MANY, many)
     assert status == 3
-    assert "Over 2 corners of the ranges and 4 points inside" in told
+    assert "Worst cases over 2 corners of the ranges and 4 points inside" in told
     assert "Goal not reached: no single alpha is fair to numbers of flows" in told
     assert "Price of robustness: the nominal network is" in told
     assert "farther from the goal" in told
