@@ -9,7 +9,7 @@ import numpy as np
 
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.congestion.base import CongestionControl
-from vegasfluid.network import Event, Flows, Network, UniformStart
+from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.packet.features import Features
 from vegasfluid.packet.records import NEVER, picoseconds
 from vegasfluid.packet.ring import ACCESS
@@ -201,7 +201,10 @@ def link_records(network: Network, rules: Rules) -> np.ndarray:
 
 
 def change_records(network: Network, rules: Rules) -> np.ndarray:
-    """Records of the changes of delay, in order of time; (changes,)."""
+    """Records of the changes of delay, in order of time; (changes,).
+
+    A base RTT that an event sets is divided between links as they were before all events.
+    """
     names, rows = list(network.links), []
     for event in network.events:
         at = picoseconds(event.at)
@@ -209,22 +212,12 @@ def change_records(network: Network, rules: Rules) -> np.ndarray:
             index, delay = names.index(event.link), picoseconds(event.delay)
             rows += [(at, index, 0, delay), (at, len(names) + index, 0, delay)]
             continue
+        changed = network.after(event)
         for number, name in enumerate(network.flows):
             if event.flows in (None, name):
-                delay = picoseconds(changed_access_delay(network, name, event))
+                delay = picoseconds(changed.access_delays(name)[0])
                 rows.append((at, ACCESS, number, delay))
     return np.array(rows, layout(rules)["changes"])
-
-
-def changed_access_delay(network: Network, name: str, event: Event) -> float:
-    """Propagation delay of a class's access links after an event, s, one way.
-
-    Of a base RTT, the part that is not that of the links as they were before all events.
-    """
-    if network.flows[name].base_rtt is None:
-        return event.delay
-    shared = 2 * sum(link.delay for link in network.links_of(name))
-    return max(event.delay - shared, 0.0) / 4
 
 
 def rules_of(network: Network, counted: bool) -> Rules:
