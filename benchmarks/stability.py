@@ -175,10 +175,10 @@ def cases(family: Family, sides: tuple[float, ...] = SIDES) -> list[Case]:
     """A family beside its boundary."""
     sides = (sides[0], sides[-1]) if family.wide else sides
     critical = critical_value(family.network_of, family.low, family.high, family.options)
-    rests = [equilibrium(family.network_of(part * critical), family.options) for part in sides]
-    predicted = [stability(rest).rightmost_root.real for rest in rests]
+    equilibria = [equilibrium(family.network_of(part * critical), family.options) for part in sides]
+    predicted = [stability(rest).rightmost_root.real for rest in equilibria]
     slowest = FOLDS / min(abs(rate) for rate in predicted)
-    times, windows = disturbed(rests, float(np.clip(slowest, SHORTEST, LONGEST)), by=SMALL)
+    times, windows = disturbed(equilibria, float(np.clip(slowest, SHORTEST, LONGEST)), by=SMALL)
     measured = growth_rate(times, windows)
     rows = zip(sides, predicted, measured, strict=True)
     return [Case(family.name, part, of, float(found)) for part, of, found in rows]

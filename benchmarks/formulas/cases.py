@@ -210,8 +210,8 @@ class Block:
 
     def by_solver(self, full: bool) -> list[Views]:
         """Rest, as the solver finds it."""
-        rests = {name: self.solve(of, self.options) for name, of in self.networks.items()}
-        return [{name: of_rest(rest) for name, rest in rests.items()}]
+        equilibria = {name: self.solve(of, self.options) for name, of in self.networks.items()}
+        return [{name: of_rest(each) for name, each in equilibria.items()}]
 
     def by_fluid(self, full: bool) -> list[Views]:
         """The end of long runs of the fluid."""

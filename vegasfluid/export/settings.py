@@ -138,8 +138,8 @@ def settings_for(
     if reason:
         return {}, reason
     scale = point.rtt_over_base if spoken.over_base else 1.0
-    rests = law.equilibrium_backlogs
-    low, high = (rests[0] - HALF_STEP) / scale, (rests[1] + HALF_STEP) / scale
+    backlogs = law.equilibrium_backlogs
+    low, high = (backlogs[0] - HALF_STEP) / scale, (backlogs[1] + HALF_STEP) / scale
     return parameters_of(system, low, high, float(law.gamma or 1), point), None
 
 

@@ -5,10 +5,11 @@ losses (Reno, CUBIC) and delays (Vegas), may have several on several links: if a
 back more than Vegas on one link, and less on another, which link is full decides who gets what, and
 who gets what decides which link is full.
 
-Rests are found from many beginnings, on the fluid's very equations (`multistart`). That there is
-no other is proven on equations in which only the queues are unknown (`proofs.monotone_network`):
-branch and prune removes all other queues (`proofs.branch_and_prune`). Where Vegas may rest anywhere
-between alpha and beta a rest is one of a set; that is told, and nothing is counted or proven of it.
+Equilibria are searched from many initial guesses on the fluid's own equations (`multistart`). That
+there is no other one is proven on equations in which only the queues are unknown
+(`proofs.monotone_network`): branch and prune excludes all other queues (`proofs.branch_and_prune`).
+If any Vegas backlog between alpha and beta is an equilibrium, the equilibria are a continuum; the
+result says so, and nothing is counted or proven.
 
 Sources:
     A. Tang, J. Wang, S. Low and M. Chiang, "Equilibrium of heterogeneous congestion control:

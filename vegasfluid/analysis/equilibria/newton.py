@@ -21,7 +21,7 @@ left is about the square of it. The speeds themselves are rounded by some 1e-12 
 so that a smaller bound may never be met."""
 STEPS = 100
 SMALLEST = 1e-3
-"""The smallest unit in which an unknown is told, of its own."""
+"""Floor on the scale by which each unknown is made dimensionless, in its own unit."""
 
 
 class Progress(NamedTuple):

@@ -34,7 +34,7 @@ from vegasfluid.fluid.vector_field import derivatives, observe
 __all__ = ["FeedbackLoop", "Frame", "Jacobians", "jacobians", "linear_of", "linearise", "reads_of"]
 
 LEAST = 1e-3
-"""The smallest unit in which a deviation is told, of its own."""
+"""Floor on the scale by which each state variable is made dimensionless, in its own unit."""
 UNHEARD = 1e-13
 """A smaller part of the strongest coupling is none: some compilers leave 1e-46 of an exact zero."""
 
