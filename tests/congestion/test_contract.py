@@ -19,6 +19,7 @@ from tests.packet.plain_records import plain_class
 from vegasfluid.aqm.base import ADMIT, Average, QueueState
 from vegasfluid.aqm.droptail import DropTail, overflow_prob
 from vegasfluid.aqm.red import Red
+from vegasfluid.congestion import congestion_controls
 from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.congestion.newreno import NewReno
@@ -366,3 +367,9 @@ def test_the_queue_of_an_md1_system_waits_as_pollaczek_and_khinchine_say() -> No
     error = np.std(waits, ddof=1) / math.sqrt(batches)
     assert np.mean(waits) == pytest.approx(service / 2, abs=4 * error)
     assert error < 0.02 * service
+
+
+@pytest.mark.parametrize("kind", congestion_controls().values(), ids=lambda kind: kind.name)
+def test_what_learns_the_base_rtt_has_it_in_its_state(kind: type[CongestionControl]) -> None:
+    state = kind().init(np.ones(1), np.ones(1))
+    assert kind.learns_base_rtt == ("base_rtt" in state._fields)

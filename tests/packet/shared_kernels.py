@@ -21,7 +21,7 @@ IDLE = 1e6
 
 def marks(aqm: QueueDiscipline) -> bool:
     """Whether a queue marks packets."""
-    return getattr(aqm, "ecn", False)
+    return aqm.marks
 
 
 def idle_links(links: list[Link]) -> dict[str, Link]:

@@ -97,6 +97,31 @@ class QueueDiscipline(Value):
     fields of the memory and of `QueueState` by name; what is left out has its default)."""
 
     @property
+    def average_weight(self) -> Real:
+        """Weight of an arriving packet's sample in an average of the queue; 0: no average."""
+        return 0.0
+
+    @property
+    def upper_threshold(self) -> Real | None:
+        """Average queue from which drops are no longer random, packets; None: no thresholds."""
+        return None
+
+    @property
+    def marks(self) -> bool:
+        """Whether ECN-capable packets are marked instead of dropped (RFC 3168)."""
+        return False
+
+    @property
+    def counts_bytes(self) -> bool:
+        """Whether queue and buffer are measured in bytes, so that small packets take less."""
+        return False
+
+    @property
+    def adapts(self) -> bool:
+        """Whether it changes its own parameters for ever, so that there is no equilibrium."""
+        return False
+
+    @property
     def losses_follow_growth(self) -> bool:
         """Whether the queue loses the packets by which windows grow, more than others."""
         return False

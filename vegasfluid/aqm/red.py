@@ -208,6 +208,31 @@ class Red(QueueDiscipline):
         super().__post_init__()
         require_ordered(self, "min_thresh", "max_thresh", strict=True)
 
+    @property
+    def average_weight(self) -> Any:
+        """`weight`."""
+        return self.weight
+
+    @property
+    def upper_threshold(self) -> Any:
+        """`max_thresh`, packets."""
+        return self.max_thresh
+
+    @property
+    def marks(self) -> bool:
+        """`ecn`."""
+        return self.ecn
+
+    @property
+    def counts_bytes(self) -> bool:
+        """`in_bytes`."""
+        return self.in_bytes
+
+    @property
+    def adapts(self) -> bool:
+        """`adaptive`."""
+        return self.adaptive
+
     def init(self) -> Average | AdaptedAverage:
         """An empty queue; with `adaptive`, the maximum too is a state."""
         return AdaptedAverage(0.0, self.max_drop) if self.adaptive else Average(0.0)

@@ -113,6 +113,9 @@ class CongestionControl(Value):
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {"slow_start": (0.0, 1.0)}
     """The smallest and largest values of the fields of a state, but for the window itself."""
 
+    learns_base_rtt: ClassVar[bool] = False
+    """Whether a flow estimates its RTT without queues from what it measures (field `base_rtt`)."""
+
     def init(self, cwnd: Real, rtt: Real) -> Any:
         """The state of a flow that starts.
 

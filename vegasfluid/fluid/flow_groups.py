@@ -39,8 +39,7 @@ def flow_starts(flows: Flows) -> tuple[Any, ...]:
     then represented by the mean starts of a few parts of the class.
     """
     if isinstance(flows.start, UniformStart):
-        measures_base_rtt = "base_rtt" in flows.law.init(1.0, 1.0)._fields
-        parts = min(START_PARTS, flows.count) if measures_base_rtt else 1
+        parts = min(START_PARTS, flows.count) if flows.law.learns_base_rtt else 1
         numbers = np.arange(flows.count) * parts // flows.count
         return tuple(flows.start.spread * (number + 0.5) / parts for number in numbers)
     if isinstance(flows.start, tuple):

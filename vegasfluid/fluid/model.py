@@ -105,7 +105,7 @@ class FluidModel:
             InvalidInput: where a number that limits the step is traced.
         """
         queues, bounds = self.parameters.queues, self.parameters.delay_bounds
-        weights = [getattr(aqm, "weight", 0.0) for aqm in self.parameters.aqm]
+        weights = [aqm.average_weight for aqm in self.parameters.aqm]
         limits = (queues.capacity, queues.buffer, *bounds, *weights)
         if any(isinstance(value, Tracer) for value in limits):
             allowed = "given where capacities, buffers, delays or averaging weights are traced"

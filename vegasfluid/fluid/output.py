@@ -111,7 +111,7 @@ def flows_by_queue(field: VectorField) -> Any:
 def marked(state: State, field: VectorField) -> np.ndarray:
     """Packets of a flow that each hop marked since the start; (time, hops)."""
     aqm = field.parameters.aqm
-    marks = [getattr(aqm[hop.queue], "ecn", False) for hop in field.structure.hops]
+    marks = [aqm[hop.queue].marks for hop in field.structure.hops]
     return np.where(marks, state.signalled - state.dropped, 0.0)
 
 

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid import smooth
-from vegasfluid.aqm.base import QueueDiscipline, QueueState
+from vegasfluid.aqm.base import QueueState
 from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.fluid.delayed import DelayedState
 from vegasfluid.fluid.parameters import FluidParameters
@@ -159,11 +159,6 @@ def arrivals(
     return jnp.concatenate([entering, admitted / stretch])[hop_order]
 
 
-def measures_bytes(aqm: QueueDiscipline) -> bool:
-    """Whether a queue discipline measures the queue in bytes."""
-    return getattr(aqm, "in_bytes", False)
-
-
 def ack_clocked(parameters: FluidParameters, structure: FluidStructure) -> np.ndarray:
     """1 for each group that sends when ACKs arrive, 0 for unresponsive ones; (groups,)."""
     sizes = zip(parameters.laws, structure.groups_per_class, strict=True)
@@ -172,14 +167,14 @@ def ack_clocked(parameters: FluidParameters, structure: FluidStructure) -> np.nd
 
 def buffer_in_packets(parameters: FluidParameters) -> PerQueue:
     """Packets that fit into each buffer; where it counts bytes, packets of the smallest size."""
-    in_bytes = np.array([measures_bytes(aqm) for aqm in parameters.aqm])
+    in_bytes = np.array([aqm.counts_bytes for aqm in parameters.aqm])
     smallest = jnp.min(parameters.relative_size)
     return parameters.queues.buffer / jnp.where(in_bytes, smallest, 1.0)
 
 
 def byte_mode_factor(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
     """Factor of the drop probability for the packet size, where a queue discipline counts bytes."""
-    in_bytes = np.array([measures_bytes(parameters.aqm[queue]) for queue in structure.hop_queues])
+    in_bytes = np.array([parameters.aqm[queue].counts_bytes for queue in structure.hop_queues])
     switch: Any = np.where(in_bytes, 1.0, 0.0)
     return switch * (parameters.relative_size - 1) + 1
 
@@ -242,7 +237,7 @@ def drop_probabilities(
         structure: of the equations.
     """
     total = sum_by_queue(flows_per_hop(parameters, structure) * arriving, structure)
-    length = [state.queue if measures_bytes(aqm) else waiting for aqm in parameters.aqm]
+    length = [state.queue if aqm.counts_bytes else waiting for aqm in parameters.aqm]
     queues = tuple(
         QueueState(length[q][q], aqm_state, total[q], service[q], parameters.queues.buffer[q])
         for q, aqm_state in enumerate(state.aqm_states)

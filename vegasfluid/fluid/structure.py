@@ -141,5 +141,5 @@ def build_structure(
                 previous = len(hops) - 1
             group += 1
     queue_count = len(network.links) * (2 if two_way else 1)
-    has_ecn = any(getattr(link.aqm, "ecn", False) for link in network.links.values())
+    has_ecn = any(link.aqm.marks for link in network.links.values())
     return FluidStructure(groups_per_class, rtt_index, tuple(hops), queue_count, has_ecn)

@@ -104,7 +104,7 @@ def link_limits(links: Links) -> list[float]:
     limits = []
     for capacity, buffer, aqm in links:
         limits.append(float(FILLING * buffer / capacity))
-        averaging = -math.log1p(-getattr(aqm, "weight", 0.0)) * float(capacity)
+        averaging = -math.log1p(-aqm.average_weight) * float(capacity)
         if averaging > 0:
             limits.append(AVERAGING_STEPS / averaging)
     return limits

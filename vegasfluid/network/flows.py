@@ -80,7 +80,7 @@ class Flows(Value):
                 raise InvalidInput("Flows", "base_rtt", "given, or else access_delay", "missing")
             allowed = "left out where access_delay is given"
             raise InvalidInput("Flows", "base_rtt", allowed, self.base_rtt)
-        if not self.law.rules.reliable and self.traffic.name == "bulk":
+        if not self.law.rules.reliable and self.traffic.endless:
             raise InvalidInput("Flows", "traffic", "other than bulk with the law udp", "bulk")
         for name in ("base_rtt", "start"):
             value = getattr(self, name)

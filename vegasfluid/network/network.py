@@ -299,7 +299,7 @@ class Network(Value):
         if _below(sum(map(access_rate, self.flows.values())), slowest):
             sentences.append("the access links together cannot fill the link.")
         for name, link in self.links.items():
-            high = getattr(link.aqm, "max_thresh", None)
+            high = link.aqm.upper_threshold
             if high is not None and _below(link.buffer, high):
                 which = "" if len(self.links) == 1 else f" of {name}"
                 sentences.append(f"the buffer{which} is full before RED's max_thresh is reached.")

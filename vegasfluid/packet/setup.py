@@ -76,8 +76,8 @@ def features_of(network: Network, counted: bool) -> Features:
         CHANGES=bool(network.events),
         DELAYED=any(flows.delayed_ack > 0 for flows in classes),
         SELECTIVE=any(flows.law.rules.recovery == "sack" for flows in classes),
-        MARKS=any(getattr(link.aqm, "ecn", False) for link in links),
-        OFFERED=any(flows.traffic.name != "bulk" for flows in classes),
+        MARKS=any(link.aqm.marks for link in links),
+        OFFERED=any(not flows.traffic.endless for flows in classes),
         OVERHEAD=any(network.send_overhead(name) > 0 for name in network.flows),
         COUNTED=counted,
     )
@@ -110,7 +110,7 @@ def place_on_path(records: np.ndarray, network: Network, name: str) -> None:
 
 def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_bytes: int) -> None:
     """Write the fields of one class of flows that do not depend on its path."""
-    rules, bulk = flows.law.rules, flows.traffic.name == "bulk"
+    rules, bulk = flows.law.rules, flows.traffic.endless
     records["start"] = [picoseconds(start) for start in starts]
     records["rto"] = picoseconds(INITIAL_RTO)
     records["deadline"] = records["start"] + records["rto"] if bulk else NEVER
@@ -194,6 +194,7 @@ def link_records(network: Network, rules: Rules) -> np.ndarray:
         record["service"] = picoseconds(1 / link.capacity)
         record["buffer"] = int(link.buffer)
         record["uniform_used"] = 1
+        record["in_bytes"] = link.aqm.counts_bytes
         record["law"] = numbers[mark_of(link.aqm)]
         for name, value in link_fields(link.aqm).items():
             record[name] = value

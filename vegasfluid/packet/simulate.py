@@ -43,7 +43,7 @@ def places_for(network: Network, rules: Rules) -> int:
         return 1
     smallest = min(1.0, network.ack_bytes / network.packet_bytes)
     longest = max(
-        link.buffer / (smallest if getattr(link.aqm, "in_bytes", False) else 1.0)
+        link.buffer / (smallest if link.aqm.counts_bytes else 1.0)
         for link in network.links.values()
     )
     return 1 << int(longest + 2).bit_length()

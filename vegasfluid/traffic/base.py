@@ -83,6 +83,9 @@ class TrafficSource(Value):
     validation: ClassVar[Mapping[str, str]] = {}
     """What holds it to something outside of it: files of the repository, and what they compare."""
 
+    endless: ClassVar[bool] = False
+    """Whether all data is available from the start, so that `on_application` is never called."""
+
     def rate_limit(self, packet_bytes: int) -> float:
         """Packets/s that are handed to TCP at most, mean while a transfer is under way."""
         return NO_LIMIT

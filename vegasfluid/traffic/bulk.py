@@ -30,6 +30,7 @@ class Bulk(TrafficSource):
     """
 
     name: ClassVar[str] = "bulk"
+    endless: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ("ns-2.35, Application/FTP (a file without end)",)
     validation: ClassVar[Mapping[str, str]] = {
         "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",

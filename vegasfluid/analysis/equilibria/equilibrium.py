@@ -144,7 +144,7 @@ def at_last(network: Network) -> Network:
             allowed = "one without end, or the flows never rest"
             raise InvalidInput(f"flows.{name}", "traffic", allowed, flows.traffic.name)
     for name, link in network.links.items():
-        if getattr(link.aqm, "adaptive", False):
+        if link.aqm.adapts:
             allowed = "false, or RED itself never rests"
             raise InvalidInput(name, "aqm.adaptive", allowed, True)
     *_, last = network.stages()

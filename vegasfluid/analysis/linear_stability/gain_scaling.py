@@ -32,9 +32,29 @@ class GainScaled(QueueDiscipline):
         return self.law.losses_follow_growth
 
     @property
-    def in_bytes(self) -> bool:
-        """Whether drops depend on a packet's size, as in the scaled discipline."""
-        return getattr(self.law, "in_bytes", False)
+    def counts_bytes(self) -> bool:
+        """Whether the scaled discipline measures its queue in bytes."""
+        return self.law.counts_bytes
+
+    @property
+    def marks(self) -> bool:
+        """Whether the scaled discipline marks ECN-capable packets."""
+        return self.law.marks
+
+    @property
+    def average_weight(self) -> Any:
+        """Weight of a sample in the scaled discipline's average of the queue."""
+        return self.law.average_weight
+
+    @property
+    def upper_threshold(self) -> Any:
+        """Upper threshold of the scaled discipline, packets."""
+        return self.law.upper_threshold
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the scaled discipline changes its own parameters."""
+        return self.law.adapts
 
     def init(self) -> Any:
         """The initial memory of the scaled discipline."""

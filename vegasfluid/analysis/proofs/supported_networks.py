@@ -164,7 +164,7 @@ def require_bulk(name: str, flows: Flows, purpose: str) -> None:
         given = getattr(flows, field)
         if given not in (required, None):
             raise InvalidInput(f"flows.{name}", field, f"{required} for a {purpose}", given)
-    if flows.traffic.name != "bulk":
+    if not flows.traffic.endless:
         allowed = f"bulk for a {purpose}"
         raise InvalidInput(f"flows.{name}", "traffic", allowed, flows.traffic.name)
 
@@ -276,7 +276,7 @@ def require_single_marking(name: str, flows: Flows, links: tuple[Link, ...]) -> 
         flows: the class.
         links: its path.
     """
-    if flows.ecn and len(links) > 1 and any(getattr(link.aqm, "ecn", False) for link in links):
+    if flows.ecn and len(links) > 1 and any(link.aqm.marks for link in links):
         raise InvalidInput(
             f"flows.{name}", "path", "of one link where packets are marked", f"{len(links)} links"
         )

@@ -69,6 +69,7 @@ class Vegas(CongestionControl):
     """
 
     name: ClassVar[str] = "vegas"
+    learns_base_rtt: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ("Brakmo and Peterson, IEEE JSAC 13(8), 1995",)
     validation: ClassVar[Mapping[str, str]] = {
         "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",

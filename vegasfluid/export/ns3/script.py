@@ -134,7 +134,7 @@ def for_all(network: Network, segment: int) -> dict[str, str]:
 
 def uses_ecn(network: Network) -> bool:
     """Whether a queue marks packets."""
-    return any(getattr(link.aqm, "ecn", False) for link in network.links.values())
+    return any(link.aqm.marks for link in network.links.values())
 
 
 def attributes_of(senders: Mapping[str, Sender]) -> dict[str, str]:
