@@ -275,7 +275,7 @@ def test_what_is_probably_not_meant_is_said() -> None:
         "the access links together cannot fill the link."
     ]
     assert Network(early, {"reno": RENO}).warnings() == [
-        "the buffer is full before RED's max_thresh is reached."
+        "the buffer is full before the AQM's upper threshold is reached."
     ]
 
 

@@ -142,7 +142,7 @@ def likely_reason(network: Network, packets: RunMeans) -> str:
         why = f"single losses matter with {flows} flows, but the fluid model has only averages"
     else:
         why = "the fluid model has only the averages of windows and queues"
-        if any(flows.law.name.startswith("vegas") for flows in network.flows.values()):
+        if any(flows.law.learns_base_rtt for flows in network.flows.values()):
             why = "a Vegas flow that starts with a queue measures too long a base RTT"
     return f"The likely reason: {why}. Trust the packet simulator."
 

@@ -17,7 +17,9 @@ from vegasfluid.analysis.closed_forms.formula import Formula
 from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.base import CongestionControl
+from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
@@ -179,9 +181,9 @@ def of_law(law: Any, process: str) -> dict[str, float]:
         cut = law.implementation.loss_cut
         return {"alpha": float(law.alpha), "cut": cut, "loss_factor": factor(law, process)}  # type: ignore[arg-type]
     named = {"loss_factor": factor(law, process)}
-    if hasattr(law, "beta"):
+    if isinstance(law, Cubic):
         named |= {"cut": 1 - law.beta, "cubic_c": law.C}
-    if hasattr(law, "decrease"):
+    if isinstance(law, Scalable):
         named |= {"cut": law.decrease, "increase": law.increase}
     return named
 

@@ -109,14 +109,8 @@ def flows_table(network: Network, base_rtt: dict[str, float] | None) -> Table:
     )
     for name, flows in network.flows.items():
         rtt = "-" if base_rtt is None else f"{base_rtt[name] * 1e3:.2f}"
-        rows.add_row(name, str(flows.count), rtt, law_name(flows), traffic(flows))
+        rows.add_row(name, str(flows.count), rtt, flows.law.label, traffic(flows))
     return rows
-
-
-def law_name(flows: Flows) -> str:
-    """Congestion control of a class, with its implementation where there are several."""
-    dialect = getattr(flows.law, "dialect", None)
-    return f"{flows.law.name}, {dialect}" if dialect else flows.law.name
 
 
 def traffic(flows: Flows) -> str:

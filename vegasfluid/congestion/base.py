@@ -116,6 +116,19 @@ class CongestionControl(Value):
     learns_base_rtt: ClassVar[bool] = False
     """Whether a flow estimates its RTT without queues from what it measures (field `base_rtt`)."""
 
+    has_dead_band: ClassVar[bool] = False
+    """Whether the window is constant while the backlog is between the fields `alpha` and `beta`."""
+
+    @property
+    def label(self) -> str:
+        """Name for tables, with the implementation where there are several."""
+        return self.name
+
+    @property
+    def whole_thresholds(self) -> bool:
+        """Whether thresholds must be whole numbers of packets."""
+        return False
+
     def init(self, cwnd: Real, rtt: Real) -> Any:
         """The state of a flow that starts.
 

@@ -117,6 +117,7 @@ class VegasRerouting(CongestionControl):
 
     name: ClassVar[str] = "vegas_rerouting"
     learns_base_rtt: ClassVar[bool] = True
+    has_dead_band: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = (
         "La, Walrand and Anantharam, UC Berkeley, 1998",
         *NS2.sources,

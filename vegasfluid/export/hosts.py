@@ -11,8 +11,6 @@ from vegasfluid.network import Flows
 
 __all__ = ["cases", "config_files", "control_of", "whose"]
 
-WITHOUT_CONTROL = "udp"
-
 
 def cases(parts: Mapping[str, list[str]]) -> list[str]:
     """The parts of a script, one chosen by the first argument."""
@@ -35,7 +33,7 @@ def control_of(
         InvalidInput: for a law that the system does not have.
     """
     lines = comment(f"A host that sends {name} (flows in the model: {flows.count}).")
-    if flows.law.name == WITHOUT_CONTROL:
+    if not flows.law.rules.reliable:
         lines += comment("It sends without congestion control: nothing to set.")
         return [*lines, ":"], None
     return lines, stands_for(controls, name, flows, system)

@@ -81,7 +81,9 @@ class Flows(Value):
             allowed = "left out where access_delay is given"
             raise InvalidInput("Flows", "base_rtt", allowed, self.base_rtt)
         if not self.law.rules.reliable and self.traffic.endless:
-            raise InvalidInput("Flows", "traffic", "other than bulk with the law udp", "bulk")
+            source = self.traffic.name
+            allowed = f"other than {source} with the law {self.law.name}"
+            raise InvalidInput("Flows", "traffic", allowed, source)
         for name in ("base_rtt", "start"):
             value = getattr(self, name)
             if isinstance(value, tuple) and len(value) != self.count:

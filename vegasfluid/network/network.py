@@ -302,7 +302,8 @@ class Network(Value):
             high = link.aqm.upper_threshold
             if high is not None and _below(link.buffer, high):
                 which = "" if len(self.links) == 1 else f" of {name}"
-                sentences.append(f"the buffer{which} is full before RED's max_thresh is reached.")
+                full = f"the buffer{which} is full before the AQM's upper threshold is reached."
+                sentences.append(full)
         return sentences
 
 

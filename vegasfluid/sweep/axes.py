@@ -113,8 +113,12 @@ Axis = Numbers | Choice
 def dead_zone_of(network: Network, name: str) -> str | None:
     """The class whose dead zone a name means; None: the name means something else."""
     owner, _, key = name.removeprefix("flows.").replace(".law.", ".").rpartition(".")
-    law = getattr(network.flows.get(owner), "law", None)
-    return owner if key == DEAD_ZONE and hasattr(law, "alpha") and hasattr(law, "beta") else None
+    return owner if key == DEAD_ZONE and has_dead_band(network, owner) else None
+
+
+def has_dead_band(network: Network, owner: str) -> bool:
+    """Whether an owner of parameters is a class whose congestion control has a dead band."""
+    return owner in network.flows and network.flows[owner].law.has_dead_band
 
 
 def _named(network: Network, name: str) -> Parameter:
@@ -132,8 +136,7 @@ def is_whole(network: Network, name: str) -> bool:
     found = _named(network, name)
     if found.part != "law" or found.field not in THRESHOLDS:
         return found.whole
-    implementation = getattr(network.flows[found.owner].law, "implementation", None)
-    return bool(getattr(implementation, "whole_packets", False))
+    return network.flows[found.owner].law.whole_thresholds
 
 
 def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
@@ -159,12 +162,12 @@ def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
     found = {name: parameter_of(network, name) for name in plain}
     given = {(of.owner, of.field): plain[name] for name, of in found.items()}
     for owner in {**zones, **dict.fromkeys(of.owner for of in found.values())}:
-        law: Any = getattr(network.flows.get(owner), "law", None)
         if (owner, "beta") in given:
             if owner in zones:
                 name = f"{owner}.{DEAD_ZONE}"
                 raise InvalidInput("sweep", name, "left out where beta is swept", zones[owner])
-        elif owner in zones or ((owner, "alpha") in given and hasattr(law, "beta")):
+        elif owner in zones or ((owner, "alpha") in given and has_dead_band(network, owner)):
+            law: Any = network.flows[owner].law
             zone = zones[owner] if owner in zones else law.beta - law.alpha
             alpha: Any = given.get((owner, "alpha"), law.alpha)
             plain[f"{owner}.beta_packets"] = alpha + zone

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.interval_totals import interpolation_position
 from vegasfluid.network import Network
 from vegasfluid.quantities import mbps
@@ -62,7 +63,7 @@ def tuned_class(network: Network, tune: str | None = None) -> str | None:
         return None
     if tune is not None:
         return tune if tune in network.flows else None
-    vegas = [name for name, flows in network.flows.items() if flows.law.name == "vegas"]
+    vegas = [name for name, flows in network.flows.items() if isinstance(flows.law, Vegas)]
     return vegas[0] if len(vegas) == 1 else next(iter(network.flows))
 
 

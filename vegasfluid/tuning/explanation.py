@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from vegasfluid.analysis.closed_forms import fair_backlog
-from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, SolveFailed
@@ -167,6 +166,6 @@ def drop_tail_backlog(network: Network, tuned: str) -> float | None:
     if not (pair and reno) or network.two_way or len(network.links) > 1:
         return None
     link = network.link
-    if not isinstance(link.aqm, DropTail):
+    if link.aqm.drops_by_chance:
         return None
     return fair_backlog(float(link.buffer), float(link.capacity), network.mean_base_rtt(tuned))

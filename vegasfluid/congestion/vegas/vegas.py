@@ -70,6 +70,7 @@ class Vegas(CongestionControl):
 
     name: ClassVar[str] = "vegas"
     learns_base_rtt: ClassVar[bool] = True
+    has_dead_band: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ("Brakmo and Peterson, IEEE JSAC 13(8), 1995",)
     validation: ClassVar[Mapping[str, str]] = {
         "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
@@ -138,6 +139,16 @@ class Vegas(CongestionControl):
     def implementation(self) -> VegasImplementation:
         """The constants and rules of the dialect."""
         return DIALECTS[self.dialect]
+
+    @property
+    def label(self) -> str:
+        """Name and dialect."""
+        return f"{self.name}, {self.dialect}"
+
+    @property
+    def whole_thresholds(self) -> bool:
+        """Whether the dialect's thresholds must be whole numbers of packets."""
+        return self.implementation.whole_packets
 
     @property
     def recovery_scheme(self) -> str:
