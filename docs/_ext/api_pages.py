@@ -165,10 +165,6 @@ def data_block(name: str, found: Any) -> str:
     )
 
 
-HIDDEN = "   :exclude-members: regimes, validation\n"
-"""What the pages of laws tell better."""
-
-
 def type_block(name: str, text: str) -> str:
     """The directive of a type alias."""
     return f"```{{eval-rst}}\n.. py:type:: {name}\n\n   {text}\n```"
@@ -179,7 +175,7 @@ def block(name: str, found: Any) -> str:
     if not inspect.isclass(found):
         return f"```{{eval-rst}}\n.. autofunction:: {name}\n```"
     kind = "autoexception" if issubclass(found, BaseException) else "autoclass"
-    return f"```{{eval-rst}}\n.. {kind}:: {name}\n   :members:\n{HIDDEN}   :show-inheritance:\n```"
+    return f"```{{eval-rst}}\n.. {kind}:: {name}\n   :members:\n   :show-inheritance:\n```"
 
 
 def write(app: Sphinx) -> None:

@@ -1,13 +1,15 @@
 """Equations of a law, by handing its own code symbols in place of numbers.
 
-A law compares by `smooth.maximum` and `smooth.minimum`; on symbols these stay, and each of its
-`regimes` has a point that tells which branch is meant (`closed_forms.branch_at`).
+A law compares by `smooth.maximum` and `smooth.minimum`. On symbols these stay, so that each branch
+is given by a point inside it (`branches.toml`, `closed_forms.branch_at`).
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import sympy as sp
@@ -23,7 +25,9 @@ from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.quantities import unit_of
 
 __all__ = [
+    "BRANCHES",
     "after_a_loss",
+    "branches",
     "estimate",
     "full_buffer",
     "growth",
@@ -33,6 +37,8 @@ __all__ = [
     "traffic",
 ]
 
+BRANCHES = Path(__file__).with_name("branches.toml")
+"""A point inside each branch of the equations, by the name of the class."""
 FAR = sp.Integer(10) ** 9
 """Packets: no window is at the threshold of slow start."""
 QUANTITIES = {**SYMBOLS, **VEGAS, **HIGHSPEED, **SCALABLE, "C": CUBIC["cubic_c"]}
@@ -84,6 +90,13 @@ def notation(name: str) -> Any:
         return QUANTITIES[name].symbol
     letters = name.replace("_", r"\_")
     return sp.Symbol(rf"\mathit{{{letters}}}", positive=True)
+
+
+def branches(kind: type[Any]) -> dict[str, dict[str, Any]]:
+    """A point inside each branch of a class's equations, by the branch in words."""
+    tables = tomllib.loads(BRANCHES.read_text())
+    default = tables["default"] if issubclass(kind, CongestionControl) else {"always": {}}
+    return tables.get(kind.name, default)
 
 
 def asked(kind: type[Any], regime: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:

@@ -1,7 +1,8 @@
 """A page for every law that `vegasfluid laws` lists, written from the law itself at build time.
 
-Description, equations, parameters, sources and validation are read from the modules and classes
-(`vegasfluid.discovery` finds them), so that a law has its page as soon as it has its file.
+Description, equations, parameters and sources are read from the modules and classes
+(`vegasfluid.discovery` finds them), so that a law has its page as soon as it has its file. The
+validation is read from `tests/validation.toml`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import inspect
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -40,6 +42,9 @@ GROUPS = {
 }
 """Folders of pages, and the registries they show."""
 ALLOWED = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+CHECKS = Path(__file__).parents[2] / "tests" / "validation.toml"
+VALIDATION: dict[str, dict[str, str]] = tomllib.loads(CHECKS.read_text())
+"""What each class is compared with: a text by the path of the test, by the name of the class."""
 NOT_SHOWN = {"name", "rules", "sources", "alpha", "beta", "gamma"}
 """Fields of a dialect that have a place of their own."""
 
@@ -64,7 +69,7 @@ def page_of(group: str, kind: type[Any]) -> str:
     if kind.name == "vegas":
         parts += ["## Dialects", *dialects()]
     parts += ["## Sources", bullets(kind.sources), sources]
-    parts += ["## Validation", validation(kind.validation)]
+    parts += ["## Validation", validation(VALIDATION.get(kind.name, {}))]
     where = str(inspect.getsourcefile(kind)).split("vegasfluid/")[-1]
     parts.append(
         f"Told in `vegasfluid/{where}`; in Python {{py:class}}`vegasfluid.{kind.__name__}`."
@@ -93,10 +98,10 @@ def display(lines: Iterable[tuple[str, Any]], names: Mapping[Any, str] | None = 
 def of_window_law(kind: type[Any]) -> list[str]:
     """Equations of a congestion-control law."""
     parts = ["## Equations", SYMBOLS_TOLD]
-    last = list(kind.regimes.values())[-1]
+    last = list(equations.branches(kind).values())[-1]
     if (backlog := equations.estimate(kind, last)) is not None:
         parts += ["The backlog, as the default dialect estimates it:", display([("d", backlog)])]
-    for words, regime in kind.regimes.items():
+    for words, regime in equations.branches(kind).items():
         single, mean = equations.growth(kind, regime)
         parts.append(f"**{words[0].upper()}{words[1:]}:**")
         parts.append(display(single) if single else "Nothing moves.")
@@ -156,7 +161,7 @@ def of_queue_law(kind: type[Any]) -> list[str]:
     """Equations of a queue law."""
     parts = ["## Equations", QUEUE_TOLD]
     seen: list[Any] = []
-    for words, regime in kind.regimes.items():
+    for words, regime in equations.branches(kind).items():
         found = equations.queue_equations(kind, regime)
         new = [line for line in found if line[0] == "p" or line not in seen]
         seen += found
@@ -276,7 +281,8 @@ def write(app: Sphinx) -> None:
     """Write the pages anew where they are not fresh, and remove those of laws that are gone."""
     folder = Path(app.srcdir) / "laws"
     made = [folder / group / f"{name}.md" for group, laws in GROUPS.items() for name in laws()]
-    if is_up_to_date(made, Path(__file__), Path(equations.__file__)):  # SymPy takes half a minute
+    # SymPy takes half a minute
+    if is_up_to_date(made, Path(__file__), Path(equations.__file__), equations.BRANCHES, CHECKS):
         return
     wanted = {folder / f"{path}.md": text for path, text in pages().items()}
     for group in GROUPS:

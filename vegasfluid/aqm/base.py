@@ -90,11 +90,6 @@ class QueueDiscipline(Value):
     """Where the law is defined."""
     drops_by_chance: ClassVar[bool] = True
     """Whether packets are dropped at random before the buffer is full."""
-    validation: ClassVar[Mapping[str, str]] = {}
-    """What holds it to something outside of it: files of the repository, and what they compare."""
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Where `drop_prob` is one smooth formula, in words, each with a point inside (parameters,
-    fields of the memory and of `QueueState` by name; what is left out has its default)."""
 
     @property
     def average_weight(self) -> Real:

@@ -10,7 +10,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -99,25 +98,6 @@ class DropTail(QueueDiscipline):
     name: ClassVar[str] = "droptail"
     drops_by_chance: ClassVar[bool] = False
     sources: ClassVar[tuple[str, ...]] = ("RFC 7567, section 1 (drop-tail as the baseline)",)
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/aqm/test_drop_tail_losses.py": "every kind of losses against its formula",
-        "tests/packet/test_queues.py": "shares lost by M/D/1/K",
-        "tests/agreement/test_ns2_drop_tail.py": "Vegas alone and beside Reno: ns-2.35",
-        "tests/agreement/test_linux.py": "Vegas alone and beside Reno: Linux 6.1",
-        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
-        "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
-        "benchmarks/design.py": "72 networks: both fluid models against the packet simulator",
-        "benchmarks/solo.py": "the law alone, against theory and packets",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-    }
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "`overflow`, `synchronised`: nothing before the buffer is full": {"queue": 50},
-        "`smooth`, load above 1": {"losses": "smooth", "queue": 50, "arrival_rate": 1200},
-        "`mm1k`": {"losses": "mm1k", "queue": 50, "arrival_rate": 1200},
-        "`small_buffer`, load below 1": {"losses": "small_buffer", "queue": 2, "arrival_rate": 800},
-    }
 
     losses: str = "overflow"
     """For the fluid: overflow, synchronised, smooth, mm1k or small_buffer."""

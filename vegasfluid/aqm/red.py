@@ -20,7 +20,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -142,46 +141,6 @@ class Red(QueueDiscipline):
         "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993",
         "ns-2.35, queue/red.cc (wait, gentle)",
     )
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/congestion/test_symbolic.py": "the curve in symbols",
-        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
-        "tests/aqm/test_drop_tail_losses.py": "marks, and the adaptation of max_drop",
-        "tests/agreement/test_ns2.py": "mean queue and ratio: ns-2.35, 39 runs",
-        "benchmarks/hollot.py": "Misra, Gong and Towsley's model at Hollot's example",
-        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
-        "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
-        "benchmarks/design.py": "72 networks: both fluid models against the packet simulator",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-    }
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "below the lower threshold": {"min_thresh": 20, "max_thresh": 80, "avg_queue": 10},
-        "between the thresholds, drops apart (wait)": {
-            "min_thresh": 20,
-            "max_thresh": 80,
-            "avg_queue": 50,
-        },
-        "between the thresholds, without wait": {
-            "min_thresh": 20,
-            "max_thresh": 80,
-            "avg_queue": 50,
-            "wait": False,
-        },
-        "above the upper threshold": {"min_thresh": 20, "max_thresh": 80, "avg_queue": 90},
-        "above the upper threshold, gentle": {
-            "min_thresh": 20,
-            "max_thresh": 80,
-            "avg_queue": 90,
-            "gentle": True,
-        },
-        "between the thresholds, adaptive": {
-            "min_thresh": 20,
-            "max_thresh": 80,
-            "avg_queue": 70,
-            "adaptive": True,
-        },
-    }
 
     min_thresh: Packets
     """Average queue at which early drops begin."""

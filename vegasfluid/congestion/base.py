@@ -101,14 +101,6 @@ class CongestionControl(Value):
     """The name in model files."""
     sources: ClassVar[tuple[str, ...]]
     """Where the law is defined."""
-    validation: ClassVar[Mapping[str, str]] = {}
-    """What holds it to something outside of it: files of the repository, and what they compare."""
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "slow start": {"slow_start": 1, "cwnd": 20},
-        "congestion avoidance": {"cwnd": 20},
-    }
-    """Where `growth` is one smooth formula, in words, each with a point inside (fields of the state
-    and parameters by name; what is left out is as at the start, but out of slow start)."""
 
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {"slow_start": (0.0, 1.0)}
     """The smallest and largest values of the fields of a state, but for the window itself."""

@@ -161,36 +161,11 @@ class Cubic(EpochCongestionControl):
 
     name: ClassVar[str] = "cubic"
     sources: ClassVar[tuple[str, ...]] = ("RFC 9438", "Vardoyan, Hollot and Towsley, 2018")
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_cubic.py": "packet rules against closed forms and RFC 9438's tables",
-        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
-        "tests/congestion/test_means.py": "mean windows under losses drawn flow by flow",
-        "tests/analysis/literature/test_recovery.py": "recovery from a loss: printed numbers",
-        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
-        "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
-        "benchmarks/design.py": "72 networks: both fluid models against the packet simulator",
-        "benchmarks/solo.py": "the law alone, against theory and packets",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-        "paper_repro/marrone_2013": "the paper's CUBIC, claim by claim",
-    }
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {
         "slow_start": (0.0, 1.0),
         "k": (0.0, math.inf),
         "elapsed": (0.0, math.inf),
         "squared": (0.0, math.inf),
-    }
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "slow start": {"slow_start": 1, "cwnd": 20, "squared": 1},
-        "along the cubic": {"cwnd": 1000, "k": 9, "elapsed": 5, "squared": 30},
-        "in the Reno-friendly region": {
-            "cwnd": 10,
-            "k": 0.1,
-            "elapsed": 0.1,
-            "squared": 0.02,
-            "rtt": 0.01,
-        },
-        "far from the plateau": {"cwnd": 10, "k": 9, "elapsed": 0.5, "squared": 0.5},
     }
 
     C: Annotated[Share, Positive] = 0.4

@@ -16,7 +16,6 @@ Sources:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -81,22 +80,6 @@ class HighSpeed(CongestionControl):
 
     name: ClassVar[str] = "highspeed"
     sources: ClassVar[tuple[str, ...]] = ("RFC 3649",)
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
-        "tests/analysis/literature/test_recovery.py": "recovery from a loss: printed numbers",
-        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
-        "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-        "paper_repro/net100_2004": "the page's sentences on HighSpeed TCP, claim by claim",
-    }
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "slow start": {"slow_start": 1, "cwnd": 20},
-        "up to the low window": {"cwnd": 20},
-        "between the two windows": {"cwnd": 1000},
-    }
 
     low_window: Annotated[Packets, Positive] = 38
     """Window up to which it is standard TCP (Low_Window)."""

@@ -7,7 +7,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,13 +25,6 @@ class NewReno(Reno):
 
     name: ClassVar[str] = "newreno"
     sources: ClassVar[tuple[str, ...]] = ("RFC 6582", "RFC 5681")
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
-        "tests/packet/test_trace.py": "partial ACKs, packet by packet",
-        "tests/packet/test_engines.py": "equal to a second engine, to the last packet",
-        "paper_repro/feng_tinnakornsrisuphap_2000": "recovery by NewReno and by plain Reno",
-    }
 
     recovery: str = "newreno"
     """How losses are repaired: newreno, reno (RFC 5681 alone) or sack (RFC 6675)."""

@@ -9,7 +9,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -52,19 +51,6 @@ class Reno(CongestionControl):
 
     name: ClassVar[str] = "reno"
     sources: ClassVar[tuple[str, ...]] = ("RFC 5681", "Misra, Gong and Towsley, SIGCOMM 2000")
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
-        "tests/congestion/test_means.py": "mean windows under drawn losses",
-        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
-        "benchmarks/solo.py": "the law alone, against theory and packets",
-        "benchmarks/hollot.py": "Misra, Gong and Towsley's model at Hollot's example",
-        "tests/agreement/test_ns2.py": "beside Vegas over RED: ns-2.35, 39 runs",
-        "tests/agreement/test_linux.py": "beside Vegas over drop-tail, jitter: Linux 6.1",
-        "paper_repro/marrone_2013": "the paper's Reno, claim by claim",
-        "paper_repro/feng_tinnakornsrisuphap_2000": "recovery times and burstiness, claim by claim",
-    }
 
     recovery: str = "reno"
     """How losses are repaired: reno, newreno (RFC 6582) or sack (RFC 6675)."""

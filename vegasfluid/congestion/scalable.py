@@ -13,7 +13,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -63,21 +62,6 @@ class Scalable(CongestionControl):
 
     name: ClassVar[str] = "scalable"
     sources: ClassVar[tuple[str, ...]] = ("Kelly, ACM SIGCOMM CCR 33(2), 2003",)
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
-        "tests/analysis/literature/test_recovery.py": "recovery from a loss: printed numbers",
-        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
-        "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "paper_repro/net100_2004": "the page's sentences on Scalable TCP, claim by claim",
-    }
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "slow start": {"slow_start": 1, "cwnd": 20},
-        "up to the legacy window": {"cwnd": 10},
-        "above the legacy window": {"cwnd": 100},
-    }
 
     increase: Annotated[Share, Positive] = 0.01
     """Packets by which the window grows for an ACK."""

@@ -9,7 +9,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,14 +41,6 @@ class Unresponsive(CongestionControl):
 
     name: ClassVar[str] = "udp"
     sources: ClassVar[tuple[str, ...]] = ("RFC 768",)
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/packet/test_queues.py": "the waits of M/D/1, M/D/1/K, M/M/1 and N D/D/1",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-    }
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "always": {},
-    }
 
     def growth(self, window: Window, seen: Signals) -> Window:
         """No window changes."""

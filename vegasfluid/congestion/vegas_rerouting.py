@@ -22,7 +22,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -122,19 +121,6 @@ class VegasRerouting(CongestionControl):
         "La, Walrand and Anantharam, UC Berkeley, 1998",
         *NS2.sources,
     )
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_rerouting.py": "when a longer route is believed, packet by packet",
-        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
-        "tests/agreement/test_ns2_more.py": "rerouting: ns-2.35, and the paper's tables",
-        "tests/fluid/test_networks.py": "a longer route starves plain Vegas, and not this one",
-        "paper_repro/la_walrand_anantharam_1998": "the paper's tables and figures, claim by claim",
-    }
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "while the own backlog is learned": {"cwnd": 22, "acked": 10},
-        "learned, no group high, backlog below alpha": {"cwnd": 20, "rtt": 0.1001, "acked": 200},
-        "a group is high": {"cwnd": 30, "rtt": 0.3, "acked": 200, "groups_high": 1},
-        "a longer route is believed": {"cwnd": 30, "rtt": 0.3, "acked": 200, "groups_high": 4.5},
-    }
     alpha: Annotated[Packets, Positive] = 1
     """Backlog below which the window grows."""
     beta: Annotated[Packets, Positive] = 3

@@ -80,8 +80,6 @@ class TrafficSource(Value):
     """The `kind` in model files."""
     sources: ClassVar[tuple[str, ...]] = ()
     """Where the kind is from."""
-    validation: ClassVar[Mapping[str, str]] = {}
-    """What holds it to something outside of it: files of the repository, and what they compare."""
 
     endless: ClassVar[bool] = False
     """Whether all data is available from the start, so that `on_application` is never called."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,10 +31,6 @@ class Bulk(TrafficSource):
     name: ClassVar[str] = "bulk"
     endless: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ("ns-2.35, Application/FTP (a file without end)",)
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-    }
 
     @property
     def rules(self) -> SourceRules:

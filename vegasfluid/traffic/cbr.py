@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -29,13 +28,6 @@ class Cbr(TrafficSource):
 
     name: ClassVar[str] = "cbr"
     sources: ClassVar[tuple[str, ...]] = ("ns-2.35, Application/Traffic/CBR",)
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/fluid/test_networks.py": "the mean rate, in the fluid",
-        "tests/packet/test_queues.py": "sources of random phase queue as N D/D/1",
-        "tests/agreement/test_ns2_more.py": "beside Reno and Vegas on network 2: ns-2.35",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-    }
 
     rate: Annotated[PacketsPerSecond, Positive]
     """Packets handed to TCP."""

@@ -13,7 +13,6 @@ Sources:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -93,13 +92,6 @@ class OnOff(TrafficSource):
         "Willinger, Taqqu, Sherman and Wilson, IEEE/ACM ToN 5(1), 1997",
         "Weigle and Feng, LA-UR-01-3420, 2001, section 3",
     )
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/fluid/test_networks.py": "the mean rate, in the fluid",
-        "tests/agreement/test_ns2_more.py": "beside Reno and Vegas on network 2: ns-2.35",
-        "paper_repro/weigle_feng_2001": "the paper's on-off sessions, claim by claim",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-    }
 
     on: Annotated[Delay, Positive]
     """Mean on time."""

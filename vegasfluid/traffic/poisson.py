@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -30,13 +29,6 @@ class Poisson(TrafficSource):
 
     name: ClassVar[str] = "poisson"
     sources: ClassVar[tuple[str, ...]] = ("Kleinrock, Queueing Systems I, 1975, section 2.4",)
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/fluid/test_networks.py": "the mean rate, in the fluid",
-        "tests/packet/test_queues.py": "waits of M/D/1 and M/M/1, through tandem links",
-        "paper_repro/feng_tinnakornsrisuphap_2000": "the aggregate's c.o.v., claim by claim",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-    }
 
     mean_interval: Annotated[Delay, Positive]
     """Mean time between two packets."""

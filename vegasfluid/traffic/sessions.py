@@ -8,7 +8,6 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -85,13 +84,6 @@ class Sessions(TrafficSource):
         "Weigle and Feng, LA-UR-01-3420, 2001, section 3",
         "Feng and Tinnakornsrisuphap, SC 2000 (overlapping)",
     )
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/fluid/test_networks.py": "sessions under way, in the mean",
-        "tests/agreement/test_ns2_more.py": "beside Reno and Vegas on network 2: ns-2.35",
-        "paper_repro/weigle_feng_2001": "the paper's NPS sessions, claim by claim",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "tests/export/test_ns2.py": "shares against ns-2.35, by the exported scenarios",
-    }
 
     mean_gap: Annotated[Seconds, Positive]
     """Mean time from the end of a transfer to the start of the next, or between two arrivals."""

@@ -72,37 +72,10 @@ class Vegas(CongestionControl):
     learns_base_rtt: ClassVar[bool] = True
     has_dead_band: ClassVar[bool] = True
     sources: ClassVar[tuple[str, ...]] = ("Brakmo and Peterson, IEEE JSAC 13(8), 1995",)
-    validation: ClassVar[Mapping[str, str]] = {
-        "tests/congestion/test_contract.py": "mean change of the packet rules against the drift",
-        "tests/congestion/test_symbolic.py": "the drift in symbols against the published equations",
-        "tests/congestion/test_sources.py": "defaults and steps against what the sources print",
-        "tests/congestion/test_means.py": "mean windows under losses drawn flow by flow",
-        "tests/agreement/test_ns2.py": "dialect ns2 beside Reno over RED: ns-2.35, 39 runs",
-        "tests/agreement/test_ns2_drop_tail.py": "dialect ns2 over drop-tail: ns-2.35",
-        "tests/agreement/test_ns2_more.py": "both ways, figure 4, La et al.: ns-2.35",
-        "tests/agreement/test_linux.py": "dialect linux alone, beside Reno, with jitter: Linux 6.1",
-        "benchmarks/overshoot.py": "the false base RTT after an overshoot: ns-2.35 and the fluid",
-        "benchmarks/formulas": "window at rest: closed form, solver, fluid and packets",
-        "benchmarks/stability.py": "linear verdicts against the nonlinear delay equations",
-        "benchmarks/design.py": "72 networks: both fluid models against the packet simulator",
-        "benchmarks/solo.py": "the law alone, against theory and packets",
-        "tests/packet/test_engines.py": "packet by packet against a second, conventional engine",
-        "paper_repro/weigle_feng_2001": "the paper's tables and figures, claim by claim",
-        "paper_repro/la_walrand_anantharam_1998": "the paper's Vegas, claim by claim",
-        "paper_repro/net100_2004": "the page's Vegas, claim by claim",
-        "paper_repro/marrone_2013": "the paper's Vegas, claim by claim",
-    }
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {
         "slow_start": (0.0, 1.0),
         "base_rtt": (0.0, math.inf),
         "threshold": (0.0, math.inf),
-    }
-    regimes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "slow start, backlog below gamma": {"slow_start": 1, "cwnd": 20, "rtt": 0.1001},
-        "slow start, backlog above gamma": {"slow_start": 1, "cwnd": 200},
-        "backlog below alpha": {"cwnd": 20, "rtt": 0.1001},
-        "backlog between alpha and beta": {"cwnd": 22},
-        "backlog above beta": {"cwnd": 200},
     }
 
     alpha: Annotated[Packets, Positive] | None = None
