@@ -45,7 +45,7 @@ CONCRETE = {
 }
 NAMES = {kind.name for kind in CONCRETE.values()}
 FIELDS = {field.name for kind in CONCRETE.values() for field in fields(kind)} | {"implementation"}
-GENERIC = ("fluid", "packet", "lanes", "dde", "network", "sweep", "modelfile", "cli")
+GENERIC = ("fluid", "packet", "network", "sweep", "modelfile", "cli")
 GENERIC += ("analysis/equilibria", "analysis/linear_stability")
 GENERIC_FILES = sorted(
     file for folder in GENERIC for file in (ROOT / "vegasfluid" / folder).rglob("*.py")
@@ -168,7 +168,7 @@ def violations(tree: ast.Module, allowed: set[str]) -> Iterator[str]:
             if function in ("getattr", "hasattr"):
                 bad = literals(node) & FIELDS
             elif function.endswith(".name.startswith"):
-                bad = literals(node)
+                bad = {name for name in NAMES if name.startswith(tuple(literals(node)))}
         if bad:
             yield ast.unparse(node)
 
