@@ -21,6 +21,7 @@ from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 
@@ -103,10 +104,11 @@ def windows(rest: Equilibrium, process: str) -> Iterator[Applied]:
     """Each class's window at rest."""
     known = of_rest(rest)
     for name, flows in rest.network.flows.items():
-        own = known | of_class(rest, name) | of_law(flows.law, process)
-        for form in forms_of_window(flows.law, process, own["drop_prob"]):
+        law = flows.law.plain if isinstance(flows.law, VegasRerouting) else flows.law
+        own = known | of_class(rest, name) | of_law(law, process)
+        for form in forms_of_window(law, process, own["drop_prob"]):
             if set(form.takes) <= set(own):
-                kind = "saturated window" if isinstance(flows.law, Vegas) else "window"
+                kind = "saturated window" if isinstance(law, Vegas) else "window"
                 yield Applied(f"{kind} of {name}", form, {key: own[key] for key in form.takes})
 
 
