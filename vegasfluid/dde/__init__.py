@@ -1,8 +1,8 @@
-"""Delay differential equations in JAX: compiled, batched, differentiated; usable on its own.
+"""Solvers of delay differential equations in JAX: compiled, batched and differentiable.
 
     y'(t) = f(t, y(t), y(s_1), y(s_2), ...),   s_i <= t,
 
-where the past times s_i may depend on the state. Nothing here knows of networks.
+where the past times s_i may depend on the state. This package does not depend on networks.
 
 >>> import jax.numpy as jnp, numpy as np
 >>> from vegasfluid import dde
@@ -55,7 +55,7 @@ prefer_compiled_loops()
 
 
 def __getattr__(name: str) -> Any:
-    """Load what needs diffrax on first use: it takes a second."""
+    """Import the adaptive solver on first use, because importing diffrax takes a second."""
     if name not in _ADAPTIVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.adaptive"), name)

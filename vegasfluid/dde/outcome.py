@@ -1,4 +1,4 @@
-"""How a solve ended, and when it first went wrong."""
+"""The outcome of a solve, and its first fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Fault", "Outcome"]
 
 
 class Outcome(IntEnum):
-    """How a solve ended: the first thing that went wrong, if anything did.
+    """The outcome of a solve: SUCCESS, or the first fault.
 
     >>> Outcome(1).name, Outcome.LAG_TOO_SHORT.meaning
     ('LAG_TOO_LONG', 'a lag reached past the last known time: it is shorter than the step')
@@ -34,7 +34,7 @@ class Outcome(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """The outcome in words, to be read after "failed at t = ...: "."""
+        """The outcome in words; completes "failed at t = ...: "."""
         return _MEANINGS[self]
 
 
@@ -56,29 +56,29 @@ _MEANINGS = {
 
 
 class Fault(NamedTuple):
-    """The first thing that went wrong in a solve, if anything has."""
+    """The first fault of a solve with constant steps, if any."""
 
     code: Int32[Array, ""]
     """An `Outcome`."""
     step: Int32[Array, ""]
-    """The grid point at which it had gone wrong; without meaning after SUCCESS."""
+    """Number of the grid point at which the fault was detected; undefined for SUCCESS."""
 
     @classmethod
     def none(cls) -> Fault:
-        """Nothing went wrong so far.
+        """No fault so far.
 
         >>> int(Fault.none().code)
         0
         """
         return cls(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
 
-    def note(self, outcome: Outcome, seen: Bool[Array, ""], step: Int32[Array, ""]) -> Fault:
-        """The fault so far, or if there is none `outcome` at grid point `step`, if it was seen.
+    def note(self, outcome: Outcome, occurred: Bool[Array, ""], step: Int32[Array, ""]) -> Fault:
+        """This fault if there is one; else `outcome` at grid point `step`, if it `occurred`.
 
         >>> fault = Fault.none().note(Outcome.NOT_FINITE, jnp.array(True), jnp.int32(7))
         >>> fault = fault.note(Outcome.LAG_TOO_LONG, jnp.array(True), jnp.int32(8))
         >>> int(fault.code), int(fault.step)
         (3, 7)
         """
-        new = (self.code == jnp.int32(Outcome.SUCCESS)) & seen
+        new = (self.code == jnp.int32(Outcome.SUCCESS)) & occurred
         return Fault(jnp.where(new, jnp.int32(outcome), self.code), jnp.where(new, step, self.step))

@@ -1,4 +1,4 @@
-"""What the user's functions must return."""
+"""Checks of the shapes that the user's functions return."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["check_flat", "check_shape"]
 
 
 def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    """Refuse what the function `name` returned, unless it is an array of this shape.
+    """Raise `InvalidInput` unless the value returned by the function `name` has this shape.
 
     >>> import jax.numpy as jnp
     >>> check_shape("rhs", jnp.ones(2), (2,))
@@ -22,10 +22,10 @@ def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
 
 
 def check_flat(name: str, value: Any) -> None:
-    """Refuse what the function `name` returned, unless it is an array of one dimension.
+    """Raise `InvalidInput` unless the value returned by the function `name` has one axis.
 
     >>> import jax.numpy as jnp
-    >>> check_flat("switches", jnp.ones(2))
+    >>> check_flat("guards", jnp.ones(2))
     """
     given = getattr(value, "shape", type(value).__name__)
     if len(given) != 1 or isinstance(given, str):

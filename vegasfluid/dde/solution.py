@@ -1,4 +1,4 @@
-"""What a solve returns, and whether it is sound."""
+"""The result of a solve, and the check that it succeeded."""
 
 from __future__ import annotations
 
@@ -17,34 +17,37 @@ class Curve(Protocol):
     """Dense output: the solution at any time."""
 
     def evaluate(self, times: Any) -> Array:
-        """The states at some times."""
+        """The states at `times`, shape (*times, n); for a batch, with the batch axis first."""
         ...
 
 
 class Solution(NamedTuple):
-    """What a solve returns; of a batch, each array has the batch axis in front."""
+    """The result of a solve; for a batch, each array has the batch axis first."""
 
     ts: Float[Array, " m"]
-    """The save times."""
+    """Save times, shape (m,)."""
     ys: Float[Array, "m n"]
-    """The states there; nan at times that a failed solve did not reach."""
+    """States at the save times, shape (m, n); nan at times that a failed solve did not reach."""
     outcome: Int32[Array, ""]
-    """An `Outcome`; unless it is SUCCESS, the states from one step before `time` on are suspect."""
+    """An `Outcome`; unless it is SUCCESS, the states from one step before `time` on are invalid."""
     time: Float[Array, ""]
-    """End of the step in which it first went wrong; nan after SUCCESS."""
+    """End of the step in which the first fault occurred; nan after SUCCESS."""
     stats: dict[str, Any] | None = None
-    """Numbers of steps, rejected attempts and events; None for steps of one length."""
+    """Numbers of accepted `steps`, `rejected` attempts and `events`; None for constant steps."""
     curve: Curve | None = None
-    """The dense output, where it was asked for."""
+    """Dense output; None unless requested by `SaveAt(dense=True)`."""
 
     def evaluate(self, times: float | Float[Array, "*times"]) -> Array:
-        """The states at any times between t0 and t1, where dense output was asked for.
+        """The states at any times between t0 and t1, from the dense output.
 
         Args:
             times: one time, or an array of times; the same for every instance of a batch.
 
         Returns:
-            Shape `(*times, n)`; of a batch, `(batch, *times, n)`.
+            States, shape `(*times, n)`; for a batch, `(batch, *times, n)`.
+
+        Raises:
+            InvalidInput: if the solve had no dense output.
         """
         if self.curve is None:
             allowed = "asked for with saveat=SaveAt(dense=True)"
@@ -53,13 +56,13 @@ class Solution(NamedTuple):
 
 
 def check(solution: Solution) -> Solution:
-    """The solution, if it is sound; to be called outside `jax.jit`.
+    """Return the solution if it succeeded, else raise; call it outside `jax.jit`.
 
     Args:
         solution: one solution, or a batch of them.
 
     Raises:
-        SolveFailed: a solve went wrong; the message says how, when, and which of a batch.
+        SolveFailed: if a solve failed; with its outcome, its time, and its number in a batch.
 
     >>> import jax.numpy as jnp
     >>> from vegasfluid import dde

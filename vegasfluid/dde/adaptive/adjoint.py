@@ -1,11 +1,11 @@
-"""The reverse mode: the exact derivative of the steps that were made, the history included.
+"""Reverse-mode differentiation: the exact derivative of the steps made, including the history.
 
-The solve keeps its pieces and a short note of each step; the way back makes one step again at a
-time (so a step's state is its checkpoint) and hands cotangents to the step before and, for what
-it read of the past, to the rows it read. The lengths of the steps count as given, as in diffrax;
-events move with what they depend on.
+The solve keeps its pieces and a tape entry for each step. The backward pass repeats the steps from
+the last to the first, each from its stored start. It passes the cotangents of a step on to the
+step before and, for its history reads, to the rows that it read. Step lengths are constants, as
+in diffrax; event times are differentiated.
 
-Without the cotangents of the past (the "history term") the derivative is that of another
+Without the cotangents of the history (the "history term") the derivative would be that of another
 equation, in which the past is a known function.
 """
 
@@ -38,13 +38,14 @@ from vegasfluid.dde.adaptive.step_size import StepSizeControl
 __all__ = ["taped"]
 
 MAX_ECHO_ITERATIONS = 40
+"""Iterations in which a step that reads its own piece passes cotangents to that piece (chosen)."""
 ECHO_TOLERANCE = 1e-13
-"""Cotangents that a step hands to itself, smaller than this share of the largest, are zero."""
+"""The iterations end when such cotangents are below this fraction of the first ones (chosen)."""
 
 
 @eqx.filter_custom_vjp
 def taped(problem: Problem, control: StepSizeControl, limits: Limits) -> State:
-    """Integrate a batch; its ring holds all pieces, and can be differentiated in reverse."""
+    """Integrate a batch with reverse-mode differentiation; its ring must hold all pieces."""
     return integrate(problem, control, limits, jnp.zeros(0, problem.y0.dtype))
 
 
@@ -76,17 +77,17 @@ def _backward(
 
 
 class Cotangents(NamedTuple):
-    """Cotangents on the way back.
+    """The state of the backward pass: the cotangents of the quantities named here.
 
     Args:
-        row: the row of each instance whose step is next; 0: it has arrived.
-        pieces: of the rows' pieces, laid out as in the ring.
-        own: of the pieces of `row`, shape (width, batch): were they read when they are needed,
-            when others are about to change, XLA would copy all of them.
-        clock: of the time at the end of the row's step, shape (batch,).
-        y: of the state there.
-        slope: of the slope there.
-        inputs: of the problem's arguments, bounds and end so far.
+        row: row of each instance whose step is differentiated next; 0: it is finished.
+        pieces: all pieces, in the ring's layout.
+        own: the piece of `row`, shape (width, batch). It is read one iteration ahead: if it were
+            read when others are about to change, XLA would copy all pieces.
+        clock: the time at the end of the row's step, shape (batch,).
+        y: the state there, shape (n, batch).
+        slope: the slope there, shape (n, batch).
+        inputs: the problem's arguments, bounds and end, summed over the steps so far.
     """
 
     row: Int32[Array, " batch"]
@@ -99,7 +100,7 @@ class Cotangents(NamedTuple):
 
 
 class RowCotangents(NamedTuple):
-    """The cotangents of one row's pieces: starts, rates (batch,), coefficients."""
+    """Cotangents of one row's pieces: starts (batch,), rates (batch,), coefficients."""
 
     starts: Array
     rates: Array
@@ -107,32 +108,32 @@ class RowCotangents(NamedTuple):
 
 
 def _cotangents(problem: Problem, end: State, given: State) -> Cotangents:
-    """Those that the solve's result was given."""
+    """The initial state of the backward pass, from the cotangents `given` of the solve's end."""
 
-    def of(value: Array, cotangent: Array | None) -> Array:
+    def or_zero(cotangent: Array | None, value: Array) -> Array:
         return jnp.zeros_like(value) if cotangent is None else cotangent
 
     inputs = jax.tree.map(jnp.zeros_like, eqx.filter(problem, eqx.is_inexact_array))
-    pieces = of(end.ring.pieces, given.ring.pieces)
+    pieces = or_zero(given.ring.pieces, end.ring.pieces)
     return Cotangents(
         row=end.row,
         pieces=pieces,
         own=_row_of(pieces, end.row),
-        clock=of(end.node.clock.whole, given.node.clock.whole),
-        y=of(end.node.y, given.node.y),
-        slope=of(end.node.slope, given.node.slope),
+        clock=or_zero(given.node.clock.whole, end.node.clock.whole),
+        y=or_zero(given.node.y, end.node.y),
+        slope=or_zero(given.node.slope, end.node.slope),
         inputs=inputs,
     )
 
 
 def _row_of(table: Float[Array, "batch rows width"], row: Int32[Array, " batch"]) -> Array:
-    """A row of each instance, shape (width, batch)."""
+    """The row `row` of each instance in a table, shape (width, batch)."""
     instances = jnp.arange(row.shape[0], dtype=jnp.int32)
     return table.at[instances, row].get(mode="promise_in_bounds").T
 
 
 def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRow:
-    """A row of each instance; of those that have arrived, something harmless."""
+    """Row `number` of each instance; harmless numbers for row 0, of finished instances."""
     n, batch = problem.y0.shape
     flat = _row_of(end.ring.pieces, number)
     coefficients = flat[3:].reshape(-1, n, batch)
@@ -141,13 +142,13 @@ def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRo
     entry = end.tape.read(number, like)
     after = end.tape.read(jnp.minimum(number + jnp.int32(1), end.row), like)
     latest = number == end.row
-    ended = (end.node.modes, end.node.start_values.active_breaks.interval(end.node.clock))
+    at_end = (end.node.modes, end.node.start_values.active_breaks.interval(end.node.clock))
     modes, interval = jax.tree.map(
-        lambda own, last: jnp.where(latest, last, own), (after.modes, after.interval), ended
+        lambda taped, last: jnp.where(latest, last, taped), (after.modes, after.interval), at_end
     )
-    arrived = number == 0
-    entry = entry._replace(step=jnp.where(arrived, 1.0, entry.step))
-    rate = jnp.where(arrived, 1.0, flat[2])
+    finished = number == 0
+    entry = entry._replace(step=jnp.where(finished, 1.0, entry.step))
+    rate = jnp.where(finished, 1.0, flat[2])
     return StepRow(
         end.ring,
         number,
@@ -159,17 +160,17 @@ def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRo
 
 
 def _backward_step(problem: Problem, end: State, state: Cotangents) -> Cotangents:
-    """The cotangents before the steps of the rows that are next."""
+    """One iteration of the backward pass: the step of row `state.row` of each instance."""
     row, active = _row(problem, end, state.row), state.row > 0
     n, batch = problem.y0.shape
     flat = jnp.where(active, state.own, 0.0)
     own = RowCotangents(flat[0], flat[2], flat[3:].reshape(-1, n, batch))
-    arrival = EventOutputs(state.clock, state.y, state.slope)
-    arrival = jax.tree.map(lambda leaf: jnp.where(active, leaf, 0.0), arrival)
+    at_end = EventOutputs(state.clock, state.y, state.slope)
+    at_end = jax.tree.map(lambda leaf: jnp.where(active, leaf, 0.0), at_end)
     event = active & row.entry.event
-    at_event = _before_event(problem, row, arrival, event)
+    at_event = _before_event(problem, row, at_end, event)
     out = StepOutputs(
-        *(jnp.where(event, 0.0, leaf) for leaf in arrival),
+        *(jnp.where(event, 0.0, leaf) for leaf in at_end),
         coefficients=own.coefficients + at_event.coefficients,
         rate=own.rates + at_event.rate,
     )
@@ -200,15 +201,15 @@ def _backward_step(problem: Problem, end: State, state: Cotangents) -> Cotangent
 
 
 class ReadCotangents(NamedTuple):
-    """What a step hands back to the rows that it read.
+    """The cotangents of the rows that a step read.
 
     Args:
-        rows: that were read, shape (looks, reads, batch).
-        perturbations: the cotangents for them; 0 for the step's own row.
-        here: for the own row's start, shape (batch,).
+        rows: the rows, shape (evaluations, reads, batch).
+        perturbations: their cotangents; 0 for the step's own row.
+        here: the cotangent of the own row's start, shape (batch,).
     """
 
-    rows: Int32[Array, "looks reads batch"]
+    rows: Int32[Array, "evaluations reads batch"]
     perturbations: ReadPerturbations
     here: Float[Array, " batch"]
 
@@ -216,7 +217,7 @@ class ReadCotangents(NamedTuple):
 def _split_own_row(
     perturbations: ReadPerturbations, rows: Array, own: Array
 ) -> tuple[ReadCotangents, Float[Array, "powers n batch"]]:
-    """The shares of the rows that were read, and what is for the coefficients of the own row."""
+    """The cotangents of the rows read, and those of the coefficients of the step's own row."""
     here = rows == own
     own_part = jnp.where(here[:, None, None], perturbations.coefficients, 0.0)
     others = ReadPerturbations(
@@ -228,16 +229,16 @@ def _split_own_row(
 
 
 class EventCotangents(NamedTuple):
-    """The cotangents of what an event depends on.
+    """The cotangents of everything that an event depends on.
 
     Args:
-        later: of the time at which the step starts, shape (batch,).
-        coefficients: of its piece, shape (powers, n, batch).
-        rate: of its piece, shape (batch,).
-        inputs: of the problem.
-        read_cotangents: of what was read.
-        break_row: the row that starts at the break that was landed on, shape (batch,).
-        break_share: its start's, shape (batch,).
+        later: that of the step's start time, shape (batch,).
+        coefficients: those of its piece, shape (powers, n, batch).
+        rate: that of its piece, shape (batch,).
+        inputs: those of the problem.
+        read_cotangents: those of the rows read.
+        break_row: the row that starts at the break, if the event is one; shape (batch,).
+        break_share: the cotangent of that row's start, shape (batch,).
     """
 
     later: Float[Array, " batch"]
@@ -252,57 +253,59 @@ class EventCotangents(NamedTuple):
 def _before_event(
     problem: Problem, row: StepRow, after: EventOutputs, event: Bool[Array, " batch"]
 ) -> EventCotangents:
-    """From the cotangents after an event; zeros where there was none."""
-    inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
-    reads, none = row.entry.rows.shape[0], jnp.zeros_like(row.piece.rate)
+    """The cotangents of an event's inputs, from those of its outputs; zeros without an event."""
+    inputs, static = eqx.partition(problem, eqx.is_inexact_array)
+    reads, zero = row.entry.rows.shape[0], jnp.zeros_like(row.piece.rate)
     perturbations = zero_perturbations(problem, 2, reads, row.piece.coefficients.shape[0])
-    given = EventInputs(none, row.piece.coefficients, row.piece.rate, perturbations, none)
+    event_inputs = EventInputs(zero, row.piece.coefficients, row.piece.rate, perturbations, zero)
 
-    def ended(inputs: Any, given: EventInputs) -> tuple[EventOutputs, Array]:
-        return event_of_step(row, eqx.combine(inputs, rest), given)
+    def event_outputs(inputs: Any, event_inputs: EventInputs) -> tuple[EventOutputs, Array]:
+        return event_of_step(row, eqx.combine(inputs, static), event_inputs)
 
-    def pulled() -> EventCotangents:
-        _, pull, touched = jax.vjp(ended, inputs, given, has_aux=True)
+    def cotangents() -> EventCotangents:
+        _, pull, read_rows = jax.vjp(event_outputs, inputs, event_inputs, has_aux=True)
         back, result = pull(jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), after))
         result = jax.tree.map(lambda leaf: jnp.where(event, leaf, 0.0), result)
-        read_cotangents, own_part = _split_own_row(result.perturbations, touched, row.number)
-        kinds = row.entry.landed.reached.shape[0] + row.entry.modes.above.shape[0]
-        site = jnp.maximum(row.entry.landed.first - jnp.int32(kinds), jnp.int32(0))
-        at_break = jnp.take_along_axis(jnp.max(touched, axis=0), site[None], axis=0)[0]
+        read_cotangents, own_part = _split_own_row(result.perturbations, read_rows, row.number)
+        mode_count = row.entry.landed.reached.shape[0] + row.entry.modes.above.shape[0]
+        site = jnp.maximum(row.entry.landed.first - jnp.int32(mode_count), jnp.int32(0))
+        at_break = jnp.take_along_axis(jnp.max(read_rows, axis=0), site[None], axis=0)[0]
         coefficients = result.coefficients + own_part
         parts = (result.later, coefficients, result.rate, _masked(back, event), read_cotangents)
         return EventCotangents(*parts, at_break, result.break_later)
 
-    shapes = jax.eval_shape(pulled)
+    shapes = jax.eval_shape(cotangents)
     blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    # Not `lax.cond`: XLA would hand its branches a copy of the ring.
+    # A loop and not `lax.cond`, whose branches XLA would give a copy of the ring.
     return jax.lax.while_loop(
-        lambda state: state[1], lambda _: (pulled(), jnp.zeros((), bool)), (blank, jnp.any(event))
+        lambda state: state[1],
+        lambda _: (cotangents(), jnp.zeros((), bool)),
+        (blank, jnp.any(event)),
     )[0]
 
 
 def _before_step(
     problem: Problem, row: StepRow, out: StepOutputs
 ) -> tuple[Any, StepInputs, ReadCotangents]:
-    """From the cotangents of a step to those of the problem, its start, and what it read.
+    """The cotangents of the problem, a step's start and its reads, from those of its outputs.
 
-    A step that reads within itself hands a part to its own piece, which is handed back once
-    more, and so on; that fades, as the sweeps that made the step did.
+    A step that reads its own piece passes cotangents to that piece. These are propagated again
+    until they vanish, which takes about as many iterations as the step itself did.
     """
-    inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
+    inputs, static = eqx.partition(problem, eqx.is_inexact_array)
     reads, powers = row.entry.rows.shape[0], row.piece.coefficients.shape[0]
     y, slope = row.piece.coefficients[0], row.piece.coefficients[1] * row.piece.rate
     perturbations = zero_perturbations(problem, len(problem.equation.method.times), reads, powers)
 
-    def led(inputs: Any, begin: StepInputs) -> tuple[StepOutputs, Array]:
-        return repeat_step(row, eqx.combine(inputs, rest), begin)
+    def step_outputs(inputs: Any, begin: StepInputs) -> tuple[StepOutputs, Array]:
+        return repeat_step(row, eqx.combine(inputs, static), begin)
 
     begin = StepInputs(jnp.zeros_like(row.piece.rate), y, slope, perturbations)
-    _, pull, touched = jax.vjp(led, inputs, begin, has_aux=True)
+    _, pull, read_rows = jax.vjp(step_outputs, inputs, begin, has_aux=True)
     zero_cotangents = jax.tree.map(jnp.zeros_like, out)
 
     def own_part_of(result: Any) -> Array:
-        return _split_own_row(result[1].perturbations, touched, row.number)[1]
+        return _split_own_row(result[1].perturbations, read_rows, row.number)[1]
 
     first = pull(out)
     own_part = own_part_of(first)
@@ -319,62 +322,61 @@ def _before_step(
         return jax.tree.map(jnp.add, total, more), own_part_of(more), rounds + jnp.int32(1)
 
     total, _, _ = jax.lax.while_loop(continues, again, (first, own_part, jnp.zeros((), jnp.int32)))
-    return (*total, _split_own_row(total[1].perturbations, touched, row.number)[0])
+    return (*total, _split_own_row(total[1].perturbations, read_rows, row.number)[0])
 
 
 def _add_read_cotangents(pieces: Array, read_cotangents: ReadCotangents) -> Array:
-    """The rows' cotangents with what a step hands to those that it read."""
+    """The cotangents of all pieces, with those of the rows that a step read added."""
     looks, powers, n, reads, batch = read_cotangents.perturbations.coefficients.shape
     flat = jnp.moveaxis(read_cotangents.perturbations.coefficients, 3, 1).reshape(
         looks * reads, powers * n, batch
     )
     starts = read_cotangents.perturbations.starts.reshape(looks * reads, 1, batch)
-    rest = jnp.zeros((looks * reads, 2, batch), flat.dtype)
-    given = jnp.concatenate([starts, rest, flat], axis=1)
+    zeros = jnp.zeros((looks * reads, 2, batch), flat.dtype)
+    cotangents = jnp.concatenate([starts, zeros, flat], axis=1)
     rows = read_cotangents.rows.reshape(looks * reads, batch)
 
-    def give(number: Array, pieces: Array) -> Array:
-        return _add_to_row(pieces, rows[number], given[number])
+    def add(number: Array, pieces: Array) -> Array:
+        return _add_to_row(pieces, rows[number], cotangents[number])
 
-    return jax.lax.fori_loop(jnp.int32(0), jnp.int32(looks * reads), give, pieces)
+    return jax.lax.fori_loop(jnp.int32(0), jnp.int32(looks * reads), add, pieces)
 
 
 def _add_to_row(
     pieces: Array, row: Int32[Array, " batch"], more: Float[Array, "width batch"]
 ) -> Array:
-    """The rows' cotangents with something added to one of each instance."""
+    """The cotangents of all pieces, with `more` added to row `row` of each instance."""
     return put_rows(pieces, row, (_row_of(pieces, row) + more).T[:, None])
 
 
 def _masked(inputs: Any, which: Bool[Array, " batch"]) -> Any:
-    """The cotangents of some instances; those of the others, zero."""
+    """The cotangents of a problem for the instances in `which`, zero for the others."""
 
-    def chosen(leaf: Array) -> Array:
+    def masked_first(leaf: Array) -> Array:
         shape = (-1,) + (1,) * (leaf.ndim - 1)
         return jnp.where(which.reshape(shape), leaf, 0.0)
 
-    args = jax.tree.map(chosen, inputs.args)
-    rest = jax.tree.map(lambda leaf: jnp.where(which, leaf, 0.0), inputs._replace(args=None))
-    return rest._replace(args=args)
+    args = jax.tree.map(masked_first, inputs.args)
+    others = jax.tree.map(lambda leaf: jnp.where(which, leaf, 0.0), inputs._replace(args=None))
+    return others._replace(args=args)
 
 
 def _to_start(problem: Problem, end: State, state: Cotangents) -> Problem:
-    """The cotangents of the problem: those of the state and slope at t0 handed to it."""
-    inputs, rest = eqx.partition(problem, eqx.is_inexact_array)
+    """The cotangents of the problem, with those of the state and slope at t0 propagated to it."""
+    inputs, static = eqx.partition(problem, eqx.is_inexact_array)
     n, batch = problem.y0.shape
-    none = jnp.zeros_like(problem.end)
+    zero = jnp.zeros_like(problem.end)
     row = _row(problem, end, jnp.minimum(jnp.int32(1), end.row))
     own = state.own
     first = own[3:].reshape(-1, n, batch)
 
     def slope(later: Array, y: Array, inputs: Any) -> Array:
-        given = eqx.combine(inputs, rest)
-        now = CompensatedTime(problem.begin.whole + later, problem.begin.rest)
+        now = CompensatedTime(problem.begin.whole + later, problem.begin.compensation)
         context = row._replace(number=jnp.ones(batch, jnp.int32)).context(now)
-        point = EvaluationPoint(none, y, row.piece, row.entry.rows, arriving=False)
-        return evaluate_rhs(given, context, point).slope
+        point = EvaluationPoint(zero, y, row.piece, row.entry.rows, arriving=False)
+        return evaluate_rhs(eqx.combine(inputs, static), context, point).slope
 
-    _, pull = jax.vjp(slope, none, problem.y0, inputs)
+    _, pull = jax.vjp(slope, zero, problem.y0, inputs)
     later, y, more = pull(state.slope + first[1])
     total = jax.tree.map(jnp.add, state.inputs, more)
     clock = total.begin.whole + state.clock + own[0] + later

@@ -1,4 +1,4 @@
-"""What a solve was asked to do, checked."""
+"""The checked arguments of `solve`, static and traced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OWNER = "dde.solve"
 
 
 class Arguments(eqx.Module):
-    """The arguments of `solve` that are compiled in (but for arrays in them); see there."""
+    """The arguments of `solve` (described there) that are static, except for arrays in them."""
 
     rhs: Callable[..., Array]
     solver: diffrax.AbstractSolver
@@ -46,17 +46,17 @@ class Arguments(eqx.Module):
 
     @property
     def reverse(self) -> bool:
-        """Whether the solve is to be differentiated in reverse."""
+        """Whether the solve supports reverse-mode differentiation."""
         return isinstance(self.adjoint, diffrax.RecursiveCheckpointAdjoint)
 
 
 class TracedArguments(NamedTuple):
-    """The arguments of `solve` that are traced; of a batch, with the batch in front.
+    """The arguments of `solve` that are traced; for a batch, with the batch axis first.
 
     Args:
-        t0: start.
-        t1: end.
-        dt0: first step, or None.
+        t0: start time.
+        t1: end time.
+        dt0: first step; None: the controller chooses it.
         y0: state at t0, shape (*batch, n).
     """
 
@@ -67,7 +67,11 @@ class TracedArguments(NamedTuple):
 
 
 def checked_arguments(rhs: Callable[..., Array], solver: Any, options: dict[str, Any]) -> Arguments:
-    """The setup that was asked for, if it makes sense."""
+    """The static arguments of `solve`.
+
+    Raises:
+        InvalidInput: for a value of a wrong type or out of range.
+    """
     arguments = Arguments(
         rhs,
         solver,
@@ -98,21 +102,24 @@ def checked_arguments(rhs: Callable[..., Array], solver: Any, options: dict[str,
 
 def _require_type(name: str, value: Any, types: tuple[type, ...]) -> None:
     if not isinstance(value, types):
-        allowed = " or ".join(kind.__name__ for kind in types)
+        allowed = " or ".join(each.__name__ for each in types)
         raise InvalidInput(OWNER, name, allowed, type(value).__name__)
 
 
 def checked_traced(
     t0: ArrayLike, t1: ArrayLike, dt0: ArrayLike | None, y0: ArrayLike, *, dims: int
 ) -> TracedArguments:
-    """The numbers as arrays of the state's dtype.
+    """The traced arguments of `solve`, as arrays of the state's dtype.
 
     Args:
-        t0: start.
-        t1: end.
-        dt0: first step, or None.
+        t0: start time, shape () or (batch,).
+        t1: end time, likewise.
+        dt0: first step, likewise; None: the controller chooses it.
         y0: state at t0.
-        dims: of `y0`; with one more than 1 the first is the batch, and the times have it too.
+        dims: number of axes of `y0`: 1, or 2 with a batch axis.
+
+    Raises:
+        InvalidInput: for a wrong shape or dtype, or a first step that is not positive.
     """
     state = jnp.asarray(y0)
     if state.ndim != dims or not state.size or not jnp.issubdtype(state.dtype, jnp.floating):
@@ -133,13 +140,13 @@ def checked_traced(
 
 
 def require_first_step(arguments: Arguments, traced: TracedArguments) -> None:
-    """Refuse steps of one length of which it is not said how long they are."""
+    """Refuse constant steps without `dt0`, their length."""
     if isinstance(arguments.controller, diffrax.ConstantStepSize) and traced.dt0 is None:
         raise InvalidInput(OWNER, "dt0", "given with ConstantStepSize()", None)
 
 
 def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
-    """Refuse what is not served, and times that make no sense; to be called outside `jax.jit`."""
+    """Refuse unsupported parts of a `SaveAt` and invalid times; call it outside `jax.jit`."""
     subs = saveat.subs
     if subs is not None and not isinstance(subs, diffrax.SubSaveAt):
         raise InvalidInput(OWNER, "saveat", "without subs", "SaveAt(subs=...)")
@@ -158,7 +165,7 @@ def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
 
 
 def save_times(saveat: diffrax.SaveAt, traced: TracedArguments) -> Array:
-    """The times of `SaveAt(ts=...)`, or none."""
+    """The times of `SaveAt(ts=...)`, shape (m,); empty without `ts`."""
     dtype = traced.y0.dtype
     if saveat.subs is None or saveat.subs.ts is None:
         return jnp.zeros(0, dtype)

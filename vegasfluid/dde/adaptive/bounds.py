@@ -1,4 +1,4 @@
-"""Clamps and switches: in which mode each of them is, and what that means for the slope."""
+"""Bounds of state components and guards: which are active, and the slope that follows."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PyTree
 
-__all__ = ["Bound", "BoundArrays", "Modes", "bounded_components", "bounds_of", "zero_held_slopes"]
+__all__ = [
+    "Bound",
+    "BoundArrays",
+    "Modes",
+    "bounded_components",
+    "bounds_of",
+    "zero_slopes_at_bounds",
+]
 
 BoundValue = float | Callable[[PyTree], Any]
 
 
 class Bound(NamedTuple):
-    """A component that is held between bounds: at a bound while its slope points outward.
+    """Bounds of one state component, which stays at a bound while its slope points outward.
 
     Args:
-        component: of the state.
-        lower: a number, or a function of `args`; None: no bound.
-        upper: likewise.
+        component: index in the state.
+        lower: lower bound: a number, or a function of `args`; None: no bound.
+        upper: upper bound, given as `lower` is.
 
     >>> Bound(1, lower=0.0, upper=lambda args: args["buffer"]).component
     1
@@ -31,52 +38,53 @@ class Bound(NamedTuple):
 
 
 class BoundArrays(NamedTuple):
-    """Bounds of the clamped components, infinite where there are none; shape (clamps, *batch)."""
+    """Bounds of the bounded components, infinite where there is none; shape (bounds, *batch)."""
 
     lower: Float[Array, "bounds batch"]
     upper: Float[Array, "bounds batch"]
 
 
 class Modes(NamedTuple):
-    """What a step holds fixed.
+    """The active bounds and the signs of the guards, which are constant within a step.
 
     Args:
-        held: for each clamp -1 at the lower bound, 1 at the upper, 0 free; (clamps, *batch).
-        above: for each switch whether its indicator is not negative; (m, *batch).
+        at_bound: for each bounded component -1 at its lower bound, 1 at its upper one, 0 between
+            them; shape (bounds, *batch).
+        above: for each guard whether its indicator is not negative; shape (m, *batch).
     """
 
-    held: Int32[Array, "bounds batch"]
+    at_bound: Int32[Array, "bounds batch"]
     above: Bool[Array, "m batch"]
 
 
 def bounds_of(bounds: tuple[Bound, ...], args: PyTree, dtype: Any) -> BoundArrays:
-    """The bounds of one instance.
+    """The bounds of one instance, computed from its `args`.
 
     >>> bounds_of((Bound(0, lower=lambda args: 2 * args),), 3.0, jnp.float32).lower.tolist()
     [6.0]
     """
 
-    def value(bound: BoundValue | None, none: float) -> Array:
-        given = bound(args) if callable(bound) else none if bound is None else bound
-        return jnp.asarray(given, dtype).reshape(())
+    def value(bound: BoundValue | None, default: float) -> Array:
+        number = bound(args) if callable(bound) else default if bound is None else bound
+        return jnp.asarray(number, dtype).reshape(())
 
     lower = [value(bound.lower, -jnp.inf) for bound in bounds]
     upper = [value(bound.upper, jnp.inf) for bound in bounds]
-    none = jnp.zeros(0, dtype)
-    return BoundArrays(jnp.stack(lower), jnp.stack(upper)) if bounds else BoundArrays(none, none)
+    empty = jnp.zeros(0, dtype)
+    return BoundArrays(jnp.stack(lower), jnp.stack(upper)) if bounds else BoundArrays(empty, empty)
 
 
 def bounded_components(values: Float[Array, "n batch"], bounded: tuple[int, ...]) -> Array:
-    """The clamped components of a state or slope; shape (clamps, *batch)."""
+    """The bounded components of a state or slope; shape (bounds, *batch)."""
     parts = [values[component] for component in bounded]
     return jnp.stack(parts) if parts else jnp.zeros((0, *values.shape[1:]), values.dtype)
 
 
-def zero_held_slopes(
+def zero_slopes_at_bounds(
     slope: Float[Array, "n batch"], modes: Modes, bounded: tuple[int, ...]
 ) -> Float[Array, "n batch"]:
-    """The slope with that of held components zero."""
+    """The slope dy/dt, with zero for each component that stays at a bound."""
     for number, component in enumerate(bounded):
-        held = modes.held[number] != 0
-        slope = slope.at[component].set(jnp.where(held, 0.0, slope[component]))
+        at_bound = modes.at_bound[number] != 0
+        slope = slope.at[component].set(jnp.where(at_bound, 0.0, slope[component]))
     return slope

@@ -1,10 +1,10 @@
-"""Breaking points: times at which a derivative of the solution jumps, and who has passed which.
+"""Breaking points: the times at which a derivative of the solution jumps.
 
-A jump at t0 or at an event is seen again whenever a lag passes it, one derivative higher. Each
-place at which the history is asked for (a site) has a gate: the last break that its time has
-passed and the first that it has not. During a step a site reads the past between its gate's two
-posts only, continued smoothly beyond them; so a step is smooth also where a lag passes a break,
-and can be cut there afterwards.
+A jump at t0 or at an event returns whenever a lagged time passes it, one derivative higher. A
+"site" is one lookup of the history in the right-hand side. Its active interval lies between the
+last break that its time has passed and the next one. During a step a site reads only the pieces
+in its active interval, extrapolated smoothly beyond it. So a step is smooth even where a lagged
+time passes a break, and can be shortened to end there.
 
 Source for the breaking points: C. Baker, C. Paul and D. Wille, Adv. Comput. Math. 3, 1995 (not
 checked against the paper).
@@ -30,11 +30,11 @@ __all__ = [
 
 
 class ActiveInterval(NamedTuple):
-    """Between which times a step may read the past, after its start; one for each site.
+    """The interval that each site may read in a step, relative to the step's start.
 
     Args:
         lower: the last break that was passed, or minus infinity; shape (sites, *batch).
-        upper: the first that was not, or infinity.
+        upper: the next break, or infinity; shape (sites, *batch).
     """
 
     lower: Float[Array, "sites batch"]
@@ -42,14 +42,14 @@ class ActiveInterval(NamedTuple):
 
 
 class ActiveBreaks(NamedTuple):
-    """Where the sites of each instance are among its breaks.
+    """The breaks before and after the time that each site reads.
 
     Args:
-        passed: how many breaks each site has passed, shape (sites, batch).
-        lower: the last of them; minus infinity where there is none.
-        upper: the first that was not passed; infinity where there is none.
-        lower_level: how smooth y is at `lower`; without meaning where there is none.
-        upper_level: likewise at `upper`.
+        passed: number of breaks that each site has passed, shape (sites, batch).
+        lower: time of the last of them; minus infinity where there is none.
+        upper: time of the next break; infinity where there is none.
+        lower_level: number of continuous derivatives of y at `lower`; undefined without a break.
+        upper_level: number of continuous derivatives of y at `upper`; undefined without a break.
     """
 
     passed: Int32[Array, "sites batch"]
@@ -59,19 +59,19 @@ class ActiveBreaks(NamedTuple):
     upper_level: Float[Array, "sites batch"]
 
     def interval(self, now: CompensatedTime) -> ActiveInterval:
-        """The gates as seen from a time."""
+        """The active intervals relative to the time `now`."""
         return ActiveInterval(self.lower.since(now), self.upper.since(now))
 
 
 class BreakingPoints(NamedTuple):
-    """The latest breaks of each instance; break k is in place k modulo places, a power of two.
+    """The latest breaks of each instance; break k is in slot k modulo slots, a power of two.
 
-    Beside these there is room for break 0, at t0: what is asked for before it stays known.
+    Break 0, at t0, has a slot of its own after these and is never overwritten.
 
     Args:
-        times: when they are, shape (places + 1, batch).
-        levels: y is continuous there with its first `level` derivatives; likewise.
-        count: how many there have been, shape (batch,).
+        times: times of the breaks, shape (slots + 1, batch).
+        levels: number of continuous derivatives of y at each break, shape (slots + 1, batch).
+        count: number of breaks so far, shape (batch,).
     """
 
     times: CompensatedTime
@@ -81,9 +81,9 @@ class BreakingPoints(NamedTuple):
     def added(
         self, which: Bool[Array, " batch"], time: CompensatedTime, level: Float[Array, " batch"]
     ) -> BreakingPoints:
-        """With one more break for the instances in `which`."""
-        traced = jnp.arange(self.levels.shape[0], dtype=jnp.int32)[:, None]
-        here = which & (traced == self._place(self.count))
+        """These breaks and one more, at `time`, for the instances in `which`."""
+        numbers = jnp.arange(self.levels.shape[0], dtype=jnp.int32)[:, None]
+        here = which & (numbers == self._slot(self.count))
 
         def put(new: Array, old: Array) -> Array:
             return jnp.where(here, new, old)
@@ -92,41 +92,41 @@ class BreakingPoints(NamedTuple):
         return BreakingPoints(times, put(level, self.levels), self.count + which.astype(jnp.int32))
 
     def overflow(self, passed: Int32[Array, "sites batch"]) -> Bool[Array, " batch"]:
-        """Where a site is beside a break that is no longer kept."""
+        """Which instances have a site next to a break that has been overwritten."""
         one = jnp.int32(1)
         oldest = jnp.maximum(passed - one, one)
-        return jnp.any((passed > 0) & (self.count - oldest > self._places), axis=0)
+        return jnp.any((passed > 0) & (self.count - oldest > self._slots), axis=0)
 
     def active_breaks(self, passed: Int32[Array, "sites batch"]) -> ActiveBreaks:
-        """The gates of sites that have passed so many breaks."""
+        """The active breaks of sites that have passed this many breaks."""
         last = passed - jnp.int32(1)
         lower = _or(passed > 0, self._clock(last), -jnp.inf)
         upper = _or(passed < self.count, self._clock(passed), jnp.inf)
         return ActiveBreaks(passed, lower, upper, self._level(last), self._level(passed))
 
     @property
-    def _places(self) -> Int32[Array, ""]:
+    def _slots(self) -> Int32[Array, ""]:
         return jnp.int32(self.levels.shape[0] - 1)
 
-    def _place(self, number: Array) -> Array:
-        return jnp.where(number == 0, self._places, number & (self._places - jnp.int32(1)))
+    def _slot(self, number: Array) -> Array:
+        return jnp.where(number == 0, self._slots, number & (self._slots - jnp.int32(1)))
 
     def _level(self, number: Int32[Array, "sites batch"]) -> Float[Array, "sites batch"]:
-        return jnp.take_along_axis(self.levels, self._place(number), axis=0)
+        return jnp.take_along_axis(self.levels, self._slot(number), axis=0)
 
     def _clock(self, number: Int32[Array, "sites batch"]) -> CompensatedTime:
-        place = self._place(number)
-        return jax.tree.map(lambda part: jnp.take_along_axis(part, place, axis=0), self.times)
+        slot = self._slot(number)
+        return jax.tree.map(lambda part: jnp.take_along_axis(part, slot, axis=0), self.times)
 
 
 def first_breaking_point(
-    places: int, begin: CompensatedTime, level: Float[Array, " batch"]
+    slots: int, begin: CompensatedTime, level: Float[Array, " batch"]
 ) -> BreakingPoints:
-    """Only the break at t0."""
-    room = jnp.zeros((places, level.shape[0]), level.dtype)
+    """A record of breaks that holds the one at t0 only."""
+    empty = jnp.zeros((slots, level.shape[0]), level.dtype)
 
     def column(first: Array) -> Array:
-        return jnp.concatenate([room, first[None]])
+        return jnp.concatenate([empty, first[None]])
 
     times = jax.tree.map(column, begin)
     return BreakingPoints(times, column(level), jnp.ones(level.shape, jnp.int32))
@@ -139,30 +139,31 @@ def updated_active_breaks(
     read_times: Float[Array, "sites batch"],
     near: Float[Array, " batch"],
 ) -> ActiveBreaks:
-    """The gates of sites whose times may have leapt.
+    """The active breaks of all sites, found again for read times that may have jumped.
 
     Args:
-        breaks: so far.
-        passed: how many each site had passed.
-        now: a time.
-        read_times: the times that the sites ask for, after it.
-        near: a break that is no more than this ahead has been passed.
+        breaks: all breaks so far.
+        passed: number of breaks that each site had passed before, shape (sites, batch).
+        now: the time to which `read_times` refer.
+        read_times: the times that the sites read, minus `now`; shape (sites, batch).
+        near: a break no further ahead than this counts as passed, shape (batch,).
     """
 
-    def moves(active_breaks: ActiveBreaks) -> Array:
+    def shift(active_breaks: ActiveBreaks) -> Array:
         interval = active_breaks.interval(now)
-        on = (interval.upper - read_times <= near).astype(jnp.int32)
-        return on - (interval.lower - read_times > near).astype(jnp.int32)
+        forward = (interval.upper - read_times <= near).astype(jnp.int32)
+        return forward - (interval.lower - read_times > near).astype(jnp.int32)
 
-    def walk(state: tuple[ActiveBreaks, Array]) -> tuple[ActiveBreaks, Array]:
+    def search(state: tuple[ActiveBreaks, Array]) -> tuple[ActiveBreaks, Array]:
         active_breaks = breaks.active_breaks(state[0].passed + state[1])
-        return active_breaks, moves(active_breaks)
+        return active_breaks, shift(active_breaks)
 
     active_breaks = breaks.active_breaks(passed)
-    begin = (active_breaks, moves(active_breaks))
-    return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), walk, begin)[0]
+    initial = (active_breaks, shift(active_breaks))
+    return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), search, initial)[0]
 
 
-def _or(which: Array, clock: CompensatedTime, none: float) -> CompensatedTime:
-    """The clock where `which`, else one that shows `none`."""
-    return CompensatedTime(jnp.where(which, clock.whole, none), jnp.where(which, clock.rest, 0.0))
+def _or(which: Array, time: CompensatedTime, default: float) -> CompensatedTime:
+    """The time where `which` is true, else `default`."""
+    compensation = jnp.where(which, time.compensation, 0.0)
+    return CompensatedTime(jnp.where(which, time.whole, default), compensation)

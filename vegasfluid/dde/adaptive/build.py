@@ -1,4 +1,4 @@
-"""From what was asked for to a batch of problems, and from the loop's end to a solution."""
+"""Build a batch of problems from the arguments of `solve`, and a solution from the loop's end."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["solve_dde"]
 
 ROWS_PER_BREAK = 4
-"""For so many rows of the history one breaking point is kept."""
+"""Rows of the history for each breaking point that is kept (chosen)."""
 
 
 def solve_dde(
     arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree, guards: int
 ) -> Solution:
-    """Solve a batch with delays, clamps or switches.
+    """Solve a batch of equations with delays, bounds, guards or a projection.
 
     Args:
-        arguments: what is compiled in.
-        saveat: what is wanted.
-        traced: times and states.
-        args: arguments, each leaf with the batch in front.
-        guards: how many there are.
+        arguments: static arguments of `solve`.
+        saveat: times at which the solution is returned.
+        traced: times and states at t0.
+        args: the user's arguments, each leaf with the batch axis first.
+        guards: number of guards.
     """
     problem = build_problem(arguments, traced, args, guards)
     constant = isinstance(arguments.controller, diffrax.ConstantStepSize)
@@ -65,7 +65,7 @@ def solve_dde(
 
 
 def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
-    """The end of a solve with the states at the save times, read off all its pieces at once."""
+    """The end of a solve with the states at the save times, evaluated from all its pieces."""
     if not times.shape[0]:
         return end
     ys = dense_pieces(problem, end).evaluate(times)
@@ -73,7 +73,7 @@ def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
 
 
 def dense_pieces(problem: Problem, end: State) -> DensePieces:
-    """All pieces of a solve whose ring holds them."""
+    """Dense output of a solve whose ring holds all pieces."""
     node = end.node
     return DensePieces(
         end.ring, end.row, problem.begin, node.clock, node.y.T, problem.time_tolerance
@@ -83,7 +83,7 @@ def dense_pieces(problem: Problem, end: State) -> DensePieces:
 def build_problem(
     arguments: Arguments, traced: TracedArguments, args: PyTree, guards: int
 ) -> Problem:
-    """The batch of problems; its `args` are the user's and y0, the constant past."""
+    """The batch of problems; its `args` are the user's and y0, the default initial history."""
     size, dtype = traced.y0.shape[1], traced.y0.dtype
     bounded = tuple(bound.component for bound in arguments.bounds)
     if any(not 0 <= component < size for component in bounded):
@@ -91,37 +91,36 @@ def build_problem(
     if len(set(bounded)) < len(bounded):
         raise InvalidInput("dde.solve", "bounds", "of different components", bounded)
     bounds = jax.vmap(
-        lambda own: bounds_of(arguments.bounds, own, dtype),
+        lambda instance_args: bounds_of(arguments.bounds, instance_args, dtype),
         out_axes=-1,
         axis_size=traced.y0.shape[0],
     )(args)
     latest = jnp.maximum(jnp.abs(traced.t0), jnp.abs(traced.t1))
     time_tolerance = 16 * float(jnp.finfo(dtype).eps) * jax.lax.stop_gradient(latest)
-    given = (args, traced.y0)
     begin, equation = CompensatedTime.at(traced.t0), equation_of(arguments, bounded, guards)
-    return Problem(equation, given, traced.y0.T, begin, traced.t1, bounds, time_tolerance)
+    return Problem(
+        equation, (args, traced.y0), traced.y0.T, begin, traced.t1, bounds, time_tolerance
+    )
 
 
 def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> Equation:
-    """The user's functions, called with the user's arguments."""
+    """The user's functions as functions of the problem's `args`, the pair (user's args, y0)."""
 
-    def rhs(t: Array, y: Array, history: Any, given: tuple[PyTree, Array], *sides: Array) -> Array:
-        return arguments.rhs(t, y, history, given[0], *sides)
+    def rhs(t: Array, y: Array, history: Any, args: tuple[PyTree, Array], *above: Array) -> Array:
+        return arguments.rhs(t, y, history, args[0], *above)
 
-    def initial_history(s: Array, given: tuple[PyTree, Array]) -> Array:
-        return (
-            given[1]
-            if arguments.initial_history is None
-            else arguments.initial_history(s, given[0])
-        )
+    def initial_history(s: Array, args: tuple[PyTree, Array]) -> Array:
+        if arguments.initial_history is None:
+            return args[1]
+        return arguments.initial_history(s, args[0])
 
-    def guard(t: Array, y: Array, history: Any, given: tuple[PyTree, Array]) -> Array:
+    def guard(t: Array, y: Array, history: Any, args: tuple[PyTree, Array]) -> Array:
         assert arguments.guards is not None
-        return arguments.guards(t, y, history, given[0])
+        return arguments.guards(t, y, history, args[0])
 
-    def project(y: Array, given: tuple[PyTree, Array]) -> Array:
+    def project(y: Array, args: tuple[PyTree, Array]) -> Array:
         assert arguments.project is not None
-        return arguments.project(y, given[0])
+        return arguments.project(y, args[0])
 
     return Equation(
         rhs=rhs,
@@ -146,7 +145,7 @@ def _saved(
     times: Array,
     limit: int,
 ) -> tuple[Array, Any]:
-    """The saved times and states, each with the batch in front."""
+    """The saved times, shape (batch, m), and `saveat.fn` of the states there, the batch first."""
     subs, batch = saveat.subs, traced.y0.shape[0]
     if subs is None:
         return jnp.zeros((batch, 0), traced.y0.dtype), None
@@ -156,11 +155,10 @@ def _saved(
     if subs.steps:
         parts.append(_steps(end, subs.steps, limit))
     elif times.size:
-        known = jnp.broadcast_to(times, (batch, times.size))
-        parts.append((known, end.saved.ys[:, : times.size]))
+        parts.append((jnp.broadcast_to(times, (batch, times.size)), end.saved.ys[:, : times.size]))
     if subs.t1 and not subs.steps:
-        arrived = (end.outcome == jnp.int32(Outcome.SUCCESS))[:, None]
-        parts.append((traced.t1[:, None], jnp.where(arrived, end.node.y.T, jnp.nan)[:, None]))
+        success = (end.outcome == jnp.int32(Outcome.SUCCESS))[:, None]
+        parts.append((traced.t1[:, None], jnp.where(success, end.node.y.T, jnp.nan)[:, None]))
     ts = jnp.concatenate([part[0] for part in parts], axis=1)
     ys = jnp.concatenate([part[1] for part in parts], axis=1)
     over_time = jax.vmap(subs.fn, in_axes=(0, 0, None))
@@ -168,17 +166,21 @@ def _saved(
 
 
 def _steps(end: State, every: int, limit: int) -> tuple[Array, Array]:
-    """The ends of every so many accepted steps; then nan, up to the largest number of steps."""
+    """Times and states at the end of every `every`-th accepted step, filled up with nan.
+
+    Shapes (batch, limit // every) and (batch, limit // every, n).
+    """
     pieces, size = end.ring.pieces, end.node.y.shape[0]
-    # Row 1 is the first step's; where it starts is not one of the ends, where the last ends is.
+    # Row 1 holds the first step. A step's end is the start of the next row, the last one's `node`.
     rows = jnp.arange(2, pieces.shape[1] + 2, dtype=jnp.int32)[:limit]
     known, last = rows <= end.row[:, None], rows == end.row[:, None] + 1
     rows = jnp.minimum(rows, jnp.int32(pieces.shape[1] - 1))
     times = pieces[:, rows, 0] + pieces[:, rows, 1]
     states = pieces[:, rows, 3 : 3 + size]
-    arrived, moved = end.node.clock.plain()[:, None], end.row[:, None] > 0
-    times = jnp.where(known, times, jnp.where(last & moved, arrived, jnp.nan))
-    final = jnp.where((last & moved)[..., None], end.node.y.T[:, None], jnp.nan)
-    states = jnp.where(known[..., None], states, final)
-    chosen = slice(every - 1, None, every)
-    return times[:, chosen], states[:, chosen]
+    final = last & (end.row[:, None] > 0)
+    end_time = jnp.where(final, end.node.clock.plain()[:, None], jnp.nan)
+    end_state = jnp.where(final[..., None], end.node.y.T[:, None], jnp.nan)
+    times = jnp.where(known, times, end_time)
+    states = jnp.where(known[..., None], states, end_state)
+    selection = slice(every - 1, None, every)
+    return times[:, selection], states[:, selection]

@@ -1,4 +1,4 @@
-"""Time in two parts, so that float32 can tell near times apart."""
+"""Compensated time: a sum of two floats, so that float32 resolves small time differences."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ __all__ = ["CompensatedTime"]
 
 
 class CompensatedTime(NamedTuple):
-    """A time, and what rounding took from it.
+    """A time as a rounded value and the rounding error that it left out (Kahan summation).
 
-    A float32 clock at 100 s ticks in 8 us; what a delay equation needs are differences between
-    near times, and those stay exact.
+    A float32 near 100 s has a resolution of 8 us. A delay equation needs differences between
+    nearby times, and the compensation keeps these accurate.
+
+    Args:
+        whole: the rounded time.
+        compensation: the exact time minus `whole`.
 
     >>> begin = CompensatedTime.at(jnp.float32(100.0))
     >>> clock = begin
@@ -25,27 +29,27 @@ class CompensatedTime(NamedTuple):
     """
 
     whole: Float[Array, "*batch"]
-    rest: Float[Array, "*batch"]
+    compensation: Float[Array, "*batch"]
 
     @classmethod
     def at(cls, time: Float[Array, "*batch"]) -> CompensatedTime:
-        """The clock that shows a plain time."""
+        """A plain time as a compensated one."""
         return cls(time, jnp.zeros_like(time))
 
     def after(self, passed: Float[Array, "*batch"]) -> CompensatedTime:
-        """The clock `passed` later (Kahan's summation)."""
-        added = passed + self.rest
+        """The time `passed` later."""
+        added = passed + self.compensation
         whole = self.whole + added
         return CompensatedTime(whole, added - (whole - self.whole))
 
     def since(self, other: CompensatedTime) -> Float[Array, "*batch"]:
-        """The time from `other` to this."""
-        return (self.whole - other.whole) + (self.rest - other.rest)
+        """The difference, this time minus `other`."""
+        return (self.whole - other.whole) + (self.compensation - other.compensation)
 
     def until(self, time: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-        """The time from this to a plain time."""
-        return (time - self.whole) - self.rest
+        """The difference, a plain `time` minus this one."""
+        return (time - self.whole) - self.compensation
 
     def plain(self) -> Float[Array, "*batch"]:
-        """The nearest plain time."""
-        return self.whole + self.rest
+        """The time as one float, rounded."""
+        return self.whole + self.compensation

@@ -1,4 +1,4 @@
-"""Dense output of an adaptive solve: all its pieces, kept."""
+"""Dense output of an adaptive solve: the polynomial pieces of all its steps."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["DensePieces"]
 
 
 class DensePieces(NamedTuple):
-    """All pieces of a solve; of a batch, each array has the batch in front.
+    """The pieces of all steps of a solve; for a batch, every array has the batch axis first.
 
     Args:
-        ring: that holds them.
+        ring: the pieces, one in each row.
         last: the latest row.
         begin: t0.
-        end: how far the solve came.
-        y: the state there, shape (n,).
-        time_tolerance: rounding of a time.
+        end: time that the solve reached.
+        y: the state at `end`, shape (n,).
+        time_tolerance: rounding error of a time.
     """
 
     ring: Ring
@@ -35,7 +35,10 @@ class DensePieces(NamedTuple):
     time_tolerance: Float[Array, "*batch"]
 
     def evaluate(self, times: float | Float[Array, "*times"]) -> Array:
-        """The states at some times; nan before t0, and after the end of the solve."""
+        """The states at `times`, shape (*times, n); nan before t0 and after the end of the solve.
+
+        For a batch, the batch axis comes first.
+        """
         times = jnp.asarray(times, self.time_tolerance.dtype)
         if self.last.ndim:
             return jax.vmap(lambda pieces: pieces.evaluate(times))(self)

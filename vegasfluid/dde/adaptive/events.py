@@ -1,8 +1,8 @@
-"""Events: where within a step a clamp is met or left, a switch changes, a lag passes a break.
+"""Events: times at which a bound is reached or left, a guard changes sign or a lag passes a break.
 
-An indicator is not negative while a step may go on as it began; a step at whose end one is
-negative passed an event. Clamps, switches and the gates of the lags are frozen during a step, so
-its dense output is smooth beyond the event, and cutting it there costs no accuracy.
+Each event has an indicator, which turns negative at it. A step that ends with a negative indicator
+has passed an event. Active bounds, guard signs and active intervals do not change during a step.
+So its dense output is smooth beyond the event, and ending the step there costs no accuracy.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ __all__ = [
 ]
 
 BREAK_TOLERANCE = 1e-9
-"""A break that is no further ahead than this share of the way that a lag went has been passed."""
+"""A break no further ahead than this fraction of the change of a read time counts as passed."""
 INDICATOR_RANGE = 2.0
-"""An indicator that is as far from zero as this many times its change, in this step and in the one
-before, is not looked at within the step."""
+"""Indicators at least this many times their change (in this step or the one before) away from zero
+are not evaluated at the middle of the step."""
 
 
 class HistoryReads(NamedTuple):
-    """Past times that the right-hand side asked for at a step's start, and where they were.
+    """The past times that the right-hand side read at a step's start.
 
     Args:
-        times: after the step's start, shape (sites, batch).
-        rows: of the ring, shape (sites, batch).
+        times: the times relative to the step's start, shape (sites, batch).
+        rows: the ring's rows that hold them, shape (sites, batch).
     """
 
     times: Float[Array, "sites batch"]
@@ -50,13 +50,13 @@ class HistoryReads(NamedTuple):
 
 
 class StartValues(NamedTuple):
-    """What is known of a step's start.
+    """History reads, indicators and active breaks at a step's start.
 
     Args:
-        read_times: past times that the right-hand side asked for.
-        indicators: of clamps and switches, shape (indicators, batch).
-        changes: by how much they changed in the step before; infinite after an event.
-        active_breaks: where the asked times are among the breaks.
+        read_times: past times that the right-hand side read.
+        indicators: indicators of bounds and guards, shape (indicators, batch).
+        changes: their absolute change in the step before; infinite after an event.
+        active_breaks: the breaks before and after each time read.
     """
 
     read_times: HistoryReads
@@ -66,17 +66,17 @@ class StartValues(NamedTuple):
 
 
 class Crossings(NamedTuple):
-    """The indicators that turned negative within a step; modes first, then breaks.
+    """The indicators that turned negative within a step: bounds and guards first, then breaks.
 
     Args:
-        wanted: which they are, shape (indicators, batch).
-        scale: by how much they changed, shape (indicators, batch); 1 for the others.
-        at_start: the indicators at the start of the step, as shares of the scale.
-        at_half: the indicators half way; None where there are no clamps and switches.
-        at_end: the indicators at its end.
-        breaks: for each site the break ahead, after the step's start; (sites, batch).
-        rising: for each site whether its time rises; (sites, batch).
-        levels: smoothness of y at the break; (sites, batch).
+        wanted: which indicators turned negative, shape (indicators, batch).
+        scale: their change over the step, shape (indicators, batch); 1 for the others.
+        at_start: the indicators at the start of the step, divided by `scale`.
+        at_half: the indicators at its middle, likewise; None without bounds and guards.
+        at_end: the indicators at its end, likewise.
+        breaks: for each site the next break, relative to the step's start; (sites, batch).
+        rising: for each site whether its read time increases; (sites, batch).
+        levels: number of continuous derivatives of y at the break; (sites, batch).
     """
 
     wanted: Bool[Array, "indicators batch"]
@@ -92,35 +92,38 @@ class Crossings(NamedTuple):
         """Values of the indicators that turned negative; 1 for the others."""
         return jnp.where(self.wanted, values, 1.0)
 
-    def kinds(self) -> int:
-        """How many of the indicators are clamps and switches."""
+    def mode_count(self) -> int:
+        """How many of the indicators belong to bounds and guards."""
         return self.wanted.shape[0] - self.breaks.shape[0]
 
     def among(self, which: Bool[Array, " batch"]) -> Crossings:
-        """What some of the instances met."""
+        """The crossings of the instances in `which` only."""
         return self._replace(wanted=self.wanted & which)
 
     def lags(self, read_times: Float[Array, "sites batch"]) -> Float[Array, "sites batch"]:
-        """The indicators of breaks where the sites ask for these times."""
+        """The indicators of breaks for these read times: the time left until each break."""
         return jnp.where(self.rising, self.breaks - read_times, read_times - self.breaks)
 
     @property
     def any_crossed(self) -> Bool[Array, " batch"]:
-        """Which instances met any."""
+        """Which instances have any crossing."""
         return jnp.any(self.wanted, axis=0)
 
 
 def mode_indicators(
-    problem: Problem, modes: Modes, y: Array, seen: Evaluation
+    problem: Problem, modes: Modes, y: Array, evaluation: Evaluation
 ) -> Float[Array, "indicators batch"]:
-    """The indicators of clamps (lower bounds, upper bounds) and switches."""
+    """The indicators of lower bounds, upper bounds and guards, in this order; (indicators, batch).
+
+    That of a bound is the distance to it; for an active bound, the slope that keeps it active.
+    """
     values, (lower, upper) = bounded_components(y, problem.equation.bounded), problem.bounds
-    below = jnp.where(modes.held == -1, -seen.free, values - lower)
-    outside = jnp.where(modes.held == 1, seen.free, upper - values)
+    below = jnp.where(modes.at_bound == -1, -evaluation.free, values - lower)
+    outside = jnp.where(modes.at_bound == 1, evaluation.free, upper - values)
     unbounded = jnp.ones_like(values)
-    below = jnp.where(jnp.isfinite(lower) & (modes.held != 1), below, unbounded)
-    outside = jnp.where(jnp.isfinite(upper) & (modes.held != -1), outside, unbounded)
-    sides = jnp.where(modes.above, seen.indicators, -seen.indicators)
+    below = jnp.where(jnp.isfinite(lower) & (modes.at_bound != 1), below, unbounded)
+    outside = jnp.where(jnp.isfinite(upper) & (modes.at_bound != -1), outside, unbounded)
+    sides = jnp.where(modes.above, evaluation.indicators, -evaluation.indicators)
     return jnp.concatenate([below, outside, sides])
 
 
@@ -131,14 +134,14 @@ def find_crossings(
     trial: Trial,
     step: Float[Array, " batch"],
 ) -> Crossings:
-    """What an attempted step passed.
+    """The indicators that turned negative within an attempted step.
 
     Args:
         problem: the batch.
-        context: what the step saw.
-        start_values: how it began.
-        trial: how it came out.
-        step: its length.
+        context: history and modes of the step.
+        start_values: reads, indicators and breaks at its start.
+        trial: the attempted step.
+        step: its length, shape (batch,).
     """
     assert context.interval is not None
     start, end, active_breaks = (
@@ -171,37 +174,37 @@ def _half_way(
     crossings: Crossings,
     step: Array,
 ) -> Float[Array, "indicators batch"] | None:
-    """The indicators half way; where none can have turned by then, thought to run straight."""
-    kinds = crossings.kinds()
-    if not kinds:
+    """The indicators at the middle of the step; interpolated linearly where none is near zero."""
+    mode_count = crossings.mode_count()
+    if not mode_count:
         return None
     frozen = jax.lax.stop_gradient((problem, context, trial, crossings, step / 2))
     crossings = frozen[3]
     start, end = (
-        crossings.at_start[:kinds] * crossings.scale[:kinds],
-        crossings.at_end[:kinds] * crossings.scale[:kinds],
+        crossings.at_start[:mode_count] * crossings.scale[:mode_count],
+        crossings.at_end[:mode_count] * crossings.scale[:mode_count],
     )
     variation = jnp.maximum(jnp.abs(end - start), jax.lax.stop_gradient(start_values.changes))
     near = jnp.any(jnp.minimum(start, end) < INDICATOR_RANGE * variation)
 
-    # Not `lax.cond`: XLA would hand its branches a copy of the ring, and a loop it does not.
-    def seen(_: Any) -> tuple[Array, Array]:
+    # A loop and not `lax.cond`, whose branches XLA would give a copy of the ring.
+    def evaluate(_: Any) -> tuple[Array, Array]:
         return _indicators(*frozen), jnp.zeros((), bool)
 
-    straight = (crossings.at_start + crossings.at_end) / 2
-    return jax.lax.while_loop(lambda state: state[1], seen, (straight, near))[0]
+    mean = (crossings.at_start + crossings.at_end) / 2
+    return jax.lax.while_loop(lambda state: state[1], evaluate, (mean, near))[0]
 
 
 def _indicators(
     problem: Problem, context: StepContext, trial: Trial, crossings: Crossings, ahead: Array
 ) -> Float[Array, "indicators batch"]:
-    """The indicators some time into the step, as shares of their scale."""
+    """The indicators at time `ahead` after the step's start, divided by their scale."""
     y = trial.piece.at(ahead)
-    seen = evaluate_rhs(
+    evaluation = evaluate_rhs(
         problem, context, EvaluationPoint(ahead, y, trial.piece, trial.end.rows), with_guards=True
     )
-    modes = mode_indicators(problem, context.modes, y, seen)
-    return jnp.concatenate([modes, crossings.lags(seen.read_times)]) / crossings.scale
+    modes = mode_indicators(problem, context.modes, y, evaluation)
+    return jnp.concatenate([modes, crossings.lags(evaluation.read_times)]) / crossings.scale
 
 
 class EventLocation(NamedTuple):
@@ -209,10 +212,10 @@ class EventLocation(NamedTuple):
 
     Args:
         ahead: time from the step's start to the event, shape (batch,).
-        which: the indicators that are zero there, shape (indicators, batch).
-        breaks: whether a break is the first of them, shape (batch,).
-        first: the lowest of the indicators there, shape (batch,).
-        break_at: the break, if it is one, after the step's start, shape (batch,).
+        which: the indicators that are zero at the event, shape (indicators, batch).
+        breaks: whether the event is a lag that passes a break, shape (batch,).
+        first: number of the indicator that is zero first, shape (batch,).
+        break_at: time of the break, if it is one, relative to the step's start; (batch,).
     """
 
     ahead: Float[Array, " batch"]
@@ -229,27 +232,27 @@ def locate(
     crossings: Crossings,
     step: Float[Array, " batch"],
 ) -> EventLocation:
-    """Find the first event of a step; meaningless where none was met."""
+    """Find the first event of a step; undefined for instances without a crossing."""
     frozen = jax.lax.stop_gradient((problem, context, trial, crossings, step))
 
-    def indicators(share: Array) -> Array:
+    def indicators(fraction: Array) -> Array:
         problem, context, trial, crossings, step = frozen
-        values = _indicators(problem, context, trial, crossings, share * step)
+        values = _indicators(problem, context, trial, crossings, fraction * step)
         return jax.lax.stop_gradient(crossings.masked(values))
 
     half = None if crossings.at_half is None else crossings.masked(crossings.at_half)
     known = (crossings.masked(crossings.at_start), half, crossings.masked(crossings.at_end))
-    share, roots = first_root(indicators, crossings.any_crossed, *jax.lax.stop_gradient(known))
+    fraction, roots = first_root(indicators, crossings.any_crossed, *jax.lax.stop_gradient(known))
     first = jnp.argmin(roots, axis=0).astype(jnp.int32)
     zero = roots <= jnp.min(roots, axis=0) + SIMULTANEOUS
     ahead = event_time(
-        problem, context, trial, crossings, first, jax.lax.stop_gradient(share * step)
+        problem, context, trial, crossings, first, jax.lax.stop_gradient(fraction * step)
     )
-    site = jnp.maximum(first - jnp.int32(crossings.kinds()), jnp.int32(0))
+    site = jnp.maximum(first - jnp.int32(crossings.mode_count()), jnp.int32(0))
     break_at = jnp.zeros_like(ahead)
     if crossings.breaks.shape[0]:
         break_at = jnp.take_along_axis(crossings.breaks, site[None], axis=0)[0]
-    breaks = crossings.any_crossed & (first >= crossings.kinds())
+    breaks = crossings.any_crossed & (first >= crossings.mode_count())
     return EventLocation(ahead, crossings.wanted & zero, breaks, first, break_at)
 
 
@@ -262,9 +265,9 @@ def event_time(
     first: Array,
     ahead: Array,
 ) -> Float[Array, " batch"]:
-    """The time of the event `first`, found to be `ahead`: with its derivative.
+    """The located time `ahead` of the event of indicator `first`, with its derivative.
 
-    By the implicit function theorem: the indicator stays zero.
+    The derivative follows from the implicit function theorem: the indicator stays zero.
     """
     return ahead
 
@@ -273,16 +276,16 @@ def event_time(
 def _event_time_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array]:
     *_, first, ahead = primals
 
-    def chosen(*tree: Any) -> Array:
-        return jnp.take_along_axis(_indicators(*tree), first[None], axis=0)[0]
+    def indicator(*inputs: Any) -> Array:
+        return jnp.take_along_axis(_indicators(*inputs), first[None], axis=0)[0]
 
-    def of_time(ahead: Array) -> Array:
-        return chosen(*primals[:4], ahead)
+    def at_time(ahead: Array) -> Array:
+        return indicator(*primals[:4], ahead)
 
-    def of_all(*tree: Any) -> Array:
-        return chosen(*tree, ahead)
+    def with_inputs(*inputs: Any) -> Array:
+        return indicator(*inputs, ahead)
 
-    _, speed = jax.jvp(of_time, (ahead,), (jnp.ones_like(ahead),))
-    _, change = jax.jvp(of_all, primals[:4], tangents[:4])
+    _, speed = jax.jvp(at_time, (ahead,), (jnp.ones_like(ahead),))
+    _, change = jax.jvp(with_inputs, primals[:4], tangents[:4])
     crosses = jnp.abs(speed) > 0
     return ahead, jnp.where(crosses, -change / jnp.where(crosses, speed, 1.0), 0.0)

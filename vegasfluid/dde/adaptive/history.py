@@ -1,4 +1,4 @@
-"""The past as a right-hand side of an adaptive solve asks for it."""
+"""The history of an adaptive solve, as its right-hand side reads it."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ __all__ = ["EvaluationPoint", "History", "ReadPerturbations"]
 
 
 VANISHED_LAG_TOLERANCE = 0.02
-"""A lag that is negative by less than this share of the last step has vanished, but for errors."""
+"""A lag that is negative by less than this fraction of the last step counts as zero (chosen: the
+error of a lag that vanishes is of that order)."""
 
 
 class ReadPerturbations(NamedTuple):
-    """Zeros added to what is read from the ring: by them a reverse solve is told who read what.
+    """Zeros added to the values read from the ring, so that the reverse pass gets their cotangents.
 
     Args:
-        starts: to the start of each piece read, shape (reads, *batch).
-        coefficients: to its coefficients, shape (powers, n, reads, *batch).
+        starts: added to the start of each piece read, shape (reads, *batch).
+        coefficients: added to its coefficients, shape (powers, n, reads, *batch).
     """
 
     starts: Float[Array, "reads batch"]
     coefficients: Float[Array, "powers n reads *batch"]
 
     def each(self, number: Any) -> ReadPerturbations:
-        """Of taps with the looks in front, those of one look, or of some."""
+        """The perturbations of one evaluation, or of a slice of evaluations (the first axis)."""
         return ReadPerturbations(self.starts[number], self.coefficients[number])
 
 
 class EvaluationPoint(NamedTuple):
-    """Where in a step the right-hand side is evaluated.
+    """Time and state at which the right-hand side is evaluated within a step.
 
     Args:
         ahead: time since the start of the step.
         y: state there.
-        current: the step's own piece so far as it is known.
-        hints: for each time that the history is asked for, a row near it; None: the last row.
-        arriving: whether that is the step's end, not the next one's start.
-        perturbations: for a reverse solve.
+        current: the step's own piece, as the last iteration has it.
+        hints: for each site, a row near the time that it reads; None: the last row.
+        arriving: whether this point ends a step; false at the start of the next one.
+        perturbations: zeros that give the reverse pass its cotangents; None: no reverse pass.
     """
 
     ahead: Float[Array, "*batch"]
@@ -58,21 +59,21 @@ class EvaluationPoint(NamedTuple):
 
 
 class History:
-    """`history(s)` is y at time s, `history.ago(lag)` is y a lag ago; s <= t, lag >= 0.
+    """The past of the solution: `history(s)` is y(s), `history.ago(lag)` is y(t - lag).
 
-    Call it in the right-hand side itself, not inside `jax.vmap`, `jax.jit`, `lax.cond` or
-    `lax.scan` within it: each call leaves a note for the solver, and a note cannot leave those.
-    Instead of `vmap`, hand it an array of times.
+    Here s <= t and lag >= 0. Call it in the right-hand side itself, not inside a `jax.vmap`,
+    `jax.jit`, `lax.cond` or `lax.scan` there: the solver records each call, and the record cannot
+    leave these. Instead of `vmap`, pass an array of times.
 
     Args:
-        track: the pieces up to the last step's.
-        now: where the current step starts.
-        point: where in the step the right-hand side is evaluated. At the end of a step
-            `initial_history` gives y at t0 itself, where y may jump; at the start the solution.
-        initial_history: the state before `begin`, shape () to shape (n,).
+        track: the pieces of all finished steps.
+        now: start of the current step.
+        point: time and state at which the right-hand side is evaluated. Where y jumps at t0,
+            y(t0) is the initial history at the end of a step and the solution at its start.
+        initial_history: the state before `begin`, a function of shape () to shape (n,).
         begin: t0.
-        time_tolerance: rounding of a time.
-        interval: between which breaks each site reads; None: it is not known.
+        time_tolerance: rounding error of a time.
+        interval: the active interval of each site; None: not known yet.
         previous_step: length of the last step.
     """
 
@@ -87,78 +88,82 @@ class History:
         interval: ActiveInterval | None,
         previous_step: Float[Array, ""],
     ) -> None:
-        self._track, self._now, self._where = track, now, point
-        self._past = jnp.vectorize(initial_history, signature="()->(n)")
-        self._slack, self._fence, self._stride = time_tolerance, interval, previous_step
+        self._track, self._now, self._point = track, now, point
+        self._initial_history = jnp.vectorize(initial_history, signature="()->(n)")
+        self._time_tolerance, self._interval, self._previous_step = (
+            time_tolerance,
+            interval,
+            previous_step,
+        )
         self._first = begin.since(now)
         self.read_times: list[Float[Array, " _"]] = []
-        """For each call, the times asked for, after `now`."""
+        """For each call, the times read, relative to `now`."""
         self.rows: list[Int32[Array, " _"]] = []
-        """For each call, the rows that they were found in; one past the last for the current."""
+        """For each call, the rows that hold them; one past the last for the current step."""
         self.fault = jnp.zeros((), jnp.int32)
-        """The first `Outcome` that a call met."""
+        """The first fault of any call, an `Outcome`."""
         self.overlaps = jnp.zeros((), bool)
-        """Whether a call asked for a time within the current step."""
+        """Whether any call read a time within the current step."""
         self.overshoot = jnp.full((), -jnp.inf, time_tolerance.dtype)
-        """How far beyond its fence the farthest call asked; negative where none did."""
+        """How far beyond its active interval a call read, at most; negative where none did."""
 
     def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state at past times, shape (n,); for an array of times, shape (..., n)."""
-        return self._at(self._now.until(jnp.asarray(s, self._slack.dtype)))
+        """The state at the past times s, shape (n,); for an array of times, shape (..., n)."""
+        return self._at(self._now.until(jnp.asarray(s, self._time_tolerance.dtype)))
 
     def ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state a lag ago: as `history(t - lag)`, but without the rounding of t."""
-        return self._at(self._where.ahead - jnp.asarray(lag, self._slack.dtype))
+        """The state at t - lag: as `history(t - lag)`, but without the rounding error of t."""
+        return self._at(self._point.ahead - jnp.asarray(lag, self._time_tolerance.dtype))
 
     def _at(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state some time after `now` (before it, where that is negative)."""
-        fenced = self._fenced(offset)
-        row = self._track.search(self._now, fenced, self._hint(offset))
+        """The state at time `now` + `offset`."""
+        clipped = self._clipped_to_interval(offset)
+        row = self._track.search(self._now, clipped, self._hint(offset))
         piece = self._track.piece(row)
         began = piece.start.since(self._now)
-        within = (offset > self._slack) & (fenced > 0)
-        current = self._where.current
+        within = (offset > self._time_tolerance) & (clipped > 0)
+        current = self._point.current
         began = jnp.where(within, current.start.since(self._now), began)
         piece = _chosen(within, current, piece)
-        if self._where.perturbations is not None:
-            started, added = self._tap(offset)
+        if self._point.perturbations is not None:
+            started, added = self._perturbation(offset)
             began = began + started
             piece = piece._replace(coefficients=piece.coefficients + added)
         interpolated = piece.at(offset - began)
-        before = fenced < self._first
+        before = clipped < self._first
         initial_history = self._before(jnp.where(before, offset, self._first))
-        lost = (row == self._track.oldest) & (began > fenced + 2 * self._slack) & ~before
-        self._note(offset, row, lost, within, before, initial_history)
+        lost = (row == self._track.oldest) & (began > clipped + 2 * self._time_tolerance) & ~before
+        self._record(offset, row, lost, within, before, initial_history)
         return jnp.where(before[..., None], initial_history, jnp.moveaxis(interpolated, 0, -1))
 
     def _before(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The initial history; after t0 its continuation where that is finite, else y at t0."""
-        outside = self._past(self._now.whole + jax.lax.stop_gradient(offset))
-        goes_on = jnp.all(jnp.isfinite(outside), axis=-1)
-        known = jnp.minimum(offset, self._first)
-        return self._past(self._now.whole + jnp.where(goes_on, offset, known))
+        """The initial history; after t0 its extrapolation if that is finite, else y(t0)."""
+        value = self._initial_history(self._now.whole + jax.lax.stop_gradient(offset))
+        finite = jnp.all(jnp.isfinite(value), axis=-1)
+        before = jnp.minimum(offset, self._first)
+        return self._initial_history(self._now.whole + jnp.where(finite, offset, before))
 
-    def _fenced(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
-        """The time whose piece is read: not beyond the breaks that the site is between.
+    def _clipped_to_interval(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
+        """The time whose piece is read: `offset`, clipped to the active interval of its site.
 
-        It is never exactly at a piece's start, which a time to be read often is but for rounding:
-        a compiler may round `offset` in two ways, and choose two rows. On arriving at a kink its
-        near side is read, on leaving its far side: the values are one, their derivatives two.
+        A read time is often the start of a piece, up to rounding, and a compiler may round it in
+        two ways and choose two rows. So it is moved by the tolerance: back at the end of a step,
+        forward at its start. At a kink these sides have the same value, but other derivatives.
         """
-        time = offset + jnp.where(self._where.arriving, -self._slack, self._slack)
-        if self._fence is None:
+        time = offset + jnp.where(self._point.arriving, -self._time_tolerance, self._time_tolerance)
+        if self._interval is None:
             return time
         first = sum(read_times.size for read_times in self.read_times)
         sites = slice(first, first + offset.size)
-        lower, upper = (post[sites].reshape(offset.shape) for post in self._fence)
+        lower, upper = (limit[sites].reshape(offset.shape) for limit in self._interval)
         outside = jnp.max(jnp.maximum(offset - upper, lower - offset))
         self.overshoot = jnp.maximum(self.overshoot, jax.lax.stop_gradient(outside))
-        return jnp.clip(time, lower + self._slack, upper - self._slack)
+        return jnp.clip(time, lower + self._time_tolerance, upper - self._time_tolerance)
 
-    def _tap(self, offset: Float[Array, "*lags"]) -> tuple[Array, Array]:
-        """The taps of this call."""
+    def _perturbation(self, offset: Float[Array, "*lags"]) -> tuple[Array, Array]:
+        """The perturbations of this call's piece starts and coefficients."""
         perturbations, first = (
-            self._where.perturbations,
+            self._point.perturbations,
             sum(read_times.size for read_times in self.read_times),
         )
         assert perturbations is not None
@@ -168,14 +173,14 @@ class History:
         return perturbations.starts[reads].reshape(offset.shape), added
 
     def _hint(self, offset: Float[Array, "*lags"]) -> Int32[Array, "*lags"]:
-        """Rows near those of this call's times."""
-        first, hints = sum(read_times.size for read_times in self.read_times), self._where.hints
+        """Rows at which the search for this call's times starts."""
+        first, hints = sum(read_times.size for read_times in self.read_times), self._point.hints
         if hints is not None and first + offset.size <= hints.size:
             return hints[first : first + offset.size].reshape(offset.shape)
         nearest = self.rows[0][0] if self.rows else self._track.last
         return jnp.broadcast_to(nearest, offset.shape)
 
-    def _note(
+    def _record(
         self,
         offset: Array,
         row: Array,
@@ -184,11 +189,11 @@ class History:
         before: Array,
         initial_history: Array,
     ) -> None:
-        """Tell the solver what was asked for, and what was wrong with it."""
-        track, advance = self._track, VANISHED_LAG_TOLERANCE * self._stride
+        """Record the times and rows that were read, and the first fault, for the solver."""
+        track, advance = self._track, VANISHED_LAG_TOLERANCE * self._previous_step
         faults = (
             (Outcome.HISTORY_OVERFLOW, lost),
-            (Outcome.LAG_NEGATIVE, offset > self._where.ahead + self._slack + advance),
+            (Outcome.LAG_NEGATIVE, offset > self._point.ahead + self._time_tolerance + advance),
             (Outcome.PAST_NOT_FINITE, before & ~jnp.all(jnp.isfinite(initial_history), axis=-1)),
         )
         for outcome, seen in faults:
@@ -200,12 +205,12 @@ class History:
 
 
 def _chosen(which: Array, this: Piece, other: Piece) -> Piece:
-    """One piece where `which`, another elsewhere; the start is the other's."""
+    """The piece `this` where `which` is true, else `other`; the start is that of `other`."""
     rate = jnp.where(which, this.rate, other.rate)
     coefficients = jnp.where(which, _wide(this.coefficients, which), other.coefficients)
     return Piece(other.start, rate, coefficients)
 
 
 def _wide(coefficients: Array, like: Array) -> Array:
-    """Coefficients of one piece, to be beside those of several."""
+    """Coefficients of one piece, with axes of length 1 for the axes of `like`."""
     return coefficients.reshape(coefficients.shape + (1,) * like.ndim)

@@ -1,11 +1,11 @@
-"""An explicit Runge-Kutta method: its tableau, and its dense output as polynomials.
+"""An explicit Runge-Kutta method: its tableau and its dense output as polynomials.
 
-Both are read off a diffrax solver, so that every explicit solver there whose last stage is the
-first of the next step (Bosh3, Tsit5, Dopri5, ...) integrates delay equations as well.
+Both are taken from a diffrax solver. So each explicit diffrax solver whose last stage is the first
+one of the next step (FSAL: Bosh3, Tsit5, Dopri5, ...) integrates delay equations too.
 
 Sources: P. Bogacki and L. Shampine, Appl. Math. Lett. 2(4), 1989 (Bosh3); J. Dormand and P.
 Prince, J. Comput. Appl. Math. 6(1), 1980 (Dopri5); C. Tsitouras, Comput. Math. Appl. 62(2), 2011
-(Tsit5). The numbers are diffrax's.
+(Tsit5). The coefficients are those of diffrax.
 """
 
 from __future__ import annotations
@@ -22,35 +22,36 @@ from vegasfluid.errors import InvalidInput
 
 __all__ = ["Method", "method_of"]
 
-StepRow = tuple[float, ...]
+Weights = tuple[float, ...]
 
 MAX_DEGREE = 8
+"""Largest degree that is tried for the dense output (that of Dopri8 is 6)."""
 FIT_TOLERANCE = 1e-11
-"""Misfit of the dense output beyond which it is no polynomial of the degree tried."""
+"""Largest error of a polynomial fit to the dense output that counts as exact (chosen)."""
 
 
 class Method(NamedTuple):
-    """An embedded pair whose last stage is the slope at the end of the step.
+    """An embedded Runge-Kutta pair whose last stage is the slope at the end of the step.
 
     Args:
-        stages: for the second stage on, its weights of the slopes before it.
-        times: for the second stage on, when it is, as a share of the step.
-        error: weights of the slopes in the error estimate, one a stage.
-        dense: for each power u, u^2, ... of the share of the step that has passed, the weights
+        stages: for each stage from the second on, the weights of the slopes before it.
+        times: for each stage from the second on, its time as a fraction of the step.
+        error: weights of the slopes in the error estimate, one for each stage.
+        dense: for each power u, u^2, ... of the fraction of the step that has passed, the weights
             of the slopes in its coefficient.
-        order: of the solution.
+        order: order of the solution.
     """
 
-    stages: tuple[StepRow, ...]
-    times: StepRow
-    error: StepRow
-    dense: tuple[StepRow, ...]
+    stages: tuple[Weights, ...]
+    times: Weights
+    error: Weights
+    dense: tuple[Weights, ...]
     order: int
 
 
 @lru_cache
 def method_of(solver: Any) -> Method:
-    """The method of a diffrax solver.
+    """The method of a diffrax solver: its tableau and the polynomials of its dense output.
 
     Raises:
         InvalidInput: where the solver is not explicit, has no error estimate, or its last stage
@@ -74,12 +75,12 @@ def method_of(solver: Any) -> Method:
     )
 
 
-def _floats(row: np.ndarray) -> StepRow:
+def _floats(row: np.ndarray) -> Weights:
     return tuple(float(value) for value in row)
 
 
-def _dense_weights(solver: Any) -> tuple[StepRow, ...]:
-    """The dense output's weights: it is linear in the slopes, and a polynomial in the time."""
+def _dense_weights(solver: Any) -> tuple[Weights, ...]:
+    """The weights of the dense output, which is linear in the slopes and polynomial in time."""
     stages = solver.tableau.num_stages
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
         unit = jnp.eye(stages, dtype=jnp.float64)
@@ -87,7 +88,7 @@ def _dense_weights(solver: Any) -> tuple[StepRow, ...]:
         start = jnp.zeros(stages, jnp.float64)
         curve = solver.interpolation_cls(t0=0.0, t1=1.0, y0=start, y1=end, k=unit)
         u = np.linspace(0.0, 1.0, 2 * MAX_DEGREE + 1)
-        values = np.stack([np.asarray(curve.evaluate(float(part))) for part in u])
+        values = np.stack([np.asarray(curve.evaluate(float(time))) for time in u])
     for degree in range(1, MAX_DEGREE + 1):
         powers = u[:, None] ** np.arange(1, degree + 1)
         weights = np.linalg.lstsq(powers, values, rcond=None)[0]
@@ -97,7 +98,7 @@ def _dense_weights(solver: Any) -> tuple[StepRow, ...]:
 
 
 def _exact_ends(weights: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The weights with their rounding taken out of the slope at 0 and the value at 1."""
+    """The fitted weights, with the slope at 0 and the value at 1 made exact."""
     weights[0] = np.eye(weights.shape[1])[0]
     weights[-1] += end - weights.sum(axis=0)
     return weights

@@ -1,4 +1,4 @@
-"""Equations without delays, clamps and switches: diffrax solves them."""
+"""Equations without delays, bounds, guards and projections: diffrax solves them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["RecordingHistory", "solve_ode"]
 
 
 class RecordingHistory:
-    """A history that only notes whether it is asked.
+    """A history that records whether the right-hand side reads it.
 
     Args:
-        y: any state.
+        y: any state; every read returns it.
     """
 
     def __init__(self, y: Array) -> None:
         self._y, self.read_times = y, False
 
     def __call__(self, s: Any) -> Array:
-        """Some state, of the shape that is due."""
+        """The state `y`, in the shape that a history returns for the times s."""
         self.read_times = True
         return jnp.broadcast_to(self._y, (*jnp.shape(s), *self._y.shape))
 
@@ -41,7 +41,7 @@ class DiffraxDenseOutput:
         self._curve = curve
 
     def evaluate(self, times: Any) -> Array:
-        """The states at some times; of a batch, with the batch in front."""
+        """The states at `times`, shape (*times, n); for a batch, with the batch axis first."""
         times = jnp.asarray(times)
 
         def one(curve: diffrax.DenseInterpolation) -> Array:
@@ -61,18 +61,18 @@ jax.tree_util.register_pytree_node(
 def solve_ode(
     arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
 ) -> Solution:
-    """Solve a batch by diffrax."""
+    """Solve a batch of ordinary differential equations by diffrax; arguments as `solve_dde`."""
 
-    def field(t: Any, y: Any, own: Any) -> Any:
-        return arguments.rhs(t, y, RecordingHistory(y), own)
+    def field(t: Any, y: Any, args: Any) -> Any:
+        return arguments.rhs(t, y, RecordingHistory(y), args)
 
-    def one(traced: TracedArguments, own: PyTree) -> Any:
+    def one(traced: TracedArguments, args: PyTree) -> Any:
         forwards = traced._replace(t1=jnp.maximum(traced.t0, traced.t1))
         return diffrax.diffeqsolve(
             diffrax.ODETerm(field),
             arguments.solver,
             *forwards,
-            own,
+            args,
             saveat=saveat,
             stepsize_controller=arguments.controller,
             adjoint=arguments.adjoint,
@@ -89,13 +89,13 @@ def solve_ode(
     }
     stats = stats | {"events": jnp.zeros_like(stats["steps"])}
     fine = outcome == jnp.int32(Outcome.SUCCESS)
-    time = jnp.where(fine, jnp.nan, traced.t0)  # diffrax does not tell when
+    time = jnp.where(fine, jnp.nan, traced.t0)  # diffrax does not report the time
     curve = None if result.interpolation is None else DiffraxDenseOutput(result.interpolation)
     return Solution(result.ts, result.ys, outcome, time, stats, curve)
 
 
 def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:
-    """Diffrax's result as an `Outcome`."""
+    """The `Outcome` of each instance, from diffrax's result code."""
     results = (
         (diffrax.RESULTS.max_steps_reached, Outcome.MAX_STEPS_REACHED),
         (diffrax.RESULTS.dt_min_reached, Outcome.STEP_UNDERFLOW),
@@ -105,6 +105,6 @@ def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:
         outcome = jnp.where(result.result == code, jnp.int32(ours), outcome)
     fine = result.result == diffrax.RESULTS.successful
     outcome = jnp.where(fine, jnp.int32(Outcome.SUCCESS), outcome)
-    started = jnp.all(jnp.isfinite(traced.y0), axis=-1)
-    outcome = jnp.where(started, outcome, jnp.int32(Outcome.START_NOT_FINITE))
+    finite_start = jnp.all(jnp.isfinite(traced.y0), axis=-1)
+    outcome = jnp.where(finite_start, outcome, jnp.int32(Outcome.START_NOT_FINITE))
     return jnp.where(traced.t1 >= traced.t0, outcome, jnp.int32(Outcome.TIMES_REVERSED))

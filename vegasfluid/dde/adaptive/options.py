@@ -15,24 +15,24 @@ __all__ = ["Options", "with_defaults"]
 
 
 class Options(TypedDict, total=False):
-    """What a solve may be told beside the equation; each may be left out."""
+    """The keyword options of `solve` and `solve_batch`; all are optional."""
 
     initial_history: Callable[..., Array] | None
-    """y at a time s < t0, of (s, args), shape (n,); None: y0. A step that passes t0 asks for it
-    a little beyond as well: let it go on smoothly there if it can."""
+    """y(s) for s < t0, as a function of (s, args), shape (n,); None: y0. A step that passes t0
+    reads it slightly after t0 too, so it should be smooth there if possible."""
 
     bounds: Sequence[Bound]
-    """Components that are held at a bound while their slope points outward. `rhs` gives the
-    slope that they would have were they free."""
+    """Components that stay at a bound while their slope points outward. `rhs` returns the slope
+    that they would have without the bound."""
 
     guards: Callable[..., Array] | None
-    """Indicators of (t, y, history, args), shape (m,). Each step is made with the side that each
-    is on at its start (indicator >= 0), and ends where one changes: write
-    `jnp.where(above[0], ...)` for a kink, so that each branch goes on smoothly beyond it."""
+    """Indicators as a function of (t, y, history, args), shape (m,). A step uses the sign that
+    each indicator has at its start (`above`: indicator >= 0) and ends where a sign changes. Write
+    `jnp.where(above[0], ...)` for a kink, so that each branch is smooth beyond it."""
 
     project: Callable[..., Array] | None
-    """The allowed state that stands for a state after a step, of (y, args): the cheap choice
-    instead of `bounds`; between steps it is unknown, which costs the order."""
+    """Maps (y, args) after each step to an allowed state: cheaper than `bounds`, but applied only
+    at the ends of steps, which reduces the order."""
 
     saveat: diffrax.SaveAt | None
     """What to return: `diffrax.SaveAt(t0=, t1=, ts=, steps=, dense=, fn=)`; None: y(t1)."""
@@ -42,20 +42,20 @@ class Options(TypedDict, total=False):
     `diffrax.ConstantStepSize()`; tolerances that are arrays are not compiled in."""
 
     adjoint: diffrax.AbstractAdjoint | None
-    """None or `diffrax.ForwardMode()`: open to `jax.jvp` and `jax.jacfwd` by everything.
-    `diffrax.RecursiveCheckpointAdjoint()`: open to `jax.grad` by times, `y0` and `args`; keeps
-    `max_steps` steps, each one a checkpoint."""
+    """None or `diffrax.ForwardMode()`: supports `jax.jvp` and `jax.jacfwd` in all arguments.
+    `diffrax.RecursiveCheckpointAdjoint()`: supports `jax.grad` in times, `y0` and `args`; it
+    stores `max_steps` steps, each one a checkpoint."""
 
     history_capacity: int
-    """Steps that the history keeps, 1024 unless given, rounded up to a power of two, and a quarter
-    as many breaking points; a lag that reaches back further is an outcome. With dense output,
-    with all steps saved and in reverse mode `max_steps` steps are kept."""
+    """Steps that the history keeps (default 1024, rounded up to a power of two), with a quarter
+    as many breaking points. A longer lag fails with HISTORY_OVERFLOW. With dense output, with all
+    steps saved and in reverse mode, `max_steps` steps are kept."""
 
     max_steps: int
-    """Attempts, 16384 unless given."""
+    """Largest number of attempted steps (default 16384)."""
 
     throw: bool
-    """Raise `SolveFailed` where a solve goes wrong (the default); otherwise the outcome tells."""
+    """Raise `SolveFailed` if a solve fails (the default); else `Solution.outcome` reports it."""
 
     progress_meter: diffrax.AbstractProgressMeter | None
     """Such as `diffrax.TqdmProgressMeter()`; None: no meter."""
@@ -77,7 +77,7 @@ DEFAULTS = Options(
 
 
 def with_defaults(options: Any) -> dict[str, Any]:
-    """The options, with the defaults for those that were left out.
+    """All options, with defaults for those not given.
 
     Raises:
         InvalidInput: for an unknown option.

@@ -1,4 +1,4 @@
-"""A batch of problems, and a look at its right-hand side."""
+"""A batch of problems, and the evaluation of its right-hand side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32, PyTree
 
-from vegasfluid.dde.adaptive.bounds import BoundArrays, Modes, bounded_components, zero_held_slopes
+from vegasfluid.dde.adaptive.bounds import (
+    BoundArrays,
+    Modes,
+    bounded_components,
+    zero_slopes_at_bounds,
+)
 from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.history import EvaluationPoint, History
@@ -31,16 +36,16 @@ __all__ = [
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class Equation:
-    """What is the same for every instance, and is compiled in; hashable.
+    """The static part of a problem, the same for every instance; hashable.
 
     Args:
-        rhs: dy/dt of (t, y, history, args), and of the sides of the switches if there are any.
-        initial_history: y before t0, of (t, args).
-        guards: None, or indicators of (t, y, history, args), shape (m,).
-        project: y after a step, of (y, args); or None.
-        guard_count: how many indicators there are.
-        bounded: components that bounds hold.
-        method: how a step is made.
+        rhs: dy/dt as a function of (t, y, history, args), with guards also of their signs `above`.
+        initial_history: y before t0, as a function of (t, args).
+        guards: indicators as a function of (t, y, history, args), shape (m,); or None.
+        project: maps (y, args) after a step to an allowed state; or None.
+        guard_count: number of guards, m.
+        bounded: indices of the bounded components.
+        method: the Runge-Kutta method.
     """
 
     rhs: Callable[..., Array]
@@ -53,16 +58,16 @@ class Equation:
 
 
 class Problem(NamedTuple):
-    """A batch of problems; arrays have the batch last, only those of `args` first.
+    """A batch of problems; the batch axis is the last one of arrays, but the first one in `args`.
 
     Args:
-        equation: what they share.
-        args: arguments; each leaf with the batch in front.
+        equation: the static part, common to all instances.
+        args: arguments; each leaf with the batch axis first.
         y0: state at t0, shape (n, batch).
         begin: t0.
         end: t1, shape (batch,).
-        bounds: of the clamped components.
-        time_tolerance: rounding of a time, shape (batch,).
+        bounds: bounds of the bounded components.
+        time_tolerance: rounding error of a time, shape (batch,).
     """
 
     equation: Equation
@@ -75,15 +80,15 @@ class Problem(NamedTuple):
 
 
 class StepContext(NamedTuple):
-    """What a step can see.
+    """The history and the modes with which a step is computed.
 
     Args:
         ring: the pieces up to row `last`.
         last: the latest row, shape (batch,).
-        now: when the step starts.
-        modes: in which it is made.
+        now: start of the step.
+        modes: active bounds and guard signs during the step.
         previous_step: length of the last step, shape (batch,).
-        interval: between which breaks each site reads; None: it is not known.
+        interval: the active interval of each site; None: not known yet.
     """
 
     ring: Ring
@@ -95,18 +100,18 @@ class StepContext(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The right-hand side at one time of each instance.
+    """The right-hand side of each instance at one time, and its reads of the history.
 
     Args:
-        slope: dy/dt, clamped components held; shape (n, batch).
-        free: dy/dt of the clamped components, were they free; shape (clamps, batch).
-        indicators: of the switches; shape (m, batch).
-        read_times: times that the history was asked for, after the step's start, last by the
-            switches if they were wanted; (sites, batch).
-        rows: where they were found; (sites, batch).
-        fault: the first `Outcome` met.
-        overlaps: whether a time within the step was asked for.
-        overshoot: how far beyond its fence the past was asked for, at most; negative: nowhere.
+        slope: dy/dt, zero for components at a bound; shape (n, batch).
+        free: dy/dt of the bounded components as without bounds; shape (bounds, batch).
+        indicators: the guards' indicators; shape (m, batch).
+        read_times: times read, relative to the step's start, those of the guards last;
+            shape (sites, batch).
+        rows: the ring's rows that hold them; shape (sites, batch).
+        fault: the first fault of a read, an `Outcome`; shape (batch,).
+        overlaps: whether a time within the step was read; shape (batch,).
+        overshoot: how far beyond its active interval a site read, at most; negative: nowhere.
     """
 
     slope: Float[Array, "n batch"]
@@ -120,7 +125,7 @@ class Evaluation(NamedTuple):
 
 
 class InstanceContext(NamedTuple):
-    """What `evaluate_rhs_one` needs of one instance; with the batch beside it, of all."""
+    """The inputs of `evaluate_rhs_one` for one instance; with a batch axis, for all instances."""
 
     args: PyTree
     begin: CompensatedTime
@@ -132,13 +137,13 @@ class InstanceContext(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, context: StepContext) -> InstanceContext:
-        """All instances of a batch at the start of a step."""
-        given = (problem.args, problem.begin, problem.time_tolerance)
-        return cls(*given, context.now, context.modes, context.previous_step, context.interval)
+        """The inputs of all instances of a batch at the start of a step."""
+        constants = (problem.args, problem.begin, problem.time_tolerance)
+        return cls(*constants, context.now, context.modes, context.previous_step, context.interval)
 
     @classmethod
     def axes(cls) -> InstanceContext:
-        """Where the batch is, for `jax.vmap`."""
+        """The batch axis of each field, for `jax.vmap`."""
         return cls(0, *[-1] * 6)  # type: ignore[arg-type]
 
 
@@ -149,9 +154,9 @@ def evaluate_rhs(
 
     Args:
         problem: the batch.
-        context: what the step can see.
-        point: in the step.
-        with_guards: whether the indicators of the switches are wanted too.
+        context: history and modes of the step.
+        point: time and state in the step.
+        with_guards: whether to evaluate the guards too.
     """
     size, batch = point.y.shape
     point = point._replace(arriving=jnp.broadcast_to(jnp.asarray(point.arriving), (batch,)))
@@ -177,24 +182,32 @@ def evaluate_rhs_one(
     point: EvaluationPoint,
     with_guards: bool,
 ) -> Evaluation:
-    """Evaluate the right-hand side of one instance."""
+    """Evaluate the right-hand side of one instance; arguments as in `evaluate_rhs`."""
 
     def initial_history(s: Array) -> Array:
         return equation.initial_history(s, instance.args)
 
-    seen = (instance.time_tolerance, instance.interval, instance.previous_step)
-    history = History(track, instance.now, point, initial_history, instance.begin, *seen)
-    time, y = instance.now.whole + (point.ahead + instance.now.rest), point.y
-    sides = () if equation.guards is None else (instance.modes.above,)
-    slope = equation.rhs(time, y, history, instance.args, *sides).astype(y.dtype)
+    history = History(
+        track,
+        instance.now,
+        point,
+        initial_history,
+        instance.begin,
+        instance.time_tolerance,
+        instance.interval,
+        instance.previous_step,
+    )
+    time, y = instance.now.whole + (point.ahead + instance.now.compensation), point.y
+    above = () if equation.guards is None else (instance.modes.above,)
+    slope = equation.rhs(time, y, history, instance.args, *above).astype(y.dtype)
     indicators = jnp.zeros(equation.guard_count, y.dtype)
     if with_guards and equation.guards is not None:
         indicators = equation.guards(time, y, history, instance.args).astype(y.dtype)
     free = bounded_components(slope, equation.bounded)
-    held = zero_held_slopes(slope, instance.modes, equation.bounded)
+    slope = zero_slopes_at_bounds(slope, instance.modes, equation.bounded)
     read_times, rows = _joined(history.read_times, y.dtype), _joined(history.rows, jnp.int32)
-    notes = (history.fault, history.overlaps, history.overshoot)
-    return Evaluation(held, free, indicators, read_times, rows, *notes)
+    checks = (history.fault, history.overlaps, history.overshoot)
+    return Evaluation(slope, free, indicators, read_times, rows, *checks)
 
 
 def _joined(parts: list[Array], dtype: Any) -> Array:

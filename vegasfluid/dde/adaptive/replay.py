@@ -1,8 +1,8 @@
-"""One accepted step made again, as functions that can be differentiated in reverse.
+"""Repetition of one accepted step, as functions that reverse mode differentiates.
 
-What was decided in the solve (the step's length, which pieces were read, which event was met) is
-taken from the tape; only values are computed anew. What is read from the ring enters by taps, so
-that its cotangents come out row by row, and not as a copy of the ring.
+The decisions of the solve (step length, rows read, event) come from the tape; only values are
+computed again. Values read from the ring enter through perturbations, so that their cotangents
+come out row by row and not as a copy of the ring.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
-from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_held_slopes
+from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_slopes_at_bounds
 from vegasfluid.dde.adaptive.breaking_points import ActiveInterval
 from vegasfluid.dde.adaptive.compensated_time import CompensatedTime
 from vegasfluid.dde.adaptive.events import mode_indicators
@@ -39,15 +39,15 @@ frozen = jax.lax.stop_gradient
 
 
 class StepRow(NamedTuple):
-    """A row of each instance.
+    """The step in one row of each instance.
 
     Args:
         ring: all rows.
-        number: of these, shape (batch,).
-        entry: what the tape has of the step.
-        modes: after it.
-        interval: after it, as seen from there.
-        piece: of the step.
+        number: number of the row, shape (batch,).
+        entry: the step's tape entry.
+        modes: active bounds and guard signs after the step.
+        interval: active intervals after the step, relative to its end.
+        piece: dense output of the step.
     """
 
     ring: Ring
@@ -58,25 +58,25 @@ class StepRow(NamedTuple):
     piece: Piece
 
     def context(self, now: CompensatedTime) -> StepContext:
-        """What the step saw."""
+        """History and modes of the step, if it starts at `now`."""
         last = self.number - jnp.int32(1)
         return StepContext(
             self.ring, last, now, self.entry.modes, self.entry.step, self.entry.interval
         )
 
     def now(self, later: Float[Array, " batch"]) -> CompensatedTime:
-        """When it starts, if that is so much later."""
-        return CompensatedTime(self.piece.start.whole + later, self.piece.start.rest)
+        """The step's start, moved by `later`."""
+        return CompensatedTime(self.piece.start.whole + later, self.piece.start.compensation)
 
 
 class StepInputs(NamedTuple):
-    """What a step depends on, beside the problem.
+    """The inputs of a step, besides the problem.
 
     Args:
-        later: by how much it starts later, shape (batch,); 0.
-        y: state at its start.
-        slope: dy/dt there.
-        perturbations: of its stages.
+        later: perturbation of its start time, shape (batch,); 0.
+        y: state at its start, shape (n, batch).
+        slope: dy/dt there, shape (n, batch).
+        perturbations: perturbations of the history reads of its stages.
     """
 
     later: Float[Array, " batch"]
@@ -86,14 +86,14 @@ class StepInputs(NamedTuple):
 
 
 class StepOutputs(NamedTuple):
-    """A step, whole.
+    """The result of a step.
 
     Args:
         passed: its length, shape (batch,).
-        y: state at its end.
-        slope: dy/dt there.
-        coefficients: of its piece, shape (powers, n, batch).
-        rate: of its piece, shape (batch,).
+        y: state at its end, shape (n, batch).
+        slope: dy/dt there, shape (n, batch).
+        coefficients: coefficients of its piece, shape (powers, n, batch).
+        rate: rate of its piece, shape (batch,).
     """
 
     passed: Float[Array, " batch"]
@@ -104,14 +104,14 @@ class StepOutputs(NamedTuple):
 
 
 class EventInputs(NamedTuple):
-    """What the event that a step is cut at depends on, beside the problem.
+    """The inputs of the event at which a step ends, besides the problem.
 
     Args:
-        later: by how much the step starts later, shape (batch,); 0.
-        coefficients: of its piece, shape (powers, n, batch).
-        rate: of its piece, shape (batch,).
-        perturbations: of the look at the indicators, and of that after the event.
-        break_later: by how much the break that was landed on is later, shape (batch,); 0.
+        later: perturbation of the step's start time, shape (batch,); 0.
+        coefficients: coefficients of its piece, shape (powers, n, batch).
+        rate: rate of its piece, shape (batch,).
+        perturbations: perturbations of the reads of two evaluations, before and after the event.
+        break_later: perturbation of the time of the break, if it is one, shape (batch,); 0.
     """
 
     later: Float[Array, " batch"]
@@ -122,12 +122,12 @@ class EventInputs(NamedTuple):
 
 
 class EventOutputs(NamedTuple):
-    """Where an instance stands at an event.
+    """Time, state and slope at an event.
 
     Args:
         passed: time since the start of the step, shape (batch,).
-        y: state.
-        slope: dy/dt from here on.
+        y: state, shape (n, batch).
+        slope: dy/dt just after the event, shape (n, batch).
     """
 
     passed: Float[Array, " batch"]
@@ -136,7 +136,7 @@ class EventOutputs(NamedTuple):
 
 
 def zero_perturbations(problem: Problem, looks: int, reads: int, powers: int) -> ReadPerturbations:
-    """Taps of so many looks, each for so many reads."""
+    """Zero perturbations for `looks` evaluations with `reads` history reads each."""
     n, batch = problem.y0.shape
     dtype = problem.y0.dtype
     starts = jnp.zeros((looks, reads, batch), dtype)
@@ -145,8 +145,8 @@ def zero_perturbations(problem: Problem, looks: int, reads: int, powers: int) ->
 
 def repeat_step(
     row: StepRow, problem: Problem, begin: StepInputs
-) -> tuple[StepOutputs, Int32[Array, "looks reads batch"]]:
-    """Make the step of a row again.
+) -> tuple[StepOutputs, Int32[Array, "evaluations reads batch"]]:
+    """Repeat the step of a row.
 
     Returns:
         The step, and the rows that its stages read.
@@ -155,26 +155,26 @@ def repeat_step(
     step = jnp.where(row.entry.last, now.until(problem.end), row.entry.step)
     free = bounded_components(begin.slope, problem.equation.bounded)
     start = StepStart(begin.y, begin.slope, free, row.entry.rows, row.piece)
-    made = evaluate_stages(problem, row.context(now), start, step, row.piece, begin.perturbations)
-    early, last = made.touched
+    stages = evaluate_stages(problem, row.context(now), start, step, row.piece, begin.perturbations)
+    early, last = stages.read_rows
     more = last.shape[0] - early.shape[1]
     early = jnp.concatenate([early, jnp.zeros((early.shape[0], more, *step.shape), jnp.int32)], 1)
-    piece, end = made.trial.piece, made.trial.end
-    led = StepOutputs(step, made.trial.y, end.slope, piece.coefficients, piece.rate)
-    return led, jnp.concatenate([early, last[None]])
+    piece, end = stages.trial.piece, stages.trial.end
+    outputs = StepOutputs(step, stages.trial.y, end.slope, piece.coefficients, piece.rate)
+    return outputs, jnp.concatenate([early, last[None]])
 
 
 def event_of_step(
     row: StepRow, problem: Problem, given: EventInputs
 ) -> tuple[EventOutputs, Int32[Array, "two reads batch"]]:
-    """Where the step of a row is cut; without meaning where it is not.
+    """The event at which the step of a row ends; undefined for steps without one.
 
     Returns:
-        Time, state and slope there, and the rows that the two looks read.
+        Time, state and slope at the event, and the rows that its two evaluations read.
     """
     entry, now = row.entry, row.now(given.later)
     context, piece = row.context(now), Piece(now, given.rate, given.coefficients)
-    seen_break = entry.landed.break_at - given.later + given.break_later
+    break_at = entry.landed.break_at - given.later + given.break_later
 
     def indicator(
         ahead: Array,
@@ -186,31 +186,31 @@ def event_of_step(
         point = EvaluationPoint(
             ahead, piece.at(ahead), row.piece, entry.rows, perturbations=perturbations
         )
-        seen = evaluate_rhs(problem, context, point, with_guards=True)
-        modes = mode_indicators(problem, context.modes, point.y, seen)
-        all_of_them = jnp.concatenate([modes, seen_break - seen.read_times])
-        chosen = jnp.take_along_axis(all_of_them, entry.landed.first[None], axis=0)[0]
-        return chosen, seen.rows
+        evaluation = evaluate_rhs(problem, context, point, with_guards=True)
+        modes = mode_indicators(problem, context.modes, point.y, evaluation)
+        indicators = jnp.concatenate([modes, break_at - evaluation.read_times])
+        first = jnp.take_along_axis(indicators, entry.landed.first[None], axis=0)[0]
+        return first, evaluation.rows
 
     at = frozen(entry.passed)
-    value, touched = indicator(at, given.perturbations.each(0), problem, context, piece)
+    value, read_rows = indicator(at, given.perturbations.each(0), problem, context, piece)
 
-    def in_time(ahead: Array) -> Array:
+    def indicator_at(ahead: Array) -> Array:
         return indicator(ahead, None, *frozen((problem, context, piece)))[0]
 
-    _, speed = jax.jvp(in_time, (at,), (jnp.ones_like(at),))
-    moves = (jnp.abs(speed) > 0) & entry.event
-    shift = jnp.where(moves, -(value - frozen(value)) / jnp.where(moves, frozen(speed), 1.0), 0.0)
+    _, speed = jax.jvp(indicator_at, (at,), (jnp.ones_like(at),))
+    moving = (jnp.abs(speed) > 0) & entry.event
+    shift = jnp.where(moving, -(value - frozen(value)) / jnp.where(moving, frozen(speed), 1.0), 0.0)
     passed = at + shift
     lower, upper = jnp.split(entry.landed.reached, 2)
     y = on_bounds(problem, piece.at(passed), lower, upper)
-    modes = Modes(jnp.zeros_like(row.modes.held), row.modes.above)
+    modes = Modes(jnp.zeros_like(row.modes.at_bound), row.modes.above)
     interval = ActiveInterval(row.interval.lower + at, row.interval.upper + at)
     point = EvaluationPoint(
-        passed, y, row.piece, touched, arriving=False, perturbations=given.perturbations.each(1)
+        passed, y, row.piece, read_rows, arriving=False, perturbations=given.perturbations.each(1)
     )
-    seen = evaluate_rhs(
+    evaluation = evaluate_rhs(
         problem, context._replace(modes=modes, interval=interval), point, with_guards=True
     )
-    slope = zero_held_slopes(seen.slope, row.modes, problem.equation.bounded)
-    return EventOutputs(passed, y, slope), jnp.stack([touched, seen.rows])
+    slope = zero_slopes_at_bounds(evaluation.slope, row.modes, problem.equation.bounded)
+    return EventOutputs(passed, y, slope), jnp.stack([read_rows, evaluation.rows])

@@ -1,7 +1,7 @@
-"""The solution at the times that were asked for, read off the ring before it forgets.
+"""The solution at the save times, evaluated before the ring overwrites the pieces.
 
-Not step by step, where each instance would write to a place of its own, but every so many rows,
-a block of times an instance.
+Each instance saves a block of times whenever a quarter of the ring is new: saving after each step
+would be slower, as each instance would write to another row.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from vegasfluid.dde.adaptive.problem import Problem
 __all__ = ["Saved", "empty_saved", "evaluate", "save_passed"]
 
 SAVE_BLOCK = 32
-"""Times that are read off at once."""
+"""Number of save times that are evaluated at once (chosen)."""
 
 
 class Saved(NamedTuple):
-    """States at the save times so far.
+    """The states at the save times that have been passed.
 
     Args:
-        ys: nan where there is none yet; a block longer than there are times, because whole
-            blocks are written; shape (batch, m + block, n).
+        ys: states, nan where not saved yet; shape (batch, m + block, n): one block more than
+            there are times, because whole blocks are written.
         next: number of the next save time, shape (batch,).
     """
 
-    ys: Float[Array, "batch places n"]
+    ys: Float[Array, "batch slots n"]
     next: Int32[Array, " batch"]
 
 
 def empty_saved(problem: Problem, times: Float[Array, " m"]) -> Saved:
     """Nothing saved yet."""
     size, batch = problem.y0.shape
-    places = times.shape[0] + SAVE_BLOCK if times.shape[0] else 0
-    ys = jnp.full((batch, places, size), jnp.nan, problem.y0.dtype)
+    slots = times.shape[0] + SAVE_BLOCK if times.shape[0] else 0
+    ys = jnp.full((batch, slots, size), jnp.nan, problem.y0.dtype)
     return Saved(ys, jnp.zeros(batch, jnp.int32))
 
 
 def evaluate(
     track: Track, now: CompensatedTime, time_tolerance: Float[Array, ""], times: Float[Array, " k"]
 ) -> Float[Array, "k n"]:
-    """The solution of one instance at some times that its ring holds.
+    """The solution of one instance at times that its ring holds, shape (k, n).
 
     Args:
         track: its ring.
         now: a time near these.
-        time_tolerance: rounding of a time.
-        times: not after the latest piece's end.
+        time_tolerance: rounding error of a time.
+        times: times up to the latest piece's end, shape (k,).
     """
     offset = now.until(times)
     piece = track.piece(track.bisect(now, offset + time_tolerance))
@@ -68,16 +68,16 @@ def save_passed(
     now: CompensatedTime,
     scheduled: Bool[Array, ""],
 ) -> Saved:
-    """Read off the save times that have been passed.
+    """Save the solution at all save times that have been passed.
 
     Args:
         problem: the batch.
-        saved: so far.
-        times: rising.
+        saved: the states saved so far.
+        times: save times, increasing; shape (m,).
         ring: the pieces up to row `last`.
-        last: the latest row of each instance.
-        now: where each instance stands: at the end of its latest piece.
-        scheduled: whether to do so at all.
+        last: the latest row of each instance, shape (batch,).
+        now: the time of each instance, the end of its latest piece.
+        scheduled: whether to save at all in this call.
     """
     count, size = times.shape[0], problem.y0.shape[0]
     if not count:
@@ -86,19 +86,16 @@ def save_passed(
     def block(
         ring: Ring, last: Array, first: Array, now: CompensatedTime, time_tolerance: Array
     ) -> tuple[Array, Array]:
-        traced = first + jnp.arange(SAVE_BLOCK, dtype=jnp.int32)
-        wanted = times.at[jnp.minimum(traced, count - 1)].get(mode="promise_in_bounds")
-        passed = (traced < count) & (now.until(wanted) <= time_tolerance)
+        numbers = first + jnp.arange(SAVE_BLOCK, dtype=jnp.int32)
+        wanted = times.at[jnp.minimum(numbers, count - 1)].get(mode="promise_in_bounds")
+        passed = (numbers < count) & (now.until(wanted) <= time_tolerance)
         ys = evaluate(Track(ring, size, last), now, time_tolerance, wanted)
         ys = jnp.where(passed[:, None], ys, jnp.nan)
         return ys, jnp.sum(passed, dtype=jnp.int32)
 
-    def due(state: tuple[Saved, Array]) -> Array:
-        return state[1]
-
-    def note(state: tuple[Saved, Array]) -> tuple[Saved, Array]:
+    def save_block(state: tuple[Saved, Array]) -> tuple[Saved, Array]:
         ys, first = state[0]
         blocks, passed = jax.vmap(block)(ring, last, first, now, problem.time_tolerance)
         return Saved(put_rows(ys, first, blocks), first + passed), jnp.any(passed == SAVE_BLOCK)
 
-    return jax.lax.while_loop(due, note, (saved, scheduled))[0]
+    return jax.lax.while_loop(lambda state: state[1], save_block, (saved, scheduled))[0]

@@ -32,6 +32,7 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["solve", "solve_batch"]
 
 CPU_CHUNK = 64
+"""Instances in a chunk on a CPU, unless the caller chooses: their histories fit in the cache."""
 
 
 def solve(
@@ -141,7 +142,7 @@ def solve_batch(
             raise InvalidInput("dde.solve_batch", "args", allowed, f"shape {leaf.shape}")
     size = _chunk_size(chunk, batch, bool(arguments.bounds) or arguments.guards is not None)
     solution = _solve_in_chunks(
-        lambda own: _solve_arrays(arguments, saveat, *own), (traced, args), batch, size
+        lambda inputs: _solve_arrays(arguments, saveat, *inputs), (traced, args), batch, size
     )
     return _raise_failures(solution, chosen["throw"])
 
@@ -156,7 +157,7 @@ def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
 
 
 def _solve_in_chunks(solve: Callable[[Any], Any], given: PyTree, batch: int, size: int) -> Any:
-    """Solve chunk by chunk; the last one is filled up with repetitions of its last instance."""
+    """Solve a batch in chunks of `size`; copies of the last instance fill up the last chunk."""
     if size >= batch:
         return solve(given)
     chunks = -(-batch // size)
@@ -169,41 +170,45 @@ def _solve_in_chunks(solve: Callable[[Any], Any], given: PyTree, batch: int, siz
 def _solve_arrays(
     arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
 ) -> Solution:
-    """Solve a batch: by diffrax, if there is nothing that diffrax has not."""
+    """Solve a batch; by diffrax itself without history reads, bounds, guards and projection."""
     require_first_step(arguments, traced)
-    asks, guards = _features_used(arguments, traced, args)
-    if asks or guards or arguments.bounds or arguments.project:
+    delayed, guards = _features_used(arguments, traced, args)
+    if delayed or guards or arguments.bounds or arguments.project:
         return solve_dde(arguments, saveat, traced, args, guards)
     return solve_ode(arguments, saveat, traced, args)
 
 
 def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) -> tuple[bool, int]:
-    """Whether the right-hand side asks for the past, and how many switches there are."""
-    read_times = []
+    """Whether the right-hand side reads the history, and the number of guards.
 
-    def probe(time: Array, y: Array, own: PyTree) -> tuple[Array, Array]:
+    Raises:
+        InvalidInput: if one of the user's functions returns another shape than it must.
+    """
+    reads = []
+
+    def probe(time: Array, y: Array, args: PyTree) -> tuple[Array, Array]:
         history = RecordingHistory(y)
-        result = jnp.zeros(0)
+        indicators = jnp.zeros(0)
         if arguments.guards is not None:
-            result = arguments.guards(time, y, history, own)
-        sides = () if arguments.guards is None else (result >= 0,)
-        slope = arguments.rhs(time, y, history, own, *sides)
-        read_times.append(history.read_times)
-        return slope, result
+            indicators = arguments.guards(time, y, history, args)
+        above = () if arguments.guards is None else (indicators >= 0,)
+        slope = arguments.rhs(time, y, history, args, *above)
+        reads.append(history.read_times)
+        return slope, indicators
 
     one = jax.tree.map(lambda leaf: leaf[0], (traced.t0, traced.y0, args))
-    slope, result = jax.eval_shape(probe, *one)
+    slope, indicators = jax.eval_shape(probe, *one)
     check_shape("rhs", slope, traced.y0.shape[1:])
     if arguments.guards is not None:
-        check_flat("guards", result)
+        check_flat("guards", indicators)
     if arguments.initial_history is not None:
         initial_history = jax.eval_shape(arguments.initial_history, one[0], one[2])
         check_shape("initial_history", initial_history, traced.y0.shape[1:])
-    return read_times[0], result.shape[0]
+    return reads[0], indicators.shape[0]
 
 
 def _raise_failures(solution: Solution, throw: bool) -> Solution:
-    """The solution; a failure raises, under `jax.jit` when it runs."""
+    """The solution; a failure raises `SolveFailed`, under `jax.jit` a runtime error."""
     if not throw:
         return solution
     if not isinstance(solution.outcome, Tracer) and not isinstance(solution.time, Tracer):

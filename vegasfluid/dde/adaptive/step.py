@@ -1,8 +1,8 @@
 """One attempted step of an explicit Runge-Kutta method.
 
-A lag shorter than the step asks for times within the step itself. The first sweep through the
-stages then reads the last piece beyond its end; further sweeps read the step's own dense output
-of the sweep before, until it no longer changes: the step is then implicit (Bellen and Zennaro,
+A lag shorter than the step reads times within the step itself. The first iteration over the stages
+then extrapolates the previous step's piece. Each further iteration reads the step's own dense
+output from the iteration before, until it converges: the step is implicit (Bellen and Zennaro,
 Numerical Methods for Delay Differential Equations, Oxford 2003, section 4.2; not checked against
 the book).
 """
@@ -21,27 +21,28 @@ from vegasfluid.dde.adaptive.history_ring import Piece
 from vegasfluid.dde.adaptive.problem import Evaluation, Problem, StepContext, evaluate_rhs
 from vegasfluid.dde.outcome import Outcome
 
-__all__ = ["StageResult", "StepStart", "Trial", "attempt", "begin_piece", "evaluate_stages"]
+__all__ = ["StageResult", "StepStart", "Trial", "attempt", "evaluate_stages", "initial_piece"]
 
 MAX_ITERATIONS = 12
+"""Largest number of iterations over the stages of a step that reads itself (chosen)."""
 BOUND_ERROR_WEIGHT = 1e-2
-"""A held component has no error; so that its release is not stepped over, the error that it would
-have were it free counts, at this weight."""
+"""Weight of the error that a component at a bound would have without it (chosen). Its own error is
+zero, and without this weight long steps would miss the time at which it leaves the bound."""
 ITERATION_TOLERANCE = 1e-2
-"""A sweep that changes the state by less than this share of the error estimate is the last."""
+"""The iterations end when the state changes by less than this fraction of the error estimate."""
 
 
 class Trial(NamedTuple):
-    """A step as it came out.
+    """The result of an attempted step.
 
     Args:
         y: state at its end, shape (n, batch).
         error: estimate of the state's error, shape (n, batch).
         piece: its dense output.
         end: the right-hand side at its end.
-        fault: the first `Outcome` that a stage met, shape (batch,).
-        overshoot: how far beyond its fence a stage asked for the past, at most; shape (batch,).
-        converged: whether the sweeps came to rest, shape (batch,).
+        fault: the first fault of a stage, an `Outcome`; shape (batch,).
+        overshoot: how far beyond its active interval a stage read, at most; shape (batch,).
+        converged: whether the iterations over the stages converged, shape (batch,).
     """
 
     y: Float[Array, "n batch"]
@@ -54,14 +55,14 @@ class Trial(NamedTuple):
 
 
 class StepStart(NamedTuple):
-    """Where a step starts.
+    """State and slope at the start of a step, and hints for its history reads.
 
     Args:
         y: state, shape (n, batch).
         slope: dy/dt, shape (n, batch).
-        free: dy/dt of the clamped components, were they free, shape (clamps, batch).
-        rows: near which the history will be asked for, shape (sites, batch).
-        piece: the last step's, to be read beyond its end until the new one is known.
+        free: dy/dt of the bounded components as without bounds, shape (bounds, batch).
+        rows: rows at which the searches for the read times start, shape (sites, batch).
+        piece: the previous step's piece, extrapolated in the first iteration.
     """
 
     y: Float[Array, "n batch"]
@@ -72,28 +73,28 @@ class StepStart(NamedTuple):
 
 
 class StageResult(NamedTuple):
-    """What the stages of a step gave.
+    """The result of one iteration over the stages of a step.
 
     Args:
         trial: the step.
-        overlaps: whether any stage asked for a time within the step, shape (batch,).
-        touched: the rows that each stage read; those of the last with the switches'.
+        overlaps: whether any stage read a time within the step, shape (batch,).
+        read_rows: rows read by the early stages, and rows read by the last stage and the guards.
     """
 
     trial: Trial
     overlaps: Bool[Array, " batch"]
-    touched: tuple[Int32[Array, "stages reads batch"], Int32[Array, "sites batch"]]
+    read_rows: tuple[Int32[Array, "stages reads batch"], Int32[Array, "sites batch"]]
 
 
 class EarlyStages(NamedTuple):
-    """What all stages but the last saw, the first of them at the step's start.
+    """The results of all stages but the last; the first stage is at the step's start.
 
     Args:
-        slopes: dy/dt.
-        frees: dy/dt of the clamped components, were they free.
-        fault: the first `Outcome` met, shape (batch,).
-        overlaps: whether any asked for a time within the step, shape (batch,).
-        overshoot: how far beyond its fence any asked for the past, shape (batch,).
+        slopes: dy/dt at each stage.
+        frees: dy/dt of the bounded components as without bounds, at each stage.
+        fault: the first fault, an `Outcome`; shape (batch,).
+        overlaps: whether any stage read a time within the step, shape (batch,).
+        overshoot: how far beyond its active interval any stage read, shape (batch,).
     """
 
     slopes: list[Float[Array, "n batch"]]
@@ -109,13 +110,13 @@ def attempt(
     start: StepStart,
     step: Float[Array, " batch"],
 ) -> Trial:
-    """Make a step.
+    """Attempt a step.
 
     Args:
         problem: the batch.
-        context: what the step can see.
-        start: where it starts.
-        step: its length.
+        context: history and modes of the step.
+        start: state and slope at its start.
+        step: its length, shape (batch,).
     """
     if not start.rows.shape[0]:
         return evaluate_stages(problem, context, start, step, start.piece).trial
@@ -128,19 +129,19 @@ def attempt(
     def again(state: tuple[Trial, Array, Array]) -> tuple[Trial, Array, Array]:
         old, _, iterations = state
         new, overlaps, _ = evaluate_stages(problem, context, start, step, old.piece)
-        moved = jnp.max(jnp.abs(new.y - old.y), axis=0)
+        change = jnp.max(jnp.abs(new.y - old.y), axis=0)
         unit = jnp.finfo(new.y.dtype).eps * jnp.max(jnp.abs(new.y), axis=0)
         bound = ITERATION_TOLERANCE * jnp.max(jnp.abs(new.error), axis=0) + 4 * unit
-        moving = overlaps & ((iterations == jnp.int32(0)) | ~(moved <= bound))
+        moving = overlaps & ((iterations == jnp.int32(0)) | ~(change <= bound))
         return new, moving, iterations + jnp.int32(1)
 
     shape = jax.eval_shape(
         lambda: evaluate_stages(problem, context, start, step, start.piece).trial
     )
     blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
-    nobody = jnp.zeros(step.shape, bool)
-    begin = (blank._replace(piece=start.piece), nobody, jnp.zeros((), jnp.int32))
-    trial, moving, _ = jax.lax.while_loop(continues, again, begin)
+    none = jnp.zeros(step.shape, bool)
+    initial = (blank._replace(piece=start.piece), none, jnp.zeros((), jnp.int32))
+    trial, moving, _ = jax.lax.while_loop(continues, again, initial)
     return trial._replace(converged=~moving)
 
 
@@ -152,15 +153,15 @@ def evaluate_stages(
     current: Piece,
     perturbations: ReadPerturbations | None = None,
 ) -> StageResult:
-    """The stages of a step once.
+    """One iteration over the stages of a step.
 
     Args:
         problem: the batch.
-        context: what the step can see.
-        start: where it starts.
-        step: its length.
-        current: its own piece so far as it is known.
-        perturbations: of each stage, for a reverse solve.
+        context: history and modes of the step.
+        start: state and slope at its start.
+        step: its length, shape (batch,).
+        current: the step's own piece, from the last iteration.
+        perturbations: those of each stage, for the reverse pass; None: no reverse pass.
     """
     method, y = problem.equation.method, start.y
     early, last = (
@@ -169,10 +170,10 @@ def evaluate_stages(
         else (perturbations.each(slice(0, -1)), perturbations.each(-1))
     )
     if early is None:
-        result, rows, touched = _stages(problem, context, start, step, current)
+        stages, rows, read_rows = _stages(problem, context, start, step, current)
     else:
-        result, rows, touched = _rolled_stages(problem, context, start, step, current, early)
-    slopes, frees, fault, overlaps, overshoot = result
+        stages, rows, read_rows = _rolled_stages(problem, context, start, step, current, early)
+    slopes, frees, fault, overlaps, overshoot = stages
     state = free = y + step * _weighted(method.stages[-1], slopes)
     if problem.equation.project is not None:
         project = jax.vmap(problem.equation.project, in_axes=(-1, 0), out_axes=-1)
@@ -183,45 +184,44 @@ def evaluate_stages(
     slopes, frees = [*slopes, end.slope], [*frees, end.free]
     fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), end.fault, fault)
     error = step * _weighted(method.error, slopes)
-    watched = BOUND_ERROR_WEIGHT * step * _weighted(method.error, frees)
+    free_error = BOUND_ERROR_WEIGHT * step * _weighted(method.error, frees)
     for number, component in enumerate(problem.equation.bounded):
-        held = context.modes.held[number] != 0
-        error = error.at[component].set(jnp.where(held, watched[number], error[component]))
+        at_bound = context.modes.at_bound[number] != 0
+        error = error.at[component].set(jnp.where(at_bound, free_error[number], error[component]))
     powers = [y] + [step * _weighted(row, slopes) for row in method.dense]
-    if problem.equation.project is not None:  # the piece ends where the state was put
+    if problem.equation.project is not None:  # the piece ends at the projected state
         powers[2] += 3 * (state - free)
         powers[3] -= 2 * (state - free)
     piece = Piece(context.now, 1 / step, jnp.stack(powers))
     converged = jnp.ones(step.shape, bool)
     trial = Trial(state, error, piece, end, fault, overshoot, converged)
-    return StageResult(trial, overlaps | end.overlaps, (touched, end.rows))
+    return StageResult(trial, overlaps | end.overlaps, (read_rows, end.rows))
 
 
 def _stages(
     problem: Problem, context: StepContext, start: StepStart, step: Array, current: Piece
 ) -> tuple[EarlyStages, Array, Array]:
-    """The stages between the first and the last.
+    """All stages of a step but the last.
 
     Returns:
-        What they saw; the rows read last; all rows.
+        Their results; the rows read by the last of them; the rows read by each.
     """
     method = problem.equation.method
-    slopes, frees, rows, seen, touched = [start.slope], [start.free], start.rows, [], []
-    for weights, share in zip(method.stages[:-1], method.times[:-1], strict=True):
+    slopes, frees, rows, evaluations, read_rows = [start.slope], [start.free], start.rows, [], []
+    for weights, time in zip(method.stages[:-1], method.times[:-1], strict=True):
         state = start.y + step * _weighted(weights, slopes)
-        seen.append(
-            evaluate_rhs(problem, context, EvaluationPoint(share * step, state, current, rows))
-        )
-        slopes.append(seen[-1].slope)
-        frees.append(seen[-1].free)
-        rows = seen[-1].rows
-        touched.append(rows)
-    first = seen[0]
+        point = EvaluationPoint(time * step, state, current, rows)
+        evaluations.append(evaluate_rhs(problem, context, point))
+        slopes.append(evaluations[-1].slope)
+        frees.append(evaluations[-1].free)
+        rows = evaluations[-1].rows
+        read_rows.append(rows)
+    first = evaluations[0]
     fault, overlaps, overshoot = first.fault, first.overlaps, first.overshoot
-    for each in seen[1:]:
+    for each in evaluations[1:]:
         fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), each.fault, fault)
         overlaps, overshoot = overlaps | each.overlaps, jnp.maximum(overshoot, each.overshoot)
-    return EarlyStages(slopes, frees, fault, overlaps, overshoot), rows, jnp.stack(touched)
+    return EarlyStages(slopes, frees, fault, overlaps, overshoot), rows, jnp.stack(read_rows)
 
 
 def _rolled_stages(
@@ -232,44 +232,42 @@ def _rolled_stages(
     current: Piece,
     perturbations: ReadPerturbations,
 ) -> tuple[EarlyStages, Array, Array]:
-    """As `_stages`, in a loop: its derivative compiles several times faster."""
+    """The result of `_stages`, from a loop: its derivative compiles several times faster."""
     method, y = problem.equation.method, start.y
     count = len(method.stages)
-    seen = jax.eval_shape(
+    shapes = jax.eval_shape(
         lambda: evaluate_rhs(problem, context, EvaluationPoint(step, y, current, start.rows))
     )
     weights = np.zeros((count - 1, count))
     for number, row in enumerate(method.stages[:-1]):
         weights[number, : number + 1] = row
 
-    def room(first: Array) -> Array:
+    def with_zeros(first: Array) -> Array:
         return jnp.zeros((count, *first.shape), first.dtype).at[0].set(first)
 
-    def stage(carry: Any, given: Any) -> tuple[Any, Array]:
+    def stage(carry: Any, inputs: Any) -> tuple[Any, Array]:
         slopes, frees, fault, overlaps, overshoot, rows = carry
-        number, weights, share, perturbations = given
+        number, weights, time, perturbations = inputs
         state = y + step * jnp.tensordot(weights, slopes, 1)
-        seen = evaluate_rhs(
-            problem,
-            context,
-            EvaluationPoint(share * step, state, current, rows, perturbations=perturbations),
-        )
-        slopes = jax.lax.dynamic_update_index_in_dim(slopes, seen.slope, number, 0)
-        frees = jax.lax.dynamic_update_index_in_dim(frees, seen.free, number, 0)
-        fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), seen.fault, fault)
-        overlaps, overshoot = overlaps | seen.overlaps, jnp.maximum(overshoot, seen.overshoot)
-        return (slopes, frees, fault, overlaps, overshoot, seen.rows), seen.rows
+        point = EvaluationPoint(time * step, state, current, rows, perturbations=perturbations)
+        each = evaluate_rhs(problem, context, point)
+        slopes = jax.lax.dynamic_update_index_in_dim(slopes, each.slope, number, 0)
+        frees = jax.lax.dynamic_update_index_in_dim(frees, each.free, number, 0)
+        fault = jnp.where(fault == jnp.int32(Outcome.SUCCESS), each.fault, fault)
+        overlaps, overshoot = overlaps | each.overlaps, jnp.maximum(overshoot, each.overshoot)
+        return (slopes, frees, fault, overlaps, overshoot, each.rows), each.rows
 
-    traced = jnp.arange(1, count, dtype=jnp.int32)
-    read_cotangents = jnp.asarray(method.times[:-1], y.dtype)
-    given = (traced, jnp.asarray(weights, y.dtype), read_cotangents, perturbations)
-    nothing = jnp.zeros(step.shape, jnp.int32)
-    rows = start.rows[: seen.rows.shape[0]]
-    within = jnp.full(step.shape, -jnp.inf, step.dtype)
-    begin = (room(start.slope), room(start.free), nothing, nothing > 0, within, rows)
-    result, touched = jax.lax.scan(stage, begin, given)
-    slopes, frees, *notes, rows = result
-    return EarlyStages(list(slopes), list(frees), *notes), rows, touched
+    numbers = jnp.arange(1, count, dtype=jnp.int32)
+    times = jnp.asarray(method.times[:-1], y.dtype)
+    inputs = (numbers, jnp.asarray(weights, y.dtype), times, perturbations)
+    no_fault = jnp.zeros(step.shape, jnp.int32)
+    rows = start.rows[: shapes.rows.shape[0]]
+    overshoot = jnp.full(step.shape, -jnp.inf, step.dtype)
+    slopes, frees = with_zeros(start.slope), with_zeros(start.free)
+    initial = (slopes, frees, no_fault, no_fault > 0, overshoot, rows)
+    result, read_rows = jax.lax.scan(stage, initial, inputs)
+    slopes, frees, *checks, rows = result
+    return EarlyStages(list(slopes), list(frees), *checks), rows, read_rows
 
 
 def _weighted(weights: tuple[float, ...], slopes: list[Array]) -> Array:
@@ -281,10 +279,10 @@ def _weighted(weights: tuple[float, ...], slopes: list[Array]) -> Array:
     return total
 
 
-def begin_piece(problem: Problem, slope: Float[Array, "n batch"]) -> Piece:
-    """The piece before the first step: from t0 on in a straight line, for want of better."""
+def initial_piece(problem: Problem, slope: Float[Array, "n batch"]) -> Piece:
+    """The piece that the first step extrapolates: a straight line from y0 with this slope."""
     powers = len(problem.equation.method.dense) + 1
-    rest = jnp.zeros((powers - 2, *slope.shape), slope.dtype)
+    zeros = jnp.zeros((powers - 2, *slope.shape), slope.dtype)
     line = jnp.stack([problem.y0, slope])
     rate = jnp.ones(slope.shape[1], slope.dtype)
-    return Piece(problem.begin, rate, jnp.concatenate([line, rest]))
+    return Piece(problem.begin, rate, jnp.concatenate([line, zeros]))

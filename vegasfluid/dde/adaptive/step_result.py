@@ -1,4 +1,4 @@
-"""Where an attempted step leads: to its end, to its first event, or nowhere."""
+"""The result of an attempted step: it advances to its end or its first event, or is repeated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
-from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_held_slopes
+from vegasfluid.dde.adaptive.bounds import Modes, bounded_components, zero_slopes_at_bounds
 from vegasfluid.dde.adaptive.breaking_points import (
     ActiveInterval,
     BreakingPoints,
@@ -30,35 +30,35 @@ from vegasfluid.dde.adaptive.step import Trial
 
 __all__ = [
     "END_TOLERANCE",
+    "AttemptedStep",
     "EventRecord",
-    "JudgedStep",
     "Node",
     "StepResult",
-    "holding",
+    "active_bounds",
     "on_bounds",
     "pick",
     "resolve_step",
 ]
 
 END_TOLERANCE = 1e-6
-"""An end of the solve this near the end of a step, as a share of it, is its end."""
+"""A step that ends within this fraction of its length before t1 is made to end at t1."""
 OVERSHOOT_TOLERANCE = 0.02
-"""A step that asked for the past beyond a break by more than this share of it passed that break,
-also where its end is back again."""
+"""A step that read beyond a break by more than this fraction of its length counts as having passed
+it, even if the read time is before the break again at its end."""
 CROSSING_TOLERANCE = 1e-6
-"""An indicator that dips by less than this share of its size has not changed its sign."""
+"""An indicator below zero by less than this fraction of its size counts as not negative."""
 
 
 class Node(NamedTuple):
-    """Where each instance stands between two steps.
+    """The state of each instance between two steps.
 
     Args:
         clock: the time.
         y: state, shape (n, batch).
-        slope: dy/dt from here on, shape (n, batch).
-        free: that of the clamped components, were they free, shape (bound_count, batch).
-        start_values: what a step from here on needs to know of its start.
-        modes: of bound_count and switches from here on.
+        slope: dy/dt for the next step, shape (n, batch).
+        free: dy/dt of the bounded components as without bounds, shape (bound_count, batch).
+        start_values: reads, indicators and breaks at the start of the next step.
+        modes: active bounds and guard signs of the next step.
     """
 
     clock: CompensatedTime
@@ -70,12 +70,12 @@ class Node(NamedTuple):
 
 
 class EventRecord(NamedTuple):
-    """What a reverse solve needs to know of an event; without meaning where there was none.
+    """An event, as the reverse pass needs it; undefined for steps without one.
 
     Args:
-        first: the indicator that was zero, shape (batch,).
-        reached: bounds that were met or left, lower ones first, shape (2 bounds, batch).
-        break_at: the break that a lag passed, after the step's start, shape (batch,).
+        first: number of the indicator that was zero, shape (batch,).
+        reached: bounds that were reached or left, lower ones first, shape (2 bounds, batch).
+        break_at: time of the break, if it is one, relative to the step's start; (batch,).
     """
 
     first: Int32[Array, " batch"]
@@ -84,23 +84,23 @@ class EventRecord(NamedTuple):
 
     @classmethod
     def nothing(cls, problem: Problem) -> EventRecord:
-        """No event."""
+        """The record of a step without an event."""
         batch, bound_count = problem.y0.shape[1], len(problem.equation.bounded)
         reached = jnp.zeros((2 * bound_count, batch), bool)
         return cls(jnp.zeros(batch, jnp.int32), reached, jnp.zeros(batch, problem.y0.dtype))
 
 
 class StepResult(NamedTuple):
-    """What becomes of an attempt.
+    """What follows from an attempted step.
 
     Args:
-        keep: whether the instance moves on, shape (batch,).
-        node: where it then stands; without meaning unless kept.
-        passed: time from the step's start to there, shape (batch,).
-        again: length of the next attempt where this one is made anew for an event, else 0.
-        event: whether it lands on an event, shape (batch,).
-        landed: on which.
-        breaks: so far.
+        keep: whether the step is accepted, shape (batch,).
+        node: the state at its end; undefined unless accepted.
+        passed: time from the step's start to its end, shape (batch,).
+        again: length of the next attempt where an event makes it shorter, else 0; (batch,).
+        event: whether the step ends at an event, shape (batch,).
+        landed: that event.
+        breaks: all breaks so far.
     """
 
     keep: Bool[Array, " batch"]
@@ -113,26 +113,26 @@ class StepResult(NamedTuple):
 
 
 def pick(which: Bool[Array, " batch"], these: Any, those: Any) -> Any:
-    """One tree's leaves for the instances in `which`, another's for the others."""
+    """The leaves of `these` for the instances in `which`, those of `those` for the others."""
     return jax.tree.map(lambda this, that: jnp.where(which, this, that), these, those)
 
 
-def holding(problem: Problem, y: Array, free: Array) -> Int32[Array, "bound_count batch"]:
-    """Which bounds hold a state with these free slopes."""
+def active_bounds(problem: Problem, y: Array, free: Array) -> Int32[Array, "bound_count batch"]:
+    """The active bounds: -1 at a lower bound, 1 at an upper one, with a slope outward; else 0."""
     values, (lower, upper) = bounded_components(y, problem.equation.bounded), problem.bounds
     low = ((values <= lower) & (free <= 0)).astype(jnp.int32)
     high = ((values >= upper) & (free >= 0)).astype(jnp.int32)
     return high * (1 - low) - low
 
 
-class JudgedStep(NamedTuple):
-    """An attempt that is judged, and what it started from.
+class AttemptedStep(NamedTuple):
+    """An attempted step with its error test.
 
     Args:
-        trial: how it came out.
+        trial: the attempted step.
         step: its length, shape (batch,).
         keep: whether its error is small enough, shape (batch,).
-        node: where it started.
+        node: the state at its start.
     """
 
     trial: Trial
@@ -144,24 +144,24 @@ class JudgedStep(NamedTuple):
 def resolve_step(
     problem: Problem,
     context: StepContext,
-    judged_step: JudgedStep,
+    attempted: AttemptedStep,
     crossings: Crossings,
     breaks: BreakingPoints,
 ) -> StepResult:
-    """Where an attempt leads.
+    """Decide whether an attempted step advances to its end, ends at an event or is repeated.
 
     Args:
         problem: the batch.
-        context: what the step saw.
-        judged_step: how it came out.
-        crossings: what it passed.
-        breaks: so far.
+        context: history and modes of the step.
+        attempted: the step and its error test.
+        crossings: the indicators that turned negative in it.
+        breaks: all breaks so far.
     """
     trial, step, keep, node = (
-        judged_step.trial,
-        judged_step.step,
-        judged_step.keep,
-        judged_step.node,
+        attempted.trial,
+        attempted.step,
+        attempted.keep,
+        attempted.node,
     )
     end = trial.end
     indicators = mode_indicators(problem, context.modes, trial.y, end)
@@ -172,31 +172,35 @@ def resolve_step(
         changes,
         node.start_values.active_breaks,
     )
-    plain = Node(context.now.after(step), trial.y, end.slope, end.free, start_values, context.modes)
-    none, nobody = jnp.zeros_like(step), jnp.zeros(step.shape, bool)
-    nothing = EventRecord.nothing(problem)
-    through = StepResult(keep, plain, step, none, nobody, nothing, breaks)
+    at_end = Node(
+        context.now.after(step), trial.y, end.slope, end.free, start_values, context.modes
+    )
+    zero, none = jnp.zeros_like(step), jnp.zeros(step.shape, bool)
+    no_event = EventRecord.nothing(problem)
+    through = StepResult(keep, at_end, step, zero, none, no_event, breaks)
     if not crossings.wanted.shape[0]:
         return through
     far = jnp.maximum(OVERSHOOT_TOLERANCE * step, 4 * problem.time_tolerance)
     overshot = (
-        keep & (trial.overshoot > far) & ~jnp.any(crossings.wanted[crossings.kinds() :], axis=0)
+        keep
+        & (trial.overshoot > far)
+        & ~jnp.any(crossings.wanted[crossings.mode_count() :], axis=0)
     )
     through = through._replace(keep=keep & ~overshot, again=jnp.where(overshot, step / 2, 0.0))
-    if crossings.kinds():
+    if crossings.mode_count():
         missed_at = _missed_crossing(problem, context, node.slope, trial, crossings, step)
         missed = through.keep & (missed_at < step)
         again = jnp.where(missed, missed_at, through.again)
         through = through._replace(keep=through.keep & ~missed, again=again)
     crossings = crossings.among(through.keep)
 
-    # Not `lax.cond`: XLA would hand its branches a copy of the ring, and a loop it does not.
+    # A loop and not `lax.cond`, whose branches XLA would give a copy of the ring.
     def land(state: tuple[StepResult, Array]) -> tuple[StepResult, Array]:
-        landed = _to_event(problem, context, judged_step, crossings, state[0])
+        landed = _to_event(problem, context, attempted, crossings, state[0])
         return landed, jnp.zeros((), bool)
 
-    begin = (through, jnp.any(crossings.wanted))
-    return jax.lax.while_loop(lambda state: state[1], land, begin)[0]
+    initial = (through, jnp.any(crossings.wanted))
+    return jax.lax.while_loop(lambda state: state[1], land, initial)[0]
 
 
 def _missed_crossing(
@@ -207,20 +211,20 @@ def _missed_crossing(
     crossings: Crossings,
     step: Array,
 ) -> Float[Array, " batch"]:
-    """When an indicator that is not negative at the end of a step is negative within; else inf.
+    """Time after a step's start at which an indicator is negative, though not at the end; else inf.
 
-    Looked at are all indicators half way, and a clamped component where it turns round.
+    It checks all indicators at the middle, and each bounded component at its turning point.
     """
-    kinds, half = crossings.kinds(), step / 2
+    mode_count, half = crossings.mode_count(), step / 2
     assert crossings.at_half is not None
-    middle = crossings.at_half[:kinds]
+    middle = crossings.at_half[:mode_count]
     size = CROSSING_TOLERANCE * jnp.maximum(
-        jnp.abs(crossings.at_start[:kinds]), jnp.abs(crossings.at_end[:kinds])
+        jnp.abs(crossings.at_start[:mode_count]), jnp.abs(crossings.at_end[:mode_count])
     )
     missed_at = jnp.where(jnp.any(middle < -size, axis=0), half, jnp.inf)
     for number, component in enumerate(problem.equation.bounded):
         before, after = slope[component], trial.end.slope[component]
-        turns = (before * after < 0) & (context.modes.held[number] == 0)
+        turns = (before * after < 0) & (context.modes.at_bound[number] == 0)
         turn = step * before / jnp.where(turns, before - after, 1.0)
         value = trial.piece.at(turn)[component]
         lower, upper = problem.bounds.lower[number], problem.bounds.upper[number]
@@ -228,26 +232,28 @@ def _missed_crossing(
         sides = jnp.array([number, number + len(problem.equation.bounded)])
         rounding = jnp.max(size[sides] * crossings.scale[sides], axis=0)
         missed_at = jnp.where(turns & (outside > rounding), jnp.minimum(missed_at, turn), missed_at)
-    plain = jnp.any(crossings.wanted[:kinds], axis=0) | (step <= 64 * problem.time_tolerance)
-    return jnp.where(plain, jnp.inf, missed_at)
+    exempt = jnp.any(crossings.wanted[:mode_count], axis=0) | (step <= 64 * problem.time_tolerance)
+    return jnp.where(exempt, jnp.inf, missed_at)
 
 
 def _to_event(
     problem: Problem,
     context: StepContext,
-    judged_step: JudgedStep,
+    attempted: AttemptedStep,
     crossings: Crossings,
     through: StepResult,
 ) -> StepResult:
-    """The moves of instances that met an event; those of the others are as they were."""
-    step, bound_count = judged_step.step, len(problem.equation.bounded)
-    location = locate(problem, context, judged_step.trial, crossings, step)
-    # An event at the very start, where the step began on one: look nearer before it is believed.
+    """The step results with those of instances that have an event ending at it."""
+    step, bound_count = attempted.step, len(problem.equation.bounded)
+    location = locate(problem, context, attempted.trial, crossings, step)
+    # An event right at the start, where the last step ended at one, may be rounding: try a shorter
+    # step before it is accepted.
     doubtful = crossings.any_crossed & (location.ahead <= 0) & (step > 64 * problem.time_tolerance)
     event = crossings.any_crossed & ~doubtful
     passed = jnp.where(event, location.ahead, step)
-    at = (passed, event, through.breaks)
-    node, breaks = _event_node(problem, context, judged_step, crossings, location, *at)
+    node, breaks = _event_node(
+        problem, context, attempted, crossings, location, passed, event, through.breaks
+    )
     return StepResult(
         keep=through.keep & ~doubtful,
         node=pick(event, node, through.node),
@@ -262,62 +268,62 @@ def _to_event(
 def _event_node(
     problem: Problem,
     context: StepContext,
-    judged_step: JudgedStep,
+    attempted: AttemptedStep,
     crossings: Crossings,
     location: EventLocation,
     passed: Float[Array, " batch"],
     event: Bool[Array, " batch"],
     breaks: BreakingPoints,
 ) -> tuple[Node, BreakingPoints]:
-    """Where an instance stands that landed on an event: modes changed, slope evaluated anew."""
+    """The state at an event, with its new modes and the slope that follows, and the breaks."""
     equation, bound_count = problem.equation, len(problem.equation.bounded)
-    trial = judged_step.trial
+    trial = attempted.trial
     lower, upper, flips = jnp.split(
-        location.which[: crossings.kinds()], [bound_count, 2 * bound_count]
+        location.which[: crossings.mode_count()], [bound_count, 2 * bound_count]
     )
-    crossed = location.which[crossings.kinds() :].astype(jnp.int32)
-    active_breaks = judged_step.node.start_values.active_breaks
+    crossed = location.which[crossings.mode_count() :].astype(jnp.int32)
+    active_breaks = attempted.node.start_values.active_breaks
     active_breaks = breaks.active_breaks(
         active_breaks.passed + jnp.where(crossings.rising, crossed, -crossed)
     )
     y = on_bounds(problem, trial.piece.at(passed), lower, upper)
     above = context.modes.above ^ flips
-    free_modes = Modes(jnp.zeros_like(context.modes.held), above)
+    free_modes = Modes(jnp.zeros_like(context.modes.at_bound), above)
     point = EvaluationPoint(passed, y, trial.piece, trial.end.rows, arriving=False)
-    # With a switch the lags themselves may leap.
+    # Where a guard changes sign, the lags may jump.
     interval = active_breaks.interval(context.now)
-    leaps = jnp.any(flips, axis=0)
+    jumps = jnp.any(flips, axis=0)
     interval = ActiveInterval(
-        jnp.where(leaps, -jnp.inf, interval.lower), jnp.where(leaps, jnp.inf, interval.upper)
+        jnp.where(jumps, -jnp.inf, interval.lower), jnp.where(jumps, jnp.inf, interval.upper)
     )
-    seen = evaluate_rhs(
+    evaluation = evaluate_rhs(
         problem, context._replace(modes=free_modes, interval=interval), point, with_guards=True
     )
-    met_now = (lower | upper) & (context.modes.held == 0)
-    left_now = (lower | upper) & (context.modes.held != 0)
-    held = jnp.where(left_now, 0, context.modes.held)
-    held = jnp.where(met_now, holding(problem, y, seen.free), held)
-    modes = Modes(held, above)
+    reaches = (lower | upper) & (context.modes.at_bound == 0)
+    leaves = (lower | upper) & (context.modes.at_bound != 0)
+    at_bound = jnp.where(leaves, 0, context.modes.at_bound)
+    at_bound = jnp.where(reaches, active_bounds(problem, y, evaluation.free), at_bound)
+    modes = Modes(at_bound, above)
     clock = context.now.after(passed)
     level = jnp.where(location.breaks, _level(crossings, location), 0.0)
-    # Where y has more continuous derivatives a lag may pass: the order does not suffer.
+    # A break at which y has more continuous derivatives does not reduce the order.
     matters = level < max(equation.method.order - 2, 1)
     breaks = breaks.added(event & matters, clock, level)
-    read_times = HistoryReads(seen.read_times - passed, seen.rows)
+    read_times = HistoryReads(evaluation.read_times - passed, evaluation.rows)
     near = 2 * problem.time_tolerance + BREAK_TOLERANCE * passed
     active_breaks = updated_active_breaks(
         breaks, active_breaks.passed, clock, read_times.times, near
     )
-    indicators = mode_indicators(problem, modes, y, seen)
+    indicators = mode_indicators(problem, modes, y, evaluation)
     start_values = StartValues(
         read_times, indicators, jnp.full_like(indicators, jnp.inf), active_breaks
     )
-    slope = zero_held_slopes(seen.slope, modes, equation.bounded)
-    return Node(clock, y, slope, seen.free, start_values, modes), breaks
+    slope = zero_slopes_at_bounds(evaluation.slope, modes, equation.bounded)
+    return Node(clock, y, slope, evaluation.free, start_values, modes), breaks
 
 
 def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[Array, "n batch"]:
-    """A state with the clamped components that reached a bound put there."""
+    """The state, with each bounded component set to the bound that it reached or left."""
     for number, component in enumerate(problem.equation.bounded):
         value = jnp.where(lower[number], problem.bounds.lower[number], y[component])
         value = jnp.where(upper[number], problem.bounds.upper[number], value)
@@ -326,6 +332,6 @@ def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[A
 
 
 def _level(crossings: Crossings, location: EventLocation) -> Float[Array, " batch"]:
-    """How smooth the solution is where a lag passes a break: by one more derivative than there."""
-    passed = location.which[crossings.kinds() :]
+    """Continuous derivatives of y where a lag passes a break: one more than at the break."""
+    passed = location.which[crossings.mode_count() :]
     return 1 + jnp.min(jnp.where(passed, crossings.levels, jnp.inf), axis=0, initial=jnp.inf)

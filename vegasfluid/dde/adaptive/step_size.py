@@ -1,4 +1,4 @@
-"""How long the next step is: a diffrax step-size controller, one for each instance of a batch."""
+"""Step-size control: a diffrax step-size controller for each instance of a batch."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["StepDecision", "StepSizeControl"]
 
 
 class StepDecision(NamedTuple):
-    """What became of an attempted step.
+    """The error test of an attempted step.
 
     Args:
         keep: whether it is accepted, shape (batch,).
-        step: length of the next, shape (batch,).
-        controller_state: the controller's memory.
+        step: length of the next attempt, shape (batch,).
+        controller_state: the controller's state.
     """
 
     keep: Bool[Array, " batch"]
@@ -34,12 +34,12 @@ class StepDecision(NamedTuple):
 
 
 class StepSizeControl(NamedTuple):
-    """A step-size controller at work.
+    """A step-size controller with the first step.
 
     Args:
-        controller: diffrax's, or None for steps of one length.
-        first: length of the first step, shape (batch,), or None for the controller's choice.
-        order: of the method.
+        controller: diffrax's controller; None: constant steps.
+        first: length of the first step, shape (batch,); None: the controller chooses it.
+        order: order of the method.
     """
 
     controller: diffrax.AbstractStepSizeController | None
@@ -49,7 +49,7 @@ class StepSizeControl(NamedTuple):
     def begin(
         self, problem: Problem, context: StepContext, piece: Piece
     ) -> tuple[Float[Array, " batch"], Any]:
-        """The first step, and the controller's memory."""
+        """The first step, shape (batch,), and the controller's initial state."""
         if self.controller is None:
             assert self.first is not None
             return self.first, None
@@ -74,11 +74,13 @@ class StepSizeControl(NamedTuple):
                 ).slope
 
             term = diffrax.ODETerm(field)
-            until, memory = controller.init(term, start, end, y, first, None, _value, order)
-            return jnp.asarray(until) - start, memory
+            until, controller_state = controller.init(
+                term, start, end, y, first, None, _value, order
+            )
+            return jnp.asarray(until) - start, controller_state
 
         axes = (0, 0, InstanceContext.axes(), -1, -1, -1, -1)
-        step, memory = jax.vmap(one, in_axes=axes, out_axes=-1)(
+        step, controller_state = jax.vmap(one, in_axes=axes, out_axes=-1)(
             context.ring,
             context.last,
             InstanceContext.of(problem, context),
@@ -87,34 +89,34 @@ class StepSizeControl(NamedTuple):
             problem.end,
             self.first,
         )
-        return jax.lax.stop_gradient((step, jax.tree.map(jnp.asarray, memory)))
+        return jax.lax.stop_gradient((step, jax.tree.map(jnp.asarray, controller_state)))
 
     def decide(
         self, clock: CompensatedTime, y: Array, trial: Trial, step: Array, controller_state: Any
     ) -> StepDecision:
-        """Whether an attempt is accepted, and the next step."""
+        """Whether an attempted step is accepted, and the length of the next attempt."""
         controller = self.controller
         if controller is None:
             assert self.first is not None
             return StepDecision(jnp.ones(step.shape, bool), self.first, None)
         start = clock.plain()
-        # Without a derivative: where the steps end is no part of the solution.
-        sound = trial.converged & jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.error), axis=0)
-        # In a long step the first stages may guess a lag that is negative; in a short one not.
-        sound &= trial.fault != jnp.int32(Outcome.LAG_NEGATIVE)
-        error = jnp.where(sound, trial.error, jnp.inf)
-        new = jnp.where(sound, trial.y, y)
-        seen = jax.lax.stop_gradient((start, start + step, y, new, error, controller_state))
+        valid = trial.converged & jnp.all(jnp.isfinite(trial.y) & jnp.isfinite(trial.error), axis=0)
+        # The first stages of a long step may compute a negative lag; a shorter step does not.
+        valid &= trial.fault != jnp.int32(Outcome.LAG_NEGATIVE)
+        error = jnp.where(valid, trial.error, jnp.inf)
+        new = jnp.where(valid, trial.y, y)
+        # Step lengths are not part of the solution, so they have no derivative.
+        inputs = jax.lax.stop_gradient((start, start + step, y, new, error, controller_state))
 
         def one(start: Array, end: Array, y: Array, new: Array, error: Array, old: Any) -> Any:
-            keep, begin, until, _, memory, _ = controller.adapt_step_size(
+            keep, begin, until, _, state, _ = controller.adapt_step_size(
                 start, end, y, new, None, error, float(self.order), old
             )
-            return keep, until - begin, memory
+            return keep, until - begin, state
 
-        return StepDecision(*jax.vmap(one, in_axes=-1, out_axes=-1)(*seen))
+        return StepDecision(*jax.vmap(one, in_axes=-1, out_axes=-1)(*inputs))
 
 
 def _value(term: Any, t: Any, y: Any, args: Any) -> Any:
-    """The right-hand side, as a diffrax solver would tell its controller."""
+    """The right-hand side, in the form in which a diffrax solver passes it to its controller."""
     return term.vf(t, y, args)

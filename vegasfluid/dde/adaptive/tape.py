@@ -1,4 +1,4 @@
-"""What a reverse solve needs to know of each step, beside the pieces in the ring."""
+"""The tape: what the reverse pass needs of each step, besides the pieces in the ring."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Entry", "Tape", "empty_tape"]
 
 
 class Entry(NamedTuple):
-    """One step of each instance.
+    """The decisions of one step of each instance.
 
     Args:
         step: length of the attempt, shape (batch,).
-        last: whether it was as long as to end at t1.
-        modes: in which the step was made.
-        interval: between which breaks it read the past.
-        rows: near which it read it, shape (sites, batch).
-        event: whether it was cut at an event.
-        passed: how far it led.
-        landed: on which event.
+        last: whether it ended at t1, shape (batch,).
+        modes: active bounds and guard signs during the step.
+        interval: the active intervals of its sites.
+        rows: rows at which its history searches started, shape (sites, batch).
+        event: whether it ended at an event, shape (batch,).
+        passed: time from its start to its end or event, shape (batch,).
+        landed: that event.
     """
 
     step: Float[Array, " batch"]
@@ -50,25 +50,25 @@ class Tape(NamedTuple):
     table: Float[Array, "batch rows width"]
 
     def write(self, row: Int32[Array, " batch"], entry: Entry) -> Tape:
-        """The tape with an entry of each instance in a row of its own."""
+        """The tape with one entry of each instance written to its row `row`."""
         flat = [_wide(leaf, self.table.dtype) for leaf in jax.tree.leaves(entry)]
         return Tape(put_rows(self.table, row, jnp.concatenate(flat).T[:, None]))
 
     def read(self, row: Int32[Array, " batch"], like: Entry) -> Entry:
-        """The entries of some rows; shaped as another entry."""
+        """The entries in row `row` of each instance, with the shapes and dtypes of `like`."""
         instances = jnp.arange(row.shape[0], dtype=jnp.int32)
         flat = self.table.at[instances, row].get(mode="promise_in_bounds").T
-        leaves, structure = jax.tree.flatten(like)
-        result, first = [], 0
-        for leaf in leaves:
+        shapes, structure = jax.tree.flatten(like)
+        leaves, first = [], 0
+        for leaf in shapes:
             size = leaf.size // row.shape[0]
-            result.append(flat[first : first + size].reshape(leaf.shape).astype(leaf.dtype))
+            leaves.append(flat[first : first + size].reshape(leaf.shape).astype(leaf.dtype))
             first += size
-        return jax.tree.unflatten(structure, result)
+        return jax.tree.unflatten(structure, leaves)
 
 
 def empty_tape(rows: int, like: Entry) -> Tape:
-    """A tape of so many rows for entries like this."""
+    """An empty tape with this many rows for entries of the shape of `like`."""
     leaves = jax.tree.leaves(like)
     batch = like.step.shape[0]
     width = sum(leaf.size // batch for leaf in leaves)
@@ -76,5 +76,5 @@ def empty_tape(rows: int, like: Entry) -> Tape:
 
 
 def _wide(leaf: Array, dtype: Any) -> Float[Array, "some batch"]:
-    """A leaf as floats; row numbers are far below those that a float32 cannot tell apart."""
+    """A leaf as floats, shape (values, batch). Row numbers are small enough to be exact floats."""
     return leaf.reshape(-1, leaf.shape[-1]).astype(dtype)

@@ -1,4 +1,4 @@
-"""Steps of one length: the classical Runge-Kutta method, its history in a ring by number."""
+"""Constant steps: the classical Runge-Kutta method with a history of equidistant grid points."""
 
 from vegasfluid.dde.fixed.history import FixedStepHistory, InitialHistory
 from vegasfluid.dde.fixed.runge_kutta import Project, RightHandSide

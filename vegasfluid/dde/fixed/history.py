@@ -1,8 +1,7 @@
-"""What a delay equation remembers: a ring of past states and slopes, read by interpolation.
+"""History of a solve with constant steps: a ring buffer of states and slopes, interpolated.
 
-The solver writes the state and its slope at every grid point into a ring; between two grid points
-the history is the cubic that meets both states and both slopes, so it is as accurate (order 4) as
-the steps themselves.
+The solver writes the state and its slope at every grid point into a ring. Between two grid points
+the history is the cubic Hermite interpolant, which has the order of the steps (4).
 
 Sources: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd edition 1993:
 section II.6 (dense output) and section II.17 (delay equations).
@@ -32,14 +31,14 @@ __all__ = [
 __all__ += ["record", "ring_rows"]
 
 InitialHistory = Callable[[Float[Array, ""]], Float[Array, " n"]]
-"""The state at one time before the start."""
+"""Maps a time before the start, shape (), to the state, shape (n,)."""
 
 Ring = Float[Array, "rows two_n"]
-"""State and slope side by side; grid point k is in row k modulo rows, a power of two."""
+"""State and slope in one row; grid point k is in row k modulo rows, a power of two."""
 
 
 def ring_rows(longest_lag: float, step: float) -> int:
-    """Rows of a ring that holds `longest_lag`: a power of two.
+    """Number of rows of a ring that covers `longest_lag`: a power of two.
 
     >>> ring_rows(2.0, 0.5)
     8
@@ -50,14 +49,14 @@ def ring_rows(longest_lag: float, step: float) -> int:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Grid:
-    """Equidistant times, told from their numbers so that rounding does not accumulate.
+    """Equidistant times, computed from their numbers so that rounding errors do not accumulate.
 
     Args:
         start: time of grid point 0.
-        step: from one grid point to the next.
-        longest_lag: bound on how far back the history may be asked for.
-        time_tolerance: rounding of a time, in steps: a lag off its bound by less is no fault.
-        rows: of the ring; 0: as many as `longest_lag` needs.
+        step: time between two grid points.
+        longest_lag: longest lag that the history covers.
+        time_tolerance: rounding error of a time, in steps; a lag may exceed its bound by it.
+        rows: number of rows of the ring; 0: as many as `longest_lag` needs.
 
     >>> grid = Grid(start=1.0, step=0.5, longest_lag=2.0, time_tolerance=0.0)
     >>> grid.rows, float(grid.time(jnp.int32(3), 0.5, jnp.float32))
@@ -80,7 +79,7 @@ class Grid:
 
 
 def empty_ring(y: Float[Array, " n"], rows: int) -> Ring:
-    """A ring for states like `y`, all zero.
+    """A ring of zeros for states of the shape of `y`.
 
     >>> empty_ring(jnp.ones(3), 8).shape
     (8, 6)
@@ -91,24 +90,24 @@ def empty_ring(y: Float[Array, " n"], rows: int) -> Ring:
 def record(
     ring: Ring, number: Int32[Array, ""], y: Float[Array, " n"], slope: Float[Array, " n"]
 ) -> Ring:
-    """The ring with the state and slope of grid point `number` in it.
+    """The ring with the state and slope of grid point `number` written to it.
 
     >>> record(jnp.zeros((2, 2)), jnp.int32(5), jnp.ones(1), jnp.full(1, 7.0)).tolist()
     [[0.0, 0.0], [1.0, 7.0]]
     """
     row = jnp.concatenate([y, slope])[None]
-    place = number & jnp.int32(ring.shape[0] - 1)
-    return jax.lax.dynamic_update_slice(ring, row, (place, jnp.zeros_like(place)))
+    slot = number & jnp.int32(ring.shape[0] - 1)
+    return jax.lax.dynamic_update_slice(ring, row, (slot, jnp.zeros_like(slot)))
 
 
 def coarser_ring(ring: Ring, last: Int32[Array, ""], factor: int, rows: int) -> Ring:
-    """The ring of a grid with longer steps, from that of a finer one.
+    """The ring of a coarser grid, from that of a finer one.
 
     Args:
-        ring: of the finer grid, whose points up to `last` it has.
-        last: number of a point that both grids have.
-        factor: steps of the finer grid in one of the coarser.
-        rows: of the coarser ring.
+        ring: ring of the finer grid, with its points up to `last`.
+        last: number, on the finer grid, of a point of both grids.
+        factor: finer steps in one coarser step.
+        rows: number of rows of the coarser ring.
 
     >>> ring = jnp.arange(8.0)[:, None]  # point k in row k
     >>> coarser_ring(ring, jnp.int32(6), 2, 4)[:, 0].tolist()  # points 0, 2, 4, 6
@@ -118,8 +117,8 @@ def coarser_ring(ring: Ring, last: Int32[Array, ""], factor: int, rows: int) -> 
 
     def point(row: Int32[Array, ""]) -> Float[Array, " two_n"]:
         back = (newest - row) & jnp.int32(rows - 1)
-        place = ((newest - back) * factor) & jnp.int32(ring.shape[0] - 1)
-        return ring.at[place].get(mode="promise_in_bounds")
+        slot = ((newest - back) * factor) & jnp.int32(ring.shape[0] - 1)
+        return ring.at[slot].get(mode="promise_in_bounds")
 
     return jax.lax.map(point, jnp.arange(rows, dtype=jnp.int32))
 
@@ -130,13 +129,13 @@ def hermite(
     part: Float[Array, "*lags"],
     step: Any,
 ) -> Float[Array, "*lags n"]:
-    """The cubic with the states and slopes of two neighbouring grid points.
+    """The state between two neighbouring grid points, by cubic Hermite interpolation.
 
     Args:
-        before: state and slope side by side at the earlier point, shape (..., 2 n).
-        after: the same one step later.
-        part: where between them, 0 to 1.
-        step: time from one to the other.
+        before: state and slope at the earlier point, concatenated; shape (..., 2 n).
+        after: state and slope one step later, likewise.
+        part: position between them, from 0 to 1.
+        step: time between them.
 
     >>> before, after = jnp.array([0.0, 0.0]), jnp.array([8.0, 12.0])
     >>> hermite(before, after, jnp.array(0.5), 2.0).tolist()  # t^3 at 1
@@ -147,8 +146,8 @@ def hermite(
     u = part[..., None]
     square = u * u
     cube = square * u
-    rise = (3 * square - 2 * cube) * (y1 - y0)
-    return y0 + rise + step * ((cube - 2 * square + u) * slope0 + (cube - square) * slope1)
+    difference = (3 * square - 2 * cube) * (y1 - y0)
+    return y0 + difference + step * ((cube - 2 * square + u) * slope0 + (cube - square) * slope1)
 
 
 def hermite_slope(
@@ -157,7 +156,7 @@ def hermite_slope(
     part: Float[Array, "*lags"],
     step: Any,
 ) -> Float[Array, "*lags n"]:
-    """The slope of that cubic; arguments as of `hermite`.
+    """The derivative in time of the interpolant of `hermite`, which has the same arguments.
 
     >>> before, after = jnp.array([0.0, 0.0]), jnp.array([8.0, 12.0])
     >>> hermite_slope(before, after, jnp.array(0.5), 2.0).tolist()  # 3 t^2 at 1
@@ -166,31 +165,31 @@ def hermite_slope(
     y0, slope0 = jnp.split(before, 2, axis=-1)
     y1, slope1 = jnp.split(after, 2, axis=-1)
     u = part[..., None]
-    bump = 6 * u * (1 - u)
-    rise = bump * (y1 - y0) / step
-    return rise + (1 - u) * slope0 + u * slope1 - bump / 2 * (slope0 + slope1)
+    weight = 6 * u * (1 - u)
+    secant = weight * (y1 - y0) / step
+    return secant + (1 - u) * slope0 + u * slope1 - weight / 2 * (slope0 + slope1)
 
 
 class FixedStepHistory:
-    """The past state, as a right-hand side asks for it: `history(s)` is y at time s.
+    """The past of the solution, as a right-hand side reads it: `history(s)` is y at time s.
 
-    `history.slope(s)` is dy/dt there: what a counter counted at time s, as a rate. Where the
-    solver was told to remember only leading components of y, the history is of these.
+    `history.slope(s)` is dy/dt at time s, for a counter its rate. With the solver's option
+    `history_components`, both contain the leading components of y only.
 
-    Call it in the right-hand side itself, not inside `jax.vmap`, `jax.jit`, `lax.cond` or
-    `lax.scan` within it: each call leaves a mark by which the solver learns of lags out of
-    bounds, and a mark cannot leave those (JAX then raises `UnexpectedTracerError`). Instead of
-    `vmap`, hand it an array of times.
+    Call it in the right-hand side itself, not inside a `jax.vmap`, `jax.jit`, `lax.cond` or
+    `lax.scan` there: the solver records lags out of bounds at each call, and the record cannot
+    leave these (JAX then raises `UnexpectedTracerError`). Instead of `vmap`, pass an array of
+    times.
 
     Args:
         ring: states and slopes at the grid points up to `last`, shape (rows, 2 n).
         last: number of the last known grid point.
         ahead: steps from there to the time at which the right-hand side is evaluated.
         grid: times of the grid points.
-        initial_history: the state at one time before `grid.start`, shape () to shape (n,).
-        arriving: whether the right-hand side is evaluated at the end of a step, not at the
-            start of the next: at `grid.start` itself, where the solution may jump or have a
-            kink, `initial_history` then answers.
+        initial_history: state before `grid.start`, a function of shape () to shape (n,).
+        arriving: whether the right-hand side is evaluated at the end of a step and not at the
+            start of the next. Then `initial_history` gives the value at `grid.start` itself,
+            where the solution may jump or have a kink.
 
     >>> grid = Grid(start=0.0, step=1.0, longest_lag=3.0, time_tolerance=0.0)
     >>> ring = record(jnp.zeros((grid.rows, 2)), jnp.int32(0), jnp.zeros(1), jnp.ones(1))
@@ -217,9 +216,9 @@ class FixedStepHistory:
         self._past = jnp.vectorize(initial_history, signature="()->(n)")
         self._origin = grid.time(last, 0.0, ring.dtype)
         self.too_long: Bool[Array, ""] = jnp.zeros((), bool)
-        """Whether any lag so far was longer than `grid.longest_lag`; it was then cut to that."""
+        """Whether any lag so far was longer than `grid.longest_lag`, and was clipped to it."""
         self.too_short: Bool[Array, ""] = jnp.zeros((), bool)
-        """Whether any time so far was after the last known one; that was then taken."""
+        """Whether any time so far was after the last known one, and was clipped to it."""
 
     def __call__(
         self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
@@ -245,9 +244,9 @@ class FixedStepHistory:
     def slope(
         self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
     ) -> Array:
-        """The slope of the state at past times; 0 before the start, whatever `initial_history` is.
+        """The slope dy/dt at past times; 0 before the start, whatever `initial_history` is.
 
-        Of order 3, where the state itself is of order 4.
+        It is of order 3, while the state is of order 4.
 
         Args:
             s: one time, or an array of times of any shape.
@@ -263,7 +262,7 @@ class FixedStepHistory:
         return slopes if of is None else slopes[..., 0]
 
     def _within(self, s: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
-        """Steps from the last known grid point to `s` (negative), held within bounds."""
+        """Steps from the last known grid point to `s` (negative), clipped to the history."""
         time_tolerance, bound = self._grid.time_tolerance, self._grid.longest_lag / self._grid.step
         offset = (s - self._origin) / self._grid.step
         late = offset > time_tolerance
@@ -278,12 +277,12 @@ class FixedStepHistory:
         cubic: Callable[..., Array],
         of: Int32[np.ndarray, "*lags"] | None = None,
     ) -> Float[Array, "*lags n"]:
-        """What `cubic` says of the interval `offset` steps from the last known grid point.
+        """The interpolant `cubic` at `offset` steps from the last known grid point.
 
-        A lag of whole steps falls on a grid point but for rounding, and a compiler that computes
-        `offset` twice may round it twice in different ways. So the choice of the interval changes
-        a little beside the grid points: were it to change on them, the part and the rows could
-        belong to different intervals (seen with XLA on CPU, under `vmap`).
+        A lag of whole steps falls on a grid point up to rounding, and a compiler that computes
+        `offset` twice may round it in two ways. If the choice of the interval changed exactly at
+        grid points, `part` and rows could then belong to different intervals (observed with XLA
+        on CPU, under `vmap`). So it changes `time_tolerance` before them.
         """
         nearest = jnp.floor(offset + self._grid.time_tolerance).astype(jnp.int32)
         back = jnp.minimum(nearest, jnp.int32(-1))
@@ -294,9 +293,9 @@ class FixedStepHistory:
     def _row(
         self, number: Int32[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None
     ) -> Float[Array, "*lags two_n"]:
-        """State and slope at a grid point; the mask keeps any number inside the ring."""
-        place = number & jnp.int32(self._ring.shape[0] - 1)
+        """State and slope at a grid point; of single components if `of` is given."""
+        slot = number & jnp.int32(self._ring.shape[0] - 1)
         if of is None:
-            return self._ring.at[place].get(mode="promise_in_bounds")
+            return self._ring.at[slot].get(mode="promise_in_bounds")
         columns = np.stack([of, of + self._ring.shape[1] // 2], axis=-1)
-        return self._ring.at[place[..., None], columns].get(mode="promise_in_bounds")
+        return self._ring.at[slot[..., None], columns].get(mode="promise_in_bounds")

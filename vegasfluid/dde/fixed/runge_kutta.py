@@ -1,8 +1,8 @@
-"""The integrator: classical Runge-Kutta steps of one length, with the history in a ring.
+"""The integrator: classical Runge-Kutta steps of constant length, with the history in a ring.
 
-Each step writes the newest state and slope into the ring first and then only reads the new ring;
-the slope at the end of a step is carried to the next. Were the ring read before it is written,
-XLA would copy all of it at every step.
+Each step writes the newest state and slope into the ring first and then only reads the new ring.
+If the ring were read before it is written, XLA would copy it at every step. The slope at the end
+of a step is reused at the start of the next.
 
 Source of the method: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd
 edition 1993, sections II.1 (the classical method) and II.17 (delay equations).
@@ -35,18 +35,17 @@ __all__ = ["Problem", "Project", "RightHandSide", "Save", "integrate"]
 RightHandSide = Callable[
     [Float[Array, ""], Float[Array, " n"], FixedStepHistory, PyTree], Float[Array, " n"]
 ]
-"""dy/dt, shape (n,), of the time, the state, the history and the arguments."""
+"""dy/dt, shape (n,), as a function of the time, the state, the history and the arguments."""
 
 Project = Callable[[Float[Array, " n"], Float[Array, " n"]], Float[Array, " n"]]
-"""The allowed state that stands for the second of two states, to which a step led from the first;
-each of shape (n,)."""
+"""Maps the states before and after a step, each of shape (n,), to the state used at its end."""
 
 Save = Callable[[Float[Array, ""], Float[Array, " n"]], Float[Array, " k"]]
-"""What is kept of a time and a state, shape (n,) to shape (k,)."""
+"""Maps a time and a state, shape (n,), to the values that are saved, shape (k,)."""
 
 
 class Problem(NamedTuple):
-    """What stays the same from step to step."""
+    """The equation, its grid and its options: everything that is constant over the steps."""
 
     rhs: RightHandSide
     args: PyTree
@@ -54,16 +53,15 @@ class Problem(NamedTuple):
     initial_history: InitialHistory
     grid: Grid
     history_components: int | None = None
-    """Leading components of y that the history keeps; None: all."""
+    """Number of leading components of y that the history keeps; None: all."""
     save: Save = lambda t, y: y
-    """What of the states is returned."""
+    """The values that are saved."""
 
 
 class _State(NamedTuple):
-    """Where the solve stands at grid point `number`; `ring` holds the points before it.
+    """The solve at grid point `number`; `ring` holds the points before it.
 
-    `before` is the state at the point before it, for readings between the two; None where there are
-    none.
+    `before` is the state at the previous point, for save times between the two; None without any.
     """
 
     number: Int32[Array, ""]
@@ -77,15 +75,15 @@ class _State(NamedTuple):
 def integrate(
     problem: Problem, y0: Float[Array, " n"], schedule: Schedule
 ) -> tuple[Float[Array, "m k"], Fault]:
-    """Integrate along a schedule.
+    """Integrate a problem with the steps of a schedule.
 
     Args:
-        problem: what to integrate; its grid is that of the schedule's first stretch.
+        problem: the problem; its grid is that of the schedule's first stretch.
         y0: state at the start, shape (n,).
-        schedule: of steps and readings.
+        schedule: steps and save times.
 
     Returns:
-        What is saved of the states at the schedule's times, shape (m, k), and the first fault.
+        The saved values at the schedule's times, shape (m, k), and the first fault.
 
     >>> import numpy as np
     >>> from vegasfluid.dde.fixed.schedule import on_the_grid
@@ -103,7 +101,7 @@ def integrate(
     fault = end.fault
     parts = [start[None], ys]
     if then is not None:
-        # the last reading of steps that do not end on a time is where they become longer
+        # Unless save times are ends of steps, the last one is the time at which steps get longer.
         parts = [start[None], ys if first.even is not None else ys[:-1]]
         end, ys = _integrate_stretch(
             problem._replace(grid=then.grid), _on_coarser_grid(end, factor, then), then
@@ -120,13 +118,13 @@ def integrate(
 def _integrate_stretch(
     problem: Problem, state: _State, stretch: Stretch
 ) -> tuple[_State, Float[Array, "m k"]]:
-    """The state after a stretch, and what is saved at its readings."""
+    """The state after a stretch, and the saved values at its save times."""
 
     def one_step(_: Any, state: _State) -> _State:
         return _advance(problem, state)
 
-    def to_reading(state: _State, of: tuple[Any, Any]) -> tuple[_State, Float[Array, " k"]]:
-        count, part = of
+    def to_reading(state: _State, reading: tuple[Any, Any]) -> tuple[_State, Float[Array, " k"]]:
+        count, part = reading
         if stretch.even is not None:
             state = jax.lax.fori_loop(0, stretch.even, one_step, state)
             time, y = problem.grid.time(state.number, 0.0, state.y.dtype), state.y
@@ -141,10 +139,10 @@ def _integrate_stretch(
 
 
 def _inside_last_step(problem: Problem, state: _State, part: Any) -> tuple[Any, Float[Array, " n"]]:
-    """Time and state within the last step, on the straight line between its ends.
+    """Time and state at fraction `part` of the last step, by linear interpolation.
 
-    That keeps every bound and every sum that the ends keep: a counter does not count back, and what
-    was sent is what was delivered, dropped and under way. A cubic keeps none of them at a kink.
+    It preserves every bound and every sum that holds at both ends: counters do not decrease, and
+    packets sent equal those delivered, dropped and in flight. A cubic violates these at a kink.
     """
     assert state.before is not None
     inside = state.before + part * (state.y - state.before)
@@ -153,13 +151,13 @@ def _inside_last_step(problem: Problem, state: _State, part: Any) -> tuple[Any, 
 
 
 def _on_coarser_grid(state: _State, factor: int, then: Stretch) -> _State:
-    """The state on the grid of longer steps; of the history every `factor`-th point is kept."""
+    """The state on the coarser grid, with every `factor`-th point of the history."""
     ring = coarser_ring(state.ring, state.number - factor, factor, then.grid.rows)
     return state._replace(number=state.number // jnp.int32(factor), ring=ring)
 
 
 def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
-    """The state at the start, where the history is `initial_history` and y0."""
+    """The solve at grid point 0, where the ring contains y0 only."""
     number = jnp.zeros((), jnp.int32)
     components = y0[: problem.history_components]
     ring = record(
@@ -171,27 +169,27 @@ def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
 
 
 def _advance(problem: Problem, state: _State) -> _State:
-    """One step: write the ring, then read only what was written.
+    """One step: write the ring, then evaluate the stages with the new ring.
 
-    The right-hand side stands in a loop over the stages, so that it is compiled once and not four
-    times, which costs nothing in the run.
+    The stages are a loop, so that the right-hand side is compiled once and not four times; the run
+    time is the same.
     """
     components, step = slice(problem.history_components), problem.grid.step
     ring = record(state.ring, state.number, state.y[components], state.slope[components])
 
-    def stage(carry: _Stage, of: _Tableau) -> tuple[_Stage, tuple[Bool[Array, ""], ...]]:
-        slope, history = _slope(problem, ring, state.number, of.ahead, carry.point, ~of.looks_on)
-        total = carry.total + of.weight * slope
-        free = state.y + step * jnp.where(of.ends, total / 6, of.reach * slope)
+    def stage(carry: _Stage, row: _Tableau) -> tuple[_Stage, tuple[Bool[Array, ""], ...]]:
+        slope, history = _slope(problem, ring, state.number, row.ahead, carry.point, ~row.next_step)
+        total = carry.total + row.weight * slope
+        free = state.y + step * jnp.where(row.ends, total / 6, row.reach * slope)
         # A projection must not hide a nan.
-        held = jnp.where(of.ends & jnp.isfinite(free), problem.project(state.y, free), free)
-        point = jnp.where(of.looks_on, carry.point, held)
+        y = jnp.where(row.ends & jnp.isfinite(free), problem.project(state.y, free), free)
+        point = jnp.where(row.next_step, carry.point, y)
         return _Stage(point, total, slope), (history.too_long, history.too_short)
 
     first = _Stage(state.y + step / 2 * state.slope, state.slope, state.slope)
     last, (too_long, too_short) = jax.lax.scan(stage, first, _classical(state.y.dtype))
-    # Finiteness is looked at one step late, in the state that was handed over: looking at the new
-    # one makes XLA compute it twice.
+    # Finiteness is checked one step late, in the state at the step's start: a check of the new
+    # state would make XLA compute it twice.
     fault = state.fault.note(Outcome.NOT_FINITE, _not_finite(state.y), state.number)
     number = state.number + 1
     fault = _note_lag_faults(fault, jnp.any(too_long), jnp.any(too_short), number)
@@ -200,12 +198,12 @@ def _advance(problem: Problem, state: _State) -> _State:
 
 
 class _Stage(NamedTuple):
-    """Between two evaluations of the right-hand side in a step.
+    """The state of the loop over the stages of a step.
 
     Args:
-        point: where it is evaluated next.
-        total: the weighted sum of slopes so far.
-        slope: the last one.
+        point: state at which the right-hand side is evaluated next.
+        total: weighted sum of the slopes so far.
+        slope: the last slope.
     """
 
     point: Float[Array, " n"]
@@ -214,21 +212,21 @@ class _Stage(NamedTuple):
 
 
 class _Tableau(NamedTuple):
-    """The evaluations of a step after that at its start, which the step before has made.
+    """The stages of a step but the first, which is the last one of the step before.
 
     Args:
-        ahead: steps from its start to where the slope is taken.
-        weight: of the slope, in sixths.
-        reach: steps along it to the next point.
+        ahead: time of the stage, in steps from the step's start.
+        weight: weight of its slope in the sum, in sixths.
+        reach: steps along its slope to the next stage's point.
         ends: whether the next point is the end of the step.
-        looks_on: whether the slope is that of the next step's start.
+        next_step: whether the stage is the first one of the next step.
     """
 
     ahead: Any
     weight: Any
     reach: Any
     ends: Any
-    looks_on: Any
+    next_step: Any
 
 
 def _classical(dtype: jnp.dtype) -> _Tableau:
@@ -238,7 +236,7 @@ def _classical(dtype: jnp.dtype) -> _Tableau:
         weight=jnp.array([2.0, 2.0, 1.0, 0.0], dtype),
         reach=jnp.array([0.5, 1.0, 0.0, 0.0], dtype),
         ends=jnp.array([False, False, True, False]),
-        looks_on=jnp.array([False, False, False, True]),
+        next_step=jnp.array([False, False, False, True]),
     )
 
 
@@ -250,7 +248,7 @@ def _slope(
     y: Float[Array, " n"],
     arriving: Any = False,
 ) -> tuple[Float[Array, " n"], FixedStepHistory]:
-    """The right-hand side `ahead` steps after grid point `last`, and the history it asked."""
+    """The right-hand side `ahead` steps after grid point `last`, and the history that it read."""
     history = FixedStepHistory(ring, last, ahead, problem.grid, problem.initial_history, arriving)
     time = problem.grid.time(last, ahead, y.dtype)
     slope = problem.rhs(time, y, history, problem.args)
@@ -261,7 +259,7 @@ def _slope(
 def _note_lag_faults(
     fault: Fault, too_long: Bool[Array, ""], too_short: Bool[Array, ""], number: Int32[Array, ""]
 ) -> Fault:
-    """The fault so far, or a lag out of bounds on the way to grid point `number`."""
+    """The first fault, now including lags out of bounds in the step to grid point `number`."""
     fault = fault.note(Outcome.LAG_TOO_LONG, too_long, number)
     return fault.note(Outcome.LAG_TOO_SHORT, too_short, number)
 

@@ -1,7 +1,7 @@
-"""When a solve with steps of one length makes its steps, and where in them it is read.
+"""Schedule of a solve with constant steps: its grid, and its save times in units of steps.
 
-The numbers of a schedule may be traced, so that one compiled program serves steps of any length;
-how often the solution is read, and how many rows the ring has, may not.
+The arrays of a schedule may be traced, so that one compiled program serves steps of any length.
+The number of save times and the number of rows of the ring are static.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["Schedule", "Stretch", "anywhere", "on_the_grid"]
 
 ROUNDING = 16
-"""A time is known to so many units in its last place."""
+"""Assumed rounding error of a time, in units in its last place (chosen)."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Stretch:
-    """Steps of one length, and the times at which the solution is read.
+    """A part of a solve with steps of one length, and its save times.
 
     Args:
-        grid: of the steps.
-        counts: steps to each reading from the one before; (m,).
-        parts: where in the last of these steps the solution is read, from 0 (its start) to 1; (m,).
-        even: steps between any two readings, all of which are ends of steps; None: they lie
-            anywhere. In reverse only an even stretch can be differentiated.
+        grid: grid of the steps.
+        counts: number of steps from each save time to the next; shape (m,).
+        parts: position of each save time in the last of these steps, 0 (start) to 1; shape (m,).
+        even: steps between any two save times, if all are ends of steps; None: they lie anywhere.
+            Reverse mode needs it.
     """
 
     grid: Grid
@@ -47,10 +47,10 @@ class Schedule:
     """All steps of a solve.
 
     Args:
-        times: at which the solution is read; the first one is the start; (m,).
-        first: from the start on.
-        then: with longer steps after it; None: there are none.
-        factor: steps of `first` in one of `then`.
+        times: save times, the first of which is the start; shape (m,).
+        first: the stretch from the start on.
+        then: a stretch with longer steps after it; None: there is none.
+        factor: steps of `first` in one step of `then`.
     """
 
     times: Any
@@ -66,14 +66,14 @@ def on_the_grid(
     dtype: Any,
     longer_steps: tuple[float, int] | None = None,
 ) -> Schedule:
-    """Each interval cut into equal steps.
+    """A schedule whose save times are ends of steps.
 
     Args:
-        times: equally spaced; (m,).
-        step: the longest one.
-        longest_lag: how far back the history is kept.
-        dtype: of states.
-        longer_steps: after so much time, and how many times as long.
+        times: save times, equally spaced; shape (m,).
+        step: longest step.
+        longest_lag: longest lag that the history covers.
+        dtype: dtype of the states.
+        longer_steps: (time after the start, factor) from which steps are longer by that factor.
 
     Raises:
         InvalidInput: for a step that is too short.
@@ -97,15 +97,15 @@ def anywhere(
     longer_steps: tuple[float, int] | None = None,
     rows: int | None = None,
 ) -> Schedule:
-    """Steps of exactly one length, in which the solution is read wherever the times are.
+    """A schedule with exactly this step, whose save times may lie within steps.
 
     Args:
-        times: increasing; (m,).
-        step: of all steps.
-        longest_lag: how far back the history is kept.
-        dtype: of states.
-        longer_steps: after so much time, and how many times as long.
-        rows: of the ring, if more than needed, so that shorter steps are the same program.
+        times: save times, increasing; shape (m,).
+        step: length of the steps.
+        longest_lag: longest lag that the history covers.
+        dtype: dtype of the states.
+        longer_steps: (time after the start, factor) from which steps are longer by that factor.
+        rows: rows of the ring, if more than needed: shorter steps then use the same program.
 
     Raises:
         InvalidInput: for a step that is too short.
@@ -138,14 +138,14 @@ def _even(grid: Grid, readings: int, steps: int) -> Stretch:
 def _stretch_with_readings(
     grid: Grid, places: np.ndarray, ends: np.ndarray, begin: int, dtype: Any
 ) -> Stretch:
-    """Readings at these places, counted in steps, each within the step that ends there."""
+    """A stretch with save times at `places`, in steps, each within the step that ends at `ends`."""
     parts = np.clip(places - (ends - 1), 0.0, 1.0)
     counts = np.diff(ends, prepend=begin)
     return Stretch(grid, counts.astype(np.int32), parts.astype(dtype))
 
 
 def _switch_interval(times: np.ndarray, longer_steps: tuple[float, int] | None) -> tuple[int, int]:
-    """From which interval on steps are longer (behind the last one: never), and by how much."""
+    """First interval with longer steps (beyond the last one: none), and their factor."""
     if longer_steps is None or longer_steps[1] == 1:
         return times.size - 1, 1
     after = int(np.searchsorted(times, times[0] + longer_steps[0] - 1e-9))
@@ -155,7 +155,11 @@ def _switch_interval(times: np.ndarray, longer_steps: tuple[float, int] | None) 
 def _grid(
     times: np.ndarray, step: float, longest_lag: float, dtype: Any, rows: int | None = None
 ) -> Grid:
-    """The grid of a step, if times can be told apart on it."""
+    """The grid of a step.
+
+    Raises:
+        InvalidInput: if the step is too short for the precision of times.
+    """
     if (times[-1] - times[0]) / step >= 2**31 - 1:
         raise InvalidInput("dde.solve", "dt0", "large enough for less than 2**31 steps", step)
     latest = float(np.abs(times).max()) + longest_lag

@@ -38,9 +38,9 @@ def solve_fixed(
 ) -> Solution:
     """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0 with steps of constant length.
 
-    Classical Runge-Kutta method: order 4 in `dt0` where the solution is smooth between grid
-    points. Can be compiled, batched and differentiated in both modes, also through lags (with
-    order 3; order 1 if the slope jumps at t0 and t0 plus a lag is no grid point).
+    The classical Runge-Kutta method: order 4 in `dt0` where the solution is smooth between grid
+    points. It can be compiled, batched and differentiated in both modes, also with respect to
+    lags (with order 3; order 1 if the slope jumps at t0 and t0 plus a lag is not a grid point).
 
     Args:
         rhs: dy/dt, shape (n,), as a function of (t, y, history, args); see `FixedStepHistory`.
@@ -52,13 +52,13 @@ def solve_fixed(
         longest_lag: bound on the lags; the history needs memory for `longest_lag / dt0` points.
         project: maps the states before and after a step to the state at its end.
         initial_history: y at one time s < t0, shape () to shape (n,); None: y0. If it differs
-            from y0 at t0, order 4 needs t0 plus each lag on the grid.
+            from y0 at t0, order 4 requires t0 plus each lag on the grid.
         history_components: number of leading components of y in both histories; None: all.
-        save: maps (t, y) to what is saved, shape (k,); None: y.
+        save: maps (t, y) to the saved values, shape (k,); None: y.
         longer_steps: (time after t0, factor) from which steps are longer by that factor.
 
     Returns:
-        The saved states and how the solve ended; a lag out of bounds is a failure.
+        The saved values and the outcome; a lag out of bounds is a failure.
 
     Raises:
         InvalidInput: for an argument out of range.
@@ -99,19 +99,19 @@ def solve_along(
     """Solve a delay equation with the steps of a schedule, whose numbers may be traced.
 
     Args:
-        steps: times of steps and saved states.
-        rhs: dy/dt; this and all other arguments as of `solve_fixed`.
+        steps: grid and save times.
+        rhs: dy/dt, shape (n,), as a function of (t, y, history, args).
         y0: state at the start, shape (n,).
-        args: passed to `rhs`.
-        project: state in which a step ends.
-        initial_history: y before the start.
-        history_components: number of leading components that the history has.
-        save: what is saved.
-        lanes: whether to run the solve as a lane kernel; else XLA compiles it.
-        warn: whether to warn where XLA compiles it although `lanes` is set.
+        args: passed to `rhs`; any pytree.
+        project: maps the states before and after a step to the state at its end.
+        initial_history: y before the start, shape () to shape (n,); None: y0.
+        history_components: number of leading components of y in the histories; None: all.
+        save: maps (t, y) to the saved values, shape (k,); None: y.
+        lanes: whether to run the solve as a lane kernel (`vegasfluid.lanes`); else XLA compiles it.
+        warn: whether to warn where `lanes` is set but XLA has to compile it.
 
     Returns:
-        As `solve_fixed`.
+        The saved values and the outcome, as `solve_fixed` returns them.
     """
     components, grid = _checked_components(history_components, y0), steps.first.grid
     before_start = initial_history or (lambda s: y0[:components])
@@ -127,7 +127,7 @@ def solve_along(
 
 
 def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
-    """When it went wrong; NaN where it did not."""
+    """Time of the fault; nan without one."""
     fine = fault.code == jnp.int32(Outcome.SUCCESS)
     return jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, y0.dtype))
 
@@ -159,7 +159,7 @@ def _checked_state(y0: Float[ArrayLike, " n"]) -> Array:
 
 
 def _checked_times(ts: Float[ArrayLike, " m"]) -> np.ndarray:
-    """The save times, if they are two or more and increase by equal amounts."""
+    """The save times as an array; refuses fewer than two, and times not equally spaced."""
     times = np.asarray(ts, dtype=float)
     if times.ndim != 1 or times.size < 2 or not np.all(np.isfinite(times)):
         raise InvalidInput("dde.solve", "ts", "two or more finite times", times.tolist())
@@ -174,7 +174,7 @@ def _checked_times(ts: Float[ArrayLike, " m"]) -> np.ndarray:
 
 
 def _check_functions(problem: Problem, y0: Array) -> None:
-    """Refuse a `initial_history` or `project` that returns another shape than the state's."""
+    """Refuse an `initial_history` or a `project` that returns another shape than the state's."""
     some_time = jax.ShapeDtypeStruct((), y0.dtype)
     check_shape(
         "initial_history",
