@@ -39,10 +39,10 @@ BREAKS = {
     "bottleneck: the queue is above the buffer": ("backlog", lambda of: 21.0 + of),
     "bottleneck: the average queue is above the buffer": ("avg_queue", lambda of: 21.0 + of),
     "reno: the window is below a packet": ("cwnd", lambda of: 0.0 * of),
-    "reno: delivered counts back": ("delivered", lambda of: 0.5 * of),
-    "bottleneck: it sent more than it can": ("work", lambda of: 1.1 * of + 100),
-    "reno: more arrives or is dropped than was sent": ("sent", lambda of: 0.9 * of),
-    "reno: packets vanish on the way": ("sent", lambda of: 1.1 * of),
+    "reno: delivered decreases": ("delivered", lambda of: 0.5 * of),
+    "bottleneck: it sent more than its capacity": ("work", lambda of: 1.1 * of + 100),
+    "reno: more packets are delivered or dropped than sent": ("sent", lambda of: 0.9 * of),
+    "reno: packets sent are neither delivered nor dropped": ("sent", lambda of: 1.1 * of),
 }
 
 
@@ -67,7 +67,7 @@ class Giving(DropTail):
 
 def test_a_run_that_makes_packets_fails() -> None:
     network = Network(Link(1000.0, 20, Giving()), RENO)
-    with pytest.raises(SolveFailed, match=r"went wrong: .* counts back, first at t = \d"):
+    with pytest.raises(SolveFailed, match=r"went wrong: .* decreases, first at t = \d"):
         record_fluid(network, 10.0, 101, tolerance=None)
 
 

@@ -1,7 +1,7 @@
-"""How far a run of a fluid model is from the solution of its equations: what shorter steps change.
+"""Discretisation error of a fluid run, estimated by a second run with half the step.
 
-A window meets corners (a full buffer, the edge of a dead zone), so no order of convergence holds,
-and no estimate within a step tells of them all. So the whole run is made again with half the step.
+The right-hand side has kinks (a full buffer, the edge of a dead band), so no order of convergence
+holds and no local error estimate is reliable. So the whole run is repeated with half the step.
 """
 
 from __future__ import annotations
@@ -19,26 +19,31 @@ from vegasfluid.trajectory import Recording
 __all__ = ["TOLERANCE", "Error", "check_tolerance", "difference", "refined"]
 
 TOLERANCE = 0.01
-"""Of goodput, queue and drops, where nobody says another."""
-HALVINGS, MOST_STEPS = 5, 400_000
-"""Steps are halved at most so often, and after the first time only up to so many of them."""
+"""Default tolerance: relative error of goodput, queues and drops (chosen)."""
+HALVINGS = 5
+"""Largest number of times that the steps are halved (chosen)."""
+MOST_STEPS = 400_000
+"""Largest number of steps of a run after the first halving (chosen, to limit computing time)."""
 SAFETY = 3.0
-"""A run may be off by so many times what the last halving changed: convergence is uneven. (With
-twice, one of 26 random networks moved by more when its steps were halved again.)"""
+"""Estimated error over the change by the last halving; above 1 because convergence is irregular.
+(With 2, one of 26 random networks changed by more when its steps were halved again.)"""
 LEAST_PART = 0.25
-"""A mean may be off by no less than this part of what another one may be."""
-SMALL_SHARE, SMALL_QUEUE, FEW_DROPS = 0.01, 1.0, 1e-3
-"""Differences are shares of no less than this part of a fair goodput, so many packets of queue, and
-drops of this part of what arrives."""
+"""Smallest estimated error of a quantity, as a fraction of the largest of the three (chosen)."""
+SMALL_SHARE = 0.01
+"""Smallest goodput by which a difference is divided, as a fraction of a fair share (chosen)."""
+SMALL_QUEUE = 1.0
+"""Smallest mean queue by which a difference is divided, packets (chosen)."""
+FEW_DROPS = 1e-3
+"""Smallest number of drops by which a difference is divided, as a fraction of arrivals (chosen)."""
 
 
 class Error(NamedTuple):
-    """By which part of themselves means differ; each the largest of all classes, or links.
+    """Relative differences of means, each the largest over all classes or links.
 
     Args:
-        goodput: of the classes.
-        queue: mean ones, of the links.
-        drops: of the links.
+        goodput: relative difference of a class's goodput.
+        queue: relative difference of a link's mean queue.
+        drops: relative difference of a link's drops.
     """
 
     goodput: float
@@ -47,19 +52,18 @@ class Error(NamedTuple):
 
 
 def difference(one: Recording, other: Recording, warmup: float) -> Error:
-    """How far two runs of a network are apart after the warm-up (s)."""
+    """Relative differences between the means of two runs of a network after the warm-up (s)."""
     a, b = one.totals_after(warmup), other.totals_after(warmup)
     fair = b.capacity.min() / b.count.sum()
-    of = [
-        (a.goodput, b.goodput, SMALL_SHARE * fair),
-        (a.mean_queue, b.mean_queue, SMALL_QUEUE),
-        (a.lost, b.lost, FEW_DROPS * (b.admitted + b.lost)),
-    ]
-    return Error(*(largest(*each) for each in of))
+    return Error(
+        goodput=largest(a.goodput, b.goodput, SMALL_SHARE * fair),
+        queue=largest(a.mean_queue, b.mean_queue, SMALL_QUEUE),
+        drops=largest(a.lost, b.lost, FEW_DROPS * (b.admitted + b.lost)),
+    )
 
 
 def largest(one: np.ndarray, other: np.ndarray, least: np.ndarray | float) -> float:
-    """The largest difference, as a part of the second values or of something small."""
+    """The largest difference, relative to the second values or to `least`, if that is larger."""
     scale = np.maximum(np.abs(other), np.maximum(least, np.finfo(float).tiny))
     return float(np.max(np.abs(one - other) / scale))
 
@@ -67,66 +71,66 @@ def largest(one: np.ndarray, other: np.ndarray, least: np.ndarray | float) -> fl
 def refined(
     run: Callable[[TimeGrid], Recording], grid: TimeGrid, tolerance: float, warmup: float
 ) -> Recording:
-    """A run whose steps are halved until that changes no mean by more than the tolerance.
+    """Run with ever shorter steps until the estimated error is within the tolerance.
 
-    A run that fails may have had too long steps: it is made again with shorter ones, too.
+    A run that fails is repeated with shorter steps too, as too long steps may have caused it.
 
     Args:
-        run: makes a run with steps of some length.
-        grid: of the first run.
-        tolerance: of goodput, queues and drops, as parts of them.
-        warmup: time that means leave out, s.
+        run: makes a run with the steps of a grid.
+        grid: grid of the first run.
+        tolerance: largest relative error of goodput, queues and drops.
+        warmup: time excluded from means, s.
 
     Returns:
-        The last run; its `error` is three times what its last halving changed, above the tolerance
-        where steps would have had to be shorter still.
+        The last run. Its `error` is three times its change by the last halving; it is above the
+        tolerance if the limits on halvings and steps ended the search.
 
     Raises:
-        SolveFailed: where two runs in turn fail, or one of the last two.
+        SolveFailed: if two consecutive runs fail, or one of the last two.
     """
     grid = grid._replace(finest=grid.step / 4)
-    coarse = found = attempt(run, grid)
+    coarse = fine = attempt(run, grid)
     for halving in range(HALVINGS):
         if halving and 2 * grid.until / grid.step > MOST_STEPS:
             break
         grid = grid.halved()
-        coarse, found = found, attempt(run, grid)
-        if isinstance(coarse, Recording) and isinstance(found, Recording):
-            error = estimated(difference(coarse, found, warmup))
-            found = found._replace(error=error)
+        coarse, fine = fine, attempt(run, grid)
+        if isinstance(coarse, Recording) and isinstance(fine, Recording):
+            error = estimated_error(difference(coarse, fine, warmup))
+            fine = fine._replace(error=error)
             if max(error) <= tolerance:
                 break
-        elif isinstance(coarse, SolveFailed) and isinstance(found, SolveFailed):
+        elif isinstance(coarse, SolveFailed) and isinstance(fine, SolveFailed):
             break
-    if isinstance(found, SolveFailed):
-        raise found
+    if isinstance(fine, SolveFailed):
+        raise fine
     if isinstance(coarse, SolveFailed):
         raise coarse
-    return found
+    return fine
 
 
 def attempt(run: Callable[[TimeGrid], Recording], grid: TimeGrid) -> Recording | SolveFailed:
-    """A run, or why there is none."""
+    """The run with the steps of a grid, or the error with which it failed."""
     try:
         return run(grid)
-    except SolveFailed as failed:
-        return failed
+    except SolveFailed as failure:
+        return failure
 
 
-def estimated(moved: Error) -> Error:
-    """What a run may be off, by what halving its steps moved.
+def estimated_error(change: Error) -> Error:
+    """The estimated relative errors of a run, from its change by halving the steps.
 
-    One of the means may have come out nearly alike by accident: then the others tell more of it.
+    One quantity may have changed little by accident, so none is estimated far below the others.
     """
-    least = LEAST_PART * max(moved)
-    return Error(*(SAFETY * max(part, least) for part in moved))
+    least = LEAST_PART * max(change)
+    return Error(*(SAFETY * max(part, least) for part in change))
 
 
 def check_tolerance(tolerance: float) -> float:
-    """The tolerance, if it makes sense.
+    """Return the tolerance if it is positive and finite.
 
     Raises:
-        InvalidInput: where it is none.
+        InvalidInput: if it is not.
     """
     if not 0 < tolerance < math.inf:
         raise InvalidInput("simulate", "tolerance", "above 0 and finite", tolerance)

@@ -1,7 +1,7 @@
-"""Past values and rates that the equations need: the solver's history of the state's counters.
+"""Delayed values and rates in the equations, from the solver's history of the state's counters.
 
-Rates of the past are slopes of counters. `state.State` starts with the components that the
-equations look up at past times, so that the solver keeps a history of these alone.
+A delayed rate is the slope of a counter at a past time. The components of `state.State` that the
+equations read at past times come first, so that the solver keeps a history of these only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
+from vegasfluid.dde import FixedStepHistory
 from vegasfluid.fluid.delays import DelayBounds
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.shapes import PerGroup, Scalar
@@ -23,16 +24,16 @@ Selected = Float[Array, " n"]
 """One number for each selected hop or queue."""
 
 BELOW_LONGEST = 0.999
-"""Delays are clipped to this part of the longest one, which is the end of the solver's history."""
+"""Delays are clipped to this fraction of the longest one, where the solver's history ends."""
 
 
 def history_size(indices: Any, structure: FluidStructure, options: FluidOptions) -> int:
-    """How many leading components of the state the solver keeps a history of.
+    """Number of leading components of the state of which the solver keeps a history.
 
     Args:
         indices: positions of the state's components (`Layout.indices`).
-        structure: of the equations.
-        options: of the model.
+        structure: static structure of the equations.
+        options: modelling options.
     """
     several_hops = any(hop.previous >= 0 for hop in structure.hops)
     if several_hops or options.delayed_rtt:
@@ -43,12 +44,12 @@ def history_size(indices: Any, structure: FluidStructure, options: FluidOptions)
 
 
 class HopRates(NamedTuple):
-    """Packets/s of a flow at some hops at past times.
+    """Delayed rates of a flow at selected hops, packets/s.
 
     Args:
-        arrived: that arrived.
-        signalled: of these, that were lost or marked, and that their sender responds to.
-        dropped: of these, that were lost; where nothing is marked the same as `signalled`.
+        arrived: packets that arrived.
+        signalled: packets lost or marked to which the sender responds.
+        dropped: packets lost; without marks the same as `signalled`.
     """
 
     arrived: Selected
@@ -60,16 +61,16 @@ class DelayedState:
     """Values and rates of the state's counters at past times.
 
     Args:
-        history: of the leading components of the state, from the solver.
+        history: the solver's history of the leading components of the state.
         indices: positions of the state's components (`Layout.indices`).
-        structure: of the equations.
-        bounds: to which delays are clipped.
-        time: the present, s.
+        structure: static structure of the equations.
+        bounds: bounds to which delays are clipped.
+        time: present time, s.
     """
 
     def __init__(
         self,
-        history: Any,
+        history: FixedStepHistory,
         indices: Any,
         structure: FluidStructure,
         bounds: DelayBounds,
@@ -79,12 +80,12 @@ class DelayedState:
         self._has_ecn, self._time = structure.has_ecn, time
 
     def times(self, delays: Selected) -> Selected:
-        """The times that lie these delays (s) before the present, s, within the history."""
+        """The present minus these delays (s), clipped to the history, s."""
         bounds = self._bounds
         return self._time - smooth.clip(delays, bounds.shortest, BELOW_LONGEST * bounds.longest)
 
     def loss_events(self, delays: PerGroup) -> PerGroup:
-        """Loss events of a flow of each group since the start, `delays` (s) ago."""
+        """Number of loss events of a flow of each group up to `delays` (s) ago."""
         return self._history(self.times(delays), of=self._indices.loss_events)
 
     def loss_event_rate(self, delays: PerGroup) -> PerGroup:
@@ -107,16 +108,16 @@ class DelayedState:
         return self._history(self.times(delays), of=self._indices.queue[queues])
 
     def queue_slope(self, queues: np.ndarray, times: Selected) -> Selected:
-        """Growth of the work in these queues at the given times (s), data packets/s."""
+        """Time derivative of the work in these queues at the given times (s), data packets/s."""
         return self._history.slope(times, of=self._indices.queue[queues])
 
     def hop_rates(self, hops: np.ndarray, delays: Selected, same_delay: bool) -> HopRates:
         """Arrivals, loss signals and drops of a flow at these hops, `delays` (s) ago.
 
         Args:
-            hops: their numbers.
-            delays: one for each of them.
-            same_delay: whether all delays are equal, so that one look-up serves all.
+            hops: numbers of the hops.
+            delays: delay of each hop, s.
+            same_delay: whether all delays are equal, so that one history read is enough.
         """
         times = self.times(delays)
         counters = [self._indices.arrived[hops], self._indices.signalled[hops]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
+from vegasfluid.fluid.shapes import Number
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Network
 
@@ -14,41 +16,41 @@ __all__ = ["DelayBounds", "DelayEvents", "delay_events", "longest_delay", "propa
 __all__ += ["shortest_delay"]
 
 PARTS_OF_RTT = 8
-"""Delays between links are rounded up to 1/8 of the shortest round trip: the solver's step may not
-be longer than the shortest delay."""
+"""Delays between links are rounded up to 1/8 of the shortest round trip (chosen), because the
+solver's step may not be longer than the shortest delay."""
 ACCESS_SLACK = 4.0
-"""Longest delay kept, as a multiple of the largest round-trip time with full queues; the slack is
-for slow access links."""
+"""Longest delay kept over the largest round-trip time with full queues (chosen; the margin is for
+slow access links)."""
 
 
 class DelayBounds(NamedTuple):
-    """Bounds to which every delay in the equations is clipped, s.
+    """Bounds to which every delay in the equations is clipped.
 
     Args:
-        shortest: no shorter than the solver's step.
-        longest: the length of the history that the solver keeps.
+        shortest: shortest delay, s; the solver's step is no longer.
+        longest: longest delay, s: the length of the solver's history.
     """
 
-    shortest: Any
-    longest: Any
+    shortest: Number
+    longest: Number
 
 
 class DelayEvents(NamedTuple):
-    """Changes of delay during the run; all None where there are none.
+    """Changes of delay during the run.
 
     Args:
-        time: of each event, s; (events,).
-        base_rtt: change of each group's base RTT, s; (events, groups).
+        time: time of each event, s; (events,).
+        base_rtt: change of each group's base RTT at each event, s; (events, groups).
         propagation: change of the propagation delay to each hop, s; (events, hops).
     """
 
-    time: Any
-    base_rtt: Any
-    propagation: Any
+    time: Float[np.ndarray, " events"]
+    base_rtt: Float[np.ndarray, "events groups"]
+    propagation: Float[np.ndarray, "events hops"]
 
 
 Representatives = Sequence[tuple[str, int]]
-"""For each flow group, its class and the number in the class of one of its flows."""
+"""For each flow group, its class and the number (in the class) of one of its flows."""
 
 
 def shortest_delay(network: Network) -> float:
@@ -64,7 +66,7 @@ def shortest_delay(network: Network) -> float:
 
 
 def longest_delay(network: Network) -> float:
-    """The longest delay in the equations, s: a multiple of the largest RTT with full queues."""
+    """Bound on the delays in the equations, s: a multiple of the largest RTT with full queues."""
     rtts = [rtt for one in network.stages() for name in one.flows for rtt in one.base_rtts(name)]
     links = network.links.values()
     queueing = sum(link.buffer / link.capacity + 2 * link.jitter for link in links)
@@ -73,8 +75,8 @@ def longest_delay(network: Network) -> float:
 
 def propagation_delays(
     network: Network, structure: FluidStructure, representatives: Representatives
-) -> list[Any]:
-    """Time from leaving the previous queue to reaching each hop, s; 0 at the first hop."""
+) -> list[Number]:
+    """Propagation and transmission from the previous queue to each hop, s; 0 at the first hop."""
     links = list(network.links.values())
     delays = []
     for hop in structure.hops:
@@ -94,10 +96,10 @@ def propagation_delays(
 
 def delay_events(
     network: Network, structure: FluidStructure, representatives: Representatives
-) -> DelayEvents:
-    """How much each event adds to base RTTs and to propagation delays between hops."""
+) -> DelayEvents | None:
+    """Changes of base RTTs and of propagation delays between hops at each event; None without."""
     if not network.events:
-        return DelayEvents(None, None, None)
+        return None
     rtt_changes, propagation_changes = [], []
     *before, last = network.stages()
     for old, new in zip(before, [*before[1:], last], strict=True):
@@ -113,6 +115,6 @@ def delay_events(
     return DelayEvents(times, np.array(rtt_changes), np.array(propagation_changes))
 
 
-def base_rtts(network: Network, representatives: Representatives) -> Iterator[Any]:
+def base_rtts(network: Network, representatives: Representatives) -> Iterator[Number]:
     """The base RTT of each flow group, s."""
     return (network.base_rtts(name)[number] for name, number in representatives)

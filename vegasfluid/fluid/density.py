@@ -1,26 +1,26 @@
 """A class of flows represented by the distribution of its windows: the mean-field limit.
 
-Of a flow group with windows w, f(w, t) is the density of flows that are not in recovery, and
-m(w, t) that of flows in recovery from a loss (`window_mesh`):
+For a flow group with windows w, f(w, t) is the density of flows outside recovery, and m(w, t) that
+of flows in recovery from a loss (`window_mesh`):
 
     df/dt = -d(v f)/dw - h f + m / R        v(w): growth of the window, h = p w / R: loss events
     dm/dt = J(h f) - m / R                  J: from each window to that after a loss
 
-(instead of m / R, those flows leave recovery that had a loss a round trip ago). For laws whose
-window follows from the last loss and the time a since then (CUBIC), these are densities of both
-(`epoch_mesh`):
+(More exactly than m / R, the flows that had a loss a round trip ago leave recovery.) For congestion
+controls whose window follows from the window w' at the last loss and the time a since then (CUBIC),
+these are densities of w' and a (`epoch_mesh`):
 
-    df/dt = -df/da - h f,  f(w', 0, t) = m(w', t) / R        w': the window at the last loss
+    df/dt = -df/da - h f,  f(w', 0, t) = m(w', t) / R
 
-Flows in slow start are a fraction with a window of their own. Everything that a law keeps besides
-the window (a base RTT) is the group's. The mean model is what remains where every flow has the mean
-window; here the spread of windows, the unfairness inside a class and the recovery after a loss
-follow from the law, and no constant of a loss process is needed: losses are independent.
+Flows in slow start are a fraction with one common window. Other variables of a congestion control
+(a base RTT) are common to the group. If every flow has the mean window, this is the mean model.
+Here the variance of windows, the unfairness within a class and the recovery after a loss follow
+from the congestion control, and no loss process has to be assumed: losses are independent.
 
 Sources:
     F. Baccelli, D. McDonald and J. Reynier, "A mean-field model for multiple TCP connections
-    through a buffer implementing RED", Performance Evaluation 49, 2002 (abstract read; the
-    equations derived anew, recovery and slow start added).
+    through a buffer implementing RED", Performance Evaluation 49, 2002 (abstract read; equations
+    derived for this project, with recovery and slow start added).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from vegasfluid.fluid.senders import (
     synchronised_part,
     timeout_fraction,
 )
-from vegasfluid.fluid.shapes import PerGroup
+from vegasfluid.fluid.shapes import LawState, PerGroup
 from vegasfluid.fluid.window_mesh import WindowMesh
 
 __all__ = ["ClassMesh", "Density", "Distribution"]
@@ -54,9 +54,11 @@ ClassMesh = WindowMesh | EpochMesh
 """The cells over which the flows of a class are distributed."""
 
 MOST_RANDOM_LOSSES = 2.0
-"""Random loss events of a flow in a round trip, at most: more would make the equations stiff."""
+"""Largest number of random loss events of a flow in a round trip (chosen; more make the equations
+stiff)."""
 MOST_SYNCHRONISED_LOSSES = 5.0
-"""Synchronised loss events of a flow, or exits from recovery, in a round trip, at most."""
+"""Largest number of synchronised loss events, or exits from recovery, of a flow in a round trip
+(chosen)."""
 TINY = 1e-12
 """Keeps quotients finite where no flow is in recovery, or no window grows."""
 
@@ -64,18 +66,18 @@ Masses = Float[Array, "groups cells"]
 
 
 class Distribution(NamedTuple):
-    """Where the flows of each group are; all fractions, with that in slow start, sum to 1.
+    """The distribution of the flows of each group; all fractions, with slow start, sum to 1.
 
     Args:
-        growing: fraction of the flows in each cell, of those not in recovery; (groups, cells).
-        recovering: fraction in each cell, of those in recovery; (groups, recovery_cells).
-        shared: the law's state: window and fraction of the flows in slow start, and what all flows
-            of the group have in common; each (groups,).
+        growing: fraction of the flows in each cell, not in recovery; (groups, cells).
+        recovering: fraction of the flows in each cell, in recovery; (groups, recovery_cells).
+        shared: the law's state: window and fraction of the flows in slow start, and the fields
+            that all flows of the group have in common; each (groups,).
     """
 
     growing: Masses
     recovering: Masses
-    shared: Any
+    shared: LawState
 
 
 @jax.tree_util.register_dataclass
@@ -93,7 +95,7 @@ class Density:
 
     @classmethod
     def of(cls, law: Any, mesh: ClassMesh) -> Density:
-        """The distribution of a law's flows over a mesh."""
+        """The distribution of the flows of a congestion control over a mesh."""
         return cls(law, mesh.for_law(law))
 
     def initial_state(self, cwnd: PerGroup, rtt: PerGroup) -> Distribution:
@@ -187,13 +189,13 @@ class Density:
     def cell_rates(
         self, state: Distribution, senders: SenderSignals, options: FluidOptions
     ) -> CellRates:
-        """What the flows in the cells observe, and how their states change."""
+        """Signals, states and derivatives of the flows in each cell."""
         wide = jax.tree.map(lambda leaf: leaf[:, None], senders)
 
-        def signals_of(states: Any) -> Signals:
+        def signals_of(states: LawState) -> Signals:
             return self.signals(states, wide, options)
 
-        def law_derivative(states: Any) -> Any:
+        def law_derivative(states: LawState) -> LawState:
             return self.law.growth(states, signals_of(states))
 
         states = self.mesh.states(self.law, state.shared, senders.rtt)
@@ -201,25 +203,25 @@ class Density:
         growth = self.mesh.window_growth(self.law, senders.rtt, derivative)
         return CellRates(wide, states, derivative, growth, signals_of, law_derivative)
 
-    def all_in_slow_start(self, state: Distribution) -> Any:
+    def all_in_slow_start(self, state: Distribution) -> LawState:
         """The law's state if all flows of a group were in slow start."""
         return state.shared._replace(slow_start=jnp.ones_like(state.shared.slow_start))
 
     def recovery_exits(self, state: Distribution, senders: SenderSignals) -> Masses:
         """Flows that leave recovery in each cell, 1/s: as many as had a loss a round trip ago.
 
-        They are taken from all cells in the same proportion.
+        The same fraction leaves each cell.
         """
         recovering = jnp.sum(state.recovering, axis=1)
-        ending = smooth.positive_part(
+        exits = smooth.positive_part(
             senders.recovered + (recovering - senders.in_recovery) / senders.rtt
         )
         rate = smooth.minimum(
-            ending / smooth.maximum(recovering, TINY), MOST_SYNCHRONISED_LOSSES / senders.rtt
+            exits / smooth.maximum(recovering, TINY), MOST_SYNCHRONISED_LOSSES / senders.rtt
         )
         return state.recovering * rate[:, None]
 
-    def signals(self, window: Any, senders: SenderSignals, options: FluidOptions) -> Signals:
+    def signals(self, window: LawState, senders: SenderSignals, options: FluidOptions) -> Signals:
         """The inputs of the law's equations for flows with these windows, without loss events."""
         in_flight = self.law.in_flight(window, senders.rtt)
         rate = smooth.minimum(in_flight / senders.rtt, senders.rate_limit)
@@ -228,17 +230,17 @@ class Density:
     def loss_event_rate(
         self, cwnd: Any, growth: Any, senders: SenderSignals, rate: Any, mean_growth: Any
     ) -> Any:
-        """Loss events of flows that are not in recovery, 1/s, at most a few in a round trip.
+        """Loss events of a flow outside recovery, 1/s, at most a few in a round trip.
 
-        Of random losses each packet has the same probability; of synchronised ones, flows have
-        losses in proportion to their growth (see `senders.loss_events`).
+        A random loss hits each packet with the same probability. Synchronised losses hit flows in
+        proportion to the growth of their windows (see `senders.loss_events`).
 
         Args:
-            cwnd: packets.
-            growth: of the windows, packets/s.
+            cwnd: windows, packets.
+            growth: growth of these windows, packets/s.
             senders: what the senders observe.
-            rate: that they send, packets/s.
-            mean_growth: of the mean window, packets/s.
+            rate: rate at which they send, packets/s.
+            mean_growth: growth of the mean window, packets/s.
         """
         random = smooth.minimum(senders.losses.prob * rate, MOST_RANDOM_LOSSES / senders.rtt)
         if not np.any(senders.synchronised):
@@ -256,15 +258,15 @@ class Density:
         senders: SenderSignals,
         options: FluidOptions,
         mean_growth: PerGroup,
-    ) -> tuple[SlowStartExits, Any]:
-        """Flows that leave slow start, and the derivative of the window and fraction of the rest.
+    ) -> tuple[SlowStartExits, LawState]:
+        """Flows that leave slow start, and the derivative of the state of those in slow start.
 
         Args:
-            state: of the class.
+            state: state of the class.
             cells: rates in its cells.
             senders: what its senders observe.
-            options: of the model.
-            mean_growth: of the mean window, packets/s.
+            options: modelling options.
+            mean_growth: growth of the mean window, packets/s.
         """
         starting = self.all_in_slow_start(state)
         wide = jax.tree.map(lambda leaf: leaf[:, None], starting)
@@ -286,14 +288,14 @@ class Density:
         senders: SenderSignals,
         options: FluidOptions,
         loss_events: PerGroup,
-    ) -> Any:
-        """Derivative of what the flows of a group have in common, at their mean window.
+    ) -> LawState:
+        """Derivative of the fields that all flows of a group have in common, at the mean window.
 
         Args:
-            state: of the class.
+            state: state of the class.
             senders: what its senders observe.
-            options: of the model.
-            loss_events: of a flow, 1/s.
+            options: modelling options.
+            loss_events: loss events of a flow, 1/s.
         """
         mean = state.shared._replace(cwnd=self.cwnd(state, senders.rtt))
         signals = self.signals(mean, senders, options)._replace(loss_rate=loss_events)
@@ -301,31 +303,31 @@ class Density:
 
 
 class CellRates(NamedTuple):
-    """The flows of all cells; arrays of shape (groups, cells).
+    """Signals, states and derivatives in all cells; arrays of shape (groups, cells).
 
     Args:
         senders: what the senders observe.
-        states: of the law.
-        derivative: of these states.
-        window_growth: packets/s.
-        signals_of: function from states of the law to what flows in them observe.
-        law_derivative: function from states of the law to their derivative.
+        states: the law's states.
+        derivative: time derivative of these states, apart from losses.
+        window_growth: growth of the windows, packets/s.
+        signals_of: maps states of the law to the inputs of its equations.
+        law_derivative: maps states of the law to their time derivative, apart from losses.
     """
 
     senders: SenderSignals
-    states: Any
-    derivative: Any
+    states: LawState
+    derivative: LawState
     window_growth: Masses
-    signals_of: Callable[[Any], Signals]
-    law_derivative: Callable[[Any], Any]
+    signals_of: Callable[[LawState], Signals]
+    law_derivative: Callable[[LawState], LawState]
 
 
 class SlowStartExits(NamedTuple):
     """Flows that leave slow start.
 
     Args:
-        ended: that have reached its end, 1/s.
-        losing: that have a loss event, 1/s.
+        ended: flows that reach its end without a loss, 1/s.
+        losing: flows that leave it with a loss event, 1/s.
         reduced: the latter by recovery cell, 1/s; (groups, recovery_cells).
     """
 

@@ -1,7 +1,7 @@
-"""Distribution over congestion epochs: flows differ by their last loss and the time since.
+"""Distribution over congestion epochs: flows differ by their last loss and the time since then.
 
-For laws whose window follows from these two (CUBIC). All flows age at one speed; a loss at window w
-starts an epoch of age 0 at w, of one of several kinds.
+It is for congestion controls whose window follows from these two (CUBIC). All flows age at the same
+speed. A loss at window w starts an epoch of age 0 at w, of one of three types (`KINDS`).
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ from vegasfluid.congestion.epochs import (
     EpochCongestionControl,
 )
 from vegasfluid.fluid.mesh import Mesh, advect, deposit, deposit_at, deposition, make_mesh
-from vegasfluid.fluid.shapes import PerGroup
+from vegasfluid.fluid.shapes import LawState, PerGroup
 
 __all__ = ["EpochMesh", "make_epoch_mesh"]
 
 KINDS = (AFTER_LOSS, FAST_CONVERGENCE, AFTER_SLOW_START)
+"""Types of epochs, by how they start."""
 WINDOW_WIDTH = 1.0
-"""Width of the narrowest cells of windows at a loss, packets."""
+"""Width of the narrowest cells of windows at a loss, packets (chosen)."""
 WINDOW_RATIO = 1.15
-"""Width of a cell of windows at a loss over that of the one below, where widths grow."""
+"""Width of a cell of windows at a loss over that of the cell below, where widths grow (chosen)."""
 AGE_RATIO = 1.1
-"""Width of a cell of ages over that of the one below, where widths grow."""
+"""Width of a cell of ages over that of the cell below, where widths grow (chosen)."""
 
 Masses = Float[Array, "groups cells"]
 
 
 class EpochMesh(NamedTuple):
-    """Cells of the window at the last loss and the time since.
+    """Cells of the window at the last loss and the time since then.
 
-    Cells are numbered by kind of epoch, window at the loss, and age, the last fastest.
+    Cells are numbered by type of epoch, window at the loss and age; the last varies fastest.
 
     Args:
-        loss_windows: windows at the last loss, packets.
-        ages: times since the recovery from the last loss, s.
+        loss_windows: cells of windows at the last loss, packets.
+        ages: cells of times since the recovery from the last loss, s.
         plateau_times: time at which each epoch reaches its plateau, s; (kinds, windows, 1);
-            computed once and not at each evaluation.
+            None before `for_law` has computed it.
     """
 
     loss_windows: Mesh
@@ -62,7 +63,7 @@ class EpochMesh(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Numbers of kinds, windows and ages."""
+        """Numbers of types of epochs, windows and ages."""
         return len(KINDS), len(self.loss_windows.edges) - 1, len(self.ages.edges) - 1
 
     @property
@@ -75,40 +76,44 @@ class EpochMesh(NamedTuple):
         """Number of cells for flows in recovery."""
         return len(KINDS) * self.shape[1]
 
-    def states(self, law: EpochCongestionControl, shared: Any, rtt: PerGroup) -> Any:
-        """The law's state in each cell of flows that are not in recovery; (groups, cells).
+    def states(self, law: EpochCongestionControl, shared: LawState, rtt: PerGroup) -> LawState:
+        """The law's state in each cell of flows outside recovery; (groups, cells).
 
         Args:
             law: congestion control of the class.
             shared: unused.
-            rtt: s.
+            rtt: round-trip time, s.
         """
         states = self.flatten(self.epochs(law, self.ages.centres, rtt), rtt)
         return states._replace(cwnd=smooth.minimum(states.cwnd, self.loss_windows.centres[-1]))
 
-    def recovery_states(self, law: EpochCongestionControl, shared: Any, rtt: PerGroup) -> Any:
+    def recovery_states(
+        self, law: EpochCongestionControl, shared: LawState, rtt: PerGroup
+    ) -> LawState:
         """The law's state in each cell of flows in recovery, at age 0; (groups, recovery_cells)."""
         return self.flatten(self.epochs(law, np.zeros(1), rtt), rtt)
 
-    def flatten(self, states: Any, rtt: PerGroup) -> Any:
-        """States by kind, window and age, as states by cell."""
+    def flatten(self, states: LawState, rtt: PerGroup) -> LawState:
+        """States (groups, kinds, windows, ages) as states (groups, cells)."""
         shape = states.cwnd.shape
         return jax.tree.map(
             lambda leaf: jnp.broadcast_to(leaf, shape).reshape(*rtt.shape, -1), states
         )
 
-    def epochs(self, law: EpochCongestionControl, ages: Any, rtt: PerGroup) -> Any:
-        """The law's state at some ages (s) of each epoch; (groups, kinds, windows, ages)."""
+    def epochs(self, law: EpochCongestionControl, ages: Any, rtt: PerGroup) -> LawState:
+        """The law's state at the given ages (s) of each epoch; (groups, kinds, windows, ages)."""
         loss_windows = self.loss_windows.centres[:, None]
         return law.epoch_state(self.plateau_times, loss_windows, ages, rtt[..., None, None, None])
 
-    def window_growth(self, law: EpochCongestionControl, rtt: PerGroup, derivative: Any) -> Masses:
+    def window_growth(
+        self, law: EpochCongestionControl, rtt: PerGroup, derivative: LawState
+    ) -> Masses:
         """Growth of the window in each cell, packets/s.
 
         Args:
             law: congestion control of the class.
-            rtt: s.
-            derivative: of the law's state in each cell.
+            rtt: round-trip time, s.
+            derivative: derivative of the law's state in each cell.
         """
         ages = jnp.asarray(self.ages.centres)
         _, slope = jax.jvp(
@@ -117,14 +122,18 @@ class EpochMesh(NamedTuple):
         return slope.reshape(derivative.elapsed.shape) * derivative.elapsed
 
     def advection(
-        self, masses: Masses, shared: Any, derivative: Any, growth: Callable[[Any], Any]
+        self,
+        masses: Masses,
+        shared: LawState,
+        derivative: LawState,
+        growth: Callable[[LawState], LawState],
     ) -> Masses:
-        """d(masses)/dt of flows that grow older; the last cell keeps them.
+        """d(masses)/dt of flows whose epochs get older; none leave the last cell.
 
         Args:
             masses: fraction of the flows in each cell.
             shared: unused.
-            derivative: of the states in the cells; the clock runs while the window is used.
+            derivative: derivative of the states; its `elapsed` is the speed of ageing.
             growth: unused.
         """
         rows = (-1, self.shape[2])
@@ -132,37 +141,36 @@ class EpochMesh(NamedTuple):
         return advect(masses.reshape(rows), speed, self.ages).reshape(masses.shape)
 
     def after_loss(
-        self, masses: Masses, states: Any, law: EpochCongestionControl, signals: Signals
+        self, masses: Masses, states: LawState, law: EpochCongestionControl, signals: Signals
     ) -> Masses:
-        """Flows that have a loss event, by the epoch that starts for them; (groups,
-        recovery_cells).
+        """Flows that have a loss event, by their next epoch; (groups, recovery_cells).
 
         Args:
             masses: flows per second in each of the states.
-            states: of the law, before the loss.
+            states: the law's states before the loss.
             law: congestion control of the class.
             signals: unused.
         """
-        lowered = law.applies_fast_convergence(states) * masses
-        at = deposition(states.cwnd, self.loss_windows)
-        usual, lowered = (
-            deposit_at(part, at, self.loss_windows) for part in (masses - lowered, lowered)
+        fast = law.applies_fast_convergence(states) * masses
+        cells = deposition(states.cwnd, self.loss_windows)
+        normal, fast = (
+            deposit_at(part, cells, self.loss_windows) for part in (masses - fast, fast)
         )
-        return jnp.concatenate([usual, lowered, jnp.zeros_like(usual)], axis=1)
+        return jnp.concatenate([normal, fast, jnp.zeros_like(normal)], axis=1)
 
     def after_recovery(self, masses: Masses) -> Masses:
-        """Flows whose recovery ends, at age 0; (groups, cells)."""
+        """Flows whose recovery ends, by cell at age 0; (groups, cells)."""
         at_age_0 = jnp.pad(masses[:, :, None], ((0, 0), (0, 0), (0, self.shape[2] - 1)))
         return at_age_0.reshape(masses.shape[0], self.cells)
 
     def leave_slow_start(
         self, masses: PerGroup, windows: PerGroup, law: EpochCongestionControl
     ) -> Masses:
-        """Flows whose slow start ends without a loss, at age 0 of a fresh epoch; (groups, cells).
+        """Flows whose slow start ends without a loss, by cell at age 0; (groups, cells).
 
         Args:
             masses: flows per second.
-            windows: packets.
+            windows: their windows, packets.
             law: congestion control of the class.
         """
         fresh = deposit(
@@ -174,11 +182,11 @@ class EpochMesh(NamedTuple):
 
 
 def make_epoch_mesh(law: EpochCongestionControl, largest: float, youngest: float) -> EpochMesh:
-    """A mesh of epochs with windows up to `largest`.
+    """A mesh of epochs for windows up to `largest`.
 
     Args:
-        law: with concrete numbers.
-        largest: packets.
+        law: congestion control with concrete parameters.
+        largest: largest window, packets.
         youngest: width of the narrowest cells of ages, s.
     """
     ages = make_mesh(law.max_epoch_age(largest), lowest=0.0, finest=youngest, ratio=AGE_RATIO)

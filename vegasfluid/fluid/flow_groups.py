@@ -1,25 +1,27 @@
-"""Flow groups: the flows of a class that have the same base RTT and start, and so one state.
+"""Flow groups: the flows of a class with the same base RTT and start, which share one state.
 
-A class of identical flows then costs as much as one flow.
+So a class of identical flows needs no more computing than one flow.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple
 
 import numpy as np
 
+from vegasfluid.fluid.shapes import Number
 from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.quantities import is_concrete
 
 __all__ = ["FlowGroup", "flow_starts", "group_flows", "group_of_each_flow", "identity"]
 
 START_PARTS = 5
-"""Flow groups into which a class with random starts is split where its flows measure a base RTT."""
+"""Number of flow groups that represent random starts of flows that measure a base RTT (chosen)."""
 
 
 class FlowGroup(NamedTuple):
-    """Flows of a class that are alike.
+    """A group of identical flows of a class.
 
     Args:
         base_rtt: round-trip time without queueing, s; may be traced.
@@ -27,16 +29,16 @@ class FlowGroup(NamedTuple):
         flows: their numbers in the class.
     """
 
-    base_rtt: Any
-    start: Any
+    base_rtt: Number
+    start: Number
     flows: list[int]
 
 
-def flow_starts(flows: Flows) -> tuple[Any, ...]:
+def flow_starts(flows: Flows) -> tuple[Number, ...]:
     """Start time of each flow of a class, s; random starts are replaced by their mean.
 
-    Where flows measure a base RTT, later flows meet the queue of earlier ones: random starts are
-    then represented by the mean starts of a few parts of the class.
+    If flows measure a base RTT, later flows measure the queue of earlier ones. Then the class is
+    divided into a few parts, each with its mean start.
     """
     if isinstance(flows.start, UniformStart):
         parts = min(START_PARTS, flows.count) if flows.law.learns_base_rtt else 1
@@ -48,8 +50,8 @@ def flow_starts(flows: Flows) -> tuple[Any, ...]:
 
 
 def group_flows(network: Network, name: str) -> list[FlowGroup]:
-    """The flow groups of a class; a reliable sender's first data follow a handshake."""
-    members: dict[tuple[Any, Any], list[int]] = {}
+    """The flow groups of a class; reliable senders send data one base RTT after their start."""
+    members: dict[tuple[Hashable, Hashable], list[int]] = {}
     rtts, starts = network.base_rtts(name), flow_starts(network.flows[name])
     for number, (rtt, start) in enumerate(zip(rtts, starts, strict=True)):
         members.setdefault((identity(rtt), identity(start)), []).append(number)
@@ -61,7 +63,7 @@ def group_flows(network: Network, name: str) -> list[FlowGroup]:
     return groups
 
 
-def identity(value: Any) -> Any:
+def identity(value: Number) -> Hashable:
     """A hashable key of a value: a concrete value itself, the object identity of a traced one."""
     return value if is_concrete(value) else id(value)
 

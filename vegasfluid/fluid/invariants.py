@@ -1,7 +1,7 @@
-"""What must hold in every run of a fluid model, whatever the network.
+"""Invariants of every fluid run, checked after the run.
 
-States are finite numbers in their domains; counters never run back; a link sends no more than its
-capacity, and what a flow sent was delivered, dropped, or is under way.
+States are finite and in their domains. Counters never decrease. No link sends more than its
+capacity. Packets sent are delivered, dropped or in flight.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from vegasfluid.trajectory import Recording, capacities, link_names
 __all__ = ["BALANCE", "Violation", "check_invariants", "violations"]
 
 ROUNDING = 1e-6
-"""By which part of itself a state may be beyond its domain."""
+"""Largest excess of a state over its domain, relative (chosen: rounding errors)."""
 BALANCE = 0.01
-"""By which part of them the counters of packets may be apart, in a run of any tolerance."""
+"""Largest imbalance of packet counters relative to packets sent, for any tolerance (chosen)."""
 
 
 class Violation(NamedTuple):
-    """Something that cannot be.
+    """A violated invariant.
 
     Args:
-        time: of the first sample that shows it, s.
-        whose: the class or the link.
-        what: in words.
+        time: time of the first sample that violates it, s.
+        whose: name of the class or link.
+        what: the violation in words.
     """
 
     time: float
@@ -40,36 +40,36 @@ class Violation(NamedTuple):
 
 
 def check_invariants(run: Recording) -> Recording:
-    """The run, if nothing in it is impossible.
+    """Return the run if it violates no invariant.
 
     Raises:
-        SolveFailed: with the time, the class or link, and the state, of what came first.
+        SolveFailed: with the earliest violation: its time, its class or link, and what it is.
     """
-    found = min(violations(run), default=None)
-    if found is not None:
-        raise SolveFailed(f"the fluid model went wrong: {found}.")
+    earliest = min(violations(run), default=None)
+    if earliest is not None:
+        raise SolveFailed(f"the fluid model went wrong: {earliest}.")
     return run
 
 
 def violations(run: Recording, balance: float = BALANCE) -> list[Violation]:
-    """Everything in a run of a fluid model that cannot be.
+    """All violations of invariants in a fluid run.
 
     Args:
-        run: of a fluid model.
-        balance: by which part of them counters of packets may be apart.
+        run: recording of a fluid run.
+        balance: largest imbalance of packet counters, relative to packets sent.
 
     Returns:
-        One for each state and each class or link.
+        One violation for each invariant and each class or link that violates it.
     """
-    of_flows = [name for name, flows in run.network.flows.items() for _ in range(flows.count)]
-    of_links = link_names(run.network, run.links["work"].shape[1])
-    with np.errstate(invalid="ignore"):  # what is not finite is one of the faults
+    flows = [name for name, group in run.network.flows.items() for _ in range(group.count)]
+    links = link_names(run.network, run.links["work"].shape[1])
+    with np.errstate(invalid="ignore"):  # values that are not finite are reported as such
         faults = [
-            *not_finite(run, of_flows, of_links),
-            *outside_domain(run, of_flows, of_links),
-            *decreasing_counters(run, of_flows, of_links),
-            *excess_service(run, of_links, balance),
-            *vanished_packets(run, of_flows, balance),
+            *not_finite(run, flows, links),
+            *outside_domain(run, flows, links),
+            *decreasing_counters(run, flows, links),
+            *excess_service(run, links, balance),
+            *vanished_packets(run, flows, balance),
         ]
     return list(dict.fromkeys(faults))
 
@@ -77,14 +77,14 @@ def violations(run: Recording, balance: float = BALANCE) -> list[Violation]:
 def first_times(
     run: Recording, wrong: np.ndarray, names: list[str], what: str
 ) -> Iterator[Violation]:
-    """When it is first wrong, for each column of (time, column) that is ever wrong."""
+    """The first violation in each column of `wrong` (time, column) that has any."""
     for column in np.flatnonzero(wrong.any(axis=0)):
         time = run.times[-wrong.shape[0] :][np.argmax(wrong[:, column])]
         yield Violation(float(time), names[column], what)
 
 
 def not_finite(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
-    """States that are no numbers."""
+    """States that are nan or infinite."""
     for names, arrays in ((flows, run.flows), (links, run.links)):
         for name, values in arrays.items():
             yield from first_times(run, ~np.isfinite(values), names, f"{name} is not finite")
@@ -95,39 +95,38 @@ def outside_domain(run: Recording, flows: list[str], links: list[str]) -> Iterat
     small = run.flows["cwnd"] < 1 - ROUNDING
     yield from first_times(run, small, flows, "the window is below a packet")
     buffers = [float(link.buffer) for link in run.network.links.values()]
-    room = np.resize(buffers, len(links)) * (1 + ROUNDING)
+    largest = np.resize(buffers, len(links)) * (1 + ROUNDING)
     for name, meaning in (("backlog", "the queue"), ("avg_queue", "the average queue")):
         values = run.links[name]
         yield from first_times(run, values < 0, links, f"{meaning} is below 0")
-        yield from first_times(run, values > room, links, f"{meaning} is above the buffer")
+        yield from first_times(run, values > largest, links, f"{meaning} is above the buffer")
 
 
 def decreasing_counters(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
-    """Counters that run back."""
+    """Counters that decrease."""
     for names, arrays, counters in (
         (flows, run.flows, ("delivered", "dropped", "sent", "timeouts")),
         (links, run.links, ("admitted", "lost", "waited", "work")),
     ):
         for name in counters:
-            back = np.diff(arrays[name], axis=0) < -ROUNDING
-            yield from first_times(run, back, names, f"{name} counts back")
+            decreases = np.diff(arrays[name], axis=0) < -ROUNDING
+            yield from first_times(run, decreases, names, f"{name} decreases")
 
 
 def excess_service(run: Recording, links: list[str], balance: float) -> Iterator[Violation]:
-    """Links that sent more than they can."""
-    able = run.times[:, np.newaxis] * capacities(run.network, len(links))
-    sent = run.links["work"] - run.links["backlog"]
-    yield from first_times(run, sent > able * (1 + balance) + 1, links, "it sent more than it can")
+    """Links that sent more than their capacity."""
+    largest = run.times[:, np.newaxis] * capacities(run.network, len(links))
+    excess = run.links["work"] - run.links["backlog"] > largest * (1 + balance) + 1
+    yield from first_times(run, excess, links, "it sent more than its capacity")
 
 
 def vanished_packets(run: Recording, flows: list[str], balance: float) -> Iterator[Violation]:
-    """Classes whose packets are made or vanish on the way."""
-    of = run.flows
-    way = of["sent"] - of["delivered"] - of["dropped"]
-    yield from first_times(
-        run, way < -1 - balance * of["sent"], flows, "more arrives or is dropped than was sent"
-    )
-    held = capacities(run.network, len(run.network.links)).sum() * of["rtt"].max(axis=0) + 1
-    yield from first_times(
-        run, way > held + balance * of["sent"], flows, "packets vanish on the way"
-    )
+    """Classes with more packets delivered and dropped than sent, or with too many in flight."""
+    sent = run.flows["sent"]
+    in_flight = sent - run.flows["delivered"] - run.flows["dropped"]
+    created = in_flight < -1 - balance * sent
+    yield from first_times(run, created, flows, "more packets are delivered or dropped than sent")
+    rtt = run.flows["rtt"].max(axis=0)
+    largest = capacities(run.network, len(run.network.links)).sum() * rtt + 1
+    lost = in_flight > largest + balance * sent
+    yield from first_times(run, lost, flows, "packets sent are neither delivered nor dropped")

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
+
+from vegasfluid.fluid.shapes import Vector
 
 __all__ = ["Layout"]
 
@@ -18,7 +20,7 @@ class Layout(NamedTuple):
 
     Args:
         treedef: the pytree structure of the state.
-        shapes: of its arrays.
+        shapes: shapes of its arrays.
 
     >>> layout = Layout.of({"queue": jnp.zeros(2), "cells": jnp.zeros((2, 3))})
     >>> layout.size, layout.unpack(jnp.arange(8.0))["cells"].shape
@@ -29,8 +31,8 @@ class Layout(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, state: Any) -> Layout:
-        """The layout of states with the structure and shapes of this one."""
+    def of(cls, state: PyTree) -> Layout:
+        """The layout of states with the structure and shapes of `state`."""
         leaves, treedef = jax.tree.flatten(state)
         return cls(treedef, tuple(jnp.shape(leaf) for leaf in leaves))
 
@@ -44,11 +46,11 @@ class Layout(NamedTuple):
         """A state whose arrays contain their own positions in the vector."""
         return self.unpack(np.arange(self.size))
 
-    def pack(self, state: Any) -> Float[Array, " n"]:
-        """The vector of a state whose arrays have the layout's shapes."""
+    def pack(self, state: PyTree) -> Vector:
+        """The vector, shape (n,), of a state whose arrays have the layout's shapes."""
         return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(state)])
 
-    def unpack(self, y: Any) -> Any:
+    def unpack(self, y: Float[Array | np.ndarray, "*times n"]) -> Any:
         """The state of a vector; vectors of shape (..., n) give arrays of shape (..., *shape)."""
         leaves, start = [], 0
         for shape in self.shapes:

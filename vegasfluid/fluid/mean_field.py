@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 
@@ -15,7 +14,7 @@ from vegasfluid.fluid.senders import (
     mean_derivative,
     mean_window_growth,
 )
-from vegasfluid.fluid.shapes import PerGroup
+from vegasfluid.fluid.shapes import LawState, PerGroup
 
 __all__ = ["MeanField"]
 
@@ -31,32 +30,34 @@ class MeanField:
 
     law: CongestionControl
 
-    def initial_state(self, cwnd: PerGroup, rtt: PerGroup) -> Any:
+    def initial_state(self, cwnd: PerGroup, rtt: PerGroup) -> LawState:
         """The state of flows that start with an initial window (packets) and first RTT (s)."""
         return self.law.init(cwnd, rtt)
 
-    def cwnd(self, state: Any, rtt: PerGroup) -> PerGroup:
+    def cwnd(self, state: LawState, rtt: PerGroup) -> PerGroup:
         """The mean window, packets."""
         return self.law.cwnd_of(state, rtt)
 
-    def variance(self, state: Any, rtt: PerGroup) -> PerGroup:
-        """The variance of the windows, packets^2: 0, as the mean model does not know it."""
+    def variance(self, state: LawState, rtt: PerGroup) -> PerGroup:
+        """The variance of the windows, packets^2: 0 in the mean model."""
         return 0 * self.cwnd(state, rtt)
 
-    def in_flight(self, state: Any, rtt: PerGroup) -> PerGroup:
+    def in_flight(self, state: LawState, rtt: PerGroup) -> PerGroup:
         """The mean number of packets in flight that the windows allow."""
         return self.law.in_flight(state, rtt)
 
     def derivative(
-        self, state: Any, senders: SenderSignals, options: FluidOptions
+        self, state: LawState, senders: SenderSignals, options: FluidOptions
     ) -> ClassDerivative:
         """Derivative of the state, loss events and timeouts."""
         return mean_derivative(state, self.law, senders, options)
 
-    def window_growth(self, state: Any, senders: SenderSignals, options: FluidOptions) -> PerGroup:
+    def window_growth(
+        self, state: LawState, senders: SenderSignals, options: FluidOptions
+    ) -> PerGroup:
         """Growth of the mean window, apart from losses, packets/s."""
         return mean_window_growth(state, self.law, senders, options)
 
-    def clip(self, state: Any, largest: PerGroup) -> Any:
+    def clip(self, state: LawState, largest: PerGroup) -> LawState:
         """The state clipped to its domain, with windows of at most `largest` packets."""
         return self.law.clip(state, largest)

@@ -1,10 +1,10 @@
 """A one-dimensional mesh on which a distribution is advected and jumps without losing mass.
 
-Cells have one width up to some value and widths in geometric progression above, so that windows of
-a few packets and of thousands are resolved equally well. Advection moves mass over the edges
-between cells: the flux is that of the density at the edge, extrapolated from upwind with van Leer's
-limiter, which keeps fronts sharp. A jump divides mass between two cells so that its mean is where
-it jumps to (linear deposition).
+Cells have one width up to some value and widths in geometric progression above it, so that windows
+of a few packets and of thousands are resolved equally well. Advection moves mass over the edges
+between cells. The flux is the speed times the density at the edge, extrapolated from upwind with
+van Leer's limiter, which keeps fronts sharp. A jump divides mass between two cells so that its mean
+is the target of the jump (linear deposition).
 
 Sources:
     B. van Leer, "Towards the ultimate conservative difference scheme. II", J. Comput. Phys. 14,
@@ -14,11 +14,11 @@ Sources:
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from vegasfluid import smooth
 
@@ -39,18 +39,18 @@ class Mesh(NamedTuple):
     """Cells of windows (packets) or of times (s).
 
     Args:
-        edges: of the cells, in increasing order; (cells + 1,).
+        edges: edges of the cells, increasing; (cells + 1,).
     """
 
-    edges: Any
+    edges: Float[np.ndarray, " edges"]
 
     @property
-    def centres(self) -> Any:
+    def centres(self) -> Float[np.ndarray, " cells"]:
         """Midpoints of the cells; (cells,)."""
         return (self.edges[1:] + self.edges[:-1]) / 2
 
     @property
-    def widths(self) -> Any:
+    def widths(self) -> Float[np.ndarray, " cells"]:
         """Widths of the cells; (cells,)."""
         return self.edges[1:] - self.edges[:-1]
 
@@ -80,8 +80,8 @@ def advect(masses: Masses, speed: Float[Array, "groups inner"], mesh: Mesh) -> M
     """d(masses)/dt of mass that moves over the edges between cells.
 
     Args:
-        masses: in each cell.
-        speed: at the edges between cells, in the unit of the edges per second; (groups, cells - 1).
+        masses: mass in each cell.
+        speed: speed at inner edges, in the unit of the edges per second; (groups, cells - 1).
         mesh: the cells.
     """
     density = masses / mesh.widths
@@ -102,16 +102,16 @@ class Deposition(NamedTuple):
     """Division of values between the two cells whose centres enclose them.
 
     Args:
-        lower: number of the lower cell; of any shape.
-        weight: part that goes to the upper cell.
+        lower: number of the lower cell; (groups, any).
+        weight: fraction that goes to the upper cell; (groups, any).
     """
 
-    lower: Any
-    weight: Any
+    lower: Int[Array, "groups any"]
+    weight: Float[Array, "groups any"]
 
 
 def deposition(values: Masses, mesh: Mesh) -> Deposition:
-    """The two cells, and weights, between which values are divided.
+    """The cells between which values are divided, with their weights.
 
     Args:
         values: windows or times, in the unit of the edges; (groups, any).
@@ -125,11 +125,11 @@ def deposition(values: Masses, mesh: Mesh) -> Deposition:
 
 
 def deposit_at(masses: Masses, at: Deposition, mesh: Mesh) -> Masses:
-    """The mass in each cell of masses that are divided as `at` says.
+    """The mass in each cell after a deposition; (groups, cells).
 
     Args:
-        masses: to deposit; (groups, any).
-        at: the cells and weights of each of them.
+        masses: masses to deposit; (groups, any).
+        at: cells and weights of each of them.
         mesh: the cells.
     """
     groups = np.arange(masses.shape[0])[:, np.newaxis]
@@ -139,11 +139,11 @@ def deposit_at(masses: Masses, at: Deposition, mesh: Mesh) -> Masses:
 
 
 def deposit(masses: Masses, values: Masses, mesh: Mesh) -> Masses:
-    """The mass in each cell of masses at given values, each divided between two cells.
+    """The mass in each cell after a deposition of masses at given values; (groups, cells).
 
     Args:
-        masses: to deposit; (groups, any).
-        values: windows or times, in the unit of the edges; of the same shape.
+        masses: masses to deposit; (groups, any).
+        values: their windows or times, in the unit of the edges; (groups, any).
         mesh: the cells.
     """
     return deposit_at(masses, deposition(values, mesh), mesh)

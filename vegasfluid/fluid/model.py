@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
+from jaxtyping import Array, Float
 
 from vegasfluid import dde
 from vegasfluid.congestion.epochs import EpochCongestionControl
@@ -24,7 +25,7 @@ from vegasfluid.fluid.mesh import FINEST, make_mesh
 from vegasfluid.fluid.options import DEFAULT_OPTIONS, FluidOptions
 from vegasfluid.fluid.output import totals_after_warmup
 from vegasfluid.fluid.parameters import FluidParameters, as_floats, build_parameters
-from vegasfluid.fluid.shapes import Scalar
+from vegasfluid.fluid.shapes import Number, PerQueue, Scalar
 from vegasfluid.fluid.state import State, initial_state
 from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.time_grid import TimeGrid, density_step, mean_field_step
@@ -40,8 +41,8 @@ Resolution = Literal["mean", "distribution"]
 """Whether a class is represented by its mean window or by the distribution of its windows."""
 
 LARGEST_OVER_FAIR = 6.0
-"""Largest window of a class with many flows, as a multiple of a flow's part of what the class would
-have in flight if it were alone."""
+"""Largest window of a class with many flows over a flow's fraction of the packets that path and
+buffers contain (chosen)."""
 
 
 @jax.tree_util.register_dataclass
@@ -50,8 +51,8 @@ class FluidSolution:
     """A solution of a fluid model's equations.
 
     Args:
-        states: at evenly spaced times from 0 to `until`; arrays (time, ...).
-        solution: of the solver.
+        states: saved states at evenly spaced times from 0 to `until`; arrays (time, ...).
+        solution: the solver's result.
         until: end of the run, s.
         warmup: time excluded from means, s.
     """
@@ -69,10 +70,10 @@ class FluidModel:
 
     Args:
         parameters: all numbers of the equations.
-        structure: everything about the equations that cannot be traced.
-        options: modelling switches.
-        meshes: cells over which the windows of each class are distributed, None for classes that
-            are represented by their mean; None: all are.
+        structure: static structure of the equations.
+        options: modelling options.
+        meshes: cells over which the windows of each class are distributed, None for a class
+            represented by its mean; None instead of a tuple: all classes are.
     """
 
     parameters: FluidParameters
@@ -91,18 +92,18 @@ class FluidModel:
         return VectorField.of(self.parameters, populations, self.structure, self.options)
 
     def as_floats(self) -> FluidModel:
-        """The same model with all parameters as arrays of floats."""
+        """The model with all parameters as arrays of floats."""
         return replace(self, parameters=as_floats(self.parameters))
 
     def time_grid(self, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
-        """Sample times and solver step with which the equations are integrated well.
+        """Sample times, and a solver step that resolves delays, queues and averages.
 
         Args:
             until: end of the run, s.
             samples: number of evenly spaced sample times.
 
         Raises:
-            InvalidInput: where a number that limits the step is traced.
+            InvalidInput: if a number that limits the step is traced.
         """
         queues, bounds = self.parameters.queues, self.parameters.delay_bounds
         weights = [aqm.average_weight for aqm in self.parameters.aqm]
@@ -118,16 +119,16 @@ class FluidModel:
         return TimeGrid(until, samples, step, longest)
 
     def integrate(self, grid: TimeGrid, whole: bool = False) -> dde.Solution:
-        """Solve the equations; compiled, and open to `jax.vmap`, `jax.jvp` and, where
-        `grid.aligned`, `jax.grad`.
+        """Solve the equations; compiled, supports `jax.vmap`, `jax.jvp` and, if `grid.aligned`,
+        `jax.grad`.
 
         Args:
             grid: sample times and step.
-            whole: whether to save whole states, and not only what a run records.
+            whole: whether to save whole states; otherwise moments replace distributions.
 
         Returns:
-            A solution whose vectors `vector_field.saved.unpack` converts to states; whole ones
-            `vector_field.layout.unpack`.
+            A solution, whose vectors `vector_field.saved.unpack` converts to states (whole ones:
+            `vector_field.layout.unpack`).
         """
         return integrate_compiled(self.as_floats(), grid.schedule(jnp.result_type(float)), whole)
 
@@ -140,7 +141,7 @@ class FluidModel:
         grid: TimeGrid | None = None,
         aligned: bool = False,
     ) -> FluidSolution:
-        """Solve the equations with the model's own step; may be differentiated and batched.
+        """Solve the equations with the default step; can be differentiated and batched.
 
         Args:
             until: end of the run, s.
@@ -148,12 +149,11 @@ class FluidModel:
             samples: number of evenly spaced sample times.
             grid: sample times and step, from `time_grid` of a model with concrete numbers; needed
                 where capacities, buffers or delays are traced.
-            aligned: whether steps are cut to a whole number between two samples, as `jax.grad`
-                needs.
+            aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs.
 
         Raises:
-            InvalidInput: for times that make no sense.
-            SolveFailed: where the solution does not stay finite (unless it is traced).
+            InvalidInput: for invalid times.
+            SolveFailed: if the solution does not stay finite (unless it is traced).
         """
         warmup = check_times(until, warmup, samples)
         grid = grid or self.time_grid(until, samples)
@@ -164,20 +164,20 @@ class FluidModel:
         return FluidSolution(states, solution, grid.until, warmup)
 
     def totals(self, solution: FluidSolution) -> IntervalTotals:
-        """What each flow group and link counted after the warm-up."""
+        """Increases of the counters of each flow group and link after the warm-up."""
         field_ = self.as_floats().vector_field
         return totals_after_warmup(solution.states, field_, solution.until, solution.warmup)
 
-    def goodput(self, solution: FluidSolution) -> Any:
+    def goodput(self, solution: FluidSolution) -> Float[Array, " classes"]:
         """Mean goodput of a flow of each class after the warm-up, packets/s; (classes,)."""
         return self._class_means(self.totals(solution).goodput)
 
-    def windows(self, solution: FluidSolution) -> Any:
+    def windows(self, solution: FluidSolution) -> Float[Array, "times classes"]:
         """Mean congestion window of a flow of each class, packets; (time, classes)."""
         cwnd = jnp.concatenate([moments.cwnd for moments in solution.states.classes], axis=-1)
         return self._class_means(cwnd)
 
-    def queue(self, solution: FluidSolution) -> Any:
+    def queue(self, solution: FluidSolution) -> PerQueue:
         """Mean number of waiting packets at each link after the warm-up; (links,)."""
         return self.totals(solution).mean_queue
 
@@ -187,7 +187,7 @@ class FluidModel:
         total = jnp.sum(count * goodput)
         return total**2 / (jnp.sum(count) * jnp.sum(count * goodput**2))
 
-    def _class_means(self, values: Any) -> Any:
+    def _class_means(self, values: Float[Array, "*times groups"]) -> Float[Array, "*times classes"]:
         """Means over the flows of each class of values (..., groups)."""
         count = jnp.asarray(self.parameters.groups.count)
         means = [
@@ -199,7 +199,7 @@ class FluidModel:
 
 @partial(jax.jit, static_argnames="whole")
 def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
-    """The solution with these steps; one program for all lengths of step."""
+    """The solution with the given steps; one compiled program for all lengths of steps."""
     vector_field = model.vector_field
     state = initial_state(model.parameters, vector_field.populations, model.structure)
     return solve_along(
@@ -218,16 +218,16 @@ def build(
     *,
     options: FluidOptions = DEFAULT_OPTIONS,
     resolution: Resolution = "mean",
-    base_rtt: Mapping[str, Any] | None = None,
+    base_rtt: Mapping[str, Number] | None = None,
     delay_bounds: tuple[float, float] | None = None,
 ) -> FluidModel:
     """Build the fluid model of a network.
 
     Args:
-        network: laws, links and delays may contain traced values.
-        options: modelling switches.
-        resolution: whether classes are represented by the mean of their windows or by the
-            distribution of their windows.
+        network: the network; its quantities may be traced.
+        options: modelling options.
+        resolution: whether classes are represented by the mean or the distribution of their
+            windows.
         base_rtt: base RTT with which the senders of a class start, s, by class name.
         delay_bounds: shortest and longest delay, s; required where delays are traced.
 
@@ -267,8 +267,8 @@ def class_meshes(network: Network) -> tuple[ClassMesh, ...]:
 def largest_window(network: Network, name: str) -> float:
     """A bound on the window of any flow of a class, packets.
 
-    It is all that path and buffers contain, or some times a flow's part of it if the class had them
-    alone.
+    It is the number of packets that path and buffers contain, or for many flows
+    `LARGEST_OVER_FAIR` times a flow's fraction of it.
     """
     flows, links = network.flows[name], network.links_of(name)
     packets = min(link.capacity for link in links) * max(network.base_rtts(name))

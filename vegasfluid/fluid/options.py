@@ -1,4 +1,4 @@
-"""Modelling switches of the fluid model: loss process, recovery, timeouts, packet granularity."""
+"""Modelling options of the fluid model: loss process, recovery, timeouts, packet granularity."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ __all__ = ["DEFAULT_OPTIONS", "MISRA_GONG_TOWSLEY", "FluidOptions"]
 class FluidOptions:
     """Effects that the fluid model includes; the defaults agree best with the packet simulator.
 
+    Raises:
+        InvalidInput: for an unknown loss process.
+
     >>> FluidOptions().loss_process
     'iid'
     """
 
     loss_process: str = "iid"
-    """How losses come: iid, periodic or meanfield (see `CongestionControl.loss_factor`)."""
+    """Spacing of losses: `iid`, `periodic` or `meanfield` (see `CongestionControl.loss_factor`)."""
     recovery: bool = True
     """Whether a loss event takes a round trip, in which the window does not grow and further
     losses of the flow do not count."""
     timeouts: bool = True
-    """Whether a part of the loss events ends in a timeout, during which the flow sends nothing."""
+    """Whether a fraction of the loss events ends in a timeout, in which the flow does not send."""
     whole_packets: bool = True
     """Whether only whole packets of a window are sent."""
     delayed_rtt: bool = False
-    """Whether senders measure the round-trip time of the packet that is acknowledged now, which
-    met the queues of up to a round trip ago, instead of that of the present queues."""
+    """Whether senders measure the round-trip time of the packet acknowledged now, which waited in
+    the queues of up to a round trip ago; otherwise that of the present queues."""
 
     def __post_init__(self) -> None:
         if self.loss_process not in LOSS_PROCESSES:

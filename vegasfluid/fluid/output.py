@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from jaxtyping import Array, Float
 
 from vegasfluid import dde
 from vegasfluid.fluid.flow_groups import group_of_each_flow
@@ -20,7 +21,7 @@ from vegasfluid.trajectory import WITHIN, Recording
 __all__ = ["delivered", "to_recording", "totals_after_warmup"]
 
 
-def delivered(state: State, structure: FluidStructure) -> Any:
+def delivered(state: State, structure: FluidStructure) -> Float[Array, "*times groups"]:
     """Packets that a flow of each group delivered since the start; (..., groups)."""
     last = np.array(structure.last_data_hops)
     return state.arrived[..., last] - state.dropped[..., last]
@@ -33,12 +34,12 @@ def totals_after_warmup(
 
     Args:
         state: saved states at evenly spaced times from 0 to `until`; arrays (time, ...).
-        field: the equations that they solve.
+        field: the equations.
         until: end of the run, s.
         warmup: time excluded from the means, s.
 
     Returns:
-        With flow groups in the place of classes.
+        The totals, with flow groups in place of classes.
     """
     times = np.linspace(0.0, until, state.queue.shape[0])
     after, part = interpolation_position(times, warmup)
@@ -62,12 +63,12 @@ def to_recording(network: Network, solution: dde.Solution, field: VectorField) -
     """The states of a solution as plain arrays of flows and links.
 
     Args:
-        network: that was integrated.
-        solution: of its equations.
-        field: the equations, with concrete numbers.
+        network: the network.
+        solution: solution of its equations.
+        field: the equations, with concrete parameters.
 
     Raises:
-        SolveFailed: where something in it is impossible (see `invariants`).
+        SolveFailed: if it violates an invariant (see `invariants`).
     """
     state: State = field.saved.unpack(np.asarray(solution.ys))
     times = np.asarray(solution.ts)
@@ -101,7 +102,7 @@ def link_counters(state: State, field: VectorField) -> dict[str, Any]:
     }
 
 
-def flows_by_queue(field: VectorField) -> Any:
+def flows_by_queue(field: VectorField) -> Float[Array, "hops queues"]:
     """Number of flows at each hop, in the column of the hop's queue; (hops, queues)."""
     count = field.parameters.groups.count[field.structure.hop_groups]
     at = field.structure.hop_queues[:, np.newaxis] == np.arange(field.structure.queue_count)
@@ -120,7 +121,8 @@ def queued_packet_size(
 ) -> np.ndarray:
     """Mean size of the packets in each queue, relative to a data packet; (time, link).
 
-    Of those that arrived since the first of them, or since the sample before, whichever is earlier.
+    It is the mean over the packets that arrived since the first one in the queue, or since the
+    sample before, whichever is earlier.
     """
     size = np.ones_like(state.queue)
     if not field.structure.has_ack_hops:
@@ -141,7 +143,7 @@ def round_trip_times(times: np.ndarray, backlog: np.ndarray, field: VectorField)
     parameters = field.parameters
     base_rtt = np.asarray(parameters.groups.base_rtt) + np.zeros((times.size, 1))
     events = parameters.delay_events
-    if events.time is not None:
+    if events is not None:
         base_rtt = base_rtt + (times[:, np.newaxis] >= events.time) @ events.base_rtt
     waits = backlog / np.asarray(parameters.queues.capacity)
     return base_rtt + waits @ field.structure.crossings.T

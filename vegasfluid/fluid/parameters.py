@@ -22,7 +22,7 @@ from vegasfluid.fluid.delays import (
 )
 from vegasfluid.fluid.flow_groups import group_flows, identity
 from vegasfluid.fluid.pytrees import register_values
-from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue
+from vegasfluid.fluid.shapes import Number, PerGroup, PerHop, PerQueue
 from vegasfluid.fluid.structure import FluidStructure, build_structure
 from vegasfluid.network import Flows, Network
 from vegasfluid.traffic.base import NO_LIMIT, TrafficSource
@@ -35,10 +35,10 @@ MEASURED = -1.0
 
 
 class GroupParameters(NamedTuple):
-    """Numbers of each flow group.
+    """Parameters of each flow group.
 
     Args:
-        count: flows.
+        count: number of flows.
         base_rtt: round-trip time without queueing, s.
         start: time of the first data, s; for random starts the mean.
         access: rate of the access link, packets/s.
@@ -46,7 +46,7 @@ class GroupParameters(NamedTuple):
         initial_ssthresh: packets.
         max_window: packets.
         min_rto: smallest retransmission timeout, s.
-        application_rate: most that the application offers, packets/s.
+        application_rate: largest rate of the application, packets/s.
         transfer_size: mean size of a transfer, packets; infinite for unlimited ones.
         ecn_capable: 1 where packets may be marked (ECT of RFC 3168), else 0.
         ack_every: packets that an ACK acknowledges.
@@ -69,12 +69,12 @@ class GroupParameters(NamedTuple):
 
 
 class QueueParameters(NamedTuple):
-    """Numbers of each queue and of the link behind it.
+    """Parameters of each queue and its link.
 
     Args:
-        capacity: data packets/s.
-        buffer: packets.
-        jitter: largest random delay behind the queue, s.
+        capacity: rate of the link, data packets/s.
+        buffer: largest queue, packets.
+        jitter: largest random delay after the queue, s.
         reorders: 1 where the jitter may change the order of packets, else 0.
     """
 
@@ -90,12 +90,12 @@ class FluidParameters(NamedTuple):
     Args:
         laws: congestion control of each class.
         traffic: traffic source of each class.
-        groups: numbers of the flow groups.
-        queues: numbers of the queues.
+        groups: parameters of the flow groups.
+        queues: parameters of the queues.
         aqm: queue discipline of each queue.
         propagation: delay from the previous queue to each hop, s.
         relative_size: size of a packet at each hop relative to a data packet.
-        delay_events: changes of delay during the run.
+        delay_events: changes of delay during the run; None without events.
         delay_bounds: bounds on all delays.
     """
 
@@ -106,21 +106,21 @@ class FluidParameters(NamedTuple):
     aqm: tuple[QueueDiscipline, ...]
     propagation: PerHop
     relative_size: PerHop
-    delay_events: DelayEvents
+    delay_events: DelayEvents | None
     delay_bounds: DelayBounds
 
 
 def as_floats(parameters: FluidParameters) -> FluidParameters:
-    """The same numbers as arrays of floats, so that 40 and 40.0 share one compiled program."""
+    """The parameters as arrays of floats, so that 40 and 40.0 share one compiled program."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), parameters)
 
 
 def build_parameters(
     network: Network,
-    base_rtt: Mapping[str, Any] | None = None,
+    base_rtt: Mapping[str, Number] | None = None,
     delay_bounds: tuple[float, float] | None = None,
 ) -> tuple[FluidParameters, FluidStructure]:
-    """The numbers and the static structure of a network's equations.
+    """The parameters and the static structure of a network's equations.
 
     Args:
         network: laws, links and delays may contain traced values.
@@ -176,15 +176,15 @@ def build_parameters(
     ), structure
 
 
-def stack(values: Sequence[Any]) -> Any:
+def stack(values: Sequence[Number]) -> Any:
     """Numbers as one array: a NumPy array, or a JAX array if any of them is traced."""
     if not any(isinstance(value, jax.Array) for value in values):
         return np.array(values, float)
     return jnp.stack([jnp.asarray(value, float) for value in values])
 
 
-def class_values(flows: Flows, packet_bytes: int, base_rtt_override: Any) -> dict[str, Any]:
-    """The numbers that all flow groups of a class share, by fields of `GroupParameters`."""
+def class_values(flows: Flows, packet_bytes: int, base_rtt_override: Number) -> dict[str, Number]:
+    """The parameters common to all flow groups of a class, by fields of `GroupParameters`."""
     traffic = flows.traffic
     return {
         "access": NO_LIMIT if flows.access is None else flows.access,

@@ -1,7 +1,7 @@
-"""Values as JAX sees them: quantities are leaves, everything else is structure.
+"""Registration of value classes as JAX pytrees: quantities are leaves, other fields are static.
 
-Laws and queues are plain frozen dataclasses that know nothing of JAX. Registered here, they can be
-handed to compiled functions, batched over their parameters and differentiated in them.
+Congestion controls, queue disciplines and traffic sources are frozen dataclasses without JAX. Once
+registered, they can be passed to compiled functions, batched and differentiated.
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ __all__ = ["register_values"]
 
 
 @cache
-def _register(kind: type[Value]) -> None:
-    names = [field.name for field in fields(kind)]
-    leaves = [name for name in names if unit_of(kind, name)]
-    structure = [name for name in names if name not in leaves]
-    jax.tree_util.register_dataclass(kind, data_fields=leaves, meta_fields=structure)
+def _register(value_class: type[Value]) -> None:
+    names = [field.name for field in fields(value_class)]
+    leaves = [name for name in names if unit_of(value_class, name)]
+    static = [name for name in names if name not in leaves]
+    jax.tree_util.register_dataclass(value_class, data_fields=leaves, meta_fields=static)
 
 
 def register_values(network: Network | None = None) -> None:
-    """Make every law and every kind of traffic a JAX pytree; more than once does no harm.
+    """Register all congestion controls, queue disciplines and traffic sources as JAX pytrees.
+
+    Repeated calls have no effect.
 
     Args:
-        network: may have laws and traffic of kinds that are not part of this package.
+        network: its classes are registered too, also those from outside this package.
     """
     registries = (congestion_controls(), queue_disciplines(), traffic_sources())
-    kinds: list[type[Value]] = [kind for registry in registries for kind in registry.values()]
+    classes: list[type[Value]] = [each for registry in registries for each in registry.values()]
     if network is not None:
-        kinds += [type(link.aqm) for link in network.links.values()]
+        classes += [type(link.aqm) for link in network.links.values()]
         for flows in network.flows.values():
-            kinds += [type(flows.law), type(flows.traffic)]
-    for kind in kinds:
-        _register(kind)
+            classes += [type(flows.law), type(flows.traffic)]
+    for value_class in classes:
+        _register(value_class)

@@ -1,17 +1,17 @@
-"""The queues: arrivals at each hop, drop probabilities, and how queues grow.
+"""The queues: arrivals at each hop, drop probabilities, and the derivative of queue lengths.
 
     dq/dt = arrivals (1 - p) - C       clipped to 0 and the buffer, in data packets of work
     p = 1 - (1 - early) (1 - overflow) drops of the queue discipline, and of a full buffer
 
-Behind a queue, flows leave in the proportion in which they came: what a flow group sends to its
-next hop is what it brought to this one when the packet that leaves now arrived, stretched by the
-growth of the waiting time. Where ACKs wait among data, the queue is the work left to do, so that
-the waiting time is exactly q / C and handing packets on neither loses nor creates any; queue
-disciplines, which count packets, see it divided by the mean packet size.
+Queues are first in, first out: a flow group arrives at its next hop at the rate at which it was
+admitted here when the packet that leaves now arrived, divided by 1 + d(waiting time)/dt at that
+time. Where ACKs wait among data, q is work, in data packets. So the waiting time is exactly q / C,
+and no packets are lost or created between hops. Queue disciplines that count packets get q divided
+by the mean packet size.
 
 Sources:
-    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (one queue). The hand-over from queue to
-    queue, packet sizes and the counters: derived for this project from first in, first out.
+    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (one queue). Rates between hops, packet sizes
+    and counters: derived for this project from first in, first out.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ __all__ += ["drop_tail_loss_bias", "mean_packet_size", "overflow_in_step", "queu
 __all__ += ["queued_packet_size", "service_rates"]
 
 LEAST_RATE = 1e-9
-"""Packets/s, added to rates against 0/0 where nothing arrives."""
+"""Added to arrival rates, packets/s, to avoid 0/0 where nothing arrives."""
 LEAST_GROWTH = 1e-12
-"""Packets/s, added to the growth of windows against 0/0 where none grows."""
+"""Added to the growth of windows, packets/s, to avoid 0/0 where none grows."""
 LEAST_STRETCH = 1e-3
-"""Keeps a rate finite where, by interpolation only, a queue drains faster than time passes."""
+"""Smallest 1 + d(waiting time)/dt; only interpolation errors make it smaller."""
 DRAIN_RATE = 1.0
-"""1/s: where ACKs replace data that leave, a buffer may contain more packets than it has space for;
-the excess drains at this rate."""
+"""Rate, 1/s, at which packets in excess of the buffer drain (chosen); there are some where ACKs
+replace data that leave."""
 
 
 class Drops(NamedTuple):
-    """What the queues do to the packets that arrive.
+    """Drop and loss-signal probabilities of the packets that arrive at each hop.
 
     Args:
-        dropped: fraction of the packets of each hop that is dropped.
+        dropped: fraction of the arriving packets that is dropped.
         signalled: fraction whose loss or mark the sender responds to.
-        queues: the state of each queue, as its queue discipline sees it.
+        queues: the inputs of each queue discipline.
     """
 
     dropped: PerHop
@@ -73,12 +73,12 @@ def flows_per_hop(parameters: FluidParameters, structure: FluidStructure) -> Per
 def service_rates(
     arriving: PerHop, parameters: FluidParameters, structure: FluidStructure
 ) -> PerQueue:
-    """Packets/s that each link sends, if packets have the mean size of those that arrive.
+    """Service rate of each link, packets/s of the mean size of those that arrive.
 
     Args:
         arriving: packets/s of a flow at each hop.
-        parameters: of the equations.
-        structure: of the equations.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     if not structure.has_ack_hops:
         return parameters.queues.capacity
@@ -92,15 +92,16 @@ def queued_packet_size(
     parameters: FluidParameters,
     structure: FluidStructure,
 ) -> PerQueue:
-    """Mean size of the packets in each queue, relative to a data packet: of those that arrived
-    while the first of them waited.
+    """Mean size of the packets in each queue, relative to a data packet.
+
+    It is the mean over the packets admitted in the last `waiting_time`.
 
     Args:
         admitted: packets of a flow that each hop admitted since the start.
-        waiting_time: of a packet that arrives now, s.
+        waiting_time: waiting time of a packet that arrives now, s.
         delayed: counters at past times.
-        parameters: of the equations.
-        structure: of the equations.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     if not structure.has_ack_hops:
         return jnp.ones(structure.queue_count)
@@ -111,12 +112,12 @@ def queued_packet_size(
 def mean_packet_size(
     admitted: PerHop, parameters: FluidParameters, structure: FluidStructure
 ) -> PerQueue:
-    """Mean size of some packets at each queue, relative to a data packet.
+    """Mean size of packets at each queue, relative to a data packet.
 
     Args:
-        admitted: number, or rate, of these packets at each hop, of one flow.
-        parameters: of the equations.
-        structure: of the equations.
+        admitted: number, or rate, of packets of one flow at each hop.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     packets = flows_per_hop(parameters, structure) * (admitted + LEAST_RATE)
     work = sum_by_queue(packets * parameters.relative_size, structure)
@@ -136,12 +137,12 @@ def arrivals(
 
     Args:
         sent: packets/s of a flow of each group.
-        propagation: delay from the previous queue, s.
-        time: the present, s.
+        propagation: delay from the previous queue to each hop, s.
+        time: present time, s.
         queue: work waiting in each queue, data packets.
         delayed: counters and queues at past times.
-        parameters: of the equations.
-        structure: of the equations.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     first = structure.first_hops
     later = [number for number, hop in enumerate(structure.hops) if hop.previous >= 0]
@@ -166,17 +167,17 @@ def ack_clocked(parameters: FluidParameters, structure: FluidStructure) -> np.nd
 
 
 def buffer_in_packets(parameters: FluidParameters) -> PerQueue:
-    """Packets that fit into each buffer; where it counts bytes, packets of the smallest size."""
+    """Number of packets that fit into each buffer; for one in bytes, of the smallest packets."""
     in_bytes = np.array([aqm.counts_bytes for aqm in parameters.aqm])
     smallest = jnp.min(parameters.relative_size)
     return parameters.queues.buffer / jnp.where(in_bytes, smallest, 1.0)
 
 
 def byte_mode_factor(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
-    """Factor of the drop probability for the packet size, where a queue discipline counts bytes."""
+    """Factor on the drop probability at each hop: the relative packet size for queues in bytes."""
     in_bytes = np.array([parameters.aqm[queue].counts_bytes for queue in structure.hop_queues])
-    switch: Any = np.where(in_bytes, 1.0, 0.0)
-    return switch * (parameters.relative_size - 1) + 1
+    is_bytes: Any = np.where(in_bytes, 1.0, 0.0)
+    return is_bytes * (parameters.relative_size - 1) + 1
 
 
 def drop_tail_loss_bias(
@@ -187,16 +188,16 @@ def drop_tail_loss_bias(
 ) -> PerHop | float:
     """Drop probability of each hop's packets at a full buffer, relative to the mean.
 
-    With ACK clocking every packet replaces one that has left the queue, so a full buffer drops
-    mainly the extra packet of a growing window: losses divide among flows in proportion to their
-    growth. The larger the fraction of extra packets among all arrivals, the more often another
-    arrival comes in between, and the drop is random.
+    With ACK clocking each packet replaces one that has left the queue. So a full buffer mainly
+    drops the extra packet of a growing window, and losses are divided among flows in proportion to
+    their growth. The larger the fraction of extra packets among all arrivals, the more often
+    another packet arrives first and is dropped instead: this fraction of drops is random.
 
     Args:
         arriving: packets/s of a flow at each hop.
-        window_growth: of a flow of each group, packets/s; None where no queue needs it.
-        parameters: of the equations.
-        structure: of the equations.
+        window_growth: growth of a window of each group, packets/s; None where no queue needs it.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     if window_growth is None:
         return 1.0
@@ -228,13 +229,13 @@ def drop_probabilities(
     """Drop and loss-signal probabilities of the packets that arrive at each hop.
 
     Args:
-        state: of the equations.
+        state: state of the equations.
         arriving: packets/s of a flow at each hop.
-        service: packets/s that each link sends.
-        waiting: packets in each queue.
-        loss_bias: of a full buffer, from `drop_tail_loss_bias`.
-        parameters: of the equations.
-        structure: of the equations.
+        service: service rate of each link, packets/s.
+        waiting: number of packets in each queue.
+        loss_bias: relative drop probability at a full buffer, from `drop_tail_loss_bias`.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     total = sum_by_queue(flows_per_hop(parameters, structure) * arriving, structure)
     length = [state.queue if aqm.counts_bytes else waiting for aqm in parameters.aqm]
@@ -266,38 +267,38 @@ def full_buffer_drops(
 ) -> PerHop:
     """Fraction of each hop's packets that a full buffer drops.
 
-    No hop loses more packets than it brings; what is then still to be dropped is taken from the
-    other hops of the queue, the same fraction of what each of them has left.
+    No hop loses more packets than arrive. The other hops of the queue lose the remaining drops,
+    each the same fraction of its packets.
 
     Args:
         overflow: fraction of the arrivals at each queue for which the buffer has no space.
         arriving: packets/s of a flow at each hop.
         loss_bias: drop probability relative to the mean, from `drop_tail_loss_bias`.
-        parameters: of the equations.
-        structure: of the equations.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     at = structure.hop_queues
-    wanted = overflow[at] * loss_bias
-    kept = smooth.positive_part(1 - wanted)
+    drops = overflow[at] * loss_bias
+    admitted = smooth.positive_part(1 - drops)
     packets = flows_per_hop(parameters, structure) * arriving
-    missing = sum_by_queue(packets * smooth.positive_part(wanted - 1), structure)
-    others = smooth.maximum(sum_by_queue(packets * kept, structure), LEAST_RATE)
-    return 1 - kept * (1 - smooth.minimum(missing / others, 1.0)[at])
+    excess = sum_by_queue(packets * smooth.positive_part(drops - 1), structure)
+    others = smooth.maximum(sum_by_queue(packets * admitted, structure), LEAST_RATE)
+    return 1 - admitted * (1 - smooth.minimum(excess / others, 1.0)[at])
 
 
 def overflow_in_step(
     before: Any, after: Any, parameters: FluidParameters, structure: FluidStructure
 ) -> PerHop:
-    """Packets of a flow at each hop by which a solver step overfilled the buffer.
+    """Packets of a flow at each hop that exceed the buffer after a solver step.
 
-    A queue that fills within a step overshoots the buffer. The excess is taken from all packets
-    that the step admitted, the same fraction at each hop.
+    A queue that fills within a step overshoots the buffer. The same fraction of the packets that
+    the step admitted at each hop is dropped for it.
 
     Args:
         before: state of the equations before the step.
-        after: state after it.
-        parameters: of the equations.
-        structure: of the equations.
+        after: state of the equations after the step.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     added = after.arrived - before.arrived - (after.dropped - before.dropped)
     flows = flows_per_hop(parameters, structure)
@@ -314,14 +315,14 @@ def queue_derivative(
     parameters: FluidParameters,
     structure: FluidStructure,
 ) -> PerQueue:
-    """Growth of the work in each queue, data packets/s: admitted less sent, not below 0 if empty.
+    """Derivative of the work in each queue, data packets/s; not negative for an empty queue.
 
     Args:
-        state: of the equations.
+        state: state of the equations.
         arriving: packets/s of a flow at each hop.
-        drops: of these packets.
-        parameters: of the equations.
-        structure: of the equations.
+        drops: drop probabilities of these packets.
+        parameters: parameters of the equations.
+        structure: static structure of the equations.
     """
     admitted = flows_per_hop(parameters, structure) * arriving * (1 - drops.dropped)
     work = sum_by_queue(admitted * parameters.relative_size, structure)
@@ -330,6 +331,6 @@ def queue_derivative(
 
 
 def draining_if_overfull(queue: QueueState) -> QueueState:
-    """The queue with a lower capacity where more packets wait than fit, so that it drains."""
+    """The queue with a lower capacity if it exceeds its buffer, so that the excess drains."""
     excess = smooth.positive_part(queue.queue - queue.buffer)
     return queue._replace(capacity=queue.capacity - DRAIN_RATE * excess)

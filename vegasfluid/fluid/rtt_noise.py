@@ -1,4 +1,4 @@
-"""How round-trip times of single packets differ from the mean round-trip time of the equations.
+"""Differences between round-trip times of single packets and the mean of the equations.
 
 Sources:
     Derived for this project and compared with the packet simulator.
@@ -6,7 +6,7 @@ Sources:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
@@ -20,18 +20,20 @@ __all__ = ["RttNoise", "jitter_noise", "minimum_rtt_offset"]
 TINY = 1e-30
 """Keeps derivatives of square roots finite at 0."""
 WINDOW_SPREAD = 0.3
-"""Standard deviation of a window over its mean, for additive increase and independent losses."""
+"""Standard deviation of a window over its mean, for additive increase and independent losses
+(chosen after comparison with the packet simulator)."""
 MINIMUM_DEVIATIONS = 2.5
-"""Standard deviations below the mean at which the smallest of many samples lies."""
+"""Distance of the smallest of many samples from the mean, in standard deviations (chosen likewise).
+"""
 
 
 class RttNoise(NamedTuple):
-    """How round-trip times of single packets differ from the mean of the equations.
+    """Noise of the round-trip times of single packets of each group.
 
     Args:
         mean_delay: mean delay that jitter adds, s.
-        width: of the uniform noise that jitter makes in single round-trip times, s.
-        minimum_offset: smallest queueing delays of a flow below the mean, s.
+        width: width of the uniform noise of single round-trip times from jitter, s.
+        minimum_offset: mean queueing delay minus the smallest one of a flow, s.
         reordering: fraction of the time in which packets overtake each other.
     """
 
@@ -44,13 +46,13 @@ class RttNoise(NamedTuple):
 def jitter_noise(parameters: FluidParameters, structure: FluidStructure) -> RttNoise:
     """The effect of the links' jitter on each flow group.
 
-    A random delay that is uniform up to J adds J/2 to a round-trip time in the mean. Where packets
-    keep their order, each waits for the slowest before it: with a packet every d seconds that is a
-    delay of J - sqrt(pi J d / 2) in the mean, and hardly random. Where packets may overtake, three
-    that do look like a loss to a sender without selective reports.
+    A random delay, uniform from 0 to J, adds J/2 to the mean round-trip time. Where packets keep
+    their order, each waits for the slowest one before it: with a packet every d seconds the mean
+    delay is J - sqrt(pi J d / 2), with little variation. Where packets may overtake, three that do
+    look like a loss to a sender without SACK.
     """
     links_per_queue = 1 if structure.has_ack_hops else 2  # ACKs cross each link, without a hop
-    crossed = structure.crossings * links_per_queue
+    crossed: Any = structure.crossings * links_per_queue
     width, spacing = parameters.queues.jitter, 1 / parameters.queues.capacity
     reorders = parameters.queues.reorders
     in_order = smooth.maximum(width - jnp.sqrt(jnp.pi / 2 * spacing * width + TINY), width / 2)
@@ -74,14 +76,22 @@ def minimum_rtt_offset(
     capacity: PerQueue,
     count: PerGroup,
 ) -> PerGroup:
-    """How far the smallest queueing delays that a flow meets are below the mean, s.
+    """Mean queueing delay minus the smallest one that a flow measures over a long time, s.
 
-    Windows of flows that lose packets fluctuate by `WINDOW_SPREAD` of their mean, less where losses
-    are rarer than additive increase makes them, and the queue takes the sum. A sender that takes
-    the minimum over a long time meets the mean less `MINIMUM_DEVIATIONS` standard deviations, and
-    no less than an empty queue.
+    Windows of flows with losses have a standard deviation of `WINDOW_SPREAD` times their mean, less
+    where losses are rarer than with additive increase. The queue varies with the sum of all
+    windows. The smallest delay is `MINIMUM_DEVIATIONS` standard deviations below the mean, and at
+    least that of an empty queue.
+
+    Args:
+        window: mean window of a flow of each group, packets.
+        loss_rate: losses of a flow, 1/s.
+        base_rtt: round-trip time without queueing, s.
+        rtt: round-trip time, s.
+        capacity: capacity of each queue's link, packets/s.
+        count: number of flows in each group.
     """
-    fluctuating = smooth.minimum(loss_rate * rtt * window / 2, 1.0)
-    deviation = WINDOW_SPREAD * jnp.sqrt(jnp.sum(count * fluctuating * window**2) + TINY)
+    variation = smooth.minimum(loss_rate * rtt * window / 2, 1.0)
+    deviation = WINDOW_SPREAD * jnp.sqrt(jnp.sum(count * variation * window**2) + TINY)
     offset = MINIMUM_DEVIATIONS * deviation / jnp.min(capacity)
     return smooth.minimum(offset, smooth.maximum(rtt - base_rtt, 0.0))

@@ -1,16 +1,17 @@
-"""The senders: what they learn of losses, and how the state of a class responds on average.
+"""The senders: the loss signals they receive, and the mean response of a class to them.
 
-What a sender learns at time t happened in a queue when the packet arrived there: at the first queue
-of the path at t - R(t), with the present round-trip time R (Misra, Gong and Towsley), at later
-queues accordingly later.
+A loss that a sender detects at time t happened when the packet arrived at the queue. For the first
+queue of the path this was at t - R(t), with the present round-trip time R (Misra, Gong and
+Towsley); for later queues correspondingly later.
 
-A loss event takes a round trip, in which the window does not grow and no further loss counts (RFC
-6582, section 3.2): the fraction of flows in recovery is the loss events of the last round trip.
+A loss event takes a round trip, in which the window does not grow and further losses do not count
+(RFC 6582, section 3.2). So the fraction of flows in recovery is the number of loss events of a flow
+in the last round trip.
 
 Sources:
-    The equations above and timeouts as silence: derived for this project. The timer's length
-    after several losses: J. Padhye, V. Firoiu, D. Towsley and J. Kurose, SIGCOMM 1998, f(p) (as
-    the theory of later papers quotes it; not checked against the original).
+    These equations, and timeouts as time without sending: derived for this project. The length of
+    a timeout with backoff: J. Padhye, V. Firoiu, D. Towsley and J. Kurose, SIGCOMM 1998, f(p) (as
+    later papers quote it; not checked against the original).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from vegasfluid.fluid.delayed import DelayedState
 from vegasfluid.fluid.delays import DelayBounds
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.rtt_noise import RttNoise
-from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue
+from vegasfluid.fluid.shapes import LawState, PerGroup, PerHop, PerQueue, Scalar
 from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = [
@@ -49,9 +50,11 @@ __all__ = [
 TINY = 1e-12
 """Keeps quotients finite where nothing arrives or nothing is lost."""
 MOST_LOSSES_PER_RTT = 5.0
-"""Losses of a flow in a round trip that count: so many make nearly all flows respond."""
+"""Largest number of losses of a flow in a round trip (chosen; with that many, nearly all flows of a
+group have a loss event)."""
 MOST_LOSSES_PER_DELAY = 2.0
-"""Losses of a flow in the shortest delay that count: more would make the equations stiff."""
+"""Largest number of losses of a flow in the shortest delay (chosen; more make the equations stiff).
+"""
 RTO_IN_RTTS = 1.5
 """Shortest retransmission timeout in round-trip times (RFC 6298 with a variance)."""
 LARGEST_BACKOFF_PROB = 0.5
@@ -60,11 +63,11 @@ LIMIT_WIDTH = 0.05
 """Range, as a fraction of the window, over which a sender changes from window-limited to
 application-limited."""
 FEW_FLOWS_LEFT = 0.2
-"""Synchronised losses become rarer where a smaller fraction of the flows is not in recovery."""
+"""Fraction of flows outside recovery below which synchronised losses become rarer (chosen)."""
 
 
 class LossSignals(NamedTuple):
-    """What senders learn of congestion now.
+    """The losses and marks that senders detect now.
 
     Args:
         rate: packets lost or marked, 1/s for a flow that is sending.
@@ -89,11 +92,11 @@ class SenderSignals(NamedTuple):
         rtt: round-trip time, s.
         measured_rtt: round-trip time that they measure, s (see `FluidOptions.delayed_rtt`).
         rate: packets/s of a flow that is sending.
-        losses: losses and marks that they learn of.
-        noise: of single round-trip times.
+        losses: losses and marks that they detect.
+        noise: noise of single round-trip times.
         in_recovery: fraction of the flows that detected a loss in the last round trip.
-        rate_limit: packets/s that application and access link allow.
-        ssthresh: of the first slow start, packets.
+        rate_limit: largest rate that application and access link allow, packets/s.
+        ssthresh: window at which the first slow start ends, packets.
         min_rto: smallest retransmission timeout, s.
         ack_every: packets that an ACK acknowledges.
         synchronised: fraction of the queues on the path whose losses follow window growth (see
@@ -124,14 +127,14 @@ def loss_signals(
     delayed: DelayedState,
     structure: FluidStructure,
 ) -> LossSignals:
-    """Losses and marks at all hops of their data that the senders of each group learn of now.
+    """Losses and marks on all data hops that the senders of each group detect now.
 
     Args:
         rtt: round-trip time, s.
         queueing_delay: present waiting time at each hop, s.
-        propagation: delay from the previous queue, s.
+        propagation: delay from the previous queue to each hop, s.
         delayed: counters at past times.
-        structure: of the equations.
+        structure: static structure of the equations.
     """
     hops = np.array([number for number, hop in enumerate(structure.hops) if not hop.is_ack])
     group = structure.hop_groups[hops]
@@ -163,35 +166,35 @@ def measured_rtt(
     delayed: DelayedState,
     structure: FluidStructure,
 ) -> PerGroup:
-    """Round-trip time of the packets that are acknowledged now, s: of the queues that they met.
+    """Round-trip time of the packets acknowledged now, s, with the queues at their arrivals.
 
     Args:
-        rtt: of packets that would meet the present queues, s.
+        rtt: round-trip time with the present queues, s.
         queueing_delay: present waiting time at each hop, s.
-        propagation: delay from the previous queue, s.
-        capacity: of each queue's link, packets/s.
+        propagation: delay from the previous queue to each hop, s.
+        capacity: capacity of each queue's link, packets/s.
         delayed: queues at past times.
-        structure: of the equations.
+        structure: static structure of the equations.
     """
     queues = structure.hop_queues
     delays = [
         signal_delay(number, rtt[group], queueing_delay, propagation, structure)
         for number, group in enumerate(structure.hop_groups)
     ]
-    met = delayed.queue(queues, jnp.stack(delays)) / capacity[queues]
-    return rtt + jnp.asarray(structure.group_hop_matrix) @ (met - queueing_delay)
+    past_delay = delayed.queue(queues, jnp.stack(delays)) / capacity[queues]
+    return rtt + jnp.asarray(structure.group_hop_matrix) @ (past_delay - queueing_delay)
 
 
 def signal_delay(
-    number: int, rtt: Any, queueing_delay: PerHop, propagation: PerHop, structure: FluidStructure
-) -> Any:
+    number: int, rtt: Scalar, queueing_delay: PerHop, propagation: PerHop, structure: FluidStructure
+) -> Scalar:
     """Time since a packet that is acknowledged now was at hop `number`, s."""
     path = [*structure.upstream_hops(number), number]
     return rtt - sum(queueing_delay[a] + propagation[b] for a, b in pairwise(path))
 
 
 def law_signals(
-    window: Any, law: CongestionControl, senders: SenderSignals, options: FluidOptions
+    window: LawState, law: CongestionControl, senders: SenderSignals, options: FluidOptions
 ) -> Signals:
     """The inputs of a congestion control's equations for a class, without loss events."""
     excess = law.in_flight(window, senders.rtt) / (senders.rate_limit * senders.rtt) - 1
@@ -211,12 +214,12 @@ def law_signals(
 
 
 class ClassDerivative(NamedTuple):
-    """How the state of a class changes.
+    """Time derivative of the state of a class, and its loss events.
 
     Args:
-        state: time derivative of the class's state.
-        loss_events: of a flow that is not in a timeout, 1/s.
-        timeouts: of such a flow, 1/s.
+        state: time derivative of the class's state, a `LawState` or a `density.Distribution`.
+        loss_events: loss events of a flow that is not in a timeout, 1/s.
+        timeouts: timeouts of such a flow, 1/s.
     """
 
     state: Any
@@ -225,7 +228,7 @@ class ClassDerivative(NamedTuple):
 
 
 def mean_derivative(
-    window: Any, law: CongestionControl, senders: SenderSignals, options: FluidOptions
+    window: LawState, law: CongestionControl, senders: SenderSignals, options: FluidOptions
 ) -> ClassDerivative:
     """Derivative of the mean state of a class, and its loss events and timeouts.
 
@@ -233,7 +236,7 @@ def mean_derivative(
         window: the mean state of the class.
         law: its congestion control.
         senders: what its senders observe.
-        options: of the model.
+        options: modelling options.
     """
     signals = law_signals(window, law, senders, options)._replace(growing=1 - senders.in_recovery)
     events = loss_events(window, law, senders, signals)
@@ -245,11 +248,11 @@ def mean_derivative(
 
 
 class LossEvents(NamedTuple):
-    """Loss events of a flow.
+    """Rates of loss events of a flow.
 
     Args:
-        rate: 1/s.
-        effective_rate: rate of loss events of the mean window that reduces it as much, 1/s.
+        rate: number of loss events, 1/s.
+        effective_rate: rate at which loss events at the mean window reduce it as much, 1/s.
     """
 
     rate: PerGroup
@@ -257,14 +260,15 @@ class LossEvents(NamedTuple):
 
 
 def loss_events(
-    window: Any, law: CongestionControl, senders: SenderSignals, signals: Signals
+    window: LawState, law: CongestionControl, senders: SenderSignals, signals: Signals
 ) -> LossEvents:
-    """How often the flows of a class have a loss event.
+    """Loss events of the flows of a class, from the losses that they detect.
 
-    Where a fraction r is in recovery, with windows smaller by the fraction b, the windows of the
-    others are W / (1 - r b), and each of their loss events takes that much more. They do not have
-    more of them: what is learned now was lost a round trip ago, before the flows now in recovery
-    reduced their windows. Of synchronised losses each flow has one while the queue is full.
+    Let a fraction r of the flows be in recovery, with windows smaller by the fraction b. Then the
+    windows of the others are W / (1 - r b), and each loss event takes more of the mean by this
+    factor. Their number is not larger by it: losses detected now happened a round trip ago, before
+    the flows now in recovery reduced their windows. While a queue is full, each flow has one
+    synchronised loss.
     """
     cwnd, process = law.cwnd_of(window, senders.rtt), signals.loss_process
     reduced = law.cwnd_of(law.after_loss(window, signals), senders.rtt)
@@ -279,20 +283,22 @@ def loss_events(
 
 
 def synchronised_part(cwnd: Any, senders: SenderSignals) -> Any:
-    """Part of the losses that is synchronised: all packets of a window but one are ACK-clocked."""
+    """Fraction of the losses that is synchronised: 1 - 1/cwnd, as all packets of a window but one
+    are ACK-clocked, on queues whose losses follow window growth.
+    """
     return senders.synchronised * smooth.maximum(1 - 1 / cwnd, 0.0)
 
 
 def mean_window_growth(
-    window: Any, law: CongestionControl, senders: SenderSignals, options: FluidOptions
+    window: LawState, law: CongestionControl, senders: SenderSignals, options: FluidOptions
 ) -> PerGroup:
     """Growth of the mean window of a class, apart from losses, packets/s."""
     signals = law_signals(window, law, senders, options)._replace(growing=1 - senders.in_recovery)
     return smooth.maximum(law.drift(outside_recovery(window, senders), signals).cwnd, 0.0)
 
 
-def outside_recovery(window: Any, senders: SenderSignals) -> Any:
-    """The state of the flows that are not in recovery, of which more are in slow start."""
+def outside_recovery(window: LawState, senders: SenderSignals) -> LawState:
+    """The mean state of the flows outside recovery: all flows in slow start are among them."""
     slow_start = window.slow_start / smooth.maximum(1 - senders.in_recovery, TINY)
     return window._replace(slow_start=smooth.minimum(slow_start, 1.0))
 
@@ -302,8 +308,8 @@ def timeout_fraction(
 ) -> Any:
     """Fraction of the loss events that end in a timeout, for windows of `cwnd` packets.
 
-    Synchronised losses come one at a time, and the retransmission finds space. A mark is answered
-    like a loss, but its packet has arrived: nothing is retransmitted (RFC 3168, 6.1.2).
+    A synchronised loss is a single one, and its retransmission is not lost. A mark has the
+    response of a loss, but its packet has arrived and is not retransmitted (RFC 3168, 6.1.2).
     """
     if not options.timeouts or not law.rules.reliable:
         return jnp.zeros_like(cwnd)
@@ -318,13 +324,16 @@ def timeout_fraction(
 
 
 def capped_loss_rate(losses: PerGroup, rtt: PerGroup, bounds: DelayBounds) -> PerGroup:
-    """Losses of a flow, 1/s, limited to what the solver's step resolves."""
+    """Losses of a flow, 1/s, at most `MOST_LOSSES_PER_RTT` and `MOST_LOSSES_PER_DELAY`."""
     most = smooth.minimum(MOST_LOSSES_PER_RTT / rtt, MOST_LOSSES_PER_DELAY / bounds.shortest)
     return smooth.minimum(losses, most)
 
 
 def timeout_duration(cwnd: PerGroup, senders: SenderSignals) -> PerGroup:
-    """Time that a timeout takes, s: the timer with mean backoff, and half of the slow start."""
+    """Time without sending in a timeout, s.
+
+    It is the timer with mean backoff, and half of the slow start to half the window.
+    """
     p = smooth.minimum(senders.losses.drop_prob, LARGEST_BACKOFF_PROB)
     backoff = (1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6) / (1 - p)
     timer = smooth.maximum(senders.min_rto, RTO_IN_RTTS * senders.rtt) * backoff

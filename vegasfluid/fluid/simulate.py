@@ -46,7 +46,7 @@ def simulate_fluid(
             its windows.
         warmup: time that the metrics exclude, s; a quarter of the run where it is None.
         samples: number of evenly spaced sample times.
-        options: modelling switches.
+        options: modelling options.
         base_rtt: base RTT with which the Vegas senders of a class start, s, by class name; one that
             is too small is never corrected.
         tolerance: relative error of goodput, queues and drops: steps are halved until three times
@@ -54,14 +54,14 @@ def simulate_fluid(
             error is unknown.
 
     Returns:
-        A trajectory (see `vegasfluid.trajectory`). Its attribute `warnings` lists, one a line, why
-        the model may not be valid, each reason with its number. Its attribute `error_estimate` is
-        three times the change by the last halving of the steps: the largest relative change of a
-        class's goodput, of a mean queue, and of a link's drops.
+        A trajectory (see `vegasfluid.trajectory`). Its attribute `warnings` has one line for each
+        reason why the model may be inaccurate. Its attribute `error_estimate` has three numbers:
+        three times the largest relative change of a class's goodput, a mean queue and a link's
+        drops by the last halving of the steps.
 
     Raises:
-        InvalidInput: where the times make no sense, or a class is unknown.
-        SolveFailed: where the solution does not stay finite.
+        InvalidInput: for invalid times or an unknown class.
+        SolveFailed: if the solution does not stay finite, or violates an invariant.
 
     >>> from vegasfluid import Flows, Link, Red, Reno, metrics
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
@@ -97,8 +97,24 @@ def simulate_density(
 ) -> xr.Dataset:
     """Simulate a network by the fluid model with the windows of each class as a distribution.
 
-    For CUBIC it is a distribution of windows at the last loss and times since, from which the
-    windows follow. Arguments, result and errors are those of `simulate_fluid`.
+    For CUBIC it is the joint distribution of the window at the last loss and the time since then,
+    from which the windows follow.
+
+    Args:
+        network: the network.
+        until: simulated time, s.
+        warmup: time that the metrics exclude, s; a quarter of the run where it is None.
+        samples: number of evenly spaced sample times.
+        options: modelling options.
+        base_rtt: base RTT with which the Vegas senders of a class start, s, by class name.
+        tolerance: relative error of goodput, queues and drops; None: one run with the default step.
+
+    Returns:
+        A trajectory, with the attributes `warnings` and `error_estimate` of `simulate_fluid`.
+
+    Raises:
+        InvalidInput: for invalid times or an unknown class.
+        SolveFailed: if the solution does not stay finite, or violates an invariant.
 
     >>> from vegasfluid import Flows, Link, Red, Reno, metrics
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
@@ -141,8 +157,8 @@ def record_fluid(
         solution = floats.integrate(grid)
         try:
             dde.check(solution)
-        except SolveFailed as failed:
-            raise SolveFailed(f"the fluid model could not be integrated: {failed}") from failed
+        except SolveFailed as failure:
+            raise SolveFailed(f"the fluid model could not be integrated: {failure}") from failure
         return to_recording(network, solution, vector_field)
 
     warmup = check_times(until, warmup, samples)
@@ -158,10 +174,10 @@ def to_dataset(
     """The trajectory of a recording, with its validity warnings as an attribute.
 
     Args:
-        recording: of a fluid model.
-        engine: fluid or density.
+        recording: recording of a fluid run.
+        engine: name of the engine, `fluid` or `density`.
         warmup: time that the metrics exclude, s.
-        tolerance: relative error that was allowed; None: none was estimated.
+        tolerance: largest relative error of the run; None: the error was not estimated.
     """
     attributes: dict[str, Any] = {"engine": engine, "warmup": warmup}
     if recording.error is not None and tolerance is not None:

@@ -15,21 +15,21 @@ __all__ = ["Moments", "State", "initial_base_rtt", "initial_state"]
 
 
 class State(NamedTuple):
-    """The variables of the equations; those whose past is needed come first (see `delayed`).
+    """The variables of the equations; those read at past times come first (see `delayed`).
 
     Args:
-        loss_events: of a flow since the start.
+        loss_events: number of loss events of a flow since the start.
         arrived: packets of a flow that arrived at each hop since the start.
-        signalled: of these, lost or marked ones that the sender responds to.
-        dropped: of these, lost ones.
+        signalled: packets lost or marked there to which the sender responds.
+        dropped: packets lost there.
         queue: waiting work, data packets.
         aqm_states: state of each queue discipline.
-        classes: state of each class of flows: windows, or distributions of them; in saved states
-            their `Moments`.
+        classes: state of each class of flows, a `LawState` or a `density.Distribution`; in saved
+            states its `Moments`.
         in_timeout: fraction of the flows that are in a timeout.
-        transfers: of a flow, in progress or waiting.
-        timeouts: of a flow since the start.
-        queue_integral: of the packets in each queue over time since the start, packets s.
+        transfers: number of transfers of a flow in progress or waiting.
+        timeouts: number of timeouts of a flow since the start.
+        queue_integral: integral over time of the packets in each queue since the start, packets s.
     """
 
     loss_events: PerGroup
@@ -50,7 +50,7 @@ class Moments(NamedTuple):
 
     Args:
         cwnd: mean congestion window, packets.
-        variance: packets^2.
+        variance: variance of the windows, packets^2.
     """
 
     cwnd: PerGroup
@@ -87,5 +87,5 @@ def initial_state(
 
 
 def initial_base_rtt(rtt: PerGroup, groups: GroupParameters) -> PerGroup:
-    """Base RTT of senders that start now, s: the round-trip time they meet, or the given one."""
+    """Base RTT of senders that start now, s: their first round-trip time, or the override."""
     return jnp.where(groups.base_rtt_override < 0, rtt, groups.base_rtt_override)

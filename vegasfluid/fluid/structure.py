@@ -1,16 +1,17 @@
 """The static structure of a network's equations: its queues, and the path of each flow group.
 
 Each link has a queue for each direction that carries data or waiting ACKs. A hop is a queue on the
-path of one flow group: first those that its data cross, in order, then, where data flow in both
-directions so that ACKs wait too, those that its ACKs cross.
+path of one flow group. The hops of a group are the queues that its data cross, in order. If data
+flow in both directions, so that ACKs wait too, the queues that its ACKs cross follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from vegasfluid.network import Network
 
@@ -39,7 +40,7 @@ class FluidStructure(NamedTuple):
     Args:
         groups_per_class: number of flow groups of each class, in the network's order.
         rtt_index: for each group, which of the distinct base RTTs it has.
-        hops: of all groups, group by group.
+        hops: hops of all groups, group by group.
         queue_count: number of queues.
         has_ecn: whether any queue marks packets instead of dropping them.
     """
@@ -90,7 +91,7 @@ class FluidStructure(NamedTuple):
         return any(hop.is_ack for hop in self.hops)
 
     @property
-    def crossings(self) -> Any:
+    def crossings(self) -> Float[np.ndarray, "groups queues"]:
         """How often data or waiting ACKs of each group cross each queue; (groups, queues)."""
         crossed = np.zeros((self.group_count, self.queue_count))
         for hop in self.hops:
@@ -98,17 +99,17 @@ class FluidStructure(NamedTuple):
         return crossed
 
     @property
-    def group_hop_matrix(self) -> Any:
-        """Zeros and ones that say which hop belongs to which group; (groups, hops).
+    def group_hop_matrix(self) -> Float[np.ndarray, "groups hops"]:
+        """1 where a hop belongs to a group, else 0; (groups, hops).
 
-        Sums over the hops of a group are products with it: XLA's CPU compiler makes one function of
-        the solver's loop, but not where there is a scatter in it, and then it is 20 times as slow.
+        A product with it sums over the hops of each group. A scatter would be 20 times slower:
+        XLA's CPU compiler does not compile a loop as one function if it contains a scatter.
         """
         return (self.hop_groups == np.arange(self.group_count)[:, np.newaxis]).astype(float)
 
     @property
-    def queue_hop_matrix(self) -> Any:
-        """Zeros and ones that say which hop is at which queue; (queues, hops)."""
+    def queue_hop_matrix(self) -> Float[np.ndarray, "queues hops"]:
+        """1 where a hop is at a queue, else 0; (queues, hops)."""
         return (self.hop_queues == np.arange(self.queue_count)[:, np.newaxis]).astype(float)
 
     def upstream_hops(self, number: int) -> list[int]:

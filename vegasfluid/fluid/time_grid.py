@@ -21,20 +21,21 @@ __all__ = ["TimeGrid", "density_grid", "density_step", "mean_field_grid", "mean_
 __all__ += ["with_longer_steps"]
 
 LARGEST_STEP = 0.02
-"""Longest step, s: the filling of a queue must be resolved even where round trips are long."""
+"""Longest step, s (chosen, to resolve the filling of a queue even with long round trips)."""
 LARGEST_LATE_STEP = 0.05
 """Longest step after the initial transient, s, of `with_longer_steps`. On network 2 it changes
 goodput by up to 0.3 %; half the usual step changes it by 0.1 %."""
 TRANSIENT_PART = 40
-"""The initial transient ends 1/40 of the run after the last start or event."""
+"""The initial transient ends 1/40 of the run after the last start or event (chosen)."""
 SLACK = 0.99
-"""Step over its largest allowed value."""
+"""Step over its largest allowed value (chosen; a margin for rounding)."""
 AVERAGING_STEPS = 1.5
 """Longest step in time constants of RED's average (the method is stable up to 2.78)."""
 FILLING = 0.5
-"""Longest step over the time in which a link sends a full buffer."""
+"""Longest step over the time in which a link sends a full buffer (chosen)."""
 COURANT = 0.9
-"""Largest distance that mass moves in a step, in widths of the narrowest cell."""
+"""Largest Courant number: distance that mass moves in a step, in widths of the narrowest cell
+(chosen)."""
 
 
 class TimeGrid(NamedTuple):
@@ -43,13 +44,13 @@ class TimeGrid(NamedTuple):
     Args:
         until: end of the run, s.
         samples: number of evenly spaced sample times from 0 to `until`.
-        step: s.
+        step: length of the steps, s.
         longest_lag: longest delay, s: the length of the solver's history.
-        longer_steps: time (s) after which steps are longer, and by which factor; None: never.
-        warmup: another time at which the solution is read, s; None: none.
-        aligned: whether steps are cut to a whole number between two samples, as `jax.grad` needs;
-            otherwise they all have the same length, and the solution does not depend on `samples`.
-        finest: the shortest step that shares a compiled program with this one, s; None: its own.
+        longer_steps: (time in s, factor) from which steps are longer by that factor; None: never.
+        warmup: another time at which the solution is saved, s; None: none.
+        aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs;
+            otherwise all steps have the same length, and the solution does not depend on `samples`.
+        finest: shortest step for which the same compiled program is used, s; None: `step`.
     """
 
     until: float
@@ -79,12 +80,14 @@ Links = Iterable[tuple[float, float, QueueDiscipline]]
 
 
 def mean_field_step(shortest: float, links: Links) -> float:
-    """Step for the mean model, s: no longer than the shortest delay (the method's history must be
-    known), and short against the averaging of each AQM and the filling of each buffer.
+    """Step for the mean model, s.
+
+    It is no longer than the shortest delay (the solver reads finished steps only), and short
+    relative to the averaging time of each AQM and the filling time of each buffer.
 
     Args:
         shortest: shortest delay, s.
-        links: of the network.
+        links: links of the network.
     """
     return SLACK * min([shortest, LARGEST_STEP, *link_limits(links)])
 
@@ -93,7 +96,7 @@ def density_step(step: float, shortest: float) -> float:
     """Step for the density model, s: no longer than the mean model's, and stable for advection.
 
     Args:
-        step: of the mean model, s.
+        step: step for the mean model, s.
         shortest: shortest delay, s.
     """
     return min(step, COURANT * FINEST * shortest)
@@ -130,8 +133,8 @@ def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES)
 def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
     """The grid with longer steps after the initial transient, when queues delay every packet.
 
-    The solver reports a delay shorter than the step where queues do not last; the original grid is
-    then the right one.
+    If queues do not persist, the solver reports a delay shorter than the step; use the original
+    grid then.
     """
     starts = [start for flows in network.flows.values() for start in flow_starts(flows)]
     last_change = max([*starts, *(event.at for event in network.events)])

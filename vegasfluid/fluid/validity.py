@@ -1,7 +1,6 @@
-"""Where the fluid models do not hold: what a run shows of it, with the number that says so.
+"""Validity of the fluid models: warnings about a run, each with the number that triggers it.
 
-The bounds are where the differences to the packet simulator begin to grow in
-`python -m benchmarks.design`.
+Beyond the bounds, the differences to the packet simulator grow in `python -m benchmarks.design`.
 """
 
 from __future__ import annotations
@@ -17,41 +16,40 @@ from vegasfluid.trajectory import Recording, class_means
 __all__ = ["FEW_FLOWS", "FEW_PACKETS", "validity_warnings"]
 
 FEW_PACKETS = 5.0
-"""Packets of window, below which whole packets and timeouts decide."""
+"""Mean window, packets, below which whole packets and timeouts make the model inaccurate."""
 MANY_TIMEOUTS = 0.05
-"""Timeouts for each lost packet, above which silence decides."""
+"""Timeouts per lost packet above which the time in timeouts makes the model inaccurate."""
 FEW_FLOWS = 10
-"""Flows at a link, below which each loss is felt by all of them, and a mean is nobody's."""
+"""Flows at a link below which a mean over flows is inaccurate, as each loss affects all of them."""
 SWING = 0.25
-"""Standard deviation of a queue over its mean, above which the flows are in step: more in the
-model than in fact. (A drop-tail queue fills and empties on packets, too.)"""
+"""Standard deviation of a queue over its mean above which flows are synchronised, in the model more
+than in packet runs. (It does not apply to drop-tail queues, which oscillate in packet runs too.)"""
 UNEVEN = 1.25
-"""How many times as often a full buffer drops the packets of one class as those of another, above
-which goodputs depend on which windows grow just then. (Of 51 random drop-tail networks with
-several classes 9 are below: in the median their ratios of goodputs are 9 % off. Of the 42 above 27
-are off by more than a quarter.)"""
+"""Ratio of two classes' drop fractions at a full buffer above which their goodputs depend on which
+windows grow at that time. (Of 51 random drop-tail networks with several classes 9 are below: the
+median error of their goodput ratios is 9 %. Of the 42 above, 27 are off by more than a quarter.)"""
 NOTICEABLE = 1e-6
-"""Fraction of packets dropped at a full buffer that counts."""
+"""Fraction of packets dropped at a full buffer above which its drops are compared (chosen)."""
 
 
 def validity_warnings(run: Recording, warmup: float, tolerance: float = TOLERANCE) -> list[str]:
-    """Why a run of a fluid model may be far from packets.
+    """Reasons why a fluid run may differ from packet runs.
 
     Args:
-        run: of a fluid model.
-        warmup: time that is left out, s.
-        tolerance: of the run's error.
+        run: recording of a fluid run.
+        warmup: time excluded from means, s.
+        tolerance: largest relative error of the run that needs no warning.
 
     Returns:
-        One line for each reason, with the number that triggers it; none where all is well.
+        One line for each reason, with the number that triggers it; an empty list without any.
     """
     first, _ = interpolation_position(run.times, warmup)
     late = slice(first, None)
-    return [*of_steps(run, tolerance), *of_classes(run, late), *of_links(run, late)]
+    return [*step_warnings(run, tolerance), *class_warnings(run, late), *link_warnings(run, late)]
 
 
-def of_steps(run: Recording, tolerance: float) -> Iterator[str]:
-    """Steps that are too long."""
+def step_warnings(run: Recording, tolerance: float) -> Iterator[str]:
+    """A warning if the run's estimated discretisation error is above the tolerance."""
     if run.error is not None and max(run.error) > tolerance:
         goodput, queue, drops = (f"{100 * part:.2g} %" for part in run.error)
         yield (
@@ -60,11 +58,11 @@ def of_steps(run: Recording, tolerance: float) -> Iterator[str]:
         )
 
 
-def of_classes(run: Recording, late: slice) -> Iterator[str]:
-    """Small windows, and timeouts."""
+def class_warnings(run: Recording, late: slice) -> Iterator[str]:
+    """Warnings about small windows, timeouts and reordering, from the samples `late`."""
     counts = run.network.counts
     cwnd = class_means(counts, run.flows["cwnd"][late]).mean(axis=0)
-    gained = {
+    increase = {
         name: np.diff(class_means(counts, run.flows[name][[late.start, -1]]), axis=0)[0]
         for name in ("timeouts", "dropped")
     }
@@ -74,28 +72,28 @@ def of_classes(run: Recording, late: slice) -> Iterator[str]:
         if cwnd[number] < FEW_PACKETS:
             yield (
                 f"{name}: the mean window is {cwnd[number]:.1f} packets; below {FEW_PACKETS:g}, "
-                "whole packets and timeouts decide."
+                "whole packets and timeouts make the model inaccurate."
             )
-        share = gained["timeouts"][number] / max(gained["dropped"][number], 1e-12)
-        if gained["dropped"][number] > 0 and share > MANY_TIMEOUTS:
+        fraction = increase["timeouts"][number] / max(increase["dropped"][number], 1e-12)
+        if increase["dropped"][number] > 0 and fraction > MANY_TIMEOUTS:
             yield (
-                f"{name}: {share:.0%} of its losses end in a timeout; above {MANY_TIMEOUTS:.0%}, "
-                "silence decides."
+                f"{name}: {fraction:.0%} of its losses end in a timeout; above "
+                f"{MANY_TIMEOUTS:.0%}, timeouts make the model inaccurate."
             )
         if any(link.jitter and link.jitter_reorders for link in run.network.links_of(name)):
-            yield f"{name}: packets overtake each other; losses that are none are not modelled."
+            yield f"{name}: packets overtake each other; the model has no spurious losses."
 
 
-def of_links(run: Recording, late: slice) -> Iterator[str]:
-    """A handful of flows, uneven losses at a full buffer, and flows in step."""
+def link_warnings(run: Recording, late: slice) -> Iterator[str]:
+    """Warnings about few flows, unequal losses at a full buffer, and an oscillating queue."""
     lost = run.links["lost"][-1] - run.links["lost"][late.start]
-    came = run.links["admitted"][-1] - run.links["admitted"][late.start]
+    admitted = run.links["admitted"][-1] - run.links["admitted"][late.start]
     for number, (name, link) in enumerate(run.network.links.items()):
         flows = run.network.flow_count(name)
         if flows < FEW_FLOWS:
-            yield f"{name}: {flows} flows; below {FEW_FLOWS}, each loss is felt by all of them."
+            yield f"{name}: {flows} flows; below {FEW_FLOWS}, each loss affects all of them."
         if not link.aqm.drops_by_chance:
-            if lost[number] > NOTICEABLE * came[number]:
+            if lost[number] > NOTICEABLE * admitted[number]:
                 yield from uneven_losses(run, late, name)
             continue
         queue = run.links["queue"][late, number]
@@ -103,16 +101,16 @@ def of_links(run: Recording, late: slice) -> Iterator[str]:
         if swing > SWING:
             yield (
                 f"{name}: the queue oscillates by {swing:.0%} of its mean; above {SWING:.0%}, the "
-                "flows are in step more than they would be."
+                "model synchronises the flows more than packet runs do."
             )
 
 
 def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
-    """Classes of which a full buffer drops more of the packets than of another's."""
+    """A warning if a full buffer drops a larger fraction of one class's packets than another's."""
     ends = [late.start, -1]
     dropped, sent = (
-        np.diff(class_means(run.network.counts, run.flows[of][ends]), axis=0)[0]
-        for of in ("dropped", "sent")
+        np.diff(class_means(run.network.counts, run.flows[name][ends]), axis=0)[0]
+        for name in ("dropped", "sent")
     )
     fraction = dropped / np.maximum(sent, 1e-12)
     names, classes = list(run.network.flows), list(run.network.flows.values())
@@ -122,13 +120,13 @@ def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
     if fraction[most] > UNEVEN * fraction[least]:
         yield (
             f"{link}: the full buffer drops {fraction[most]:.2%} of the packets of {names[most]} "
-            f"and {fraction[least]:.2%} of those of {names[least]}, whose windows grow less; on "
-            "packets chance also decides which packet is dropped, and the model leaves that out."
+            f"and {fraction[least]:.2%} of those of {names[least]}, whose windows grow less; in "
+            "packet runs chance also decides which packet is dropped, which the model leaves out."
         )
 
 
 def crossing(run: Recording, link: str) -> list[int]:
-    """The numbers of the classes that cross a link."""
+    """Numbers of the classes whose path contains a link."""
     return [
         number for number, name in enumerate(run.network.flows) if link in run.network.path_of(name)
     ]

@@ -53,14 +53,14 @@ START_WIDTH = 1e-3
 
 
 class VectorField(NamedTuple):
-    """The right-hand side of a network's equations, and its domain.
+    """The right-hand side of a network's equations, and the domain of its state.
 
     Args:
-        parameters: numbers of the equations.
+        parameters: parameters of the equations.
         populations: representation of each class: a `MeanField` or a `Density`.
-        structure: of the equations.
-        options: of the model.
-        layout: of states in the solver's vector.
+        structure: static structure of the equations.
+        options: modelling options.
+        layout: layout of states in the solver's vector.
         saved: layout of the states that a run saves.
     """
 
@@ -89,7 +89,7 @@ class VectorField(NamedTuple):
 
     @property
     def history_size(self) -> int:
-        """How many leading components of the state the solver keeps a history of."""
+        """Number of leading components of the state of which the solver keeps a history."""
         return history_size(self.layout.indices, self.structure, self.options)
 
     def delayed(self, time: Scalar, history: Any) -> DelayedState:
@@ -114,13 +114,13 @@ class VectorField(NamedTuple):
         return zip(self.populations, state.classes, self.structure.class_slices, strict=True)
 
     def derivative(self, time: Scalar, y: Vector, history: Any) -> Vector:
-        """dy/dt of the whole network; `State` says what y contains."""
-        state = self.clip(self.layout.unpack(y))  # within a step it may be a little outside
+        """dy/dt of the whole network; `State` describes the components of y."""
+        state = self.clip(self.layout.unpack(y))  # within a step it may be slightly outside
         observed = observe(time, state, self.delayed(time, history), self)
         return self.layout.pack(derivatives(state, observed, self))
 
     def project(self, before: Vector, y: Vector) -> Vector:
-        """The state after a step, in its domain; what a full buffer has no space for is lost."""
+        """The state after a step, clipped to its domain; what exceeds a buffer is lost."""
         state = self.layout.unpack(y)
         lost = queues.overflow_in_step(
             self.layout.unpack(before), state, self.parameters, self.structure
@@ -151,20 +151,20 @@ def delays_at(time: Scalar, parameters: FluidParameters) -> tuple[PerGroup, PerH
     """Base RTTs, and propagation delays to each hop, at a time (s), s."""
     base_rtt, propagation = parameters.groups.base_rtt, parameters.propagation
     events = parameters.delay_events
-    if events.time is None:
+    if events is None:
         return base_rtt, propagation
     past = smooth.step(time - events.time, START_WIDTH)
     return base_rtt + past @ events.base_rtt, propagation + past @ events.propagation
 
 
 class Observables(NamedTuple):
-    """What follows from the state at one time.
+    """Rates and signals that follow from the state at one time.
 
     Args:
         senders: what the senders observe.
         arriving: packets/s of a flow that arrive at each hop.
-        service: packets/s that each link sends.
-        waiting: packets in each queue.
+        service: service rate of each link, packets/s.
+        waiting: number of packets in each queue.
         started: 1 for a group that has started, 0 before.
         busy: fraction of a flow's time in which it has data to send.
     """
@@ -181,9 +181,9 @@ def round_trip_times(base_rtt: PerGroup, waits: PerQueue, structure: FluidStruct
     """Round-trip time of each group, s, without jitter and its own access link.
 
     Args:
-        base_rtt: s.
+        base_rtt: round-trip time without queueing, s.
         waits: waiting time in each queue, s.
-        structure: of the equations.
+        structure: static structure of the equations.
     """
     if structure.queue_count == 1:
         return base_rtt + waits[0]
@@ -336,7 +336,7 @@ def window_growth(state: State, observed: Observables, field: VectorField) -> Pe
 def class_derivative(
     number: int, state: State, observed: Observables, field: VectorField
 ) -> ClassDerivative:
-    """Derivative of the state of class `number`, with transfers and groups that start anew."""
+    """Derivative of the state of class `number`, including restarts for new transfers."""
     part = list(field.structure.class_slices)[number]
     senders, started = select(observed.senders, part), observed.started[part]
     groups = select(field.parameters.groups, part)
@@ -355,10 +355,10 @@ def class_derivative(
 
 
 def select(values: Any, groups: slice) -> Any:
-    """The values of some groups, of a pytree of arrays over all groups."""
+    """The values of a slice of groups, from a pytree of arrays over all groups."""
     return jax.tree.map(lambda leaf: leaf[groups], values)
 
 
 def scale(factor: PerGroup, values: Any) -> Any:
-    """Values of each group, (groups, ...), times the group's factor."""
+    """Values (groups, ...) times the factor of each group (groups,)."""
     return factor.reshape(factor.shape + (1,) * (values.ndim - 1)) * values

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.congestion.base import CongestionControl, Signals
 from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
 from vegasfluid.fluid.mesh import Mesh, advect, deposit
-from vegasfluid.fluid.shapes import PerGroup
+from vegasfluid.fluid.shapes import LawState, PerGroup
 
 __all__ = ["WindowMesh"]
 
@@ -21,16 +22,16 @@ Masses = Float[Array, "groups cells"]
 
 
 class WindowMesh(NamedTuple):
-    """Cells of congestion windows, for laws whose flows differ by their window only.
+    """Cells of congestion windows, for congestion controls whose flows differ by window only.
 
     Args:
-        windows: the cells, packets.
+        windows: cells of windows, packets.
     """
 
     windows: Mesh
 
     def for_law(self, law: CongestionControl) -> WindowMesh:
-        """The mesh for a congestion control: the same for all of them."""
+        """The mesh for a congestion control; it does not depend on it."""
         return self
 
     @property
@@ -43,52 +44,56 @@ class WindowMesh(NamedTuple):
         """Number of cells for flows in recovery."""
         return self.cells
 
-    def states(self, law: CongestionControl, shared: Any, rtt: PerGroup) -> Any:
-        """The law's state in each cell of flows that are not in recovery; (groups, cells).
+    def states(self, law: CongestionControl, shared: LawState, rtt: PerGroup) -> LawState:
+        """The law's state in each cell of flows outside recovery; (groups, cells).
 
         Args:
             law: congestion control of the class.
-            shared: what the flows of each group have in common, as a state of the law.
-            rtt: s.
+            shared: state whose fields other than the window all flows of a group share.
+            rtt: round-trip time, s.
         """
         return outside_slow_start(shared, self.windows.centres)
 
-    def recovery_states(self, law: CongestionControl, shared: Any, rtt: PerGroup) -> Any:
+    def recovery_states(self, law: CongestionControl, shared: LawState, rtt: PerGroup) -> LawState:
         """The law's state in each cell of flows in recovery; (groups, recovery_cells)."""
         return outside_slow_start(shared, self.windows.centres)
 
-    def window_growth(self, law: CongestionControl, rtt: PerGroup, derivative: Any) -> Masses:
+    def window_growth(self, law: CongestionControl, rtt: PerGroup, derivative: LawState) -> Masses:
         """Growth of the window in each cell, packets/s, not below 0.
 
         Args:
             law: congestion control of the class.
-            rtt: s.
-            derivative: of the law's state in each cell.
+            rtt: round-trip time, s.
+            derivative: derivative of the law's state in each cell.
         """
         return smooth.maximum(derivative.cwnd, 0.0)
 
     def advection(
-        self, masses: Masses, shared: Any, derivative: Any, growth: Callable[[Any], Any]
+        self,
+        masses: Masses,
+        shared: LawState,
+        derivative: LawState,
+        growth: Callable[[LawState], LawState],
     ) -> Masses:
         """d(masses)/dt of flows that window growth moves between cells.
 
         Args:
             masses: fraction of the flows in each cell.
-            shared: what they have in common.
-            derivative: of the states in the cells (unused).
-            growth: derivative of any states of the law.
+            shared: state whose fields other than the window all flows of a group share.
+            derivative: unused.
+            growth: maps states of the law to their derivative, apart from losses.
         """
         speed = growth(outside_slow_start(shared, self.windows.edges[1:-1])).cwnd
         return advect(masses, speed, self.windows)
 
     def after_loss(
-        self, masses: Masses, states: Any, law: CongestionControl, signals: Signals
+        self, masses: Masses, states: LawState, law: CongestionControl, signals: Signals
     ) -> Masses:
         """Flows that have a loss event, by their recovery cell; (groups, recovery_cells).
 
         Args:
             masses: flows per second in each of the states.
-            states: of the law, before the loss.
+            states: the law's states before the loss.
             law: congestion control of the class.
             signals: what these flows observe.
         """
@@ -96,27 +101,27 @@ class WindowMesh(NamedTuple):
         return deposit(masses, smooth.minimum(reduced, states.cwnd), self.windows)
 
     def after_recovery(self, masses: Masses) -> Masses:
-        """Flows whose recovery ends, by the cell in which they continue; (groups, cells)."""
+        """Flows whose recovery ends, by their next cell; (groups, cells)."""
         return masses
 
     def leave_slow_start(
         self, masses: PerGroup, windows: PerGroup, law: CongestionControl
     ) -> Masses:
-        """Flows whose slow start ends without a loss, by the cell in which they continue.
+        """Flows whose slow start ends without a loss, by their next cell; (groups, cells).
 
         Args:
             masses: flows per second.
-            windows: packets.
+            windows: their windows, packets.
             law: congestion control of the class.
         """
         return deposit(masses[:, None], windows[:, None], self.windows)
 
 
-def outside_slow_start(shared: Any, windows: Any) -> Any:
-    """The law's state of flows with these windows (packets), out of slow start; (groups, windows).
+def outside_slow_start(shared: LawState, windows: np.ndarray) -> LawState:
+    """The law's state of flows with the given windows, outside slow start; (groups, windows).
 
     Args:
-        shared: what the flows of each group have in common, as a state of the law.
+        shared: state whose fields other than the window all flows of a group share.
         windows: packets; (windows,).
     """
     zero = jnp.zeros((*shared.cwnd.shape, len(windows)))
