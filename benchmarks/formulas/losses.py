@@ -24,7 +24,7 @@ from vegasfluid.analysis.closed_forms import (
     reno_window,
     scalable_window,
 )
-from vegasfluid.analysis.literature import mathis, pftk, rtt_exponent
+from vegasfluid.analysis.literature import mathis, pftk
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
@@ -175,7 +175,7 @@ def some(process: str, relation: Callable[..., Relation]) -> list[Relation]:
         )
     if process == "iid":
         slope = red_slope(wait=False)
-        found += [exponent("reno", SACK), exponent("curve", CURVE)]
+        found += [exponent("reno", "reno", 1.0), exponent("curve", "cubic", 0.25)]
         found.append(
             relation(
                 "red_slope_no_wait",
@@ -210,20 +210,22 @@ def crossover(process: str) -> Relation:
     )
 
 
-def exponent(name: str, law: CongestionControl) -> Relation:
-    """How much less flows with a longer round trip get."""
-    power = rtt_exponent(law, loss_process="iid")
+def exponent(group: str, law: str, power: float) -> Relation:
+    """The ratio of the rates of flows with a short and a long RTT, x ~ R^-power.
+
+    `tests/analysis/utilities/test_utility.py` derives the powers from the drifts.
+    """
 
     def says(views: Views) -> float:
-        near, far = views["one"][name], views["one"][f"{name}.1"]
+        near, far = views["one"][group], views["one"][f"{group}.1"]
         return (near.rtt / far.rtt) ** -power
 
     def has(views: Views) -> float:
-        return views["one"][name].rate / views["one"][f"{name}.1"].rate
+        return views["one"][group].rate / views["one"][f"{group}.1"].rate
 
-    where = f"{ONE_QUEUE}, two round-trip times of {law.name}: rate over rate"
+    where = f"{ONE_QUEUE}, two round-trip times of {law}: rate over rate"
     return Relation(
-        f"rtt_exponent.{law.name}",
+        f"rtt_exponent.{law}",
         None,
         where,
         says,

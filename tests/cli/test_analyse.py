@@ -48,12 +48,13 @@ def test_the_papers_network_on_one_screen(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert run_app(["analyse", NETWORK_2]) == 0
     shown = capsys.readouterr().out
-    assert len(shown.splitlines()) < 50
+    assert len(shown.splitlines()) < 60
     assert max(map(len, shown.splitlines())) <= 80
     for words in (
         "alpha = 145.936 packets",
         "RED_min / N",
         "134.22",
+        "fair alpha of vegas, RED_min / N weigle2001 134.2 145.9 packets yes",
         "unstable",
         "Proven for the mean-field equations: ",
     ):
@@ -79,6 +80,17 @@ def test_one_document_with_the_keys_that_are_promised(capsys, tmp_path):
     assert document["fair_alpha_packets"] == pytest.approx(145.935773957531904)
     assert document["saturation_alpha_packets"] > document["fair_alpha_packets"]
     assert set(document["closed_forms"]["fair alpha, with losses"]) >= {"latex", "value"}
+    published = document["published_formulas"]
+    assert published["fair alpha of vegas, RED_min / N"] == {
+        "source": "weigle2001",
+        "unit": "packets",
+        "value": pytest.approx(134.22),
+        "model_value": document["fair_alpha_packets"],
+        "valid": True,
+        "violated_conditions": [],
+    }
+    (reason,) = published["rate of vegas, no losses"]["violated_conditions"]
+    assert "losses shrink windows" in reason
     there = document["at_fair_alpha"]["classes"]
     rates = [there[name]["goodput_packets_per_s"] for name in ("reno", "vegas")]
     assert rates[0] == pytest.approx(rates[1], rel=1e-9)

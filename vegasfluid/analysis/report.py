@@ -16,6 +16,7 @@ from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equili
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
 from vegasfluid.analysis.equilibria.fair_alpha import Fair, fair_alpha, tuned_class, with_alpha
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
+from vegasfluid.analysis.literature import PublishedValue, published_formulas
 from vegasfluid.analysis.proofs import Certificate, certify_alpha
 from vegasfluid.analysis.simulation_checks import (
     LimitCycle,
@@ -88,6 +89,7 @@ class Analysis:
         packets: what that alpha, or the fair one, gives on packets; None where there is neither.
         caveats: why theory and packets may differ here.
         formulas: that speak of it.
+        published: published formulas, beside the values of the equilibrium.
         certificate: of the alpha.
         unproven: why there is none; empty where there is.
     """
@@ -107,6 +109,7 @@ class Analysis:
     packets: PacketRatio | None
     caveats: tuple[str, ...]
     formulas: tuple[Applied, ...]
+    published: tuple[PublishedValue, ...]
     certificate: Certificate | None
     unproven: str = ""
 
@@ -148,6 +151,7 @@ def analyse(
     cycle = None if stays_in_equilibrium(here) else attempt(lambda: limit_cycle(network))[0]
     at = rest if alpha.fair is None else alpha.fair.rest
     forms = [] if at is None else applied(at, tuned if alpha.fair else None, ratio)
+    equal_share_alpha = alpha.fair.alpha if alpha.fair is not None and ratio == 1 else None
     return Analysis(
         network=network,
         here=here,
@@ -164,6 +168,7 @@ def analyse(
         packets=on_packets(network, tuned, alpha),
         caveats=tuple(caveats(network, mean_windows(network, rest, cycle))),
         formulas=(*forms, *drop_tail_forms(network)),
+        published=() if rest is None else published_formulas(rest, tuned, equal_share_alpha),
         certificate=alpha.certificate,
         unproven=alpha.unproven,
     )

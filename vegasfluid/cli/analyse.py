@@ -10,6 +10,7 @@ from typing import Any
 from vegasfluid import modelfile
 from vegasfluid.analysis.applicable_formulas import Applied
 from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
+from vegasfluid.analysis.literature import PublishedValue
 from vegasfluid.analysis.report import Analysis, Nearest, Place, analyse
 from vegasfluid.analysis.simulation_checks import LimitCycle, PacketRatio
 from vegasfluid.caches import keep_compiled_equations
@@ -116,6 +117,17 @@ def document(analysis: Analysis) -> dict[str, Any]:
             }
             for form in analysis.formulas
         },
+        "published_formulas": {
+            formula.name: {
+                "source": formula.source,
+                "unit": formula.unit,
+                "value": formula.value,
+                "model_value": formula.model_value,
+                "valid": formula.valid,
+                "violated_conditions": list(formula.violated),
+            }
+            for formula in analysis.published
+        },
         "certificate": None if analysis.certificate is None else analysis.certificate.document(),
         "certificate_missing": analysis.unproven or None,
     }
@@ -192,15 +204,24 @@ def show(analysis: Analysis) -> None:
         out.print(nearest_line(analysis, analysis.nearest))
     if analysis.packets is not None:
         out.print(packets_line(analysis.packets))
-    if analysis.formulas:
-        out.print()
-        out.print(formula_table(analysis.formulas))
+    show_formulas(analysis)
     if analysis.certificate is not None:
         out.print(f"\nProven for the mean-field equations: {analysis.certificate.statement}")
     elif analysis.tuned is not None:
         out.print(f"\nNot proven: {analysis.unproven}")
     for caveat in analysis.caveats:
         out.print(f"Caveat, theory and packets may differ: {caveat}.")
+
+
+def show_formulas(analysis: Analysis) -> None:
+    """Print the tables of closed forms and of published formulas, where there are any."""
+    out = console()
+    if analysis.formulas:
+        out.print()
+        out.print(formula_table(analysis.formulas))
+    if analysis.published:
+        out.print()
+        out.print(published_table(analysis.published))
 
 
 def show_equilibria(analysis: Analysis) -> None:
@@ -342,6 +363,16 @@ def formula_table(formulas: tuple[Applied, ...]) -> Any:
         text = form.formula.text()
         shown = text if len(text) <= FORMULA_WIDTH else text[: FORMULA_WIDTH - 4] + " ..."
         rows.add_row(form.name, f"{form.value:.7g}", shown)
+    return rows
+
+
+def published_table(formulas: tuple[PublishedValue, ...]) -> Any:
+    """Table of published formulas with their values and those of the equilibrium."""
+    rows = table("published formula", "source", "value", "here", "unit", "valid", texts=("source",))
+    for formula in formulas:
+        values = (f"{formula.value:.4g}", f"{formula.model_value:.4g}")
+        valid = "yes" if formula.valid else "no"
+        rows.add_row(formula.name, formula.source, *values, formula.unit, valid)
     return rows
 
 

@@ -11,11 +11,11 @@ from vegasfluid.analysis import literature
 from vegasfluid.analysis.literature import (
     MATHIS_RANGE,
     PFTK_RANGE,
-    TFRC_RANGE,
+    cubic_response,
+    highspeed_response,
     mathis,
     mathis_constant,
     pftk,
-    tfrc,
 )
 from vegasfluid.errors import InvalidInput
 
@@ -65,24 +65,36 @@ def test_the_example_of_rfc_3819_takes_the_min_for_one() -> None:
     # Linux, net/dccp/ccids/lib/tfrc_equation.c: 10^6 f(p), cut off, of s / (R f(p)).
     [(1e-4, 8172), (0.002, 37172), (0.01, 89021), (0.02, 136520), (0.1, 564939)],
 )
-def test_tfrcs_equation_is_the_kernels_table(drop_prob: float, millionths: int) -> None:
-    assert int(1e6 / (0.05 * tfrc(drop_prob, 0.05))) == millionths
+def test_the_kernels_table_of_tfrc(drop_prob: float, millionths: int) -> None:
+    """TFRC's equation has no min, which is below 1 for p < 8/27."""
+    assert int(1e6 / (0.05 * pftk(drop_prob, 0.05))) == millionths
 
 
-@pytest.mark.parametrize("drop_prob", [1e-3, 0.05, 0.4])
-def test_tfrcs_simplified_equation(drop_prob: float) -> None:
-    """RFC 5348, section 3.1: R (sqrt(2 p / 3) + 12 sqrt(3 p / 8) p (1 + 32 p^2))."""
+@pytest.mark.parametrize("drop_prob", [1e-3, 0.05, 0.29])
+def test_the_simplified_equation_of_tfrc(drop_prob: float) -> None:
+    """RFC 5348, section 3.1: R (sqrt(2 p / 3) + 12 sqrt(3 p / 8) p (1 + 32 p^2)), for p < 8/27."""
     p = drop_prob
     printed = math.sqrt(2 * p / 3) + 12 * math.sqrt(3 * p / 8) * p * (1 + 32 * p**2)
-    assert tfrc(p, 0.07) == pytest.approx(1 / (0.07 * printed), rel=1e-13)
+    assert pftk(p, 0.07) == pytest.approx(1 / (0.07 * printed), rel=1e-13)
 
 
-def test_the_two_forms_part_where_all_losses_end_in_timeouts() -> None:
-    """min(1, 3 sqrt(3 b p / 8)) is 1 from p = 8 / (27 b) on."""
-    for b in (1, 2):
-        edge = 8 / (27 * b)
-        assert tfrc(0.99 * edge, 0.1, ack_every=b) == pftk(0.99 * edge, 0.1, ack_every=b)
-        assert tfrc(1.01 * edge, 0.1, ack_every=b) < pftk(1.01 * edge, 0.1, ack_every=b)
+@pytest.mark.parametrize(
+    ("drop_prob", "window"),
+    [(1e-3, 38), (1e-4, 263), (1e-5, 1795), (1e-6, 12279), (1e-7, 83981), (1e-8, 574356)],
+)
+def test_highspeeds_table_of_rfc_3649(drop_prob: float, window: int) -> None:
+    """Section 5, table 3; some entries are cut off."""
+    assert highspeed_response(drop_prob) == pytest.approx(window, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("drop_prob", "windows"),
+    [(1e-5, (593, 1054, 1874)), (1e-6, (3332, 5926, 10538)), (1e-8, (105383, 187400, 333250))],
+)
+def test_cubics_table_of_rfc_9438(drop_prob: float, windows: tuple[int, int, int]) -> None:
+    """Section 5.1, table 1: RTT 100 ms, C = 0.04, 0.4 and 4, in the cubic region."""
+    found = cubic_response(drop_prob, 0.1, np.array([0.04, 0.4, 4.0]))
+    assert tuple(np.round(found)) == windows
 
 
 def test_mathiss_constants_in_rfcs() -> None:
@@ -106,7 +118,7 @@ def test_the_receivers_window_limits() -> None:
 def test_arrays_of_any_shape() -> None:
     probs = np.array([[1e-4, 1e-3], [1e-2, 0.1]])
     rtts = np.array([0.01, 0.1])
-    for law in (mathis, pftk, tfrc):
+    for law in (mathis, pftk):
         found = law(probs, rtts)
         assert found.shape == (2, 2)
         assert found[1, 0] == law(1e-2, 0.01)
@@ -124,12 +136,7 @@ def test_ranges_say_what_fails() -> None:
     assert PFTK_RANGE.fails(0.01, 0.1, rto=0.05) == (
         "rtt / rto is 2, above 1: timeouts before any loss",
     )
-    assert TFRC_RANGE.holds(0.25, 0.1)
-    assert TFRC_RANGE.fails(0.25, 0.1, ack_every=2) == (
-        "drop_prob is 0.25, above 0.1481: more loss events end in timeouts than there are",
-    )
-    assert not TFRC_RANGE.holds(1e-3, 0.1, max_window=20)
-    assert all(known.besides for known in (MATHIS_RANGE, PFTK_RANGE, TFRC_RANGE))
+    assert all(known.besides for known in (MATHIS_RANGE, PFTK_RANGE))
 
 
 def mean_backoff(drop_prob: float) -> float:
@@ -149,14 +156,14 @@ def test_up_to_one_half_the_approximation_is_near_to_what_timeouts_take() -> Non
     assert not PFTK_RANGE.holds(0.6, 0.1)
 
 
-@pytest.mark.parametrize("law", ["mathis", "pftk", "tfrc"])
+@pytest.mark.parametrize("law", ["mathis", "pftk"])
 @pytest.mark.parametrize("prob", [0.0, 1.0, -0.1, math.nan, np.array([0.1, 1.5])])
 def test_a_probability_must_be_one(law: str, prob: float) -> None:
     with pytest.raises(InvalidInput, match=rf"^{law}: drop_prob must be above 0 and below 1, but"):
         getattr(literature, law)(prob, 0.1)
 
 
-@pytest.mark.parametrize("law", ["mathis", "pftk", "tfrc"])
+@pytest.mark.parametrize("law", ["mathis", "pftk"])
 @pytest.mark.parametrize("rtt", [0.0, -0.1, math.nan])
 def test_a_round_trip_takes_time(law: str, rtt: float) -> None:
     with pytest.raises(InvalidInput, match=rf"^{law}: rtt must be above 0, but is "):
@@ -172,5 +179,5 @@ def test_other_refusals() -> None:
         mathis(0.01, 0.1, loss_process="often")
     with pytest.raises(InvalidInput, match=r"^mathis: drop_prob must be below 1, but is 1"):
         MATHIS_RANGE.holds(1.0, 0.1)
-    with pytest.raises(InvalidInput, match=r"^tfrc: max_window must be above 0, but is 0"):
-        TFRC_RANGE.fails(0.1, 0.1, max_window=0)
+    with pytest.raises(InvalidInput, match=r"^pftk: max_window must be above 0, but is 0"):
+        PFTK_RANGE.fails(0.1, 0.1, max_window=0)

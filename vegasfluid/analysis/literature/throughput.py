@@ -1,23 +1,22 @@
-"""Published formulas for TCP Reno's throughput from its losses and round-trip time.
+"""Published formulas for the rate or the window of TCP from its drop probability and RTT.
 
-`mathis` models congestion avoidance only, `pftk` also timeouts and the receiver's window; `tfrc` is
-the variant that TFRC uses. They give the rate at which packets are *sent*. Each has a `Range`.
-
-The response functions of HighSpeed TCP (RFC 3649, section 5) and CUBIC (RFC 9438, section 5.1) are
-in `vegasfluid.analysis.closed_forms`, and as functions of the rate in `price`.
+`mathis` models Reno in congestion avoidance, `pftk` also timeouts and the receiver's window; both
+give the rate at which packets are sent. `cubic_response` and `highspeed_response` give windows.
 
 Sources:
     M. Mathis, J. Semke, J. Mahdavi and T. Ott, "The macroscopic behavior of the TCP congestion
     avoidance algorithm", ACM CCR 27(3), 1997: c / (R sqrt(b p)); not checked against the original,
-    but the 0.93 that RFC 3819, section 8.5.1, prints is its constant for independent losses and
-    delayed ACKs. RFC 3649, section 5, prints 1.2 for sqrt(3/2).
+    but the 0.93 of RFC 3819, section 8.5.1, is its constant for independent losses and delayed
+    ACKs. RFC 3649, section 5, prints 1.2 for sqrt(3/2).
     J. Padhye, V. Firoiu, D. Towsley and J. Kurose, "Modeling TCP throughput: a simple model and
     its empirical validation", SIGCOMM 1998, the approximate model: not checked against the
-    original, but as RFC 3819, section 8.5.1, prints it (b = 2, with the min). RFC 5348, section
-    3.1: without the min, b = 1 RECOMMENDED, t_RTO SHOULD be 4 R and MAY be max(4 R, 1 s); so, too,
-    RFC 3155, section 1.1. The texts of these RFCs were read.
-    RFC 3819, section 8.5.3, computes 402.9 kbit/s for p = 0.01 by "the more complex formula"; as
-    that is printed (and with an RTO of 5 R) it gives 519, and 402.9 only where the min is 1.
+    original, but as RFC 3819, section 8.5.1, prints it (b = 2). RFC 5348, section 3.1, omits the
+    min; it recommends b = 1 and t_RTO = 4 R, and allows max(4 R, 1 s). RFC 3155, section 1.1, has
+    the same form. These RFCs were read.
+    RFC 3819, section 8.5.3, computes 402.9 kbit/s for p = 0.01. Its printed formula gives 519 (with
+    an RTO of 5 R), and 402.9 only if the min is 1.
+    RFC 9438, section 5.1 (read): CUBIC. RFC 3649, section 5 (the line as its table 3 and RFC 9438
+    quote it): HighSpeed TCP.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from vegasfluid.errors import InvalidInput
 __all__ = [
     "MATHIS_RANGE",
     "PFTK_RANGE",
-    "TFRC_RANGE",
+    "cubic_response",
+    "highspeed_response",
     "mathis",
     "mathis_constant",
     "pftk",
-    "tfrc",
 ]
 
 Number = Any
@@ -108,7 +107,7 @@ def mathis(
 def seconds_a_packet(
     drop_prob: Number, rtt: Number, rto: Number, ack_every: Number, end_in_timeouts: Number
 ) -> Number:
-    """Mean time per packet, s: its share of round trips and of timeouts."""
+    """Mean time between packets, s, in congestion avoidance and in timeouts together."""
     idle = rto * end_in_timeouts * drop_prob * (1 + 32 * drop_prob**2)
     return rtt * np.sqrt(2 * ack_every * drop_prob / 3) + idle
 
@@ -151,28 +150,43 @@ def pftk(
     return plain(np.minimum(max_window / rtt, free))
 
 
-def tfrc(
-    drop_prob: Number, rtt: Number, rto: Number | None = None, ack_every: Number = 1.0
+def cubic_response(
+    drop_prob: Number, rtt: Number, scale: Number = 0.4, beta: Number = 0.7
 ) -> Number:
-    """The throughput equation of TFRC, packets/s: `pftk` without its two minima.
+    """Mean window of CUBIC in its cubic region, packets: (C (3 + b) / (4 (1 - b)) R^3 / p^3)^(1/4).
+
+    Args:
+        drop_prob: loss events per packet, p, at equal distances.
+        rtt: round-trip time R, queues included, s.
+        scale: scale C of the cubic, packets/s^3.
+        beta: fraction b of the window that a loss leaves.
+
+    Raises:
+        InvalidInput: for a drop_prob that is not above 0 and below 1, or an rtt that is not
+            above 0.
+
+    >>> round(cubic_response(1e-6, 0.1))
+    5926
+    """
+    require("cubic_response", drop_prob, rtt=rtt)
+    factor = scale * (3 + beta) / (4 * (1 - beta))
+    return plain((factor * (rtt / drop_prob) ** 3) ** (1 / 4))
+
+
+def highspeed_response(drop_prob: Number) -> Number:
+    """Mean window of HighSpeed TCP above 38 packets: 0.12 / p^0.835.
 
     Args:
         drop_prob: loss events per packet, p.
-        rtt: round-trip time R, queues included, s.
-        rto: retransmission timeout T_0, s; None: four round trips (RFC 5348, section 3.1).
-        ack_every: packets acknowledged by an ACK, b.
 
     Raises:
-        InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
-            not above 0.
+        InvalidInput: for a drop_prob that is not above 0 and below 1.
 
-    >>> f"{tfrc(0.01, 0.1):.1f}", f"{tfrc(0.5, 0.1):.3f}", f"{pftk(0.5, 0.1):.3f}"
-    ('112.3', '0.417', '0.538')
+    >>> int(highspeed_response(1e-5))
+    1795
     """
-    timeout = TIMEOUT_IN_ROUND_TRIPS * rtt if rto is None else rto
-    require("tfrc", drop_prob, rtt=rtt, rto=timeout, ack_every=ack_every)
-    ending = timeout_fraction(drop_prob, ack_every)
-    return plain(1 / seconds_a_packet(drop_prob, rtt, timeout, ack_every, ending))
+    require("highspeed_response", drop_prob)
+    return plain(0.12 / np.asarray(drop_prob) ** 0.835)
 
 
 def prob_of(path: Path) -> float:
@@ -181,13 +195,13 @@ def prob_of(path: Path) -> float:
 
 
 LONG = "a flow that is long enough for many losses"
-"""Assumption of all formulas: averages over many losses."""
+"""Assumption of both formulas in words: they are averages over many losses."""
 ONE_FLOW = "losses and round-trip times measured by the flow itself, queueing included"
-"""Assumption of all formulas: values of the flow, not of the link."""
+"""Assumption of both formulas in words: values are those of the flow, not of a link."""
 TIMEOUT_AFTER_RTT = Assumption(
     "rtt / rto", lambda path: path.rtt / path.rto, lambda _: 1.0, "timeouts before any loss"
 )
-"""The retransmission timeout is longer than a round trip."""
+"""Assumption that the retransmission timeout is at least a round trip."""
 
 MATHIS_RANGE = Range(
     "mathis",
@@ -215,27 +229,6 @@ PFTK_RANGE = Range(
     (LONG, ONE_FLOW, "Reno's recovery, and losses that come together within a round trip"),
 )
 """Validity of `pftk`. RFC 3819, section 8.5.2, says only that it breaks down as p approaches 1.
-Here: up to 1/2. There 1 + 32 p^2 is 0.97 to 1.59 times (1 + p + 2 p^2 + 4 p^3 + 8 p^4 + 16 p^5 +
-32 p^6) / (1 - p), the mean time of timeouts that double up to 64 T_0, over T_0; at 0.6 it
-is 0.72 times that, and at 0.9 it is 0.07 (derived here)."""
-
-TFRC_RANGE = Range(
-    "tfrc",
-    (
-        Assumption(
-            "drop_prob",
-            prob_of,
-            lambda path: 8 / (27 * path.ack_every),
-            "more loss events end in timeouts than there are",
-        ),
-        Assumption(
-            "window",
-            lambda path: path.rtt * tfrc(path.drop_prob, path.rtt, path.rto, path.ack_every),
-            lambda path: path.max_window,
-            "the receiver limits the window",
-        ),
-        TIMEOUT_AFTER_RTT,
-    ),
-    (LONG, ONE_FLOW, "Reno's recovery, and losses that come together within a round trip"),
-)
-"""The range in which `tfrc` equals `pftk` (the limit of p is that of the min, derived here)."""
+The limit 1/2 is chosen here: the formula replaces the mean duration of successive timeouts, which
+double up to 64 T_0, by (1 + 32 p^2) T_0. That is 0.97 to 1.59 times the exact mean for p up to 1/2,
+0.72 times at 0.6, and 0.07 times at 0.9."""

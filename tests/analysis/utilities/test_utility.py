@@ -10,17 +10,15 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from tests.analysis import drifts
-from vegasfluid.analysis.closed_forms.formula import Formula
-from vegasfluid.analysis.literature import (
+from tests.analysis.utilities.price import price_arguments, price_of
+from tests.analysis.utilities.rtt_exponent import rtt_exponent, rtt_exponent_of_shared_losses
+from tests.analysis.utilities.utility import (
     arctan_price,
     arctan_utility,
     fairness_exponent,
-    price_arguments,
-    price_of,
-    rtt_exponent,
-    rtt_exponent_of_shared_losses,
     utility_of,
 )
+from vegasfluid.analysis.closed_forms.formula import Formula
 from vegasfluid.congestion import CongestionControl
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed

@@ -25,12 +25,10 @@ import math
 
 import sympy as sp
 
+from tests.analysis.utilities.price import price_arguments, price_of
 from vegasfluid.analysis.closed_forms.formula import symbol
-from vegasfluid.analysis.literature.price import price_arguments, price_of
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
-
-__all__ = ["rtt_exponent", "rtt_exponent_of_shared_losses"]
 
 x = symbol("rate")
 

@@ -31,8 +31,6 @@ from vegasfluid.congestion.vegas import Vegas, VegasWindow
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["DELAY", "formula_of"]
-
 DELAY = quantities(("queueing_delay", "D", "s", "time that a packet waits in queues"))
 """The price of a delay-based congestion control."""
 

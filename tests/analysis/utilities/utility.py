@@ -28,15 +28,13 @@ from functools import cache
 
 import sympy as sp
 
+from tests.analysis.utilities.price import price_arguments, price_of
+from tests.analysis.utilities.price_of_laws import DELAY
 from vegasfluid.analysis.closed_forms.branches import equilibrium_drift, equilibrium_signals
 from vegasfluid.analysis.closed_forms.formula import Formula, quantities, symbol
-from vegasfluid.analysis.literature.price import price_arguments, price_of
-from vegasfluid.analysis.literature.price_of_laws import DELAY
 from vegasfluid.congestion.base import CongestionControl, Window
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.errors import InvalidInput
-
-__all__ = ["UTILITY", "arctan_price", "arctan_utility", "fairness_exponent", "utility_of"]
 
 UTILITY = quantities(("utility", "U", "packets/s", "utility of a rate, up to a constant"))
 """The utility as a quantity; for delay prices its unit is packets."""

@@ -1,0 +1,256 @@
+"""Published formulas at an equilibrium, beside the values of the fluid model there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from vegasfluid.analysis.literature.assumptions import TIMEOUT_IN_ROUND_TRIPS, Path
+from vegasfluid.analysis.literature.recovery import recovery_time
+from vegasfluid.analysis.literature.throughput import (
+    MATHIS_RANGE,
+    PFTK_RANGE,
+    cubic_response,
+    highspeed_response,
+    mathis,
+    pftk,
+)
+from vegasfluid.aqm.red import Red
+from vegasfluid.congestion.cubic import Cubic
+from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.reno import Reno
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.fluid.parameters import build_parameters
+from vegasfluid.network import Flows, Network
+
+if TYPE_CHECKING:
+    from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
+
+__all__ = ["PublishedValue", "published_formulas"]
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """The value of a published formula, beside that of the fluid model.
+
+    Args:
+        name: quantity and flow class, such as "rate of reno, no timeouts".
+        source: key of the source in `docs/references.bib`.
+        unit: unit of both values.
+        value: by the formula.
+        model_value: in the fluid model, for the same drop probability and round-trip time.
+        violated: conditions of the formula that do not hold here, in words; empty if all hold.
+    """
+
+    name: str
+    source: str
+    unit: str
+    value: float
+    model_value: float
+    violated: tuple[str, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether all conditions of the formula hold."""
+        return not self.violated
+
+
+class ClassState(NamedTuple):
+    """A flow class at equilibrium.
+
+    Args:
+        name: name of the class.
+        flows: the class.
+        cwnd: mean window, packets.
+        path: mean round-trip time (s), drop probability and parameters of the path.
+        base_rtt: mean base RTT, s.
+        violated: conditions of all formulas that do not hold for the class, in words.
+    """
+
+    name: str
+    flows: Flows
+    cwnd: float
+    path: Path
+    base_rtt: float
+    violated: tuple[str, ...]
+
+
+def published_formulas(
+    equilibrium: Equilibrium, tuned: str | None = None, fair_alpha: float | None = None
+) -> tuple[PublishedValue, ...]:
+    """Published formulas for the flow classes of a network, at its equilibrium.
+
+    Rates of Reno and NewReno (Mathis et al., Padhye et al.) and of Vegas (Low et al.), windows of
+    CUBIC (RFC 9438) and HighSpeed TCP (RFC 3649), the recovery of Reno from a loss (Feng and
+    Tinnakornsrisuphap), and RED_min / N for alpha (Weigle and Feng).
+
+    Args:
+        equilibrium: the equilibrium.
+        tuned: the Vegas class that `fair_alpha` belongs to; None: no class.
+        fair_alpha: its alpha for equal goodputs, packets; None: unknown.
+
+    >>> from vegasfluid import Flows, Link, Red, equilibrium
+    >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
+    >>> state = equilibrium(Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)}))
+    >>> for formula in published_formulas(state):
+    ...     print(f"{formula.name}: {formula.value:.1f}, {formula.model_value:.1f} {formula.unit}")
+    rate of reno, no timeouts: 87.8, 101.4 packets/s
+    rate of reno, with timeouts: 78.3, 101.4 packets/s
+    recovery of reno: 6.1, 6.1 round trips
+    """
+    values = [value for state in class_states(equilibrium) for value in formulas_of_class(state)]
+    if tuned is not None and fair_alpha is not None:
+        values += red_min_over_n(equilibrium.network, tuned, fair_alpha)
+    return tuple(values)
+
+
+def class_states(equilibrium: Equilibrium) -> Iterator[ClassState]:
+    """The flow classes with a congestion window, at equilibrium."""
+    network = equilibrium.network
+    _, structure = build_parameters(network)
+    pass_prob = 1 - np.asarray(equilibrium.values.drop_prob)
+    slices = dict(zip(network.flows, structure.class_slices, strict=True))
+    for name, flows in network.flows.items():
+        if not flows.law.rules.reliable:
+            continue
+        group = slices[name].start
+        queues = [hop.queue for hop in structure.hops if hop.group == group and not hop.is_ack]
+        rtt, base_rtts = equilibrium.mean(name, "rtt"), network.base_rtts(name)
+        byte_counting = getattr(flows.law, "byte_counting", False)
+        path = Path(
+            drop_prob=float(1 - np.prod(pass_prob[queues])),
+            rtt=rtt,
+            rto=max(TIMEOUT_IN_ROUND_TRIPS * rtt, float(flows.min_rto)),
+            ack_every=2.0 if flows.delayed_ack and not byte_counting else 1.0,
+            max_window=float(flows.max_window),
+        )
+        violated = ()
+        if np.ptp(base_rtts) > 0:
+            violated = ("flows have different round-trip times: evaluated at their mean",)
+        yield ClassState(
+            name,
+            flows,
+            equilibrium.mean(name, "cwnd"),
+            path,
+            float(np.mean(base_rtts)),
+            violated,
+        )
+
+
+def formulas_of_class(state: ClassState) -> Iterator[PublishedValue]:
+    """The published formulas for the congestion control of a class."""
+    law, loss = state.flows.law, state.path.drop_prob > 0
+    if isinstance(law, Vegas):
+        yield from vegas_rate(state, law)
+    elif isinstance(law, Reno) and loss:
+        yield from reno_rates(state)
+        yield reno_recovery(state)
+    elif isinstance(law, Cubic) and loss:
+        yield cubic_window(state, law)
+    elif isinstance(law, HighSpeed) and loss:
+        yield highspeed_window(state)
+
+
+def reno_rates(state: ClassState) -> Iterator[PublishedValue]:
+    """Sending rate of Reno in congestion avoidance, and with timeouts and maximum window."""
+    path, rate = state.path, state.cwnd / state.path.rtt
+    yield PublishedValue(
+        f"rate of {state.name}, no timeouts",
+        "mathis1997",
+        "packets/s",
+        mathis(path.drop_prob, path.rtt, path.ack_every),
+        rate,
+        (*state.violated, *MATHIS_RANGE.fails(*path)),
+    )
+    yield PublishedValue(
+        f"rate of {state.name}, with timeouts",
+        "padhye1998",
+        "packets/s",
+        pftk(*path),
+        rate,
+        (*state.violated, *PFTK_RANGE.fails(*path)),
+    )
+
+
+def reno_recovery(state: ClassState) -> PublishedValue:
+    """Round trips in which Reno regains its window after a loss: half of the window."""
+    delayed = state.path.ack_every > 1
+    return PublishedValue(
+        f"recovery of {state.name}",
+        "feng2000",
+        "round trips",
+        state.cwnd / 2,
+        recovery_time(state.flows.law, state.cwnd, state.path.rtt).round_trips,
+        (*state.violated, *(["delayed ACKs slow the growth"] if delayed else [])),
+    )
+
+
+def cubic_window(state: ClassState, law: Cubic) -> PublishedValue:
+    """Mean window of CUBIC in its cubic region, packets."""
+    path, violated = state.path, state.violated
+    window = cubic_response(path.drop_prob, path.rtt, law.C, law.beta)
+    reno = mathis(path.drop_prob, path.rtt) * path.rtt
+    if law.friendly and reno > window:
+        reason = f"Reno's window, {reno:.4g} packets, is larger: CUBIC is in its Reno-friendly"
+        violated = (*violated, f"{reason} region")
+    return PublishedValue(
+        f"window of {state.name}", "rfc9438", "packets", window, state.cwnd, violated
+    )
+
+
+def highspeed_window(state: ClassState) -> PublishedValue:
+    """Mean window of HighSpeed TCP above 38 packets."""
+    prob, violated = state.path.drop_prob, state.violated
+    if prob > HIGHSPEED_PROB:
+        reason = f"drop_prob is {prob:.3g}, above {HIGHSPEED_PROB:g}: HighSpeed TCP behaves as Reno"
+        violated = (*violated, reason)
+    window = highspeed_response(prob)
+    return PublishedValue(
+        f"window of {state.name}", "rfc3649", "packets", window, state.cwnd, violated
+    )
+
+
+HIGHSPEED_PROB = 1e-3
+"""Largest drop probability of the response function of RFC 3649, section 5 (Low_P)."""
+
+
+def vegas_rate(state: ClassState, law: Vegas) -> Iterator[PublishedValue]:
+    """Rate of Vegas without losses: alpha over the queueing delay."""
+    delay = state.path.rtt - state.base_rtt
+    if law.alpha is None or not delay > 0:
+        return
+    violated = list(state.violated)
+    if state.path.drop_prob > 0:
+        violated.append(f"drop_prob is {state.path.drop_prob:.3g}, above 0: losses shrink windows")
+    if law.implementation.divides_by_base_rtt:
+        violated.append(f"the dialect {law.dialect} estimates the backlog in another way")
+    yield PublishedValue(
+        f"rate of {state.name}, no losses",
+        "low2001",
+        "packets/s",
+        float(law.alpha) / delay,
+        state.cwnd / state.path.rtt,
+        tuple(violated),
+    )
+
+
+def red_min_over_n(network: Network, tuned: str, fair_alpha: float) -> Iterator[PublishedValue]:
+    """The alpha RED_min / N for equal goodputs, on one RED link."""
+    if len(network.links) > 1 or not isinstance(network.link.aqm, Red):
+        return
+    direction = network.flows[tuned].direction
+    flows = {name: of for name, of in network.flows.items() if of.direction == direction}
+    count = sum(of.count for of in flows.values())
+    others = {of.law.name for name, of in flows.items() if not isinstance(of.law, Reno)} - {"vegas"}
+    violated = tuple(f"competitor {name}: the rule is for Reno" for name in sorted(others))
+    yield PublishedValue(
+        f"fair alpha of {tuned}, RED_min / N",
+        "weigle2001",
+        "packets",
+        network.link.aqm.min_thresh / count,
+        fair_alpha,
+        violated,
+    )
