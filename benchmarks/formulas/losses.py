@@ -213,7 +213,7 @@ def crossover(process: str) -> Relation:
 def exponent(group: str, law: str, power: float) -> Relation:
     """The ratio of the rates of flows with a short and a long RTT, x ~ R^-power.
 
-    `tests/analysis/utilities/test_utility.py` derives the powers from the drifts.
+    `tests/analysis/literature/test_utility.py` derives the powers from the drifts.
     """
 
     def says(views: Views) -> float:

@@ -28,8 +28,8 @@ from functools import cache
 
 import sympy as sp
 
-from tests.analysis.utilities.price import price_arguments, price_of
-from tests.analysis.utilities.price_of_laws import DELAY
+from tests.analysis.literature.price import price_arguments, price_of
+from tests.analysis.literature.price_of_laws import DELAY
 from vegasfluid.analysis.closed_forms.branches import equilibrium_drift, equilibrium_signals
 from vegasfluid.analysis.closed_forms.formula import Formula, quantities, symbol
 from vegasfluid.congestion.base import CongestionControl, Window

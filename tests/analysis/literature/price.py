@@ -21,7 +21,7 @@ from typing import Any
 
 from scipy.optimize import brentq
 
-from tests.analysis.utilities.price_of_laws import formula_of
+from tests.analysis.literature.price_of_laws import formula_of
 from vegasfluid.analysis.closed_forms.formula import Formula, symbol
 from vegasfluid.congestion.base import LOSS_PROCESSES, CongestionControl
 from vegasfluid.errors import InvalidInput

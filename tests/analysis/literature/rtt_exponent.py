@@ -25,7 +25,7 @@ import math
 
 import sympy as sp
 
-from tests.analysis.utilities.price import price_arguments, price_of
+from tests.analysis.literature.price import price_arguments, price_of
 from vegasfluid.analysis.closed_forms.formula import symbol
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput

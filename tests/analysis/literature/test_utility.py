@@ -10,9 +10,9 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from tests.analysis import drifts
-from tests.analysis.utilities.price import price_arguments, price_of
-from tests.analysis.utilities.rtt_exponent import rtt_exponent, rtt_exponent_of_shared_losses
-from tests.analysis.utilities.utility import (
+from tests.analysis.literature.price import price_arguments, price_of
+from tests.analysis.literature.rtt_exponent import rtt_exponent, rtt_exponent_of_shared_losses
+from tests.analysis.literature.utility import (
     arctan_price,
     arctan_utility,
     fairness_exponent,

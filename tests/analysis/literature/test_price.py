@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import brentq
 
 from tests.analysis import drifts
-from tests.analysis.utilities.price import price_arguments, price_of
-from tests.analysis.utilities.utility import fairness_exponent
+from tests.analysis.literature.price import price_arguments, price_of
+from tests.analysis.literature.utility import fairness_exponent
 from vegasfluid.analysis.closed_forms.formula import Formula
 from vegasfluid.congestion import CongestionControl
 from vegasfluid.congestion.base import LOSS_PROCESSES
