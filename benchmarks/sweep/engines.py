@@ -22,7 +22,7 @@ from distributed import Client
 from benchmarks.harness import Figures
 from benchmarks.sweep.points import base
 from vegasfluid.sweep import Numbers, Sweep, open_sweep, run
-from vegasfluid.sweep.packet_tasks import answers, client_of
+from vegasfluid.sweep.packet_tasks import connect, results_from
 from vegasfluid.sweep.store import Store
 
 __all__ = ["add_fluid", "add_packets"]
@@ -63,7 +63,7 @@ def spent_by(client: Client, sweep: Sweep) -> Spent:
     """On a sweep by a cluster that is there, without a store."""
     before = cpu_of_workers(client)
     begin = time.perf_counter()
-    found = sum(1 for _ in answers(client, sweep, sweep.chunks()))
+    found = sum(1 for _ in results_from(client, sweep, sweep.chunks()))
     wall = time.perf_counter() - begin
     assert found == sum(1 for _ in sweep.chunks())
     return Spent(wall, cpu_of_workers(client) - before)
@@ -86,9 +86,9 @@ def control() -> float:
 def add_packets(figures: Figures) -> None:
     """Two workers beside one, in turns; and what the store takes."""
     sweep = packets()
-    with client_of(1, None) as one, client_of(2, None) as two:
+    with connect(1, None) as one, connect(2, None) as two:
         for client in (one, two):  # the kernel is compiled or loaded
-            list(islice(answers(client, sweep, sweep.chunks()), 4))
+            list(islice(results_from(client, sweep, sweep.chunks()), 4))
         figures.add("sweep.load_of_others", os.getloadavg()[0])
         pairs = [(spent_by(one, sweep), spent_by(two, sweep)) for _ in range(TURNS)]
     gains = [alone.wall / together.wall for alone, together in pairs]

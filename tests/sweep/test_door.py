@@ -10,7 +10,7 @@ import pytest
 from distributed import Client
 from distributed.comm.core import CommClosedError
 
-from vegasfluid.sweep.packet_tasks import client_of
+from vegasfluid.sweep.packet_tasks import connect
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Client]:
     """The client of a cluster of this machine."""
-    with client_of(workers=1, scheduler=None) as client:
+    with connect(workers=1, scheduler=None) as client:
         yield client
 
 

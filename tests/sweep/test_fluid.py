@@ -132,8 +132,8 @@ def test_the_density_model(tmp_path):
 
 def test_a_ladder_of_steps_needs_few_functions():
     places = np.geomspace(0.01, 1.0, 200)
-    below = [fluid_batches.on_ladder(of, 0.1) for of in places]
-    above = [fluid_batches.on_ladder(of, 0.1, up=True) for of in places]
+    below = [fluid_batches.round_to_grid(of, 0.1) for of in places]
+    above = [fluid_batches.round_to_grid(of, 0.1, up=True) for of in places]
     assert np.all((below <= places * (1 + 1e-9)) & (above >= places * (1 - 1e-9)))
     assert np.min(below / places) > 2**-0.25 - 1e-9
     assert len({f"{of:.9g}" for of in below}) < 30

@@ -18,7 +18,7 @@ from vegasfluid.metrics import summarise
 from vegasfluid.packet import simulate_packets
 from vegasfluid.sweep import Numbers, StoreFailed, open_sweep, run, runner
 from vegasfluid.sweep.axes import with_numbers
-from vegasfluid.sweep.store import opened
+from vegasfluid.sweep.store import open_store
 from vegasfluid.sweep.summary import METRICS
 
 
@@ -247,7 +247,7 @@ def test_what_is_no_sweep_is_left_alone(tmp_path, kind):
 def test_two_processes_do_not_write_the_same_store(tmp_path):
     path = tmp_path / "sweep.zarr"
     with (
-        opened(path, small_sweep()),
+        open_store(path, small_sweep()),
         pytest.raises(InvalidInput, match="no other process is writing"),
     ):
         run(small_sweep(), path)

@@ -18,7 +18,7 @@ from vegasfluid.model import Model
 from vegasfluid.network import Network
 from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.sweep import Numbers, Sweep, open_sweep, run
-from vegasfluid.sweep.summary import summed_up, tuned_class
+from vegasfluid.sweep.summary import run_averages, tuned_class
 from vegasfluid.trajectory import Recording
 
 __all__ = ["Plane", "Reading", "plane_of"]
@@ -89,7 +89,7 @@ class Plane:
 
     def reading(self, run: Recording, alpha: float, beta: float) -> Reading:
         """What the run at a point comes to."""
-        means = summed_up(run, self.model.warmup, self.tuned)
+        means = run_averages(run, self.model.warmup, self.tuned)
         return Reading(
             alpha,
             beta,

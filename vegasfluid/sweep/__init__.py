@@ -1,7 +1,7 @@
-"""Sweeps: grids of models, by the fluid model or by packets, on one machine or on a cluster.
+"""Sweeps: simulate a grid of models with any engine, on one machine or on a cluster.
 
-A sweep is a value (`Sweep`); `run` does it, or what is missing of it, into a Zarr store that can
-be read at any time (`open_sweep`).
+`Sweep` describes the grid. `run` computes its missing points and writes them to a Zarr store, which
+`open_sweep` reads at any time.
 """
 
 from vegasfluid.sweep.axes import Choice, Numbers

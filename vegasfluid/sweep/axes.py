@@ -22,22 +22,23 @@ __all__ = ["Axis", "Choice", "Numbers", "is_whole", "with_numbers"]
 DEAD_ZONE = "dead_zone_packets"
 THRESHOLDS = ("alpha", "beta", "gamma")
 UNITS = {"packets": "packets", "mbps": "Mbit/s", "ms": "ms", "s": "s", "mb": "MB"}
-"""What the ending of a name stands for."""
+"""Units by the last part of a parameter's name."""
 
 Change = Callable[[Model], Model]
+"""Function that returns a changed model."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A number of the network takes these values.
+    """Axis of a sweep along which a number of the network takes given values.
 
     Args:
-        name: such as `vegas.alpha_packets`; the unit of the values is that of the name.
-        values: all different.
-        dim: what the dimension is called; None: as the number.
+        name: parameter such as `vegas.alpha_packets`.
+        values: at least one, all different, in the unit that the name ends in.
+        dim: name of the dimension; None: the parameter's name.
 
     Raises:
-        InvalidInput: for no values, or one that comes twice or is not finite.
+        InvalidInput: if there are no values, or if a value is repeated or not finite.
 
     >>> Numbers("vegas.alpha_packets", [1, 2, 4]).labels
     (1.0, 2.0, 4.0)
@@ -56,35 +57,35 @@ class Numbers:
 
     @property
     def labels(self) -> tuple[float, ...]:
-        """The values."""
+        """Values along the dimension."""
         return self.values
 
     @property
     def label(self) -> str:
-        """The name of the dimension."""
+        """Name of the dimension."""
         return self.dim or self.name
 
     @property
     def units(self) -> str:
-        """The unit of the values; 1 for plain numbers."""
+        """Unit of the values; 1 for plain numbers."""
         return UNITS.get(self.name.rpartition("_")[2], "1")
 
     def rounded(self) -> Numbers:
-        """With whole values, those that fall together only once."""
+        """This axis with its values rounded to whole numbers, without duplicates."""
         return replace(self, values=tuple(dict.fromkeys(map(float, map(round, self.values)))))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several models, or of several changes of a model.
+    """Axis of a sweep along which the model itself changes.
 
     Args:
-        label: what the dimension is called, such as `network`.
-        options: by name a model that takes the place of the one before, or a function that changes
-            a model, such as `lambda model: replace(model, network=...)`.
+        label: name of the dimension, such as `network`.
+        options: by label, a model that replaces the sweep's, or a function that returns a changed
+            model, such as `lambda model: replace(model, network=...)`.
 
     Raises:
-        InvalidInput: for no options.
+        InvalidInput: if there are no options.
     """
 
     label: str
@@ -98,11 +99,11 @@ class Choice:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the options."""
+        """Names of the options, in order."""
         return tuple(self.options)
 
     def changed(self, model: Model, label: str) -> Model:
-        """The model with an option taken."""
+        """Model that an option makes from a given one."""
         option = self.options[label]
         return option if isinstance(option, Model) else option(model)
 
@@ -111,7 +112,7 @@ Axis = Numbers | Choice
 
 
 def dead_zone_of(network: Network, name: str) -> str | None:
-    """The class whose dead zone a name means; None: the name means something else."""
+    """Flow class of a name such as `vegas.dead_zone_packets`; None for any other name."""
     owner, _, key = name.removeprefix("flows.").replace(".law.", ".").rpartition(".")
     return owner if key == DEAD_ZONE and has_dead_band(network, owner) else None
 
@@ -122,32 +123,32 @@ def has_dead_band(network: Network, owner: str) -> bool:
 
 
 def _named(network: Network, name: str) -> Parameter:
-    """The number of a name; of a dead zone that of beta, which it moves."""
+    """Parameter of this name; for a dead zone beta, which the dead zone changes."""
     owner = dead_zone_of(network, name)
     return parameter_of(network, name if owner is None else f"{owner}.beta_packets")
 
 
 def is_whole(network: Network, name: str) -> bool:
-    """Whether only whole numbers make sense there.
+    """Whether a parameter accepts whole numbers only.
 
     Raises:
-        InvalidInput: for a name that no number has; with the nearest that one has.
+        InvalidInput: for an unknown name; the message suggests the closest known one.
     """
-    found = _named(network, name)
-    if found.part != "law" or found.field not in THRESHOLDS:
-        return found.whole
-    return network.flows[found.owner].law.whole_thresholds
+    parameter = _named(network, name)
+    if parameter.part != "law" or parameter.field not in THRESHOLDS:
+        return parameter.whole
+    return network.flows[parameter.owner].law.whole_thresholds
 
 
 def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
-    """The network with other numbers, checked together.
+    """Copy of a network with new numbers, which are validated together.
 
     Args:
-        network: of which some numbers are to change.
-        values: by names as `Numbers` has them.
+        network: the network to change; it is not modified itself.
+        values: new numbers by parameter name, in the unit that the name ends in.
 
     Raises:
-        InvalidInput: for an unknown name, or numbers that make no sense.
+        InvalidInput: for an unknown name, or an invalid combination of numbers.
 
     >>> from vegasfluid import Flows, Link, Network, Vegas
     >>> network = Network(Link(1000.0, 100), {"vegas": Flows(2, Vegas(2, 4), base_rtt=0.04)})
@@ -157,18 +158,18 @@ def with_numbers(network: Network, values: Mapping[str, float]) -> Network:
     >>> with_numbers(network, both).flows["vegas"].law.beta
     35.0
     """
-    zones = {owner: of for name, of in values.items() if (owner := dead_zone_of(network, name))}
-    plain = {name: of for name, of in values.items() if dead_zone_of(network, name) is None}
-    found = {name: parameter_of(network, name) for name in plain}
-    given = {(of.owner, of.field): plain[name] for name, of in found.items()}
-    for owner in {**zones, **dict.fromkeys(of.owner for of in found.values())}:
-        if (owner, "beta") in given:
-            if owner in zones:
+    widths = {owner: x for name, x in values.items() if (owner := dead_zone_of(network, name))}
+    plain = {name: x for name, x in values.items() if dead_zone_of(network, name) is None}
+    parameters = {name: parameter_of(network, name) for name in plain}
+    new = {(item.owner, item.field): plain[name] for name, item in parameters.items()}
+    for owner in {**widths, **dict.fromkeys(item.owner for item in parameters.values())}:
+        if (owner, "beta") in new:
+            if owner in widths:
                 name = f"{owner}.{DEAD_ZONE}"
-                raise InvalidInput("sweep", name, "left out where beta is swept", zones[owner])
-        elif owner in zones or ((owner, "alpha") in given and has_dead_band(network, owner)):
+                raise InvalidInput("sweep", name, "left out where beta is swept", widths[owner])
+        elif owner in widths or ((owner, "alpha") in new and has_dead_band(network, owner)):
             law: Any = network.flows[owner].law
-            zone = zones[owner] if owner in zones else law.beta - law.alpha
-            alpha: Any = given.get((owner, "alpha"), law.alpha)
-            plain[f"{owner}.beta_packets"] = alpha + zone
+            width = widths[owner] if owner in widths else law.beta - law.alpha
+            alpha: Any = new.get((owner, "alpha"), law.alpha)
+            plain[f"{owner}.beta_packets"] = alpha + width
     return with_values(network, plain)

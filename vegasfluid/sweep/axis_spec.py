@@ -1,4 +1,4 @@
-"""How a command says what is swept: `vegas.alpha_packets=1:400:40`."""
+"""Parse the option `--over` of a sweep, such as `vegas.alpha_packets=1:400:40`."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ __all__ = ["numbers_from", "size_from"]
 
 FORMS = "NAME=FROM:TO:COUNT, NAME=FROM:TO:COUNT:log, or NAME=VALUE,VALUE,..."
 DIGITS = 12
-"""Significant digits that are kept: 0.30000000000000004 is no label that anyone can select."""
+"""Significant digits of the values, so that a user can select 0.3 and not 0.30000000000000004."""
 
 
 def numbers_from(text: str) -> Numbers:
-    """What one `--over` says.
+    """Axis that one option `--over` describes.
 
     Raises:
-        InvalidInput: for another form, or an empty range.
+        InvalidInput: if the text is malformed, or its range is empty.
 
     >>> numbers_from("bottleneck.capacity_mbps=1:100:3:log").values
     (1.0, 10.0, 100.0)
     >>> numbers_from("vegas.alpha_packets=1,2,4").values
     (1.0, 2.0, 4.0)
     """
-    name, spec = parsed(text)
+    name, spec = parse(text)
     if isinstance(spec, Span):
-        spaced = (np.geomspace if spec.logarithmic else np.linspace)(*spec[:3])
-        return Numbers(name, [float(f"{of:.{DIGITS}g}") for of in spaced])
+        values = (np.geomspace if spec.logarithmic else np.linspace)(*spec[:3])
+        return Numbers(name, [float(f"{value:.{DIGITS}g}") for value in values])
     return Numbers(name, spec)
 
 
 def size_from(text: str) -> int:
-    """How many values one `--over` has; none is made for that.
+    """Number of values in one option `--over`, without creating them.
 
     Raises:
-        InvalidInput: as `numbers_from`.
+        InvalidInput: if the text is malformed, or its range is empty.
 
     >>> size_from("vegas.alpha_packets=1:400:1000000000")
     1000000000
     """
-    _, spec = parsed(text)
+    _, spec = parse(text)
     return spec.count if isinstance(spec, Span) else len(spec)
 
 
 class Span(NamedTuple):
-    """Values from one to another.
+    """Evenly spaced values from `low` to `high`, both included.
 
     Args:
-        low: the first.
-        high: the last.
-        count: how many.
-        logarithmic: whether their ratios are equal, and not their differences.
+        low: first value.
+        high: last value.
+        count: number of values.
+        logarithmic: whether their logarithms are evenly spaced.
     """
 
     low: float
@@ -64,23 +64,23 @@ class Span(NamedTuple):
     logarithmic: bool
 
 
-def parsed(text: str) -> tuple[str, Span | list[float]]:
-    """The name, and the values or where they come from."""
-    name, _, given = text.partition("=")
+def parse(text: str) -> tuple[str, Span | list[float]]:
+    """Parameter name, and its values or their range."""
+    name, _, spec = text.partition("=")
     try:
-        if name and ":" in given:
-            return name, span_of(given.split(":"), text)
-        if name and given:
-            return name, [float(of) for of in given.split(",")]
+        if name and ":" in spec:
+            return name, span_of(spec.split(":"), text)
+        if name and spec:
+            return name, [float(value) for value in spec.split(",")]
     except InvalidInput:
         raise
-    except ValueError:  # no number where one is wanted
+    except ValueError:  # a part is not a number
         pass
     raise InvalidInput("sweep", "--over", FORMS, text)
 
 
 def span_of(parts: list[str], text: str) -> Span:
-    """FROM:TO:COUNT, or FROM:TO:COUNT:log."""
+    """Range from the parts of FROM:TO:COUNT or FROM:TO:COUNT:log."""
     logarithmic = parts[3:] == ["log"]
     if len(parts) != 3 and not (logarithmic and len(parts) == 4):
         raise InvalidInput("sweep", "--over", FORMS, text)

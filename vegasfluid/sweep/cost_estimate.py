@@ -1,6 +1,6 @@
-"""What a sweep will take, before it is done: runs, time, memory and disk.
+"""Estimate the cost of a sweep: runs, time, memory and disk.
 
-Time and memory are measured on a few of its own points; only compiling is told apart.
+Time and memory are measured on a few of its points, with compilation timed separately.
 """
 
 from __future__ import annotations
@@ -19,30 +19,32 @@ from vegasfluid.sweep.summary import METRICS
 
 __all__ = ["Estimate", "estimate"]
 
-PROBES, LONGEST = 5, 5.0
-"""So many points are tried, until so many seconds are spent on them."""
-PART = 20.0
-"""Of the simulated time of a fluid point only one part in so many is tried."""
+PROBES = 5
+"""Number of packet runs that are timed."""
+PROBE_SECONDS = 5.0
+"""Computing time after which no further run is timed, s."""
+SHORTENING = 20.0
+"""Factor by which the simulated time of the timed fluid points is shortened."""
 BLOCK = 4096
-"""Bytes that a file takes at least."""
-STARTING = 3.0
-"""Seconds in which a cluster of workers starts."""
-A_WORKER = 250e6
-"""Bytes of a worker before it runs anything: Python, NumPy, Numba and Dask."""
+"""Disk block of common file systems, bytes: the smallest size of a file on disk."""
+CLUSTER_START = 3.0
+"""Rough time in which a local cluster of workers starts, s."""
+WORKER_BYTES = 250e6
+"""Rough memory of an idle worker with Python, NumPy, Numba and Dask, bytes."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a sweep will take.
+    """Estimated cost of a sweep.
 
     Args:
-        points: of the grid.
-        runs: simulations.
-        chunks: blocks that are written at once.
-        seconds: wall time, compiling included.
-        memory_bytes: of all processes together.
-        disk_bytes: of the store.
-        workers: processes or devices that share the work.
+        points: number of points of the grid.
+        runs: number of simulations.
+        chunks: number of blocks that are each computed and written together.
+        seconds: wall time with compilation, s.
+        memory_bytes: peak memory of all processes, bytes.
+        disk_bytes: size of the store, bytes.
+        workers: number of processes or devices that compute.
     """
 
     points: int
@@ -55,86 +57,87 @@ class Estimate:
 
 
 def estimate(sweep: Sweep, workers: int | None = None) -> Estimate:
-    """What a sweep will take, from a few seconds of it.
+    """Estimate the cost of a sweep by running a small part of it, which takes some seconds.
 
     Args:
-        sweep: the plan.
-        workers: processes that simulate packets; None: as many as there are processors.
+        sweep: the sweep.
+        workers: number of processes for packet runs; None: one for each processor.
     """
     chunks = sum(1 for _ in sweep.chunks())
     if sweep.engine == "packets":
-        seconds, memory, sharing = of_packets(sweep, workers)
+        seconds, memory, count = packet_cost(sweep, workers)
     else:
-        seconds, memory, sharing = of_fluid(sweep)
-    return Estimate(sweep.points, sweep.runs, chunks, seconds, memory, disk(sweep, chunks), sharing)
+        seconds, memory, count = fluid_cost(sweep)
+    size = disk_bytes(sweep, chunks)
+    return Estimate(sweep.points, sweep.runs, chunks, seconds, memory, size, count)
 
 
-def spread(sweep: Sweep) -> Iterator[tuple[int, ...]]:
-    """Some places of the grid, from its beginning to its end, each with other values."""
+def diagonal(sweep: Sweep) -> Iterator[tuple[int, ...]]:
+    """Indices of points along the diagonal of the grid, from its first to its last point."""
     for part in range(PROBES):
         yield tuple(round(part / (PROBES - 1) * (size - 1)) for size in sweep.shape)
 
 
-def timed(task: Callable[[], Any]) -> float:
-    """Seconds of a call."""
+def seconds_of(task: Callable[[], Any]) -> float:
+    """Wall time of a call, s."""
     begin = time.perf_counter()
     task()
     return time.perf_counter() - begin
 
 
-def of_packets(sweep: Sweep, workers: int | None) -> tuple[float, float, int]:
-    """Seconds, bytes, and the number of workers."""
+def packet_cost(sweep: Sweep, workers: int | None) -> tuple[float, float, int]:
+    """Wall time, s, memory, bytes, and number of workers of a sweep of packet runs."""
     from vegasfluid.parallel import processors
     from vegasfluid.sweep.packet_tasks import compute
 
     frame = Frame(1, sweep.classes, sweep.links)
-    places = list(dict.fromkeys(spread(sweep)))
-    before = resident()
-    runs = [lambda at=at: compute([sweep.point(at)], sweep.seeds[:1], frame, None) for at in places]
-    compiling = timed(runs[0])
-    spent: list[float] = []
+    indices = list(dict.fromkeys(diagonal(sweep)))
+    memory = peak_memory()
+    runs = [lambda i=i: compute([sweep.point(i)], sweep.seeds[:1], frame, None) for i in indices]
+    first = seconds_of(runs[0])
+    times: list[float] = []
     for run in itertools.islice(itertools.cycle(runs), PROBES):
-        spent.append(timed(run))
-        if sum(spent) > LONGEST:
+        times.append(seconds_of(run))
+        if sum(times) > PROBE_SECONDS:
             break
-    sharing = workers or processors()
-    a_run = sum(spent) / len(spent)
-    seconds = STARTING + max(compiling - a_run, 0.0) + sweep.runs * a_run / sharing
-    a_worker = A_WORKER + max(resident() - before, 0.0)
-    return seconds, before + sharing * a_worker, sharing
+    count = workers or processors()
+    mean = sum(times) / len(times)
+    seconds = CLUSTER_START + max(first - mean, 0.0) + sweep.runs * mean / count
+    worker_memory = WORKER_BYTES + max(peak_memory() - memory, 0.0)
+    return seconds, memory + count * worker_memory, count
 
 
-def of_fluid(sweep: Sweep) -> tuple[float, float, int]:
-    """Seconds, bytes, and the number of devices: the first chunk, a part of its time only.
+def fluid_cost(sweep: Sweep) -> tuple[float, float, int]:
+    """Wall time, s, memory, bytes, and number of devices of a sweep of fluid runs.
 
-    A fluid run's time goes with the simulated one, and hardly with anything else.
+    The first chunk is run with a shortened simulated time, to which its wall time is proportional.
     """
     import jax
 
     from vegasfluid.sweep.fluid_batches import compute
 
     base = sweep.bases[0]
-    short = replace(sweep, until=base.duration / PART, warmup=base.warmup / PART)
-    first: Chunk = next(iter(sweep.chunks()))
-    once = timed(lambda: compute(short, first))
-    again = timed(lambda: compute(short, first))
-    seconds = once - again + again * PART * sweep.points / sweep.size(first)
-    return seconds, resident(), jax.local_device_count()
+    short = replace(sweep, until=base.duration / SHORTENING, warmup=base.warmup / SHORTENING)
+    chunk: Chunk = next(iter(sweep.chunks()))
+    first = seconds_of(lambda: compute(short, chunk))
+    second = seconds_of(lambda: compute(short, chunk))
+    seconds = first - second + second * SHORTENING * sweep.points / sweep.size(chunk)
+    return seconds, peak_memory(), jax.local_device_count()
 
 
-def disk(sweep: Sweep, chunks: int) -> float:
-    """Bytes of the store: what it holds, and what files take beyond that."""
+def disk_bytes(sweep: Sweep, chunks: int) -> float:
+    """Size of the store in bytes, with every file in whole disk blocks."""
     frame = Frame(len(sweep.seeds), sweep.classes, sweep.links)
-    a_chunk = math.prod(sweep.chunk_shape)
-    sizes = [8 * a_chunk * math.prod(frame.shape(name)) for name in METRICS] + [a_chunk]
+    points = math.prod(sweep.chunk_shape)
+    sizes = [8 * points * math.prod(frame.shape(name)) for name in METRICS] + [points]
     return float(chunks * sum(BLOCK * math.ceil(size / BLOCK) for size in sizes))
 
 
-def resident() -> float:
-    """Bytes that this process has had in memory at most; 0 where the system does not tell."""
+def peak_memory() -> float:
+    """Peak memory of this process in bytes; 0 if the system does not report it."""
     try:
         import resource
     except ImportError:  # on Windows
         return 0.0
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(most if sys.platform == "darwin" else 1024 * most)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak if sys.platform == "darwin" else 1024 * peak)

@@ -1,4 +1,4 @@
-"""Every core as a device: on a CPU JAX has one, however many cores there are."""
+"""Make every core of the CPU a JAX device; by default JAX has one device for the whole CPU."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ __all__ = ["use_every_core"]
 
 
 def use_every_core() -> None:
-    """Let JAX see every core of this machine as a device, unless it has been used before.
+    """Make every core of this machine a JAX device; without effect once JAX has been used.
 
-    This changes JAX for the whole process, so programs do it and the library does not.
-    $JAX_NUM_CPU_DEVICES, or `--xla_force_host_platform_device_count` in $XLA_FLAGS, comes first.
+    This changes JAX for the whole process, so only programs should call it, not libraries. It does
+    nothing if $JAX_NUM_CPU_DEVICES, or `--xla_force_host_platform_device_count` in $XLA_FLAGS, sets
+    the number of devices.
     """
     import os
 
@@ -21,5 +22,5 @@ def use_every_core() -> None:
         return
     try:
         jax.config.update("jax_num_cpu_devices", processors())
-    except RuntimeError:  # used before
+    except RuntimeError:  # JAX has been used before
         return

@@ -1,4 +1,4 @@
-"""From the store of a sweep to other forms: a table of pandas, CSV, netCDF."""
+"""Convert the results of a sweep to a pandas table, CSV or netCDF."""
 
 from __future__ import annotations
 
@@ -14,43 +14,44 @@ if TYPE_CHECKING:
 __all__ = ["ENDINGS", "save", "table_of"]
 
 ENDINGS = (".nc", ".csv")
+"""File name endings that `save` accepts."""
 
 
 def table_of(data: xr.Dataset) -> pd.DataFrame:
-    """A row for each run, a column for each dimension and number.
+    """Results of a sweep as a table: one row per run, one column per dimension and metric.
 
-    What a class of flows or a link has is a column of its own, such as `goodput_mbps.vegas`.
+    A metric of flow classes or links has a column for each of them, such as `goodput_mbps.vegas`.
 
     Args:
-        data: the results of a sweep.
+        data: the results, from `open_sweep`.
     """
     import xarray as xr
 
     columns = {}
-    for name, of in data.data_vars.items():
-        inner = next((dim for dim in ("flow_class", "link") if dim in of.dims), None)
+    for name, values in data.data_vars.items():
+        inner = next((dim for dim in ("flow_class", "link") if dim in values.dims), None)
         if inner is None:
-            columns[str(name)] = of
+            columns[str(name)] = values
             continue
-        for place, label in enumerate(data[inner].values):
-            columns[f"{name}.{label}"] = of.isel({inner: place}, drop=True)
+        for index, label in enumerate(data[inner].values):
+            columns[f"{name}.{label}"] = values.isel({inner: index}, drop=True)
     return xr.Dataset(columns).drop_vars(["flow_class", "link"], errors="ignore").to_dataframe()
 
 
 def save(data: xr.Dataset, target: str | Path) -> None:
-    """Write results as netCDF (`.nc`) or as a table (`.csv`).
+    """Write the results of a sweep as netCDF (`.nc`) or as a table (`.csv`).
 
     Args:
-        data: the results of a sweep.
-        target: the file; its ending says the form.
+        data: the results, from `open_sweep`.
+        target: the file; its ending selects the format.
 
     Raises:
-        InvalidInput: for another ending.
+        InvalidInput: for any other ending.
     """
     path = Path(target)
     if path.suffix == ".nc":
         loaded = data.load()
-        texts = [name for name, of in loaded.variables.items() if of.dtype.kind == "T"]
+        texts = [name for name, array in loaded.variables.items() if array.dtype.kind == "T"]
         plain = {name: loaded[name].astype(object) for name in texts}
         loaded.assign(plain).to_netcdf(path, engine="h5netcdf")
     elif path.suffix == ".csv":

@@ -1,12 +1,12 @@
-"""Fluid sweeps: the points of a chunk side by side in one compiled function, on every device.
+"""Fluid sweeps: integrate the points of a chunk as batches, divided among the JAX devices.
 
-Points whose equations have the same structure are integrated together, and the batch is cut over
-the devices (`jax.sharding`); nothing passes between them. A step and the bounds on lags are
-structure, too. They are those of the point, made a little finer: the next of a ladder that stands
-on the model's own, so that few functions are compiled, and a point's numbers do not depend on its
-neighbours. Where only laws change, they are exactly those of `simulate_fluid`, until queues stand:
-then steps are longer, if lags allow it at all later times. A point of which they do not is
-integrated again with short ones.
+A batch holds points whose equations have the same structure, which includes the time step and the
+longest delay. So that few functions are compiled, both are rounded to a geometric grid that starts
+at the values of the model: the step down, the longest delay up. They depend on the point alone, not
+on its neighbours. If only laws are swept, they equal those of `simulate_fluid`.
+
+Once queues have formed, longer steps are taken if the delays allow it. A point whose delays become
+shorter than such a step is integrated again with short steps.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding
-from jax.sharding import PartitionSpec as Cut
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from vegasfluid import dde
 from vegasfluid.errors import SolveFailed
@@ -30,25 +29,28 @@ from vegasfluid.model import Model
 from vegasfluid.run_options import DEFAULT_SAMPLES
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
 from vegasfluid.sweep.results import Frame, Results, reason_of
-from vegasfluid.sweep.summary import summed_up
+from vegasfluid.sweep.summary import run_averages
 
-__all__ = ["compute", "computed"]
+__all__ = ["compute", "compute_chunks"]
 
-RUNG = 2**0.25
-"""From one step or lag of the ladder to the next."""
+ROUNDING_RATIO = 2**0.25
+"""Ratio of adjacent values of the geometric grids for steps and longest delays; chosen."""
 POINTS = "points"
+"""Name of the mesh axis along which JAX divides a batch."""
 GRIDS = {"fluid": mean_field_grid, "density": density_grid}
+"""Functions that choose the time grid, by engine."""
 RESOLUTIONS: dict[str, Resolution] = {"fluid": "mean", "density": "distribution"}
+"""Resolution of the fluid model, by engine."""
 
 
 class Equations(NamedTuple):
-    """A point as its equations.
+    """Equations of one point of a sweep.
 
     Args:
-        number: of the point in its chunk.
-        model: to integrate.
-        fluid: its fluid model.
-        grid: sample times and step.
+        number: index of the point in its chunk.
+        model: model of the point.
+        fluid: fluid model built from it.
+        grid: sample times, step and longest delay.
     """
 
     number: int
@@ -57,29 +59,29 @@ class Equations(NamedTuple):
     grid: TimeGrid
 
     def fine(self) -> Equations:
-        """The same with short steps all along."""
+        """These equations with short steps only."""
         return self._replace(grid=self.grid._replace(longer_steps=None))
 
     @property
-    def kind(self) -> Any:
-        """What the points of a batch have in common."""
+    def structure(self) -> Any:
+        """What all points of a batch share: the time grid and the structure of the fluid model."""
         leaves, tree = jax.tree.flatten(self.fluid)
         return self.grid, tree, tuple(map(np.shape, leaves))
 
 
-def on_ladder(value: float, base: float, *, up: bool = False) -> float:
-    """The rung at `value`, or else the next one below it, or above it.
+def round_to_grid(value: float, base: float, *, up: bool = False) -> float:
+    """Value rounded down, or up, to the geometric grid with ROUNDING_RATIO that contains `base`.
 
-    >>> on_ladder(3.0, 3.0), round(on_ladder(3.1, 3.0, up=True), 3)
+    >>> round_to_grid(3.0, 3.0), round(round_to_grid(3.1, 3.0, up=True), 3)
     (3.0, 3.568)
     """
-    rungs = math.log(value / base) / math.log(RUNG)
-    whole = math.ceil(rungs - 1e-9) if up else math.floor(rungs + 1e-9)
-    return base * RUNG**whole
+    exponent = math.log(value / base) / math.log(ROUNDING_RATIO)
+    whole = math.ceil(exponent - 1e-9) if up else math.floor(exponent + 1e-9)
+    return base * ROUNDING_RATIO**whole
 
 
-def lengths(model: Model, engine: str) -> tuple[float, float]:
-    """Step and longest lag of a model, s."""
+def step_and_lag(model: Model, engine: str) -> tuple[float, float]:
+    """Time step and longest delay of a model in `simulate_fluid` or `simulate_density`, s."""
     grid = GRIDS[engine](model.network, model.duration, DEFAULT_SAMPLES)
     return grid.step, grid.longest_lag
 
@@ -87,23 +89,23 @@ def lengths(model: Model, engine: str) -> tuple[float, float]:
 def equations_of(
     number: int, point: Point, engine: str, base: Sequence[float], *, fine: bool
 ) -> Equations:
-    """The equations of a point.
+    """Equations of a point.
 
     Args:
-        number: of the point in its chunk.
-        point: of a sweep.
-        engine: fluid or density.
-        base: on what the ladders of step and longest lag stand, s.
-        fine: whether steps stay short all along.
+        number: index of the point in its chunk.
+        point: point of a sweep.
+        engine: `fluid` or `density`.
+        base: step and longest delay of the model without the point's numbers, s.
+        fine: whether to take short steps only.
 
     Raises:
-        InvalidInput: where its numbers make no sense.
+        InvalidInput: if the numbers of the point are invalid.
     """
     model = point.model()
-    step, longest = lengths(model, engine)
+    step, longest = step_and_lag(model, engine)
     fluid = build(model.network, resolution=RESOLUTIONS[engine])
-    rungs = on_ladder(step, base[0]), on_ladder(longest, base[1], up=True)
-    grid = TimeGrid(model.duration, DEFAULT_SAMPLES, *rungs)
+    rounded = round_to_grid(step, base[0]), round_to_grid(longest, base[1], up=True)
+    grid = TimeGrid(model.duration, DEFAULT_SAMPLES, *rounded)
     if engine == "fluid" and not fine:
         grid = with_longer_steps(grid, model.network)
     floats = jax.tree.map(lambda leaf: np.asarray(leaf, float), fluid)
@@ -112,101 +114,106 @@ def equations_of(
 
 @cache
 def devices() -> Mesh:
-    """The devices of this process, in a row."""
+    """Mesh of the JAX devices of this process, with one axis."""
     return Mesh(np.array(jax.local_devices()), (POINTS,))
 
 
 @partial(jax.jit, static_argnames="grid")
 def solutions(fluids: FluidModel, grid: TimeGrid) -> dde.Solution:
-    """The solutions of a batch; every leaf has the points in front, cut over the devices."""
-
-    def one(fluid: FluidModel) -> dde.Solution:
-        return fluid.integrate(grid)
-
-    along = Cut(POINTS)
-    together = jax.vmap(one)
-    return jax.shard_map(together, mesh=devices(), in_specs=along, out_specs=along)(fluids)
+    """Solutions of a batch; every array has the points first, divided among the devices."""
+    batch = PartitionSpec(POINTS)
+    integrate = jax.vmap(lambda fluid: fluid.integrate(grid))
+    return jax.shard_map(integrate, mesh=devices(), in_specs=batch, out_specs=batch)(fluids)
 
 
-def solved(batch: Sequence[Equations], room: int) -> dde.Solution:
-    """The solutions of points of one structure.
+def solve(batch: Sequence[Equations], largest: int) -> dde.Solution:
+    """Solutions of a batch, padded by copies of its last point to one of a few sizes.
+
+    Each size needs a compilation. The sizes are the number of devices times a power of two, or a
+    full chunk.
 
     Args:
-        batch: the points.
-        room: points of a full chunk; so many, or half as many and so on, are integrated at a time,
-            of which the last ones may be the last point again, so that few functions are compiled.
+        batch: points with the same structure.
+        largest: number of points of a full chunk.
     """
-    size, cut = devices().size, NamedSharding(devices(), Cut(POINTS))
+    size, sharding = devices().size, NamedSharding(devices(), PartitionSpec(POINTS))
     while size < len(batch):
         size *= 2
-    size = min(size, devices().size * math.ceil(room / devices().size))
+    size = min(size, devices().size * math.ceil(largest / devices().size))
     padded = [*batch, *[batch[-1]] * (size - len(batch))]
-    fluids = jax.tree.map(lambda *leaves: np.stack(leaves), *(of.fluid for of in padded))
-    return solutions(jax.device_put(fluids, cut), batch[0].grid)
+    fluids = jax.tree.map(lambda *leaves: np.stack(leaves), *(point.fluid for point in padded))
+    return solutions(jax.device_put(fluids, sharding), batch[0].grid)
 
 
 def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator[list[Equations]]:
-    """The points that have equations, by structure; of others it is noted why they have none."""
-    alike: dict[Any, list[Equations]] = {}
-    stands_on: dict[int, tuple[float, float]] = {}
+    """Batches of points with the same structure; invalid points are recorded as failed."""
+    by_structure: dict[Any, list[Equations]] = {}
+    bases: dict[int, tuple[float, float]] = {}
     for number, point in enumerate(points):
         try:
-            if id(point.base) not in stands_on:
-                stands_on[id(point.base)] = lengths(point.base, sweep.engine)
-            stand = stands_on[id(point.base)]
-            made = equations_of(number, point, sweep.engine, stand, fine=sweep.fine)
-            alike.setdefault(made.kind, []).append(made)
-        except Exception as failed:
-            results.fail(number, reason_of(failed))
-    yield from alike.values()
+            if id(point.base) not in bases:
+                bases[id(point.base)] = step_and_lag(point.base, sweep.engine)
+            base = bases[id(point.base)]
+            equations = equations_of(number, point, sweep.engine, base, fine=sweep.fine)
+            by_structure.setdefault(equations.structure, []).append(equations)
+        except Exception as error:
+            results.fail(number, reason_of(error))
+    yield from by_structure.values()
 
 
-def finish(batch: Sequence[Equations], found: dde.Solution, results: Results, tune: Any) -> None:
-    """Note the numbers of a batch."""
-    arrays = jax.tree.map(np.asarray, found)
+def record(batch: Sequence[Equations], solution: dde.Solution, results: Results, tune: Any) -> None:
+    """Record the averages of a solved batch in `results`."""
+    arrays = jax.tree.map(np.asarray, solution)
     vector_field = batch[0].fluid.vector_field
-    for row, of in enumerate(batch):
+    for row, point in enumerate(batch):
+        network, warmup = point.model.network, point.model.warmup
         try:
-            solution = jax.tree.map(lambda leaf, row=row: leaf[row], arrays)
-            dde.check(solution)
-            own = vector_field._replace(parameters=of.fluid.parameters)
-            run = to_recording(of.model.network, solution, own)
-            results.note(of.number, 0, of.model.network, summed_up(run, of.model.warmup, tune))
-        except Exception as failed:
-            results.fail(of.number, reason_of(failed))
+            part = jax.tree.map(lambda leaf, row=row: leaf[row], arrays)
+            dde.check(part)
+            field = vector_field._replace(parameters=point.fluid.parameters)
+            run = to_recording(network, part, field)
+            results.note(point.number, 0, network, run_averages(run, warmup, tune))
+        except Exception as error:
+            results.fail(point.number, reason_of(error))
 
 
 def compute(sweep: Sweep, chunk: Chunk) -> Results:
-    """Integrate the points of a chunk; what cannot be integrated is noted with its reason."""
+    """Integrate the points of a chunk; a point that fails is recorded with the reason.
+
+    Raises:
+        SolveFailed: if a device fails, for example for lack of memory.
+    """
     points = sweep.points_of(chunk)
     results = Results(len(points), Frame(len(sweep.seeds), sweep.classes, sweep.links))
-    room = math.prod(sweep.chunk_shape)
+    largest = math.prod(sweep.chunk_shape)
     for batch in batches(points, sweep, results):
         try:
-            integrated(batch, room, results, sweep.tune)
-        except jax.errors.JaxRuntimeError as failed:  # the device's fault, such as its memory
-            raise SolveFailed(f"sweep: the device failed: {reason_of(failed)}") from failed
-        except Exception as failed:
-            for of in batch:
-                results.fail(of.number, reason_of(failed))
+            integrate(batch, largest, results, sweep.tune)
+        except jax.errors.JaxRuntimeError as error:
+            raise SolveFailed(f"sweep: the device failed: {reason_of(error)}") from error
+        except Exception as error:
+            for point in batch:
+                results.fail(point.number, reason_of(error))
     return results
 
 
-def integrated(batch: list[Equations], room: int, results: Results, tune: str | None) -> None:
-    """Integrate a batch and note its numbers; where steps were too long, with shorter ones."""
-    found = jax.tree.map(np.asarray, solved(batch, room))
-    short = found.outcome[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
-    if batch[0].grid.longer_steps is not None and short.any():
-        again = [of.fine() for of, wrong in zip(batch, short, strict=True) if wrong]
-        finish(again, solved(again, room), results, tune)
-        right = np.flatnonzero(~short)
-        batch = [batch[row] for row in right]
-        found = jax.tree.map(lambda leaf: leaf[right], found)
+def integrate(batch: list[Equations], largest: int, results: Results, tune: str | None) -> None:
+    """Integrate a batch and record its averages, again with short steps where they are too long."""
+    solution = jax.tree.map(np.asarray, solve(batch, largest))
+    too_long = solution.outcome[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
+    if batch[0].grid.longer_steps is not None and too_long.any():
+        again = [point.fine() for point, wrong in zip(batch, too_long, strict=True) if wrong]
+        record(again, solve(again, largest), results, tune)
+        rows = np.flatnonzero(~too_long)
+        batch = [batch[row] for row in rows]
+        solution = jax.tree.map(lambda leaf: leaf[rows], solution)
     if batch:
-        finish(batch, found, results, tune)
+        record(batch, solution, results, tune)
 
 
-def computed(sweep: Sweep, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, Results], None, None]:
-    """The results of chunks, one after another."""
+def compute_chunks(
+    sweep: Sweep, chunks: Iterable[Chunk]
+) -> Generator[tuple[Chunk, Results], None, None]:
+    """Compute chunks one after another; yields each with its results."""
     for chunk in chunks:
         yield chunk, compute(sweep, chunk)

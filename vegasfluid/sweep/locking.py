@@ -1,4 +1,4 @@
-"""One process at a time: a lock that the system lets go when its process ends, however it ends."""
+"""File lock that the system releases when its process ends, even after a crash."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["locked"]
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold a file that no other process holds; where the system has no such locks, hold nothing.
+    """Context in which this process holds a lock on a file, if the system has file locks.
 
     Args:
-        path: the file; its bytes stay as they are.
-        shared: whether others may hold it that share it, too.
+        path: the file to lock; its content is not changed.
+        shared: whether other processes with a shared lock may hold it at the same time.
 
     Raises:
-        InvalidInput: where another process holds it.
+        InvalidInput: if another process holds the lock.
     """
     if fcntl is None:
         yield

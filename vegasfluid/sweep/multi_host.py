@@ -1,7 +1,7 @@
-"""Fluid sweeps on many hosts: the processes of a JAX job share the chunks and the store.
+"""Fluid sweeps on several hosts: the processes of a JAX job divide the chunks among them.
 
-Each process takes every n-th chunk, by its own devices; nothing passes between them but the
-store, which has to be on a file system that all of them see.
+Of n processes each computes every n-th chunk on its own devices. They communicate only through the
+store, which must be on a shared file system.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from pathlib import Path
 import jax
 
 from vegasfluid.sweep.plan import Chunk, Sweep
-from vegasfluid.sweep.store import StoreFailed, opened
+from vegasfluid.sweep.store import StoreFailed, open_store
 
-__all__ = ["share_of", "store_is_there"]
+__all__ = ["chunks_of_process", "ensure_store"]
 
-LONGEST = 120.0
-"""Seconds that the first process may take to make the store."""
-
-
-def share_of(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """The chunks of this process."""
-    mine, processes = jax.process_index(), jax.process_count()
-    return (chunk for n, chunk in enumerate(chunks) if n % processes == mine)
+CREATION_TIMEOUT = 120.0
+"""Time in which the first process must create the store, s."""
 
 
-def store_is_there(path: Path, sweep: Sweep) -> None:
-    """Make the store, or wait until the first process has.
+def chunks_of_process(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Chunks that this process of the JAX job computes."""
+    index, processes = jax.process_index(), jax.process_count()
+    return (chunk for n, chunk in enumerate(chunks) if n % processes == index)
+
+
+def ensure_store(path: Path, sweep: Sweep) -> None:
+    """Create the store in the first process of the JAX job; in the others wait for it.
 
     Raises:
-        InvalidInput: where something else is there.
-        StoreFailed: where it does not come.
+        InvalidInput: if the path holds anything but the store of this sweep.
+        StoreFailed: if the store does not exist after CREATION_TIMEOUT.
     """
     if jax.process_index() == 0:
-        with opened(path, sweep, shared=True):
+        with open_store(path, sweep, shared=True):
             return
     begin = time.monotonic()
     while not path.exists():
-        if time.monotonic() - begin > LONGEST:
-            raise StoreFailed(f"sweep: {path} was not made by the first process.")
+        if time.monotonic() - begin > CREATION_TIMEOUT:
+            raise StoreFailed(f"sweep: the first process did not create {path}.")
         time.sleep(0.1)

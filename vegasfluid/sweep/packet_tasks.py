@@ -1,8 +1,8 @@
-"""Packet sweeps: tasks of dask.distributed, on a cluster of this machine's cores or on any other.
+"""Packet sweeps: tasks of dask.distributed, on the cores of this machine or on any Dask cluster.
 
-Workers are processes, each with one thread. A run's time is spent in compiled code without Python's
-lock, but what is around it (setting up, summing up) is Python and takes its share of short runs;
-and a worker that dies takes nothing else along. Dask replaces it and computes its chunk again.
+Local workers are processes with one thread each. The setup and the averages of a run are Python
+code, which threads could not run in parallel. If a worker dies, the others continue; Dask replaces
+it and computes its chunk again.
 """
 
 from __future__ import annotations
@@ -23,135 +23,139 @@ from vegasfluid.packet import record_packets
 from vegasfluid.parallel import processors
 from vegasfluid.run_options import DEFAULT_SAMPLES, sample_times
 from vegasfluid.sweep.plan import Chunk, Point, Sweep
-from vegasfluid.sweep.results import Frame, Results, joined, reason_of
-from vegasfluid.sweep.summary import summed_up
+from vegasfluid.sweep.results import Frame, Results, concatenate, reason_of
+from vegasfluid.sweep.summary import run_averages
 
-__all__ = ["answers", "client_of", "compute", "computed"]
+__all__ = ["compute", "compute_chunks", "connect", "results_from"]
 
-AHEAD = 2
-"""Chunks for each worker that wait beside the one that it computes."""
-DEATHS = 5
-"""So often a chunk's worker may die before its points are tried one by one, and so often again."""
+QUEUED_CHUNKS = 2
+"""Chunks that wait for each worker besides the one that it computes; chosen."""
+ALLOWED_DEATHS = 5
+"""Deaths of workers after which a chunk is run point by point, and after which a point fails."""
 LOOPBACK = "127.0.0.1:0"
-"""Address of the scheduler's HTTP server, at any port: Dask begins one in any case."""
-NO_PAGES = {f"distributed.{of}.http.routes": [] for of in ("scheduler", "worker")}
-"""And this server answers nothing."""
-CONNECTING = 20
-"""Seconds that a scheduler may take to answer."""
+"""Address of the scheduler's HTTP server, which Dask always starts: local, any free port."""
+NO_PAGES = {f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}
+"""Dask settings with which its HTTP servers serve no pages."""
+CONNECT_TIMEOUT = 20
+"""Time in which a scheduler must answer, s; chosen."""
 
 
 def compute(
     points: Sequence[Point], seeds: Sequence[int], frame: Frame, tune: str | None
 ) -> Results:
-    """Run some points with each seed; what cannot be run is noted with its reason."""
+    """Simulate points by packets with each seed; a point that fails is recorded with the reason."""
     results = Results(len(points), frame)
     for number, point in enumerate(points):
         try:
             model = point.model()
             times = sample_times(model.duration, model.warmup, DEFAULT_SAMPLES)
-            for place, seed in enumerate(seeds):
+            for index, seed in enumerate(seeds):
                 run = record_packets(model.network, times, seed)
-                found = summed_up(run, model.warmup, tune)
-                results.note(number, place, model.network, found)
-        except Exception as failed:  # a bug in a user's law shall not stop the rest either
-            results.fail(number, reason_of(failed))
+                averages = run_averages(run, model.warmup, tune)
+                results.note(number, index, model.network, averages)
+        except Exception as error:  # a bug in a user's law must not stop the other points
+            results.fail(number, reason_of(error))
     return results
 
 
-class Unbothered(WorkerPlugin):
-    """A worker that leaves Ctrl-C to the process that asks for work."""
+class IgnoreInterrupts(WorkerPlugin):
+    """Makes a worker ignore Ctrl-C, which the main process handles."""
 
     def setup(self, worker: Worker) -> None:
-        """Before its first task."""
+        """Ignore SIGINT from the start of the worker."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
-def client_of(workers: int | None, scheduler: str | None) -> Iterator[Client]:
-    """A client of a cluster of this machine's cores, or of the scheduler at an address.
+def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
+    """Client of a Dask scheduler, or of a new cluster on the cores of this machine.
 
-    The processes of this machine's cluster talk by TLS, with certificates made for it: a scheduler
-    unpickles what it is sent, which would let any user of the machine run code as this one.
+    The new cluster communicates by TLS with certificates of its own. A scheduler unpickles what it
+    receives, so without TLS any user of the machine could run code as this user.
+
+    Args:
+        workers: number of processes of a new cluster; None: one for each processor.
+        scheduler: address of an existing scheduler; None: start a new cluster.
 
     Raises:
-        InvalidInput: where no scheduler answers.
+        InvalidInput: if no scheduler answers at the address.
     """
     with ExitStack() as stack:
         if scheduler is not None:
             try:
-                client = stack.enter_context(Client(scheduler, timeout=CONNECTING))
-            except (OSError, ValueError) as failed:
+                client = stack.enter_context(Client(scheduler, timeout=CONNECT_TIMEOUT))
+            except (OSError, ValueError) as error:
                 allowed = "the address of a Dask scheduler that answers"
-                raise InvalidInput("sweep", "--scheduler", allowed, scheduler) from failed
+                raise InvalidInput("sweep", "--scheduler", allowed, scheduler) from error
             yield client
             return
-        settings = NO_PAGES | {"distributed.scheduler.allowed-failures": DEATHS}
+        settings = NO_PAGES | {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS}
         stack.enter_context(config.set(settings))
         cluster = stack.enter_context(
             LocalCluster(
                 n_workers=workers or processors(),
                 threads_per_worker=1,
                 host="127.0.0.1",
-                security=True,  # certificates made for this cluster
+                security=True,  # TLS with temporary certificates
                 dashboard_address=LOOPBACK,
                 scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
             )
         )
         client = stack.enter_context(Client(cluster))
-        client.register_plugin(Unbothered(), name="vegasfluid-unbothered")
+        client.register_plugin(IgnoreInterrupts(), name="vegasfluid-ignore-interrupts")
         yield client
 
 
-def computed(
+def compute_chunks(
     sweep: Sweep, chunks: Iterable[Chunk], workers: int | None = None, scheduler: str | None = None
 ) -> Generator[tuple[Chunk, Results], None, None]:
-    """The results of chunks as they come.
+    """Compute chunks on a Dask cluster; yields each with its results as soon as it is done.
 
     Args:
-        sweep: the plan.
-        chunks: which of its chunks.
-        workers: processes; None: as many as there are processors.
-        scheduler: the address of a cluster that is there; None: one of this machine's cores.
+        sweep: the sweep.
+        chunks: chunks to compute.
+        workers: number of processes of a new cluster; None: one for each processor.
+        scheduler: address of an existing scheduler; None: start a new cluster.
     """
-    with client_of(workers, scheduler) as client:
-        yield from answers(client, sweep, chunks)
+    with connect(workers, scheduler) as client:
+        yield from results_from(client, sweep, chunks)
 
 
-def answers(
+def results_from(
     client: Client, sweep: Sweep, chunks: Iterable[Chunk]
 ) -> Generator[tuple[Chunk, Results], None, None]:
-    """The results of chunks by a cluster that is there; few of them wait there at a time."""
+    """Compute chunks on an existing cluster, with only a few of them queued there at a time."""
     frame = Frame(len(sweep.seeds), sweep.classes, sweep.links)
-    waiting = iter(chunks)
+    remaining = iter(chunks)
 
-    def asked(points: Sequence[Point]) -> Any:
+    def submit(points: Sequence[Point]) -> Any:
         return client.submit(compute, points, sweep.seeds, frame, sweep.tune, pure=False)
 
     threads = max(1, sum(dict(client.nthreads()).values()))  # type: ignore[arg-type]
-    first = islice(waiting, threads * (1 + AHEAD))
-    asked_for = {asked(sweep.points_of(chunk)): chunk for chunk in first}
-    coming = as_completed(asked_for)
-    for future in coming:
-        chunk = asked_for.pop(future)
-        for following in islice(waiting, 1):
-            more = asked(sweep.points_of(following))
-            asked_for[more] = following
-            coming.add(more)
+    first = islice(remaining, threads * (1 + QUEUED_CHUNKS))
+    chunk_of = {submit(sweep.points_of(chunk)): chunk for chunk in first}
+    futures = as_completed(chunk_of)
+    for future in futures:
+        chunk = chunk_of.pop(future)
+        for following in islice(remaining, 1):
+            task = submit(sweep.points_of(following))
+            chunk_of[task] = following
+            futures.add(task)
         if isinstance(future.exception(), KilledWorker):
-            yield chunk, one_by_one(sweep.points_of(chunk), frame, asked)
+            yield chunk, one_by_one(sweep.points_of(chunk), frame, submit)
         else:
             yield chunk, future.result()
 
 
-def one_by_one(points: Sequence[Point], frame: Frame, asked: Any) -> Results:
-    """The points of a chunk whose workers died, each for itself: one of them may be to blame."""
+def one_by_one(points: Sequence[Point], frame: Frame, submit: Any) -> Results:
+    """Results of a chunk that killed its workers, computed point by point to isolate the cause."""
     parts = []
     for point in points:
-        future = asked([point])
+        future = submit([point])
         if isinstance(future.exception(), KilledWorker):
             parts.append(Results(1, frame))
-            parts[-1].fail(0, f"its worker died {DEATHS + 1} times")
+            parts[-1].fail(0, f"its worker died {ALLOWED_DEATHS + 1} times")
         else:
             parts.append(future.result())
-    return joined(parts)
+    return concatenate(parts)

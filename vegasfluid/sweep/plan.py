@@ -1,8 +1,8 @@
-"""The plan of a sweep: its grid, how it is cut into chunks, and what makes it this sweep.
+"""The description of a sweep: its grid, the chunks of the grid, and its identity.
 
-A chunk is a block of the grid: it is computed together, written once, and lost together where the
-work is cut off. Chunks follow from the plan alone, so that what a chunk holds never depends on
-when, where or how often the sweep ran.
+A chunk is a block of the grid that is computed and written together; an interrupted chunk is
+computed again. The chunks follow from the description alone, so the results do not depend on when,
+where and in how many attempts the sweep runs.
 """
 
 from __future__ import annotations
@@ -28,58 +28,59 @@ from vegasfluid.version import package_version
 __all__ = ["Chunk", "Point", "Sweep"]
 
 NO_SEED = (0,)
-"""The fluid engines draw nothing: their dimension `seed` has one place."""
-A_CHUNK = {"packets": 64, "fluid": 64, "density": 16}
-"""Runs of a chunk: some seconds of work."""
+"""Coordinates of the dimension `seed` for the fluid engines, which use no random numbers."""
+CHUNK_RUNS = {"packets": 64, "fluid": 64, "density": 16}
+"""Default number of runs in a chunk, by engine; chosen, some seconds of work."""
 MOST_CHUNKS = 20_000
-"""Each is a file of every metric."""
-TAKEN = ("seed", "flow_class", "link", "status", "reason", *METRICS)
-"""Names that no dimension may have."""
+"""Number of chunks above which they are made larger, as each is a file for every metric."""
+RESERVED = ("seed", "flow_class", "link", "status", "reason", *METRICS)
+"""Names that an axis must not have."""
 
 Chunk = tuple[int, ...]
-"""The number of a chunk along each axis."""
+"""Index of a chunk along each axis."""
 
 
 class Point(NamedTuple):
-    """A point of the grid, as it is sent to whoever computes it.
+    """A point of the grid, in the form that is sent to workers.
 
     Args:
-        base: the model that its choices make.
-        values: the numbers that change in it.
+        base: the model that results from the point's choices.
+        values: numbers to set in it, by parameter name.
     """
 
     base: Model
     values: dict[str, float]
 
     def model(self) -> Model:
-        """The model to run.
+        """The model of this point.
 
         Raises:
-            InvalidInput: where the numbers make no sense together.
+            InvalidInput: if the numbers are invalid, alone or together.
         """
         return replace(self.base, network=with_numbers(self.base.network, self.values))
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A grid of models, and by what engine they are run.
+    """A grid of models and the engine that simulates them; `run` computes it.
 
     Args:
-        model: what is the same everywhere.
-        axes: what is swept, the slowest first; at least one.
-        engine: fluid, density or packets.
-        seeds: of the packet runs of each point.
-        until: simulated time, s; None: each model's own.
-        warmup: time that the means leave out, s; None: the model's, in proportion to `until`.
-        tune: the class in the numerator of the ratio; None: the only Vegas, else the first one.
-        name: what the results say that the model is, such as its file.
-        command: what the results say that made them.
-        chunk: runs of a chunk; None: as usual.
-        fine: whether fluid runs have steps as short as those of `simulate_fluid` all along, and
-            not longer ones once queues stand.
+        model: the model that the axes change.
+        axes: at least one axis; the first one varies slowest.
+        engine: `fluid`, `density` or `packets`.
+        seeds: random seeds of the packet runs at each point; one seed for other engines.
+        until: simulated time, s; None: that of each model.
+        warmup: initial time excluded from averages, s; None: that of the model, scaled like
+            `until`.
+        tune: class in the numerator of the ratio; None: the only Vegas class, else the first class.
+        name: name of the model for the attributes of the results, such as its file.
+        command: command line for the attributes of the results.
+        chunk: number of runs that are computed and saved together; None: chosen by the engine.
+        fine: whether fluid runs take the short steps of `simulate_fluid` throughout, instead of
+            longer ones once queues have formed.
 
     Raises:
-        InvalidInput: for an unknown number, class or engine, or what comes twice.
+        InvalidInput: for an unknown parameter, class or engine, or for repeated axes or seeds.
 
     >>> from vegasfluid import Flows, Link, Network, Vegas
     >>> network = Network(Link(1000.0, 100), {"vegas": Flows(2, Vegas(2, 4), base_rtt=0.04)})
@@ -109,22 +110,24 @@ class Sweep:
         object.__setattr__(self, "axes", tuple(map(self._fitting, self.axes)))
         labels = [axis.label for axis in self.axes]
         for label in labels:
-            if labels.count(label) > 1 or label in TAKEN:
+            if labels.count(label) > 1 or label in RESERVED:
                 raise InvalidInput("sweep", label, "the name of one dimension only", "taken")
-        if self.tune is not None and not all(self.tune in of.network.flows for of in self.bases):
-            known = "one of " + ", ".join(self.bases[0].network.flows)
+        models = self.bases
+        if self.tune is not None and not all(self.tune in base.network.flows for base in models):
+            known = "one of " + ", ".join(models[0].network.flows)
             raise InvalidInput("sweep", "tune", known, self.tune)
 
     def _check_seeds(self) -> None:
+        """Check the seeds and store them as a tuple."""
         seeds = tuple(self.seeds) if self.engine == "packets" else NO_SEED
         if not seeds or len(set(seeds)) < len(seeds):
             raise InvalidInput("sweep", "seeds", "one or more, all different", list(seeds))
         if self.engine != "packets" and len(self.seeds) > 1:
-            raise InvalidInput("sweep", "seeds", "one where nothing is drawn", len(self.seeds))
+            raise InvalidInput("sweep", "seeds", "one for this engine", len(self.seeds))
         object.__setattr__(self, "seeds", seeds)
 
     def _fitting(self, axis: Axis) -> Axis:
-        """The axis with whole numbers where only these make sense."""
+        """The axis, with its values rounded if the parameter accepts whole numbers only."""
         if isinstance(axis, Choice):
             return axis
         whole = [is_whole(model.network, axis.name) for model in self.bases]
@@ -132,7 +135,7 @@ class Sweep:
 
     @cached_property
     def bases(self) -> tuple[Model, ...]:
-        """The model of each combination of choices, the last one fastest."""
+        """Models of all combinations of choices; the last choice varies fastest."""
         choices = [axis for axis in self.axes if isinstance(axis, Choice)]
         return tuple(
             self._timed(self._chosen(choices, labels))
@@ -140,89 +143,91 @@ class Sweep:
         )
 
     def _chosen(self, choices: Sequence[Choice], labels: tuple[str, ...]) -> Model:
+        """Model that results from these options of the choices."""
         model = self.model
         for choice, label in zip(choices, labels, strict=True):
             model = choice.changed(model, label)
         return model
 
     def _timed(self, model: Model) -> Model:
+        """Model with the duration and warm-up of the sweep."""
         until = model.duration if self.until is None else self.until
         warmup = model.warmup * until / model.duration if self.warmup is None else self.warmup
         return replace(model, duration=until, warmup=warmup, ranges={})
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The number of values along each axis."""
+        """Number of values along each axis."""
         return tuple(len(axis.labels) for axis in self.axes)
 
     @property
     def points(self) -> int:
-        """How many there are."""
+        """Number of points of the grid."""
         return math.prod(self.shape)
 
     @property
     def runs(self) -> int:
-        """How many simulations."""
+        """Number of simulations: points times seeds."""
         return self.points * len(self.seeds)
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """The classes of flows of all models."""
-        return tuple(dict.fromkeys(name for of in self.bases for name in of.network.flows))
+        """Names of the flow classes of all models."""
+        return tuple(dict.fromkeys(name for base in self.bases for name in base.network.flows))
 
     @cached_property
     def links(self) -> tuple[str, ...]:
-        """The links of all models, and their other directions where packets wait there."""
-        return tuple(dict.fromkeys(name for of in self.bases for name in links_of(of.network)))
+        """Names of the links of all models, with reverse directions that have queues."""
+        return tuple(dict.fromkeys(name for base in self.bases for name in links_of(base.network)))
 
     @cached_property
     def chunk_shape(self) -> tuple[int, ...]:
-        """The size of a chunk along each axis; of choices one, as they differ most."""
-        usual = max(A_CHUNK[self.engine], self.runs // MOST_CHUNKS)
-        left = max(1, (self.chunk or usual) // len(self.seeds))
-        found = []
+        """Number of points of a chunk along each axis; 1 along choices, whose equations differ."""
+        runs = self.chunk or max(CHUNK_RUNS[self.engine], self.runs // MOST_CHUNKS)
+        points = max(1, runs // len(self.seeds))
+        shape = []
         for axis, size in zip(reversed(self.axes), reversed(self.shape), strict=True):
-            most = 1 if isinstance(axis, Choice) else min(size, left)
-            found.insert(0, math.ceil(size / math.ceil(size / most)))
-            left = max(1, left // found[0])
-        return tuple(found)
+            most = 1 if isinstance(axis, Choice) else min(size, points)
+            shape.insert(0, math.ceil(size / math.ceil(size / most)))
+            points = max(1, points // shape[0])
+        return tuple(shape)
 
     def chunks(self) -> Iterator[Chunk]:
-        """All of them, in order."""
+        """Indices of all chunks; the last axis varies fastest."""
         sizes = zip(self.shape, self.chunk_shape, strict=True)
         return np.ndindex(*(math.ceil(size / step) for size, step in sizes))
 
     def region(self, chunk: Chunk) -> tuple[slice, ...]:
-        """Where a chunk lies in the grid."""
+        """Slices of the grid that a chunk covers, one for each axis."""
         sizes = zip(chunk, self.shape, self.chunk_shape, strict=True)
         return tuple(slice(n * step, min((n + 1) * step, size)) for n, size, step in sizes)
 
     def size(self, chunk: Chunk) -> int:
-        """The number of points of a chunk."""
+        """Number of points of a chunk."""
         return math.prod(part.stop - part.start for part in self.region(chunk))
 
     def points_of(self, chunk: Chunk) -> list[Point]:
-        """The points of a chunk, the last axis fastest."""
+        """Points of a chunk; the last axis varies fastest."""
         ranges = (range(part.start, part.stop) for part in self.region(chunk))
         return [self.point(index) for index in product(*ranges)]
 
     def point(self, index: tuple[int, ...]) -> Point:
-        """The point at these places along the axes."""
+        """Point of the grid with this index along each axis."""
         base, values = 0, {}
-        for axis, place in zip(self.axes, index, strict=True):
+        for axis, number in zip(self.axes, index, strict=True):
             if isinstance(axis, Numbers):
-                values[axis.name] = axis.values[place]
+                values[axis.name] = axis.values[number]
             else:
-                base = base * len(axis.labels) + place
+                base = base * len(axis.labels) + number
         return Point(self.bases[base], values)
 
     def identity(self) -> dict[str, Any]:
-        """What makes it this sweep and no other, as JSON can hold it."""
+        """Everything that the results depend on, as a JSON object; equal for equal sweeps."""
         return {
             "version": package_version(),
             "engine": self.engine,
             "model": hashlib.sha256(repr(self.bases).encode()).hexdigest()[:16],
-            "axes": {of.label: [of.name, list(of.labels)] for of in self.axes},
+            "axes": {axis.label: [axis.name, list(axis.labels)] for axis in self.axes},
             "seeds": list(self.seeds),
             "tune": self.tune,
             "chunk": list(self.chunk_shape),
@@ -230,5 +235,5 @@ class Sweep:
         }
 
     def fingerprint(self) -> str:
-        """The identity as text."""
+        """The identity as JSON text, which the store keeps."""
         return json.dumps(self.identity())

@@ -1,4 +1,4 @@
-"""What a chunk's points come to, on its way from an engine to the store."""
+"""Results of the points of a chunk, passed from an engine to the store."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from vegasfluid.errors import VegasfluidError
 from vegasfluid.network import Network
 from vegasfluid.sweep.summary import METRICS, Summary, links_of
 
-__all__ = ["DONE", "FAILED", "Frame", "Results", "joined", "reason_of"]
+__all__ = ["DONE", "FAILED", "Frame", "Results", "concatenate", "reason_of"]
 
 DONE, FAILED = 1, 2
-"""The status of a point; 0 where it was not run yet."""
+"""Status of a point in the store; a point that has not run yet has 0."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Which dimensions the results of a sweep have besides its axes.
+    """Dimensions of the results of one point.
 
     Args:
-        seeds: their number.
-        classes: the names of the classes of flows.
-        links: the names of the links.
+        seeds: number of seeds.
+        classes: names of the flow classes.
+        links: names of the links.
     """
 
     seeds: int
@@ -32,17 +32,17 @@ class Frame:
     links: tuple[str, ...]
 
     def shape(self, metric: str) -> tuple[int, ...]:
-        """The shape of a metric at a point."""
+        """Shape of a metric at one point: (seed,), (seed, flow class) or (seed, link)."""
         along = {None: (), "flow_class": (len(self.classes),), "link": (len(self.links),)}
         return (self.seeds, *along[METRICS[metric].along])
 
 
 class Results:
-    """The metrics of some points, NaN until they are noted.
+    """Metrics of several points, NaN until they are recorded.
 
     Args:
-        points: their number.
-        frame: the other dimensions.
+        points: number of points.
+        frame: dimensions of the results of one point.
     """
 
     def __init__(self, points: int, frame: Frame) -> None:
@@ -51,35 +51,42 @@ class Results:
         self.status = np.full(points, DONE, np.uint8)
         self.reasons = [""] * points
 
-    def note(self, point: int, seed: int, network: Network, found: Summary) -> None:
-        """The numbers of one run; classes and links that its network has not stay NaN."""
-        at = {
+    def note(self, point: int, seed: int, network: Network, averages: Summary) -> None:
+        """Record the averages of one run; classes and links missing in its network stay NaN.
+
+        Args:
+            point: index of the point.
+            seed: index of the seed.
+            network: network that was run.
+            averages: averages of the run by name of the metric.
+        """
+        indices = {
             "flow_class": [self.frame.classes.index(name) for name in network.flows],
             "link": [self.frame.links.index(name) for name in links_of(network)],
         }
-        for name, value in found.items():
+        for name, value in averages.items():
             along = METRICS[name].along
-            self.values[name][point, seed, ... if along is None else at[along]] = value
+            self.values[name][point, seed, ... if along is None else indices[along]] = value
 
     def fail(self, point: int, reason: str) -> None:
-        """A point of which a run at least cannot be made; its first reason counts."""
+        """Record that a run of a point failed; only the first reason is kept."""
         self.status[point] = FAILED
         self.reasons[point] = self.reasons[point] or reason
 
     @property
     def failed(self) -> int:
-        """How many points have failed."""
+        """Number of points that failed."""
         return int(np.sum(self.status == FAILED))
 
 
-def reason_of(failed: Exception) -> str:
-    """Why, in a line."""
-    kind = "" if isinstance(failed, VegasfluidError) else f"{type(failed).__name__}: "
-    return " ".join(f"{kind}{failed}".split())
+def reason_of(error: Exception) -> str:
+    """Message of an error in one line, with the error's type if it is not from this package."""
+    kind = "" if isinstance(error, VegasfluidError) else f"{type(error).__name__}: "
+    return " ".join(f"{kind}{error}".split())
 
 
-def joined(parts: Sequence[Results]) -> Results:
-    """The results of points that were computed apart."""
+def concatenate(parts: Sequence[Results]) -> Results:
+    """Results of one point each, as one object."""
     whole = Results(len(parts), parts[0].frame)
     for name in whole.values:
         whole.values[name] = np.concatenate([part.values[name] for part in parts])

@@ -1,4 +1,4 @@
-"""Doing a sweep: what the store has not is computed and written, until it is whole."""
+"""Run a sweep: compute the points that its store lacks, and write them chunk by chunk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from vegasfluid.sweep.plan import Chunk, Sweep
 from vegasfluid.sweep.results import Results
-from vegasfluid.sweep.store import Store, opened
+from vegasfluid.sweep.store import Store, open_store
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,14 +21,14 @@ __all__ = ["Progress", "open_sweep", "run"]
 
 @dataclass
 class Progress:
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Args:
-        points: of the whole sweep.
-        found: points that were there when it was taken up.
-        done: points that are there now, failed ones included.
-        failed: points that could not be run.
-        began: when it was taken up, by `time.monotonic`.
+        points: number of points of the whole sweep.
+        found: points that the store held when this run began.
+        done: points that the store holds now, failed ones included.
+        failed: points that could not be simulated.
+        began: start of this run on the clock `time.monotonic`, s.
     """
 
     points: int
@@ -39,16 +39,17 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Points a second since it was taken up; 0 before the first."""
+        """Points computed per second in this run; 0 before the first."""
         return (self.done - self.found) / max(time.monotonic() - self.began, 1e-9)
 
     @property
     def left(self) -> float:
-        """Seconds that the rest will take at this rate."""
+        """Remaining time at this rate, s; infinite before the first point."""
         return (self.points - self.done) / self.rate if self.rate else float("inf")
 
 
 Report = Callable[[Progress], None]
+"""Function that is called with the progress."""
 
 
 def run(
@@ -60,37 +61,39 @@ def run(
     multi_host: bool = False,
     report: Report = lambda progress: None,
 ) -> Progress:
-    """Do a sweep, or what is missing of it.
+    """Run a sweep and write its results to a Zarr store; points already in the store are kept.
+
+    Read the results with `open_sweep`. After an error or Ctrl-C, the same call computes only what
+    is missing.
 
     Args:
-        sweep: the plan.
-        out: the Zarr store: new, or of this sweep.
-        workers: processes that simulate packets; None: as many as there are processors.
-        scheduler: the address of a Dask scheduler, for packets; None: a cluster of its own.
-        multi_host: whether this is one of the processes of a JAX job (`jax.distributed`) that do
-            a fluid sweep together, each a part of the chunks.
-        report: called with how far it is, at first and after each chunk.
+        sweep: the sweep.
+        out: path of the Zarr store: new, or with results of this sweep.
+        workers: number of processes for packet runs; None: one for each processor.
+        scheduler: address of a Dask scheduler for packet runs; None: start a local cluster.
+        multi_host: whether this process is one of several of a JAX job (`jax.distributed`) that
+            divide the chunks of a fluid sweep among them.
+        report: called with the progress at the start and after each chunk.
 
     Returns:
-        How far it is: all points are there (of other processes perhaps not yet), and some of them
-        may have failed.
+        The progress at the end: all points are computed, except those that other processes of the
+        job still compute. Some points may have failed.
 
     Raises:
-        InvalidInput: where `out` is something else, or a scheduler does not answer.
-        StoreFailed: where the store cannot be written, as on a full disk; what it holds is whole,
-            and another call goes on from there. The same is so after `KeyboardInterrupt`.
+        InvalidInput: if `out` holds anything else, or no scheduler answers.
+        StoreFailed: if the store cannot be written, for example because the disk is full.
     """
     engine = engine_of(sweep, workers, scheduler)
-    mine: Iterable[Chunk] = sweep.chunks()
+    chunks: Iterable[Chunk] = sweep.chunks()
     if multi_host:
-        from vegasfluid.sweep.multi_host import share_of, store_is_there
+        from vegasfluid.sweep.multi_host import chunks_of_process, ensure_store
 
-        mine = share_of(mine)
-        store_is_there(Path(out), sweep)
-    with opened(Path(out), sweep, shared=multi_host) as store:
+        chunks = chunks_of_process(chunks)
+        ensure_store(Path(out), sweep)
+    with open_store(Path(out), sweep, shared=multi_host) as store:
         progress = Progress(sweep.points, began=time.monotonic())
         missing = []
-        for chunk in mine:
+        for chunk in chunks:
             if store.has(chunk):
                 progress.done += sweep.size(chunk)
                 progress.failed += store.failed_in(chunk)
@@ -103,42 +106,44 @@ def run(
         return progress
 
 
-Found = Generator[tuple[Chunk, Results], None, None]
-Engine = Callable[[list[Chunk]], Found]
+ChunkResults = Generator[tuple[Chunk, Results], None, None]
+"""Chunks with their results, in the order in which they are computed."""
+Engine = Callable[[list[Chunk]], ChunkResults]
+"""Function that computes chunks."""
 
 
 def engine_of(sweep: Sweep, workers: int | None, scheduler: str | None) -> Engine:
-    """What computes chunks; imported here, as each brings its own compiler along."""
+    """Function that computes chunks with the sweep's engine, which is imported only here."""
     if sweep.engine == "packets":
         from vegasfluid.sweep import packet_tasks
 
-        return lambda chunks: packet_tasks.computed(sweep, chunks, workers, scheduler)
+        return lambda chunks: packet_tasks.compute_chunks(sweep, chunks, workers, scheduler)
     from vegasfluid.sweep import fluid_batches
 
-    return lambda chunks: fluid_batches.computed(sweep, chunks)
+    return lambda chunks: fluid_batches.compute_chunks(sweep, chunks)
 
 
 def write_all(
-    store: Store,
-    results: Found,
-    sweep: Sweep,
-    progress: Progress,
-    report: Report,
+    store: Store, results: ChunkResults, sweep: Sweep, progress: Progress, report: Report
 ) -> None:
-    """Write chunks as they come; whoever computes them is let go however this ends."""
+    """Write each chunk when it is computed; on return or error the engine's workers are closed."""
     with closing(results):
-        for chunk, found in results:
-            store.write(chunk, found)
+        for chunk, values in results:
+            store.write(chunk, values)
             progress.done += sweep.size(chunk)
-            progress.failed += found.failed
+            progress.failed += values.failed
             report(progress)
 
 
 def open_sweep(path: str | Path) -> xr.Dataset:
-    """The results of a sweep, also of one that is not done yet: what is missing is NaN.
+    """Results of a sweep; points that are not computed yet are NaN.
 
     Args:
-        path: the Zarr store.
+        path: path of the Zarr store.
+
+    Returns:
+        Dataset with a dimension for each axis, and `seed`, `flow_class` and `link`. It holds the
+        metrics of each run, averages after the warm-up, and `status` and `reason` of each point.
     """
     import xarray as xr
 

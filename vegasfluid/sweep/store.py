@@ -1,9 +1,9 @@
 """The store of a sweep: a Zarr group that grows chunk by chunk and can be read at any time.
 
-Of each chunk the file of `status` is written last, and every file is written beside its place and
-then renamed (zarr's LocalStore does that), so a chunk is there whole or not at all. Nothing in the
-store depends on when, where or how often the sweep ran. Chunks are not compressed: they are small,
-and then their bytes do not depend on the version of a compressor either.
+For each chunk the file of `status` is written last, and zarr's LocalStore writes every file under a
+temporary name and renames it. So a chunk is complete or absent. The store does not depend on when,
+where and in how many attempts the sweep ran. Chunks are small and therefore not compressed, so
+their bytes do not depend on the version of a compressor.
 
 Sources:
     Zarr version 3, https://zarr-specs.readthedocs.io.
@@ -33,29 +33,33 @@ from vegasfluid.sweep.summary import METRICS
 from vegasfluid.trajectory import ENGINES
 from vegasfluid.version import package_version
 
-__all__ = ["Store", "StoreFailed", "opened"]
+__all__ = ["Store", "StoreFailed", "open_store"]
 
 IDENTITY = "sweep"
-"""The attribute that says which sweep it is."""
-TRIES, PAUSE = 50, 0.02
-"""How often, and s."""
+"""Name of the attribute with the identity of the sweep."""
+DELETE_TRIES, PAUSE = 50, 0.02
+"""Attempts to delete a folder, and the pause between them, s; chosen."""
 STATUS = {0: "not run yet", 1: "done", 2: "failed: see reason"}
+"""Meanings of the values of `status`."""
 LEFT_OVER = "*.partial"
-"""What a write that was cut off leaves behind."""
-WORDS = {"axes": "what is swept", "chunk": "size of chunks", "seeds": "seeds"}
-"""What parts of an identity are called in a refusal, where not by their names."""
+"""Names of the temporary files that an interrupted write leaves behind."""
+WORDS = {"axes": "the axes", "chunk": "the chunk size"}
+"""Parts of a sweep's identity, as error messages call them; others have the name of their key."""
 
 
 class StoreFailed(VegasfluidError):
-    """The store cannot be written, as on a full disk; what it holds is whole."""
+    """The store of a sweep cannot be written, for example because the disk is full.
+
+    The chunks in it are complete, so the sweep can be resumed.
+    """
 
 
 class Store:
-    """A store that belongs to a sweep.
+    """Zarr group with the results of a sweep.
 
     Args:
-        path: of the Zarr group.
-        sweep: whose results it holds.
+        path: path of the group, which exists.
+        sweep: the sweep.
     """
 
     def __init__(self, path: Path, sweep: Sweep) -> None:
@@ -67,22 +71,22 @@ class Store:
         return self._group[name]
 
     def has(self, chunk: Chunk) -> bool:
-        """Whether a chunk is there."""
+        """Whether the store holds a chunk."""
         return self.path.joinpath("status", "c", *map(str, chunk)).is_file()
 
     def failed_in(self, chunk: Chunk) -> int:
-        """How many points of a chunk have failed."""
+        """Number of points of a chunk that failed."""
         return int(np.sum(self._arrays["status"][self._sweep.region(chunk)] == FAILED))
 
     def write(self, chunk: Chunk, results: Results) -> None:
-        """Write a chunk.
+        """Write the results of a chunk.
 
         Raises:
-            StoreFailed: where that is not possible.
+            StoreFailed: if the files cannot be written.
         """
         region = self._sweep.region(chunk)
         block = tuple(part.stop - part.start for part in region)
-        with explained(self.path):
+        with write_errors(self.path):
             for name, values in results.values.items():
                 self._arrays[name][region] = values.reshape(*block, *values.shape[1:])
             if any(results.reasons):
@@ -91,36 +95,36 @@ class Store:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """What goes wrong with files, as one clear error."""
+def write_errors(path: Path) -> Iterator[None]:
+    """Context that raises any error of the file system as StoreFailed."""
     try:
         yield
-    except OSError as failed:
-        why = failed.strerror or str(failed)
-        if failed.errno in (errno.ENOSPC, errno.EDQUOT):
+    except OSError as error:
+        why = error.strerror or str(error)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
             why = f"the disk is full ({why})"
         raise StoreFailed(
-            f"sweep: {path} cannot be written: {why}. What it holds is whole; "
-            "the same command goes on from there."
-        ) from failed
+            f"sweep: {path} cannot be written: {why}. The results in it are intact; "
+            "run the same command again to resume."
+        ) from error
 
 
 @contextmanager
-def opened(path: Path, sweep: Sweep, *, shared: bool = False) -> Iterator[Store]:
-    """The store of a sweep, made where there is none, for one process at a time.
+def open_store(path: Path, sweep: Sweep, *, shared: bool = False) -> Iterator[Store]:
+    """Context with the store of a sweep, locked by this process; it is created if it is missing.
 
     Args:
-        path: where.
-        sweep: whose.
-        shared: whether other processes of the same sweep write other chunks.
+        path: path of the store.
+        sweep: the sweep.
+        shared: whether other processes write other chunks of this sweep at the same time.
 
     Raises:
-        InvalidInput: where something else is there, or another process has it.
-        StoreFailed: where it cannot be written.
+        InvalidInput: if the path holds anything else, or another process has locked the store.
+        StoreFailed: if the store cannot be written.
     """
     if not os.path.lexists(path):
-        with explained(path):
-            make(path, sweep)
+        with write_errors(path):
+            create(path, sweep)
     check(path, sweep)
     with locked(path / "zarr.json", shared=shared):
         if not shared:
@@ -130,24 +134,23 @@ def opened(path: Path, sweep: Sweep, *, shared: bool = False) -> Iterator[Store]
 
 
 def check(path: Path, sweep: Sweep) -> None:
-    """Refuse a store that is not this sweep's.
+    """Check that a path holds the store of this sweep.
 
     Raises:
-        InvalidInput: with what is there instead.
+        InvalidInput: if it holds anything else; for another sweep the message names what differs.
     """
-    given = identity_at(path)
-    if given is None:
-        allowed = "new, or the store of this sweep"
+    allowed, stored = "new, or the store of this sweep", identity_at(path)
+    if stored is None:
         raise InvalidInput("sweep", "--out", allowed, f"{path}, which is no sweep")
     wanted = json.loads(sweep.fingerprint())
-    other = [WORDS.get(key) or key for key in wanted if given.get(key) != wanted[key]]
-    if other:
-        found = f"{path}, which is of another one ({', '.join(other)})"
-        raise InvalidInput("sweep", "--out", "new, or the store of this sweep", found)
+    differences = [WORDS.get(key) or key for key in wanted if stored.get(key) != wanted[key]]
+    if differences:
+        given = f"{path}, in which {', '.join(differences)} differ"
+        raise InvalidInput("sweep", "--out", allowed, given)
 
 
 def identity_at(path: Path) -> dict[str, Any] | None:
-    """Which sweep a folder holds; None: none."""
+    """Identity of the sweep that a folder holds; None if it holds no sweep."""
     try:
         with open(path / "zarr.json", encoding="utf-8") as file:
             return json.loads(json.load(file)["attributes"][IDENTITY])
@@ -155,20 +158,20 @@ def identity_at(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def make(path: Path, sweep: Sweep) -> None:
-    """An empty store, beside its place first, so that it is there whole or not at all."""
+def create(path: Path, sweep: Sweep) -> None:
+    """Create an empty store under a temporary name, then rename it, so that it is complete."""
     new = path.with_name(f".{path.name}.new")
-    cleared(new)
+    delete(new)
     try:
         write_frame(new, sweep)
         os.rename(new, path)
     finally:
-        cleared(new)
+        delete(new)
 
 
-def cleared(folder: Path) -> None:
-    """Take a folder away, also one in which Zarr's threads still write for a moment."""
-    for _ in range(TRIES):
+def delete(folder: Path) -> None:
+    """Delete a folder; retries, because threads of Zarr may still write to it for a moment."""
+    for _ in range(DELETE_TRIES):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             break
@@ -176,26 +179,26 @@ def cleared(folder: Path) -> None:
 
 
 def write_frame(path: Path, sweep: Sweep) -> None:
-    """Coordinates, attributes, and arrays that hold nothing yet."""
+    """Write a group with the coordinates, the attributes and empty arrays."""
     group = zarr.create_group(path, zarr_format=3, attributes=attributes(sweep))
     for axis in sweep.axes:
         coordinate(group, axis.label, list(axis.labels), axis.units, axis.name or axis.label)
     coordinate(group, "seed", list(sweep.seeds), "1", "seed of the random numbers")
-    coordinate(group, "flow_class", list(sweep.classes), "1", "class of flows")
+    coordinate(group, "flow_class", list(sweep.classes), "1", "flow class")
     coordinate(group, "link", list(sweep.links), "1", "link")
     dims, grid = [axis.label for axis in sweep.axes], (sweep.shape, sweep.chunk_shape)
-    more = {None: (), "flow_class": (len(sweep.classes),), "link": (len(sweep.links),)}
+    lengths = {None: (), "flow_class": (len(sweep.classes),), "link": (len(sweep.links),)}
     for name, metric in METRICS.items():
-        inner = (len(sweep.seeds), *more[metric.along])
+        inner = (len(sweep.seeds), *lengths[metric.along])
         names = [*dims, "seed", *((metric.along,) if metric.along else ())]
-        described = {"long_name": metric.meaning, "units": metric.units}
-        shape, chunks = ((*of, *inner) for of in grid)
-        array(group, name, (shape, chunks), names, np.float64, np.nan, described)
-    told = {"long_name": "whether a point was run", "flag_values": list(STATUS)}
-    told["flag_meanings"] = "; ".join(STATUS.values())
-    array(group, "status", grid, dims, np.uint8, 0, told)
+        labels = {"long_name": metric.meaning, "units": metric.units}
+        shape, chunks = ((*outer, *inner) for outer in grid)
+        array(group, name, (shape, chunks), names, np.float64, np.nan, labels)
+    labels = {"long_name": "whether a point was run", "flag_values": list(STATUS)}
+    labels["flag_meanings"] = "; ".join(STATUS.values())
+    array(group, "status", grid, dims, np.uint8, 0, labels)
     array(group, "reason", grid, dims, str, "", {"long_name": "why a point has failed"})
-    with warnings.catch_warnings():  # Zarr's specification does not speak of it yet; readers do
+    with warnings.catch_warnings():  # Zarr warns that version 3 does not specify this yet
         warnings.simplefilter("ignore")
         zarr.consolidate_metadata(group.store)
 
@@ -207,9 +210,9 @@ def array(
     dims: list[str],
     dtype: Any,
     fill: Any,
-    described: dict[str, Any],
+    labels: dict[str, Any],
 ) -> Any:
-    """An array that holds nothing yet; the sizes are those of the whole and of a chunk."""
+    """Create an empty array; `sizes` are the shapes of the whole array and of a chunk."""
     return group.create_array(
         name,
         shape=sizes[0],
@@ -217,22 +220,23 @@ def array(
         dtype=dtype,
         fill_value=fill,
         dimension_names=dims,
-        attributes=described,
+        attributes=labels,
         compressors=None,
     )
 
 
 def coordinate(group: Any, name: str, values: list[Any], units: str, meaning: str) -> None:
-    """The labels along a dimension."""
+    """Write the coordinates along a dimension."""
     dtype: Any = str if isinstance(values[0], str) else np.asarray(values).dtype
     sizes = ((len(values),), (len(values),))
-    described = {"long_name": meaning, "units": units}
-    made = array(group, name, sizes, [name], dtype, "" if dtype is str else 0, described)
-    made[:] = np.array(values, object if dtype is str else dtype)
+    labels = {"long_name": meaning, "units": units}
+    fill = "" if dtype is str else 0
+    coordinates = array(group, name, sizes, [name], dtype, fill, labels)
+    coordinates[:] = np.array(values, object if dtype is str else dtype)
 
 
 def attributes(sweep: Sweep) -> dict[str, Any]:
-    """What the results are of, and what made them."""
+    """Attributes of the store: model, engine, version, command, times, identity of the sweep."""
     times = {(model.duration, model.warmup) for model in sweep.bases}
     until, warmup = next(iter(times)) if len(times) == 1 else ("several", "several")
     return {
