@@ -8,7 +8,7 @@ from scipy.signal import lfilter
 
 from tests.burstiness.series import consistent, covering, fractional_noise
 from vegasfluid.burstiness import Estimate, cov
-from vegasfluid.burstiness.cov import BLOCKS, left_out
+from vegasfluid.burstiness.cov import BLOCKS, leave_one_out
 from vegasfluid.errors import InvalidInput
 
 BINS = 2**13
@@ -70,7 +70,7 @@ def test_value_is_standard_deviation_over_mean():
 def test_each_block_is_left_out_once():
     counts = np.random.default_rng(2).poisson(3.0, BLOCKS * 10).astype(float)
     blocks = counts.reshape(BLOCKS, 10)
-    for block, value in enumerate(left_out(counts)):
+    for block, value in enumerate(leave_one_out(counts)):
         others = np.delete(blocks, block, axis=0)
         assert value == pytest.approx(others.std() / others.mean())
 

@@ -220,7 +220,7 @@ def test_log_energies_of_few_wavelet_coefficients_are_freed_of_their_bias():
 def test_there_is_one_exponent_for_each_slope():
     """The distance from any slope seen rises with H, so that the interval is one piece."""
     for seen in np.linspace(-1.5, 0.1, 30):
-        assert np.all(np.diff((slopes().mean - seen) / slopes().spread) > 0.0)
+        assert np.all(np.diff((slopes().mean - seen) / slopes().deviation) > 0.0)
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def executed(*outputs, count: int = 1):
     "label",
     [
         "time, s",
-        "window of a flow, packets",
-        "goodput of a flow, packets/s",
+        "window per flow, packets",
+        "goodput per flow, packets/s",
         "drop probability",
         "vegas.alpha_packets",
         "ratio",

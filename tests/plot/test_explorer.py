@@ -128,8 +128,8 @@ def test_without_ipywidgets_one_line_says_what_to_install(monkeypatch):
         ({}, {"packets": (5, 2)}, "the lower first"),
         ({}, {"packets": (2, 22), "tuned": "reno"}, "vegas"),
         ({}, {"packets": (2, 22), "tuned": "nobody"}, "vegas"),
-        ({"vegas": vf.Vegas()}, {"packets": (2, 22)}, "beside another"),
-        ({"reno": vf.Reno(), "cubic": vf.Cubic()}, {"packets": (2, 22)}, "there is none"),
+        ({"vegas": vf.Vegas()}, {"packets": (2, 22)}, "that competes with another"),
+        ({"reno": vf.Reno(), "cubic": vf.Cubic()}, {"packets": (2, 22)}, "none here"),
         ({}, {"packets": (2, 22), "warmup": 30}, "below 20"),
     ],
 )

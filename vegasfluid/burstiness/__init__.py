@@ -1,7 +1,6 @@
-"""How bursty traffic is: numbers from the packets that arrive in consecutive bins of equal width.
+"""Burstiness of traffic, estimated from the numbers of packets in consecutive bins of equal width.
 
-The package knows plain arrays of counts, nothing of networks. `vegasfluid.metrics` applies it to
-trajectories.
+The functions take arrays of counts; `vegasfluid.metrics` applies them to trajectories.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An estimate with its confidence interval, and what a series must be to give one."""
+"""Estimates with confidence intervals, and checks of the series that they are made from."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from numpy.typing import ArrayLike
 
 from vegasfluid.errors import InvalidInput
 
-__all__ = ["QUANTILE", "Estimate", "around", "checked", "require_above_zero"]
+__all__ = ["QUANTILE", "Estimate", "as_series", "normal_estimate", "require_above_zero"]
 
 QUANTILE = 1.959963984540054
-"""Of the standard normal law: 95 % of it lie between minus this and this."""
+"""97.5 % quantile of the standard normal distribution, for 95 % intervals."""
 
 
 class Estimate(NamedTuple):
-    """A number estimated from data.
+    """An estimated number with its 95 % confidence interval.
 
     Args:
         value: the estimate.
-        low: where its 95 % confidence interval begins.
-        high: where it ends.
+        low: lower end of the interval.
+        high: upper end of the interval.
     """
 
     value: float
@@ -29,31 +29,31 @@ class Estimate(NamedTuple):
     high: float
 
 
-def around(value: float, error: float) -> Estimate:
-    """An estimate with a normal interval about it.
+def normal_estimate(value: float, error: float) -> Estimate:
+    """Estimate with the 95 % interval of a normal distribution.
 
     Args:
         value: the estimate.
         error: its standard error.
 
-    >>> around(0.5, 0.1)
+    >>> normal_estimate(0.5, 0.1)
     Estimate(value=0.5, low=0.30400..., high=0.69599...)
     """
     return Estimate(float(value), float(value - QUANTILE * error), float(value + QUANTILE * error))
 
 
-def checked(whose: str, counts: ArrayLike, shortest: int) -> np.ndarray:
-    """A series of counts as floats, or a refusal.
+def as_series(whose: str, counts: ArrayLike, shortest: int) -> np.ndarray:
+    """Convert counts to an array of floats and validate it.
 
     Args:
-        whose: who asks, for the message.
-        counts: packets in each bin; (bin,).
-        shortest: bins that are needed.
+        whose: name of the calling function, for the error message.
+        counts: number of packets in each bin; (bin,).
+        shortest: smallest allowed number of bins.
 
     Raises:
-        InvalidInput: where the series is not one-dimensional, too short, not finite or constant.
+        InvalidInput: if the series is not one-dimensional, too short, not finite or constant.
 
-    >>> checked("cov", [1, 2, 4], shortest=3)
+    >>> as_series("cov", [1, 2, 4], shortest=3)
     array([1., 2., 4.])
     """
     series = np.asarray(counts, float)
@@ -69,10 +69,10 @@ def checked(whose: str, counts: ArrayLike, shortest: int) -> np.ndarray:
     return series
 
 
-def require_above_zero(whose: str, name: str, spreads: np.ndarray) -> None:
-    """Refuse a series without variation on some scale: its logarithm says nothing.
+def require_above_zero(whose: str, name: str, variances: np.ndarray) -> None:
+    """Raise InvalidInput if the variance on some scale is zero, as its logarithm is needed.
 
     >>> require_above_zero("wavelet", "energy of every octave", np.array([2.0, 1.0]))
     """
-    if not np.all(spreads > 0.0):
+    if not np.all(variances > 0.0):
         raise InvalidInput(whose, name, "above 0", 0.0)

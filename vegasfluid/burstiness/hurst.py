@@ -1,12 +1,13 @@
-"""The Hurst exponent by any of four methods, under their names.
+"""The Hurst exponent of a series of counts, by a choice of four methods.
 
-1/2 where counts far apart are independent, up to 1 where they have long memory. The default is
-the local Whittle estimator: little biased, and it needs the shortest series.
+The exponent is 1/2 if distant counts are independent, and up to 1 with long memory. The default
+method, local Whittle, has little bias and needs the shortest series.
 
-An estimate speaks of the scales that it looks at, and the intervals hold where scaling holds
-there. Pareto on/off sources of shape 1.4 have H = 0.8 in the limit only: their spectrum comes near
-its power law as frequency to the power 0.4, so that with periods of at least one bin all methods
-find about 0.85 to 0.9, and with periods of at least 0.01 bins, about 0.8.
+An estimate describes the time scales that its method uses, and its interval is valid only if the
+series scales as a power law there. Pareto on/off sources of shape 1.4 have H = 0.8 only in the
+limit of long times: their spectrum approaches its power law as frequency to the power 0.4. With
+periods of at least one bin all methods therefore estimate about 0.85 to 0.9, and with periods of at
+least 0.01 bins about 0.8.
 
 Sources:
     M. S. Taqqu, W. Willinger and R. Sherman, "Proof of a fundamental result in self-similar
@@ -38,11 +39,18 @@ METHODS: Mapping[str, Callable[[ArrayLike], Estimate]] = {
 
 
 def hurst(counts: ArrayLike, method: str = "local_whittle") -> Estimate:
-    """The Hurst exponent of a series of counts.
+    """Hurst exponent of a series of counts.
 
     Args:
-        counts: packets in each bin; (bin,).
-        method: a name in METHODS.
+        counts: number of packets in each bin; (bin,).
+        method: `local_whittle` (at least 128 bins), `wavelet` (about 900), `rescaled_range` or
+            `variance_time` (2048).
+
+    Returns:
+        The estimate with its 95 % confidence interval.
+
+    Raises:
+        InvalidInput: for an unknown method, or if the series is too short, not finite or constant.
 
     >>> import numpy as np
     >>> value, low, high = hurst(np.random.default_rng(2).poisson(4.0, 4096))

@@ -1,17 +1,17 @@
 """The Hurst exponent by the local Whittle likelihood of the lowest frequencies.
 
-Near frequency zero the spectrum of a series with long memory is G f^(1 - 2H). The likelihood of
-the periodogram at the `bandwidth` lowest Fourier frequencies has its maximum at the estimate,
-whatever the spectrum does at higher frequencies.
+Near frequency zero the spectrum of a series with long memory is G f^(1 - 2H). The estimate
+maximises the likelihood of the periodogram at the `bandwidth` lowest Fourier frequencies. It does
+not depend on the spectrum at higher frequencies.
 
-The asymptotic variance is 1/(4m) at bandwidth m. The interval uses the information of the m
-frequencies themselves, 4 times the sum of the squared centred log frequencies, which tends to 4m
-and is smaller in short series. Measured on 1000 series of fractional Gaussian noise of 2^13 bins:
-bias -0.002, 0.000 and +0.004 at H = 0.5, 0.7 and 0.9, standard deviation 0.028; the 95 % interval
-holds H in 94, 96 and 94 %.
+The asymptotic variance is 1/(4m) for bandwidth m. The interval uses the information of the m
+frequencies, 4 times the sum of the squared centred log frequencies. It tends to 4m and is smaller
+for short series. In tests on 1000 series of fractional Gaussian noise of 2^13 bins the bias is
+-0.002, 0.000 and +0.004 at H = 0.5, 0.7 and 0.9, the standard deviation 0.028, and the 95 %
+interval contains H in 94, 96 and 94 % of the cases.
 
-No library: nolds and statsmodels have no local Whittle estimator; pyelw and whittlehurst, which
-have a Whittle estimator, are young, little used and give no interval for H.
+No library is used: nolds and statsmodels have no local Whittle estimator; pyelw and whittlehurst,
+which have a Whittle estimator, are young, little used and give no interval for H.
 
 Sources:
     P. M. Robinson, "Gaussian semiparametric estimation of long range dependence", Annals of
@@ -28,22 +28,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from vegasfluid.burstiness.estimate import Estimate, around, checked
+from vegasfluid.burstiness.estimate import Estimate, as_series, normal_estimate
 from vegasfluid.errors import InvalidInput
 
 __all__ = ["SHORTEST", "local_whittle"]
 
 SHORTEST = 128
-"""Bins that are needed: fewer leave under 24 frequencies."""
+"""Smallest number of bins, at which the default bandwidth is 23 frequencies; chosen."""
 EXPONENT = 0.65
-"""The default bandwidth is the number of bins to this power: a usual choice between the bias of
-short memory (high frequencies) and variance."""
+"""The default bandwidth is the number of bins to this power, a usual compromise between variance
+and the bias by short memory at higher frequencies."""
 RANGE = (0.0, 1.5)
-"""Where H is sought; above 1 the series is not stationary."""
+"""Range of H in which the likelihood is maximised; above 1 the series is not stationary."""
 
 
-def frequencies_used(bins: int, bandwidth: int | None) -> int:
-    """The bandwidth, checked, or its default."""
+def checked_bandwidth(bins: int, bandwidth: int | None) -> int:
+    """Number of frequencies to use: the validated bandwidth, or for None its default."""
     if bandwidth is None:
         return int(bins**EXPONENT)
     if not 4 <= bandwidth <= (bins - 1) // 2:
@@ -52,25 +52,33 @@ def frequencies_used(bins: int, bandwidth: int | None) -> int:
 
 
 def local_whittle(counts: ArrayLike, bandwidth: int | None = None) -> Estimate:
-    """The Hurst exponent of a series of counts by the local Whittle likelihood.
+    """Hurst exponent of a series of counts by the local Whittle likelihood.
 
     Args:
-        counts: packets in each bin, at least SHORTEST; (bin,).
-        bandwidth: Fourier frequencies used, from the lowest; None: bins to the power 0.65.
+        counts: number of packets in each bin; (bin,), at least 128 bins.
+        bandwidth: number of Fourier frequencies used, from the lowest; None: bins to the power
+            0.65.
+
+    Returns:
+        The estimate with its 95 % confidence interval.
+
+    Raises:
+        InvalidInput: if the series is too short, not finite or constant, or for a bandwidth below 4
+            or above half the bins.
 
     >>> independent = np.random.default_rng(2).poisson(4.0, 4096)
     >>> value, low, high = local_whittle(independent)
     >>> low < 0.5 < high
     True
     """
-    series = checked("local_whittle", counts, SHORTEST)
-    used = frequencies_used(series.size, bandwidth)
-    power = np.abs(np.fft.rfft(series - series.mean())[1 : used + 1]) ** 2
-    log_frequency = np.log(np.arange(1, used + 1))
+    series = as_series("local_whittle", counts, SHORTEST)
+    count = checked_bandwidth(series.size, bandwidth)
+    power = np.abs(np.fft.rfft(series - series.mean())[1 : count + 1]) ** 2
+    log_frequency = np.log(np.arange(1, count + 1))
     centred = log_frequency - log_frequency.mean()
 
     def minus_likelihood(hurst: float) -> float:
         return float(np.log(np.mean(power * np.exp((2.0 * hurst - 1.0) * centred))))
 
     best: Any = minimize_scalar(minus_likelihood, bounds=RANGE, method="bounded")
-    return around(best.x, 0.5 / np.sqrt(np.sum(centred**2)))
+    return normal_estimate(best.x, 0.5 / np.sqrt(np.sum(centred**2)))

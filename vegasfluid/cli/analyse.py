@@ -74,9 +74,9 @@ def draw(analysis: Analysis, target: Path) -> None:
     from vegasfluid.plot import stability_charts
 
     points = {
-        f"{label}{name}": place
-        for label, rest in labelled_equilibria(analysis)
-        for name, place in points_at(rest).items()
+        f"{label}{name}": point
+        for label, equilibrium in labelled_equilibria(analysis)
+        for name, point in points_at(equilibrium).items()
     }
     stability_charts(points).savefig(target, dpi=150)
 
@@ -275,18 +275,18 @@ def packets_line(packets: PacketRatio) -> str:
 def class_table(analysis: Analysis) -> Any:
     """Table of the flow classes at each equilibrium and with the fair alpha."""
     rows = table("class", "flows", "cwnd", "RTT, ms", "Mbit/s per flow", "backlog")
-    for label, rest in labelled_equilibria(analysis):
-        for name, flows in rest.network.flows.items():
-            rows.add_row(f"{label}{name}", str(flows.count), *class_cells(rest, name))
+    for label, equilibrium in labelled_equilibria(analysis):
+        for name, flows in equilibrium.network.flows.items():
+            rows.add_row(f"{label}{name}", str(flows.count), *class_cells(equilibrium, name))
     return rows
 
 
 def queue_table(analysis: Analysis) -> Any:
     """Table of the queues at each equilibrium and with the fair alpha."""
     rows = table("link", "queue, packets", "delay, ms", "drop probability")
-    for label, rest in labelled_equilibria(analysis):
-        for number, (name, link) in enumerate(rest.network.links.items()):
-            queue, prob = rest.values.queue[number], rest.values.drop_prob[number]
+    for label, equilibrium in labelled_equilibria(analysis):
+        for number, (name, link) in enumerate(equilibrium.network.links.items()):
+            queue, prob = equilibrium.values.queue[number], equilibrium.values.drop_prob[number]
             delay = queue / float(link.capacity) * 1e3
             rows.add_row(f"{label}{name}", f"{queue:.6g}", f"{delay:.4g}", f"{prob:.3g}")
     return rows
@@ -304,11 +304,11 @@ def labelled_equilibria(analysis: Analysis) -> list[tuple[str, Equilibrium]]:
     return states if analysis.there is None else [*states, ("fair: ", analysis.there.rest)]
 
 
-def class_cells(rest: Equilibrium, name: str) -> tuple[str, str, str, str]:
+def class_cells(equilibrium: Equilibrium, name: str) -> tuple[str, str, str, str]:
     """Table cells of a class: window, round-trip time, goodput and backlog."""
-    per_packet = 1 / mbps(1.0, rest.network.packet_bytes)
-    goodput = rest.mean(name, "goodput") * per_packet
-    cwnd, rtt, backlog = (rest.mean(name, key) for key in ("cwnd", "rtt", "backlog"))
+    per_packet = 1 / mbps(1.0, equilibrium.network.packet_bytes)
+    goodput = equilibrium.mean(name, "goodput") * per_packet
+    cwnd, rtt, backlog = (equilibrium.mean(name, key) for key in ("cwnd", "rtt", "backlog"))
     return f"{cwnd:.5g}", f"{rtt * 1e3:.4g}", f"{goodput:.4g}", f"{backlog:.5g}"
 
 

@@ -91,10 +91,7 @@ def read(path: Path) -> Any:
         )
     except InvalidInput:
         raise
-    except (
-        ValueError,
-        RecursionError,
-    ):  # also for binary files, and for numbers with too many digits
+    except (ValueError, RecursionError):  # also for binary files and too long numbers
         raise InvalidInput("certify", "FILE", "a JSON document", str(path)) from None
 
 

@@ -22,8 +22,7 @@ from vegasfluid.errors import SolveFailed, VegasfluidError
 __all__ = ["BAD_INPUT", "DONE", "OUT_OF_REACH", "exit_status"]
 
 DONE, FAILED, BAD_INPUT, OUT_OF_REACH, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 130, 141
-
-"""Base class of errors in options. Older Typers use the package click, newer ones a copy of it."""
+"""Exit statuses; the last two are 128 plus the number of the signal, as in shells."""
 
 
 def exit_status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
@@ -39,7 +38,7 @@ def exit_status(app: typer.Typer, arguments: Sequence[str], name: str) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return broken_pipe()
-    except SystemExit as error:  # Typer and Rich end so if they find the pipe broken
+    except SystemExit as error:  # Typer and Rich raise this if the pipe is broken
         if isinstance(error.__context__, BrokenPipeError):
             return broken_pipe()
         raise

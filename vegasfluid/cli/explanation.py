@@ -100,8 +100,8 @@ def alpha_line(result: Recommendation, why: EquilibriumTheory) -> str:
     if abs(why.terms["packets"]) < LARGE_DIFFERENCE * why.alpha:
         return line
     return (
-        f"{line} Packet simulation differs by much, because the model ignores oscillations, "
-        f"timeouts, bursts of losses, and base RTTs that are measured too high."
+        f"{line} Packet simulation gives a different alpha, because the model ignores "
+        f"oscillations, timeouts, bursts of losses, and base RTTs that are measured too high."
     )
 
 
@@ -142,8 +142,8 @@ def elasticities_line(why: EquilibriumTheory) -> str:
     small = [PARAMETERS[name] for name in why.elasticities if name not in large]
     order = sorted(large, key=lambda name: -abs(large[name]))
     changes = ", ".join(f"{PARAMETERS[name]} {large[name]:+.2f} %" for name in order)
-    remaining = f"; less than {NEGLIGIBLE} %: {', '.join(small)}" if small else ""
-    return f"Change of this alpha for 1 % more of each parameter: {changes}{remaining}."
+    others = f"; less than {NEGLIGIBLE} %: {', '.join(small)}" if small else ""
+    return f"Change of this alpha for 1 % more of each parameter: {changes}{others}."
 
 
 def stability_line(why: EquilibriumTheory) -> str:

@@ -1,4 +1,4 @@
-"""Progress of a sweep: a bar on a terminal, one status_line per minute elsewhere."""
+"""Progress of a sweep: a bar on a terminal, one line per minute elsewhere."""
 
 from __future__ import annotations
 
@@ -72,40 +72,39 @@ def show_progress(out: Path) -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def recorded_interrupts() -> Iterator[list[int]]:
-    """Record each Ctrl-C: if it interrupts a callback, Python drops the exception."""
+    """Record each Ctrl-C, because Python drops the exception if it interrupts a callback."""
     interrupts: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
+    def record(number: int, frame: FrameType | None) -> None:
         interrupts.append(number)
         raise KeyboardInterrupt
 
-    def drop(dropped: Any) -> None:
-        if dropped.exc_type is not KeyboardInterrupt:
-            told(dropped)
+    def report_others(error: Any) -> None:
+        if error.exc_type is not KeyboardInterrupt:
+            hook(error)
 
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return
-    before, told = signal.signal(signal.SIGINT, note), sys.unraisablehook
-    sys.unraisablehook = drop
+    handler, hook = signal.signal(signal.SIGINT, record), sys.unraisablehook
+    sys.unraisablehook = report_others
     try:
         yield interrupts
     finally:
-        signal.signal(signal.SIGINT, before)
-        sys.unraisablehook = told
+        signal.signal(signal.SIGINT, handler)
+        sys.unraisablehook = hook
 
 
 @contextmanager
 def on_terminal() -> Iterator[Callable[[Progress], None]]:
     """Show a progress bar."""
-    columns = (TextColumn("sweep"), BarColumn(), TextColumn("{task.fields[told]}"))
+    columns = (TextColumn("sweep"), BarColumn(), TextColumn("{task.fields[status]}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sweep", told="starting")
+        task = bar.add_task("sweep", status="starting")
 
         def update(progress: Progress) -> None:
-            bar.update(
-                task, total=progress.points, completed=progress.done, told=status_line(progress)
-            )
+            status = status_line(progress)
+            bar.update(task, total=progress.points, completed=progress.done, status=status)
 
         yield update
 
@@ -113,11 +112,11 @@ def on_terminal() -> Iterator[Callable[[Progress], None]]:
 @contextmanager
 def line_per_minute() -> Iterator[Callable[[Progress], None]]:
     """Print a line after the first minute and then every minute; short sweeps print nothing."""
-    told = [time.monotonic()]
+    printed = [time.monotonic()]
 
     def update(progress: Progress) -> None:
-        if time.monotonic() - told[0] >= INTERVAL:
-            told[0] = time.monotonic()
+        if time.monotonic() - printed[0] >= INTERVAL:
+            printed[0] = time.monotonic()
             print(f"sweep: {status_line(progress)}", file=sys.stderr, flush=True)
 
     yield update

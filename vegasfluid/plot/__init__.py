@@ -1,9 +1,8 @@
-"""Pictures, with matplotlib: of runs, sweeps, stability, fronts and recommendations.
+"""Plots of runs, sweeps, stability, Pareto fronts and recommendations, with matplotlib.
 
-Each function draws on the axes that `ax` gives, or on a new figure, and returns what it drew on:
-the axes (`.figure.savefig(...)` writes them), or the figure where there are several panels.
-`with theme("dark"):` draws on dark ground. `explore` has sliders, for notebooks. The names are
-loaded on first use.
+Each function draws on the axes `ax`, or on a new figure, and returns the axes, or the figure if it
+has several panels. Save a plot with `axes.figure.savefig(...)`. Inside `with theme("dark"):` plots
+have a dark background. `explore` shows sliders in a notebook. The functions load on first use.
 """
 
 from __future__ import annotations

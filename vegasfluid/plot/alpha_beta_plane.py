@@ -1,4 +1,4 @@
-"""The plane of alpha and beta: fluid runs at its points, and the map of them all."""
+"""The plane of alpha and beta: fluid runs at single points, and a map of the whole plane."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["Plane", "Reading", "plane_of"]
 
 
 class Reading(NamedTuple):
-    """What a run comes to; means after the warm-up.
+    """Averages of a fluid run after the warm-up.
 
     Args:
-        alpha: packets.
-        beta: packets.
-        ratio: goodput of a Vegas flow over that of a flow of the other classes.
-        goodput: of a flow of each class, Mbit/s, by their names.
-        queueing_delay: at the first link, s.
-        utilisation: of that link.
-        doubts: why the fluid model may not hold here, a line each.
+        alpha: alpha of the Vegas flows, packets.
+        beta: beta of the Vegas flows, packets.
+        ratio: goodput of a Vegas flow / goodput of a flow of the other classes.
+        goodput: goodput per flow by class, Mbit/s.
+        queueing_delay: queueing delay at the first link, s.
+        utilisation: utilisation of the first link, 0 to 1.
+        doubts: reasons why the fluid model may not be valid for this run.
     """
 
     alpha: float
@@ -46,7 +46,7 @@ class Reading(NamedTuple):
     doubts: tuple[str, ...]
 
     def __str__(self) -> str:
-        """In one line."""
+        """The averages in one line."""
         return (
             f"alpha = {self.alpha:g}, beta = {self.beta:g} packets: ratio {self.ratio:.3f}, "
             f"queueing delay {1e3 * self.queueing_delay:.1f} ms, "
@@ -56,13 +56,13 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Plane:
-    """A network whose Vegas flows may have any alpha and beta between two numbers of packets.
+    """A network with a range of alpha and beta for one of its Vegas classes.
 
     Args:
-        model: the network, the time to simulate, and the warm-up.
-        tuned: the class of Vegas flows.
-        lowest: of alpha, packets.
-        highest: of beta, packets.
+        model: network, simulated time and warm-up.
+        tuned: name of the Vegas class.
+        lowest: lowest alpha and beta, packets.
+        highest: highest alpha and beta, packets.
     """
 
     model: Model
@@ -72,23 +72,23 @@ class Plane:
 
     @property
     def law(self) -> Vegas:
-        """The Vegas that is tuned, as the network has it."""
+        """Congestion control of the tuned class in the given network."""
         law = self.model.network.flows[self.tuned].law
         assert isinstance(law, Vegas)
         return law
 
     def network(self, alpha: float, beta: float) -> Network:
-        """The network at a point, packets."""
+        """The network with this alpha and beta, packets."""
         law = replace(self.law, alpha=float(alpha), beta=float(beta))
         return self.model.network.with_law(self.tuned, law)
 
     def run(self, alpha: float, beta: float) -> Recording:
-        """The fluid model's run at a point, packets; without labels, which take as long again."""
+        """Fluid run with this alpha and beta, packets, as plain arrays, which are fast to make."""
         network = self.network(alpha, beta)
         return record_fluid(network, self.model.duration, DEFAULT_SAMPLES, tolerance=None)
 
     def reading(self, run: Recording, alpha: float, beta: float) -> Reading:
-        """What the run at a point comes to."""
+        """Averages of the run with this alpha and beta, packets."""
         means = run_averages(run, self.model.warmup, self.tuned)
         return Reading(
             alpha,
@@ -101,13 +101,13 @@ class Plane:
         )
 
     def swept(self, points: int) -> xr.Dataset:
-        """The whole plane by one batch of fluid runs, with the steps of single ones.
+        """Simulate a grid on the plane as one batch of fluid runs, with the steps of single runs.
 
         Args:
-            points: along each axis.
+            points: number of values of alpha, and of beta.
 
         Returns:
-            The metrics of a sweep over `beta` and `alpha`; NaN where beta is below alpha.
+            Results of a sweep over `beta` and `alpha`; NaN where beta is below alpha.
         """
         values = np.linspace(self.lowest, self.highest, points)
         names = [f"{self.tuned}.{name}_packets" for name in ("beta", "alpha")]
@@ -127,18 +127,24 @@ def plane_of(
     warmup: float,
     tuned: str | None,
 ) -> Plane:
-    """The plane of a network's Vegas flows.
+    """Plane of alpha and beta for a Vegas class of a network.
+
+    Args:
+        network: network with a Vegas class and other classes.
+        packets: lowest alpha and highest beta, packets.
+        until: simulated time of each run, s.
+        warmup: initial time excluded from averages, s.
+        tuned: name of the Vegas class; None: the only one.
 
     Raises:
-        InvalidInput: where there is no single class of Vegas flows beside others, or an order is
-            wrong.
+        InvalidInput: if the range is invalid, or no single Vegas class can be chosen.
     """
     lowest, highest = map(float, packets)
     if not 0 < lowest < highest:
         raise InvalidInput("explore", "packets", "two numbers above 0, the lower first", packets)
     name = tuned_class(network, tuned)
     if name is None or not isinstance(network.flows[name].law, Vegas):
-        known = [of for of, flows in network.flows.items() if isinstance(flows.law, Vegas)]
-        allowed = "a class of Vegas flows beside another: " + (", ".join(known) or "there is none")
+        known = [key for key, flows in network.flows.items() if isinstance(flows.law, Vegas)]
+        allowed = "a Vegas class that competes with another: " + (", ".join(known) or "none here")
         raise InvalidInput("explore", "tuned", allowed, tuned)
     return Plane(Model(network, until, warmup), name, lowest, highest)

@@ -1,6 +1,6 @@
-"""Sliders for alpha and beta: a fluid run for each of their places, beside the fairness map.
+"""Sliders for alpha and beta, which update a fluid run and a mark on a fairness map.
 
-Needs ipywidgets, and a page that shows them, such as JupyterLab's.
+They need ipywidgets and a notebook, for example in JupyterLab.
 """
 
 from __future__ import annotations
@@ -24,23 +24,27 @@ from vegasfluid.run_options import check_times
 __all__ = ["Explorer", "explore"]
 
 RUN, MAP, BOTH = (5.6, 4.4), (4.4, 4.4), (8.4, 4.2)
-"""Inches."""
+"""Sizes of the run's plot, of the map, and of both in one figure, inches."""
 POINTS = 22
-"""Of the map, along each axis: 253 runs, which is a batch of 256 that is nearly full."""
+"""Default number of values of alpha and of beta on the map: 253 runs nearly fill a batch of 256."""
 STEP = 0.5
-"""Packets from one place of a slider to the next."""
+"""Step of the sliders, packets; for dialects with whole thresholds it is 1."""
 BASIS, LARGEST = 70, 120
-"""Pixels an inch below which the pictures go below each other, and at most."""
+"""Pixels per inch of the plots: below the first they are stacked; the second is the maximum."""
 CAPTION = "font-size: 0.85em; line-height: 1.35; color: var(--jp-ui-font-color2, inherit)"
-HINT = "Packets. Beta is never below alpha: a slider that meets the other takes it along."
+"""CSS of small text."""
+HINT = "Packets. Beta is never below alpha: dragging one slider past the other moves both."
+"""Text below the sliders."""
 
 
 class Explorer:
-    """Sliders, pictures and a reading that belong together; shown where a cell ends with it.
+    """Sliders for alpha and beta, with plots of the fluid run, a fairness map and its averages.
+
+    A notebook shows it as the result of a cell. Made by `explore`.
 
     Args:
-        plane: what the sliders move on.
-        swept: the ratio over the whole plane.
+        plane: network, and range of the sliders.
+        swept: sweep of the ratio over the whole plane.
     """
 
     def __init__(self, plane: Plane, swept: xr.Dataset) -> None:
@@ -53,12 +57,12 @@ class Explorer:
         self._draw_first()
         sizes = RUN, MAP
         pictures = [self._run_picture, self._map_picture]
-        self._images = [image(*of) for of in zip(sizes, pictures, strict=True)]
-        self._said = widgets.HTML(reading_as_html(self.reading, plane.tuned))
-        self.widget = laid_out(self.alpha, self.beta, self._said, self._images)
+        self._images = [image(*pair) for pair in zip(sizes, pictures, strict=True)]
+        self._text = widgets.HTML(reading_as_html(self.reading, plane.tuned))
+        self.widget = layout(self.alpha, self.beta, self._text, self._images)
         self._following = False
-        for of in (self.alpha, self.beta):
-            of.observe(self._moved, "value")
+        for control in (self.alpha, self.beta):
+            control.observe(self._moved, "value")
 
     @property
     def network(self) -> Network:
@@ -67,17 +71,17 @@ class Explorer:
 
     @styled
     def picture(self, alpha: float | None = None, beta: float | None = None) -> Figure:
-        """Run, map and numbers as a figure of their own, for pages without sliders.
+        """Run, map and averages as a static figure.
 
         Args:
-            alpha: packets; None: where its slider stands.
-            beta: packets; None: where its slider stands.
+            alpha: alpha, packets; None: the value of its slider.
+            beta: beta, packets; None: the value of its slider.
 
         Raises:
-            InvalidInput: for a beta below alpha.
+            InvalidInput: if beta is below alpha.
         """
-        here = self._at
-        at = here[0] if alpha is None else alpha, here[1] if beta is None else beta
+        default = self._at
+        at = default[0] if alpha is None else alpha, default[1] if beta is None else beta
         run = self._plane.run(*at)
         figure = Figure(figsize=BOTH, layout="constrained")
         figure.suptitle(str(self._plane.reading(run, *at)))
@@ -88,20 +92,23 @@ class Explorer:
 
     @property
     def run(self) -> xr.Dataset:
-        """The trajectory that is drawn, with the network's own step, as every point of the map."""
+        """Trajectory of the fluid run for the sliders' alpha and beta, as plotted."""
         until, warmup = self._plane.model.duration, self._plane.model.warmup
         return simulate_fluid(self.network, until, warmup=warmup, tolerance=None)
 
     @property
     def _title(self) -> str:
-        return f"goodput of a {self._plane.tuned} flow over the others'"
+        """Title of the map."""
+        return f"goodput of a {self._plane.tuned} flow / goodput of another flow"
 
     @property
     def _at(self) -> tuple[float, float]:
+        """Alpha and beta of the sliders, packets."""
         return self.alpha.value, self.beta.value
 
     @styled
     def _draw_first(self) -> None:
+        """Create both plots."""
         left, right = (Figure(figsize=size, layout="constrained") for size in (RUN, MAP))
         self._panels = RunPanels(panels_on(left), self._run, self._plane.model.warmup)
         self._marked = PlaneMap(right.subplots(), self.map, self._at, self._title)
@@ -109,11 +116,12 @@ class Explorer:
         self._map_picture = LivePicture(right, self._marked.moving)
 
     def _simulate(self) -> None:
+        """Run the fluid model for the sliders' alpha and beta."""
         self._run = self._plane.run(*self._at)
         self.reading: Reading = self._plane.reading(self._run, *self._at)
 
     def _moved(self, change: Any) -> None:
-        """One slider was moved: the other gives way, then all is drawn once."""
+        """Respond to a moved slider: move the other one if beta < alpha, then redraw once."""
         if self._following:
             return
         self._following = True
@@ -126,17 +134,19 @@ class Explorer:
         self.redraw()
 
     def redraw(self) -> None:
-        """Run the fluid model where the sliders stand, and show what it says."""
+        """Run the fluid model for the sliders' alpha and beta, and update plots and averages."""
         self._simulate()
         if self._panels.show(self._run):
             self._run_picture.redraw()
         self._marked.show(self._at)
         for shown, live in zip(self._images, (self._run_picture, self._map_picture), strict=True):
             shown.value = live.png()
-        self._said.value = reading_as_html(self.reading, self._plane.tuned)  # the last to arrive
+        self._text.value = reading_as_html(
+            self.reading, self._plane.tuned
+        )  # last, tests wait for it
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        """The widget, for the page that shows it."""
+        """The widget, and as plain text the averages, for the notebook."""
         shown = dict(self.widget._repr_mimebundle_(**options) or {})
         return {**shown, "text/plain": str(self.reading)}
 
@@ -150,28 +160,27 @@ def explore(
     warmup: float | None = None,
     points: int = POINTS,
 ) -> Explorer:
-    """Sliders for alpha and beta of a class of Vegas flows, for a notebook.
+    """Show sliders for alpha and beta of a Vegas class in a notebook.
 
-    Windows and queue of a fluid run are drawn anew wherever the sliders stand, beside a map of
-    the ratio over the whole plane, which is computed first by one batch of runs.
+    Windows and queue of a fluid run are plotted for the sliders' values, next to a map of the ratio
+    over the whole plane of alpha and beta. The map is computed first, as one batch of runs.
 
     Args:
-        network: Vegas flows beside others.
+        network: network with a Vegas class and other classes.
         until: simulated time of each run, s.
-        packets: from the lowest alpha to the highest beta.
-        tuned: the class of Vegas flows; None: the only one.
-        warmup: time that the means leave out, s; a quarter of the run where it is None.
-        points: of the map along each axis; about half of their square is run.
+        packets: lowest alpha and highest beta, packets.
+        tuned: name of the Vegas class; None: the only one.
+        warmup: initial time excluded from averages, s; None: a quarter of the run.
+        points: number of values of alpha, and of beta, on the map; about points**2 / 2 runs.
 
     Returns:
-        What a cell that ends with it shows. Its `alpha` and `beta` are the sliders, `run` the
-        trajectory that is drawn, `reading` what that comes to, `network` the network with the
-        chosen numbers, `map` the results of the batch; `picture()` is a figure of it all, also of
-        another point.
+        The explorer, which a notebook shows as the result of a cell. It has the sliders `alpha` and
+        `beta`, the `network` with their values, its `run`, the averages `reading`, and the sweep
+        `map`. `picture()` makes a static figure, also for other values.
 
     Raises:
-        InvalidInput: for times or packets that make no sense, or without a class to tune.
-        VegasfluidError: where ipywidgets is not installed.
+        InvalidInput: if times or range are invalid, or no single Vegas class can be chosen.
+        VegasfluidError: if ipywidgets is not installed.
     """
     widgets_of_jupyter()
     check = check_times(until, warmup, 2)
@@ -180,18 +189,18 @@ def explore(
 
 
 def widgets_of_jupyter() -> Any:
-    """The module ipywidgets, an optional part."""
+    """The optional module ipywidgets."""
     try:
         import ipywidgets
-    except ImportError as missing:
+    except ImportError as error:
         raise VegasfluidError(
-            "explore: ipywidgets is not installed; pip install 'vegasfluid[notebooks]' brings it."
-        ) from missing
+            "explore: ipywidgets is not installed; run pip install 'vegasfluid[notebooks]'."
+        ) from error
     return ipywidgets
 
 
 def slider(plane: Plane, name: str, value: float) -> Any:
-    """A slider over the whole range, packets."""
+    """Slider for alpha or beta over the whole range, packets."""
     widgets = widgets_of_jupyter()
     return widgets.FloatSlider(
         value,
@@ -206,33 +215,33 @@ def slider(plane: Plane, name: str, value: float) -> Any:
 
 
 def image(size: tuple[float, float], picture: LivePicture) -> Any:
-    """A picture on the page, as wide as there is room for it."""
-    layout = {"flex": f"{size[0]} 1 {BASIS * size[0]:.0f}px", "min_width": "0"}
-    layout["max_width"] = f"{LARGEST * size[0]:.0f}px"
-    return widgets_of_jupyter().Image(value=picture.png(), format="png", layout=layout)
+    """Image widget that shrinks and grows with the page, within limits."""
+    style = {"flex": f"{size[0]} 1 {BASIS * size[0]:.0f}px", "min_width": "0"}
+    style["max_width"] = f"{LARGEST * size[0]:.0f}px"
+    return widgets_of_jupyter().Image(value=picture.png(), format="png", layout=style)
 
 
-def laid_out(alpha: Any, beta: Any, said: Any, images: list[Any]) -> Any:
-    """Sliders and reading above the pictures; side by side where there is room."""
+def layout(alpha: Any, beta: Any, text: Any, images: list[Any]) -> Any:
+    """Widget with sliders and averages above the plots, side by side if the page is wide enough."""
     widgets = widgets_of_jupyter()
     wrapped = {"display": "flex", "flex_flow": "row wrap", "align_items": "flex-start"}
     hint = widgets.HTML(f'<div style="{CAPTION}">{HINT}</div>')
     sliders = widgets.VBox([alpha, beta, hint], layout={"flex": "1 1 300px", "min_width": "0"})
-    said.layout = {"flex": "1 1 380px", "min_width": "0"}
-    above = widgets.Box([sliders, said], layout=wrapped)
+    text.layout = {"flex": "1 1 380px", "min_width": "0"}
+    above = widgets.Box([sliders, text], layout=wrapped)
     return widgets.VBox([above, widgets.Box(images, layout=wrapped)])
 
 
 def panels_on(figure: Any) -> list[Axes]:
-    """Axes for windows and, lower, for queues."""
+    """Axes for windows, and below them for queues."""
     return list(figure.subplots(2, 1, height_ratios=(3, 2), sharex=True))
 
 
 def reading_as_html(reading: Reading, tuned: str) -> str:
-    """The numbers of a run, and why the model may not hold there."""
+    """Averages of a run as HTML, with reasons why the fluid model may not be valid."""
     rates = ", ".join(f"{escape(name)} {rate:.2f}" for name, rate in reading.goodput.items())
     numbers = [
-        (f"{reading.ratio:.3f}", f"goodput of a {escape(tuned)} flow over the others'"),
+        (f"{reading.ratio:.3f}", f"goodput of a {escape(tuned)} flow / goodput of another flow"),
         (f"{1e3 * reading.queueing_delay:.1f} ms", "queueing delay"),
         (f"{100 * reading.utilisation:.1f} %", "utilisation"),
     ]
@@ -241,10 +250,10 @@ def reading_as_html(reading: Reading, tuned: str) -> str:
         f'<div style="{CAPTION}">{caption}</div></div>'
         for number, caption in numbers
     )
-    doubts = "".join(f"<div>May be off: {escape(doubt)}</div>" for doubt in reading.doubts)
+    doubts = "".join(f"<div>Warning: {escape(doubt)}</div>" for doubt in reading.doubts)
     return (
         f'<div role="status" data-alpha="{reading.alpha:g}" data-beta="{reading.beta:g}"'
         f' data-ratio="{reading.ratio!r}" style="line-height: 1.35">'
         f'<div style="display: flex; flex-wrap: wrap; gap: 0.2em 2em">{cells}</div>'
-        f'<div style="{CAPTION}">goodput of a flow, Mbit/s: {rates}{doubts}</div></div>'
+        f'<div style="{CAPTION}">goodput per flow, Mbit/s: {rates}{doubts}</div></div>'
     )

@@ -1,8 +1,8 @@
-"""Pictures that change many times a second: what stays is drawn once, what moves on top of it.
+"""Plots that are updated many times a second.
 
-matplotlib needs a tenth of a second and more for axes, labels and maps. A `LivePicture` keeps them
-as pixels; a new one restores these, draws a few lines and packs them as PNG, in some ten
-milliseconds.
+matplotlib needs a tenth of a second or more for axes, labels and maps. A `LivePicture` draws them
+once and keeps the pixels. An update restores the pixels, draws the few lines that change, and
+encodes the result as PNG, which takes some ten milliseconds.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from vegasfluid.trajectory import Recording, class_means, link_names
 __all__ = ["LivePicture", "PlaneMap", "RunPanels"]
 
 DOTS = 120
-"""Dots an inch: in a notebook's column they are finer than the screen's. Time goes with them."""
+"""Resolution, dots per inch; chosen: sharp in a notebook, and fast to encode."""
 COMPRESSION = 1
-"""Of PNG, 0 to 9: the picture goes no further than to a page, and time counts."""
-ROOM = 1.08
-"""So far above the highest value an axis goes."""
+"""Compression level of PNG, 0 to 9; low, because encoding time matters more than size here."""
+MARGIN = 1.08
+"""Upper end of an axis / highest value on it; chosen."""
 
 
 class LivePicture:
-    """A figure of which some artists move, as PNG again and again.
+    """A figure some artists of which change, rendered as PNG repeatedly.
 
     Args:
-        figure: complete.
-        moving: its artists that change; all on axes.
+        figure: the complete figure.
+        moving: the artists that change, each on axes of the figure.
     """
 
     def __init__(self, figure: Figure, moving: Sequence[Any]) -> None:
@@ -51,43 +51,43 @@ class LivePicture:
         self.redraw()
 
     def redraw(self) -> None:
-        """Draw what stays, after it has changed."""
+        """Redraw the fixed artists, after they have changed."""
         with rc_context(self._settings):
             self._canvas.draw()
         self._still = self._canvas.copy_from_bbox(self._canvas.figure.bbox)
 
     def png(self) -> bytes:
-        """The picture with its artists where they are now."""
+        """The figure with its current artists, as PNG."""
         self._canvas.restore_region(self._still)
         for artist in self._moving:
             artist.axes.draw_artist(artist)
-        packed = io.BytesIO()
+        file = io.BytesIO()
         pixels = Image.fromarray(np.asarray(self._canvas.buffer_rgba())).convert("RGB")
-        pixels.save(packed, "png", compress_level=COMPRESSION)
-        return packed.getvalue()
+        pixels.save(file, "png", compress_level=COMPRESSION)
+        return file.getvalue()
 
 
 class RunPanels:
-    """Windows and queues of one run after another, on two axes.
+    """Windows and queues of a run on two axes, updated from run to run.
 
     Args:
-        axes: for windows and for queues.
-        run: the first one; the others have its classes, links and times.
-        warmup: time that the means leave out, s. It is grey, and axes are as high as what comes
-            after it, so that a slow start does not make all else small.
+        axes: axes for windows, and axes for queues.
+        run: the first run; later ones have the same classes, links and times.
+        warmup: initial time excluded from averages, s. It is shaded, and the axes end at the
+            highest value after it, so that slow start does not dwarf the rest of the run.
     """
 
     def __init__(self, axes: Sequence[Axes], run: Recording, warmup: float) -> None:
-        self._late = run.times >= warmup
+        self._measured = run.times >= warmup
         windows, queues = axes
         classes, links = list(run.network.flows), link_names(run.network, columns(run))
         averaged = run.links["avg_queue"].max(axis=0) > 0
         self._lines = {
             "cwnd": lines(windows, run, classes, 0),
             "queue": lines(queues, run, links, 2),
-            "avg_queue": lines(queues, run, [f"{of} (average)" for of in links], 3, averaged),
+            "avg_queue": lines(queues, run, [f"{link} (average)" for link in links], 3, averaged),
         }
-        for ax, title in zip(axes, ("window of a flow, packets", "queue, packets"), strict=True):
+        for ax, title in zip(axes, ("window per flow, packets", "queue, packets"), strict=True):
             ax.set_title(title)
             ax.set_xlim(0, run.times[-1])
             ax.axvspan(0, warmup, color="0.5", alpha=0.12, linewidth=0)
@@ -100,71 +100,71 @@ class RunPanels:
 
     @property
     def moving(self) -> list[Any]:
-        """The lines."""
-        return [line for of in self._lines.values() for line in of if line is not None]
+        """The lines, which change from run to run."""
+        return [line for row in self._lines.values() for line in row if line is not None]
 
     def show(self, run: Recording) -> bool:
-        """Move the lines to a run; whether axes had to be made higher for it."""
+        """Set the lines to a run; return whether an axis had to be extended."""
         values = {"cwnd": class_means(run.network.counts, run.flows["cwnd"]), **run.links}
-        grown = False
-        for name, of in self._lines.items():
-            for number, line in enumerate(of):
+        extended = False
+        for name, row in self._lines.items():
+            for number, line in enumerate(row):
                 if line is not None:
                     line.set_ydata(values[name][:, number])
-                    grown |= self._reach(line)
-        return grown
+                    extended |= self._extend(line)
+        return extended
 
-    def _reach(self, line: Any) -> bool:
-        """Make room for a line; an axis never becomes lower, so that runs compare."""
-        highest = float(np.max(line.get_ydata()[self._late]))
+    def _extend(self, line: Any) -> bool:
+        """Extend the axis if the line exceeds it; it never shrinks, so that runs are comparable."""
+        highest = float(np.max(line.get_ydata()[self._measured]))
         if highest <= self._tops[line.axes]:
             return False
         self._tops[line.axes] = highest
-        line.axes.set_ylim(0, ROOM * highest)
+        line.axes.set_ylim(0, MARGIN * highest)
         return True
 
 
 def columns(run: Recording) -> int:
-    """Links of a run, their other directions among them."""
+    """Number of links of a run; with two-way traffic reverse directions count as well."""
     return run.links["queue"].shape[1]
 
 
 def lines(
     axes: Axes, run: Recording, names: Sequence[str], first: int, wanted: Any = None
 ) -> list[Any]:
-    """A line for each name, at zero; None where it is not wanted.
+    """Lines at zero with legend entries, or None in place of lines that are not wanted.
 
     Args:
-        axes: to draw on.
-        run: whose times count.
-        names: for the legend.
-        first: number of the first one's colour.
-        wanted: one truth value a name; None: all are.
+        axes: axes to draw on.
+        run: a run with the sample times.
+        names: names for the legend, one for each line.
+        first: number of the colour of the first line.
+        wanted: whether to draw each line; None: draw all, solid instead of dashed.
     """
-    found: list[Any] = []
+    drawn: list[Any] = []
     for number, name in enumerate(names):
         style: dict[str, Any] = {"color": colour(first + number), "linewidth": 1.4}
         if wanted is not None:
             style |= {"linestyle": "--", "linewidth": 0.9}
-        here = wanted is None or wanted[number]
+        shown = wanted is None or wanted[number]
         zeros = np.zeros(run.times.size)
-        found.append(axes.plot(run.times, zeros, label=name, **style)[0] if here else None)
-    return found
+        drawn.append(axes.plot(run.times, zeros, label=name, **style)[0] if shown else None)
+    return drawn
 
 
 class PlaneMap:
-    """The fairness map over alpha and beta, with a mark at one point of it.
+    """Fairness map over alpha and beta, with a mark at one point.
 
     Args:
-        axes: to draw on.
-        data: the ratio over `beta` and `alpha`, missing where beta is below alpha.
+        axes: axes to draw on.
+        data: results of a sweep over `beta` and `alpha`, NaN where beta is below alpha.
         at: alpha and beta of the mark, packets.
-        title: of the map.
+        title: title of the map.
     """
 
     def __init__(self, axes: Axes, data: xr.Dataset, at: tuple[float, float], title: str) -> None:
         fairness_map(data, over=["beta", "alpha"], ax=axes)
-        below, above = ground()
+        background, foreground = ground()
         axes.set_title(title)
         for along in (axes.xaxis, axes.yaxis):
             along.set_major_locator(MaxNLocator(integer=True, nbins=6))
@@ -172,16 +172,16 @@ class PlaneMap:
         axes.fill([lowest, highest, highest], [lowest, lowest, highest], facecolor="none",
                   edgecolor="0.6", hatch="///", linewidth=0, zorder=0)  # fmt: skip
         axes.text(0.96, 0.05, "beta below alpha", transform=axes.transAxes, ha="right",
-                  va="bottom", fontsize="small", backgroundcolor=below)  # fmt: skip
-        cross: dict[str, Any] = {"color": above, "linewidth": 0.8, "linestyle": ":"}
+                  va="bottom", fontsize="small", backgroundcolor=background)  # fmt: skip
+        cross: dict[str, Any] = {"color": foreground, "linewidth": 0.8, "linestyle": ":"}
         self._right = axes.axvline(at[0], **cross)
         self._up = axes.axhline(at[1], **cross)
-        mark = {"markersize": 10, "markerfacecolor": below, "markeredgecolor": above}
+        mark = {"markersize": 10, "markerfacecolor": background, "markeredgecolor": foreground}
         (self._mark,) = axes.plot(*at, "o", markeredgewidth=2.0, **mark)
 
     @property
     def moving(self) -> list[Any]:
-        """The mark and the lines through it."""
+        """The mark and the two lines through it."""
         return [self._right, self._up, self._mark]
 
     def show(self, at: tuple[float, float]) -> None:

@@ -1,4 +1,4 @@
-"""A picture of the front of fairness against queueing delay."""
+"""Plot of a Pareto front of fairness and queueing delay."""
 
 from __future__ import annotations
 
@@ -15,39 +15,43 @@ if TYPE_CHECKING:
 __all__ = ["front"]
 
 SIZE = (7.0, 4.8)
+"""Size of a new figure, inches."""
 MILLISECONDS = 1e3
+"""Milliseconds in a second."""
 
 
 @styled
 def front(of: Front, ax: Axes | None = None) -> Axes:
-    """Draw a front: the fluid model's line, and what packets say of the same settings.
+    """Plot a Pareto front, as computed by the fluid model and as measured by packet simulation.
+
+    Each point is labelled with the value of the first tuned parameter.
 
     Args:
-        of: at least one setting; the first parameter's value stands beside each point.
-        ax: the axes; None: those of a new figure.
+        of: front with at least one point, from `pareto_front`.
+        ax: axes to draw on; None: a new figure.
     """
-    axes = new_axes(ax, SIZE)
-    delays = [MILLISECONDS * point.queueing_delay for point in of.points]
+    axes, points = new_axes(ax, SIZE), of.points
+    delays = [MILLISECONDS * point.queueing_delay for point in points]
     axes.plot(
         delays,
-        [point.value for point in of.points],
+        [point.value for point in points],
         "o-",
         color=colour(0),
         label="fluid model, corrected",
     )
-    measured = [MILLISECONDS * point.packets.means()["queueing_delay_s"] for point in of.points]
-    values = [point.packet_values.mean() for point in of.points]
-    spread = [point.packet_values.std(ddof=1) for point in of.points]
+    measured = [MILLISECONDS * point.packets.means()["queueing_delay_s"] for point in points]
+    values = [point.packet_values.mean() for point in points]
+    deviations = [point.packet_values.std(ddof=1) for point in points]
     axes.errorbar(
         measured,
         values,
-        yerr=spread,
+        yerr=deviations,
         fmt="s",
         capsize=3,
         color=colour(1),
-        label="packets, mean and standard deviation of a run",
+        label="packet simulator, mean and standard deviation of a run",
     )
-    for x, y, point in zip(measured, values, of.points, strict=True):
+    for x, y, point in zip(measured, values, points, strict=True):
         name, value = next(iter(point.setting.items()))
         label = f"{name.rsplit('.', 1)[-1].removesuffix('_packets')} {value:.4g}"
         axes.annotate(label, (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)

@@ -1,4 +1,4 @@
-"""Pictures of runs in the plane of two of their quantities, time left out."""
+"""Phase planes: one quantity of a run against another, with time along the curve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from vegasfluid.errors import InvalidInput
 from vegasfluid.plot.style import FAINT, LINES, colour, new_axes, styled
-from vegasfluid.plot.trajectories import called
+from vegasfluid.plot.trajectories import run_label
 
 if TYPE_CHECKING:
     from vegasfluid.analysis import Equilibrium
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["phase_plane"]
 
 SIZE = (5.0, 4.6)
+"""Size of a new figure, inches."""
 OF_LINK, OF_CLASS = ("queue", "avg_queue"), ("cwnd", "rtt")
+"""Variables of a link, and of a flow class, that can be plotted."""
 
 
 @styled
@@ -30,19 +32,19 @@ def phase_plane(
     rest: Equilibrium | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw runs as curves in a plane, each with a ring where it begins and a dot where it ends.
+    """Plot two quantities of each run against each other; a ring marks the start, a dot the end.
 
     Args:
-        runs: trajectories; one line style and colour each. Each is called as in `compare`.
-        x: what is drawn to the right: `queue` or `avg_queue` (of the first link, or as
-            `queue:NAME`), `cwnd:CLASS` or `rtt:CLASS`. None: the window of the first class, or the
-            queue where there is one class only.
-        y: what is drawn upwards; None: the window of the last class.
-        rest: is marked by a star, where it has both quantities (the queue and windows).
-        ax: the axes; None: those of a new figure.
+        runs: one trajectory or more. The legend names each by its attribute `label`, or its engine.
+        x: quantity on the horizontal axis: `cwnd:CLASS`, `rtt:CLASS`, or `queue` or `avg_queue` of
+            the first link or, as `queue:LINK`, of another. None: the window of the first class, or
+            the queue if there is only one class.
+        y: quantity on the vertical axis; None: the window of the last class.
+        rest: equilibrium to mark by a star; it has no `avg_queue`. None: no star.
+        ax: axes to draw on; None: a new figure.
 
     Raises:
-        InvalidInput: for no runs, or a quantity that they do not have.
+        InvalidInput: if there are no runs, or an unknown quantity.
     """
     if not runs:
         raise InvalidInput("phase_plane", "runs", "one trajectory or more", "none")
@@ -52,59 +54,62 @@ def phase_plane(
     axes = new_axes(ax, SIZE)
     for number, (run, line) in enumerate(zip(runs, cycle(LINES), strict=False)):
         right, up = quantity(run, x), quantity(run, y)
-        own = colour(number)
-        axes.plot(right, up, line, color=own, linewidth=1.0, label=called(run))
-        axes.plot(right[0], up[0], "o", color=own, markerfacecolor="none")
-        axes.plot(right[-1], up[-1], "o", color=own)
+        hue = colour(number)
+        axes.plot(right, up, line, color=hue, linewidth=1.0, label=run_label(run))
+        axes.plot(right[0], up[0], "o", color=hue, markerfacecolor="none")
+        axes.plot(right[-1], up[-1], "o", color=hue)
     if rest is not None:
-        at = place(rest, x), place(rest, y)
-        axes.plot(*at, "*", color=colour(3), markersize=11, label="rest", linestyle="none")
-    axes.set_xlabel(titled(runs[0], x))
-    axes.set_ylabel(titled(runs[0], y))
+        at = equilibrium_value(rest, x), equilibrium_value(rest, y)
+        axes.plot(*at, "*", color=colour(3), markersize=11, label="equilibrium", linestyle="none")
+    axes.set_xlabel(axis_label(runs[0], x))
+    axes.set_ylabel(axis_label(runs[0], y))
     axes.grid(True, alpha=FAINT)
     axes.legend(loc="best")
     return axes
 
 
 def parts(name: str) -> tuple[str, str]:
-    """The variable and the class or link of a quantity's name."""
-    of, _, whose = name.partition(":")
-    return of, whose
+    """Variable and owner (class or link; empty if not given) of a quantity such as `cwnd:vegas`."""
+    variable, _, owner = name.partition(":")
+    return variable, owner
 
 
 def quantity(run: xr.Dataset, name: str) -> np.ndarray:
-    """A quantity over time; (time,).
+    """Values of a quantity over time; (time,).
 
     Raises:
-        InvalidInput: for one that the run does not have.
+        InvalidInput: if the run does not have this quantity.
     """
-    of, whose = parts(name)
-    dim = "link" if of in OF_LINK else "flow_class"
-    known = [str(known) for known in run[dim].values]
-    if of not in (*OF_LINK, *OF_CLASS) or (whose not in known and (whose or of not in OF_LINK)):
-        links = [str(link) for link in run["link"].values]
-        names = [f"{of}:{link}" for of in OF_LINK for link in links]
-        names += [f"{of}:{name}" for of in OF_CLASS for name in run["flow_class"].values]
+    variable, owner = parts(name)
+    dim = "link" if variable in OF_LINK else "flow_class"
+    known = [str(label) for label in run[dim].values]
+    is_known = variable in (*OF_LINK, *OF_CLASS)
+    if not is_known or (owner not in known and (owner or variable not in OF_LINK)):
+        names = [f"{of_link}:{link}" for of_link in OF_LINK for link in run["link"].values]
+        names += [
+            f"{of_class}:{label}" for of_class in OF_CLASS for label in run["flow_class"].values
+        ]
         raise InvalidInput("phase_plane", "a quantity", "one of " + ", ".join(names), name)
-    return run[of].sel({dim: whose or known[0]}).values
+    return run[variable].sel({dim: owner or known[0]}).values
 
 
-def titled(run: xr.Dataset, name: str) -> str:
-    """A quantity's name and unit."""
-    of, whose = parts(name)
-    return f"{of}{f' of {whose}' if whose else ''}, {run[of].attrs.get('units', '')}"
+def axis_label(run: xr.Dataset, name: str) -> str:
+    """Name and unit of a quantity."""
+    variable, owner = parts(name)
+    return f"{variable}{f' of {owner}' if owner else ''}, {run[variable].attrs.get('units', '')}"
 
 
-def place(rest: Equilibrium, name: str) -> float:
-    """Where a quantity rests.
+def equilibrium_value(rest: Equilibrium, name: str) -> float:
+    """Value of a quantity at an equilibrium.
 
     Raises:
-        InvalidInput: for one of which rest says nothing.
+        InvalidInput: for `avg_queue`, which an equilibrium does not have.
     """
-    of, whose = parts(name)
-    if of in OF_CLASS:
-        return rest.mean(whose, of)
-    if of == "queue":
+    variable, owner = parts(name)
+    if variable in OF_CLASS:
+        return rest.mean(owner, variable)
+    if variable == "queue":
         links = list(rest.network.links)
-        return float(rest.values.queue[links.index(whose) if whose else 0])
-    raise InvalidInput("phase_plane", "a quantity beside rest", "queue, cwnd or rtt", name)
+        return float(rest.values.queue[links.index(owner) if owner else 0])
+    allowed = "queue, cwnd or rtt"
+    raise InvalidInput("phase_plane", "a quantity of an equilibrium", allowed, name)

@@ -1,4 +1,4 @@
-"""Pictures of the stability charts: Reno over RED, and Vegas by itself."""
+"""Stability charts: Reno over RED, and Vegas without competitors."""
 
 from __future__ import annotations
 
@@ -27,52 +27,57 @@ from vegasfluid.plot.style import FAINT, colour, figure_of, new_axes, styled
 __all__ = ["reno_chart", "stability_charts", "vegas_chart"]
 
 SIZE, PANEL = (10.0, 4.8), (5.0, 4.8)
+"""Sizes of new figures with both charts and with one, inches."""
 WINDOWS = np.geomspace(4.0, 1000.0, 160)
-"""Packets."""
+"""Windows of Reno's chart, packets."""
 MARKERS = "osD^v<>"
-EDGE = np.linspace(LOWEST_FREQUENCY, HIGHEST_FREQUENCY - 1e-6, 400)
-"""Frequencies along the edge of the chart of Vegas, in units of 1/R."""
+"""Marker shapes of the networks, repeated after the last."""
+BOUNDARY_FREQUENCIES = np.linspace(LOWEST_FREQUENCY, HIGHEST_FREQUENCY - 1e-6, 400)
+"""Frequencies along the stability boundary of Vegas, in units of 1/R."""
 FOLD = np.linspace(STABLE_AT_ANY_GAIN, STABLE_AT_HIGH_GAIN, 100)
-"""T/R where the edge comes back."""
+"""Values of T/R at which the stability boundary of Vegas has two gains."""
 LEAST_GAIN, LARGEST_GAIN = 0.4, 1000.0
-"""Of that chart, 1/packets."""
-ROOM = 1.6
-"""So far beyond curves and points a logarithmic axis goes."""
-BETWEEN, FEW = (2.0, 4.0, 6.0), 50.0
-"""Labels between powers of ten, on an axis whose end is less than so many times its beginning."""
+"""Range of gains that Vegas's chart always shows, packets per RTT per packet of backlog."""
+MARGIN = 1.6
+"""Factor by which a logarithmic axis extends beyond curves and points; chosen."""
+MINOR_LABELS, NARROW = (2.0, 4.0, 6.0), 50.0
+"""Labels between powers of ten, and the ratio of an axis's limits below which they are shown."""
 
 Points = Mapping[str, RenoPoint | VegasPoint]
+"""Coordinates of networks in the charts, by the name that the legend shows."""
 
 
 @styled
 def stability_charts(points: Points | None = None, ax: Sequence[Axes] | None = None) -> Figure:
-    """Draw where Reno over RED, and Vegas by itself, are stable, and where networks stand.
+    """Plot the stable regions of Reno over RED and of Vegas without competitors, with networks.
 
     Args:
-        points: of networks, by the names that they shall have in the picture. For each rate of
-            averaging among them Reno's chart has a curve.
-        ax: two axes, for Reno and for Vegas; None: those of a new figure.
+        points: coordinates of networks, by the name for the legend (see
+            `vegasfluid.analysis.charts.points_at`); None: no networks. Reno's chart has one
+            stability boundary for each averaging constant among them.
+        ax: two axes, for Reno and for Vegas; None: a new figure.
 
     >>> points = {"ours": RenoPoint(12.0, 0.5, 0.25), "theirs": VegasPoint(0.9, 2, 0)}
     >>> [axes.get_xlabel() for axes in stability_charts(points).axes]
-    ['window W, packets', 'T / R, base RTT over RTT']
+    ['window W, packets', 'T / R, base RTT / RTT']
     """
-    given = dict(points or {})
+    networks = dict(points or {})
     if ax is None:
         ax = list(Figure(figsize=SIZE, layout="constrained").subplots(1, 2))
     left, right = ax
-    reno_chart({name: of for name, of in given.items() if isinstance(of, RenoPoint)}, left)
-    vegas_chart({name: of for name, of in given.items() if isinstance(of, VegasPoint)}, right)
+    reno_chart({name: x for name, x in networks.items() if isinstance(x, RenoPoint)}, left)
+    vegas_chart({name: x for name, x in networks.items() if isinstance(x, VegasPoint)}, right)
     return figure_of(left)
 
 
 @styled
 def reno_chart(points: Mapping[str, RenoPoint] | None = None, ax: Axes | None = None) -> Axes:
-    """Draw where Reno over RED is stable, gain over window, and where networks stand.
+    """Plot the stable region of Reno over RED, gain against window, with networks as points.
 
     Args:
-        points: see `stability_charts`.
-        ax: the axes; None: those of a new figure.
+        points: coordinates of networks, by the name for the legend; None: no networks. There is
+            one stability boundary for each averaging constant among them.
+        ax: axes to draw on; None: a new figure.
     """
     axes = new_axes(ax, PANEL)
     draw_reno(axes, points or {})
@@ -81,11 +86,11 @@ def reno_chart(points: Mapping[str, RenoPoint] | None = None, ax: Axes | None = 
 
 @styled
 def vegas_chart(points: Mapping[str, VegasPoint] | None = None, ax: Axes | None = None) -> Axes:
-    """Draw where Vegas by itself is stable, gain over base RTT / RTT, and where networks stand.
+    """Plot the stable region of Vegas without competitors, gain against base RTT / RTT.
 
     Args:
-        points: see `stability_charts`.
-        ax: the axes; None: those of a new figure.
+        points: coordinates of networks, by the name for the legend; None: no networks.
+        ax: axes to draw on; None: a new figure.
     """
     axes = new_axes(ax, PANEL)
     draw_vegas(axes, points or {})
@@ -93,12 +98,12 @@ def vegas_chart(points: Mapping[str, VegasPoint] | None = None, ax: Axes | None 
 
 
 def finish(axes: Axes) -> Axes:
-    """Gains by their logarithms, with enough labels; the legend below, where it hides nothing."""
+    """Make the gain axis logarithmic with enough labels, and put the legend below the axes."""
     axes.set_yscale("log")
     axes.grid(True, alpha=FAINT)
     axes.yaxis.set_major_formatter("{x:g}")
     low, high = axes.get_ylim()
-    axes.yaxis.set_minor_locator(LogLocator(subs=BETWEEN if high < FEW * low else ()))
+    axes.yaxis.set_minor_locator(LogLocator(subs=MINOR_LABELS if high < NARROW * low else ()))
     axes.yaxis.set_minor_formatter("{x:g}")
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
@@ -106,57 +111,60 @@ def finish(axes: Axes) -> Axes:
 
 
 def draw_reno(axes: Axes, points: Mapping[str, RenoPoint]) -> None:
-    """Reno over RED: gain over window, and a curve for each rate of averaging."""
-    gains = [of.gain for of in points.values()]
-    kinds = sorted({kind(of) for of in points.values()}) or [(math.inf, 0.0)]
-    colours = {of: colour(number) for number, of in enumerate(kinds)}
-    for (averaging, lost), own in colours.items():
-        critical = [reno_critical_gain(of, averaging, lost / of**2) for of in WINDOWS]
+    """Draw Reno's chart: gain against window, with one boundary for each averaging constant."""
+    gains = [point.gain for point in points.values()]
+    boundaries = sorted({boundary_of(point) for point in points.values()}) or [(math.inf, 0.0)]
+    colours = {boundary: colour(number) for number, boundary in enumerate(boundaries)}
+    for (averaging, losses), hue in colours.items():
+        critical = [reno_critical_gain(cwnd, averaging, losses / cwnd**2) for cwnd in WINDOWS]
         gains += [gain for gain in critical if math.isfinite(gain)]
-        told = "no averaging" if math.isinf(averaging) else f"K R = {averaging:g}"
-        axes.plot(WINDOWS, critical, color=own, label=told + (", drops" if lost else ""))
+        name = (
+            "no averaging" if math.isinf(averaging) else f"averaging constant K R = {averaging:g}"
+        )
+        axes.plot(WINDOWS, critical, color=hue, label=name + (", drops" if losses else ""))
         below = np.minimum(critical, 1e9)
-        axes.fill_between(WINDOWS, below, 1e-9, color=own, alpha=0.12, linewidth=0)
-    for number, (name, of) in enumerate(points.items()):
-        mark(axes, name, (of.cwnd, of.gain), number, colours[kind(of)])
+        axes.fill_between(WINDOWS, below, 1e-9, color=hue, alpha=0.12, linewidth=0)
+    for number, (name, point) in enumerate(points.items()):
+        mark(axes, name, (point.cwnd, point.gain), number, colours[boundary_of(point)])
     axes.set_xscale("log")
     axes.set_xlim(WINDOWS[0], WINDOWS[-1])
-    axes.set_ylim(min(gains) / ROOM, max(gains) * ROOM)
+    axes.set_ylim(min(gains) / MARGIN, max(gains) * MARGIN)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_title("Reno over RED")
     axes.set_xlabel("window W, packets")
     axes.set_ylabel("gain A = N p' / p")
-    say(axes, 0.03, 0.04, "stable below the curve", ha="left", va="bottom")
-    say(axes, 0.97, 0.96, "oscillates above it", ha="right", va="top")
+    write(axes, 0.03, 0.04, "stable below the curve", ha="left", va="bottom")
+    write(axes, 0.97, 0.96, "oscillates above it", ha="right", va="top")
 
 
-def kind(point: RenoPoint) -> tuple[float, float]:
-    """What a curve is of: K R and, where packets are dropped, p W^2, as many digits as are told."""
+def boundary_of(point: RenoPoint) -> tuple[float, float]:
+    """Parameters of a network's boundary, three digits: K R and, if packets are dropped, p W^2."""
     return float(f"{point.averaging:.3g}"), float(f"{point.drop_prob * point.cwnd**2:.3g}")
 
 
 def draw_vegas(axes: Axes, points: Mapping[str, VegasPoint]) -> None:
-    """Vegas: gain over the part of the round-trip time that is no queue."""
+    """Draw Vegas's chart: gain against base RTT / RTT."""
     ratios = np.array([*np.linspace(0.0, 1.0, 200)[1:], *FOLD])
     ratios.sort()
     low, high = np.transpose([vegas_unstable_gains(ratio) for ratio in ratios])
-    most = max([LARGEST_GAIN, *(of.gain * ROOM for of in points.values())])
-    least = min([LEAST_GAIN, *(of.gain / ROOM for of in points.values())])
-    own = colour(0)
-    shade = {"color": own, "alpha": 0.12, "linewidth": 0}
+    most = max([LARGEST_GAIN, *(point.gain * MARGIN for point in points.values())])
+    least = min([LEAST_GAIN, *(point.gain / MARGIN for point in points.values())])
+    hue = colour(0)
+    shade = {"color": hue, "alpha": 0.12, "linewidth": 0}
     low, high = np.minimum(low, most), np.minimum(high, most)
     axes.fill_between(ratios, least, low, **shade)
     axes.fill_between(ratios, high, most, where=low < most, **shade)
-    edge = [vegas_boundary(omega) for omega in EDGE]
-    axes.plot(*np.transpose(edge), color=own, label="edge")
-    for number, (name, of) in enumerate(points.items()):
-        mark(axes, name, (of.rtt_ratio, of.gain), number, own)
-    axes.set_xlim(max(min([0.5, *(of.rtt_ratio - 0.05 for of in points.values())]), 0.0), 1.0)
+    boundary = [vegas_boundary(omega) for omega in BOUNDARY_FREQUENCIES]
+    axes.plot(*np.transpose(boundary), color=hue, label="stability boundary")
+    for number, (name, point) in enumerate(points.items()):
+        mark(axes, name, (point.rtt_ratio, point.gain), number, hue)
+    lowest = min([0.5, *(point.rtt_ratio - 0.05 for point in points.values())])
+    axes.set_xlim(max(lowest, 0.0), 1.0)
     axes.set_ylim(least, most)
-    axes.set_title("Vegas by itself, no losses")
-    axes.set_xlabel("T / R, base RTT over RTT")
-    axes.set_ylabel("gain G, packets a round trip for each of backlog")
-    say(
+    axes.set_title("Vegas without competitors and losses")
+    axes.set_xlabel("T / R, base RTT / RTT")
+    axes.set_ylabel("gain G, packets per RTT per packet of backlog")
+    write(
         axes,
         0.03,
         0.5,
@@ -164,17 +172,17 @@ def draw_vegas(axes: Axes, points: Mapping[str, VegasPoint]) -> None:
         ha="left",
         va="bottom",
     )
-    say(axes, 0.97, 0.96, "oscillates", ha="right", va="top")
-    say(axes, 0.97, 0.04, "stable below the edge", ha="right", va="bottom")
+    write(axes, 0.97, 0.96, "oscillates", ha="right", va="top")
+    write(axes, 0.97, 0.04, "stable below the boundary", ha="right", va="bottom")
 
 
-def mark(axes: Axes, name: str, at: tuple[float, float], number: int, own: str) -> None:
-    """Mark a network; later ones smaller, so that they do not hide earlier ones."""
-    style: dict[str, Any] = {"color": own, "markeredgecolor": colour(3), "linestyle": "none"}
+def mark(axes: Axes, name: str, at: tuple[float, float], number: int, hue: str) -> None:
+    """Mark a network; later marks are smaller, so that they do not hide earlier ones."""
+    style: dict[str, Any] = {"color": hue, "markeredgecolor": colour(3), "linestyle": "none"}
     style |= {"marker": MARKERS[number % len(MARKERS)], "markersize": max(9.0 - 2 * number, 4.0)}
     axes.plot(*at, label=name, **style)
 
 
-def say(axes: Axes, x: float, y: float, text: str, **where: Any) -> None:
-    """Write into a chart, at a part of its width and height."""
-    axes.text(x, y, text, transform=axes.transAxes, fontsize="small", **where)
+def write(axes: Axes, x: float, y: float, text: str, **alignment: Any) -> None:
+    """Write text at a position in fractions of the axes' width and height."""
+    axes.text(x, y, text, transform=axes.transAxes, fontsize="small", **alignment)

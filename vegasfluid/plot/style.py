@@ -1,7 +1,7 @@
-"""One style for all pictures, light or dark.
+"""Style of all plots, light or dark.
 
-Colours are Okabe and Ito's, which colour-blind readers can tell apart (M. Okabe and K. Ito, "Color
-universal design", 2008); on dark ground the bright ones of them come first.
+The colours are those of M. Okabe and K. Ito, "Color universal design", 2008, which colour-blind
+readers can distinguish. In the dark theme the bright ones come first.
 """
 
 from __future__ import annotations
@@ -32,32 +32,36 @@ __all__ = [
 ]
 
 Name = Literal["light", "dark"]
+"""Name of a theme."""
 Arguments = ParamSpec("Arguments")
 Drawn = TypeVar("Drawn")
 
 LINES = ("-", "--", ":", "-.")
-"""Line styles, one a run."""
+"""Line styles, one for each run."""
 FAINT = 0.3
-"""How strong the grid is: said where it is drawn, for axes that others made in their own style."""
+"""Opacity of the grid; passed with every grid, because axes given by users have another style."""
 CYCLES = {
     "light": ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9"),
     "dark": ("#56B4E9", "#E69F00", "#009E73", "#FFFFFF", "#CC79A7", "#D55E00", "#F0E442"),
 }
+"""Line colours by theme, in order of use."""
 GROUND = {"light": ("white", "black"), "dark": ("#161616", "#E6E6E6")}
+"""Background and foreground colours by theme."""
 PAINTED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+"""Settings of matplotlib that take the foreground colour."""
 
-chosen: ContextVar[Name] = ContextVar("theme", default="light")
+current_theme: ContextVar[Name] = ContextVar("theme", default="light")
 
 
 @contextmanager
 def theme(name: Name) -> Iterator[None]:
-    """Draw on light or dark ground inside a `with` block.
+    """Context in which plots have a light or dark background.
 
     Args:
-        name: `light` (the default everywhere) or `dark`.
+        name: `light` (the default outside any context) or `dark`.
 
     Raises:
-        InvalidInput: for another name.
+        InvalidInput: for any other name.
 
     >>> with theme("dark"):
     ...     colour(0)
@@ -65,42 +69,42 @@ def theme(name: Name) -> Iterator[None]:
     """
     if name not in CYCLES:
         raise InvalidInput("theme", "name", "light or dark", name)
-    before = chosen.set(name)
+    before = current_theme.set(name)
     try:
         yield
     finally:
-        chosen.reset(before)
+        current_theme.reset(before)
 
 
 def colour(number: int) -> str:
-    """One colour of the theme; they begin again after the last."""
-    cycle = CYCLES[chosen.get()]
+    """Colour of the theme by number from 0; after the last, the colours repeat."""
+    cycle = CYCLES[current_theme.get()]
     return cycle[number % len(cycle)]
 
 
 def ground() -> tuple[str, str]:
-    """The colours of the theme: what lies below, and what is written on it."""
-    return GROUND[chosen.get()]
+    """Background and foreground colour of the theme."""
+    return GROUND[current_theme.get()]
 
 
 def settings() -> dict[Any, Any]:
-    """The theme as matplotlib's own settings."""
-    below, above = ground()
+    """The theme as settings of matplotlib."""
+    background, foreground = ground()
     return {
-        "text.parse_math": False,  # a dollar in a name is a dollar
-        "axes.prop_cycle": cycler(color=CYCLES[chosen.get()]),
-        "figure.facecolor": below,
-        "axes.facecolor": below,
+        "text.parse_math": False,  # names may contain dollar signs
+        "axes.prop_cycle": cycler(color=CYCLES[current_theme.get()]),
+        "figure.facecolor": background,
+        "axes.facecolor": background,
         "legend.frameon": False,
         "legend.fontsize": "small",
         "axes.titlesize": "medium",
         "axes.titlelocation": "left",
-        **dict.fromkeys(PAINTED, above),
+        **dict.fromkeys(PAINTED, foreground),
     }
 
 
 def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
-    """A function that draws, in the style."""
+    """Decorator for a function that plots, which then uses the style of the theme."""
 
     @wraps(draw)
     def drawn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Drawn:
@@ -111,14 +115,14 @@ def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
 
 
 def figure_of(axes: Axes) -> Figure:
-    """The figure that axes are on, whole."""
-    found = axes.get_figure(root=True)
-    assert isinstance(found, Figure)
-    return found
+    """Figure that contains the axes, also if they are on a subfigure."""
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    return figure
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes that are given, or those of a new figure of this size, inches."""
+    """The given axes or, for None, those of a new figure of this size, inches."""
     if ax is not None:
         return ax
     return Figure(figsize=size, layout="constrained").subplots()

@@ -1,7 +1,7 @@
-"""Pictures of sweeps: a metric over one dimension or two, panels for two more.
+"""Plots of sweeps: a metric over one or two dimensions, with panels for up to two more.
 
-Colours are cividis where more is only more, and from orange over white to purple where 1 is the
-middle (a ratio): both can be told apart by colour-blind readers.
+A ratio has colours from orange over white (at 1) to purple, any other metric those of cividis.
+Colour-blind readers can distinguish both.
 """
 
 from __future__ import annotations
@@ -23,99 +23,106 @@ from vegasfluid.plot.style import FAINT, colour, new_axes, styled
 __all__ = ["fairness_map", "sweep_panels"]
 
 PANEL = (4.2, 3.4)
-"""Inches."""
+"""Size of a panel, inches."""
 MOST_PANELS = 36
+"""Largest number of panels in a figure; chosen."""
 WIDE = 20.0
-"""Values that are further apart than this are drawn by their logarithms."""
+"""Ratio of largest to smallest value above which an axis is logarithmic; chosen."""
 INNER = ("flow_class", "link")
+"""Dimensions of a metric that are not axes of the sweep."""
 
 
 @styled
 def fairness_map(
     data: xr.Dataset, over: Sequence[str] = (), metric: str = "ratio", ax: Axes | None = None
 ) -> Axes:
-    """Draw a metric of a sweep over two of its dimensions, and where flows are alike.
+    """Plot a metric of a sweep as a map over two of its dimensions, averaged over seeds.
+
+    Points that are missing or failed stay empty.
 
     Args:
-        data: the results of a sweep, done or not; the mean over seeds is drawn, and what is
-            missing stays empty.
-        over: the two dimensions, upwards and to the right; empty: the last two.
-        metric: `ratio` has a line where it is 1.
-        ax: the axes; None: those of a new figure.
+        data: results of a sweep, from `open_sweep`; the sweep may be incomplete.
+        over: names of the vertical and the horizontal dimension; empty: the last two.
+        metric: name of the metric; `ratio` gets a black line where it is 1.
+        ax: axes to draw on; None: a new figure.
 
     Raises:
-        InvalidInput: for an unknown metric or dimension, or where two are not what is left.
+        InvalidInput: for an unknown metric or dimension, or if more than two dimensions have
+            several values (select one of each with `data.isel` or `data.sel`).
     """
-    values, along, panels = sorted_out(data, metric, over)
+    values, along, panels = values_and_dims(data, metric, over)
     if len(along) != 2 or panels:
-        allowed = "the two dimensions that have several values; choose of the others by isel or sel"
+        allowed = "the only two dimensions with several values (use isel or sel for the others)"
         raise InvalidInput("fairness_map", "over", allowed, ", ".join([*panels, *along]))
     axes = new_axes(ax, (PANEL[0] + 1, PANEL[1]))
-    drawn = draw_panel(axes, values, along, scale_of(metric, values.values), data, "")
-    bar = colour_bar(drawn, [axes], titled(data, metric))
+    mesh = draw_panel(axes, values, along, scale_of(metric, values.values), data, "")
+    bar = colour_bar(mesh, [axes], metric_label(data, metric))
     if metric == "ratio":
         x, y = (positions(values[dim]) for dim in along[::-1])
-        found = np.ma.masked_invalid(values.transpose(*along).values)
-        if found.count() and found.min() < 1 < found.max():
-            line = axes.contour(x, y, found, levels=[1.0], colors=["black"], linewidths=1.2)
+        ratio = np.ma.masked_invalid(values.transpose(*along).values)
+        if ratio.count() and ratio.min() < 1 < ratio.max():
+            line = axes.contour(x, y, ratio, levels=[1.0], colors=["black"], linewidths=1.2)
             bar.add_lines(line)
     return axes
 
 
 @styled
 def sweep_panels(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = ()) -> Figure:
-    """Draw a metric, the mean over seeds; what is missing or failed stays empty.
+    """Plot a metric of a sweep as lines or maps in panels, averaged over seeds.
+
+    Points that are missing or failed stay empty. A metric of flow classes or links has a panel for
+    each of them.
 
     Args:
-        data: the results of a sweep, done or not.
-        metric: such as `ratio`; of those that classes or links have, each is a panel.
-        over: one dimension or two that are drawn along the axes; empty: the last two with more
-            than one value. What is left with more than one value makes panels: rows and columns.
+        data: results of a sweep, from `open_sweep`; the sweep may be incomplete.
+        metric: name of the metric, such as `ratio`.
+        over: names of one or two dimensions along the axes of each panel; empty: the last two that
+            have several values. Up to two other dimensions with several values become the rows and
+            columns of panels.
 
     Raises:
-        InvalidInput: for an unknown metric or dimension, or more dimensions than can be shown.
+        InvalidInput: for an unknown metric or dimension, or too many dimensions or panels.
     """
-    values, along, panels = sorted_out(data, metric, over)
+    values, along, panels = values_and_dims(data, metric, over)
     rows, columns = (values[dim] if dim else None for dim in (*panels, None, None)[:2])
-    shape = tuple(1 if of is None else of.size for of in (rows, columns))
+    shape = tuple(1 if dim is None else dim.size for dim in (rows, columns))
     if shape[0] * shape[1] > MOST_PANELS:
         raise InvalidInput(
-            "sweep", "--plot-over", f"such that panels are {MOST_PANELS} or less", along
+            "sweep", "--plot-over", f"such that there are at most {MOST_PANELS} panels", along
         )
     figure = Figure(figsize=(PANEL[0] * shape[1] + 1, PANEL[1] * shape[0]), layout="constrained")
     grid = figure.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     scale = scale_of(metric, values.values)
-    drawn = None
-    for place, axes in np.ndenumerate(grid):
-        chosen = dict(zip(panels, place, strict=False))
-        panel = values.isel(chosen)
-        drawn = draw_panel(axes, panel, along, scale, data, titled(data, metric))
+    mesh = None
+    for position, axes in np.ndenumerate(grid):
+        indices = dict(zip(panels, position, strict=False))
+        panel = values.isel(indices)
+        mesh = draw_panel(axes, panel, along, scale, data, metric_label(data, metric))
         axes.set_title(
-            " ".join(f"{dim} {label(values[dim].values[n])}" for dim, n in chosen.items())
+            " ".join(f"{dim} {label(values[dim].values[n])}" for dim, n in indices.items())
         )
-    if drawn is not None:
-        colour_bar(drawn, grid.ravel().tolist(), titled(data, metric))
+    if mesh is not None:
+        colour_bar(mesh, grid.ravel().tolist(), metric_label(data, metric))
     return figure
 
 
-def colour_bar(drawn: Any, axes: list[Axes], title: str) -> Colorbar:
-    """What the colours mean, in plain numbers: 0.5 and 2, not powers of ten."""
-    by_logarithm = isinstance(drawn.norm, LogNorm)
-    ticks = LogLocator(subs=(1.0, 2.0, 5.0)) if by_logarithm else None
-    bar = axes[0].figure.colorbar(drawn, ax=axes, label=title, ticks=ticks, format="{x:g}")
+def colour_bar(mesh: Any, axes: list[Axes], title: str) -> Colorbar:
+    """Colour bar with plain numbers, such as 0.5 and 2, instead of powers of ten."""
+    ticks = LogLocator(subs=(1.0, 2.0, 5.0)) if isinstance(mesh.norm, LogNorm) else None
+    bar = axes[0].figure.colorbar(mesh, ax=axes, label=title, ticks=ticks, format="{x:g}")
     bar.ax.minorticks_off()
     return bar
 
 
-def sorted_out(
+def values_and_dims(
     data: xr.Dataset, metric: str, over: Sequence[str]
 ) -> tuple[xr.DataArray, list[str], list[str]]:
-    """The values to draw, the dimensions along the axes (slow, fast), and those of panels."""
+    """Values to plot, dimensions along the axes (vertical, horizontal), and those of the panels."""
     known = [str(name) for name in data.data_vars if data[name].dtype.kind == "f"]
     if metric not in known:
         raise InvalidInput("sweep", "--metric", "one of " + ", ".join(known), metric)
     values = data[metric].load()
-    if "seed" in values.dims:  # or it was chosen already
+    if "seed" in values.dims:  # not if the caller selected a seed
         with np.errstate(all="ignore"):
             values = values.mean("seed", skipna=True)
     values = values.squeeze([dim for dim in values.dims if values.sizes[dim] == 1], drop=True)
@@ -129,13 +136,13 @@ def sorted_out(
     along = list(over) or numbers[-2:]
     panels = [dim for dim in dims if dim not in along]
     if not 1 <= len(along) <= 2 or len(panels) > 2:
-        allowed = "one or two dimensions that leave two or less for panels"
+        allowed = "one or two dimensions that leave at most two for panels"
         raise InvalidInput("sweep", "--plot-over", allowed, ", ".join(along))
     return values, along, panels
 
 
 def scale_of(metric: str, values: np.ndarray) -> dict[str, Any]:
-    """The colours of a map."""
+    """Arguments of `pcolormesh` that define the colours of a map."""
     finite = values[np.isfinite(values) & (values > 0)] if metric == "ratio" else values
     finite = finite[np.isfinite(finite)]
     if not finite.size:
@@ -154,10 +161,10 @@ def draw_panel(
     data: xr.Dataset,
     title: str,
 ) -> Any:
-    """A map over two dimensions, or a line over one; the map."""
-    dims = along[::-1]  # the slow one upwards
+    """Draw a map over two dimensions, or a line over one; return the map, or None."""
+    dims = along[::-1]  # horizontal, vertical
     for dim, which in zip(dims, "xy", strict=False):
-        labelled(axes, which, values[dim], data[dim].attrs.get("units", "1"))
+        set_up_axis(axes, which, values[dim], data[dim].attrs.get("units", "1"))
     if len(dims) == 1:
         axes.plot(positions(values[dims[0]]), values.values, "o-", color=colour(0), markersize=4)
         axes.set_ylabel(title)
@@ -167,43 +174,45 @@ def draw_panel(
     return axes.pcolormesh(*(edges(values[dim]) for dim in dims), image, **scale)
 
 
-def positions(of: xr.DataArray) -> np.ndarray:
-    """Where the values of a dimension stand: names side by side."""
-    return of.values if of.dtype.kind == "f" else np.arange(of.size, dtype=float)
+def positions(dim: xr.DataArray) -> np.ndarray:
+    """Positions of the values of a dimension along an axis; names are at 0, 1, 2, ..."""
+    return dim.values if dim.dtype.kind == "f" else np.arange(dim.size, dtype=float)
 
 
-def by_ratio(of: xr.DataArray) -> bool:
-    """Whether the values of a dimension are drawn by their logarithms."""
-    return of.dtype.kind == "f" and of.values.min() > 0 and of.values.max() > WIDE * of.values.min()
+def is_logarithmic(dim: xr.DataArray) -> bool:
+    """Whether the axis of a dimension is logarithmic: its values are positive and far apart."""
+    values = dim.values
+    return dim.dtype.kind == "f" and values.min() > 0 and values.max() > WIDE * values.min()
 
 
-def edges(of: xr.DataArray) -> np.ndarray:
-    """Where the cells of a map begin and end: half-way between the values."""
-    at = np.log(of.values) if by_ratio(of) else positions(of)
-    steps = np.diff(at) if at.size > 1 else np.ones(1)
-    middles = at[:-1] + steps[: at.size - 1] / 2
-    found = np.concatenate([[at[0] - steps[0] / 2], middles, [at[-1] + steps[-1] / 2]])
-    return np.exp(found) if by_ratio(of) else found
+def edges(dim: xr.DataArray) -> np.ndarray:
+    """Edges of the cells of a map along a dimension, half-way between its values."""
+    centres = np.log(dim.values) if is_logarithmic(dim) else positions(dim)
+    steps = np.diff(centres) if centres.size > 1 else np.ones(1)
+    middles = centres[:-1] + steps[: centres.size - 1] / 2
+    first, last = centres[0] - steps[0] / 2, centres[-1] + steps[-1] / 2
+    all_edges = np.concatenate([[first], middles, [last]])
+    return np.exp(all_edges) if is_logarithmic(dim) else all_edges
 
 
-def labelled(axes: Axes, which: str, of: xr.DataArray, units: str) -> None:
-    """The name, the unit and the scale of an axis."""
-    name = str(of.name)
-    said = units == "1" or name.endswith("_" + units)
-    getattr(axes, f"set_{which}label")(name if said else f"{name}, {units}")
-    if of.dtype.kind != "f":
-        getattr(axes, f"set_{which}ticks")(positions(of), list(map(label, of.values)))
-    elif by_ratio(of):
+def set_up_axis(axes: Axes, which: str, dim: xr.DataArray, units: str) -> None:
+    """Set label, ticks and scale of the axis `x` or `y` for a dimension."""
+    name = str(dim.name)
+    has_unit = units == "1" or name.endswith("_" + units)
+    getattr(axes, f"set_{which}label")(name if has_unit else f"{name}, {units}")
+    if dim.dtype.kind != "f":
+        getattr(axes, f"set_{which}ticks")(positions(dim), list(map(label, dim.values)))
+    elif is_logarithmic(dim):
         getattr(axes, f"set_{which}scale")("log")
         getattr(axes, f"{which}axis").set_major_formatter("{x:g}")
 
 
-def titled(data: xr.Dataset, metric: str) -> str:
-    """A metric's name and unit."""
+def metric_label(data: xr.Dataset, metric: str) -> str:
+    """Name and unit of a metric."""
     units = data[metric].attrs.get("units", "1")
     return metric if units == "1" else f"{metric}, {units}"
 
 
 def label(value: Any) -> str:
-    """A label along a dimension."""
+    """Text for a value of a dimension."""
     return f"{value:g}" if isinstance(value, float) else str(value)

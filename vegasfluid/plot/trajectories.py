@@ -1,4 +1,4 @@
-"""Pictures of runs: windows, queues, drops and goodput over time, of one run or several."""
+"""Plots of runs: windows, queues, drops and goodput over time, of one run or several."""
 
 from __future__ import annotations
 
@@ -15,51 +15,53 @@ from vegasfluid.errors import InvalidInput
 from vegasfluid.plot.style import FAINT, LINES, colour, figure_of, new_axes, styled
 from vegasfluid.trajectory import ENGINES
 
-__all__ = ["called", "compare", "drops", "goodputs", "queues", "trajectory", "windows"]
+__all__ = ["compare", "drops", "goodputs", "queues", "run_label", "trajectory", "windows"]
 
 SIZE = (9.0, 9.0)
+"""Size of a new figure with all panels, inches."""
 PANEL = (7.0, 3.2)
+"""Size of a new figure with one panel, inches."""
 INTERVALS = 60
-"""In so many parts of a run drops are counted: single ones are no probability."""
+"""Number of intervals of a run over which drops are averaged to a probability; chosen."""
 
 DrawRun = Callable[[Axes, xr.Dataset, str, str], None]
-"""Draws one run, with a line style, and with something after the names of its lines."""
+"""Function that draws a run on axes, with a line style and a suffix for the legend."""
 
 
 def trajectory(run: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
-    """Draw one run: windows, queue, drops and goodput over time.
+    """Plot windows, queues, drop probabilities and goodputs of one run over time.
 
     Args:
-        run: a trajectory.
-        ax: four axes, one above the other; None: those of a new figure.
+        run: trajectory of any engine.
+        ax: four axes for these quantities; None: a new figure.
     """
     return compare(run, ax=ax)
 
 
 def compare(*runs: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
-    """Draw several runs of one network over each other, one line style a run.
+    """Plot windows, queues, drop probabilities and goodputs of several runs on the same axes.
 
     Args:
-        runs: trajectories, such as the fluid's and the packets'; at least one. In legends a run is
-            called by its engine, or as its attribute `label` says (`run.assign_attrs(label=...)`).
-        ax: four axes, for windows, queues, drops and goodputs; None: those of a new figure.
+        runs: at least one trajectory, each plotted in its own line style. The legend names a run by
+            its attribute `label` (`run.assign_attrs(label=...)`) or, without it, by its engine.
+        ax: four axes for these quantities; None: a new figure.
 
     Raises:
-        InvalidInput: for no run, or another number of axes.
+        InvalidInput: if there are no runs, or not four axes.
     """
-    given = four_axes(title_of(runs)) if ax is None else ax
-    if len(given) != len(PANELS):
-        raise InvalidInput("compare", "ax", f"{len(PANELS)} axes", f"{len(given)} axes")
-    for draw, axes in zip(PANELS, given, strict=True):
+    panels = four_axes(title_of(runs)) if ax is None else ax
+    if len(panels) != len(PANELS):
+        raise InvalidInput("compare", "ax", f"{len(PANELS)} axes", f"{len(panels)} axes")
+    for draw, axes in zip(PANELS, panels, strict=True):
         draw(*runs, ax=axes)
-        if axes is not given[-1]:
+        if axes is not panels[-1]:
             axes.set_xlabel("")
-    return figure_of(given[0])
+    return figure_of(panels[0])
 
 
 @styled
 def four_axes(title: str) -> Sequence[Axes]:
-    """One above the other, in a new figure."""
+    """Axes below each other in a new figure."""
     figure = Figure(figsize=SIZE, layout="constrained")
     figure.suptitle(title)
     return list(figure.subplots(len(PANELS), 1, sharex=True))
@@ -67,58 +69,78 @@ def four_axes(title: str) -> Sequence[Axes]:
 
 @styled
 def windows(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the mean window of each class over time, packets; of a density also its spread."""
-    return panel(draw_windows, "window of a flow, packets", runs, ax)
+    """Plot the mean window of each class over time, packets.
+
+    Runs of the density model also show the standard deviation, as a band.
+
+    Args:
+        runs: at least one trajectory.
+        ax: axes to draw on; None: a new figure.
+    """
+    return panel(draw_windows, "window per flow, packets", runs, ax)
 
 
 @styled
 def queues(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the queue of each link over time, packets, and its law's average where it has one."""
+    """Plot the queue of each link over time, packets, and RED's average queue.
+
+    Args:
+        runs: at least one trajectory.
+        ax: axes to draw on; None: a new figure.
+    """
     return panel(draw_queue, "queue, packets", runs, ax)
 
 
 @styled
 def drops(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw the share of each link's packets that was dropped or marked, over time."""
+    """Plot the fraction of arriving packets that each link drops or marks, over time.
+
+    Args:
+        runs: at least one trajectory.
+        ax: axes to draw on; None: a new figure.
+    """
     return panel(draw_drops, "drop probability", runs, ax)
 
 
 @styled
 def goodputs(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw what a flow of each class delivers over time, packets/s."""
-    return panel(draw_goodput, "goodput of a flow, packets/s", runs, ax)
+    """Plot the goodput per flow of each class over time, packets/s.
+
+    Args:
+        runs: at least one trajectory.
+        ax: axes to draw on; None: a new figure.
+    """
+    return panel(draw_goodput, "goodput per flow, packets/s", runs, ax)
 
 
 PANELS = (windows, queues, drops, goodputs)
+"""Functions that draw the panels of a figure, from top to bottom."""
 
 
-def called(run: xr.Dataset) -> str:
-    """What a run is called in a legend: its attribute `label`, or its engine."""
+def run_label(run: xr.Dataset) -> str:
+    """Name of a run in a legend: its attribute `label`, or its engine."""
     return str(run.attrs.get("label") or run.attrs.get("engine", "run"))
 
 
 def engine(run: xr.Dataset) -> str:
-    """Which simulator a run is from."""
+    """Name of the simulator that made a run."""
     return ENGINES.get(run.attrs.get("engine", ""), "run")
 
 
 def title_of(runs: Sequence[xr.Dataset]) -> str:
-    """The model's title and the engines."""
+    """Title of a figure: the model's title and the simulators."""
     engines = " and ".join(engine(run) for run in runs)
     title = runs[0].attrs.get("title") if runs else None
     return f"{title}: {engines}" if title else engines
 
 
 def panel(draw: DrawRun, title: str, runs: Sequence[xr.Dataset], ax: Axes | None) -> Axes:
-    """All runs on one pair of axes.
-
-    Title above and legend beside them, where they hide nothing; the warm-up in grey.
-    """
+    """Draw all runs on one pair of axes, with the warm-up shaded and the legend on the right."""
     if not runs:
         raise InvalidInput("plot", "runs", "one trajectory or more", "none")
     axes = new_axes(ax, PANEL)
     for run, line in zip(runs, cycle(LINES), strict=False):
-        suffix = f" ({called(run)})" if len(runs) > 1 else ""
+        suffix = f" ({run_label(run)})" if len(runs) > 1 else ""
         draw(axes, run, line, suffix)
     axes.set_title(title)
     axes.set_xlabel("time, s")
@@ -133,18 +155,18 @@ def panel(draw: DrawRun, title: str, runs: Sequence[xr.Dataset], ax: Axes | None
 
 
 def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """The mean window of each class; where windows are a distribution, its width, too."""
+    """Draw the mean window of each class and, for the density model, its standard deviation."""
     for i, flow_class in enumerate(run["flow_class"].values):
         cwnd = run["cwnd"].isel(flow_class=i)
         axes.plot(run["time"], cwnd, line, label=f"{flow_class}{suffix}", **line_style(i))
         if run.attrs.get("engine") == "density":
-            wide = run["cwnd_spread"].isel(flow_class=i)
-            edges = np.maximum(cwnd - wide, 0), cwnd + wide
+            deviation = run["cwnd_spread"].isel(flow_class=i)
+            edges = np.maximum(cwnd - deviation, 0), cwnd + deviation
             axes.fill_between(run["time"], *edges, color=colour(i), alpha=0.15, linewidth=0)
 
 
 def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """The queue of each link, and its law's average where it keeps one."""
+    """Draw the queue of each link, and the average queue of links with RED."""
     for i, link in enumerate(run["link"].values):
         queue, average = run["queue"].isel(link=i), run["avg_queue"].isel(link=i)
         axes.plot(run["time"], queue, line, label=f"{link}{suffix}", **line_style(2 * i + 2, 2.0))
@@ -154,22 +176,20 @@ def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
 
 def draw_drops(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """The share of the packets of each link that was dropped or marked, counted in intervals."""
+    """Draw the fraction of packets that each link drops or marks, averaged over intervals."""
     step = max(1, (run.sizes["time"] - 1) // INTERVALS)
-    at = run.isel(time=slice(None, None, step))
-    lost = at["lost"] + at.get("marked", 0)
-    gained, came = np.diff(lost, axis=0), np.diff(at["lost"] + at["admitted"], axis=0)
-    times = at["time"].values
-    share = gained / np.maximum(came, 1.0)
+    samples = run.isel(time=slice(None, None, step))
+    lost = samples["lost"] + samples.get("marked", 0)
+    losses, arrivals = np.diff(lost, axis=0), np.diff(samples["lost"] + samples["admitted"], axis=0)
+    times = samples["time"].values
+    fraction = losses / np.maximum(arrivals, 1.0)
     for i, link in enumerate(run["link"].values):
-        label = f"{link}{suffix}"
-        axes.stairs(
-            share[:, i], times, baseline=None, linestyle=line, label=label, **line_style(2 * i + 2)
-        )
+        style: dict[str, Any] = {"linestyle": line, "label": f"{link}{suffix}"}
+        axes.stairs(fraction[:, i], times, baseline=None, **style, **line_style(2 * i + 2))
 
 
 def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Packets delivered a second by a flow of each class, between samples."""
+    """Draw the goodput per flow of each class, packets/s, averaged between samples."""
     times = run["time"].values
     middles = (times[1:] + times[:-1]) / 2
     for i, flow_class in enumerate(run["flow_class"].values):
