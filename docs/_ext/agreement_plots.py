@@ -1,8 +1,8 @@
-"""Pictures of agreement: other people's runs beside what benchmarks found, in light and in dark.
+"""Plots that compare reference runs of other programs with results of our benchmarks.
 
-The reference runs are in the repository (tests/agreement); ours are the documents in
-benchmarks/results. Nothing is simulated here. A picture whose document is absent is left out, and
-its page says so.
+The reference runs are in tests/agreement, our results in benchmarks/results; nothing is simulated
+here. If a benchmark has no results, its page says so instead of showing a plot. A chart without
+points fails the build.
 """
 
 from __future__ import annotations
@@ -13,182 +13,201 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import light_and_dark
+import numpy as np
 from benchmark_tables import ROOT, document
 from docutils import nodes
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from benchmarks.ns2_rows import NS2Row, ns2_rows
 from vegasfluid.plot.style import colour, styled
 
-__all__ = ["PICTURES", "setup"]
+__all__ = ["PLOTS", "plot", "setup"]
 
-DRAWN = "_pictures"
-"""Folder of the pictures, below that of the pages."""
-Found = dict[str, Any]
-JUDGED = 0.2
-"""The smallest of ns-2's ratios whose differences are drawn."""
+FOLDER = "_pictures"
+"""Folder of the plots, below that of the pages."""
+Figures = dict[str, Any]
+"""Numbers of a benchmark by name."""
+SMALLEST_RATIO = 0.2
+"""Smallest ratio of ns-2 for which relative differences are plotted."""
 
 
 def new_figure(panels: int, height: float) -> tuple[Figure, Any]:
-    """A figure with panels side by side."""
+    """Figure with panels side by side; height in inches."""
     figure = Figure(figsize=(9, height), layout="constrained")
     return figure, figure.subplots(1, panels, squeeze=False)[0]
 
 
 @styled
-def ns2(found: Found) -> Figure:
-    """Ratio over alpha on networks 2 to 4, ns-2 and both simulators, and how far ours are off."""
+def ns2(figures: Figures) -> Figure:
+    """Ratio against alpha on networks 2 to 4 for ns-2 and our simulators, and the differences."""
     figure = Figure(figsize=(9, 5.2), layout="constrained")
     panels = figure.subplots(2, 3, sharex="col", sharey="row")
-    for (above, below), number in zip(panels.T, (2, 3, 4), strict=True):
-        rows = [row for row in ns2_rows() if row.network == number]
+    for (above, below), network in zip(panels.T, (2, 3, 4), strict=True):
+        rows = [row for row in ns2_rows() if row.network == network]
         for gentle, fill in ((False, "full"), (True, "none")):
-            told = "ns-2, gentle start" if gentle else "ns-2"
+            label = "ns-2, gentle start" if gentle else "ns-2"
             points = [(row.alpha, row.ratio) for row in rows if row.gentle_start is gentle]
-            style = {"color": colour(3), "fillstyle": fill, "ms": 6, "label": told}
-            above.plot(*zip(*points, strict=True), "o", **style)
-        for engine, place, marker in (("packets", 0, "x"), ("fluid", 1, "+")):
-            differences = off_by(found, engine, rows)
-            points = [(row.alpha, row.ratio * (1 + off)) for row, off in differences]
-            above.plot(*zip(*points, strict=True), marker, color=colour(place), label=engine)
-            points = [(row.alpha, 100 * off) for row, off in differences if row.ratio >= JUDGED]
-            below.plot(*zip(*points, strict=True), marker, color=colour(place))
-        above.set(title=f"network {number}", xscale="log", yscale="log")
+            style = {"color": colour(3), "fillstyle": fill, "ms": 6, "label": label}
+            above.plot(*columns(points), "o", **style)
+        for engine, number, marker in (("packets", 0, "x"), ("fluid", 1, "+")):
+            pairs = differences(figures, engine, rows)
+            points = [(row.alpha, row.ratio * (1 + error)) for row, error in pairs]
+            above.plot(*columns(points), marker, color=colour(number), label=engine)
+            points = [(row.alpha, 100 * e) for row, e in pairs if row.ratio >= SMALLEST_RATIO]
+            below.plot(*columns(points), marker, color=colour(number))
+        above.set(title=f"network {network}", xscale="log", yscale="log")
         below.set(xlabel="alpha, packets", ylim=(-15, 15))
         below.axhspan(-10, 10, color=colour(3), alpha=0.08, lw=0)
         for axes in (above, below):
             axes.grid(True)
-    panels[0, 0].set_ylabel("goodput, Vegas over Reno")
-    panels[1, 0].set_ylabel("off ns-2's ratio, %")
+    panels[0, 0].set_ylabel("goodput, Vegas / Reno")
+    panels[1, 0].set_ylabel("difference to ns-2, %")
     panels[0, 0].legend()
     return figure
 
 
-def off_by(found: Found, engine: str, rows: list[NS2Row]) -> list[tuple[NS2Row, float]]:
-    """Rows that an engine was held to, and its relative differences."""
-    named = [(row, f"{engine}.{row.name}.ratio") for row in rows]
-    return [(row, found[name]) for row, name in named if name in found]
+def columns(points: list[tuple[float, float]]) -> np.ndarray:
+    """Abscissas and ordinates of points, also of none; (2, point)."""
+    return np.array(points).reshape(-1, 2).T
+
+
+def differences(figures: Figures, engine: str, rows: list[NS2Row]) -> list[tuple[NS2Row, float]]:
+    """Runs of ns-2 that an engine was compared with, and the relative differences of the ratio."""
+    names = [(row, f"{engine}.{row.name}.ratio") for row in rows]
+    return [(row, figures[name]) for row, name in names if name in figures]
 
 
 @styled
-def linux(found: Found) -> Figure:
-    """Goodput beside Reno, the window alone, and jitter: the kernel and ours."""
-    figure, (beside, alone, jitter) = new_figure(3, 3.4)
-    for flow, place in (("reno", 1), ("vegas", 0)):
-        pairs(beside, found, "beside.alpha{}", f"{flow}.goodput_mbps", flow, colour(place))
-    pairs(alone, found, "alone.alpha{}", "cwnd_packets", "cwnd", colour(0))
-    pairs(alone, found, "alone.alpha{}", "queue_packets", "queue", colour(2))
-    beside.set(title="beside Reno over drop-tail", xlabel="alpha", ylabel="goodput, Mbit/s")
+def linux(figures: Figures) -> Figure:
+    """Goodput against Reno, window and queue without competitors, and goodput with jitter."""
+    figure, (competing, alone, jitter) = new_figure(3, 3.4)
+    for flow, number in (("reno", 1), ("vegas", 0)):
+        draw_over_alpha(
+            competing, figures, "beside.alpha{}", f"{flow}.goodput_mbps", flow, colour(number)
+        )
+    draw_over_alpha(alone, figures, "alone.alpha{}", "cwnd_packets", "cwnd", colour(0))
+    draw_over_alpha(alone, figures, "alone.alpha{}", "queue_packets", "queue", colour(2))
+    competing.set(title="Vegas and Reno, drop-tail", xlabel="alpha", ylabel="goodput, Mbit/s")
     alone.set(title="Vegas alone", xlabel="alpha", ylabel="packets")
-    kinds = ("none", "both_reorder", "both_ordered")
-    for law, place in (("reno", 1), ("vegas", 0)):
-        names = [f"jitter.{kind}.{law}.goodput_mbps" for kind in kinds]
+    cases = ("none", "both_reorder", "both_ordered")
+    for law, number in (("reno", 1), ("vegas", 0)):
+        names = [f"jitter.{case}.{law}.goodput_mbps" for case in cases]
         draw_pair(
             jitter,
             range(3),
-            [found[f"{n}.linux"] for n in names],
-            [found[f"{n}.packets"] for n in names],
+            [figures[f"{name}.linux"] for name in names],
+            [figures[f"{name}.packets"] for name in names],
             law,
-            colour(place),
+            colour(number),
         )
     jitter.set_xticks(range(3), ["no jitter", "reorders", "in order"])
     jitter.set(title="one flow with jitter", ylabel="goodput, Mbit/s")
-    for axes in (beside, alone, jitter):
+    for axes in (competing, alone, jitter):
         axes.set_ylim(bottom=0)
         axes.grid(True)
         axes.legend()
     return figure
 
 
-def pairs(axes: Any, found: Found, row: str, what: str, name: str, ink: str) -> None:
-    """A quantity over alpha, the kernel's and ours."""
+def draw_over_alpha(
+    axes: Any, figures: Figures, row: str, quantity: str, name: str, hue: str
+) -> None:
+    """Plot a quantity of the kernel and of the packet simulator against alpha."""
     first, last = (part for part in row.split("{}"))
-    ends = f"{last}.{what}.linux"
+    ending = f"{last}.{quantity}.linux"
     alphas = sorted(
-        int(key[len(first) : -len(ends)])
-        for key in found
-        if key.startswith(first) and key.endswith(ends)
+        int(key[len(first) : -len(ending)])
+        for key in figures
+        if key.startswith(first) and key.endswith(ending)
     )
-    theirs = [found[f"{row.format(alpha)}.{what}.linux"] for alpha in alphas]
-    ours = [found[f"{row.format(alpha)}.{what}.packets"] for alpha in alphas]
-    draw_pair(axes, alphas, theirs, ours, name, ink)
+    theirs = [figures[f"{row.format(alpha)}.{quantity}.linux"] for alpha in alphas]
+    ours = [figures[f"{row.format(alpha)}.{quantity}.packets"] for alpha in alphas]
+    draw_pair(axes, alphas, theirs, ours, name, hue)
 
 
 def draw_pair(
-    axes: Any, at: Any, theirs: list[float], ours: list[float], name: str, ink: str
+    axes: Any, x: Any, theirs: list[float], ours: list[float], name: str, hue: str
 ) -> None:
-    """Circles for the kernel, crosses for ours."""
-    axes.plot(at, theirs, "o", color=ink, fillstyle="none", ms=7, label=f"{name}, Linux 6.1")
-    axes.plot(at, ours, "x", color=ink, ms=7, label=f"{name}, packets")
+    """Plot values of the kernel as circles and those of the packet simulator as crosses."""
+    axes.plot(x, theirs, "o", color=hue, fillstyle="none", ms=7, label=f"{name}, Linux 6.1")
+    axes.plot(x, ours, "x", color=hue, ms=7, label=f"{name}, packets")
 
 
 @styled
-def formulas(found: Found) -> Figure:
-    """Differences of solver, fluid and packets to the closed forms, as sorted shares."""
+def formulas(figures: Figures) -> Figure:
+    """Cumulative distribution of the differences of each engine to the closed forms."""
     figure, (axes,) = new_figure(1, 3.2)
-    for place, engine in enumerate(("solver", "fluid", "packets")):
-        ending = f".{engine}_difference"
+    for number, engine in enumerate(("solver", "fluid", "packets")):
+        ending = f".{engine}.difference"
         sizes = sorted(
-            max(abs(value), 1e-16) for name, value in found.items() if name.endswith(ending)
+            max(abs(value), 1e-16) for name, value in figures.items() if name.endswith(ending)
         )
-        shares = [100 * (rank + 1) / len(sizes) for rank in range(len(sizes))]
-        axes.step(sizes, shares, where="post", color=colour(place), label=engine)
-    for place, bound in enumerate((1e-6, 1e-2, 1e-1)):
-        axes.axvline(bound, color=colour(place), lw=0.8, ls=":")
+        percentages = [100 * (rank + 1) / len(sizes) for rank in range(len(sizes))]
+        axes.step(sizes, percentages, where="post", color=colour(number), label=engine)
+    for number, bound in enumerate((1e-6, 1e-2, 1e-1)):
+        axes.axvline(bound, color=colour(number), lw=0.8, ls=":")
     axes.set(
         xscale="log",
         xlabel="relative difference to the closed form",
-        ylabel="rows at most so far off, %",
+        ylabel="rows with at most this difference, %",
     )
     axes.grid(True)
     axes.legend()
     return figure
 
 
-PICTURES: dict[str, tuple[str, Callable[[Found], Figure]]] = {
-    "ns2": ("ns2", ns2),
-    "linux": ("linux", linux),
-    "formulas": ("formulas", formulas),
-}
-"""Each picture's benchmark, and how it is drawn."""
+PLOTS: dict[str, Callable[[Figures], Figure]] = {"ns2": ns2, "linux": linux, "formulas": formulas}
+"""Functions that plot the results of a benchmark, by its name."""
+
+
+def plot(name: str, figures: Figures) -> Figure:
+    """Plot of a benchmark's results.
+
+    Raises:
+        ExtensionError: if a line or marker has no points, for example after a renamed result.
+    """
+    figure = PLOTS[name](figures)
+    for axes in figure.axes:
+        if not axes.lines or not all(np.size(line.get_xdata()) for line in axes.lines):
+            raise ExtensionError(
+                f"agreement plot {name}: a chart or one of its lines has no points"
+            )
+    return figure
 
 
 def draw(app: Sphinx) -> None:
-    """Draw every picture whose document is there."""
-    folder = Path(app.srcdir) / "validation" / DRAWN
+    """Draw the plots of all benchmarks that have results."""
+    folder = Path(app.srcdir) / "validation" / FOLDER
     folder.mkdir(exist_ok=True)
-    for name, (benchmark, picture) in PICTURES.items():
-        if (found := document(benchmark)) is None:
-            continue
-        light_and_dark.draw(partial(picture, found["figures"]), folder, name)
+    for name in PLOTS:
+        if (results := document(name)) is not None:
+            light_and_dark.draw(partial(plot, name, results["figures"]), folder, name)
 
 
 class Agreement(SphinxDirective):
-    """A picture of agreement, with the words below it."""
+    """Directive `agreement`: a plot with its caption."""
 
     required_arguments = 1
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {}
 
     def run(self) -> list[nodes.Node]:
-        """The picture, light and dark."""
+        """Return the plot for both backgrounds, or a note that there are no results."""
         name = self.arguments[0]
-        benchmark, picture = PICTURES[name]
-        path = ROOT / "benchmarks" / "results" / f"{benchmark}.json"
+        path = ROOT / "benchmarks" / "results" / f"{name}.json"
         self.env.note_dependency(str(path))
         if not path.is_file():
-            return self.parse_text_to_nodes(
-                f"(Nothing of `python -m benchmarks.{benchmark}` is kept.)"
-            )
-        said = " ".join(self.content)
-        words = (picture.__doc__ or "").strip().rstrip(".")
-        return self.parse_text_to_nodes(light_and_dark.figures(f"{DRAWN}/{name}", words, said))
+            return self.parse_text_to_nodes(f"(No results of `python -m benchmarks.{name}`.)")
+        caption = " ".join(self.content)
+        alt = (PLOTS[name].__doc__ or "").strip().rstrip(".")
+        return self.parse_text_to_nodes(light_and_dark.figures(f"{FOLDER}/{name}", alt, caption))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Sphinx's entry point."""
+    """Register the directive and the drawing with Sphinx."""
     app.add_directive("agreement", Agreement)
     app.connect("builder-inited", draw)
     return {"parallel_read_safe": True}

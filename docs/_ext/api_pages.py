@@ -1,7 +1,6 @@
 """A page for every public module, with every name of its `__all__`, from docstrings and types.
 
-A name that several modules offer is told once, in the first of `MODULES` that has it; the others
-point there.
+A name in several modules is documented in the first one of `MODULES`; the other pages link to it.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ MODULES = (
     "vegasfluid.discovery",
     "vegasfluid.errors",
 )
-"""In the order of the pages."""
+"""Public modules, in the order of their pages."""
 
 FURTHER = (
     "vegasfluid.analysis.applicable_formulas.Applied",
@@ -86,100 +85,97 @@ FURTHER = (
     "vegasfluid.tuning.slow_start.SlowStart",
     "vegasfluid.tuning.explanation.MeasuredSetting",
 )
-"""What public signatures name without being public themselves: results, states, parts of them."""
+"""Types in public signatures that are not public themselves."""
 
 
 def pages() -> dict[str, str]:
-    """Every page by the module's name."""
-    told: dict[int, str] = {}
-    found = {name: page_of(importlib.import_module(name), told) for name in MODULES}
-    return found | {"further": further()}
+    """All pages as Markdown, by the module's name."""
+    documented: dict[int, str] = {}
+    texts = {name: page_of(importlib.import_module(name), documented) for name in MODULES}
+    return texts | {"further": further()}
 
 
 def further() -> str:
-    """The page of what is not public, but named by what is."""
-    parts = ["# Further types", "What public names take or return without being public themselves."]
-    for name in FURTHER:
-        module, _, own = name.rpartition(".")
-        kind = "class" if inspect.isclass(getattr(importlib.import_module(module), own)) else "data"
-        if kind == "class":
-            parts.append(block(name, getattr(importlib.import_module(module), own)))
+    """Page of the types in FURTHER."""
+    parts = ["# Further types", "Types in public signatures that are not public themselves."]
+    for path in FURTHER:
+        module, _, name = path.rpartition(".")
+        item = getattr(importlib.import_module(module), name)
+        if inspect.isclass(item):
+            parts.append(block(path, item))
         else:
-            parts.append(
-                type_block(name, told_at_home(own, getattr(importlib.import_module(module), own)))
-            )
+            parts.append(type_block(path, constant_text(name, item)))
     return "\n\n".join(parts) + "\n"
 
 
-def page_of(module: ModuleType, told: dict[int, str]) -> str:
-    """The page of a module; names that have been told go into `told`, by identity."""
+def page_of(module: ModuleType, documented: dict[int, str]) -> str:
+    """Page of a module; adds its names to `documented`, which has full names by identity."""
     name = module.__name__
-    here, elsewhere, data = [], [], []
+    own, others, data = [], [], []
     for public in module.__all__:
-        found = getattr(module, public)
+        item = getattr(module, public)
         if public in NAMES and name == "vegasfluid.quantities":
-            here.append(public)
-        elif isinstance(found, ModuleType):
-            elsewhere.append(f"- {public}: {{py:mod}}`{found.__name__}`")
-        elif not documents_itself(found):
+            own.append(public)
+        elif isinstance(item, ModuleType):
+            others.append(f"- {public}: {{py:mod}}`{item.__name__}`")
+        elif not has_docstring(item):
             data.append(public)
-        elif id(found) in told:
-            elsewhere.append(f"- {public}: {{py:obj}}`{told[id(found)]}`")
+        elif id(item) in documented:
+            others.append(f"- {public}: {{py:obj}}`{documented[id(item)]}`")
         else:
-            told[id(found)] = f"{name}.{public}"
-            here.append(public)
+            documented[id(item)] = f"{name}.{public}"
+            own.append(public)
     parts = [f"# `{name}`", f"```{{py:module}} {name}\n```", inspect.getdoc(module) or ""]
-    for public in here:
+    for public in own:
+        item = getattr(module, public)
         if public in NAMES:
-            parts.append(
-                type_block(f"{name}.{public}", told_at_home(public, getattr(module, public)))
-            )
+            parts.append(type_block(f"{name}.{public}", constant_text(public, item)))
         else:
-            parts.append(block(f"{name}.{public}", getattr(module, public)))
+            parts.append(block(f"{name}.{public}", item))
     parts += [data_block(f"{name}.{public}", getattr(module, public)) for public in data]
-    if elsewhere:
-        parts += ["## Told elsewhere", "\n".join(elsewhere)]
+    if others:
+        parts += ["## Documented on other pages", "\n".join(others)]
     return "\n\n".join(parts) + "\n"
 
 
-def documents_itself(found: Any) -> bool:
-    """Whether a name has a docstring of its own, and not only a comment where it is set."""
-    return inspect.isclass(found) or inspect.isroutine(found)
+def has_docstring(item: Any) -> bool:
+    """Whether an object has its own docstring: a class or a function, but not a constant."""
+    return inspect.isclass(item) or inspect.isroutine(item)
 
 
-def told_at_home(public: str, found: Any) -> str:
-    """The comment on a constant, in the module that sets it."""
+def constant_text(public: str, item: Any) -> str:
+    """Documentation of a constant, from the module that defines it."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("vegasfluid") and getattr(module, public, None) is found:
+        if name.startswith("vegasfluid") and getattr(module, public, None) is item:
             comments = ModuleAnalyzer.for_module(name).find_attr_docs()
             if ("", public) in comments:
                 return "\n   ".join(comments["", public])
     return ""
 
 
-def data_block(name: str, found: Any) -> str:
-    """The directive of a constant."""
-    text = told_at_home(name.rpartition(".")[2], found)
+def data_block(name: str, item: Any) -> str:
+    """Directive for a constant."""
+    text = constant_text(name.rpartition(".")[2], item)
     return (
-        f"```{{eval-rst}}\n.. py:data:: {name}\n   :type: {type(found).__name__}\n\n   {text}\n```"
+        f"```{{eval-rst}}\n.. py:data:: {name}\n   :type: {type(item).__name__}\n\n   {text}\n```"
     )
 
 
 def type_block(name: str, text: str) -> str:
-    """The directive of a type alias."""
+    """Directive for a type alias."""
     return f"```{{eval-rst}}\n.. py:type:: {name}\n\n   {text}\n```"
 
 
-def block(name: str, found: Any) -> str:
-    """The directive of a class or a function."""
-    if not inspect.isclass(found):
+def block(name: str, item: Any) -> str:
+    """Directive for a class or a function."""
+    if not inspect.isclass(item):
         return f"```{{eval-rst}}\n.. autofunction:: {name}\n```"
-    kind = "autoexception" if issubclass(found, BaseException) else "autoclass"
+    kind = "autoexception" if issubclass(item, BaseException) else "autoclass"
     return f"```{{eval-rst}}\n.. {kind}:: {name}\n   :members:\n   :show-inheritance:\n```"
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages that have changed."""
+    """Write the pages that have changed, and remove those that no longer exist."""
     folder = Path(app.srcdir) / "api" / "reference"
     folder.mkdir(exist_ok=True, parents=True)
     wanted = {folder / f"{name}.md": text for name, text in pages().items()}
@@ -191,6 +187,6 @@ def write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Sphinx's entry point."""
+    """Register the writing of the pages with Sphinx."""
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True}

@@ -1,7 +1,7 @@
-"""Tables of what benchmarks found, from the documents in benchmarks/results.
+"""Tables of benchmark results, from the JSON documents in benchmarks/results.
 
-A document is what `python -m benchmarks.NAME --json` prints. Whatever documents are there are
-shown, whole, with their machine and date; benchmarks without one are named.
+A document is the output of `python -m benchmarks.NAME --json`. All documents are shown completely,
+with machine and date; benchmarks without a document are listed.
 """
 
 from __future__ import annotations
@@ -22,41 +22,42 @@ __all__ = ["ROOT", "benchmarks", "document", "setup", "shown", "whole_table"]
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 WORDS = {"at_least": "at least", "at_most": "at most"}
+"""Words for the two forms of a target."""
 LONG = 25
-"""Figures that are shown at once where none has a target; others are folded away."""
+"""Largest table of figures without targets that is shown unfolded, in rows; chosen."""
 
 
 class Benchmark(NamedTuple):
-    """What a benchmark says of itself."""
+    """Description of a benchmark, from the docstring of its module."""
 
     says: str
     """What it measures, in a line."""
     how: str
-    """How it does that, and what its figures mean, as Markdown."""
+    """How it measures that, and what its figures mean, as Markdown."""
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by its name, as its module's docstring tells it."""
-    found = {}
+    """Descriptions of all benchmarks by name."""
+    descriptions = {}
     folder = ROOT / "benchmarks"
     for path in sorted([*folder.glob("*.py"), *folder.glob("*/__main__.py")]):
         source = path.read_text()
         if re.search(r"^from benchmarks\.harness import .*\brun\b", source, re.M):
             name = path.parent.name if path.stem == "__main__" else path.stem
             says, *how = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")
-            told = [part for part in how if not part.startswith("    python -m")]
-            found[name] = Benchmark(" ".join(says.split()), "\n\n".join(told))
-    return found
+            text = [part for part in how if not part.startswith("    python -m")]
+            descriptions[name] = Benchmark(" ".join(says.split()), "\n\n".join(text))
+    return descriptions
 
 
 def document(name: str) -> dict[str, Any] | None:
-    """What a benchmark found, if it was kept."""
+    """Stored results of a benchmark; None if there are none."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text()) if path.is_file() else None
 
 
 def shown(value: float) -> str:
-    """A figure with four digits."""
+    """Figure as text with four digits."""
     if math.isnan(value):
         return "not reached"
     if value and 1e-3 <= abs(value) < 1e5:
@@ -64,102 +65,95 @@ def shown(value: float) -> str:
     return f"{value:.3g}"
 
 
-def wanted(target: dict[str, float]) -> str:
-    """A target in words."""
+def target_text(target: dict[str, float]) -> str:
+    """Target in words, such as "at most 0.05"."""
     return ", ".join(f"{WORDS[key]} {shown(bound)}" for key, bound in target.items())
 
 
-def judged_rows(found: dict[str, Any]) -> str:
-    """Figures that have a target as a Markdown table."""
-    rows = ["| figure | found | wanted | |", "|---|---:|---|---|"]
-    for name, target in found["targets"].items():
-        verdict = "**missed**" if name in found["missed"] else "met"
-        cells = [f"`{name}`", shown(found["figures"][name]), wanted(target), verdict]
+def target_table(results: dict[str, Any]) -> str:
+    """Markdown table of the figures that have a target."""
+    rows = ["| figure | result | target | |", "|---|---:|---|---|"]
+    for name, target in results["targets"].items():
+        verdict = "**missed**" if name in results["missed"] else "met"
+        cells = [f"`{name}`", shown(results["figures"][name]), target_text(target), verdict]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
 
-def plain_rows(found: dict[str, Any]) -> list[str]:
-    """A row for each of the other figures."""
-    rest = {name: of for name, of in found["figures"].items() if name not in found["targets"]}
-    return [f"| `{name}` | {shown(value)} |" for name, value in rest.items()]
+def other_rows(results: dict[str, Any]) -> list[str]:
+    """Table rows of the figures that have no target."""
+    figures, targets = results["figures"], results["targets"]
+    return [f"| `{name}` | {shown(x)} |" for name, x in figures.items() if name not in targets]
 
 
-def origin(name: str, found: dict[str, Any]) -> str:
-    """The command, the machine and the date of a document."""
-    machine = found["machine"]
-    full = " --full" if found.get("full") else ""
-    told = (machine["processor"], f"{machine['cores']} cores", machine["system"])
-    where = ", ".join([*told, f"Python {machine['python']}"])
-    taken = f"on {found['date']}, in {found['seconds']:.0f} s"
-    return f"`python -m benchmarks.{name}{full}` {taken}: {where}."
+def origin(name: str, results: dict[str, Any]) -> str:
+    """Sentence with the command, the date and the machine of a document."""
+    machine = results["machine"]
+    full = " --full" if results.get("full") else ""
+    computer = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
+    date = f"on {results['date']}, in {results['seconds']:.0f} s"
+    return f"`python -m benchmarks.{name}{full}` {date}: {computer}, Python {machine['python']}."
 
 
 def folded(title: str, text: str) -> str:
-    """What a reader opens who wants it."""
+    """Text that a click on its title opens."""
     return f"::::{{dropdown}} {title}\n{text}\n::::"
 
 
-def whole_table(name: str, found: dict[str, Any]) -> str:
-    """A document as Markdown: what was wanted, and then the rest."""
-    parts = [origin(name, found)]
-    if found["targets"]:
-        parts.append(judged_rows(found))
-    if rows := plain_rows(found):
-        table = "\n".join(["| figure | found |", "|---|---:|", *rows])
-        few = len(rows) <= LONG and not found["targets"]
+def whole_table(name: str, results: dict[str, Any]) -> str:
+    """Document as Markdown: figures with targets, then the others."""
+    parts = [origin(name, results)]
+    if results["targets"]:
+        parts.append(target_table(results))
+    if rows := other_rows(results):
+        table = "\n".join(["| figure | result |", "|---|---:|", *rows])
+        few = len(rows) <= LONG and not results["targets"]
         parts.append(table if few else folded(f"{len(rows)} more figures", table))
     return "\n\n".join(parts)
 
 
 def overview() -> str:
-    """All benchmarks, a row each, with what they missed."""
+    """Table of all benchmarks with the numbers of their figures, targets and missed targets."""
     rows = ["| benchmark | date | figures | targets | missed |", "|---|---|---:|---:|---:|"]
     for name in benchmarks():
-        if found := document(name):
-            missed = len(found["missed"])
-            counts = [
-                len(found["figures"]),
-                len(found["targets"]),
-                f"**{missed}**" if missed else 0,
-            ]
-            rows.append(
-                f"| [{name}](#benchmark-{name}) | {found['date']} | "
-                + " | ".join(map(str, counts))
-                + " |"
-            )
+        if results := document(name):
+            missed = len(results["missed"])
+            counts = [len(results["figures"]), len(results["targets"])]
+            cells = [f"[{name}](#benchmark-{name})", results["date"], *counts]
+            cells.append(f"**{missed}**" if missed else 0)
+            rows.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(rows)
 
 
 def everything() -> str:
-    """Every document that is there, and the names of those that are not."""
-    parts, absent = ["## At a glance", overview()], []
+    """All documents as Markdown, and the names of benchmarks without one."""
+    parts, absent = ["## Overview", overview()], []
     for name, (says, how) in benchmarks().items():
-        found = document(name)
-        if found is None:
+        results = document(name)
+        if results is None:
             absent.append(f"| `python -m benchmarks.{name}` | {says} |")
             continue
         parts += [f"(benchmark-{name})=\n## {name}", says]
         if how:
             parts.append(folded("How it is measured", how))
-        parts.append(whole_table(name, found))
+        parts.append(whole_table(name, results))
     if absent:
         head = "| command | what it measures |\n|---|---|\n"
-        parts += ["## Not kept here", NOT_KEPT, head + "\n".join(absent)]
+        parts += ["## Without stored results", NOT_STORED, head + "\n".join(absent)]
     return "\n\n".join(parts)
 
 
-NOT_KEPT = (
-    "No result of these is in `benchmarks/results` (some are parts of another benchmark and stand "
-    "in its table); each prints its own:"
+NOT_STORED = (
+    "`benchmarks/results` has no results of these commands; some are parts of another benchmark, "
+    "whose table has them."
 )
 
 
 class Benchmarks(SphinxDirective):
-    """`benchmarks`: everything that was found."""
+    """Directive `benchmarks`: all results."""
 
     def run(self) -> list[nodes.Node]:
-        """The tables."""
+        """Return the tables."""
         for name in benchmarks():
             if (path := RESULTS / f"{name}.json").is_file():
                 self.env.note_dependency(str(path))
@@ -167,6 +161,6 @@ class Benchmarks(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Sphinx's entry point."""
+    """Register the directive with Sphinx."""
     app.add_directive("benchmarks", Benchmarks)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""The directive `command-options`: what `vegasfluid NAME --help` says, from the Typer app."""
+"""The directive `command-options`: the help of a command, from the Typer app."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ __all__ = ["options_of", "setup"]
 
 
 def options_of(name: str) -> str | None:
-    """Arguments, options and examples of a command as Markdown; None where there is none."""
-    found = typer.main.get_command(commands).commands.get(name)  # type: ignore[attr-defined]
-    if found is None:
+    """Arguments, options and examples of a command as Markdown; None for an unknown command."""
+    command = typer.main.get_command(commands).commands.get(name)  # type: ignore[attr-defined]
+    if command is None:
         return None
-    context = found.context_class(found, info_name=name)
-    records = [parameter.get_help_record(context) for parameter in found.params]
+    context = command.context_class(command, info_name=name)
+    records = [parameter.get_help_record(context) for parameter in command.params]
     rows = ["| | |", "|---|---|"]
-    rows += [f"| {code(told)} | {escaped(meaning)} |" for told, meaning in filter(None, records)]
-    examples = "\n".join(f"{of.line}    # {of.purpose}" for of in EXAMPLES.get(name, ()))
-    told = ["\n".join(rows)]
-    return "\n\n".join(told + ([f"```sh\n{examples}\n```"] if examples else []))
+    rows += [
+        f"| {code(option)} | {escaped(meaning)} |" for option, meaning in filter(None, records)
+    ]
+    examples = "\n".join(f"{item.line}    # {item.purpose}" for item in EXAMPLES.get(name, ()))
+    table = "\n".join(rows)
+    return f"{table}\n\n```sh\n{examples}\n```" if examples else table
 
 
-def code(told: str) -> str:
-    """An option as typed."""
-    return f"`{escaped(told.strip())}`"
+def code(option: str) -> str:
+    """Option as code in a cell of a table."""
+    return f"`{escaped(option.strip())}`"
 
 
 def escaped(text: str) -> str:
-    """Text in a cell of a table."""
+    """Text for a cell of a table, in one line."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
 class CommandOptions(SphinxDirective):
-    """The options of a command."""
+    """Directive `command-options`: the options of a command."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """The table; an error for a command that is not there."""
+        """Return the table, or an error for an unknown command."""
         table = options_of(self.arguments[0])
         if table is None:
             raise self.error(f"vegasfluid has no command {self.arguments[0]!r}")
@@ -51,6 +53,6 @@ class CommandOptions(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Sphinx's entry point."""
+    """Register the directive with Sphinx."""
     app.add_directive("command-options", CommandOptions)
     return {"parallel_read_safe": True}

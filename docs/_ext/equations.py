@@ -247,11 +247,11 @@ def full_buffer() -> Any:
 
 
 def traffic(kind: type[Any]) -> Iterator[tuple[str, Any]]:
-    """What the fluid takes of a kind of traffic, in words, as expressions of its parameters."""
+    """Quantities of a traffic source that the fluid model uses: names, and expressions."""
     names = [field.name for field in fields(kind) if unit_of(kind, field.name)]
     source = kind(**{name: notation(name) for name in names})
-    size, under_way = notation("packet_bytes"), notation("transfers")
-    yield "rate at most, packets/s", source.rate_limit(size)
+    size, active = notation("packet_bytes"), notation("transfers")
+    yield "largest rate, packets/s", source.rate_limit(size)
     yield "mean size of a transfer, packets", source.mean_transfer_size(size)
-    yield "transfers that arrive, 1/s", exact(source.arrival_rate(under_way))
-    yield "share of the time with one under way", source.busy_fraction(under_way)
+    yield "transfers started per second, 1/s", exact(source.arrival_rate(active))
+    yield "fraction of the time with an active transfer", source.busy_fraction(active)

@@ -1,7 +1,7 @@
-"""A gallery: each kind of picture of `vegasfluid.plot`, of runs made when the site is built.
+"""A gallery of the plots of `vegasfluid.plot`, from runs made when the site is built.
 
-Two networks are drawn: network 2 of the papers, for what a recommendation does, and a small one
-that takes little time for the rest.
+Plots of a recommendation show network 2 of Weigle and Feng; the others a small network whose
+simulation takes little time.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from vegasfluid.plot.style import figure_of
 from vegasfluid.tuning.pareto import Front
 from vegasfluid.tuning.result import Recommendation
 
-__all__ = ["PICTURES", "setup"]
+__all__ = ["PLOTS", "setup"]
 
-DRAWN = "_pictures"
-"""Folder of the pictures, below that of the pages."""
+FOLDER = "_pictures"
+"""Folder of the plots, below that of the pages."""
 
 
 @cache
 def papers() -> Model:
-    """Network 2 of Weigle and Feng: 25 Reno and 25 Vegas flows."""
+    """Model of network 2 of Weigle and Feng: 25 Reno and 25 Vegas flows."""
     return vf.read_model("weigle_feng_network2")
 
 
 @cache
 def recommended() -> Recommendation:
-    """What `vegasfluid recommend weigle_feng_network2` finds."""
+    """Result of `vegasfluid recommend weigle_feng_network2`."""
     model = papers()
     return vf.recommend(model.network, until=model.duration, warmup=model.warmup)
 
 
 @cache
 def small() -> vf.Network:
-    """Five Vegas and five Reno flows over 20 Mbit/s."""
+    """Small network: five Vegas and five Reno flows over 20 Mbit/s."""
     link = vf.Link(vf.mbps(20), 200, vf.Red(min_thresh=30, max_thresh=120, max_drop=0.1))
     gentle = {"base_rtt": vf.ms(40), "initial_ssthresh": 10}
     flows = {
@@ -63,19 +63,19 @@ def small() -> vf.Network:
 
 @cache
 def fluid() -> xr.Dataset:
-    """A run of its equations."""
+    """Run of the fluid model on the small network."""
     return vf.simulate_fluid(small(), until=30, warmup=10, samples=1501)
 
 
 @cache
 def packets() -> xr.Dataset:
-    """The same, packet by packet."""
+    """Run of the packet simulator on the small network."""
     return vf.simulate_packets(small(), until=30, warmup=10)
 
 
 @cache
 def swept() -> xr.Dataset:
-    """The ratio over RED's lower threshold and alpha."""
+    """Sweep of the small network over RED's lower threshold and alpha."""
     grid = [
         sweep.Numbers("bottleneck.min_thresh_packets", np.linspace(10, 100, 7)),
         sweep.Numbers("vegas.alpha_packets", np.arange(1, 15)),
@@ -88,13 +88,13 @@ def swept() -> xr.Dataset:
 
 @cache
 def front() -> Front:
-    """Fairness against queueing delay."""
+    """Pareto front of the small network."""
     return tuning.pareto_front(small(), size=5, runs=3, until=60, warmup=20)
 
 
 @cache
 def both_runs() -> tuple[xr.Dataset, xr.Dataset]:
-    """Network 2 on packets, with ns-2's defaults and with what `recommend` found."""
+    """Packet runs of network 2, with the defaults of ns-2 and with the recommended values."""
     model = papers()
     times = {"until": model.duration, "warmup": model.warmup}
     before = vf.simulate_packets(model.network, **times).assign_attrs(label="before")
@@ -103,14 +103,14 @@ def both_runs() -> tuple[xr.Dataset, xr.Dataset]:
 
 
 @cache
-def rest() -> Equilibrium:
-    """Where the small network rests."""
+def equilibrium() -> Equilibrium:
+    """Equilibrium of the small network."""
     return vf.equilibrium(small())
 
 
 @cache
-def places() -> dict[str, charts.RenoPoint | charts.VegasPoint]:
-    """Twenty flows of each of its laws, by themselves, as points of the charts."""
+def chart_points() -> dict[str, charts.RenoPoint | charts.VegasPoint]:
+    """Twenty flows of one class on the link of the small network, as points of the charts."""
     points = {}
     for name in ("reno", "vegas"):
         alone = replace(small(), flows={name: replace(small().flows[name], count=20)})
@@ -119,43 +119,43 @@ def places() -> dict[str, charts.RenoPoint | charts.VegasPoint]:
 
 
 def before_and_after() -> Figure:
-    """Goodput over time on packets, with ns-2's defaults and with what `recommend` found."""
+    """Goodput over time in packet runs, with the defaults of ns-2 and the recommended values."""
     return figure_of(vf.plot.goodputs(*both_runs()))
 
 
 def card() -> Figure:
-    """A recommendation as a card: the ratio before and after, and what else changes."""
+    """A recommendation: the ratio before and after, and a table of other averages."""
     return figure_of(vf.plot.card(recommended()))
 
 
 def compare() -> Figure:
-    """Windows, queue, drops and goodput over time, of the equations and packet by packet."""
+    """Windows, queue, drops and goodput over time, from the fluid model and packet simulator."""
     return vf.plot.compare(fluid(), packets())
 
 
 def phase_plane() -> Figure:
-    """The window of Vegas over the queue, winding down to where the network rests."""
-    return figure_of(vf.plot.phase_plane(fluid(), x="queue", y="cwnd:vegas", rest=rest()))
+    """The window of Vegas against the queue, approaching the equilibrium in a spiral."""
+    return figure_of(vf.plot.phase_plane(fluid(), x="queue", y="cwnd:vegas", rest=equilibrium()))
 
 
 def fairness_map() -> Figure:
-    """The ratio over alpha and RED's lower threshold, with the line where it is one."""
+    """The ratio over alpha and RED's lower threshold, with a line where it is 1."""
     return figure_of(vf.plot.fairness_map(swept()))
 
 
 def stability_charts() -> Figure:
-    """Where Reno over RED and Vegas by itself are stable, with networks as points."""
-    return vf.plot.stability_charts(places())
+    """Stable regions of Reno over RED and of Vegas without competitors, with networks as points."""
+    return vf.plot.stability_charts(chart_points())
 
 
 def pareto() -> Figure:
-    """Fairness over queueing delay: settings from the fairest to the one with the least delay."""
+    """Fairness against queueing delay, from the fairest setting to the lowest delay."""
     return figure_of(vf.plot.front(front()))
 
 
-PICTURES = {
-    of.__name__: of
-    for of in (
+PLOTS = {
+    plot.__name__: plot
+    for plot in (
         before_and_after,
         card,
         compare,
@@ -167,34 +167,37 @@ PICTURES = {
 }
 
 
+"""Functions that draw the plots of the gallery, by name."""
+
+
 def draw(app: Sphinx) -> None:
-    """Draw what is not there, or older than the code."""
-    folder = Path(app.srcdir) / DRAWN
-    made = [folder / f"{name}-{of}.svg" for name in PICTURES for of in light_and_dark.BACKGROUNDS]
-    if is_up_to_date(made, Path(__file__), Path(light_and_dark.__file__)):
+    """Draw the plots if they are missing or older than the code."""
+    folder = Path(app.srcdir) / FOLDER
+    files = [folder / f"{name}-{of}.svg" for name in PLOTS for of in light_and_dark.BACKGROUNDS]
+    if is_up_to_date(files, Path(__file__), Path(light_and_dark.__file__)):
         return
     folder.mkdir(exist_ok=True)
-    logging.getLogger("jax").setLevel(logging.WARNING)  # the theme's colours turn on all of INFO
-    for name, picture in PICTURES.items():
-        light_and_dark.draw(picture, folder, name)
+    logging.getLogger("jax").setLevel(logging.WARNING)  # Sphinx would print JAX's INFO messages
+    for name, plot in PLOTS.items():
+        light_and_dark.draw(plot, folder, name)
 
 
 class Gallery(SphinxDirective):
-    """`gallery`: a picture, with the words below it."""
+    """Directive `gallery`: a plot with a caption."""
 
     required_arguments = 1
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """The picture, light and dark."""
+        """Return the plot for both backgrounds."""
         name = self.arguments[0]
-        seen = (PICTURES[name].__doc__ or "").strip().rstrip(".")
-        said = " ".join(self.content) or f"{seen}."
-        return self.parse_text_to_nodes(light_and_dark.figures(f"/{DRAWN}/{name}", seen, said))
+        alt = (PLOTS[name].__doc__ or "").strip().rstrip(".")
+        caption = " ".join(self.content) or f"{alt}."
+        return self.parse_text_to_nodes(light_and_dark.figures(f"/{FOLDER}/{name}", alt, caption))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Sphinx's entry point."""
+    """Register the directive and the drawing with Sphinx."""
     app.add_directive("gallery", Gallery)
     app.connect("builder-inited", draw)
     return {"parallel_read_safe": True}

@@ -1,8 +1,8 @@
-"""A page for every law that `vegasfluid laws` lists, written from the law itself at build time.
+"""A page for every law that `vegasfluid laws` lists, written from the code when the site is built.
 
-Description, equations, parameters and sources are read from the modules and classes
-(`vegasfluid.discovery` finds them), so that a law has its page as soon as it has its file. The
-validation is read from `tests/validation.toml`.
+A law is a congestion control, a queue discipline or a traffic source. Its page is made from the
+docstring of its module and from its class, so a new law needs no page of its own. The validation is
+read from `tests/validation.toml`.
 """
 
 from __future__ import annotations
@@ -40,17 +40,18 @@ GROUPS = {
     "queues": queue_disciplines,
     "traffic": traffic_sources,
 }
-"""Folders of pages, and the registries they show."""
+"""Folders of pages, and the registries whose laws they describe."""
 ALLOWED = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+"""Words for the limits of a parameter."""
 CHECKS = Path(__file__).parents[2] / "tests" / "validation.toml"
 VALIDATION: dict[str, dict[str, str]] = tomllib.loads(CHECKS.read_text())
 """What each class is compared with: a text by the path of the test, by the name of the class."""
 NOT_SHOWN = {"name", "rules", "sources", "alpha", "beta", "gamma"}
-"""Fields of a dialect that have a place of their own."""
+"""Fields of a dialect that the table of dialects omits or shows first."""
 
 
 def pages() -> dict[str, str]:
-    """Every page by its path below `laws/`, without ending."""
+    """All pages as Markdown, by their path below `laws/` without ending."""
     return {
         f"{group}/{name}": page_of(group, kind)
         for group, laws in GROUPS.items()
@@ -59,12 +60,15 @@ def pages() -> dict[str, str]:
 
 
 def page_of(group: str, kind: type[Any]) -> str:
-    """The page of a law as Markdown."""
-    description, sources = told(kind)
+    """Page of a law as Markdown."""
+    description, sources = module_text(kind)
     parts = [f"# `{kind.name}`", description]
-    parts += {"congestion": of_window_law, "queues": of_queue_law, "traffic": of_traffic}[group](
-        kind
-    )
+    sections = {
+        "congestion": control_sections,
+        "queues": queue_sections,
+        "traffic": source_sections,
+    }
+    parts += sections[group](kind)
     parts += ["## Parameters", *parameters(group, kind)]
     if kind.name == "vegas":
         parts += ["## Dialects", *dialects()]
@@ -72,188 +76,192 @@ def page_of(group: str, kind: type[Any]) -> str:
     parts += ["## Validation", validation(VALIDATION.get(kind.name, {}))]
     where = str(inspect.getsourcefile(kind)).split("vegasfluid/")[-1]
     parts.append(
-        f"Told in `vegasfluid/{where}`; in Python {{py:class}}`vegasfluid.{kind.__name__}`."
+        f"Source code: `vegasfluid/{where}`. Python: {{py:class}}`vegasfluid.{kind.__name__}`."
     )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def told(kind: type[Any]) -> tuple[str, str]:
-    """What the law's module says of it, and of its sources."""
+def module_text(kind: type[Any]) -> tuple[str, str]:
+    """Description and sources from the docstring of the law's module."""
     text = inspect.getdoc(sys.modules[kind.__module__]) or ""
     description, _, sources = text.partition("\nSources:\n")
     return description.strip(), inspect.cleandoc(sources)
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """A list."""
+    """Lines as a Markdown list."""
     return "\n".join(f"- {line}" for line in lines)
 
 
 def display(lines: Iterable[tuple[str, Any]], names: Mapping[Any, str] | None = None) -> str:
-    """Equations, one below the other."""
+    """Equations below each other, as display maths."""
     rows = [rf"{left} &= {sp.latex(right, symbol_names=names or {})}" for left, right in lines]
     return "$$\n\\begin{aligned}\n" + " \\\\[0.6em]\n".join(rows) + "\n\\end{aligned}\n$$"
 
 
-def of_window_law(kind: type[Any]) -> list[str]:
-    """Equations of a congestion-control law."""
-    parts = ["## Equations", SYMBOLS_TOLD]
+def control_sections(kind: type[Any]) -> list[str]:
+    """Equations and equilibrium of a congestion control."""
+    parts = ["## Equations", CONTROL_SYMBOLS]
     last = list(equations.branches(kind).values())[-1]
     if (backlog := equations.estimate(kind, last)) is not None:
-        parts += ["The backlog, as the default dialect estimates it:", display([("d", backlog)])]
+        parts += ["The default dialect estimates the backlog as", display([("d", backlog)])]
     for words, regime in equations.branches(kind).items():
         single, mean = equations.growth(kind, regime)
         parts.append(f"**{words[0].upper()}{words[1:]}:**")
-        parts.append(display(single) if single else "Nothing moves.")
+        parts.append(display(single) if single else "The state does not change.")
         if mean:
             parts += [IN_THE_MEAN, display(mean)]
-    if left := equations.after_a_loss(kind, last):
-        parts += ["**A loss leaves:**", display([(rf"{name}'", value) for name, value in left])]
+    if state := equations.after_a_loss(kind, last):
+        parts += ["**After a loss:**", display([(rf"{name}'", value) for name, value in state])]
     if factors := equations.loss_factors(kind, last):
         parts += [
-            "**Losses weigh more than in the mean of windows**, by the factor",
+            "**Correction factor for losses**, for a class whose windows differ:",
             display((rf"\phi_\text{{{name}}}", value) for name, value in factors.items()),
         ]
-    return parts + at_rest(kind)
+    return parts + equilibrium_section(kind)
 
 
-SYMBOLS_TOLD = (
-    "Between losses, by the law's own `growth` on symbols: $W$ is the congestion window (packets), "
-    "$R$ the round-trip time, $T$ the base RTT (s); ACKs come at the rate $W/R$. The fluid adds "
-    "losses at the rate at which they were a round trip ago. Parameters have the symbols of the "
-    "table below."
+CONTROL_SYMBOLS = (
+    "Rates of change between losses, from the method `growth` of the class: $W$ is the congestion "
+    "window (packets), $R$ the round-trip time and $T$ the base RTT (s). ACKs arrive at the rate "
+    "$W/R$. The fluid model adds losses at the rate at which they occurred one round trip ago. "
+    "The table below has the symbols of the parameters."
 )
+"""Introduction to the equations of a congestion control."""
 
 
-IN_THE_MEAN = "In the mean over a class, whose flows had their last losses at different times:"
+IN_THE_MEAN = "Mean over the flows of a class, which had their last losses at different times:"
+"""Introduction to equations for the mean of a class."""
 
 
-def at_rest(kind: type[Any]) -> list[str]:
-    """The window at rest, where there is a closed form."""
-    found = {}
+def equilibrium_section(kind: type[Any]) -> list[str]:
+    """Closed forms of the equilibrium window; empty if there are none."""
+    formulas = {}
     for process in ("meanfield", "periodic", "iid"):
         try:
-            found[process] = equilibrium_window(kind(), process)
+            formulas[process] = equilibrium_window(kind(), process)
         except InvalidInput:
             continue
-    different = {str(of.expression): (process, of) for process, of in reversed(found.items())}
+    different = {str(form.expression): (name, form) for name, form in reversed(formulas.items())}
     if not different:
         return []
     parts = [
-        "## At rest",
+        "## Equilibrium",
         "With the default parameters (`vegasfluid.analysis.closed_forms.equilibrium_window`):",
     ]
-    for process, of in reversed(different.values()):
-        name = f", losses {WORDS[process]}" if len(different) > 1 else ""
-        parts.append(f"{of.says[0].upper()}{of.says[1:]}{name} ({of.holds}):")
-        parts.append(f"$$\n{of.latex()}\n$$")
+    for process, form in reversed(different.values()):
+        name = f", {LOSS_PROCESSES[process]}" if len(different) > 1 else ""
+        parts.append(f"{form.says[0].upper()}{form.says[1:]}{name} ({form.holds}):")
+        parts.append(f"$$\n{form.latex()}\n$$")
     return parts
 
 
-WORDS = {
-    "meanfield": "as in the one-point closure",
-    "periodic": "periodic",
-    "iid": "independent",
+LOSS_PROCESSES = {
+    "meanfield": "losses only by their mean",
+    "periodic": "periodic losses",
+    "iid": "independent losses",
 }
+"""Words for the loss processes of the fluid model."""
 
 
-def of_queue_law(kind: type[Any]) -> list[str]:
-    """Equations of a queue law."""
-    parts = ["## Equations", QUEUE_TOLD]
-    seen: list[Any] = []
+def queue_sections(kind: type[Any]) -> list[str]:
+    """Equations of a queue discipline."""
+    parts = ["## Equations", QUEUE_SYMBOLS]
+    shown: list[Any] = []
     for words, regime in equations.branches(kind).items():
-        found = equations.queue_equations(kind, regime)
-        new = [line for line in found if line[0] == "p" or line not in seen]
-        seen += found
+        lines = equations.queue_equations(kind, regime)
+        new = [line for line in lines if line[0] == "p" or line not in shown]
+        shown += lines
         parts.append(f"**{words[0].upper()}{words[1:]}:**")
         parts.append(display(new))
-    parts.append("**A full buffer**, with any queue law, loses of what arrives above capacity")
+    parts.append("With any queue discipline, **a full buffer** drops the fraction")
     parts.append(display([(r"p_\text{overflow}", equations.full_buffer())]))
     return parts
 
 
-QUEUE_TOLD = (
-    "By the law's own `drop_prob` and `averaging` on symbols: $p$ is the probability that an "
-    "arriving packet is dropped (or marked) before the buffer is full, $q$ the queue, $B$ the "
-    "buffer (packets), $C$ the capacity, $y$ what arrives (packets/s), $v$ the law's average of "
-    "the queue (packets). What is as in the regime before is not repeated."
+QUEUE_SYMBOLS = (
+    "From the methods `drop_prob` and `derivative` of the class: $p$ is the probability that an "
+    "arriving packet is dropped or marked before the buffer is full, $q$ the queue, $B$ the buffer "
+    "(packets), $C$ the capacity, $y$ the arrival rate (packets/s), $v$ the average queue "
+    "(packets). Equations that do not change from one regime to the next are not repeated."
 )
+"""Introduction to the equations of a queue discipline."""
 
 
-def of_traffic(kind: type[Any]) -> list[str]:
-    """What the fluid takes of a kind of traffic."""
-    head = "| to the fluid | with $n$ transfers under way or waiting, packets of $S$ bytes |\n"
+def source_sections(kind: type[Any]) -> list[str]:
+    """Quantities of a traffic source that the fluid model uses."""
+    head = "| quantity | with $n$ transfers active or waiting, packets of $S$ bytes |\n"
     head += "|---|---|\n"
-    rows = [f"| {words} | ${sp.latex(sp.sympify(value))}$ |" for words, value in told_of(kind)]
+    rows = [f"| {words} | ${sp.latex(sp.sympify(value))}$ |" for words, value in quantities(kind)]
     return ["## Equations", head + "\n".join(rows)]
 
 
-def told_of(kind: type[Any]) -> Iterable[tuple[str, Any]]:
-    """The rows that say something."""
+def quantities(kind: type[Any]) -> Iterable[tuple[str, Any]]:
+    """Names and expressions of a traffic source's quantities, with words for an unlimited rate."""
     for words, value in equations.traffic(kind):
-        limitless = words.startswith("rate") and not isinstance(value, sp.Basic)
-        yield words, sp.Symbol(r"\text{no limit}") if limitless else value
+        unlimited = "rate" in words.split() and not isinstance(value, sp.Basic)
+        yield words, sp.Symbol(r"\text{no limit}") if unlimited else value
 
 
 def parameters(group: str, kind: type[Any]) -> list[str]:
-    """The table of parameters, as `vegasfluid laws` has them, with what they mean and may be."""
+    """Table of the parameters: keys, symbols, defaults, allowed values, units and meanings."""
     entries = law_entry(kind)["parameters"]
     if not entries:
         return ["None."]
-    meanings = documented(kind)
+    meanings = field_texts(kind)
     names = ("in a model file", "in Python", "symbol", "default in a file", "allowed")
     head = "| " + " | ".join([*names, "unit in Python", "meaning"]) + " |\n"
     rows = [head + "|---|---|---|---|---|---|---|"]
     for entry in entries:
         name = entry["name"]
         symbol = f"${sp.latex(equations.notation(name))}$" if entry["units"] is not None else ""
-        default = "required" if entry["required"] else at_the_edge(kind, name, entry["default"])
+        default = "required" if entry["required"] else file_default(kind, name, entry["default"])
         cells = [f"`{entry['key']}`", f"`{name}`", symbol, default]
         cells += [allowed(kind, name), entry["units"] or "", meanings.get(name, "")]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return ["\n".join(rows)]
 
 
-def at_the_edge(kind: type[Any], name: str, default: Any) -> str:
-    """A default as a model file has it."""
+def file_default(kind: type[Any], name: str, default: Any) -> str:
+    """Default value in the unit of a model file."""
     unit = unit_of(kind, name)
     if default is None:
         return "by dialect" if kind.name == "vegas" else "none"
     if unit is None or unit.scale == 1:
-        return shown(default)
-    return shown(round(default / unit.scale, 9))
+        return as_toml(default)
+    return as_toml(round(default / unit.scale, 9))
 
 
-def shown(value: Any) -> str:
-    """A number, a switch or a word as TOML writes it."""
+def as_toml(value: Any) -> str:
+    """Number, boolean or string as TOML writes it."""
     return f"`{json.dumps(value)}`"
 
 
-def documented(kind: type[Any]) -> dict[str, str]:
-    """What the fields of a class and of its bases mean, by name."""
-    found: dict[str, str] = {}
+def field_texts(kind: type[Any]) -> dict[str, str]:
+    """Documentation of the fields of a class and its bases, by name."""
+    texts: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         comments = ModuleAnalyzer.for_module(base.__module__).find_attr_docs()
         for (owner, name), lines in comments.items():
             if owner == base.__name__:
-                found[name] = " ".join(line.strip() for line in lines if line.strip())
-    return found
+                texts[name] = " ".join(line.strip() for line in lines if line.strip())
+    return texts
 
 
 def allowed(kind: type[Any], name: str) -> str:
-    """The range of a parameter, from its annotation."""
-    narrow = {}
-    for limit in limits_of(kind, name):  # the narrowest was given last
+    """Allowed values of a parameter, from its annotation."""
+    limits = {}
+    for limit in limits_of(kind, name):  # the narrowest limit is the last one
         ((how, bound),) = asdict(limit).items()
-        narrow[how[0]] = f"{ALLOWED[how]} {bound:g}"
-    if narrow:
-        return ", ".join(narrow[side] for side in "gl" if side in narrow)
+        limits[how[0]] = f"{ALLOWED[how]} {bound:g}"
+    if limits:
+        return ", ".join(limits[side] for side in "gl" if side in limits)
     default = {field.name: field.default for field in fields(kind)}[name]
-    return "true, false" if isinstance(default, bool) else "as told"
+    return "true, false" if isinstance(default, bool) else "see meaning"
 
 
 def dialects() -> list[str]:
-    """What implementations of Vegas do differently, from their constants."""
+    """Table of the differences between the Vegas dialects, and their sources."""
     meanings = dict(
         re.findall(r"^ {4,8}(\w+): (.*(?:\n {12,}.*)*)", VegasImplementation.__doc__ or "", re.M)
     )
@@ -262,15 +270,15 @@ def dialects() -> list[str]:
     rows = ["| | " + " | ".join(f"`{name}`" for name in DIALECTS) + " | meaning |"]
     rows.append("|---|" + "---|" * len(DIALECTS) + "---|")
     for name in head:
-        values = [shown(getattr(of, name)).strip("`") for of in DIALECTS.values()]
+        values = [as_toml(getattr(dialect, name)).strip("`") for dialect in DIALECTS.values()]
         meaning = " ".join(meanings.get(name, "").split())
         rows.append(f"| `{name}` | " + " | ".join(values) + f" | {meaning} |")
-    read = [f"`{name}`: " + "; ".join(of.sources) for name, of in DIALECTS.items()]
-    return ["\n".join(rows), "Read in:", bullets(read)]
+    sources = [f"`{name}`: " + "; ".join(dialect.sources) for name, dialect in DIALECTS.items()]
+    return ["\n".join(rows), "Sources of the dialects:", bullets(sources)]
 
 
 def validation(checks: Mapping[str, str]) -> str:
-    """What a law is held to."""
+    """Table of the tests that compare the law with other data."""
     if not checks:
         return "Nothing yet."
     rows = ["| what is compared | where |", "|---|---|"]
@@ -278,11 +286,11 @@ def validation(checks: Mapping[str, str]) -> str:
 
 
 def write(app: Sphinx) -> None:
-    """Write the pages anew where they are not fresh, and remove those of laws that are gone."""
+    """Write the pages if they are out of date, and remove pages of laws that no longer exist."""
     folder = Path(app.srcdir) / "laws"
-    made = [folder / group / f"{name}.md" for group, laws in GROUPS.items() for name in laws()]
+    paths = [folder / group / f"{name}.md" for group, laws in GROUPS.items() for name in laws()]
     # SymPy takes half a minute
-    if is_up_to_date(made, Path(__file__), Path(equations.__file__), equations.BRANCHES, CHECKS):
+    if is_up_to_date(paths, Path(__file__), Path(equations.__file__), equations.BRANCHES, CHECKS):
         return
     wanted = {folder / f"{path}.md": text for path, text in pages().items()}
     for group in GROUPS:
@@ -294,6 +302,6 @@ def write(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Sphinx's entry point."""
+    """Register the writing of the pages with Sphinx."""
     app.connect("builder-inited", write)
     return {"parallel_read_safe": True}

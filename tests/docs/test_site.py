@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import sympy as sp
+from sphinx.errors import ExtensionError
 
 from tests.paths import ROOT
 from vegasfluid.aqm import queue_disciplines
@@ -22,6 +23,7 @@ from vegasfluid.traffic import traffic_sources
 
 sys.path.append(str(ROOT / "docs" / "_ext"))
 
+import agreement_plots
 import api_pages
 import benchmark_tables
 import command_options
@@ -58,6 +60,15 @@ def test_a_page_of_a_law_has_all_its_parts(group: str, kind: Any) -> None:
     for part in ("## Equations", "## Parameters", "## Sources", "## Validation"):
         assert part in text, part
     assert "Nothing yet." not in text
+
+
+@pytest.mark.parametrize("name", agreement_plots.PLOTS)
+def test_every_line_of_a_plot_of_agreement_has_points(name: str) -> None:
+    figures = benchmark_tables.document(name)["figures"]  # type: ignore[index]
+    agreement_plots.plot(name, figures)
+    renamed = {key.replace(".", "_"): value for key, value in figures.items()}
+    with pytest.raises((ExtensionError, KeyError, ValueError)):
+        agreement_plots.plot(name, renamed)
 
 
 @pytest.mark.parametrize("kind", congestion_controls().values(), ids=lambda kind: kind.name)

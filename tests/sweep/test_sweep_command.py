@@ -137,7 +137,7 @@ COORDINATES = ("seed", "flow_class", "link")
 def test_refusals_are_one_line_and_make_no_store(model, tmp_path, capsys, more, said, monkeypatch):
     from vegasfluid.sweep import packet_tasks
 
-    monkeypatch.setattr(packet_tasks, "CONNECTING", 1)
+    monkeypatch.setattr(packet_tasks, "CONNECT_TIMEOUT", 1)
     out = tmp_path / "sweep.zarr"
     assert run_app(packets(model, "--out", out, *more)) == 2
     message = capsys.readouterr().err.splitlines()[-1]
