@@ -1,6 +1,7 @@
-"""Queue laws, one file each: a fluid drop probability and a packet rule, side by side.
+"""Queue disciplines, one file each: the fluid model's drop probability beside the packet rule.
 
-A module of this package that defines a law is found by itself: adding a law is adding its file.
+A new module of this package needs no registration: every subclass of `QueueDiscipline` with a name
+is found.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ __all__ = ["QueueDiscipline", "queue_disciplines"]
 
 @cache
 def queue_disciplines() -> dict[str, type[QueueDiscipline]]:
-    """Every queue law by its name in model files.
+    """All queue disciplines, by their names in model files.
 
     >>> sorted(queue_disciplines())
     ['droptail', 'red']

@@ -1,7 +1,7 @@
-"""What a queue law is: a drop probability for the fluid, an admission rule for packets.
+"""A queue discipline: a drop probability for the fluid model, an admission rule for packets.
 
-The two are one law: the long-run share of packets that the rule drops equals the drop
-probability, and a contract test holds them to it.
+Over a long run at a constant queue, the rule drops the fraction of packets that the drop
+probability gives; `tests/congestion/test_contract.py` tests this.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ __all__ = [
 Real = smooth.Real
 
 ADMIT, EARLY, FORCED, MARK = 0, 1, 2, 3
-"""What a rule decides on a packet: take it, drop it by chance, drop it in any case, or take and
-mark it."""
+"""Decisions of an admission rule: admit a packet, drop it at random, drop it because the average
+queue is too long, or admit and mark it."""
 
 
 class Average(NamedTuple):
-    """What a queue law keeps of the past; a law that keeps more has a tuple of its own.
+    """State of a queue discipline in the fluid model; one with more state has its own tuple.
 
     Args:
-        avg_queue: the law's average of the queue, packets.
+        avg_queue: average queue, packets.
     """
 
     avg_queue: Real
 
 
 class QueueState(NamedTuple):
-    """A queue as the fluid sees it.
+    """A queue of the fluid model.
 
     Args:
         queue: packets waiting.
-        memory: what the law keeps of the past: an `Average`, or the law's own tuple.
+        aqm_state: state of the queue discipline, from its `init`.
         arrival_rate: packets/s.
         capacity: packets/s.
         buffer: packets.
     """
 
     queue: Real
-    memory: Any
+    aqm_state: Any
     arrival_rate: Real
     capacity: Real
     buffer: Real
@@ -62,18 +62,18 @@ class QueueState(NamedTuple):
 
 @dataclass(frozen=True)
 class AdmissionRule:
-    """What the queue does for each arriving packet: a plain scalar function on its record.
+    """Rule for each packet that arrives at a queue: a scalar function on the queue's record.
 
     Args:
-        decide: `(queue, waiting, idle_packets) -> int`: ADMIT, EARLY, FORCED or MARK, given the
-            packets that wait (without the one in transmission) and, after an idle time, how many
-            packets could have been sent in it. `queue.uniform` is a fresh uniform
-            variate; a rule that uses it sets `queue.uniform_used = 1`. `queue.relative_size` is the
-            size of the arriving packet relative to a data packet and, where the buffer is measured
-            in bytes, `queue.waiting_size` that of the packets that wait. `queue.ect`: whether the
-            packet is ECN capable (RFC 3168); `queue.now`: time, ps.
-        state: fields that the rule keeps beyond those of `vegasfluid.packet.records.LINK`, with
-            their values at the start.
+        decide: `(queue, waiting, idle_packets) -> int`: ADMIT, EARLY, FORCED or MARK. `waiting`:
+            packets in the queue without the one in transmission; `idle_packets`: how many packets
+            the link could have sent while it was idle just before. `queue.uniform`: a new uniform
+            variate; a rule that uses it sets `queue.uniform_used = 1`. `queue.relative_size`: size
+            of the arriving packet relative to a data packet. `queue.waiting_size`: total size of
+            the waiting packets, where the buffer is measured in bytes. `queue.ect`: whether the
+            packet is ECN-capable (RFC 3168). `queue.now`: time, ps.
+        state: fields of the record that the rule adds to those of
+            `vegasfluid.packet.records.LINK`, with their initial values.
     """
 
     decide: Callable[..., int]
@@ -82,12 +82,12 @@ class AdmissionRule:
 
 @dataclass(frozen=True)
 class QueueDiscipline(Value):
-    """A queue law with its parameters."""
+    """A queue discipline with its parameters."""
 
     name: ClassVar[str]
-    """The name in model files."""
+    """Name in model files."""
     sources: ClassVar[tuple[str, ...]]
-    """Where the law is defined."""
+    """Literature and source code that define it."""
     drops_by_chance: ClassVar[bool] = True
     """Whether packets are dropped at random before the buffer is full."""
 
@@ -98,7 +98,7 @@ class QueueDiscipline(Value):
 
     @property
     def upper_threshold(self) -> Real | None:
-        """Average queue from which drops are no longer random, packets; None: no thresholds."""
+        """Average queue above which drops are no longer random, packets; None: no threshold."""
         return None
 
     @property
@@ -113,50 +113,53 @@ class QueueDiscipline(Value):
 
     @property
     def adapts(self) -> bool:
-        """Whether it changes its own parameters for ever, so that there is no equilibrium."""
+        """Whether it keeps adjusting its parameters, so that there is no equilibrium."""
         return False
 
     @property
     def losses_follow_growth(self) -> bool:
-        """Whether the queue loses the packets by which windows grow, more than others."""
+        """Whether losses divide among flows in proportion to the growth of their windows.
+
+        True where only a full buffer drops packets (see `fluid.queues.drop_tail_loss_bias`).
+        """
         return False
 
     def init(self) -> Any:
-        """What the law remembers of an empty queue."""
+        """State for an empty queue."""
         return Average(0.0)
 
     @abstractmethod
-    def drop_prob(self, seen: QueueState) -> Real:
-        """The probability with which an arriving packet is dropped before the buffer is full."""
+    def drop_prob(self, state: QueueState) -> Real:
+        """Probability that an arriving packet is dropped or marked before the buffer is full."""
 
-    def forced_prob(self, seen: QueueState) -> Real:
-        """The part of `drop_prob` that hits even packets that may be marked: here all of it."""
-        return self.drop_prob(seen)
+    def forced_prob(self, state: QueueState) -> Real:
+        """Probability that an ECN-capable packet is dropped: by default the same."""
+        return self.drop_prob(state)
 
     def loss_signal_prob(self, drop_prob: Real) -> Real:
-        """With which probability a sender that loses packets so often has a loss to answer."""
+        """Loss signals of a flow per packet, given its drop probability: by default the same."""
         return drop_prob
 
     @abstractmethod
-    def derivative(self, seen: QueueState) -> Any:
-        """d(memory)/dt, each field in its unit a second."""
+    def derivative(self, state: QueueState) -> Any:
+        """Time derivative of `state.aqm_state`, each field in its unit per second."""
 
-    def clip(self, memory: Any, buffer: Real) -> Any:
-        """What is kept of the past, held in its domain: an average from 0 to a full buffer.
+    def clip(self, aqm_state: Any, buffer: Real) -> Any:
+        """The state clipped to its domain: an average queue from 0 to a full buffer.
 
-        The equations do not leave it, but a step of a solver may.
+        Solutions stay inside, but a step of a solver may not.
 
         Args:
-            memory: as `init` has it.
+            aqm_state: from `init`.
             buffer: packets.
         """
-        return memory._replace(avg_queue=smooth.clip(memory.avg_queue, 0.0, buffer))
+        return aqm_state._replace(avg_queue=smooth.clip(aqm_state.avg_queue, 0.0, buffer))
 
     @property
     @abstractmethod
     def rule(self) -> AdmissionRule:
-        """The law as a rule for single packets."""
+        """The rule for single packets."""
 
     def packet_parameters(self) -> dict[str, float]:
-        """The parameters that `rule` reads from the queue record, by field name."""
+        """Parameters that `rule` reads from the queue's record, by field name."""
         return {}

@@ -1,11 +1,11 @@
-"""Drop-tail: a packet is lost when, and only when, the buffer is full.
+"""Drop-tail: a packet is dropped if and only if the buffer is full.
 
 Sources:
-    Fluid overflow: what arrives above capacity at a full buffer is lost, p = 1 - C/y.
+    Fluid overflow: a full buffer drops arrivals above capacity, p = 1 - C/y.
     M/M/1/K: L. Kleinrock, Queueing Systems I, 1975, section 3.6. Small buffers: G. Raina,
     D. Towsley and D. Wischik, "Part II: control theory for buffer sizing", ACM CCR 35(3), 2005
-    (not checked against the original). Synchronised losses: all flows answer an overflow, as in
-    T. Bonald's programs. The power of 20: as fluid models of BBR have it (no single source).
+    (not checked against the original). Synchronised losses: all flows respond to an overflow, as
+    in T. Bonald's programs. The power of 20: as in fluid models of BBR (no single source).
 """
 
 from __future__ import annotations
@@ -19,48 +19,52 @@ from vegasfluid.errors import InvalidInput
 
 __all__ = ["LOSSES", "DropTail", "overflow_prob"]
 
-NO_LOAD = 1e-9
-"""Packets/s."""
-STEEPNESS = 20
-OFF_ONE = 1e-6
-"""Added to the logarithm of a load, because at a load of 1 the formula is nought by nought."""
+LEAST_ARRIVAL_RATE = 1e-9
+"""Lower bound of the arrival rate in a division, packets/s (chosen: far below any real rate)."""
+FILL_EXPONENT = 20
+"""Exponent of the fill level q/B in `smooth` losses (as in fluid models of BBR)."""
+LOG_LOAD_OFFSET = 1e-6
+"""Added to the logarithm of the load, as the M/M/1/K formula is 0/0 at a load of 1 (chosen)."""
 LARGEST_EXPONENT = 600.0
-SYNCHRONISED_AT = 1e-6
-"""A probability of loss that counts as an overflow."""
+"""Bound of an exponent, so that exp does not overflow a double (chosen)."""
+OVERFLOW_PROBABILITY = 1e-6
+"""Drop probability above which `synchronised` losses affect every flow (chosen)."""
 
 
-def overflow_prob(seen: QueueState) -> Any:
-    """The share of arrivals that a full buffer loses, rising over the last packet of room."""
-    excess = smooth.positive_part(1 - seen.capacity / smooth.maximum(seen.arrival_rate, NO_LOAD))
-    return excess * smooth.step(seen.queue - (seen.buffer - 1), 1.0)
+def overflow_prob(state: QueueState) -> Any:
+    """Drop probability at a full buffer; it rises from 0 over the last packet of free buffer."""
+    excess = smooth.positive_part(
+        1 - state.capacity / smooth.maximum(state.arrival_rate, LEAST_ARRIVAL_RATE)
+    )
+    return excess * smooth.step(state.queue - (state.buffer - 1), 1.0)
 
 
-def no_early_drops(seen: QueueState) -> Any:
-    """None: only the full buffer loses."""
-    return 0.0 * seen.queue
+def no_early_drops(state: QueueState) -> Any:
+    """Zero: only a full buffer drops packets."""
+    return 0.0 * state.queue
 
 
-def load(seen: QueueState) -> Any:
-    """What arrives, in units of the capacity."""
-    return smooth.maximum(seen.arrival_rate, NO_LOAD) / seen.capacity
+def load(state: QueueState) -> Any:
+    """Arrival rate divided by capacity."""
+    return smooth.maximum(state.arrival_rate, LEAST_ARRIVAL_RATE) / state.capacity
 
 
-def smooth_overflow(seen: QueueState) -> Any:
-    """(1 - 1/load) (q/B)^20 above a load of 1."""
-    fill = smooth.clip(seen.queue / seen.buffer, 0.0, 1.0)
-    return smooth.positive_part(1 - 1 / load(seen)) * fill**STEEPNESS
+def smooth_overflow(state: QueueState) -> Any:
+    """(1 - 1/load) (q/B)^20 above a load of 1, else 0."""
+    fill = smooth.clip(state.queue / state.buffer, 0.0, 1.0)
+    return smooth.positive_part(1 - 1 / load(state)) * fill**FILL_EXPONENT
 
 
-def mm1k(seen: QueueState) -> Any:
-    """(1 - r) r^K / (1 - r^(K + 1)) at a load r, with K packets in the buffer."""
-    log = smooth.log1p(load(seen) - 1) + OFF_ONE
-    most = smooth.clip(-(seen.buffer + 1) * log, -LARGEST_EXPONENT, LARGEST_EXPONENT)
-    return (smooth.exp(-log) - 1) / (smooth.exp(most) - 1)
+def mm1k(state: QueueState) -> Any:
+    """Loss probability of M/M/1/K, (1 - r) r^K / (1 - r^(K + 1)): load r, K packets of buffer."""
+    log = smooth.log1p(load(state) - 1) + LOG_LOAD_OFFSET
+    exponent = smooth.clip(-(state.buffer + 1) * log, -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    return (smooth.exp(-log) - 1) / (smooth.exp(exponent) - 1)
 
 
-def small_buffer(seen: QueueState) -> Any:
-    """The load to the power of the buffer, at most 1."""
-    return smooth.exp(smooth.minimum(seen.buffer * smooth.log1p(load(seen) - 1), 0.0))
+def small_buffer(state: QueueState) -> Any:
+    """The load to the power of the buffer in packets, at most 1."""
+    return smooth.exp(smooth.minimum(state.buffer * smooth.log1p(load(state) - 1), 0.0))
 
 
 LOSSES = {
@@ -70,11 +74,11 @@ LOSSES = {
     "mm1k": mm1k,
     "small_buffer": small_buffer,
 }
-"""How the fluid sees losses before the buffer is full."""
+"""Drop probability before the buffer is full, by the loss model."""
 
 
 def decide(queue: Any, waiting: int, idle_packets: float) -> int:
-    """Never before the buffer is full; the link itself refuses what does not fit."""
+    """Admit every packet; the link itself drops packets that do not fit into the buffer."""
     return ADMIT
 
 
@@ -82,13 +86,13 @@ def decide(queue: Any, waiting: int, idle_packets: float) -> int:
 class DropTail(QueueDiscipline):
     """A first-in, first-out queue with a finite buffer and no early drops.
 
-    How the fluid sees its losses is a choice (`losses`); packets are dropped at a full buffer
-    whatever it is:
+    `losses` chooses the fluid model's drop probability; the packet simulator always drops at a full
+    buffer. With capacity C, arrival rate y, queue q and buffer B:
 
-    * `overflow`: what comes above the capacity to a full buffer is lost.
-    * `synchronised`: the same, and every flow loses something in every round trip of it.
-    * `smooth`: (1 - C/y) (q/B)^20 already before the buffer is full.
-    * `mm1k`: of an M/M/1/K system whose load is y/C.
+    * `overflow`: 1 - C/y at a full buffer.
+    * `synchronised`: the same, and every flow has a loss in each round trip of an overflow.
+    * `smooth`: (1 - C/y) (q/B)^20, also before the buffer is full.
+    * `mm1k`: the loss probability of an M/M/1/K queue with load y/C.
     * `small_buffer`: (y/C)^B, for many flows and a buffer of a few packets.
 
     >>> DropTail().losses
@@ -100,7 +104,7 @@ class DropTail(QueueDiscipline):
     sources: ClassVar[tuple[str, ...]] = ("RFC 7567, section 1 (drop-tail as the baseline)",)
 
     losses: str = "overflow"
-    """For the fluid: overflow, synchronised, smooth, mm1k or small_buffer."""
+    """Loss model of the fluid: overflow, synchronised, smooth, mm1k or small_buffer."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,28 +113,28 @@ class DropTail(QueueDiscipline):
 
     @property
     def losses_follow_growth(self) -> bool:
-        """Where only the full buffer loses."""
+        """True where only a full buffer drops packets."""
         return LOSSES[self.losses] is no_early_drops
 
-    def drop_prob(self, seen: QueueState) -> Any:
-        """Drops before the buffer is full, where the fluid's losses are smooth ones."""
-        return LOSSES[self.losses](seen)
+    def drop_prob(self, state: QueueState) -> Any:
+        """Drop probability before the buffer is full, by the chosen loss model."""
+        return LOSSES[self.losses](state)
 
     def loss_signal_prob(self, drop_prob: Any) -> Any:
-        """Where losses are synchronised, every flow has one."""
+        """The drop probability; with `synchronised` losses, 1 during an overflow."""
         if self.losses != "synchronised":
             return drop_prob
-        return smooth.maximum(drop_prob, smooth.step(drop_prob, SYNCHRONISED_AT))
+        return smooth.maximum(drop_prob, smooth.step(drop_prob, OVERFLOW_PROBABILITY))
 
-    def derivative(self, seen: QueueState) -> Average:
-        """No average is kept."""
-        return Average(0.0 * seen.queue)
+    def derivative(self, state: QueueState) -> Average:
+        """Zero: drop-tail has no average."""
+        return Average(0.0 * state.queue)
 
-    def clip(self, memory: Average, buffer: Any) -> Average:
-        """None is kept, and none is held."""
-        return memory
+    def clip(self, aqm_state: Average, buffer: Any) -> Average:
+        """The state unchanged, as it is constant."""
+        return aqm_state
 
     @property
     def rule(self) -> AdmissionRule:
-        """Admit; only the full buffer drops."""
+        """The rule that admits every packet; only the full buffer drops."""
         return AdmissionRule(decide)

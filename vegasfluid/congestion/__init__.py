@@ -1,6 +1,7 @@
-"""Congestion-control laws, one file each: a fluid drift and packet rules, side by side.
+"""Congestion controls, one file each: the fluid model's drift beside the packet rules.
 
-A module of this package that defines a law is found by itself: adding a law is adding its file.
+A new module of this package needs no registration: every subclass of `CongestionControl` with a
+name is found.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ __all__ = ["CongestionControl", "congestion_controls"]
 
 @cache
 def congestion_controls() -> dict[str, type[CongestionControl]]:
-    """Every congestion-control law by its name in model files.
+    """All congestion controls, by their names in model files.
 
     >>> sorted(congestion_controls())
     ['cubic', 'highspeed', 'newreno', 'reno', 'scalable', 'udp', 'vegas', 'vegas_rerouting']

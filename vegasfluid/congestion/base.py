@@ -1,14 +1,14 @@
-"""What a congestion-control law is: a drift for the fluid, rules for packets.
+"""A congestion control: a drift for the fluid model, rules for packets.
 
-A law is a frozen dataclass of its parameters. Its `drift` is the mean of its `rules`: a contract
-test holds the two together. Neither knows of queues, of JAX or of Numba; the fluid simulator
-traces the drift, the packet simulator compiles the rules.
+A congestion control is a frozen dataclass of its parameters. Its `drift` is the mean effect of its
+`rules`; `tests/congestion/test_contract.py` tests this. Neither depends on queues, JAX or Numba:
+the fluid model traces the drift, the packet simulator compiles the rules.
 
 Sources:
     M. Mathis et al., ACM CCR 27(3), 1997 (periodic losses); T. Ott, J. Kemperman and M. Mathis,
     "The stationary behavior of ideal TCP congestion avoidance", 1996 (independent losses: 1.3098
     sqrt(1/p) for a cut of one half; neither checked against the original). The products for other
-    cuts follow from the moments of the same process and are tested by drawing it.
+    cuts follow from the moments of the same process; tests simulate it.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ __all__ = [
 Real = smooth.Real
 
 LOSS_PROCESSES = ("iid", "periodic", "meanfield")
-"""How losses come: each packet for itself, at equal distances, or as the one-point closure has it
-(every flow has the mean window)."""
+"""How losses of a flow are spaced: independently, at equal distances, or only by their mean (every
+flow then has the mean window)."""
 
 
 class Window(NamedTuple):
-    """The state of a flow, or of a class of flows in the mean, or its time derivative.
+    """State of a flow, or the mean state of a group of flows, or its time derivative.
 
-    A law with more state has a tuple of its own, with `slow_start` among its fields.
+    A congestion control with more state has its own tuple, which also has `slow_start`.
 
     Args:
         cwnd: congestion window, packets.
-        slow_start: the share of the flows that are in slow start.
+        slow_start: fraction of the flows that are in slow start.
     """
 
     cwnd: Real
@@ -57,21 +57,21 @@ class Window(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """What a sender sees now.
+    """What a sender observes now.
 
     Args:
         rtt: round-trip time, mean over its packets, s.
-        ack_rate: packets acknowledged, 1/s.
-        loss_rate: loss events (at most one a window), 1/s, as they were one round trip ago.
+        ack_rate: packets acknowledged, packets/s.
+        loss_rate: loss events (at most one per window) of one round trip ago, 1/s.
         initial_ssthresh: window at which the first slow start ends, packets.
         ack_every: packets that an ACK acknowledges.
-        growing: the share of the flows that may grow: those that repair no loss.
-        window_limited: the share of them that the window limits, and not the application.
-        timeout_rate: timeouts after which a sender begins again now, 1/s.
-        min_rtt_offset: how far the smallest round-trip times are below the mean, s, but for jitter.
-        jitter: width of a uniform noise in single round-trip times, s.
-        reordering: the share of the time in which packets overtake each other.
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+        growing: fraction of the flows that are not in recovery, so that their windows may grow.
+        window_limited: fraction of these that the window limits, not the application.
+        timeout_rate: timeouts after which a sender restarts now, 1/s.
+        min_rtt_offset: mean minus smallest round-trip time without jitter, s.
+        jitter: width of the uniform noise of single round-trip times, s.
+        reordering: fraction of the time in which packets overtake each other.
+        loss_process: how losses are spaced, a name in `LOSS_PROCESSES`.
     """
 
     rtt: Real
@@ -90,26 +90,26 @@ class Signals(NamedTuple):
 
 @dataclass(frozen=True)
 class CongestionControl(Value):
-    """A congestion-control law with its parameters.
+    """A congestion control with its parameters.
 
-    The fluid is told in two parts: how a flow's state grows between losses, and what a loss makes
-    of it. Of many flows with their own states that is a distribution, carried up and thrown down;
-    `drift` is its one-point closure, in which all flows have the mean state.
+    The fluid model has two parts: `growth`, the rate of change of a flow's state between losses,
+    and `after_loss`, the state after a loss. The density model applies them to a distribution of
+    states; `drift` applies them to the mean state of a group of flows.
     """
 
     name: ClassVar[str]
-    """The name in model files."""
+    """Name in model files."""
     sources: ClassVar[tuple[str, ...]]
-    """Where the law is defined."""
+    """Literature and source code that define it."""
 
     domains: ClassVar[Mapping[str, tuple[float, float]]] = {"slow_start": (0.0, 1.0)}
-    """The smallest and largest values of the fields of a state, but for the window itself."""
+    """Smallest and largest values of the fields of a state, except of the window."""
 
     learns_base_rtt: ClassVar[bool] = False
-    """Whether a flow estimates its RTT without queues from what it measures (field `base_rtt`)."""
+    """Whether flows measure their base RTT; then `base_rtt` is a field of the state."""
 
     has_dead_band: ClassVar[bool] = False
-    """Whether the window is constant while the backlog is between the fields `alpha` and `beta`."""
+    """Whether the window is constant for backlogs between the parameters `alpha` and `beta`."""
 
     @property
     def label(self) -> str:
@@ -122,68 +122,75 @@ class CongestionControl(Value):
         return False
 
     def init(self, cwnd: Real, rtt: Real) -> Any:
-        """The state of a flow that starts.
+        """Initial state of a flow.
 
         Args:
-            cwnd: its initial window, packets.
-            rtt: the round-trip time of its first packet, s.
+            cwnd: initial window, packets.
+            rtt: round-trip time of its first packet, s.
         """
         return Window(cwnd, cwnd / cwnd)
 
     def cwnd_of(self, window: Any, rtt: Real) -> Real:
-        """The congestion window of a state, packets."""
+        """Congestion window of a state, packets."""
         return window.cwnd
 
     def in_flight(self, window: Any, rtt: Real) -> Real:
-        """The packets that a state allows in flight: of a window that grows, whole ones only.
+        """Packets in flight that a state allows: the mean whole part of a growing window.
 
-        A part of a packet is not sent; of a window that grows evenly that is half of one.
+        A sender does not send a fraction of a packet; the mean fraction of a window that grows
+        steadily is one half.
         """
         return whole_part(self.cwnd_of(window, rtt), 1.0)
 
     def clip(self, window: Any, largest: Real) -> Any:
-        """The state clipped to its domain: windows to 2 packets and `largest`, others to `domains`.
+        """The state clipped to its domain: cwnd to 2 packets and `largest`, others to `domains`.
 
-        The equations do not leave it, but a step of a solver may.
+        Solutions stay inside, but a step of a solver may not.
         """
-        held = {name: smooth.clip(getattr(window, name), *of) for name, of in self.domains.items()}
-        return window._replace(cwnd=smooth.clip(window.cwnd, SMALLEST_SSTHRESH, largest), **held)
+        fields = {
+            name: smooth.clip(getattr(window, name), *bounds)
+            for name, bounds in self.domains.items()
+        }
+        return window._replace(cwnd=smooth.clip(window.cwnd, SMALLEST_SSTHRESH, largest), **fields)
 
     def stationary_fields(self, window: Any, rtt: Real, base_rtt: Real) -> dict[str, Real]:
-        """Fields that nothing moves any more where a flow rests, and what a run leaves in them.
+        """Fields that have stopped changing at equilibrium, with the values that a run gives them.
 
         Args:
             window: the state.
-            rtt: the round-trip time at rest, s.
-            base_rtt: what the flow takes for its round-trip time without queues, s.
+            rtt: round-trip time at equilibrium, s.
+            base_rtt: base RTT that the flow has measured, s.
         """
         return {"slow_start": 0 * window.cwnd}
 
     def upper_variant(self) -> CongestionControl:
-        """The law that comes to rest from below where this one does from above."""
+        """The congestion control with the largest of the equilibria that this one has.
+
+        Vegas has a range of equilibria between alpha and beta; others have only one.
+        """
         return self
 
     @abstractmethod
-    def growth(self, window: Any, seen: Signals) -> Any:
-        """The rate at which the state changes between losses.
+    def growth(self, window: Any, signals: Signals) -> Any:
+        """Rate of change of the state between losses.
 
         Args:
-            window: the state; every field of any one shape.
-            seen: what the sender sees, of the same shape.
+            window: the state; all fields have the same shape.
+            signals: what the sender observes, of the same shape.
 
         Returns:
-            d(window)/dt, each field in its unit a second.
+            d(window)/dt, each field in its unit per second.
         """
 
     @abstractmethod
-    def after_loss(self, window: Any, seen: Signals) -> Any:
-        """What one loss event makes of the state."""
+    def after_loss(self, window: Any, signals: Signals) -> Any:
+        """The state after one loss event."""
 
     def loss_factor(self, process: str, window: Any) -> Real:
-        """By how much losses weigh more than in the one-point closure.
+        """Factor of the loss rate in `drift`, which uses only the mean window.
 
-        Windows go up and down between losses, and the mean of their square is not the square of
-        their mean; the factor makes up for it where the closure is to rest at the right window.
+        Windows vary between losses, so the mean of their square is not the square of their mean.
+        The factor corrects the equilibrium window for this.
 
         Args:
             process: a name in `LOSS_PROCESSES`.
@@ -191,50 +198,53 @@ class CongestionControl(Value):
         """
         return 1
 
-    def drift(self, window: Any, seen: Signals) -> Any:
-        """The mean rate at which the state changes: growth, and what losses make of it.
+    def drift(self, window: Any, signals: Signals) -> Any:
+        """Mean rate of change of the state, by growth and by losses.
 
         Args:
-            window: the state of a class of flows; every field of any one shape.
-            seen: what its senders see, of the same shape.
+            window: mean state of a group of flows; all fields have the same shape.
+            signals: what the senders observe, of the same shape.
 
         Returns:
             d(window)/dt, in packets/s and 1/s.
         """
-        return self.with_losses(window, self.growth(window, seen), seen)
+        return self.with_losses(window, self.growth(window, signals), signals)
 
-    def with_losses(self, window: Any, growth: Any, seen: Signals) -> Any:
-        """Growth of the flows that may grow, and what losses make of the state."""
-        fields = zip(window, growth, self.after_loss(window, seen), strict=True)
-        rate = seen.loss_rate * self.loss_factor(seen.loss_process, window)
-        rates = (seen.growing * up + rate * (to - at) for at, up, to in fields)
+    def with_losses(self, window: Any, growth: Any, signals: Signals) -> Any:
+        """Mean rate of change: `growth` of the flows that may grow, plus the effect of losses."""
+        loss_rate = signals.loss_rate * self.loss_factor(signals.loss_process, window)
+        fields = zip(window, growth, self.after_loss(window, signals), strict=True)
+        rates = (
+            signals.growing * increase + loss_rate * (after - value)
+            for value, increase, after in fields
+        )
         return type(window)(*rates)
 
     @property
     def recovery_scheme(self) -> str:
-        """How lost packets are repaired, as `PacketRules.recovery`."""
+        """Recovery scheme, which sets the fraction of losses that end in a timeout (`TIMEOUTS`)."""
         return self.rules.recovery
 
     @property
     @abstractmethod
     def rules(self) -> PacketRules:
-        """The law as rules for single packets."""
+        """The rules for single packets."""
 
     def packet_parameters(self) -> dict[str, float]:
-        """The parameters that `rules` reads from the flow record, by field name."""
+        """Parameters that `rules` reads from the flow record, by field name."""
         return {}
 
 
 def aimd_loss_factor(process: str, cut: Real) -> Real:
-    """The `loss_factor` of a law that adds a constant each round trip and takes a share at a loss.
+    """`loss_factor` of additive increase with multiplicative decrease.
 
-    With losses at equal distances (periodic) the mean window is sqrt((2 - b) / (2 b p)), and with
-    independent ones sqrt(2 / (pi p)) / prod((1 - u^(2k-1)) / (1 - u^(2k))), u = 1 - b; the closure
-    gives sqrt(1 / (b p)). The product is told here by a fraction that is right to 0.2 %.
+    With periodic losses the mean window is sqrt((2 - b) / (2 b p)), with independent losses
+    sqrt(2 / (pi p)) / prod((1 - u^(2k-1)) / (1 - u^(2k))), u = 1 - b; the mean-field equation gives
+    sqrt(1 / (b p)). A fraction replaces the product; its error is at most 0.2 %.
 
     Args:
         process: a name in `LOSS_PROCESSES`.
-        cut: the share b of the window that a loss takes.
+        cut: fraction b of the window that a loss takes away.
 
     >>> round(aimd_loss_factor("periodic", 0.5), 4), round(aimd_loss_factor("iid", 0.5), 4)
     (1.3333, 1.1667)
@@ -246,25 +256,25 @@ def aimd_loss_factor(process: str, cut: Real) -> Real:
 
 
 def whole_part(cwnd: Real, growing: Real) -> Real:
-    """The mean whole part of windows of which a share grows, and the others are whole."""
+    """Mean whole part of windows, packets: the fraction `growing` is not whole, the others are."""
     return smooth.maximum(cwnd - growing / 2, smooth.minimum(cwnd, 1.0))
 
 
-def leaves_slow_start(cwnd: Real, seen: Signals) -> Real:
-    """Whether a window has reached the threshold of its first slow start, 0 to 1."""
-    return smooth.step(cwnd - seen.initial_ssthresh, 1.0)
+def leaves_slow_start(cwnd: Real, signals: Signals) -> Real:
+    """Whether a window has reached the ssthresh of the first slow start, 0 to 1."""
+    return smooth.step(cwnd - signals.initial_ssthresh, 1.0)
 
 
-def loss_based_growth(window: Window, seen: Signals, increase: Real) -> Window:
-    """The growth of a law that knows slow start and, after it, one step a round trip.
+def loss_based_growth(window: Window, signals: Signals, increase: Real) -> Window:
+    """`growth` by slow start and, after it, by a constant number of packets per round trip.
 
     Args:
         window: the state.
-        seen: what the sender sees.
-        increase: growth after slow start, packets a round trip.
+        signals: what the sender observes.
+        increase: growth after slow start, packets per round trip.
     """
-    stop = leaves_slow_start(window.cwnd, seen)
+    stop = leaves_slow_start(window.cwnd, signals)
     doubling = window.slow_start * (1 - stop)
-    acks = seen.ack_rate / seen.ack_every
+    acks = signals.ack_rate / signals.ack_every
     growth = (doubling + (1 - doubling) * increase / window.cwnd) * acks
-    return Window(growth, -window.slow_start * stop / seen.rtt)
+    return Window(growth, -window.slow_start * stop / signals.rtt)

@@ -1,20 +1,20 @@
-"""CUBIC: the window is a cubic of the time since the last loss; the round trip matters less.
+"""CUBIC: the window is a cubic function of the time since the last loss.
 
-It grows fast while far below the window W_max at which a loss came last, slowly around it
-(concave, then convex), and fast again beyond. Where standard TCP would have more, it takes that
-("Reno-friendly region"). Growth is counted by packets acknowledged and not by ACKs, so that
-delayed ACKs change nothing (RFC 3465; the RFC below counts W_est so, and the rest by ACKs).
+It grows fast far below W_max, the window at the last loss, slowly around W_max (concave, then
+convex), and fast again above. Where standard TCP would have a larger window, CUBIC uses that
+("Reno-friendly region"). Growth depends on the number of packets acknowledged, not of ACKs, so that
+delayed ACKs do not change it (RFC 3465; RFC 9438 does so for W_est only).
 
-The first CUBIC, as Marrone et al. use it, is `beta = 0.8` (it takes 0.2 of the window): K is then
-cbrt(0.2 W_max / C), and the Reno-friendly window grows by 3 (0.2 / 1.8) a round trip.
+`beta = 0.8` gives the first CUBIC, which Marrone et al. used: a loss takes 0.2 of the window, K is
+cbrt(0.2 W_max / C), and the Reno-friendly window grows by 3 (0.2 / 1.8) packets per round trip.
 
-Left out: HyStart++, which section 4.10 advises (slow start is RFC 5681's, which it allows), and
-the undoing of losses that were none (section 4.9). As for every law here, a mark leaves at least
-two packets, where section 4.6 allows one.
+Not modelled: HyStart++, which section 4.10 recommends (slow start is that of RFC 5681, which the
+section allows), and the response to spurious losses (section 4.9). A mark leaves at least two
+packets, as with every congestion control here; section 4.6 allows one.
 
-Fluid: the window grows by the slope of the cubic, of which the time since the last loss and K are
-states. Vardoyan, Hollot and Towsley make the window itself a function of these; the slope has the
-same equilibria, but answers a loss at once where only some of the flows have it.
+Fluid: the window grows by the slope of the cubic; the time since the last loss and K are states.
+Vardoyan, Hollot and Towsley make the window itself a function of these. The slope has the same
+equilibria, and the mean window responds at once to a loss of only some of the flows.
 
 Sources:
     RFC 9438, sections 4.2 to 4.8 and 5.8, read in the authors' repository (NTAP/rfc8312bis, at
@@ -53,21 +53,22 @@ __all__ = ["Cubic"]
 Flow = Any
 
 SECONDS = 1e-12
-"""In a picosecond."""
+"""Seconds per picosecond."""
 STEEPEST = 1.5
-"""A round trip makes of a window at most so many of it (section 4.2)."""
-BLUR = 0.05
-"""Around the plateau, in units of K: a loss so near to it lowers it in part."""
-GIVING_WAY, KEEPING = (0.868, -1.48, 1.02), (0.92, -1.3, 1.04)
-"""Parabolas in the cut, with and without fast convergence: the part of the variance of
-times since a loss that counts."""
+"""Largest factor by which the window grows in one round trip (section 4.2)."""
+PLATEAU_WIDTH = 0.05
+"""Half width of the transition at the plateau, in units of K: a loss this close to the plateau
+lowers the next one in part (chosen: narrow)."""
+VARIANCE_FAST_CONVERGENCE, VARIANCE_PLAIN = (0.868, -1.48, 1.02), (0.92, -1.3, 1.04)
+"""With and without fast convergence, for independent losses: coefficients of parabolas in the cut
+1 - beta, for the fraction of the variance of ages that `drift` uses. Fitted to simulated losses."""
 
 
 def begin_epoch(flow: Flow) -> None:
-    """Congestion avoidance begins: lay the cubic through the present window (section 4.2).
+    """Start congestion avoidance with a cubic through the present window (section 4.2).
 
-    Where no loss led here (slow start ended at its threshold, or a timeout came before), W_max is
-    the present window and K is 0 (sections 4.8 and 4.10).
+    Without a loss before (slow start ended at ssthresh, or after a timeout), W_max is the present
+    window and K is 0 (sections 4.8 and 4.10).
     """
     flow.in_epoch = 1
     flow.elapsed = 0
@@ -77,12 +78,12 @@ def begin_epoch(flow: Flow) -> None:
 
 
 def cubic(flow: Flow, t: float) -> float:
-    """W_cubic at `t` seconds of the stage, packets."""
+    """W_cubic at the age `t` (s) of the epoch, packets."""
     return flow.cubic_c * (t - flow.k) ** 3 + flow.w_max
 
 
 def count_time(flow: Flow, now: int) -> None:
-    """Let the stage's clock run, but not while the application limits the sender (section 5.8)."""
+    """Advance the epoch's age, except while the application limits the sender (section 5.8)."""
     if flow.window_limited and flow.was_limited:
         flow.elapsed += now - flow.seen_at
     flow.was_limited = flow.window_limited
@@ -90,20 +91,20 @@ def count_time(flow: Flow, now: int) -> None:
 
 
 def grow(flow: Flow, acked: int) -> None:
-    """Follow the cubic, or standard TCP's estimate where that is larger (sections 4.2 to 4.5)."""
-    part = min(acked / flow.cwnd, 1.0)
+    """Follow the cubic, or the Reno-friendly window if that is larger (sections 4.2 to 4.5)."""
+    fraction = min(acked / flow.cwnd, 1.0)  # of a round trip
     t = flow.elapsed * SECONDS
-    flow.w_est += part * (1.0 if flow.w_est >= flow.cwnd_prior else flow.alpha_cubic)
+    flow.w_est += fraction * (1.0 if flow.w_est >= flow.cwnd_prior else flow.alpha_cubic)
     if flow.friendly and cubic(flow, t) < flow.w_est:
         flow.cwnd = max(flow.cwnd, flow.w_est)
     else:
         target = cubic(flow, t + flow.srtt * SECONDS)
         target = min(max(target, flow.cwnd), STEEPEST * flow.cwnd)
-        flow.cwnd += part * (target - flow.cwnd)
+        flow.cwnd += fraction * (target - flow.cwnd)
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow by one packet for an ACK in slow start, along the cubic afterwards."""
+    """Grow by one packet per ACK in slow start, along the cubic afterwards."""
     count_time(flow, now)
     if not flow.window_limited:
         return
@@ -116,7 +117,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Beta times the window in use, packets; W_max learns of it (sections 4.6 and 4.7)."""
+    """Beta times the window in use, packets; sets W_max, too (sections 4.6 and 4.7)."""
     flow.in_epoch = 0
     flow.cwnd_prior = window
     if flow.fast_convergence and window < flow.w_max:
@@ -127,21 +128,21 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def window_after_timeout(flow: Flow, window: float) -> float:
-    """As after a loss; the next cubic begins where slow start ends (section 4.8)."""
-    left = window_after_loss(flow, window_in_use(flow))
+    """Beta times the window in use, packets; the next epoch starts after slow start (4.8)."""
+    remaining = window_after_loss(flow, window_in_use(flow))
     flow.w_max = 0.0
-    return left
+    return remaining
 
 
 class CubicWindow(NamedTuple):
-    """The state of a CUBIC flow.
+    """State of a CUBIC flow, or mean state of a group of flows.
 
     Args:
         cwnd: congestion window, packets.
         k: time from the last loss to the plateau of the cubic, s.
-        elapsed: time since the last loss, s; of a class the mean.
-        squared: its square, s^2; of a class the mean of squares.
-        slow_start: the share of the flows that are in slow start.
+        elapsed: time since the last loss, s.
+        squared: its square, s^2.
+        slow_start: fraction of the flows that are in slow start.
     """
 
     cwnd: Any
@@ -169,81 +170,85 @@ class Cubic(EpochCongestionControl):
     }
 
     C: Annotated[Share, Positive] = 0.4
-    """How steep the cubic is, packets/s^3."""
+    """Coefficient of the cubic, packets/s^3."""
     beta: Annotated[Share, Positive, Lt(1)] = 0.7
-    """Share of the window that a loss leaves; 0.8 in the first CUBIC."""
+    """Fraction of the window that a loss leaves; 0.8 in the first CUBIC."""
     fast_convergence: bool = True
-    """Give way to newcomers: remember less than the window if it has fallen since the last loss."""
+    """Give way to new flows: lower W_max if the window is smaller than at the loss before."""
     friendly: bool = True
-    """Take no less than standard TCP would (Reno-friendly region)."""
+    """Use no smaller window than standard TCP would (Reno-friendly region)."""
     recovery: str = "sack"
-    """How losses are repaired: reno, newreno (RFC 6582) or sack (RFC 6675)."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_recovery(self)
 
     def init(self, cwnd: Any, rtt: Any) -> CubicWindow:
-        """Slow start; a cubic that begins where it ends has K = 0 (section 4.10)."""
-        nothing = 0 * cwnd
-        return CubicWindow(cwnd, nothing, nothing, nothing, cwnd / cwnd)
+        """Slow start; the epoch after it has K = 0 (section 4.10)."""
+        zero = 0 * cwnd
+        return CubicWindow(cwnd, zero, zero, zero, cwnd / cwnd)
 
-    def growth(self, window: CubicWindow, seen: Signals) -> CubicWindow:
+    def growth(self, window: CubicWindow, signals: Signals) -> CubicWindow:
         """The slope of the cubic, or of the Reno-friendly window where that is steeper."""
-        rise = 3 * (1 - self.beta) / (1 + self.beta)
-        return self.derivative(window, seen, (window.elapsed - window.k) ** 2, rise)
+        reno_increase = 3 * (1 - self.beta) / (1 + self.beta)
+        return self.derivative(window, signals, (window.elapsed - window.k) ** 2, reno_increase)
 
     def plateau_time(self, kind: Any, lost: Any) -> Any:
-        """K; of a lowered cubic, half as high; 0 after slow start (sections 4.2, 4.7 and 4.10)."""
-        part = smooth.cube_root(1 - kind / 2)
-        return part * smooth.cube_root((1 - self.beta) * lost / self.C)
+        """K, s: for half the height with fast convergence, 0 after slow start (4.2, 4.7, 4.10)."""
+        factor = smooth.cube_root(1 - kind / 2)
+        return factor * smooth.cube_root((1 - self.beta) * lost / self.C)
 
     def window_before_loss(self, window: Any) -> Any:
-        """A loss leaves `beta` of the window (section 4.6)."""
+        """The window divided by beta (section 4.6)."""
         return window / self.beta
 
     def epoch_state(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> CubicWindow:
         """The cubic, or the Reno-friendly window (sections 4.2 and 4.3)."""
-        left = self.beta * lost
-        cwnd = left + self.C * (plateau**3 + (age - plateau) ** 3)
+        start = self.beta * lost
+        cwnd = start + self.C * (plateau**3 + (age - plateau) ** 3)
         if self.friendly:
-            step, rounds = 3 * (1 - self.beta) / (1 + self.beta), age / rtt
-            until = smooth.step(plateau, SECONDS) * (lost - left) / step  # no loss, none to regain
-            est = left + step * smooth.minimum(rounds, until)
-            cwnd = smooth.maximum(cwnd, est + smooth.positive_part(rounds - until))
+            increase, rounds = 3 * (1 - self.beta) / (1 + self.beta), age / rtt
+            # rounds until W_est is the window at the loss; none after slow start
+            slow_rounds = smooth.step(plateau, SECONDS) * (lost - start) / increase
+            est = start + increase * smooth.minimum(rounds, slow_rounds)
+            cwnd = smooth.maximum(cwnd, est + smooth.positive_part(rounds - slow_rounds))
         return CubicWindow(cwnd, plateau, age, age**2, 0.0)
 
     def max_epoch_age(self, largest: float) -> float:
-        """K, and the time from the plateau to `largest`."""
+        """K plus the time in which the cubic rises from its plateau by `largest`, s."""
         return (((1 - self.beta) * largest) ** (1 / 3) + largest ** (1 / 3)) / self.C ** (1 / 3)
 
     def applies_fast_convergence(self, window: CubicWindow) -> Any:
-        """Where a loss comes below the plateau, the next is lower (section 4.7)."""
+        """1 for a loss below the plateau, 0 above it (section 4.7)."""
         if not self.fast_convergence:
             return 0 * window.k
-        return smooth.step((1 + BLUR) * window.k - window.elapsed, 2 * BLUR * window.k + SECONDS)
+        return smooth.step(
+            (1 + PLATEAU_WIDTH) * window.k - window.elapsed, 2 * PLATEAU_WIDTH * window.k + SECONDS
+        )
 
-    def drift(self, window: CubicWindow, seen: Signals) -> CubicWindow:
-        """The mean of flows that had their last losses at different times.
+    def drift(self, window: CubicWindow, signals: Signals) -> CubicWindow:
+        """Mean rate of change of flows whose last losses were at different times.
 
-        The slope 3 C (t - K)^2 is in the mean 3 C ((s - K)^2 + v), with s the mean of the times t
-        and v their variance; as times and windows go together, a part of v counts.
+        The mean of the slope 3 C (t - K)^2 is 3 C ((s - K)^2 + v), with the mean s and the variance
+        v of the ages t. As ages and windows are correlated, only a fraction of v is used.
         """
-        part, rise = self.spread(seen.loss_process)
+        fraction, reno_increase = self.closure(signals.loss_process)
         variance = smooth.positive_part(window.squared - window.elapsed**2)
-        lag = (window.elapsed - window.k) ** 2 + part * variance
-        return self.with_losses(window, self.derivative(window, seen, lag, rise), seen)
+        distance = (window.elapsed - window.k) ** 2 + fraction * variance
+        rates = self.derivative(window, signals, distance, reno_increase)
+        return self.with_losses(window, rates, signals)
 
-    def spread(self, process: str) -> tuple[Any, Any]:
-        """The part of the variance that counts, and packets that W_est gains a round trip.
+    def closure(self, process: str) -> tuple[Any, Any]:
+        """Fraction of the variance of ages in `drift`, and growth of W_est, packets per round trip.
 
-        With a part of 1/3 the closure rests at (C / b)^(1/4) (R / p)^(3/4),
-        b = 1 - beta, as Vardoyan, Hollot and Towsley have it. The RFC's periodic losses
-        give (C (3 + beta) / (4 b))^(1/4) (section 5.1), and independent ones 1.300 at b = 0.3 and
-        1.492 at b = 0.2, or 1.196 and 1.382 with fast convergence. In the Reno-friendly region
-        independent losses, some of which come so late that it grows by a packet a round trip,
-        give 1.413 / sqrt(p) at b = 0.3. (Drawn for this project, and in its tests; between
-        values of b by parabolas and a line.)
+        With b = 1 - beta, a fraction of 1/3 gives the equilibrium (C / b)^(1/4) (R / p)^(3/4) of
+        Vardoyan, Hollot and Towsley. The RFC's periodic losses give (C (3 + beta) / (4 b))^(1/4)
+        (section 5.1); independent losses give 1.300 at b = 0.3 and 1.492 at b = 0.2, or 1.196 and
+        1.382 with fast convergence. In the Reno-friendly region independent losses give
+        1.413 / sqrt(p) at b = 0.3, as after a long time W_est grows by one packet per round trip.
+        The numbers for independent losses were simulated for this project (see its tests) and are
+        interpolated in b by parabolas and a line.
 
         Args:
             process: a name in `LOSS_PROCESSES`.
@@ -254,55 +259,65 @@ class Cubic(EpochCongestionControl):
         if process == "periodic":
             plateau = (3 + self.beta) / 4
             return plateau / 3 - (1 - plateau ** (1 / 3)) ** 2, 3 * cut / 2
-        flat, rise, bend = GIVING_WAY if self.fast_convergence else KEEPING
-        return flat + rise * cut + bend * cut**2, 0.19 + 1.34 * cut
+        constant, linear, quadratic = (
+            VARIANCE_FAST_CONVERGENCE if self.fast_convergence else VARIANCE_PLAIN
+        )
+        return constant + linear * cut + quadratic * cut**2, 0.19 + 1.34 * cut
 
-    def derivative(self, window: CubicWindow, seen: Signals, lag: Any, rise: Any) -> CubicWindow:
-        """The rate of change where the squared distance to the plateau is `lag`, s^2.
+    def derivative(
+        self, window: CubicWindow, signals: Signals, distance: Any, reno_increase: Any
+    ) -> CubicWindow:
+        """Rate of change between losses.
 
-        The clock runs while the window is used (section 5.8); a round trip makes at most half as
-        much again of a window (section 4.2).
+        The age advances only while the window is used (section 5.8); a window grows by at most one
+        half of itself per round trip (section 4.2).
+
+        Args:
+            window: the state.
+            signals: what the sender observes.
+            distance: squared time to the plateau, s^2.
+            reno_increase: growth of the Reno-friendly window, packets per round trip.
         """
-        stop = leaves_slow_start(window.cwnd, seen)
+        stop = leaves_slow_start(window.cwnd, signals)
         doubling = window.slow_start * (1 - stop)
-        slope = 3 * self.C * lag
+        slope = 3 * self.C * distance
         if self.friendly:
-            slope = smooth.maximum(slope, rise / seen.rtt)
-        slope = smooth.minimum(slope, (STEEPEST - 1) * window.cwnd / seen.rtt)
-        settling = window.slow_start / seen.rtt
-        running = (1 - window.slow_start) * seen.window_limited
-        growth = doubling * seen.ack_rate / seen.ack_every + (1 - doubling) * slope
+            slope = smooth.maximum(slope, reno_increase / signals.rtt)
+        slope = smooth.minimum(slope, (STEEPEST - 1) * window.cwnd / signals.rtt)
+        decay = window.slow_start / signals.rtt
+        running = (1 - window.slow_start) * signals.window_limited
+        growth = doubling * signals.ack_rate / signals.ack_every + (1 - doubling) * slope
         return CubicWindow(
-            cwnd=seen.window_limited * growth,
-            k=-settling * window.k,
-            elapsed=running - settling * window.elapsed,
-            squared=2 * window.elapsed * running - settling * window.squared,
-            slow_start=-settling * stop,
+            cwnd=signals.window_limited * growth,
+            k=-decay * window.k,
+            elapsed=running - decay * window.elapsed,
+            squared=2 * window.elapsed * running - decay * window.squared,
+            slow_start=-decay * stop,
         )
 
-    def after_loss(self, window: CubicWindow, seen: Signals) -> CubicWindow:
+    def after_loss(self, window: CubicWindow, signals: Signals) -> CubicWindow:
         """A new epoch from beta times the window (sections 4.2, 4.6 and 4.7).
 
-        A window that has fallen since the loss before is remembered as (1 + beta) / 2 of itself,
-        so that W_max is nearer to it by a half (fast convergence): taken in the mean. At equal
-        distances losses find the window that they found before, and it never has.
+        With fast convergence, W_max is (1 + beta) / 2 of a window that is smaller than at the loss
+        before, which halves the height of the plateau; the mean over flows is used. Periodic losses
+        always occur at the same window, so that fast convergence does not apply.
         """
         cut = 1 - self.beta
-        falls = self.fast_convergence and seen.loss_process != "periodic"
-        gives_way = 0.70 - 0.24 * cut if falls else 0.0
-        plateau = cut * window.cwnd * (1 - gives_way / 2)
-        nothing = 0 * window.cwnd
+        converges = self.fast_convergence and signals.loss_process != "periodic"
+        smaller = 0.70 - 0.24 * cut if converges else 0.0  # mean fraction of losses
+        plateau = cut * window.cwnd * (1 - smaller / 2)
+        zero = 0 * window.cwnd
         return CubicWindow(
             cwnd=self.beta * window.cwnd,
             k=smooth.cube_root(plateau / self.C),
-            elapsed=nothing,
-            squared=nothing,
-            slow_start=nothing,
+            elapsed=zero,
+            squared=zero,
+            slow_start=zero,
         )
 
     @property
     def rules(self) -> PacketRules:
-        """Rules as in RFC 9438."""
+        """The packet rules of RFC 9438."""
         return PacketRules(
             increase_window,
             window_after_loss,
@@ -321,7 +336,7 @@ class Cubic(EpochCongestionControl):
         )
 
     def packet_parameters(self) -> dict[str, float]:
-        """The constants, the switches, and the step of the Reno-friendly window (section 4.3)."""
+        """Parameters, and the increase of the Reno-friendly window (section 4.3)."""
         return {
             "cubic_c": float(self.C),
             "beta": float(self.beta),

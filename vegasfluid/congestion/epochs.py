@@ -1,4 +1,4 @@
-"""Laws whose window follows from their last loss and the time since: between losses, a clock."""
+"""Congestion controls whose window is a function of the last loss and the time since, as CUBIC."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from vegasfluid.congestion.base import CongestionControl
 __all__ = ["AFTER_LOSS", "AFTER_SLOW_START", "FAST_CONVERGENCE", "EpochCongestionControl"]
 
 AFTER_LOSS, FAST_CONVERGENCE, AFTER_SLOW_START = 0, 1, 2
-"""Kinds of epochs: after a loss; after a loss with fast convergence (a lower plateau); and after a
-slow start that ended without a loss, as if at the window of which a loss would leave as much."""
+"""Kinds of epochs: after a loss; after a loss with fast convergence, which lowers the plateau; and
+after a slow start without a loss, which is treated as a loss that left the same window."""
 
 
 @dataclass(frozen=True)
 class EpochCongestionControl(CongestionControl):
-    """A law whose flows differ by the window at their last loss and by the time since.
+    """A congestion control whose window is a function of the window at the last loss and its age.
 
-    Its state has the field `elapsed`, which `growth` moves while the window is used.
+    The state has the field `elapsed`: the time since the loss in which the window was used, s.
     """
 
     @abstractmethod
     def plateau_time(self, kind: Any, lost: Any) -> Any:
-        """The age at which the window of an epoch is flat, s.
+        """Age at which the window of an epoch reaches its plateau, s.
 
         Args:
-            kind: of the epoch: AFTER_LOSS, FAST_CONVERGENCE or AFTER_SLOW_START.
-            lost: the window at the loss, packets.
+            kind: AFTER_LOSS, FAST_CONVERGENCE or AFTER_SLOW_START.
+            lost: window at the loss, packets.
         """
 
     @abstractmethod
     def window_before_loss(self, window: Any) -> Any:
-        """The window at a loss that would leave so much, packets."""
+        """Window before a loss that leaves `window`, packets."""
 
     @abstractmethod
     def epoch_state(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> Any:
-        """The state of a flow some time after a loss.
+        """State of a flow at an age of its epoch.
 
         Args:
-            plateau: the epoch's `plateau_time`, s.
-            lost: the window at the loss, packets.
-            age: time since its repair, s.
-            rtt: s.
+            plateau: `plateau_time` of the epoch, s.
+            lost: window at the loss, packets.
+            age: time since the recovery from the loss, s.
+            rtt: round-trip time, s.
         """
 
     @abstractmethod
     def max_epoch_age(self, largest: float) -> float:
-        """At this age windows that were smaller at the loss are above `largest`, s."""
+        """Age at which every window that was smaller than `largest` at its loss exceeds it, s."""
 
     @abstractmethod
     def applies_fast_convergence(self, state: Any) -> Any:
-        """Whether a loss in a state begins a FAST_CONVERGENCE epoch; from 0 to 1."""
+        """Whether a loss in a state starts an epoch of kind FAST_CONVERGENCE, 0 to 1."""

@@ -1,16 +1,16 @@
-"""HighSpeed TCP: standard TCP up to 38 packets, and above that larger steps and smaller cuts.
+"""HighSpeed TCP: standard TCP up to 38 packets; larger increases and smaller cuts above.
 
-The increase a(w) and the decrease b(w) follow from a straight line between two points of a
-doubly logarithmic plot of window over loss: standard TCP's (38 packets, 10^-3) and a chosen one
-(83000 packets, 10^-7).
+The increase a(w) and the decrease b(w) follow from a response function, a straight line in a doubly
+logarithmic plot of window over loss rate. It goes through standard TCP's point (38 packets, 10^-3)
+and through a chosen one (83000 packets, 10^-7).
 
 Sources:
     RFC 3649, section 5 (a(w), b(w) and p(w) in closed form, the four parameters; the table of
-    appendix B is for ten-gigabit senders that look values up). Above High_Window the decrease
-    stays at High_Decrease (the table's last row, 94717 packets, goes on to 0.09). A timeout begins
-    slow start up to the window that b(w) leaves, as in Linux, net/ipv4/tcp_highspeed.c; the RFC
-    says nothing.
-    The text of the RFC was not at hand; see tests/congestion/test_sources.py for what was compared.
+    appendix B is for senders that look values up). Above High_Window the decrease stays at
+    High_Decrease (the table's last row, 94717 packets, has 0.09). After a timeout, slow start ends
+    at the window that b(w) leaves, as in Linux, net/ipv4/tcp_highspeed.c; the RFC does not specify
+    it. The text of the RFC was not available; tests/congestion/test_sources.py names what was
+    compared.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ Flow = Any
 
 
 def decrease(flow: Flow, window: float) -> float:
-    """b(w): the share of a window of so many packets that a loss takes."""
+    """b(w): fraction of a window of `window` packets that a loss takes away."""
     if window <= flow.low_window:
         return 0.5
-    place = math.log(window / flow.low_window) / math.log(flow.high_window / flow.low_window)
-    return 0.5 + (flow.high_decrease - 0.5) * min(place, 1.0)
+    position = math.log(window / flow.low_window) / math.log(flow.high_window / flow.low_window)
+    return 0.5 + (flow.high_decrease - 0.5) * min(position, 1.0)
 
 
 def increase(flow: Flow, window: float) -> float:
-    """a(w): the packets by which such a window grows in a round trip."""
+    """a(w): packets by which a window of `window` packets grows per round trip."""
     if window <= flow.low_window:
         return 1.0
     slope = math.log(flow.high_prob / flow.low_prob)
     slope /= math.log(flow.high_window / flow.low_window)
     prob = flow.low_prob * (window / flow.low_window) ** slope
-    share = decrease(flow, window)
-    return max(window * window * prob * 2 * share / (2 - share), 1.0)
+    cut = decrease(flow, window)
+    return max(window * window * prob * 2 * cut / (2 - cut), 1.0)
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow by one packet for an ACK in slow start, by a(w) packets a round trip afterwards."""
+    """Grow by one packet per ACK in slow start, by a(w) packets per round trip afterwards."""
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
     else:
@@ -66,7 +66,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """The window in use less the fraction b(w) of it, packets."""
+    """The window in use minus the fraction b(w) of it, packets."""
     return window * (1 - decrease(flow, window))
 
 
@@ -82,17 +82,17 @@ class HighSpeed(CongestionControl):
     sources: ClassVar[tuple[str, ...]] = ("RFC 3649",)
 
     low_window: Annotated[Packets, Positive] = 38
-    """Window up to which it is standard TCP (Low_Window)."""
+    """Window up to which it behaves as standard TCP (Low_Window)."""
     high_window: Annotated[Packets, Positive] = 83000
-    """Window at the upper end of the line (High_Window)."""
+    """Window at the upper end of the response function (High_Window)."""
     low_prob: Annotated[Probability, Positive] = 1e-3
-    """Share of packets lost with which standard TCP has the lower window (Low_P)."""
+    """Loss probability at which standard TCP has the window `low_window` (Low_P)."""
     high_prob: Annotated[Probability, Positive] = 1e-7
-    """Share of packets lost with which the upper window shall be had (High_P)."""
+    """Loss probability at which the window is `high_window` (High_P)."""
     high_decrease: Annotated[Share, Positive, Le(0.5)] = 0.1
-    """Share of the upper window that a loss takes (High_Decrease)."""
+    """Fraction of the window `high_window` that a loss takes away (High_Decrease)."""
     recovery: str = "sack"
-    """How losses are repaired: reno, newreno (RFC 6582) or sack (RFC 6675)."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,43 +100,43 @@ class HighSpeed(CongestionControl):
         require_ordered(self, "low_window", "high_window", strict=True)
         require_ordered(self, "high_prob", "low_prob", strict=True)
 
-    def share(self, window: Window) -> Any:
-        """b(w): the share of the window that a loss takes."""
-        place = smooth.minimum(self.stretch(window) / self.span, 1)
-        return 0.5 + (self.high_decrease - 0.5) * place
+    def cut(self, window: Window) -> Any:
+        """b(w): fraction of the window that a loss takes away."""
+        position = smooth.minimum(self.log_ratio(window) / self.log_range, 1)
+        return 0.5 + (self.high_decrease - 0.5) * position
 
-    def stretch(self, window: Window) -> Any:
-        """How far the window is above the lower one, as a logarithm."""
+    def log_ratio(self, window: Window) -> Any:
+        """Logarithm of the window divided by `low_window`, at least 0."""
         return smooth.log1p(smooth.maximum(window.cwnd / self.low_window, 1) - 1)
 
     @property
-    def span(self) -> Any:
-        """How far the upper window is above the lower one, as a logarithm."""
+    def log_range(self) -> Any:
+        """Logarithm of `high_window` divided by `low_window`."""
         return smooth.log1p(self.high_window / self.low_window - 1)
 
-    def growth(self, window: Window, seen: Signals) -> Window:
-        """a(w) packets a round trip."""
-        share = self.share(window)
-        slope = smooth.log1p(self.high_prob / self.low_prob - 1) / self.span
-        prob = self.low_prob * smooth.exp(slope * self.stretch(window))
-        above = smooth.maximum(window.cwnd, self.low_window)
-        step = smooth.maximum(above * above * prob * 2 * share / (2 - share), 1)
-        return loss_based_growth(window, seen, increase=step)
+    def growth(self, window: Window, signals: Signals) -> Window:
+        """a(w) packets per round trip after slow start."""
+        cut = self.cut(window)
+        slope = smooth.log1p(self.high_prob / self.low_prob - 1) / self.log_range
+        prob = self.low_prob * smooth.exp(slope * self.log_ratio(window))
+        cwnd = smooth.maximum(window.cwnd, self.low_window)
+        increase = smooth.maximum(cwnd * cwnd * prob * 2 * cut / (2 - cut), 1)
+        return loss_based_growth(window, signals, increase)
 
-    def after_loss(self, window: Window, seen: Signals) -> Window:
-        """Cwnd less the share b(w)."""
-        return Window((1 - self.share(window)) * window.cwnd, 0 * window.slow_start)
+    def after_loss(self, window: Window, signals: Signals) -> Window:
+        """The window minus the fraction b(w)."""
+        return Window((1 - self.cut(window)) * window.cwnd, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
         """That of additive increase with the cut b(w); exact for periodic losses (RFC 3649)."""
-        return aimd_loss_factor(process, self.share(window))
+        return aimd_loss_factor(process, self.cut(window))
 
     @property
     def rules(self) -> PacketRules:
-        """Rules as in RFC 3649."""
+        """The packet rules of RFC 3649."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
-        """The two points of the line, and the decrease at the upper one."""
+        """The two points of the response function, and the decrease at the upper one."""
         names = ("low_window", "high_window", "low_prob", "high_prob", "high_decrease")
         return {name: float(getattr(self, name)) for name in names}

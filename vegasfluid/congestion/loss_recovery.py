@@ -1,12 +1,12 @@
-"""Loss recovery and the retransmission timer, as every TCP law shares them.
+"""Loss recovery and the retransmission timer, the same for all congestion controls.
 
-Plain scalar rules on a flow record, in the words of their RFCs. The defaults follow ns-2.35's
-`Agent/TCP/Reno` where the RFC leaves a choice, because the project's reference runs are ns-2's.
+These are scalar functions on a flow record, with the terms of the RFCs. Where an RFC leaves a
+choice, they follow ns-2.35's `Agent/TCP/Reno`, as the reference runs are from ns-2.
 
 Sources:
     RFC 5681, section 3.2 (fast retransmit and fast recovery); RFC 3042 (limited transmit);
     RFC 6582, section 3.2 (NewReno's partial ACKs); RFC 6298, section 2 (the timer); RFC 3522
-    and RFC 4015 (a loss that was none).
+    and RFC 4015 (spurious losses).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ __all__ = [
 ]
 
 NOTHING, RETRANSMIT, SEND, SEND_ONE, RESEND = 0, 1, 2, 4, 8
-"""What a sender shall do after an ACK, a sum of: send the oldest packet again and start the timer
-anew (RETRANSMIT), or let the timer and the timing of a later packet go on (RESEND); send what the
-window allows (SEND); send one new packet (SEND_ONE)."""
+"""A sender's actions after an ACK, as a sum: retransmit the oldest packet and restart the timer
+(RETRANSMIT), or without a change of timer and RTT timing (RESEND); send the packets that the window
+allows (SEND); send one new packet (SEND_ONE)."""
 
 SMALLEST_SSTHRESH = 2.0
-"""Packets: no loss leaves less of a window (RFC 5681, equation 4)."""
+"""Smallest window after a loss, packets (RFC 5681, equation 4)."""
 
 increase_window: Callable[[Any, int, int], None]
 window_after_loss: Callable[[Any, float], float]
@@ -56,40 +56,44 @@ on_recovery_end: Callable[[Any], None]
 on_restart: Callable[[Any, int], None]
 
 RENO, NEWRENO, SACK, FINE = 0, 1, 2, 3
-"""How a sender repairs losses: fast recovery that ends with the first new ACK (RFC 5681), with
-the last loss of the window (RFC 6582), by selective ACKs (RFC 6675), or by a fine-grained timer
-that duplicate ACKs check (Vegas in ns-2)."""
+"""Recovery schemes: fast recovery that ends with the first new ACK (RFC 5681), or after the last
+loss of the window (RFC 6582); selective ACKs (RFC 6675); a fine-grained timer that duplicate ACKs
+check (Vegas in ns-2)."""
 
 PARTIAL = 2
-"""What `in_recovery` is after a partial ACK, the last one to start the timer anew: a window with
-very many losses ends in a timeout, not after as many round trips (RFC 6582, section 4)."""
+"""Value of `flow.in_recovery` after the first partial ACK. Only that ACK restarts the timer, so
+that many losses in a window end in a timeout, not after as many round trips (RFC 6582, section 4).
+"""
 
 RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
-"""Those that a congestion control can be given in a model file, by name."""
+"""Recovery schemes that model files can choose, by name."""
 
 RECOVERY_NUMBERS = {**RECOVERIES, "fine": FINE}
-"""All of them, by name."""
+"""All recovery schemes, by name."""
 
 TIMEOUTS = {"reno": (1.0, 1.5), "newreno": (0.0, 1.5), "sack": (0.0, 1.9), "fine": (0.0, 1.1)}
-"""Of `timeout_share`: the share of windows with several losses that end in one, and the window
-(packets) at which every loss is one. Fitted to the packet simulator's timeouts for each drop,
-windows 1.8 to 40 packets under RED; the form min(1, 3 / W) of Misra, Gong and Towsley and of Padhye
-et al. (losses in bursts) gives two to five times as many there."""
+"""Parameters of `timeout_share`, by recovery scheme: the fraction of windows with several losses
+that end in a timeout, and the window (packets) at which every loss does. Fitted to the timeouts per
+drop of the packet simulator, for windows of 1.8 to 40 packets under RED. The form min(1, 3 / W) of
+Misra, Gong and Towsley and of Padhye et al. (losses in bursts) gives two to five times as many."""
 
-PATIENCE, MOST_HURRIED = 1.2, 1.6
-"""How the last term grows with the round-trip time over the smallest timer, and how far."""
+RTT_SLOPE, LARGEST_RTT_FACTOR = 1.2, 1.6
+"""Factor of the small-window term of `timeout_share` per ratio of RTT to smallest timer, and its
+largest value (fitted with `TIMEOUTS`)."""
 
 DUPLICATE_ACK_THRESHOLD = 3
+"""Duplicate ACKs that start fast retransmit (RFC 5681, section 3.2)."""
 LARGEST_BACKOFF = 64
+"""Largest factor by which timeouts multiply the retransmission timer (ns-2.35, tcp/tcp.cc)."""
 LARGEST_TRUSTED_BACKOFF = 8
-"""Beyond it the round trips seen before are not believed any more (ns-2.35, tcp/tcp.cc)."""
+"""Backoff above which the next RTT sample replaces the estimate (ns-2.35, tcp/tcp.cc)."""
 
 Flow = Any
 """A record of `vegasfluid.packet.records.FLOW`: NumPy's when interpreted, Numba's when compiled."""
 
 
 def require_recovery(law: Any) -> None:
-    """Hold the field `recovery` of a law to the names of `RECOVERIES`.
+    """Check that the parameter `recovery` of a congestion control is a name in `RECOVERIES`.
 
     Raises:
         InvalidInput: for any other name.
@@ -99,29 +103,30 @@ def require_recovery(law: Any) -> None:
         raise InvalidInput(type(law).__name__, "recovery", allowed, law.recovery)
 
 
-def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, hurry: Any) -> Any:
-    """The share of loss events that end in a timeout, for the fluid.
+def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, rtt_over_timer: Any) -> Any:
+    """Fraction of loss events that end in a timeout, in the fluid model.
 
-    A small window cannot bring three duplicate ACKs; the packet sent again may be lost, too; and
-    plain Reno often waits for its timer where a window lost two packets or more.
+    A small window gives fewer than three duplicate ACKs, a retransmitted packet may be lost, too,
+    and Reno often has a timeout after two or more losses in a window.
 
     Args:
-        recovery: a name in `RECOVERIES`, or `fine` for Vegas's fine-grained timer.
+        recovery: a name in `RECOVERY_NUMBERS`.
         cwnd: window before the loss, packets.
-        drop_prob: of a packet.
-        hurry: round-trip time over the smallest timer: a timer of several round trips leaves
-            time for more packets, and for the duplicate ACKs that they bring.
+        drop_prob: drop probability of a packet.
+        rtt_over_timer: round-trip time divided by the smallest timer. A timer of several round
+            trips leaves time for more packets, and so for duplicate ACKs.
     """
     several, small = TIMEOUTS[recovery]
-    by_window = smooth.minimum(PATIENCE * hurry, MOST_HURRIED) * (small / cwnd) ** 2
+    rtt_factor = smooth.minimum(RTT_SLOPE * rtt_over_timer, LARGEST_RTT_FACTOR)
+    by_window = rtt_factor * (small / cwnd) ** 2
     others = drop_prob * cwnd / (1 + drop_prob * cwnd)
     return smooth.minimum(several * others + drop_prob + by_window, 1.0)
 
 
 def sample_round_trip(flow: Flow, rtt: int) -> None:
-    """Take a round-trip sample into the retransmission timer (RFC 6298, section 2).
+    """Update the retransmission timer by a round-trip sample, ps (RFC 6298, section 2).
 
-    After many expiries the timer begins anew, as section 5 allows and ns-2 does.
+    After many expiries the sample replaces the estimate, as section 5 allows and ns-2 does.
     """
     if flow.srtt == 0 or flow.backoff > LARGEST_TRUSTED_BACKOFF:
         flow.srtt = rtt
@@ -142,12 +147,12 @@ def leave_recovery(flow: Flow) -> None:
 
 
 def window_in_use(flow: Flow) -> float:
-    """The window, with what duplicate ACKs have added to it in recovery, packets."""
+    """The window, including its inflation by duplicate ACKs in recovery, packets."""
     return min(flow.cwnd, flow.max_window) + flow.inflation
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Process an ACK of `acked` new packets: go on with recovery, or let the window grow."""
+    """Process an ACK of `acked` new packets: continue recovery, or let the window grow."""
     if flow.acked_transmissions == 1:
         on_rtt_sample(flow, float(now - flow.acked_sent_at))
     action = on_recovery_ack(flow, acked)
@@ -160,7 +165,7 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
 
 
 def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Process a duplicate ACK: fast retransmit where it shows a loss, limited transmit else."""
+    """Process a duplicate ACK: fast retransmit if it indicates a loss, else limited transmit."""
     if shows_loss(flow):
         return fast_retransmit(flow, window_after_loss(flow, window_in_use(flow)))
     return limited_transmit(flow)
@@ -175,7 +180,7 @@ def on_ecn_echo(flow: Flow, now: int) -> None:
 
 
 def on_timeout(flow: Flow, now: int) -> None:
-    """Start slow start anew from one packet (RFC 5681, section 3.1)."""
+    """Restart slow start from one packet (RFC 5681, section 3.1)."""
     window = window_after_timeout(flow, min(flow.cwnd, flow.max_window))
     flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
     flow.cwnd = 1.0
@@ -185,11 +190,10 @@ def on_timeout(flow: Flow, now: int) -> None:
 
 
 def shows_loss(flow: Flow) -> bool:
-    """Count a duplicate ACK; whether it shows a loss, at most once a window of data.
+    """Count a duplicate ACK; whether it indicates a loss, at most once per window of data.
 
-    Without SACK that is the third duplicate ACK in a row (RFC 5681, section 3.2), and not
-    before everything is acknowledged that was sent before the last loss (RFC 6582, section 3.2,
-    step 2).
+    Without SACK the third duplicate ACK in a row does (RFC 5681, section 3.2), once all packets
+    sent before the last loss are acknowledged (RFC 6582, section 3.2, step 2).
     """
     flow.duplicates += 1
     if flow.una <= flow.recover:
@@ -200,10 +204,10 @@ def shows_loss(flow: Flow) -> bool:
 
 
 def limited_transmit(flow: Flow) -> int:
-    """What to send for a duplicate ACK that shows no loss.
+    """Actions for a duplicate ACK that indicates no new loss.
 
-    One new packet for each before the third (RFC 3042); later ones inflate the window by a packet
-    (RFC 5681, section 3.2, step 4). With SACK the scoreboard says what has left the network.
+    Each one before the third sends one new packet (RFC 3042); later ones inflate the window by one
+    packet (RFC 5681, section 3.2, step 4). With SACK the scoreboard counts packets in flight.
     """
     if flow.recovery == SACK:
         return SEND
@@ -215,7 +219,7 @@ def limited_transmit(flow: Flow) -> int:
 
 
 def fast_retransmit(flow: Flow, window: float) -> int:
-    """Resend the oldest packet, and go on with a smaller window (RFC 5681, section 3.2)."""
+    """Retransmit the oldest packet and reduce the window (RFC 5681, section 3.2)."""
     flow.undo_cwnd, flow.undo_ssthresh = flow.cwnd, flow.ssthresh
     flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
     flow.cwnd = max(window, 1.0)
@@ -226,7 +230,7 @@ def fast_retransmit(flow: Flow, window: float) -> int:
 
 
 def on_recovery_ack(flow: Flow, acked: int) -> int:
-    """What to send for an ACK of new packets in recovery; NOTHING outside recovery."""
+    """Actions for an ACK of new packets in recovery; NOTHING outside recovery."""
     if not flow.in_recovery or flow.recovery == RENO:
         leave_recovery(flow)
         return NOTHING
@@ -242,7 +246,7 @@ def on_recovery_ack(flow: Flow, acked: int) -> int:
 
 
 def deflate(flow: Flow, acked: int) -> None:
-    """A partial ACK takes what it acknowledges from the window, but for one packet.
+    """Reduce the window by one packet less than a partial ACK acknowledges.
 
     RFC 6582, section 3.2, step 3.
     """
@@ -255,10 +259,10 @@ def deflate(flow: Flow, acked: int) -> None:
 
 
 def undo_if_spurious(flow: Flow) -> None:
-    """Take back the answer to a loss that was none.
+    """Undo the window reduction after a spurious loss.
 
-    An ACK that comes sooner after the packet was sent again than any round trip has taken is
-    that of the packet as it was sent first (RFC 3522 tells them apart by timestamps).
+    If the ACK arrives sooner after the retransmission than the smallest RTT, it acknowledges the
+    original packet (RFC 3522 distinguishes the two by timestamps).
     """
     if flow.acked_at - flow.resent_at < flow.least_rtt:
         leave_recovery(flow)

@@ -1,8 +1,8 @@
-"""TCP NewReno: Reno that stays in fast recovery until every loss of the window is repaired.
+"""TCP NewReno: Reno that stays in fast recovery until all losses of a window are retransmitted.
 
 Sources:
-    RFC 6582, section 3.2 (partial acknowledgements). Windows grow and shrink as in RFC 5681; the
-    fluid has no recovery phase, so that its drift is Reno's.
+    RFC 6582, section 3.2 (partial acknowledgements). Windows grow and shrink as in RFC 5681, so
+    the drift is Reno's.
 """
 
 from __future__ import annotations
@@ -27,4 +27,4 @@ class NewReno(Reno):
     sources: ClassVar[tuple[str, ...]] = ("RFC 6582", "RFC 5681")
 
     recovery: str = "newreno"
-    """How losses are repaired: newreno, reno (RFC 5681 alone) or sack (RFC 6675)."""
+    """Loss recovery: newreno (RFC 6582), reno (RFC 5681) or sack (RFC 6675)."""

@@ -1,9 +1,9 @@
-"""What a congestion control decides packet by packet; loss recovery is the sender's.
+"""The packet rules of a congestion control; loss recovery is the sender's.
 
-A congestion control says how its window grows on an ACK and what a loss leaves of it. Duplicate
-ACKs, fast retransmit, recovery, ECN echoes and timeouts are the same for all: the handlers of
-`vegasfluid.congestion.loss_recovery`, which are copied here with the functions of one congestion
-control in the place of their open names, so that the packet simulator compiles direct calls.
+A congestion control defines how its window grows on an ACK and the window after a loss. Duplicate
+ACKs, fast retransmit, recovery, ECN echoes and timeouts have the same handlers for all, in
+`vegasfluid.congestion.loss_recovery`. Each handler is copied here, with the functions of one
+congestion control for its undefined names, so that the packet simulator compiles direct calls.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def specialise(handler: FunctionType, functions: tuple[tuple[str, Handler], ...]
 
     Args:
         handler: a function of `vegasfluid.congestion.loss_recovery`.
-        functions: what its open names stand for.
+        functions: the functions that replace its undefined names, by these names.
     """
     copy = FunctionType(
         handler.__code__, {**handler.__globals__, **dict(functions)}, handler.__name__
@@ -41,15 +41,15 @@ def specialise(handler: FunctionType, functions: tuple[tuple[str, Handler], ...]
 
 
 def no_rtt_sample(flow: Any, rtt: float) -> None:
-    """For a congestion control that uses no RTT samples."""
+    """Do nothing: the congestion control uses no RTT samples."""
 
 
 def no_restart(flow: Any, now: int) -> None:
-    """For a congestion control that keeps nothing that a timeout changes."""
+    """Do nothing: the congestion control has no state that a timeout changes."""
 
 
 def no_recovery_end(flow: Any) -> None:
-    """For a congestion control that keeps nothing that a recovery changes."""
+    """Do nothing: the congestion control has no state that a recovery changes."""
 
 
 @dataclass(frozen=True)
@@ -61,27 +61,26 @@ class PacketRules:
 
     Args:
         increase_window: `(flow, now, acked) -> None`: grow `flow.cwnd` on an ACK of `acked` new
-            packets outside recovery; `flow.una` is already moved.
-        window_after_loss: `(flow, window) -> float`: what a loss leaves of the window in use
-            (`window`), packets.
-        window_after_mark: the same for an ECN echo, at most once a window of data; None: as after
-            a loss.
-        window_after_timeout: the same for the retransmission timer: where the slow start from one
-            packet ends; None: as after a loss.
-        on_rtt_sample: `(flow, rtt) -> None`, for each ACK whose last packet was sent once, before
-            anything else, ps; None: no samples are needed.
-        on_recovery_end: `(flow) -> None`, where NewReno's recovery or SACK's ends.
-        on_restart: `(flow, now) -> None`, after a timeout has set the windows.
-        handlers: handlers of `loss_recovery` by name, for a congestion control that retransmits
-            in a manner of its own: `on_ack(flow, now, acked) -> int` and `on_duplicate_ack(flow,
-            now) -> int` return what the sender shall do, a sum of `RETRANSMIT`, `RESEND`, `SEND`
-            and `SEND_ONE`.
-        state: fields that the rules keep in the record, with their initial values.
+            packets outside recovery; `flow.una` already includes them.
+        window_after_loss: `(flow, window) -> float`: window after a loss, given the window in use,
+            packets.
+        window_after_mark: the same after an ECN echo, at most once per window of data; None: as
+            after a loss.
+        window_after_timeout: the same after a timeout: the window at which the next slow start
+            ends; None: as after a loss.
+        on_rtt_sample: `(flow, rtt) -> None`, called first for each ACK whose last packet was sent
+            only once, with its RTT in ps; None: no samples are needed.
+        on_recovery_end: `(flow) -> None`, called when a recovery by NewReno or SACK ends.
+        on_restart: `(flow, now) -> None`, called after a timeout has set the windows.
+        handlers: replacements for handlers of `loss_recovery`, by name, where retransmission
+            differs: `on_ack(flow, now, acked) -> int` and `on_duplicate_ack(flow, now) -> int`
+            return the sender's actions, a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
+        state: fields of the record that the rules add, with their initial values.
         places: those of them that are packet numbers: a new connection counts them from its own
             first packet.
-        counters: those of them that a trajectory shows.
-        recovery: how losses are repaired: reno, newreno, sack, or fine (by handlers of its own).
-        reliable: whether packets are acknowledged and lost ones are sent again.
+        counters: those of them that are variables of a trajectory.
+        recovery: loss recovery: reno, newreno, sack, or fine (a fine-grained timer, by `handlers`).
+        reliable: whether packets are acknowledged and lost ones retransmitted.
     """
 
     increase_window: Handler
@@ -100,7 +99,7 @@ class PacketRules:
 
     @property
     def decisions(self) -> tuple[tuple[str, Handler], ...]:
-        """The congestion control's functions by the names that the handlers call them by."""
+        """Functions of the congestion control, by the names that the handlers use."""
         return (
             ("increase_window", self.increase_window),
             ("window_after_loss", self.window_after_loss),
@@ -118,27 +117,27 @@ class PacketRules:
 
     @property
     def on_ack(self) -> Handler:
-        """`(flow, now, acked) -> int`, for an ACK of new packets; what the sender shall do."""
+        """`(flow, now, acked) -> int`, for an ACK of new packets: the sender's actions."""
         return self._handler(loss_recovery.on_ack)
 
     @property
     def on_duplicate_ack(self) -> Handler:
-        """`(flow, now) -> int`, for a duplicate ACK; what the sender shall do."""
+        """`(flow, now) -> int`, for a duplicate ACK: the sender's actions."""
         return self._handler(loss_recovery.on_duplicate_ack)
 
     @property
     def on_ecn_echo(self) -> Handler:
-        """`(flow, now) -> None`, for an ACK that echoes a mark, at most once a window of data."""
+        """`(flow, now) -> None`, for an ECN echo, at most once per window of data."""
         return self._handler(loss_recovery.on_ecn_echo)
 
     @property
     def on_timeout(self) -> Handler:
-        """`(flow, now) -> None`; the sender then goes back to the oldest packet."""
+        """`(flow, now) -> None`, for a timeout; the sender then restarts at the oldest packet."""
         return self._handler(loss_recovery.on_timeout)
 
     @property
     def functions(self) -> tuple[Handler, ...]:
-        """All functions that the packet simulator compiles for it."""
+        """All functions that the packet simulator compiles."""
         return (
             *(self.on_ack, self.on_duplicate_ack, self.on_timeout, self.on_ecn_echo),
             *(function for _, function in self.decisions),
@@ -146,10 +145,10 @@ class PacketRules:
 
     @property
     def recovery_number(self) -> int:
-        """The number of the recovery scheme in the flow record."""
+        """Number of the recovery scheme in the flow record."""
         return loss_recovery.RECOVERY_NUMBERS[self.recovery]
 
     @property
     def keeps_send_times(self) -> bool:
-        """Whether the sender keeps when and how often each packet was sent."""
+        """Whether the sender stores when and how often each packet was sent."""
         return bool(self.on_rtt_sample or self.handlers) or self.recovery == "sack"

@@ -26,7 +26,7 @@ __all__ = ["Reno"]
 
 
 def increase_window(flow: Any, now: int, acked: int) -> None:
-    """Grow by one packet for an ACK in slow start, by one packet a round trip afterwards."""
+    """Grow by one packet per ACK in slow start, by one packet per round trip afterwards."""
     counted = acked if flow.byte_counting else 1
     if flow.validates and not flow.window_limited:
         return
@@ -53,37 +53,37 @@ class Reno(CongestionControl):
     sources: ClassVar[tuple[str, ...]] = ("RFC 5681", "Misra, Gong and Towsley, SIGCOMM 2000")
 
     recovery: str = "reno"
-    """How losses are repaired: reno, newreno (RFC 6582) or sack (RFC 6675)."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
     byte_counting: bool = False
-    """Grow by the packets that an ACK acknowledges, not by ACKs (RFC 3465; Linux)."""
+    """Grow by the number of packets acknowledged, not of ACKs (RFC 3465; Linux)."""
     validates: bool = False
-    """Grow only while the window, and not the application, limits the sender (RFC 7661)."""
+    """Grow only while the window limits the sender, not the application (RFC 7661)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_recovery(self)
 
-    def growth(self, window: Window, seen: Signals) -> Window:
-        """One packet an ACK in slow start, 1/cwnd after it."""
-        counted = seen._replace(ack_every=1.0) if self.byte_counting else seen
-        grown = loss_based_growth(window, counted, increase=1)
+    def growth(self, window: Window, signals: Signals) -> Window:
+        """One packet per ACK in slow start, 1/cwnd after it."""
+        counted = signals._replace(ack_every=1.0) if self.byte_counting else signals
+        growth = loss_based_growth(window, counted, increase=1)
         if not self.validates:
-            return grown
-        return grown._replace(cwnd=grown.cwnd * seen.window_limited)
+            return growth
+        return growth._replace(cwnd=growth.cwnd * signals.window_limited)
 
-    def after_loss(self, window: Window, seen: Signals) -> Window:
-        """Half of cwnd."""
+    def after_loss(self, window: Window, signals: Signals) -> Window:
+        """Half of the window, out of slow start."""
         return Window(window.cwnd / 2, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
-        """For a cut of one half: 4/3 where losses are periodic, 7/6 where they are independent."""
+        """That of a cut by one half: 4/3 for periodic losses, 7/6 for independent ones."""
         return aimd_loss_factor(process, 1 / 2)
 
     @property
     def rules(self) -> PacketRules:
-        """Rules as in RFC 5681."""
+        """The packet rules of RFC 5681."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
-        """The two switches."""
+        """`byte_counting` and `validates` as 0 or 1."""
         return {"byte_counting": int(self.byte_counting), "validates": int(self.validates)}

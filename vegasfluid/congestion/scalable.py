@@ -1,14 +1,13 @@
-"""Scalable TCP: a fixed step for each ACK, so that a window recovers in a fixed time.
+"""Scalable TCP: a constant increase per ACK, so that all windows take equally long to recover.
 
-After a loss the time to grow back is log(8/7) / log(1.01) round trips, some 13, whatever the
-window is. Up to the legacy window it is standard TCP, so that it takes no more than that does on
-slow paths.
+After a loss the window needs log(8/7) / log(1.01), about 13, round trips to grow back. Up to the
+legacy window it behaves as standard TCP, so that it is fair to that on slow paths.
 
 Sources:
     T. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", ACM SIGCOMM
     CCR 33(2), 2003 (a = 0.01, b = 1/8, legacy window 16; as quoted by others, not checked against
-    the original). 0.01 and 7/8 stand in Linux, net/ipv4/tcp_scalable.c, too, which has no legacy
-    window: there the step is the larger of 0.01 and 1/cwnd, and every cut is 1/8.
+    the original). Linux, net/ipv4/tcp_scalable.c, also has 0.01 and 7/8, but no legacy window:
+    there the increase is the larger of 0.01 and 1/cwnd, and every cut is 1/8.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Flow = Any
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow by one packet for an ACK in slow start, by a fixed step for an ACK afterwards."""
+    """Grow by one packet per ACK in slow start, by a constant fraction per ACK afterwards."""
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
     elif flow.cwnd <= flow.legacy_window:
@@ -46,7 +45,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """The window in use less a fraction b, half up to the legacy window, packets."""
+    """The window in use minus a fraction b of it, or one half up to the legacy window, packets."""
     if window <= flow.legacy_window:
         return window / 2
     return window * (1 - flow.decrease)
@@ -64,13 +63,13 @@ class Scalable(CongestionControl):
     sources: ClassVar[tuple[str, ...]] = ("Kelly, ACM SIGCOMM CCR 33(2), 2003",)
 
     increase: Annotated[Share, Positive] = 0.01
-    """Packets by which the window grows for an ACK."""
+    """Packets by which the window grows per ACK."""
     decrease: Annotated[Share, Positive, Lt(1)] = 1 / 8
-    """Share of the window that a loss takes."""
+    """Fraction of the window that a loss takes away."""
     legacy_window: Packets = 16
-    """Window up to which it is standard TCP; 0: nowhere."""
+    """Window up to which it behaves as standard TCP; 0: never."""
     recovery: str = "sack"
-    """How losses are repaired: reno, newreno (RFC 6582) or sack (RFC 6675)."""
+    """Loss recovery: reno (RFC 5681), newreno (RFC 6582) or sack (RFC 6675)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,23 +79,23 @@ class Scalable(CongestionControl):
         """Whether the window is above the legacy window, 0 to 1."""
         return smooth.step(window.cwnd - self.legacy_window, 1.0)
 
-    def growth(self, window: Window, seen: Signals) -> Window:
-        """A fixed step an ACK; Reno's up to the legacy window."""
+    def growth(self, window: Window, signals: Signals) -> Window:
+        """A constant increase per ACK; Reno's up to the legacy window."""
         above = self.above(window)
-        return loss_based_growth(window, seen, 1 - above + above * self.increase * window.cwnd)
+        return loss_based_growth(window, signals, 1 - above + above * self.increase * window.cwnd)
 
-    def after_loss(self, window: Window, seen: Signals) -> Window:
-        """A fixed share is lost; half up to the legacy window."""
+    def after_loss(self, window: Window, signals: Signals) -> Window:
+        """The window minus a constant fraction, or minus one half up to the legacy window."""
         above = self.above(window)
-        share = (1 - above) / 2 + above * self.decrease
-        return Window((1 - share) * window.cwnd, 0 * window.slow_start)
+        cut = (1 - above) / 2 + above * self.decrease
+        return Window((1 - cut) * window.cwnd, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
-        """ln(1 / (1 - b)) / b, for periodic and for independent losses alike.
+        """ln(1 / (1 - b)) / b, for both periodic and independent losses.
 
-        Growth is exponential, so that a cycle of 1/p packets goes from W to W / (1 - b) and takes
-        ln(1 / (1 - b)) / a round trips; independent losses have the same mean, as follows from
-        the limit s -> 0 of the moments s a E[W^(s-1)] = p (1 - (1 - b)^s) E[W^s].
+        Growth is exponential: a cycle of 1/p packets goes from W to W / (1 - b) and takes
+        ln(1 / (1 - b)) / a round trips. Independent losses have the same mean, by the limit
+        s -> 0 of the moments s a E[W^(s-1)] = p (1 - (1 - b)^s) E[W^s].
         """
         if process == "meanfield":
             return 1.0
@@ -105,10 +104,10 @@ class Scalable(CongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """Rules as in Kelly's paper."""
+        """The packet rules of Kelly's paper."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
-        """The step, the cut, and where they begin."""
+        """Increase, decrease and legacy window."""
         names = ("increase", "decrease", "legacy_window")
         return {name: float(getattr(self, name)) for name in names}

@@ -1,10 +1,10 @@
-"""No congestion control: packets go out as the application offers them, as over UDP.
+"""No congestion control: packets are sent as soon as the application has them, as over UDP.
 
-Nothing is acknowledged and nothing is sent again. It is meant for background traffic; with a
-`bulk` application it would send without end.
+Nothing is acknowledged or retransmitted. It is meant for background traffic and cannot be combined
+with bulk traffic, which would have no rate.
 
 Sources:
-    RFC 768 (UDP); RFC 8085, section 3.1 (why it should not be used so).
+    RFC 768 (UDP); RFC 8085, section 3.1 (why applications should not do this).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["Unresponsive"]
 
 
 def increase_window(flow: Any, now: int, acked: int) -> None:
-    """There are no ACKs."""
+    """Do nothing: there are no ACKs."""
 
 
 def window_after_loss(flow: Any, window: float) -> float:
-    """No loss is noticed."""
+    """The window itself: losses are not detected."""
     return window
 
 
 @dataclass(frozen=True)
 class Unresponsive(CongestionControl):
-    """Sends what is offered, whatever the network does.
+    """A sender that does not respond to the network.
 
     >>> Unresponsive().name
     'udp'
@@ -42,19 +42,19 @@ class Unresponsive(CongestionControl):
     name: ClassVar[str] = "udp"
     sources: ClassVar[tuple[str, ...]] = ("RFC 768",)
 
-    def growth(self, window: Window, seen: Signals) -> Window:
-        """No window changes."""
+    def growth(self, window: Window, signals: Signals) -> Window:
+        """Zero: the window is constant."""
         return Window(0.0 * window.cwnd, 0.0 * window.slow_start)
 
-    def after_loss(self, window: Window, seen: Signals) -> Window:
-        """No loss is noticed."""
+    def after_loss(self, window: Window, signals: Signals) -> Window:
+        """The state itself: losses are not detected."""
         return window
 
     def stationary_fields(self, window: Window, rtt: Any, base_rtt: Any) -> dict[str, Any]:
-        """Nothing moves its window."""
+        """All fields of the state."""
         return window._asdict()
 
     @property
     def rules(self) -> PacketRules:
-        """Rules that do nothing."""
+        """Packet rules that do nothing."""
         return PacketRules(increase_window, window_after_loss, reliable=False)

@@ -1,18 +1,18 @@
-"""Vegas that notices a longer route: a lasting rise of the round-trip time becomes the base RTT.
+"""Vegas that detects a longer route: a lasting increase of the RTT becomes the base RTT.
 
-Plain Vegas takes a longer route for a queue and backs off for ever. Here the sender learns at its
-K-th packet how much its own packets in the queue add to the base RTT (`backlog_delay`; the paper:
-diff_estimate). From then on it takes the smallest RTT of every N packets. When that is above the
-base RTT by more than `backlog_delay` and a margin, L times in a row, then it becomes the base RTT,
-and the window grows in proportion, and by one packet. The margin is the smaller of delta times
-the base RTT and gamma, a time.
+Plain Vegas takes a longer route for a queue and keeps its window small. Here the sender measures at
+its K-th packet the queueing delay of its backlog (`backlog_delay`; in the paper diff_estimate).
+Then it takes the smallest RTT of every group of N packets. If that exceeds the base RTT by more
+than `backlog_delay` plus a margin, L times in a row, it becomes the new base RTT. The window then
+grows in proportion and by one packet. The margin is the smaller of delta times the base RTT and
+gamma, a time.
 
-The rest is Vegas as ns-2 does it, because the paper's runs were made with ns. RTTs of packets that
-were sent again are left out, as everywhere in Vegas. A window that is much too large, as after a
-route has become short again, may take its own queue for a longer route: the paper's rule allows it.
+All else is the Vegas of ns-2, with which the paper's results were obtained. RTTs of retransmitted
+packets are not used, as in all dialects. A window that is much too large, as after the route has
+become shorter again, can mistake its own queue for a longer route; the paper's rule allows this.
 
-Fluid: as Vegas, with the count of high groups as a state. Where it nears L, the base RTT moves to
-the round-trip time within one of those, and the window in proportion.
+Fluid: Vegas with the number of high groups as an additional state. As it approaches L, the base RTT
+moves to the RTT within one RTT, and the window grows in proportion.
 
 Sources:
     R. J. La, J. Walrand and V. Anantharam, "Issues in TCP Vegas", UC Berkeley, 1998, section 3,
@@ -38,15 +38,17 @@ __all__ = ["VegasRerouting"]
 Flow = Any
 
 PICOSECONDS = 1e12
-"""In a second."""
-FAR = 1e30
+"""Picoseconds per second."""
+NO_SAMPLE = 1e30
+"""Smallest RTT of a group before its first packet, ps: larger than any RTT."""
 UNKNOWN = -1.0
+"""`backlog_delay` before it is measured."""
 
 ns2_on_ack = NS2.rules.on_ack
 
 
-def watch_route(flow: Flow, rtt: float) -> None:
-    """Take the RTT of a packet: the K-th one tells the backlog's delay, later ones count by N."""
+def take_route_sample(flow: Flow, rtt: float) -> None:
+    """Use the RTT of a packet, ps: the K-th gives `backlog_delay`, later ones form groups of N."""
     if flow.backlog_delay == UNKNOWN:
         if flow.una - flow.opened >= flow.learning:
             flow.backlog_delay = rtt - flow.base_rtt
@@ -56,11 +58,11 @@ def watch_route(flow: Flow, rtt: float) -> None:
     if flow.group_seen >= flow.group_size:
         end_group(flow)
         flow.group_seen = 0
-        flow.group_rtt = FAR
+        flow.group_rtt = NO_SAMPLE
 
 
 def end_group(flow: Flow) -> None:
-    """After every N packets: count the groups in a row that stayed high; after L, believe them."""
+    """After N packets, count the groups in a row with a high RTT; after L, change the base RTT."""
     allowed = flow.backlog_delay + min(flow.delta * flow.base_rtt, flow.margin)
     if flow.group_rtt - flow.base_rtt <= allowed:
         flow.groups_high = 0
@@ -73,24 +75,24 @@ def end_group(flow: Flow) -> None:
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """As ns-2's Vegas, and then look at the route."""
+    """Process an ACK as the Vegas of ns-2, then use its RTT to detect a longer route."""
     action = ns2_on_ack(flow, now, acked)
     if flow.acked_transmissions == 1:
-        watch_route(flow, float(now - flow.acked_sent_at))
+        take_route_sample(flow, float(now - flow.acked_sent_at))
     return action
 
 
 class ReroutingWindow(NamedTuple):
-    """The state of a flow.
+    """State of a flow, or mean state of a group of flows.
 
     Args:
         cwnd: congestion window, packets.
-        slow_start: the share of the flows that are in slow start.
-        base_rtt: what it takes for the propagation delay, s.
-        threshold: as Vegas's.
+        slow_start: fraction of the flows that are in slow start.
+        base_rtt: base RTT that the flow uses, s.
+        threshold: as in `VegasWindow`, packets.
         acked: packets acknowledged, counted up to `learning`.
-        backlog_delay: what the own packets in the queue added to the base RTT then, s.
-        groups_high: groups in a row that were high.
+        backlog_delay: queueing delay of the flow's backlog when it was measured, s.
+        groups_high: number of groups in a row with a high RTT.
     """
 
     cwnd: Any
@@ -126,19 +128,19 @@ class VegasRerouting(CongestionControl):
     beta: Annotated[Packets, Positive] = 3
     """Backlog above which the window shrinks."""
     gamma: Annotated[Packets, Positive] = 1
-    """Backlog at which slow start ends; not the paper's gamma, which is `margin`."""
+    """Backlog above which slow start ends; the paper's gamma is `margin`."""
     learning: Annotated[Packets, Ge(1)] = 100
-    """The packet whose round trip tells the delay of the own backlog (K)."""
+    """Packet whose RTT gives the queueing delay of the backlog (K)."""
     group: Annotated[Packets, Ge(1)] = 20
-    """Packets of which the smallest round-trip time counts (N)."""
+    """Packets of a group, of which the smallest RTT is used (N)."""
     groups: Annotated[int, Ge(1)] = 4
-    """Groups in a row that must be high (L)."""
+    """Groups in a row with a high RTT that change the base RTT (L)."""
     delta: Annotated[Share, Positive, Lt(1)] = 0.2
-    """How far a group must be above the base RTT to be high, as a share of that."""
+    """Increase of the RTT that is high, as a fraction of the base RTT."""
     margin: Annotated[Delay, Positive] = 0.1
-    """How far at most (gamma)."""
+    """Upper bound of that increase (gamma of the paper)."""
     softness: Annotated[Packets, Positive] = 0.25
-    """Width of backlog over which the fluid's comparisons are blurred."""
+    """Width of the fluid model's smooth thresholds."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,76 +148,76 @@ class VegasRerouting(CongestionControl):
 
     @property
     def plain(self) -> Vegas:
-        """The Vegas that it is but for the route."""
+        """The same Vegas without detection of routes."""
         return Vegas(self.alpha, self.beta, self.gamma, dialect="ns2", softness=self.softness)
 
     def init(self, cwnd: Any, rtt: Any) -> ReroutingWindow:
-        """As Vegas, with nothing learned yet."""
+        """Initial state: that of Vegas, with nothing measured."""
         zero = 0 * cwnd
         return ReroutingWindow(*self.plain.init(cwnd, rtt), zero, zero, zero)
 
     def stationary_fields(self, window: ReroutingWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
-        """As Vegas, with the own backlog learned, and no group high."""
-        learned = {"acked": self.learning + 0 * window.cwnd, "backlog_delay": rtt - base_rtt}
+        """Those of Vegas, a measured `backlog_delay`, and no group with a high RTT."""
+        measured = {"acked": self.learning + 0 * window.cwnd, "backlog_delay": rtt - base_rtt}
         plain = self.plain.stationary_fields(_as_vegas(window), rtt, base_rtt)
-        return plain | learned | {"groups_high": 0 * window.cwnd}
+        return plain | measured | {"groups_high": 0 * window.cwnd}
 
     def upper_variant(self) -> VegasRerouting:
-        """As Vegas."""
+        """The same with the thresholds of Vegas's upper variant."""
         plain = self.plain.upper_variant()
         return replace(self, alpha=plain.alpha, beta=plain.beta)
 
     def in_flight(self, window: ReroutingWindow, rtt: Any) -> Any:
-        """As Vegas."""
+        """Packets in flight, as for Vegas."""
         return self.plain.in_flight(_as_vegas(window), rtt)
 
-    def growth(self, window: ReroutingWindow, seen: Signals) -> ReroutingWindow:
-        """As Vegas; and a base RTT that gives way to a delay that lasts."""
-        return self.derivative(window, seen, self.plain.growth(_as_vegas(window), seen))
+    def growth(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
+        """Rate of change between losses, as for Vegas; the base RTT follows a longer route."""
+        return self.derivative(window, signals, self.plain.growth(_as_vegas(window), signals))
 
-    def drift(self, window: ReroutingWindow, seen: Signals) -> ReroutingWindow:
-        """As Vegas's, whose losses it has."""
+    def drift(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
+        """Mean rate of change, with the fraction of recovering flows and the losses of Vegas."""
         plain = self.plain
-        backlog = plain.backlog(_as_vegas(window), seen)
+        backlog = plain.backlog(_as_vegas(window), signals)
         recovering = plain.recovering_fraction(backlog)
-        rates = plain.derivative(_as_vegas(window), seen, backlog, recovering)
-        return self.with_losses(window, self.derivative(window, seen, rates), seen)
+        rates = plain.derivative(_as_vegas(window), signals, backlog, recovering)
+        return self.with_losses(window, self.derivative(window, signals, rates), signals)
 
     def derivative(
-        self, window: ReroutingWindow, seen: Signals, plain: VegasWindow
+        self, window: ReroutingWindow, signals: Signals, plain: VegasWindow
     ) -> ReroutingWindow:
-        """The rate of change between losses, with that of Vegas given."""
-        rise = seen.rtt - window.base_rtt
+        """Rate of change between losses, from that of Vegas (`plain`)."""
+        rise = signals.rtt - window.base_rtt
         learning = smooth.step(self.learning - window.acked, 1.0)
         margin = smooth.minimum(self.delta * window.base_rtt, self.margin)
         high = (1 - learning) * smooth.step(rise - window.backlog_delay - margin, margin / 10)
-        rate_of_groups = seen.ack_rate / self.group
-        counted = smooth.step(window.groups_high - (self.groups - 1), 1.0)
-        behind = smooth.step(rise, margin / 10)  # until the base RTT has come to the RTT
-        believed = counted * behind / seen.rtt
+        group_rate = signals.ack_rate / self.group
+        enough = smooth.step(window.groups_high - (self.groups - 1), 1.0)
+        behind = smooth.step(rise, margin / 10)  # until the base RTT is the RTT
+        change_rate = enough * behind / signals.rtt
         return ReroutingWindow(
-            cwnd=plain.cwnd + believed * (window.cwnd * rise / window.base_rtt + 1),
+            cwnd=plain.cwnd + change_rate * (window.cwnd * rise / window.base_rtt + 1),
             slow_start=plain.slow_start,
-            base_rtt=plain.base_rtt + believed * rise,
+            base_rtt=plain.base_rtt + change_rate * rise,
             threshold=plain.threshold,
-            acked=seen.ack_rate * learning,
-            backlog_delay=learning * (rise - window.backlog_delay) / seen.rtt,
-            groups_high=rate_of_groups * (high - (1 - high) * (1 - counted) * window.groups_high)
-            - counted * (1 - behind) * window.groups_high / seen.rtt,
+            acked=signals.ack_rate * learning,
+            backlog_delay=learning * (rise - window.backlog_delay) / signals.rtt,
+            groups_high=group_rate * (high - (1 - high) * (1 - enough) * window.groups_high)
+            - enough * (1 - behind) * window.groups_high / signals.rtt,
         )
 
-    def after_loss(self, window: ReroutingWindow, seen: Signals) -> ReroutingWindow:
-        """As Vegas."""
-        left = self.plain.after_loss(_as_vegas(window), seen)
-        return window._replace(cwnd=left.cwnd, slow_start=left.slow_start)
+    def after_loss(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
+        """The state after a loss, as for Vegas."""
+        after = self.plain.after_loss(_as_vegas(window), signals)
+        return window._replace(cwnd=after.cwnd, slow_start=after.slow_start)
 
     def loss_factor(self, process: str, window: ReroutingWindow) -> Any:
-        """As Vegas."""
+        """Factor of the loss rate, as for Vegas."""
         return self.plain.loss_factor(process, _as_vegas(window))
 
     @property
     def rules(self) -> PacketRules:
-        """Those of ns-2's Vegas, with an eye on the route."""
+        """Packet rules of the Vegas of ns-2, with detection of longer routes."""
         vegas = NS2.rules
         return replace(
             vegas,
@@ -223,14 +225,14 @@ class VegasRerouting(CongestionControl):
             state={
                 **vegas.state,
                 "backlog_delay": UNKNOWN,
-                "group_rtt": FAR,
+                "group_rtt": NO_SAMPLE,
                 "group_seen": 0,
                 "groups_high": 0,
             },
         )
 
     def packet_parameters(self) -> dict[str, float]:
-        """Packets, and the margin in ps."""
+        """Parameters in packets or as fractions, and the margin in ps."""
         names = ("alpha", "beta", "gamma", "learning", "delta")
         return {
             **{name: float(getattr(self, name)) for name in names},

@@ -28,7 +28,7 @@ from flint import arb, fmpq
 
 from vegasfluid.analysis.proofs.intervals import Interval, enclose_root, maximum, minimum
 from vegasfluid.analysis.proofs.problem import CubicFlows, LossBasedFlows
-from vegasfluid.congestion.cubic import GIVING_WAY, KEEPING, STEEPEST
+from vegasfluid.congestion.cubic import STEEPEST, VARIANCE_FAST_CONVERGENCE, VARIANCE_PLAIN
 
 __all__ = ["PowerLaw", "ResponseFunction", "loss_factor", "response_function"]
 
@@ -151,7 +151,7 @@ def loss_statistics(group: CubicFlows, process: str) -> tuple[arb, arb]:
     if process == "periodic":
         plateau = (3 + beta) / 4
         return plateau / 3 - (1 - plateau ** (arb(1) / 3)) ** 2, 3 * cut / 2
-    coefficients = GIVING_WAY if group.fast_convergence else KEEPING
+    coefficients = VARIANCE_FAST_CONVERGENCE if group.fast_convergence else VARIANCE_PLAIN
     flat, slope, bend = (exact_decimal(number) for number in coefficients)
     growth = exact_decimal(0.19) + exact_decimal(1.34) * cut
     return flat + slope * cut + bend * cut**2, growth

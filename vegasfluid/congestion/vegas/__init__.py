@@ -1,4 +1,4 @@
-"""TCP Vegas: the law, and one file for each implementation of it."""
+"""TCP Vegas: the fluid model, and one file for each implementation."""
 
 from vegasfluid.congestion.vegas.vegas import DIALECTS, Vegas, VegasWindow
 

@@ -1,13 +1,13 @@
-"""Vegas as the textbook has it: Brakmo and Peterson's rule with Reno's loss recovery.
+"""Vegas as published: Brakmo and Peterson's rule with Reno's loss recovery.
 
-Once a round trip, `diff = cwnd (rtt - base) / rtt` is compared with alpha and beta; the window
-moves by one packet over the next round trip. Slow start doubles every other round trip and ends
-when diff exceeds gamma.
+Once per round trip, `diff = cwnd (rtt - base) / rtt` is compared with alpha and beta; the window
+changes by one packet over the next round trip. Slow start doubles the window every other round trip
+and ends when diff exceeds gamma.
 
 Sources:
     L. Brakmo and L. Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet",
     IEEE JSAC 13(8), 1995, section IV (the rule; the defaults 1 and 3 as in Weigle and Feng,
-    LA-UR-01-3420, section 2.1). Losses are met as in RFC 5681, section 3.2.
+    LA-UR-01-3420, section 2.1). Response to losses: RFC 5681, section 3.2.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Flow = Any
 
 
 def end_round(flow: Flow, rtt: float) -> None:
-    """Once a round trip: compare the backlog with the thresholds and choose the next step."""
+    """At the end of a round trip, compare the backlog with the thresholds and set the increase."""
     backlog = flow.cwnd * (rtt - flow.base_rtt) / rtt
     flow.vegas_diff = backlog
     if flow.cwnd < flow.ssthresh:
@@ -45,13 +45,13 @@ def end_round(flow: Flow, rtt: float) -> None:
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Keep the latest round-trip time and the base RTT, ps."""
+    """Store the latest round-trip time and update the base RTT, ps."""
     flow.latest_rtt = rtt
     flow.base_rtt = min(flow.base_rtt, rtt)
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """At the end of a round choose the step of the next one; take a step for each ACK."""
+    """Add the increase for each ACK; at the end of a round trip, set it for the next one."""
     if flow.una > flow.round_end:
         if flow.latest_rtt > 0.0:
             end_round(flow, flow.latest_rtt)
@@ -68,7 +68,7 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout, begin slow start with two packets and a round that doubles them."""
+    """After a timeout, restart slow start with two packets and a round trip that doubles them."""
     flow.cwnd = 2.0
     flow.doubling_round = 1
 

@@ -1,6 +1,6 @@
-"""Whose Vegas: what the implementations of Vegas do differently, each told in one file.
+"""What distinguishes the implementations (dialects) of Vegas; each is defined in its own file.
 
-A dialect is a set of named constants for the one fluid law, and the packet rules.
+A dialect is a set of constants for the fluid model, which is the same for all, and packet rules.
 
 Sources:
     The counters: Net100's TCP Vegas, 2004 (WAD_VegasNoChange, WAD_VegasGTBeta, WAD_VegasLTAlpha,
@@ -22,8 +22,8 @@ COUNTERS: dict[str, int | float] = {
     "vegas_above_gamma": 0,
     "vegas_diff": 0.0,
 }
-"""What every dialect shows, with its value at the start: once a round trip, what was decided,
-and the backlog that it was decided by (packets, as the dialect estimates it)."""
+"""Counters of every dialect with their initial values: how often each decision was made, at most
+once per round trip, and the last backlog (packets, as the dialect estimates it)."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class VegasImplementation:
     """One implementation of Vegas.
 
     Args:
-        name: the name in model files.
-        alpha: default of the implementation, packets.
+        name: name in model files.
+        alpha: default, packets.
         beta: default, packets.
         gamma: default, packets.
-        loss_cut: the share of the window that a loss takes away.
-        slow_start_cut: the share of the window given up when slow start ends by `gamma`.
-        slow_start_rounds: the round trips in which slow start doubles the window.
+        loss_cut: fraction of the window that a loss takes away.
+        slow_start_cut: fraction of the window taken away when slow start ends by `gamma`.
+        slow_start_rounds: round trips in which slow start doubles the window.
         divides_by_base_rtt: whether the backlog estimate is `cwnd (rtt - base) / base` (Linux)
             instead of `cwnd (rtt - base) / rtt`.
         alpha_offset: equilibrium backlog of a growing window minus alpha, packets: the rounding of
@@ -47,15 +47,17 @@ class VegasImplementation:
         reno_during_reordering: whether the window grows as Reno's while packets are reordered.
         unsent_fraction: mean of cwnd - floor(cwnd) at equilibrium, packets: 0.5 where losses leave
             fractions of a packet and steps are whole packets, so that fractions stay, else 0.
-        steps_per_ack: whether a step is spread over the ACKs of a round, not made at its end.
-        min_samples: RTT samples that a round must have; one with fewer takes a Reno step.
-        resets_base_rtt_at_timeout: whether a timeout makes it take the present RTT for its base.
-        keeps_ssthresh: whether a loss leaves no less than losses before (ns-3: ssthresh rises to
+        steps_per_ack: whether each ACK of a round trip adds a part of the step, not its last one
+            the whole step.
+        min_samples: RTT samples needed in a round trip; with fewer, the window grows as Reno's.
+        resets_base_rtt_at_timeout: whether a timeout sets the base RTT to the present RTT.
+        keeps_ssthresh: whether a loss reduces the window to ssthresh (ns-3: ssthresh rises to
             3/4 of the largest window and does not fall while the window grows).
-        whole_packets: whether the implementation takes whole numbers only.
-        rules: the packet rules.
-        sources: where they were read.
-        timeouts_like: recovery scheme of whose timeouts the fluid has as many; None: its own.
+        whole_packets: whether alpha, beta and gamma must be whole numbers.
+        rules: packet rules.
+        sources: literature and source code that define it.
+        timeouts_like: recovery scheme whose fraction of timeouts the fluid model uses; None: that
+            of `rules`.
     """
 
     name: str

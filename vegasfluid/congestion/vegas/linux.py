@@ -1,17 +1,17 @@
-"""Vegas as the Linux kernel does it (net/ipv4/tcp_vegas.c).
+"""Vegas of the Linux kernel (net/ipv4/tcp_vegas.c).
 
-The estimate divides by the *base* RTT, `diff = cwnd (rtt - base) / base`, in whole packets, from
-the smallest RTT of the round: for the same backlog it is larger than the textbook's by rtt/base.
-Slow start doubles every round trip. A round with fewer than three samples takes one Reno step,
-and while a loss is being repaired Vegas is off.
+The backlog is `diff = cwnd (rtt - base) / base`, with the *base* RTT as divisor, in whole packets,
+from the smallest RTT of the round. So the estimate is rtt/base times that of the published rule.
+Slow start doubles the window every round trip. With fewer than three samples in a round, the window
+grows as Reno's.
 
-Losses are repaired by selective reports. While some are outstanding, because packets were lost or
-have only overtaken each other, Vegas is off and the window grows as Reno's. The kernel also
-forgets its base RTT when it sends with nothing in flight.
+Lost packets are retransmitted by SACK. While packets are missing or reordered, Vegas is off and the
+window grows as Reno's. Not modelled: the kernel discards its base RTT when it sends with nothing in
+flight.
 
 Sources:
-    Linux 6.1, net/ipv4/tcp_vegas.c and tcp_cong.c (behaviour read there, told anew here);
-    RFC 6675 for the recovery.
+    The behaviour of Linux 6.1, net/ipv4/tcp_vegas.c and tcp_cong.c (no code copied); RFC 6675 for
+    the recovery.
 """
 
 from __future__ import annotations
@@ -25,25 +25,27 @@ __all__ = ["LINUX"]
 
 Flow = Any
 
-FORGOTTEN = 1e30
+NO_SAMPLE = 1e30
+"""A smallest RTT before the first sample, ps: larger than any RTT."""
 FEWEST_SAMPLES = 3
+"""RTT samples with which a round trip is evaluated; with fewer, the window grows as Reno's."""
 
 
 def begin_round(flow: Flow) -> None:
-    """Mark the round's last packet and forget the round's samples."""
+    """Start a round: store its last packet and discard the samples of the last round."""
     flow.round_end = flow.next_seq
     flow.round_samples = 0
-    flow.round_rtt = FORGOTTEN
+    flow.round_rtt = NO_SAMPLE
 
 
 def end_round(flow: Flow, acked: int) -> None:
-    """Once a round trip: move the window by one packet, or leave slow start."""
-    excess = (flow.round_rtt - flow.base_rtt) / flow.base_rtt
-    backlog = int(flow.cwnd * excess)
+    """At the end of a round, change the window by one packet, or leave slow start."""
+    queueing = (flow.round_rtt - flow.base_rtt) / flow.base_rtt
+    backlog = int(flow.cwnd * queueing)
     flow.vegas_diff = float(backlog)
     if flow.cwnd < flow.ssthresh:
         if backlog > flow.gamma:
-            flow.cwnd = min(flow.cwnd, float(int(flow.cwnd / (1 + excess))) + 1.0)
+            flow.cwnd = min(flow.cwnd, float(int(flow.cwnd / (1 + queueing))) + 1.0)
             flow.ssthresh = min(flow.ssthresh, flow.cwnd - 1.0)
             flow.vegas_above_gamma += 1
         else:
@@ -62,7 +64,7 @@ def end_round(flow: Flow, acked: int) -> None:
 
 
 def reno_step(flow: Flow, acked: int) -> None:
-    """Reno's growth, where Vegas has too little to go by or is off."""
+    """Grow as Reno, where there are too few samples or Vegas is off."""
     if flow.cwnd < flow.ssthresh:
         flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
     else:
@@ -70,14 +72,14 @@ def reno_step(flow: Flow, acked: int) -> None:
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Take the smallest round-trip time of the round, and the base RTT, ps."""
+    """Update the smallest round-trip time of the round and the base RTT, ps."""
     flow.base_rtt = min(flow.base_rtt, rtt)
     flow.round_rtt = min(flow.round_rtt, rtt)
     flow.round_samples += 1
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Move the window once a round trip; as Reno while packets are missing or reordered."""
+    """Change the window once per round; grow as Reno while packets are missing or reordered."""
     if flow.sacked > 0 or flow.una < flow.recover:
         reno_step(flow, acked)
         flow.was_off = 1
@@ -101,7 +103,7 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout, begin a round."""
+    """Start a round after a timeout."""
     begin_round(flow)
 
 
@@ -133,8 +135,8 @@ LINUX = VegasImplementation(
         state={
             "round_end": 0,
             "round_samples": 0,
-            "round_rtt": FORGOTTEN,
-            "base_rtt": FORGOTTEN,
+            "round_rtt": NO_SAMPLE,
+            "base_rtt": NO_SAMPLE,
             "was_off": 0,
             **COUNTERS,
         },

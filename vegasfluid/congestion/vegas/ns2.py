@@ -1,13 +1,13 @@
-"""Vegas as ns-2.35's `Agent/TCP/Vegas` does it, quirks included.
+"""Vegas of ns-2.35 (`Agent/TCP/Vegas`), including its quirks.
 
-Kept on purpose, because published Vegas results were made with it: the estimate counts packets
-in flight and is rounded to a whole number; the window opens only while it is used; a loss takes a
-quarter of the window; duplicate ACKs check a fine-grained timer; and a round trip without a clean
-sample takes the time since the round began as its RTT, so that *the base RTT collapses after
-timeouts* and the flow then holds alpha packets of window, not of queue.
+Published results for Vegas were obtained with it, so that its behaviour is reproduced: the backlog
+counts packets in flight and is rounded to a whole number; the window grows only while it is used; a
+loss takes away a quarter of the window; duplicate ACKs check a fine-grained timer. A round without
+an RTT sample uses the time since its start as its RTT. So *the base RTT is much too small after
+timeouts*, and the window then has its equilibrium near alpha packets.
 
 Sources:
-    ns-2.35, tcp/tcp-vegas.cc (behaviour read there, told anew here).
+    The behaviour of ns-2.35, tcp/tcp-vegas.cc (no code copied).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ __all__ = ["NS2"]
 Flow = Any
 
 SMALLEST_WINDOW = 2.0
-"""Packets. (ns-2 takes 0 after a timeout, and waits for the next one.)"""
+"""Smallest window after recovery, packets. (ns-2: 0 after a timeout, and then another timeout.)"""
 
 UNKNOWN = 1e30
-"""A base RTT before the first ACK, ps."""
+"""A base RTT before the first ACK, ps: larger than any RTT."""
 
-WORRIED_ACKS = 2
-"""After a loss, so many new ACKs are followed by a look at the next packet's age."""
+CHECKED_ACKS = 2
+"""New ACKs after a loss at which the age of the oldest packet is checked."""
 
 
 def end_round(flow: Flow, now: int) -> None:
-    """Once a round trip: estimate the backlog and choose the next round's step."""
+    """At the end of a round, estimate the backlog and set the next round's increase."""
     if flow.round_samples > 0:
         rtt = flow.round_rtt_sum / flow.round_samples
     else:
@@ -57,7 +57,9 @@ def end_round(flow: Flow, now: int) -> None:
 
 
 def choose_step(flow: Flow, backlog: int) -> None:
-    """Grow below alpha, shrink above beta; in slow start, stop above gamma."""
+    """Set the increase by the backlog: grow below alpha, shrink above beta; above gamma, end slow
+    start.
+    """
     flow.vegas_diff = float(backlog)
     if flow.cwnd < flow.ssthresh:
         flow.doubling_round = 1 - flow.doubling_round
@@ -80,7 +82,7 @@ def choose_step(flow: Flow, backlog: int) -> None:
 
 
 def take_sample(flow: Flow, rtt: int) -> None:
-    """Feed the round's mean, the base RTT and the fine-grained timer."""
+    """Update the round's mean RTT, the base RTT and the fine-grained timer by a sample, ps."""
     flow.round_rtt_sum += rtt
     flow.round_samples += 1
     flow.base_rtt = min(flow.base_rtt, float(rtt))
@@ -90,8 +92,8 @@ def take_sample(flow: Flow, rtt: int) -> None:
     flow.fine_timeout = (flow.fine_rtt + flow.fine_deviation / 2) * 17 / 16
 
 
-def begin(flow: Flow, now: int) -> None:
-    """The first ACK of a connection: its round trip is where all estimates begin, but no sample."""
+def start_connection(flow: Flow, now: int) -> None:
+    """Initialise all estimates by the round trip of the first ACK, which counts as no sample."""
     rtt = float(now - flow.acked_sent_at)
     flow.base_rtt = rtt
     flow.fine_rtt = rtt
@@ -101,13 +103,13 @@ def begin(flow: Flow, now: int) -> None:
 
 
 def oldest_expired(flow: Flow, now: int) -> bool:
-    """Whether the oldest packet is older than the timer allows, or not sent yet (a quirk)."""
+    """Whether the fine-grained timer of the oldest packet expired, or it is unsent (a quirk)."""
     unsent = flow.una == flow.max_seq
     return flow.una < flow.offered and (unsent or now - flow.oldest_sent_at >= flow.fine_timeout)
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Take the step of the round for an ACK, while the window is used."""
+    """Add the increase for an ACK, while the window is used."""
     if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
         flow.increase = 0.0
     if flow.increase > 0 and flow.cwnd - (flow.next_seq - flow.una + 1) <= 2:
@@ -115,14 +117,14 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Deflate, end the round if it is over, grow, take the sample, look for a second loss."""
+    """Deflate the window, end a round, grow, take an RTT sample, check for a second loss."""
     if flow.duplicates > DUPLICATE_ACK_THRESHOLD and flow.cwnd > flow.cwnd_after_loss:
         flow.cwnd = max(flow.cwnd_after_loss, SMALLEST_WINDOW)
         flow.ssthresh = 2.0
     flow.duplicates = 0
     first = flow.base_rtt == UNKNOWN
     if first:
-        begin(flow, now)
+        start_connection(flow, now)
     if flow.una > flow.round_end:
         end_round(flow, now)
     increase_window(flow, now, acked)
@@ -138,12 +140,12 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
 
 
 def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Resend at the third duplicate ACK, or at any if the oldest packet has expired."""
+    """Retransmit at the third duplicate ACK, or at any if the fine-grained timer expired."""
     flow.duplicates += 1
     action = 0
     if oldest_expired(flow, now) or flow.duplicates == DUPLICATE_ACK_THRESHOLD:
         if flow.una > flow.recover or flow.after_timeout == 0:
-            resend(flow, now)
+            reduce_window(flow, now)
             action = RETRANSMIT
     elif flow.duplicates > DUPLICATE_ACK_THRESHOLD:
         flow.cwnd += 1.0
@@ -152,12 +154,12 @@ def on_duplicate_ack(flow: Flow, now: int) -> int:
     return action
 
 
-def resend(flow: Flow, now: int) -> None:
-    """Take a quarter of the window, once for each window of data; half at a second loss."""
+def reduce_window(flow: Flow, now: int) -> None:
+    """Reduce the window by a quarter, at most once per window of data; by half at a second loss."""
     again = flow.oldest_transmissions > 1
     flow.after_timeout = 0
     flow.recover = flow.max_seq
-    flow.worried = min(WORRIED_ACKS, flow.next_seq - flow.una + 1)
+    flow.worried = min(CHECKED_ACKS, flow.next_seq - flow.una + 1)
     flow.fine_timeout *= 2.0 if again else 1.125
     flow.backoff = min(2 * flow.backoff, LARGEST_BACKOFF)
     if flow.cwnd_changed_at < flow.oldest_sent_at:
@@ -181,7 +183,7 @@ def window_after_timeout(flow: Flow, window: float) -> float:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """Begin slow start with two packets; the base RTT is kept, but may collapse."""
+    """Restart slow start with two packets; the base RTT is kept."""
     flow.cwnd = 2.0
     flow.cwnd_after_loss = 0.0
     flow.cwnd_changed_at = now
@@ -189,7 +191,7 @@ def on_restart(flow: Flow, now: int) -> None:
 
 
 def window_after_mark(flow: Flow, window: float) -> float:
-    """Three quarters of the window in use, as the first loss leaves, packets."""
+    """Three quarters of the window in use, as after a first loss, packets."""
     return window * 3 / 4
 
 

@@ -1,21 +1,20 @@
-"""Vegas as ns-3 does it (src/internet/model/tcp-vegas.cc).
+"""Vegas of ns-3 (src/internet/model/tcp-vegas.cc).
 
-The estimate is cwnd minus the whole part of cwnd base / rtt, so it is rounded up, from the
-smallest RTT of the round: windows rest where the backlog is in (alpha - 1, beta]. Slow start
-doubles every round trip. A round with fewer than three samples takes one Reno step, and while a
-loss is being repaired Vegas is off.
+The backlog is cwnd minus the whole part of cwnd base / rtt, so it is rounded up, with the smallest
+RTT of the round: windows are at equilibrium where the backlog is in (alpha - 1, beta]. Slow start
+doubles the window every round trip. With fewer than three samples in a round, and while packets are
+missing, the window grows as Reno's.
 
-A loss takes the window back to ssthresh, or down by one packet where that is less. Each round
-lifts ssthresh to 3/4 of the window at least, and only a backlog above beta (or a loss right after
-a loss) lowers it, so a loss takes *what was gained since the last one, a quarter of the window at
-most*. The fluid takes the quarter, as after a rise by a third; where losses come more often, its
-windows are too small. What the end of slow start gives up (the backlog, less a packet) is small
-and left out of the fluid.
+A loss reduces the window to ssthresh, or by one packet if ssthresh is larger than that. Each round
+raises ssthresh to at least 3/4 of the window. Only a backlog above beta (or a loss right after a
+loss) lowers it. So a loss takes away *what was gained since the last one, at most a quarter of the
+window*. The fluid model leaves out what the end of slow start takes away (the backlog minus
+one packet), as that is small.
 
 Sources:
-    ns-3-dev, src/internet/model/tcp-vegas.cc and, for Reno's steps, tcp-congestion-ops.cc
-    (behaviour read in the first, told anew here; Reno's steps as RFC 5681 has them). Repair by
-    selective reports is ns-3's default (TcpSocketBase's Sack); RFC 6675.
+    The behaviour of ns-3-dev, src/internet/model/tcp-vegas.cc (no code copied); growth as Reno's by
+    RFC 5681, as in tcp-congestion-ops.cc. Recovery by SACK is ns-3's default (TcpSocketBase's
+    Sack); RFC 6675.
 """
 
 from __future__ import annotations
@@ -30,24 +29,26 @@ __all__ = ["NS3"]
 
 Flow = Any
 
-FORGOTTEN = 1e30
+NO_SAMPLE = 1e30
+"""A smallest RTT before the first sample, ps: larger than any RTT."""
 FEWEST_SAMPLES = 3
+"""RTT samples with which a round trip is evaluated; with fewer, the window grows as Reno's."""
 
 
 def begin_round(flow: Flow) -> None:
-    """Mark the round's last packet and forget the round's samples."""
+    """Start a round: store its last packet and discard the samples of the last round."""
     flow.round_end = flow.next_seq
     flow.round_samples = 0
-    flow.round_rtt = FORGOTTEN
+    flow.round_rtt = NO_SAMPLE
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """ssthresh, but a packet less than the window in use, and at least two packets."""
+    """ssthresh, at most one packet less than the window in use and at least two, packets."""
     return max(min(flow.ssthresh, window - 1.0), SMALLEST_SSTHRESH)
 
 
 def end_round(flow: Flow) -> None:
-    """Once a round trip: move the window by one packet, or leave slow start."""
+    """At the end of a round, change the window by one packet, or leave slow start."""
     window = int(flow.cwnd)
     target = int(window * (flow.base_rtt / flow.round_rtt))
     backlog = window - target
@@ -72,19 +73,19 @@ def end_round(flow: Flow) -> None:
 
 
 def reno_step(flow: Flow) -> None:
-    """Reno's growth, where Vegas has too little to go by or is off."""
+    """Grow as Reno, where there are too few samples or Vegas is off."""
     flow.cwnd += 1.0 if flow.cwnd < flow.ssthresh else 1.0 / flow.cwnd
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Take the smallest round-trip time of the round, and the base RTT, ps."""
+    """Update the smallest round-trip time of the round and the base RTT, ps."""
     flow.base_rtt = min(flow.base_rtt, rtt)
     flow.round_rtt = min(flow.round_rtt, rtt)
     flow.round_samples += 1
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Move the window once a round trip; as Reno while packets are missing or reordered."""
+    """Change the window once per round; grow as Reno while packets are missing or reordered."""
     if flow.sacked > 0 or flow.una < flow.recover:
         reno_step(flow)
         flow.was_off = 1
@@ -103,7 +104,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout, begin a round."""
+    """Start a round after a timeout."""
     begin_round(flow)
 
 
@@ -135,8 +136,8 @@ NS3 = VegasImplementation(
         state={
             "round_end": 0,
             "round_samples": 0,
-            "round_rtt": FORGOTTEN,
-            "base_rtt": FORGOTTEN,
+            "round_rtt": NO_SAMPLE,
+            "base_rtt": NO_SAMPLE,
             "was_off": 0,
             **COUNTERS,
         },

@@ -1,13 +1,13 @@
-"""TCP Vegas: hold between alpha and beta packets of one's own in the queue.
+"""TCP Vegas: keep the backlog between alpha and beta packets.
 
-The window grows by one packet a round trip while the estimated backlog is below alpha, shrinks by
-one while it is above beta, and stays between. `VegasImplementation` says whose implementation.
+The window grows by one packet per round trip while the estimated backlog is below alpha, shrinks by
+one while it is above beta, and is constant between. `VegasImplementation` defines the dialects.
 
 Sources:
     L. Brakmo and L. Peterson, IEEE JSAC 13(8), 1995, section IV.
-    Fluid: the same rule as a drift of one packet a round trip, with a smooth edge, the loss cut
-    of the dialect, and the base RTT as a state that follows what is smaller within a round trip
-    (derived for this project).
+    Fluid: a drift of one packet per round trip with smooth thresholds, the loss cut of the dialect,
+    and the base RTT as a state, which follows a smaller RTT within one round trip (derived for this
+    project).
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ from vegasfluid.quantities import Packets, Positive, is_concrete, require_ordere
 __all__ = ["DIALECTS", "Vegas", "VegasWindow"]
 
 MEAN_OVERSHOOT = math.log(2) / 2
-"""Slow start looks at gamma only once a doubling, so on average it overshoots by half of one: a
-flow above gamma leaves at such a rate that its window still grows by the square root of 2."""
+"""Growth of the logarithm of the window between reaching gamma and the end of slow start. The
+backlog is compared once per doubling, so the mean overshoot is half a doubling."""
 
 DIALECTS = {dialect.name: dialect for dialect in (BRAKMO, NS2, NS3, LINUX)}
+"""The implementations of Vegas, by their names in model files."""
 
 
 class VegasWindow(NamedTuple):
-    """The state of a Vegas flow.
+    """State of a Vegas flow, or mean state of a group of flows.
 
     Args:
         cwnd: congestion window, packets.
-        slow_start: the share of the flows that are in slow start.
-        base_rtt: the smallest round-trip time that it has seen, s: too large for a flow that
-            started into a standing queue, and for one whose way has become longer.
-        threshold: what a loss leaves at least, packets (see `VegasImplementation.keeps_ssthresh`).
+        slow_start: fraction of the flows that are in slow start.
+        base_rtt: smallest round-trip time measured, s. It is too large for a flow that started when
+            there was a queue, and too small for one whose path has become longer.
+        threshold: smallest window after a loss, packets (`VegasImplementation.keeps_ssthresh`).
     """
 
     cwnd: Any
@@ -62,7 +63,7 @@ class VegasWindow(NamedTuple):
 
 @dataclass(frozen=True)
 class Vegas(CongestionControl):
-    """TCP Vegas in one of its dialects; what is not given has the dialect's default.
+    """TCP Vegas in one of its dialects; missing parameters have the dialect's defaults.
 
     >>> Vegas().alpha, Vegas(dialect="linux").alpha
     (1, 2)
@@ -83,11 +84,11 @@ class Vegas(CongestionControl):
     beta: Annotated[Packets, Positive] | None = None
     """Backlog above which the window shrinks."""
     gamma: Annotated[Packets, Positive] | None = None
-    """Backlog at which slow start ends."""
+    """Backlog above which slow start ends."""
     dialect: str = "brakmo"
-    """Whose Vegas: brakmo, ns2, ns3 or linux."""
+    """Implementation: brakmo, ns2, ns3 or linux."""
     softness: Annotated[Packets, Positive] = 0.25
-    """Width of backlog over which the fluid's comparisons are blurred."""
+    """Width of the fluid model's smooth thresholds."""
 
     def __post_init__(self) -> None:
         if self.dialect not in DIALECTS:
@@ -125,17 +126,16 @@ class Vegas(CongestionControl):
 
     @property
     def recovery_scheme(self) -> str:
-        """Recovery scheme of whose timeouts the fluid has as many: that of the packet rules, where
-        the dialect names no other.
+        """Recovery scheme whose fraction of timeouts the fluid model uses: `timeouts_like` of the
+        dialect, or else that of its packet rules.
         """
         return self.implementation.timeouts_like or self.rules.recovery
 
     @property
     def equilibrium_backlogs(self) -> tuple[Any, Any]:
-        """The equilibrium backlogs of a growing and of a shrinking window, packets.
+        """Equilibrium backlogs of a growing and of a shrinking window, packets.
 
-        A dead zone that is narrower than a step is stepped over in both directions: then it is
-        one point, in the middle of the two.
+        A window steps over a dead band that is narrower than a step; both are then its middle.
         """
         alpha, beta = cast(Any, self.alpha), cast(Any, self.beta)
         low, high = alpha + self.implementation.alpha_offset, beta + self.implementation.beta_offset
@@ -145,133 +145,151 @@ class Vegas(CongestionControl):
         return low - middle, high + middle
 
     def init(self, cwnd: Any, rtt: Any) -> VegasWindow:
-        """Slow start, with the first packet's round-trip time for the base."""
+        """Slow start, with the first packet's round-trip time as base RTT."""
         return VegasWindow(cwnd, cwnd / cwnd, rtt + 0 * cwnd, 0 * cwnd)
 
     def stationary_fields(self, window: VegasWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
-        """Out of slow start, with the base RTT that was found."""
-        nothing = 0 * window.cwnd
-        found = {"slow_start": nothing, "base_rtt": base_rtt + nothing}
-        return found if self.implementation.keeps_ssthresh else found | {"threshold": nothing}
+        """No slow start, the measured base RTT and, without `keeps_ssthresh`, a threshold of 0."""
+        zero = 0 * window.cwnd
+        fields = {"slow_start": zero, "base_rtt": base_rtt + zero}
+        return fields if self.implementation.keeps_ssthresh else fields | {"threshold": zero}
 
     def upper_variant(self) -> Vegas:
-        """With alpha where a shrinking window rests."""
-        place = self.equilibrium_backlogs[1] - self.implementation.alpha_offset
-        return replace(self, alpha=place, beta=cast(Any, self.beta) + self.softness)
+        """Vegas whose growing window has the equilibrium backlog of a shrinking one."""
+        alpha = self.equilibrium_backlogs[1] - self.implementation.alpha_offset
+        return replace(self, alpha=alpha, beta=cast(Any, self.beta) + self.softness)
 
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
-        """Where the window climbs, half a packet is not sent; at rest as the dialect has it."""
+        """The window minus the unsent fraction of a packet: 1/2 while it recovers from a loss, at
+        equilibrium that of the dialect.
+        """
         divisor = window.base_rtt if self.implementation.divides_by_base_rtt else rtt
         backlog = window.cwnd * (rtt - window.base_rtt) / divisor
         recovering = self.recovering_fraction(backlog)
         unsent = (1 - recovering) * 2 * self.implementation.unsent_fraction
         return whole_part(window.cwnd, recovering + unsent)
 
-    def sample(self, window: VegasWindow, seen: Signals) -> Any:
-        """The round-trip time by which the dialect judges a round, s.
+    def sample(self, window: VegasWindow, signals: Signals) -> Any:
+        """Round-trip time in the dialect's estimate of the backlog, s.
 
-        The smallest of n numbers that are uniform over a width is on average a part 1 / (n + 1)
-        of the width above the lower end.
+        The smallest of n numbers that are uniform over an interval is on average 1 / (n + 1) of
+        its width above the lower end.
         """
         if not self.implementation.uses_min_rtt:
-            return seen.rtt
-        return seen.rtt - seen.jitter / 2 + seen.jitter / (window.cwnd + 1)
+            return signals.rtt
+        return signals.rtt - signals.jitter / 2 + signals.jitter / (window.cwnd + 1)
 
-    def backlog(self, window: VegasWindow, seen: Signals) -> Any:
-        """The dialect's estimate of the flow's own packets in the queue, packets."""
-        sample = self.sample(window, seen)
+    def backlog(self, window: VegasWindow, signals: Signals) -> Any:
+        """The backlog as the dialect estimates it, packets."""
+        sample = self.sample(window, signals)
         divisor = window.base_rtt if self.implementation.divides_by_base_rtt else sample
         return window.cwnd * (sample - window.base_rtt) / divisor
 
-    def increment(self, cwnd: Any, grow: Any, backlog: Any, seen: Signals) -> Any:
-        """Packets that a round trip adds after slow start, from -1 to 1."""
+    def increment(self, cwnd: Any, grow: Any, backlog: Any, signals: Signals) -> Any:
+        """Growth after slow start, packets per round trip, from -1 to 1.
+
+        Args:
+            cwnd: congestion window, packets.
+            grow: fraction of the flows that grow.
+            backlog: estimated backlog, packets.
+            signals: what the sender observes.
+        """
         shrink = smooth.step(backlog - self.equilibrium_backlogs[1], self.softness)
         as_reno = 0.0
         if self.implementation.min_samples:
             as_reno = smooth.step(self.implementation.min_samples - cwnd, 1.0)
         if self.implementation.reno_during_reordering:
-            as_reno = as_reno + (1 - as_reno) * seen.reordering
+            as_reno = as_reno + (1 - as_reno) * signals.reordering
         return as_reno + (1 - as_reno) * (grow - shrink)
 
-    def growth(self, window: VegasWindow, seen: Signals) -> VegasWindow:
-        """One packet a round trip up or down; slow start at the dialect's pace."""
-        backlog = self.backlog(window, seen)
+    def growth(self, window: VegasWindow, signals: Signals) -> VegasWindow:
+        """At most one packet per round trip up or down; slow start as the dialect's."""
+        backlog = self.backlog(window, signals)
         grow = smooth.step(self.equilibrium_backlogs[0] - backlog, self.softness)
-        return self.derivative(window, seen, backlog, grow)
+        return self.derivative(window, signals, backlog, grow)
 
-    def drift(self, window: VegasWindow, seen: Signals) -> VegasWindow:
-        """The mean of flows that climb back after losses, and of flows that are at rest."""
-        backlog = self.backlog(window, seen)
-        moved = self.derivative(window, seen, backlog, self.recovering_fraction(backlog))
-        return self.with_losses(window, moved, seen)
+    def drift(self, window: VegasWindow, signals: Signals) -> VegasWindow:
+        """Mean rate of change of flows that recover from losses and of flows at equilibrium."""
+        backlog = self.backlog(window, signals)
+        growth = self.derivative(window, signals, backlog, self.recovering_fraction(backlog))
+        return self.with_losses(window, growth, signals)
 
     def recovering_fraction(self, backlog: Any) -> Any:
-        """The share of the flows that climb back after a loss, told by their mean backlog.
+        """Fraction of the flows that recover from a loss, estimated from the mean backlog.
 
-        A flow that loses the share b of its window W climbs for b W round trips, on average b W / 2
-        below its place of rest: so where a small share f of the flows climbs, the mean is f b W / 2
-        below it, and f is the distance s of the mean in units of b W / 2. Flows that are hit again
-        on their way are further below: f = 1 - exp(-s) is within 5 % of what independent losses
-        give, from rare ones to so many that no flow gets there (drawn for this project, and in
-        its tests).
+        A flow that loses the fraction b of its window W grows for b W round trips, on average
+        b W / 2 below its equilibrium. If a small fraction f of the flows recovers, the mean is
+        s = f in units of b W / 2 below equilibrium. Flows with further losses are further below:
+        f = 1 - exp(-s) is within 5 % of the value for independent losses, from rare losses to so
+        frequent ones that no flow reaches its equilibrium (simulated for this project, see its
+        tests).
         """
         width = smooth.maximum(self.implementation.loss_cut * backlog / 2, self.softness)
         return 1 - smooth.exp(-smooth.positive_part(self.equilibrium_backlogs[0] - backlog) / width)
 
     def derivative(
-        self, window: VegasWindow, seen: Signals, backlog: Any, grow: Any
+        self, window: VegasWindow, signals: Signals, backlog: Any, grow: Any
     ) -> VegasWindow:
-        """The rate of change between losses, where the share `grow` of the flows grows."""
+        """Rate of change between losses.
+
+        Args:
+            window: the state.
+            signals: what the sender observes.
+            backlog: estimated backlog, packets.
+            grow: fraction of the flows that grow.
+        """
         implementation = self.implementation
-        reached = leaves_slow_start(window.cwnd, seen)
+        reached = leaves_slow_start(window.cwnd, signals)
         full = smooth.step(backlog - self.gamma, self.softness)
-        heed = full / (MEAN_OVERSHOOT * implementation.slow_start_rounds)
+        gamma_exit = full / (MEAN_OVERSHOOT * implementation.slow_start_rounds)
         doubling = window.slow_start * (1 - reached)
-        stepping = (1 - doubling) * self.increment(window.cwnd, grow, backlog, seen) / window.cwnd
-        acks = seen.ack_rate / (seen.ack_every if implementation.steps_per_ack else 1.0)
-        growth = (doubling / implementation.slow_start_rounds + stepping) * acks
-        leaving = window.slow_start / seen.rtt
-        lowest = seen.rtt - seen.jitter / 2 - seen.min_rtt_offset
-        settling = -smooth.positive_part(window.base_rtt - lowest) / seen.rtt
+        increment = self.increment(window.cwnd, grow, backlog, signals)
+        avoidance = (1 - doubling) * increment / window.cwnd
+        acks = signals.ack_rate / (signals.ack_every if implementation.steps_per_ack else 1.0)
+        growth = (doubling / implementation.slow_start_rounds + avoidance) * acks
+        exit_rate = window.slow_start / signals.rtt
+        min_rtt = signals.rtt - signals.jitter / 2 - signals.min_rtt_offset
+        base_rtt_rate = -smooth.positive_part(window.base_rtt - min_rtt) / signals.rtt
         if implementation.resets_base_rtt_at_timeout:
-            settling = settling + seen.timeout_rate * (lowest - window.base_rtt)
+            base_rtt_rate = base_rtt_rate + signals.timeout_rate * (min_rtt - window.base_rtt)
         return VegasWindow(
-            cwnd=growth - implementation.slow_start_cut * leaving * heed * window.cwnd,
-            slow_start=-leaving * (reached + heed),
-            base_rtt=settling,
-            threshold=self.threshold_derivative(window, seen),
+            cwnd=growth - implementation.slow_start_cut * exit_rate * gamma_exit * window.cwnd,
+            slow_start=-exit_rate * (reached + gamma_exit),
+            base_rtt=base_rtt_rate,
+            threshold=self.threshold_derivative(window, signals),
         )
 
-    def after_loss(self, window: VegasWindow, seen: Signals) -> VegasWindow:
-        """The dialect's loss cut."""
+    def after_loss(self, window: VegasWindow, signals: Signals) -> VegasWindow:
+        """The window minus the dialect's loss cut, out of slow start."""
         left = (1 - self.implementation.loss_cut) * window.cwnd
         if self.implementation.keeps_ssthresh:
             left = smooth.maximum(left, smooth.minimum(window.threshold, window.cwnd - 1))
         return window._replace(cwnd=left, slow_start=0 * window.slow_start)
 
-    def threshold_derivative(self, window: VegasWindow, seen: Signals) -> Any:
+    def threshold_derivative(self, window: VegasWindow, signals: Signals) -> Any:
         """d(threshold)/dt, packets/s.
 
-        It follows (1 - b) times the window of each flow upwards, and falls with the window. Losses
-        find single windows above the threshold by about an exponential number whose mean is that
-        of the class, and raise it by what is beyond.
+        The threshold follows (1 - b) times the window upwards, and falls with the window. Windows
+        of single flows exceed the threshold by about an exponential variate with the mean of the
+        group. A loss raises the threshold of those whose (1 - b) times the window is above it.
         """
         if not self.implementation.keeps_ssthresh:
             return 0 * window.threshold
-        left, above = 1 - self.implementation.loss_cut, window.cwnd - window.threshold
-        moved = smooth.positive_part(left * window.cwnd - window.threshold)
-        moved = moved - smooth.positive_part(1 - above)
+        kept, above = 1 - self.implementation.loss_cut, window.cwnd - window.threshold
+        change = smooth.positive_part(kept * window.cwnd - window.threshold)
+        change = change - smooth.positive_part(1 - above)
         mean = smooth.maximum(above, 1.0)
-        reach = window.threshold * self.implementation.loss_cut / left
-        return moved / seen.rtt + seen.loss_rate * left * mean * smooth.exp(-reach / mean)
+        distance = window.threshold * self.implementation.loss_cut / kept
+        by_losses = signals.loss_rate * kept * mean * smooth.exp(-distance / mean)
+        return change / signals.rtt + by_losses
 
     def loss_factor(self, process: str, window: VegasWindow) -> Any:
-        """That of additive increase with the dialect's cut, which a saturated Vegas is."""
+        """That of additive increase with the dialect's cut, as for a saturated Vegas."""
         return aimd_loss_factor(process, self.implementation.loss_cut)
 
     @property
     def rules(self) -> PacketRules:
-        """The packet rules of the dialect."""
+        """Packet rules of the dialect."""
         return self.implementation.rules
 
     def packet_parameters(self) -> dict[str, float]:
