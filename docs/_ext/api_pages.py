@@ -72,7 +72,7 @@ FURTHER = (
     "vegasfluid.congestion.vegas.implementation.VegasImplementation",
     "vegasfluid.congestion.vegas_rerouting.ReroutingWindow",
     "vegasfluid.dde.adaptive.options.Options",
-    "vegasfluid.export.spoken.Spoken",
+    "vegasfluid.export.dialects.VegasParameters",
     "vegasfluid.ranges.Range",
     "vegasfluid.sweep.plan.Point",
     "vegasfluid.trajectory.Recording",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vegasfluid.congestion.base import PacketRules
-from vegasfluid.congestion.vegas_rerouting import VegasRerouting, ns2_on_ack, watch_route
+from vegasfluid.congestion.vegas_rerouting import VegasRerouting, ns2_on_ack, take_route_sample
 
 __all__ = ["InOrder"]
 
@@ -20,7 +20,7 @@ def on_ack(flow: Any, now: int, acked: int) -> int:
     action = ns2_on_ack(flow, now, acked)
     if flow.acked_transmissions == 1:
         cwnd, base_rtt = flow.cwnd, flow.base_rtt
-        watch_route(flow, float(now - flow.acked_sent_at))
+        take_route_sample(flow, float(now - flow.acked_sent_at))
         if flow.base_rtt > base_rtt:
             flow.cwnd = cwnd + 1.0
     return action

@@ -247,7 +247,9 @@ def test_other_dialects_are_translated():
     model = small()
     law = vf.Vegas(alpha=18, beta=24, dialect="linux")
     spoken = replace(model, network=model.network.with_law("vegas", law))
-    with pytest.raises(InvalidInput, match="points must be given for vegas, which speaks linux"):
+    with pytest.raises(
+        InvalidInput, match="points must be given for vegas, whose dialect is linux"
+    ):
         scenario(spoken)
     text = scenario(spoken, points={"vegas": OperatingPoint(3.0, 20.0, 1e-3)})
     assert "{window_ 100000 windowInit_ 1 minrto_ 0.2 overhead_ 0 ecn_ 1 v_alpha_ 6" in text

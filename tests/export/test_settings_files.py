@@ -162,7 +162,7 @@ def test_a_system_that_cannot_follow_is_refused():
     for name in ("linux", "freebsd"):
         with pytest.raises(InvalidInput) as caught:
             exported(name, model, vegas=losing)
-        assert f"flows.vegas: law must be one that {name} can follow" in str(caught.value)
+        assert f"flows.vegas: law must be one that {name} can reproduce" in str(caught.value)
         assert "takes 50% of the window at a loss" in str(caught.value)
     exported("ns3", model, vegas=losing)
 

@@ -88,6 +88,6 @@ def show(model: Model, exported: Exported, targets: list[Path]) -> None:
         out.print(f"Written: {target}", soft_wrap=True)
     for name, vegas in exported.vegas.items():
         values = ", ".join(f"{key} = {value:g}" for key, value in vegas.values.items())
-        out.print(f"Vegas class {name}: {values}; {vegas.told}.")
+        out.print(f"Vegas class {name}: {values}; {vegas.origin}.")
     for note in exported.notes:
         out.print(f"Note: {note}")

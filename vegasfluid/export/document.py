@@ -1,4 +1,4 @@
-"""What an export is: files with their texts, and what they do not carry."""
+"""The result of an export: files, Vegas parameters, and notes on differences from the model."""
 
 from __future__ import annotations
 
@@ -6,49 +6,55 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vegasfluid.export.dialects import VegasParameters
 from vegasfluid.export.quoting import comment
-from vegasfluid.export.spoken import Spoken
 from vegasfluid.model import Model
 
-__all__ = ["Exported", "about"]
+__all__ = ["Exported", "header_comments"]
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A model in another system's words.
+    """A model as files for another system.
 
     Args:
-        format: the system.
+        format: name of the system.
         files: texts by file name; the first is the one to run.
-        vegas: the parameters of each Vegas class.
-        notes: what the system does otherwise than the model, each a sentence.
+        vegas: parameters of each Vegas class, by its name.
+        notes: differences between the system and the model, one sentence each.
     """
 
     format: str
     files: Mapping[str, str]
-    vegas: Mapping[str, Spoken] = field(default_factory=dict)
+    vegas: Mapping[str, VegasParameters] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The export as one document."""
+        """The export as a JSON document."""
         return {
             "format": self.format,
             "vegas": {
-                name: {**of.values, "from_dialect": of.dialect, "translated": of.translated}
-                for name, of in self.vegas.items()
+                name: {
+                    **parameters.values,
+                    "from_dialect": parameters.dialect,
+                    "translated": parameters.translated,
+                }
+                for name, parameters in self.vegas.items()
             },
             "notes": list(self.notes),
             "files": dict(self.files),
         }
 
 
-def about(model: Model, notes: tuple[str, ...], spoken: Mapping[str, Spoken]) -> list[str]:
-    """Lines of comment: the model, where the Vegas parameters are from, and the notes."""
+def header_comments(
+    model: Model, notes: tuple[str, ...], vegas: Mapping[str, VegasParameters]
+) -> list[str]:
+    """Comment lines: the model, the origin of its Vegas parameters, and the notes."""
     lines = comment(f"Model: {model.title}") if model.title else []
     lines += comment(f"Source: {model.source}") if model.source else []
-    for name, of in spoken.items():
-        values = ", ".join(f"{key} {value:g}" for key, value in of.values.items())
-        lines += comment(f"Vegas of {name}: {values}; {of.told}.")
+    for name, parameters in vegas.items():
+        values = ", ".join(f"{key} {value:g}" for key, value in parameters.values.items())
+        lines += comment(f"Vegas of {name}: {values}; {parameters.origin}.")
     for note in notes:
         lines += comment(note)
     return lines

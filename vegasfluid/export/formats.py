@@ -1,4 +1,4 @@
-"""The systems that a model can be exported to."""
+"""The systems to which a model can be exported."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vegasfluid.errors import InvalidInput
+from vegasfluid.export.dialects import Points, classes_to_translate
 from vegasfluid.export.document import Exported
 from vegasfluid.export.freebsd import export_freebsd
 from vegasfluid.export.linux import export_linux
 from vegasfluid.export.ns2 import export_ns2
 from vegasfluid.export.ns3 import export_ns3
 from vegasfluid.export.settings import FREEBSD, SYSTEMS, System
-from vegasfluid.export.spoken import Points, to_translate
 from vegasfluid.model import Model
 
 __all__ = ["FORMATS", "Format", "export_model", "needs_points"]
 
 LARGEST_SEED = 2**32 - 1
+"""Largest seed of an exported scenario: 32 bits."""
+"""Largest seed of an exported scenario: 32 bits."""
+"""Largest seed of an exported scenario: 32 bits."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """One system.
+    """An export format.
 
     Args:
-        export: writes a model for it.
-        system: how it turns a backlog into parameters.
+        export: the function that exports a model, given operating points and a seed.
+        system: the system's dialect of Vegas.
     """
 
     export: Callable[[Model, Points, int], Exported]
@@ -39,40 +42,41 @@ FORMATS = {
     "ns2": Format(export_ns2, SYSTEMS["ns2"]),
     "ns3": Format(export_ns3, SYSTEMS["ns3"]),
 }
-"""By name."""
+"""Export formats by name."""
 
 
 def format_of(name: str) -> Format:
-    """A format by its name."""
+    """The format with a name; raises InvalidInput for an unknown one."""
     if name not in FORMATS:
         raise InvalidInput("export", "format", "one of " + ", ".join(FORMATS), name)
     return FORMATS[name]
 
 
 def needs_points(model: Model, name: str) -> list[str]:
-    """The classes whose Vegas parameters have to be translated for a format.
+    """Names of the classes whose Vegas parameters must be translated for a format.
 
     >>> from vegasfluid import modelfile
     >>> needs_points(modelfile.load("models/weigle_feng_network2.toml"), "ns2")
     []
     """
-    return to_translate(model.network, format_of(name).system)
+    return classes_to_translate(model.network, format_of(name).system)
 
 
 def export_model(
     model: Model, name: str, *, points: Points | None = None, seed: int = 1
 ) -> Exported:
-    """A model in another system's words.
+    """Export a model, with the parameters that it has, to another system.
 
     Args:
-        model: what to export; as it stands, nothing is tuned.
+        model: the model.
         name: one of `FORMATS`.
-        points: where the flows of the classes are that `needs_points` names; see
+        points: operating points of the classes that `needs_points` returns; see
             `vegasfluid.tuning.operating_points`.
-        seed: of the random numbers of a scenario.
+        seed: seed of the random numbers of a scenario.
 
     Raises:
-        InvalidInput: for an unknown format, a missing point, or what the system cannot express.
+        InvalidInput: for an unknown format, a missing operating point, or a part of the model that
+            the system does not support.
 
     >>> from vegasfluid import modelfile
     >>> model = modelfile.load("models/weigle_feng_network2.toml")

@@ -1,7 +1,7 @@
-"""A model as settings for FreeBSD hosts and dummynet routers: a shell script and two config files.
+"""Export to FreeBSD hosts and dummynet routers: a shell script and a config file.
 
-Vegas's parameters are sysctls, whole packets ("buffers") of cwnd (rtt - base) / rtt; a loss is
-NewReno's. alpha may never be above beta, so the script takes alpha down to 1 first.
+Vegas's parameters are sysctls in whole packets ("buffers") of cwnd (rtt - base) / rtt; the response
+to a loss is NewReno's. As alpha must never exceed beta, the script first sets alpha to 1.
 
 Sources:
     FreeBSD, sys/netinet/cc/cc_vegas.c and cc_vegas(4) (alpha, beta, their handlers; no gamma: slow
@@ -16,12 +16,17 @@ from collections.abc import Mapping
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.errors import InvalidInput
-from vegasfluid.export.document import Exported, about
-from vegasfluid.export.hosts import cases, config_files, control_of, whose
+from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
+from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.quoting import comment
-from vegasfluid.export.refusals import red_of
 from vegasfluid.export.settings import FREEBSD
-from vegasfluid.export.spoken import Points, Spoken, in_words_of
+from vegasfluid.export.shell_scripts import (
+    case_statement,
+    config_files,
+    control_commands,
+    origin_comments,
+)
+from vegasfluid.export.unsupported import red_of
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
 from vegasfluid.quantities import bits_per_second
@@ -34,13 +39,13 @@ CONTROLS = {
     "cubic": ("cubic", "cc_cubic"),
     "vegas": ("vegas", "cc_vegas"),
 }
-"""FreeBSD's name of a law, and its module."""
+"""FreeBSD's name of each congestion control, and its module."""
 ONE = 2**16
-"""What dummynet writes for a weight or a probability of 1."""
+"""A weight or a probability of 1 in dummynet."""
 LONGEST_DELAY = 10_000
-"""Milliseconds."""
+"""Largest delay of dummynet, ms."""
 SLOTS = 100
-"""Packets of a queue, where the limit is not raised."""
+"""Default limit of a queue in dummynet, packets."""
 WAIT_NOTE = (
     "dummynet's RED drops at 1 to 1/p packets from the last drop, p from the curve, the model's at "
     "1/p to 2/p (wait): at the same average it drops up to three times as many. For the same share "
@@ -49,7 +54,7 @@ WAIT_NOTE = (
 GAMMA_NOTE = "FreeBSD's Vegas has no gamma: its slow start ends above beta."
 ADAPTIVE_NOTE = "dummynet's RED does not adapt: max_p stays."
 HARD_NOTE = "dummynet marks above the upper threshold, too, where the model drops (hard_drop)."
-BYTES_NOTE = "The queue is told in packets, where the model counts bytes."
+BYTES_NOTE = "The queue is in packets, where the model counts bytes."
 HEAD = """\
 #!/bin/sh
 # Settings for FreeBSD, written by vegasfluid. Each host and each router needs its own part:
@@ -70,42 +75,42 @@ vegas() {
 
 
 def export_freebsd(model: Model, points: Points, seed: int) -> Exported:
-    """A model as settings for FreeBSD.
+    """Export a model to FreeBSD.
 
     Args:
-        model: what to export.
-        points: where the flows of Vegas classes are.
-        seed: not used, for nothing is random.
+        model: the model.
+        points: operating points of the Vegas classes.
+        seed: not used, as nothing is random.
 
     Raises:
-        InvalidInput: for laws that FreeBSD does not have, or cannot follow.
+        InvalidInput: for a congestion control or parameters that FreeBSD does not support.
     """
     network = model.network
-    spoken = in_words_of(FREEBSD, network, points)
-    notes = [GAMMA_NOTE] if spoken else []
+    vegas = vegas_parameters(FREEBSD, network, points)
+    notes = [GAMMA_NOTE] if vegas else []
     parts: dict[str, list[str]] = {}
     for number, (name, flows) in enumerate(network.flows.items(), start=1):
-        parts[f"host-{number}"] = host_part(name, flows, spoken)
+        parts[f"host-{number}"] = host_part(name, flows, vegas)
     for number, (name, link) in enumerate(network.links.items(), start=1):
-        lines, of_link = queue_part(number, name, link, network.packet_bytes)
+        lines, link_notes = queue_part(number, name, link, network.packet_bytes)
         parts[f"queue-{number}"] = lines
-        notes += of_link
-    kept = tuple(dict.fromkeys(notes))
-    head = [HEAD, *about(model, kept, spoken), "set -eu", 'INTERFACE="${2:-}"']
-    script = "\n".join([*head, PROCEDURES, *cases(parts)]) + "\n"
-    files = {"tune.sh": script, **config_files(spoken, "sysctl.conf", sysctl_file)}
-    return Exported("freebsd", files, spoken, kept)
+        notes += link_notes
+    unique = tuple(dict.fromkeys(notes))
+    head = [HEAD, *header_comments(model, unique, vegas), "set -eu", 'INTERFACE="${2:-}"']
+    script = "\n".join([*head, PROCEDURES, *case_statement(parts)]) + "\n"
+    files = {"tune.sh": script, **config_files(vegas, "sysctl.conf", sysctl_file)}
+    return Exported("freebsd", files, vegas, unique)
 
 
-def host_part(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> list[str]:
+def host_part(name: str, flows: Flows, vegas: Mapping[str, VegasParameters]) -> list[str]:
     """Commands for a host that sends the flows of a class."""
-    lines, found = control_of(name, flows, CONTROLS, "freebsd")
-    if found is None:
+    lines, names = control_commands(name, flows, CONTROLS, "freebsd")
+    if names is None:
         return lines
-    control, module = found
-    if of := spoken.get(name):
-        lines += comment(f"Vegas {of.told}.")
-        lines.append(f"vegas {of.values['alpha']} {of.values['beta']}")
+    control, module = names
+    if parameters := vegas.get(name):
+        lines += comment(f"Vegas {parameters.origin}.")
+        lines.append(f"vegas {parameters.values['alpha']} {parameters.values['beta']}")
     elif module:
         lines.append(f"kldload -n {module}")
     return [*lines, f"sysctl net.inet.tcp.cc.algorithm={control}"]
@@ -114,7 +119,7 @@ def host_part(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> list[str
 def queue_part(
     number: int, name: str, link: Link, packet_bytes: int
 ) -> tuple[list[str], list[str]]:
-    """Commands for a router with dummynet before a link, and notes about what differs."""
+    """Commands for a router with dummynet before a link, and notes on differences."""
     rate, delay = round(bits_per_second(link.capacity, packet_bytes)), round(link.delay * 1e3)
     if delay > LONGEST_DELAY:
         given = f"{delay} ms"
@@ -126,9 +131,9 @@ def queue_part(
     )
     queue, notes = f"queue {slots}", []
     if law := red_of(name, link, "freebsd"):
-        told, words, notes = red_words(law)
-        lines += comment(told)
-        queue += f" {words}"
+        rounding, options, notes = red_options(law)
+        lines += comment(rounding)
+        queue += f" {options}"
     lines += [
         'need_interface "$1"',
         "# A fresh ipfw lets nothing through, this session included, unless it is told to:",
@@ -144,40 +149,40 @@ def queue_part(
     return lines, notes
 
 
-def red_words(law: Red) -> tuple[str, str, list[str]]:
-    """What becomes of weight and probability, the words of ipfw, and notes."""
+def red_options(law: Red) -> tuple[str, str, list[str]]:
+    """A sentence on the rounding of weight and probability, the options of ipfw, and notes."""
     weight, probability = (max(int(value * ONE), 1) / ONE for value in (law.weight, law.max_drop))
     low = round(law.min_thresh)
     high = max(round(law.max_thresh), low + 1)
-    told = (
+    rounding = (
         f"w_q: asked {law.weight:g}, dummynet gives {weight:.5g}; max_p: asked {law.max_drop:g}, "
         f"dummynet gives {probability:.5g} (whole parts of 2^16)."
     )
     kind = "gred" if law.gentle else "red"
     marks = " ecn" if law.ecn else ""
-    words = f"{kind} {as_decimal(weight)}/{low}/{high}/{as_decimal(probability)}{marks}"
-    kinds = {
+    options = f"{kind} {as_decimal(weight)}/{low}/{high}/{as_decimal(probability)}{marks}"
+    differences = {
         WAIT_NOTE: law.wait,
         ADAPTIVE_NOTE: law.adaptive,
         BYTES_NOTE: law.in_bytes,
         HARD_NOTE: law.ecn and law.hard_drop,
     }
-    return told, words, [note for note, holds in kinds.items() if holds]
+    return rounding, options, [note for note, applies in differences.items() if applies]
 
 
 def as_decimal(value: float) -> str:
-    """A part of 2^16 with all its digits, and none of an exponent."""
+    """A multiple of 2^-16 with all its digits and without an exponent."""
     return f"{value:.16f}".rstrip("0").rstrip(".")
 
 
-def sysctl_file(spoken: Mapping[str, Spoken]) -> list[str]:
-    """Lines for loader.conf and sysctl.conf, which last over a restart; one set for a host."""
-    of = next(iter(spoken.values()))
+def sysctl_file(vegas: Mapping[str, VegasParameters]) -> list[str]:
+    """Lines of sysctl.conf, for classes with the same parameters."""
+    values = next(iter(vegas.values())).values
     return [
-        *whose(spoken, "For /etc/sysctl.conf of hosts"),
+        *origin_comments(vegas, "For /etc/sysctl.conf of hosts"),
         '# /boot/loader.conf needs the line: cc_vegas_load="YES"',
-        "# beta first: alpha may not be above it, and begins at 1.",
-        f"net.inet.tcp.cc.vegas.beta={of.values['beta']}",
-        f"net.inet.tcp.cc.vegas.alpha={of.values['alpha']}",
+        "# beta first: alpha may not exceed it, and is 1 at the start.",
+        f"net.inet.tcp.cc.vegas.beta={values['beta']}",
+        f"net.inet.tcp.cc.vegas.alpha={values['alpha']}",
         "net.inet.tcp.cc.algorithm=vegas",
     ]

@@ -1,7 +1,7 @@
-"""A model as settings for Linux hosts and routers: a shell script, and modprobe.d files.
+"""Export to Linux hosts and routers: a shell script and modprobe.d files.
 
-Linux has one set of Vegas parameters for a host, so each class is a host of its own here. They are
-parameters of the module tcp_vegas, whole packets of cwnd (rtt - base) / base.
+Linux has one set of Vegas parameters per host, so each class has a host here. They are parameters
+of the module tcp_vegas, in whole packets of cwnd (rtt - base) / base.
 
 Sources:
     Linux, net/ipv4/tcp_vegas.c (alpha, beta, gamma: writable, 0644), Documentation/networking/
@@ -14,13 +14,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vegasfluid.aqm.red import Red
-from vegasfluid.export.document import Exported, about
-from vegasfluid.export.hosts import cases, config_files, control_of, whose
+from vegasfluid.export.dialects import Points, VegasParameters, vegas_parameters
+from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.quoting import comment
 from vegasfluid.export.red_in_tc import TcRed, rounded_red
-from vegasfluid.export.refusals import red_of
 from vegasfluid.export.settings import SYSTEMS
-from vegasfluid.export.spoken import Points, Spoken, in_words_of
+from vegasfluid.export.shell_scripts import (
+    case_statement,
+    config_files,
+    control_commands,
+    origin_comments,
+)
+from vegasfluid.export.unsupported import red_of
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link
 from vegasfluid.quantities import bits_per_second
@@ -35,7 +40,7 @@ CONTROLS = {
     "scalable": ("scalable", "tcp_scalable"),
     "vegas": ("vegas", "tcp_vegas"),
 }
-"""The kernel's name of a law, and its module."""
+"""The kernel's name of each congestion control, and its module."""
 WAIT_NOTE = (
     "Linux's RED drops at 1 to 1/p packets from the last drop, p from the curve, the model's at 1/p"
     " to 2/p (wait): at the same average it drops up to three times as many. For the same share of"
@@ -52,31 +57,31 @@ HEAD = """\
 
 
 def export_linux(model: Model, points: Points, seed: int) -> Exported:
-    """A model as settings for Linux.
+    """Export a model to Linux.
 
     Args:
-        model: what to export.
-        points: where the flows of Vegas classes are that speak another dialect.
-        seed: not used, for nothing is random.
+        model: the model.
+        points: operating points of the Vegas classes with another dialect.
+        seed: not used, as nothing is random.
 
     Raises:
-        InvalidInput: for laws that Linux does not have, or cannot follow.
+        InvalidInput: for a congestion control or parameters that Linux does not support.
     """
     network = model.network
-    spoken = in_words_of(SYSTEMS["linux"], network, points)
+    vegas = vegas_parameters(SYSTEMS["linux"], network, points)
     parts: dict[str, list[str]] = {}
     for number, (name, flows) in enumerate(network.flows.items(), start=1):
-        parts[f"host-{number}"] = host_part(name, flows, spoken, network.packet_bytes)
+        parts[f"host-{number}"] = host_part(name, flows, vegas, network.packet_bytes)
     notes: list[str] = []
     for number, (name, link) in enumerate(network.links.items(), start=1):
-        lines, of_link = queue_part(name, link, network.packet_bytes)
+        lines, link_notes = queue_part(name, link, network.packet_bytes)
         parts[f"queue-{number}"] = lines
-        notes += of_link
-    kept = tuple(dict.fromkeys(notes))
-    head = [HEAD, *about(model, kept, spoken), "set -eu", 'DEVICE="${2:-}"']
-    script = "\n".join([*head, PROCEDURES, *cases(parts)]) + "\n"
-    files = {"tune.sh": script, **config_files(spoken, "tcp_vegas.conf", modprobe_file)}
-    return Exported("linux", files, spoken, kept)
+        notes += link_notes
+    unique = tuple(dict.fromkeys(notes))
+    head = [HEAD, *header_comments(model, unique, vegas), "set -eu", 'DEVICE="${2:-}"']
+    script = "\n".join([*head, PROCEDURES, *case_statement(parts)]) + "\n"
+    files = {"tune.sh": script, **config_files(vegas, "tcp_vegas.conf", modprobe_file)}
+    return Exported("linux", files, vegas, unique)
 
 
 PROCEDURES = """
@@ -102,16 +107,16 @@ vegas() {
 
 
 def host_part(
-    name: str, flows: Flows, spoken: Mapping[str, Spoken], packet_bytes: int
+    name: str, flows: Flows, vegas: Mapping[str, VegasParameters], packet_bytes: int
 ) -> list[str]:
     """Commands for a host that sends the flows of a class."""
-    lines, found = control_of(name, flows, CONTROLS, "linux")
-    if found is None:
+    lines, names = control_commands(name, flows, CONTROLS, "linux")
+    if names is None:
         return lines
-    control, module = found
-    if of := spoken.get(name):
-        lines += comment(f"Vegas {of.told}.")
-        lines.append("vegas " + " ".join(str(value) for value in of.values.values()))
+    control, module = names
+    if parameters := vegas.get(name):
+        lines += comment(f"Vegas {parameters.origin}.")
+        lines.append("vegas " + " ".join(map(str, parameters.values.values())))
     elif module:
         lines.append(f"modprobe {module}")
     lines.append(f"sysctl -w net.ipv4.tcp_congestion_control={control}")
@@ -126,7 +131,7 @@ def host_part(
 
 
 def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], list[str]]:
-    """Commands for the device before a link, and notes about what differs."""
+    """Commands for the device before a link, and notes on differences."""
     rate = f"{round(bits_per_second(link.capacity, packet_bytes))}bit"
     lines = comment(
         f"The device that sends into {name}: {rate}/s, {link.delay * 1e3:g} ms one way; the same "
@@ -138,7 +143,7 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
     if law is None:
         return [*lines, f"{begin} pfifo limit {int(link.buffer)}"], []
     red = rounded_red(law, link.buffer, packet_bytes)
-    lines += [line for text in told_rounding(law, red) for line in comment(text)]
+    lines += [line for text in rounding_comments(law, red) for line in comment(text)]
     switches = (" adaptive" if law.adaptive else "") + (" ecn" if law.ecn else "")
     switches += " harddrop" if law.ecn and law.hard_drop else ""
     lines.append(
@@ -146,29 +151,29 @@ def queue_part(name: str, link: Link, packet_bytes: int) -> tuple[list[str], lis
         f"avpkt {red.average_packet} burst {red.burst} probability {red.probability:.6g} "
         f"bandwidth {rate}{switches}"
     )
-    kinds = {WAIT_NOTE: law.wait, GENTLE_NOTE: law.gentle, BYTES_NOTE: not law.in_bytes}
-    return lines, [note for note, holds in kinds.items() if holds]
+    differences = {WAIT_NOTE: law.wait, GENTLE_NOTE: law.gentle, BYTES_NOTE: not law.in_bytes}
+    return lines, [note for note, applies in differences.items() if applies]
 
 
-def told_rounding(law: Red, red: TcRed) -> list[str]:
-    """What becomes of the weight and of the probability, in words."""
-    why = ""
+def rounding_comments(law: Red, red: TcRed) -> list[str]:
+    """Sentences on the rounding of the weight and of the probability."""
+    reason = ""
     if red.wlog < red.wanted_wlog:
-        why = f", for thresholds shifted by more than {red.wlog} bits do not fit into 32"
+        reason = f", for thresholds shifted by more than {red.wlog} bits do not fit into 32"
     return [
         f"weight: asked {law.weight:g}, tc gives {red.weight:.4g} "
-        f"(2^-{red.wlog}, from min, avpkt and burst{why}).",
-        f"probability: asked {law.max_drop:g}, Linux gives {red.held_probability:.4g} "
+        f"(2^-{red.wlog}, from min, avpkt and burst{reason}).",
+        f"probability: asked {law.max_drop:g}, Linux gives {red.kernel_probability:.4g} "
         f"({red.old_probability:.4g} before 3.3, where its step was a power of two).",
     ]
 
 
-def modprobe_file(spoken: Mapping[str, Spoken]) -> list[str]:
-    """A file for /etc/modprobe.d, for classes with the same parameters."""
-    of = next(iter(spoken.values()))
-    values = " ".join(f"{key}={value}" for key, value in of.values.items())
+def modprobe_file(vegas: Mapping[str, VegasParameters]) -> list[str]:
+    """Lines of a file in /etc/modprobe.d, for classes with the same parameters."""
+    parameters = next(iter(vegas.values()))
+    values = " ".join(f"{key}={value}" for key, value in parameters.values.items())
     return [
         "# Put it into /etc/modprobe.d/; it counts when tcp_vegas is loaded the next time.",
-        *whose(spoken, "Hosts"),
+        *origin_comments(vegas, "Hosts"),
         f"options tcp_vegas {values}",
     ]

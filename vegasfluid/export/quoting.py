@@ -1,6 +1,7 @@
-"""Names and texts of a model file in other languages, where nothing in them is acted on.
+"""Quoting of names and texts of a model file in other languages, so that none of it is executed.
 
-A title or a name may hold anything. In comments it stays on its line; elsewhere it is a literal.
+A title or a name may contain any character. In comments it stays on its line; elsewhere it is a
+literal.
 
 Sources:
     Tcl(n), rules 4 to 10 (a backslash at the end of a comment joins the next line to it).
@@ -13,13 +14,15 @@ import textwrap
 __all__ = ["comment", "plain_text", "tcl_number", "tcl_word"]
 
 WIDTH = 92
+"""Width at which comments are wrapped, characters (chosen)."""
 LARGEST_IN_TCL = 0xFFFF
-"""Tcl 8's \\u takes four digits."""
+"""Largest character code of Tcl 8's \\u, which has four digits."""
 HARMLESS = frozenset(" _-.,:=/")
+"""Characters, besides letters and digits, that need no escape in a quoted word of Tcl."""
 
 
 def plain_text(text: str) -> str:
-    r"""A text on one line, without control characters.
+    r"""The text on one line, without control characters.
 
     >>> plain_text("a\n  b\x00")
     'a b'
@@ -28,7 +31,7 @@ def plain_text(text: str) -> str:
 
 
 def comment(text: str, mark: str = "#") -> list[str]:
-    r"""Lines of comment; none of them ends in a backslash.
+    r"""Comment lines with the text; none ends in a backslash.
 
     >>> comment("two\nlines\\")
     ['# two lines\\ .']
@@ -38,7 +41,7 @@ def comment(text: str, mark: str = "#") -> list[str]:
 
 
 def tcl_word(text: str) -> str:
-    r"""A text as a word of Tcl, in which nothing is substituted.
+    r"""The text as a word of Tcl, in which nothing is substituted.
 
     >>> tcl_word("a[exit]")
     '"a\\u005bexit\\u005d"'
@@ -54,7 +57,7 @@ def _in_tcl(character: str) -> str:
 
 
 def tcl_number(value: float) -> str:
-    """A number as Tcl reads it; all digits.
+    """A number in Tcl, with all its digits.
 
     >>> tcl_number(0.1), tcl_number(5.0)
     ('0.1', '5')

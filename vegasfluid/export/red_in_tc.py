@@ -1,15 +1,15 @@
-"""RED as `tc` and the Linux kernel round it.
+"""How `tc` and the Linux kernel round the parameters of RED.
 
-tc takes no weight: it looks for the power of two that a burst calls for, 2^-Wlog. The kernel keeps
-thresholds and average shifted by Wlog in 32 bits, so large thresholds allow only large weights;
-and it divides the probability by the distance of the thresholds in bytes, in whole parts of 2^-32.
-Kernels before 3.3 took a power of two for that step (Plog).
+tc has no option for the weight: it chooses a power of two, 2^-Wlog, from the burst. The kernel
+stores thresholds and average, shifted by Wlog, in 32 bits, so that large thresholds allow only
+large weights. It divides the probability by the distance of the thresholds in bytes, in multiples
+of 2^-32; before Linux 3.3 this step was a power of two (Plog).
 
 Sources:
-    iproute2, tc/tc_red.c and tc/q_red.c (Wlog from burst, min and avpkt; Plog; the probability is
-    handed over as a part of 2^32). Linux, include/net/red.h (`red_set_parms`; `red_check_params`
-    refuses thresholds of 32 bits and more after the shift) and net/sched/sch_red.c. Read there,
-    told anew here; the table of bursts in red.h is what the tests compare with.
+    The behaviour of iproute2, tc/tc_red.c and tc/q_red.c (Wlog from burst, min and avpkt; Plog; the
+    probability as a multiple of 2^-32) and of Linux, include/net/red.h (`red_set_parms`;
+    `red_check_params` rejects thresholds of 32 bits or more after the shift) and
+    net/sched/sch_red.c (no code copied). The tests compare with the table of bursts in red.h.
 """
 
 from __future__ import annotations
@@ -23,27 +23,29 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["TcRed", "burst_for", "rounded_red", "step_of_old_kernels", "weight_log"]
 
 ONE = 2**32
-"""What the kernel writes for a probability of 1; 1 itself does not fit into its 32 bits."""
+"""A probability of 1 in the kernel's units; 1 itself does not fit into 32 bits."""
 WORD = 32
+"""Bits of the kernel's thresholds."""
 LARGEST_PROBABILITY = 0.999999
+"""Largest probability that is exported, as 1 does not fit (chosen)."""
 LARGEST_SIZE = 2**31
-"""Bytes, beyond any queue; a burst of as many packets is out of the question, too."""
+"""Largest threshold, bytes, and largest burst, packets (chosen: more than any queue)."""
 
 
 @dataclass(frozen=True)
 class TcRed:
-    """What to write into a line of tc, and what becomes of it.
+    """Options of `tc qdisc ... red`, and the values that the kernel uses.
 
     Args:
-        limit: bytes.
-        low: the lower threshold, bytes.
-        high: the upper threshold, bytes.
-        average_packet: bytes.
+        limit: buffer, bytes.
+        low: lower threshold, bytes.
+        high: upper threshold, bytes.
+        average_packet: packet size, bytes.
         burst: packets.
-        probability: as written.
+        probability: option `probability`.
         wlog: the weight is 2^-wlog.
-        wanted_wlog: what would be nearest to the weight that was asked for.
-        held_probability: at the upper threshold, as the kernel holds it.
+        wanted_wlog: wlog nearest to the model's weight.
+        kernel_probability: drop probability at the upper threshold in the kernel.
         old_probability: the same in kernels before 3.3.
     """
 
@@ -55,41 +57,41 @@ class TcRed:
     probability: float
     wlog: int
     wanted_wlog: int
-    held_probability: float
+    kernel_probability: float
     old_probability: float
 
     @property
     def weight(self) -> float:
-        """The weight of a packet in the average."""
+        """Weight of a sample in the average."""
         return 2.0**-self.wlog
 
 
 def weight_log(low: int, burst: int, average_packet: int) -> int | None:
-    """The Wlog that tc takes: the smallest w with burst + 1 - min/avpkt <= (1 - (1-W)^burst) / W.
+    """Wlog that tc chooses: the smallest w with burst + 1 - min/avpkt <= (1 - (1-W)^burst) / W.
 
     Args:
-        low: the lower threshold, bytes.
+        low: lower threshold, bytes.
         burst: packets.
-        average_packet: bytes.
+        average_packet: packet size, bytes.
 
     Returns:
-        Wlog; None where tc refuses, because the burst is too small or too large.
+        Wlog; None if tc rejects the burst as too small or too large.
 
     >>> weight_log(30000, 55, 1000)
     5
     """
-    room = burst + 1 - low / average_packet
-    if room < 1:
+    excess = burst + 1 - low / average_packet
+    if excess < 1:
         return None
     for wlog in range(1, WORD):
         weight = 2.0**-wlog
-        if room <= (1 - (1 - weight) ** burst) / weight:
+        if excess <= (1 - (1 - weight) ** burst) / weight:
             return wlog
     return None
 
 
 def burst_for(wlog: int, low: int, average_packet: int) -> int:
-    """A burst for which tc takes this Wlog: in the middle of those that there are.
+    """A burst for which tc chooses a Wlog: the middle of all such bursts, packets.
 
     >>> weight_log(30000, burst_for(9, 30000, 1000), 1000)
     9
@@ -99,8 +101,8 @@ def burst_for(wlog: int, low: int, average_packet: int) -> int:
         small, large = max(math.ceil(low / average_packet), 1), LARGEST_SIZE
         while small < large:
             middle = (small + large) // 2
-            found = weight_log(low, middle, average_packet)
-            if found is not None and found < target:
+            chosen = weight_log(low, middle, average_packet)
+            if chosen is not None and chosen < target:
                 small = middle + 1
             else:
                 large = middle
@@ -110,7 +112,7 @@ def burst_for(wlog: int, low: int, average_packet: int) -> int:
 
 
 def step_of_old_kernels(low: int, high: int, probability: float) -> int:
-    """Plog: before 3.3 the probability at `high` was (high - low) / 2^Plog.
+    """Plog: before Linux 3.3, the probability at `high` was (high - low) / 2^Plog.
 
     >>> step_of_old_kernels(32 * 1024, 128 * 1024, 0.02)
     23
@@ -122,17 +124,17 @@ def step_of_old_kernels(low: int, high: int, probability: float) -> int:
 
 
 def rounded_red(law: Red, buffer: float, packet_bytes: int) -> TcRed:
-    """RED as a line of tc can have it.
+    """Options of tc for a RED, with the values that the kernel uses.
 
     Args:
-        law: what was asked for.
+        law: the RED.
         buffer: packets that can wait.
-        packet_bytes: the size of a data packet.
+        packet_bytes: size of a data packet, bytes.
 
     Raises:
-        InvalidInput: for a queue that the kernel cannot count.
+        InvalidInput: for a queue that is too large for the kernel.
     """
-    low, high = (max(round(packet_bytes * at), 1) for at in (law.min_thresh, law.max_thresh))
+    low, high = (max(round(packet_bytes * value), 1) for value in (law.min_thresh, law.max_thresh))
     limit = round(packet_bytes * buffer)
     high = max(high, low + 1)
     if max(limit, high) >= LARGEST_SIZE:
@@ -151,6 +153,6 @@ def rounded_red(law: Red, buffer: float, packet_bytes: int) -> TcRed:
         probability=probability,
         wlog=wlog,
         wanted_wlog=wanted,
-        held_probability=step * (high - low) / ONE,
+        kernel_probability=step * (high - low) / ONE,
         old_probability=(high - low) / 2.0**plog,
     )

@@ -1,17 +1,17 @@
-"""The same behaviour in another system's words.
+"""Translation of Vegas parameters between implementations, for the same equilibrium.
 
-A flow is described by where its window comes to rest, in packets of backlog as the textbook
-counts them. Each system estimates and rounds in its own way, so each needs other numbers for the
-same rest: Linux divides by the base RTT, which makes its estimate larger by rtt / base.
+The equilibrium of a flow is given by its backlog in packets, as Brakmo and Peterson define it. Each
+system estimates and rounds the backlog differently, so each needs other parameters for the same
+equilibrium: Linux divides by the base RTT, so its estimate is rtt / base times as large.
 
-A system cannot follow where it takes more of the window at a loss: then its windows stay below
-the ones asked for, however large alpha is (the "law of the minimum", W <= 1 / sqrt(cut p)).
+A system that takes away more of the window at a loss may not reach the same window, whatever its
+alpha, as losses bound the window: W <= 1 / sqrt(cut p).
 
 Sources:
-    The dialects' files under `vegasfluid.congestion.vegas`; FreeBSD's cc_vegas.c; for
-    ns-3.44, tcp-vegas.cc: the estimate is cwnd minus the whole part of cwnd base / rtt, so it is
-    rounded up.
-    W <= 1 / sqrt(cut p) is the fluid's rest under losses alone (derived for this project).
+    The modules of `vegasfluid.congestion.vegas`; FreeBSD's cc_vegas.c; for ns-3.44, tcp-vegas.cc:
+    the estimate is cwnd minus the whole part of cwnd base / rtt, so it is rounded up.
+    W <= 1 / sqrt(cut p) is the fluid model's equilibrium under losses alone (derived for this
+    project).
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ from vegasfluid.congestion.vegas import DIALECTS, Vegas
 
 __all__ = ["FREEBSD", "SYSTEMS", "OperatingPoint", "System", "settings_for", "translate"]
 
-SHORTFALL = 0.9
-"""A system that reaches less than this part of the window cannot follow."""
+SMALLEST_FRACTION = 0.9
+"""Smallest fraction of the window that a system must reach (chosen)."""
+SMALLEST_THRESHOLD = 1e-3
+"""Smallest alpha or gamma where they need not be whole, packets (chosen: near 0)."""
 HALF_STEP = 0.5
-"""Windows move by whole packets, so they overshoot the stop by half a step. That is in a dialect's
-`rise` and `fall`, but not here: half a step is the same backlog in every system."""
+"""Half of the whole-packet step of a window, packets. The equilibrium backlogs of a dialect include
+it; the offsets of `System` do not, as half a step is the same backlog in every system."""
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Where the tuned flows are.
+    """Mean operating point of the flows of a class.
 
     Args:
-        rtt_over_base: round-trip time over the base RTT.
+        rtt_over_base: round-trip time divided by the base RTT.
         cwnd: mean window, packets.
-        drop_prob: share of packets dropped.
+        drop_prob: fraction of packets dropped.
     """
 
     rtt_over_base: float
@@ -47,22 +49,22 @@ class OperatingPoint:
 
 @dataclass(frozen=True)
 class System:
-    """How a system turns a backlog into its parameters.
+    """How a system's Vegas parameters depend on the backlog.
 
     Args:
-        name: the dialect, or what else it is called.
-        rise: the estimate at which windows stop growing, as an offset to alpha.
-        fall: the estimate at which windows stop shrinking, as an offset to beta.
-        over_base: whether its estimate divides by the base RTT.
-        whole: whether it takes whole numbers only.
-        loss_cut: the share of the window that a loss takes.
+        name: name of the dialect or of the system.
+        alpha_offset: estimated backlog at which windows stop growing, minus alpha, packets.
+        beta_offset: estimated backlog at which windows stop shrinking, minus beta, packets.
+        divides_by_base_rtt: whether the estimate divides by the base RTT.
+        whole_packets: whether parameters must be whole numbers.
+        loss_cut: fraction of the window that a loss takes away.
     """
 
     name: str
-    rise: float
-    fall: float
-    over_base: bool
-    whole: bool
+    alpha_offset: float
+    beta_offset: float
+    divides_by_base_rtt: bool
+    whole_packets: bool
     loss_cut: float
 
 
@@ -77,34 +79,55 @@ SYSTEMS = {
     )
     for dialect in DIALECTS.values()
 }
-"""Every dialect."""
+"""All dialects of Vegas, by name."""
 
-FREEBSD = System("freebsd", rise=0.0, fall=1.0, over_base=False, whole=True, loss_cut=1 / 2)
-"""The estimate of sys/netinet/cc/cc_vegas.c is cwnd (rtt - base) / rtt, rounded down; a loss is
-NewReno's. There is no gamma: slow start ends above beta."""
+FREEBSD = System(
+    "freebsd",
+    alpha_offset=0.0,
+    beta_offset=1.0,
+    divides_by_base_rtt=False,
+    whole_packets=True,
+    loss_cut=1 / 2,
+)
+"""FreeBSD, sys/netinet/cc/cc_vegas.c: the estimate is cwnd (rtt - base) / rtt, rounded down; the
+response to a loss is NewReno's. There is no gamma: slow start ends above beta."""
 
 
 def rounded(value: float, whole: bool) -> float | int:
-    """A parameter as the system can hold it: at least 1, whole where it must be."""
-    return max(round(value), 1) if whole else max(value, 1e-3)
+    """A parameter that the system accepts: a whole number of at least 1, or any positive one."""
+    return max(round(value), 1) if whole else max(value, SMALLEST_THRESHOLD)
 
 
 def parameters_of(
     system: System, low: float, high: float, gamma: float, point: OperatingPoint
 ) -> dict[str, float]:
-    """alpha, beta and gamma of a system whose windows stop at `low` and `high`."""
-    scale = point.rtt_over_base if system.over_base else 1.0
-    alpha = rounded(low * scale - system.rise, system.whole)
-    beta = rounded(high * scale - system.fall, system.whole)
-    return {"alpha": alpha, "beta": max(beta, alpha), "gamma": rounded(gamma, system.whole)}
+    """alpha, beta and gamma of a system, packets.
+
+    Args:
+        system: the system.
+        low: backlog at which windows stop growing, packets.
+        high: backlog at which windows stop shrinking, packets.
+        gamma: threshold of slow start, packets.
+        point: operating point of the flows.
+    """
+    scale = point.rtt_over_base if system.divides_by_base_rtt else 1.0
+    alpha = rounded(low * scale - system.alpha_offset, system.whole_packets)
+    beta = rounded(high * scale - system.beta_offset, system.whole_packets)
+    return {"alpha": alpha, "beta": max(beta, alpha), "gamma": rounded(gamma, system.whole_packets)}
 
 
-def cannot_follow(system: System, spoken_cut: float, point: OperatingPoint) -> str | None:
-    """Why a system cannot hold the window, if it cannot."""
-    if point.drop_prob <= 0 or system.loss_cut <= spoken_cut:
+def unreachable_window(system: System, loss_cut: float, point: OperatingPoint) -> str | None:
+    """Why a system cannot reach the window of an operating point, or None.
+
+    Args:
+        system: the system.
+        loss_cut: fraction of the window that a loss takes away in the model's dialect.
+        point: the operating point.
+    """
+    if point.drop_prob <= 0 or system.loss_cut <= loss_cut:
         return None
     largest = 1 / math.sqrt(system.loss_cut * point.drop_prob)
-    if largest >= SHORTFALL * point.cwnd:
+    if largest >= SMALLEST_FRACTION * point.cwnd:
         return None
     return (
         f"it takes {system.loss_cut:.0%} of the window at a loss: at a drop share of "
@@ -116,15 +139,15 @@ def cannot_follow(system: System, spoken_cut: float, point: OperatingPoint) -> s
 def settings_for(
     system: System, law: Vegas, point: OperatingPoint
 ) -> tuple[dict[str, float], str | None]:
-    """Settings that make a system's flows behave as `law` does, or why it cannot.
+    """Vegas parameters with which a system has the same equilibrium backlog.
 
     Args:
-        system: where they shall be written.
-        law: the law, in its dialect.
-        point: where its flows are.
+        system: the system.
+        law: Vegas in its dialect.
+        point: operating point of its flows.
 
     Returns:
-        alpha, beta and gamma, and None; or nothing, and the reason.
+        alpha, beta and gamma in packets, and None; or an empty dict, and the reason.
 
     >>> point = OperatingPoint(rtt_over_base=2.0, cwnd=50.0, drop_prob=0.0)
     >>> settings_for(FREEBSD, Vegas(10, 12, 1, dialect="linux"), point)
@@ -132,12 +155,14 @@ def settings_for(
     """
     if system.name == law.dialect:
         given = {"alpha": law.alpha, "beta": law.beta, "gamma": law.gamma}
-        return {key: rounded(float(value or 0), system.whole) for key, value in given.items()}, None
-    spoken = SYSTEMS[law.dialect]
-    reason = cannot_follow(system, spoken.loss_cut, point)
+        return {
+            key: rounded(float(value or 0), system.whole_packets) for key, value in given.items()
+        }, None
+    source = SYSTEMS[law.dialect]
+    reason = unreachable_window(system, source.loss_cut, point)
     if reason:
         return {}, reason
-    scale = point.rtt_over_base if spoken.over_base else 1.0
+    scale = point.rtt_over_base if source.divides_by_base_rtt else 1.0
     backlogs = law.equilibrium_backlogs
     low, high = (backlogs[0] - HALF_STEP) / scale, (backlogs[1] + HALF_STEP) / scale
     return parameters_of(system, low, high, float(law.gamma or 1), point), None
@@ -146,14 +171,15 @@ def settings_for(
 def translate(
     law: Vegas, point: OperatingPoint
 ) -> tuple[dict[str, dict[str, float]], dict[str, str]]:
-    """Settings for every known system that make its flows behave as `law` does.
+    """Vegas parameters with which each dialect has the same equilibrium backlog.
 
     Args:
-        law: the recommended law, in its dialect.
-        point: where its flows are.
+        law: Vegas in its dialect.
+        point: operating point of its flows.
 
     Returns:
-        Settings by system, and for systems that cannot do it, the reason.
+        alpha, beta and gamma in packets by dialect, and the reasons of dialects that cannot reach
+        the window, by dialect.
 
     >>> point = OperatingPoint(rtt_over_base=2.0, cwnd=50.0, drop_prob=0.0)
     >>> settings, missing = translate(Vegas(10, 12, 1, dialect="ns2"), point)
@@ -162,9 +188,9 @@ def translate(
     """
     settings, missing = {}, {}
     for name, system in SYSTEMS.items():
-        found, reason = settings_for(system, law, point)
+        values, reason = settings_for(system, law, point)
         if reason:
             missing[name] = reason
         else:
-            settings[name] = found
+            settings[name] = values
     return settings, missing

@@ -1,7 +1,7 @@
-"""Links as nodes and the lines between them, for simulators that find their own routes.
+"""Nodes and links of a network, for simulators that compute their own routes.
 
-A model says which links a class crosses; a simulator finds the shortest way between two nodes.
-Where that is not the same, the model is refused.
+A model defines the path of each class; a simulator uses the shortest route between two nodes. Where
+these differ, the model cannot be exported.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from itertools import pairwise
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 
-__all__ = ["Topology", "access_hops", "lay_out"]
+__all__ = ["Topology", "access_hops", "build_topology"]
 
 End = tuple[str, int]
-"""A link, and whether its beginning (0) or its end (1)."""
+"""A link, and 0 for its start or 1 for its end."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """Numbered nodes.
+    """Numbered nodes of a network.
 
     Args:
-        nodes: how many.
-        links: for each link the node before it and the one behind it.
-        routes: for each class the node at which the links' stream enters, and where it leaves.
+        nodes: number of nodes.
+        links: nodes at the start and at the end of each link, by its name.
+        routes: first and last node of each class's path, in the forward direction, by its name.
     """
 
     nodes: int
@@ -44,15 +44,15 @@ def access_hops(network: Network, name: str) -> list[float]:
     return delays[:1] if len(set(delays)) == 1 else delays
 
 
-def lay_out(network: Network, system: str) -> Topology:
-    """Nodes for a network: links that follow each other in a path share one.
+def build_topology(network: Network, system: str) -> Topology:
+    """Number the nodes of a network: consecutive links of a path share a node.
 
     Args:
-        network: the links and the paths.
-        system: who finds the routes, for refusals.
+        network: the network.
+        system: name of the simulator, for the error message.
 
     Raises:
-        InvalidInput: where the shortest ways are not the paths.
+        InvalidInput: if a path is not the only shortest route.
     """
     paths = {name: flows.path or tuple(network.links)[:1] for name, flows in network.flows.items()}
     number = _numbered(network, paths)
@@ -63,39 +63,39 @@ def lay_out(network: Network, system: str) -> Topology:
         raise InvalidInput("Network", "the paths", allowed, "with links side by side or in a ring")
     routes = {name: (number[path[0], 0], number[path[-1], 1]) for name, path in paths.items()}
     for name, path in paths.items():
-        if _shortest(pairs, *routes[name]) != (len(path), 1):
+        if _shortest_routes(pairs, *routes[name]) != (len(path), 1):
             allowed = f"the only shortest way between its ends, for {system}"
             raise InvalidInput(f"flows.{name}", "path", allowed, ", ".join(path))
     return Topology(len(set(number.values())), links, routes)
 
 
 def _numbered(network: Network, paths: Mapping[str, tuple[str, ...]]) -> dict[End, int]:
-    """Numbers of the nodes at both ends of each link."""
+    """Node numbers of both ends of each link."""
     same: dict[End, End] = {(name, end): (name, end) for name in network.links for end in (0, 1)}
 
-    def first(end: End) -> End:
+    def root(end: End) -> End:
         while same[end] != end:
             end = same[end]
         return end
 
     for path in paths.values():
         for before, behind in pairwise(path):
-            same[first((behind, 0))] = first((before, 1))
-    roots = list(dict.fromkeys(first(end) for end in same))
-    return {end: roots.index(first(end)) for end in same}
+            same[root((behind, 0))] = root((before, 1))
+    roots = list(dict.fromkeys(root(end) for end in same))
+    return {end: roots.index(root(end)) for end in same}
 
 
-def _shortest(pairs: list[frozenset[int]], start: int, goal: int) -> tuple[int, int]:
-    """How long the shortest ways between two nodes are, and how many there are."""
-    ways, seen, length = {start: 1}, {start}, 0
-    while ways and goal not in ways:
+def _shortest_routes(pairs: list[frozenset[int]], start: int, goal: int) -> tuple[int, int]:
+    """Length in links, and number, of the shortest routes between two nodes."""
+    routes, visited, length = {start: 1}, {start}, 0
+    while routes and goal not in routes:
         following: dict[int, int] = {}
-        for node, count in ways.items():
+        for node, count in routes.items():
             for pair in pairs:
                 if node in pair:
                     (other,) = pair - {node}
-                    if other not in seen:
+                    if other not in visited:
                         following[other] = following.get(other, 0) + count
-        seen |= set(following)
-        ways, length = following, length + 1
-    return length, ways.get(goal, 0)
+        visited |= set(following)
+        routes, length = following, length + 1
+    return length, routes.get(goal, 0)

@@ -1,7 +1,7 @@
-"""A model as a scenario for ns-2.35: one OTcl script, run by `ns scenario.tcl [SEED]`.
+"""Export to ns-2.35: an OTcl script, run by `ns scenario.tcl [SEED]`.
 
-It prints a line for each class: its name, its flows, and the packets a second that came in order
-to the receivers of one flow after the warm-up, in the mean.
+It prints a line for each class: its name, number of flows, and mean goodput of a flow after the
+warm-up, packets/s.
 """
 
 from vegasfluid.export.ns2.script import export_ns2

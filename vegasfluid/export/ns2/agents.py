@@ -1,12 +1,11 @@
-"""Which agents of ns-2.35 run a law, and with which variables.
+"""Agents of ns-2.35 for each congestion control, and their variables.
 
 Sources:
     ns-2.35: tcl/lib/ns-default.tcl (variables and their defaults), tcp/tcp-linux.cc and
-    tcp/linux/src/tcp_cubic.c (the kernel's CUBIC of 2.6.22, whose beta is a part of 1024 and whose
-    bic_scale is 1024 C / 10), tcp_highspeed.c. (Its Scalable TCP
-    grows by the larger of 1 % and Reno's step and cuts by 1/8 always: shares differ by a third from
-    those of the model's law, which is Reno up to 16 packets; it is refused.)
-    Variables were read from and set in Debian's ns2 2.35+dfsg.
+    tcp/linux/src/tcp_cubic.c (the kernel's CUBIC of 2.6.22: beta in units of 1/1024, bic_scale
+    1024 C / 10), tcp_highspeed.c. Its Scalable TCP is not exported: it has no legacy window and
+    always cuts by 1/8, so that goodput shares differ by a third from the model's.
+    Variables were tested with Debian's ns2 2.35+dfsg.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from typing import Any, NamedTuple
 
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.errors import InvalidInput
+from vegasfluid.export.dialects import VegasParameters
 from vegasfluid.export.quoting import tcl_number
-from vegasfluid.export.refusals import require_plain, require_rfc_3649, stands_for
-from vegasfluid.export.spoken import Spoken
+from vegasfluid.export.unsupported import equivalent, require_rfc_3649, require_values
 from vegasfluid.network import Flows
 
 __all__ = ["Agent", "agent_of", "receiver_of"]
@@ -28,21 +27,22 @@ RENO = {
     "newreno": ("Agent/TCP/Newreno", "Agent/TCPSink"),
     "sack": ("Agent/TCP/Sack1", "Agent/TCPSink/Sack1"),
 }
-"""By how losses are repaired."""
+"""Sender and receiver of Reno by recovery scheme."""
 LINUX = ("Agent/TCP/Linux", "Agent/TCPSink/Sack1")
+"""Sender and receiver of the kernel's congestion controls."""
 KERNEL_ONE = 1024
-"""What the kernel's CUBIC writes for 1."""
+"""The number 1 in the parameters of the kernel's CUBIC."""
 
 
 class Agent(NamedTuple):
-    """What sends and what receives.
+    """Sender and receiver of the flows of a class.
 
     Args:
-        sender: its OTcl class.
-        receiver: its OTcl class.
-        variables: of the sender, with their values.
-        control: the kernel's name of the law, for `Agent/TCP/Linux`.
-        parameters: of that law, as the kernel writes them.
+        sender: OTcl class of the sender.
+        receiver: OTcl class of the receiver.
+        variables: values of the sender's variables.
+        control: the kernel's name of the congestion control, for `Agent/TCP/Linux`.
+        parameters: its parameters in the kernel's units.
     """
 
     sender: str
@@ -52,14 +52,14 @@ class Agent(NamedTuple):
     parameters: Mapping[str, int] = {}
 
 
-def agent_of(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> Agent:
-    """The agents of a class.
+def agent_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters]) -> Agent:
+    """Sender and receiver of a class.
 
     Raises:
-        InvalidInput: for a law, or a switch of one, that ns-2 does not have.
+        InvalidInput: for a congestion control or parameters that ns-2 does not support.
     """
-    agent = stands_for(SENDERS, name, flows, "ns-2")(name, flows.law, spoken)
-    for_all = {
+    agent = equivalent(SENDERS, name, flows, "ns-2")(name, flows.law, parameters)
+    variables = {
         "window_": flows.max_window,
         "windowInit_": flows.initial_window,
         "minrto_": flows.min_rto,
@@ -68,15 +68,15 @@ def agent_of(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> Agent:
     }
     if agent.sender == "Agent/UDP":
         return agent
-    told = {key: tcl_number(value) for key, value in for_all.items()}
-    return agent._replace(variables={**told, **agent.variables})
+    values = {key: tcl_number(value) for key, value in variables.items()}
+    return agent._replace(variables={**values, **agent.variables})
 
 
 def receiver_of(name: str, flows: Flows, agent: Agent) -> tuple[str, dict[str, str]]:
-    """The receiver's OTcl class and its variables.
+    """OTcl class of the receiver, and values of its variables.
 
     Raises:
-        InvalidInput: for quick ACKs, which ns-2 does not have.
+        InvalidInput: for quick ACKs, which ns-2 does not support.
     """
     variables = {"ts_echo_rfc1323_": "true"} if agent.control else {}
     if not flows.delayed_ack or agent.sender == "Agent/UDP":
@@ -86,21 +86,21 @@ def receiver_of(name: str, flows: Flows, agent: Agent) -> tuple[str, dict[str, s
     return f"{agent.receiver}/DelAck", variables | {"interval_": tcl_number(flows.delayed_ack)}
 
 
-def reno(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
-    """Reno and NewReno."""
-    require_plain(name, law, "ns-2", byte_counting=False, validates=False)
+def reno(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
+    """Agents of Reno and NewReno."""
+    require_values(name, law, "ns-2", byte_counting=False, validates=False)
     return Agent(*RENO[law.recovery])
 
 
-def vegas(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
-    """ns-2's own Vegas."""
-    values = {f"v_{key}_": tcl_number(value) for key, value in spoken[name].values.items()}
+def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
+    """Agents of Vegas."""
+    values = {f"v_{key}_": tcl_number(value) for key, value in parameters[name].values.items()}
     return Agent("Agent/TCP/Vegas", "Agent/TCPSink", values)
 
 
-def cubic(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
-    """The kernel's CUBIC."""
-    require_plain(name, law, "ns-2", recovery="sack")
+def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
+    """Agents of CUBIC, as in the Linux kernel."""
+    require_values(name, law, "ns-2", recovery="sack")
     return linux(
         "cubic",
         beta=round(KERNEL_ONE * law.beta),
@@ -110,24 +110,24 @@ def cubic(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
     )
 
 
-def highspeed(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
-    """The kernel's HighSpeed TCP, by the table of RFC 3649."""
-    require_plain(name, law, "ns-2", recovery="sack")
+def highspeed(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
+    """Agents of HighSpeed TCP, as in the Linux kernel, with the table of RFC 3649."""
+    require_values(name, law, "ns-2", recovery="sack")
     require_rfc_3649(name, law, "ns-2")
     return linux("highspeed")
 
 
-def udp(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Agent:
-    """No congestion control."""
+def udp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Agent:
+    """Agents without congestion control."""
     return Agent("Agent/UDP", "Agent/LossMonitor")
 
 
 def linux(control: str, **parameters: int) -> Agent:
-    """A law of the kernel."""
+    """Agents of a congestion control of the Linux kernel."""
     return Agent(*LINUX, {"timestamps_": "true"}, control, parameters)
 
 
-SENDERS: dict[str, Callable[[str, CongestionControl, Mapping[str, Spoken]], Agent]] = {
+SENDERS: dict[str, Callable[[str, CongestionControl, Mapping[str, VegasParameters]], Agent]] = {
     "reno": reno,
     "newreno": reno,
     "vegas": vegas,
@@ -135,3 +135,4 @@ SENDERS: dict[str, Callable[[str, CongestionControl, Mapping[str, Spoken]], Agen
     "highspeed": highspeed,
     "udp": udp,
 }
+"""Functions that return the agents, by the name of the congestion control."""

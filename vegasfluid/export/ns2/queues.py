@@ -1,8 +1,8 @@
-"""Which queues of ns-2.35 stand for a queue law, and with which variables.
+"""Queues of ns-2.35 for each queue discipline, and their variables.
 
 Sources:
-    ns-2.35: queue/red.cc, queue/drop-tail.cc and tcl/lib/ns-default.tcl. `limit_` counts packets
-    that wait; with `queue_in_bytes_` they are packets of the mean size. Drop-tail drops the packet
+    ns-2.35: queue/red.cc, queue/drop-tail.cc and tcl/lib/ns-default.tcl. `limit_` counts
+    waiting packets, with `queue_in_bytes_` in packets of the mean size. Drop-tail drops the packet
     that would be the last one of `limit_`, RED the one after it.
 """
 
@@ -13,22 +13,22 @@ from typing import Any
 
 from vegasfluid.aqm.red import Red
 from vegasfluid.export.quoting import tcl_number
-from vegasfluid.export.refusals import red_of, require_no_jitter
+from vegasfluid.export.unsupported import red_of, require_no_jitter
 from vegasfluid.network import Link
 
 __all__ = ["notes_of", "queue_of"]
 
 
 def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[str, str]]:
-    """The OTcl class of a link's queue, its `limit_`, and its variables.
+    """OTcl class of a link's queue, its `limit_`, and values of its variables.
 
     Args:
-        name: the link's.
-        link: what it is.
-        packet_bytes: the size of a data packet.
+        name: name of the link.
+        link: the link.
+        packet_bytes: size of a data packet, bytes.
 
     Raises:
-        InvalidInput: for a queue law or jitter that ns-2 does not have.
+        InvalidInput: for jitter or a queue discipline that ns-2 does not support.
     """
     require_no_jitter(name, link, "ns-2")
     law = red_of(name, link, "ns-2")
@@ -41,14 +41,14 @@ MARK_NOTE = "ns-2's RED drops above the upper threshold, where the model marks."
 
 
 def notes_of(links: Iterable[Link]) -> tuple[str, ...]:
-    """What the queues of ns-2 do otherwise."""
+    """Notes on differences between the queues of ns-2 and of the model."""
     laws = [link.aqm for link in links]
     marking = any(isinstance(law, Red) and law.ecn and not law.hard_drop for law in laws)
     return (MARK_NOTE,) if marking else ()
 
 
 def red(law: Red, packet_bytes: int) -> dict[str, str]:
-    """The variables of RED; those that ns-2 would choose by itself are given, too."""
+    """Values of the variables of RED, including those that ns-2 would choose itself."""
     numbers: dict[str, Any] = {
         "thresh_": law.min_thresh,
         "maxthresh_": law.max_thresh,

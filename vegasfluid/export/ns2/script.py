@@ -1,4 +1,4 @@
-"""The OTcl script: the model's numbers as lists, then what every script has."""
+"""The OTcl script: the model's numbers as lists, then the part that all scripts share."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import replace
 from itertools import islice
 
 from vegasfluid.errors import Unsupported
-from vegasfluid.export.document import Exported, about
+from vegasfluid.export.dialects import Points, vegas_parameters
+from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.ns2.agents import Agent, agent_of, receiver_of
 from vegasfluid.export.ns2.body import BODY, COUNTING, SESSIONS
 from vegasfluid.export.ns2.queues import notes_of, queue_of
 from vegasfluid.export.ns2.traffic import traffic_of
 from vegasfluid.export.quoting import tcl_number, tcl_word
 from vegasfluid.export.settings import SYSTEMS
-from vegasfluid.export.spoken import Points, in_words_of
-from vegasfluid.export.topology import Topology, access_hops, lay_out
+from vegasfluid.export.topology import Topology, access_hops, build_topology
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.quantities import bits_per_second
@@ -22,37 +22,37 @@ from vegasfluid.quantities import bits_per_second
 __all__ = ["export_ns2"]
 
 FAST = 1e12
-"""Bit/s of an access link without a limit."""
+"""Rate of an access link without a limit, bit/s (chosen)."""
 UNLIMITED = 1_000_000
-"""Packets."""
+"""Buffer of a queue without a limit, packets (chosen)."""
 HEAD = """\
 # A scenario for ns-2.35, written by vegasfluid. Run it with: ns scenario.tcl [SEED]
-# It prints for each class the packets a second that came in order to a flow's receiver, in the
-# mean, after the warm-up."""
+# It prints the mean goodput of a flow of each class after the warm-up, packets/s."""
 
 
 def export_ns2(model: Model, points: Points, seed: int) -> Exported:
-    """A model as a scenario for ns-2.35.
+    """Export a model to ns-2.35.
 
     Args:
-        model: what to export.
-        points: where the flows of Vegas classes are that speak another dialect.
-        seed: of the random numbers, where the script is given none.
+        model: the model.
+        points: operating points of the Vegas classes with another dialect.
+        seed: seed of the random numbers if the script is run without one.
 
     Raises:
-        InvalidInput: for what ns-2 cannot express.
+        InvalidInput: for a part of the model that ns-2 does not support.
+        Unsupported: for a change of access delays that ns-2 does not support.
     """
     network = model.network
-    spoken = in_words_of(SYSTEMS["ns2"], network, points)
+    vegas = vegas_parameters(SYSTEMS["ns2"], network, points)
     agents = {}
     for name, flows in network.flows.items():
         overhead = network.send_overhead(name)
-        agents[name] = agent_of(name, replace(flows, send_overhead=overhead), spoken)
-    topology, notes = lay_out(network, "ns-2"), notes_of(network.links.values())
+        agents[name] = agent_of(name, replace(flows, send_overhead=overhead), vegas)
+    topology, notes = build_topology(network, "ns-2"), notes_of(network.links.values())
     traffic = {
         name: traffic_of(name, flows, network.packet_bytes) for name, flows in network.flows.items()
     }
-    lines = [HEAD, *about(model, notes, spoken), *beginning(model, topology, seed)]
+    lines = [HEAD, *header_comments(model, notes, vegas), *global_lines(model, topology, seed)]
     lines += link_lines(network, topology)
     for number, (name, flows) in enumerate(network.flows.items()):
         lines += ["", *class_lines(network, number, name, topology, agents[name])]
@@ -61,21 +61,21 @@ def export_ns2(model: Model, points: Points, seed: int) -> Exported:
     lines += ["", "set events {", *event_lines(network, topology), "}"]
     sessions = SESSIONS if any(kind[0] == "sessions" for kind in traffic.values()) else ""
     text = "\n".join(lines) + "\n" + BODY + sessions + COUNTING
-    return Exported("ns2", {"scenario.tcl": text}, spoken, notes)
+    return Exported("ns2", {"scenario.tcl": text}, vegas, notes)
 
 
 def tcl_list(words: list[str] | tuple[str, ...]) -> str:
-    """Words of letters, digits and signs as a list of Tcl."""
+    """Words without special characters as a list of Tcl."""
     return "{" + " ".join(words) + "}"
 
 
 def pairs(variables: dict[str, str]) -> str:
-    """Variables and their values as a list of Tcl."""
+    """Variables with their values as a list of Tcl."""
     return tcl_list([word for item in variables.items() for word in item])
 
 
-def beginning(model: Model, topology: Topology, seed: int) -> list[str]:
-    """Headers, the simulator, times and sizes."""
+def global_lines(model: Model, topology: Topology, seed: int) -> list[str]:
+    """Lines for packet headers, the simulator, times and packet sizes."""
     network = model.network
     headers = "IP TCP Flags"
     if any(not flows.law.rules.reliable for flows in network.flows.values()):
@@ -103,7 +103,7 @@ def beginning(model: Model, topology: Topology, seed: int) -> list[str]:
 
 
 def link_lines(network: Network, topology: Topology) -> list[str]:
-    """The links; ACKs alone wait nowhere, data in both directions wait in equal queues."""
+    """Lines for the links: both directions have the same queue where both carry data."""
     lines = [
         "",
         "# from, to, bit/s, s, queue, its limit_, its variables; the same on the way back",
@@ -111,18 +111,18 @@ def link_lines(network: Network, topology: Topology) -> list[str]:
     ]
     for name, link in network.links.items():
         queue, limit, variables = queue_of(name, link, network.packet_bytes)
-        own = f"{queue} {limit} {pairs(variables)}"
-        back = own if network.two_way else f"DropTail {UNLIMITED} {{}}"
+        forward = f"{queue} {limit} {pairs(variables)}"
+        back = forward if network.two_way else f"DropTail {UNLIMITED} {{}}"
         rate = tcl_number(bits_per_second(link.capacity, network.packet_bytes))
         a, b = topology.links[name]
-        lines.append(f"    {{{a} {b} {rate} {tcl_number(link.delay)} {own} {back}}}")
+        lines.append(f"    {{{a} {b} {rate} {tcl_number(link.delay)} {forward} {back}}}")
     return [*lines, "}"]
 
 
 def class_lines(
     network: Network, number: int, name: str, topology: Topology, agent: Agent
 ) -> list[str]:
-    """One class of flows."""
+    """Lines for one class of flows."""
     flows = network.flows[name]
     enter, leave = topology.routes[name]
     if flows.direction == "reverse":
@@ -131,7 +131,7 @@ def class_lines(
     control = [agent.control] if agent.control else []
     for key, value in agent.parameters.items():
         control += [key, str(value)]
-    gentle = flows.initial_ssthresh < flows.max_window and agent.sender != "Agent/UDP"
+    has_ssthresh = flows.initial_ssthresh < flows.max_window and agent.sender != "Agent/UDP"
     rate = FAST
     if flows.access is not None:
         rate = bits_per_second(flows.access, network.packet_bytes)
@@ -148,25 +148,25 @@ def class_lines(
         "receiver": receiver,
         "receiver_settings": pairs(receiver_variables),
         "control": tcl_list(control),
-        "ssthresh": str(int(flows.initial_ssthresh) if gentle else 0),
+        "ssthresh": str(int(flows.initial_ssthresh) if has_ssthresh else 0),
     }
     return [f"set {key}({number}) {value}" for key, value in values.items()]
 
 
 def starts(flows: Flows) -> list[str]:
-    """When the flows of a class start: one value, one a flow, or at random."""
+    """Start times of a class as words: one value, one per flow, or `spread` and the latest one."""
     if isinstance(flows.start, UniformStart):
         return ["spread", tcl_number(flows.start.spread)]
     return [tcl_number(value) for value in several(flows.start)]
 
 
 def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
-    """One value or several, as several."""
+    """A value, or several, as a tuple."""
     return value if isinstance(value, tuple) else (value,)
 
 
 def event_lines(network: Network, topology: Topology) -> list[str]:
-    """Changes of delay: lines of a Tcl list with the time and the command."""
+    """Lines for changes of delay: lists of the time and a command."""
     lines = []
     for event, after in zip(network.events, islice(network.stages(), 1, None), strict=True):
         at = tcl_number(event.at)

@@ -1,7 +1,7 @@
-"""What applications of ns-2.35 offer, as the first words of a list that the script reads.
+"""Traffic sources of ns-2.35, as words of a list that the script reads.
 
-Rates of `Application/Traffic` are bit/s of packets of the model's size. Sessions are told in OTcl,
-because ns-2 has none: transfers of Pareto size over connections that begin anew.
+Rates of `Application/Traffic` are bit/s of packets of the model's size. Sessions (transfers of
+Pareto size, each over a new connection) are written in OTcl, as ns-2 has none.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from vegasfluid.traffic.sessions import BYTES, Sessions
 __all__ = ["traffic_of"]
 
 AT_ONCE = 1e11
-"""Bit/s at which one packet takes no time that matters."""
+"""Rate at which the time of one packet is negligible, bit/s (chosen)."""
 BITS = 8
+"""Bits per byte."""
 
 
 def traffic_of(name: str, flows: Flows, packet_bytes: int) -> list[str]:
-    """The kind of traffic and its numbers.
+    """The traffic source of a class and its numbers, as words.
 
     Returns:
         `bulk`; `app CLASS VARIABLE VALUE ...`; or `sessions GAP PACKETS SHAPE OVERLAPPING`.
 
     Raises:
-        InvalidInput: for traffic that ns-2 does not have.
+        InvalidInput: for a traffic source that ns-2 does not support.
     """
     kind, bits = flows.traffic, BITS * packet_bytes
     match kind:
@@ -55,7 +56,7 @@ def traffic_of(name: str, flows: Flows, packet_bytes: int) -> list[str]:
 
 
 def app(kind: str, packet_bytes: int, **numbers: Any) -> list[str]:
-    """An application of ns-2 that makes packets by its own clock."""
+    """Words for an `Application/Traffic` of ns-2."""
     words = ["app", f"Application/Traffic/{kind}", "packetSize_", str(packet_bytes)]
     for key, value in numbers.items():
         words += [key, tcl_number(value)]

@@ -1,4 +1,4 @@
-"""The part of the ns-3 scenario that is the same for every model: it reads the lists before it."""
+"""The part of the ns-3 script that is the same for every model; it reads the lists before it."""
 
 from __future__ import annotations
 

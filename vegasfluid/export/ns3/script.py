@@ -8,14 +8,14 @@ from itertools import islice
 from typing import Any
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.export.document import Exported, about
+from vegasfluid.export.dialects import Points, vegas_parameters
+from vegasfluid.export.document import Exported, header_comments
 from vegasfluid.export.ns3.body import BODY
 from vegasfluid.export.ns3.senders import Sender, application, boolean, sender_of
 from vegasfluid.export.quoting import plain_text
-from vegasfluid.export.refusals import red_of, require_no_jitter
 from vegasfluid.export.settings import SYSTEMS
-from vegasfluid.export.spoken import Points, in_words_of
-from vegasfluid.export.topology import Topology, access_hops, lay_out
+from vegasfluid.export.topology import Topology, access_hops, build_topology
+from vegasfluid.export.unsupported import red_of, require_no_jitter
 from vegasfluid.model import Model
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.quantities import bits_per_second
@@ -23,15 +23,16 @@ from vegasfluid.quantities import bits_per_second
 __all__ = ["export_ns3"]
 
 HEADERS = 40
-"""Bytes of IPv4 and TCP without options."""
+"""Headers of IPv4 and TCP without options, bytes."""
 FAST = "1000Gbps"
+"""Rate of an access link without a limit (chosen)."""
 UNLIMITED = ("ns3::FifoQueueDisc", {"MaxSize": "1000000p"})
+"""Queue without a limit (chosen: a million packets)."""
 HEAD = '''\
 """A scenario for ns-3, written by vegasfluid.
 
 Run it with: pip install ns3; python scenario.py [SEED]
-It prints for each class the packets a second that came to a flow's receiver, in the mean, after
-the warm-up.
+It prints the mean goodput of a flow of each class after the warm-up, packets/s.
 """
 
 import random
@@ -47,28 +48,28 @@ PHASE_NOTE = (
 
 
 def export_ns3(model: Model, points: Points, seed: int) -> Exported:
-    """A model as a scenario for ns-3.
+    """Export a model to ns-3.
 
     Args:
-        model: what to export.
-        points: where the flows of Vegas classes are that speak another dialect.
-        seed: of the random numbers, where the program is given none.
+        model: the model.
+        points: operating points of the Vegas classes with another dialect.
+        seed: seed of the random numbers if the script is run without one.
 
     Raises:
-        InvalidInput: for what ns-3 cannot express.
+        InvalidInput: for a part of the model that ns-3 does not support.
     """
     network = model.network
-    spoken = in_words_of(SYSTEMS["ns3"], network, points)
-    topology = lay_out(network, "ns-3")
-    senders = {name: sender_of(name, flows, spoken) for name, flows in network.flows.items()}
-    told = [note for sender in senders.values() for note in sender.notes]
-    told += [PHASE_NOTE] if network.assumptions() else []
-    notes = tuple(dict.fromkeys(told))
+    vegas = vegas_parameters(SYSTEMS["ns3"], network, points)
+    topology = build_topology(network, "ns-3")
+    senders = {name: sender_of(name, flows, vegas) for name, flows in network.flows.items()}
+    phases = [PHASE_NOTE] if network.assumptions() else []
+    differences = [note for sender in senders.values() for note in sender.notes]
+    notes = tuple(dict.fromkeys(differences + phases))
     segment = network.packet_bytes - HEADERS
     if segment < 1:
         given = network.packet_bytes
         raise InvalidInput("Network", "packet_bytes", f"above {HEADERS} for ns-3", given)
-    defaults = {**for_all(network, segment), **attributes_of(senders)}
+    defaults = {**socket_attributes(network, segment), **attributes_of(senders)}
     links = {name: link_entry(network, name, topology) for name in network.links}
     classes = [
         class_entry(network, name, topology, senders[name], segment) for name in network.flows
@@ -86,26 +87,26 @@ def export_ns3(model: Model, points: Points, seed: int) -> Exported:
         "EVENTS": events(network),
     }
     lines = [f"{name} = {pprint.pformat(value, width=96)}" for name, value in values.items()]
-    text = "\n".join([HEAD, *about(model, notes, spoken), "", *lines]) + "\n" + BODY
-    files = {"scenario.py": text, "attributes.txt": listed(defaults, links)}
-    return Exported("ns3", files, spoken, notes)
+    text = "\n".join([HEAD, *header_comments(model, notes, vegas), "", *lines]) + "\n" + BODY
+    files = {"scenario.py": text, "attributes.txt": attribute_list(defaults, links)}
+    return Exported("ns3", files, vegas, notes)
 
 
 def seconds(value: float) -> str:
-    """A time as ns-3 reads it, to the nanosecond that it counts in."""
+    """A time in s as an attribute of ns-3, rounded to ns."""
     return f"{round(value * 1e9)}ns"
 
 
-def for_all(network: Network, segment: int) -> dict[str, str]:
-    """Attributes of every socket, which ns-3 has once for all classes of a scenario.
+def socket_attributes(network: Network, segment: int) -> dict[str, str]:
+    """Attributes of sockets; ns-3 has one set for all classes of a scenario.
 
     Raises:
-        InvalidInput: where the classes differ.
+        InvalidInput: if the classes differ.
     """
-    wanted: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for name, flows in network.flows.items():
         largest = round(flows.max_window * segment)
-        own = {
+        values = {
             "TcpSocket::InitialCwnd": str(max(int(flows.initial_window), 1)),
             "TcpSocket::InitialSlowStartThreshold": str(round(flows.initial_ssthresh * segment)),
             "TcpSocket::SndBufSize": str(largest),
@@ -115,21 +116,21 @@ def for_all(network: Network, segment: int) -> dict[str, str]:
             "TcpSocketBase::UseEcn": "On" if uses_ecn(network) and flows.ecn else "Off",
         }
         if flows.delayed_ack:
-            own["TcpSocket::DelAckTimeout"] = seconds(flows.delayed_ack)
+            values["TcpSocket::DelAckTimeout"] = seconds(flows.delayed_ack)
         if flows.quick_acks or flows.send_overhead:
             raise InvalidInput(f"flows.{name}", "quick_acks and send_overhead", "0 for ns-3", "set")
         if not flows.law.rules.reliable:
             continue
-        for key, value in own.items():
-            if wanted.setdefault(key, value) != value:
+        for key, value in values.items():
+            if attributes.setdefault(key, value) != value:
                 allowed = f"the same in all classes for ns-3 ({key})"
                 raise InvalidInput(f"flows.{name}", "a setting", allowed, value)
-    wanted |= {
+    attributes |= {
         "TcpSocket::SegmentSize": str(segment),
         "TcpSocketBase::Timestamp": "false",
         "TcpSocketBase::Sack": "true",
     }
-    return {f"ns3::{key}": value for key, value in wanted.items()}
+    return {f"ns3::{key}": value for key, value in attributes.items()}
 
 
 def uses_ecn(network: Network) -> bool:
@@ -138,28 +139,28 @@ def uses_ecn(network: Network) -> bool:
 
 
 def attributes_of(senders: Mapping[str, Sender]) -> dict[str, str]:
-    """Attributes of the laws, which ns-3 has once for all classes.
+    """Attributes of congestion controls; ns-3 has one set for all classes.
 
     Raises:
-        InvalidInput: where two classes of one law differ.
+        InvalidInput: if two classes with the same congestion control differ.
     """
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for name, sender in senders.items():
         for key, value in sender.attributes.items():
             attribute = f"{sender.control}::{key}"
-            if found.setdefault(attribute, value) != value:
+            if attributes.setdefault(attribute, value) != value:
                 allowed = (
-                    f"the same in all its classes for ns-3 ({attribute} is {found[attribute]})"
+                    f"the same in all its classes for ns-3 ({attribute} is {attributes[attribute]})"
                 )
                 raise InvalidInput(f"flows.{name}", "law", allowed, value)
-    return found
+    return attributes
 
 
 def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, str]]:
-    """The queue discipline of a link and its attributes; the device itself holds one packet more.
+    """Queue discipline of a link and its attributes; the device holds one more packet.
 
     Raises:
-        InvalidInput: for a queue law or jitter that ns-3 does not have.
+        InvalidInput: for jitter or a queue discipline that ns-3 does not support.
     """
     require_no_jitter(name, link, "ns-3")
     law, packets = red_of(name, link, "ns-3"), max(int(link.buffer) - 1, 1)
@@ -185,7 +186,7 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, dict[str, s
 
 
 def link_entry(network: Network, name: str, topology: Topology) -> tuple[Any, ...]:
-    """From, to, rate, delay, the queues of both directions."""
+    """Entry of `LINKS`: first and last node, rate, delay, and the queues of both directions."""
     link = network.links[name]
     queue = queue_of(name, link, network.packet_bytes)
     rate = f"{round(bits_per_second(link.capacity, network.packet_bytes))}bps"
@@ -196,7 +197,7 @@ def link_entry(network: Network, name: str, topology: Topology) -> tuple[Any, ..
 def class_entry(
     network: Network, name: str, topology: Topology, sender: Sender, segment: int
 ) -> dict[str, Any]:
-    """One class of flows."""
+    """Entry of `CLASSES` for one class of flows."""
     flows = network.flows[name]
     enter, leave = topology.routes[name]
     if flows.direction == "reverse":
@@ -222,11 +223,11 @@ def class_entry(
 
 
 def starts(flows: Flows) -> dict[str, float] | list[float]:
-    """When the flows of a class start: one value, one a flow, or at random."""
+    """Start times of a class, s: one value, one per flow, or the latest one of random starts."""
     if isinstance(flows.start, UniformStart):
         return {"spread": float(flows.start.spread)}
-    several = flows.start if isinstance(flows.start, tuple) else (flows.start,)
-    return [float(value) for value in several]
+    times = flows.start if isinstance(flows.start, tuple) else (flows.start,)
+    return [float(time) for time in times]
 
 
 def events(network: Network) -> list[tuple[float, str | int, list[str]]]:
@@ -243,8 +244,8 @@ def events(network: Network) -> list[tuple[float, str | int, list[str]]]:
     return changes
 
 
-def listed(defaults: Mapping[str, str], links: Mapping[str, Any]) -> str:
-    """The attribute list: a line for each attribute that is set."""
+def attribute_list(defaults: Mapping[str, str], links: Mapping[str, Any]) -> str:
+    """Text of attributes.txt: one line per attribute."""
     lines = [f"{key} {value}" for key, value in defaults.items()]
     for name, entry in links.items():
         kind, attributes = entry[-1][0]

@@ -1,8 +1,8 @@
-"""Which attributes of ns-3 stand for a class's law and traffic.
+"""Congestion controls and traffic sources of ns-3, and their attributes.
 
 Sources:
     ns-3.44, src/internet/model: tcp-vegas.cc, tcp-cubic.cc, tcp-scalable.cc (AIFactor is one over
-    the step, MDFactor the cut), tcp-highspeed.cc (the table of RFC 3649, no attributes),
+    the increase, MDFactor the decrease), tcp-highspeed.cc (the table of RFC 3649, no attributes),
     tcp-linux-reno.cc; src/applications. Names as `ns3::TypeId` of the PyPI package lists them.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from vegasfluid.errors import InvalidInput
-from vegasfluid.export.refusals import require_rfc_3649, stands_for
-from vegasfluid.export.spoken import Spoken
+from vegasfluid.export.dialects import VegasParameters
+from vegasfluid.export.unsupported import equivalent, require_rfc_3649
 from vegasfluid.network import Flows
 from vegasfluid.quantities import bits_per_second
 from vegasfluid.traffic.bulk import Bulk
@@ -22,16 +22,16 @@ from vegasfluid.traffic.on_off import OnOff
 
 __all__ = ["Sender", "application", "boolean", "sender_of"]
 
-SACK_NOTE = "ns-3 repairs losses by selective reports, the model's {} otherwise ({})."
+SACK_NOTE = "ns-3 recovers from losses by SACK, the model's {} otherwise ({})."
 
 
 class Sender(NamedTuple):
-    """A law in ns-3.
+    """A congestion control of ns-3.
 
     Args:
         control: its type; empty without congestion control.
-        attributes: of that type.
-        notes: what differs.
+        attributes: attributes of the type.
+        notes: differences from the model.
     """
 
     control: str
@@ -40,35 +40,35 @@ class Sender(NamedTuple):
 
 
 def boolean(value: bool) -> str:
-    """As ns-3 reads it."""
+    """A truth value as an attribute of ns-3."""
     return "true" if value else "false"
 
 
-def sender_of(name: str, flows: Flows, spoken: Mapping[str, Spoken]) -> Sender:
-    """The law of a class.
+def sender_of(name: str, flows: Flows, parameters: Mapping[str, VegasParameters]) -> Sender:
+    """Congestion control of a class.
 
     Raises:
-        InvalidInput: for a law, or a parameter of one, that ns-3 does not have.
+        InvalidInput: for a congestion control or parameters that ns-3 does not support.
     """
-    sender = stands_for(SENDERS, name, flows, "ns-3")(name, flows.law, spoken)
+    sender = equivalent(SENDERS, name, flows, "ns-3")(name, flows.law, parameters)
     recovery = getattr(flows.law, "recovery", "sack")
     notes = (SACK_NOTE.format(name, recovery),) if recovery != "sack" else ()
     return sender._replace(notes=(*sender.notes, *notes))
 
 
-def reno(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
-    """Reno and NewReno."""
+def reno(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
+    """Congestion control for Reno and NewReno."""
     return Sender("ns3::TcpLinuxReno")
 
 
-def vegas(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
-    """ns-3's own Vegas."""
-    values = {key.capitalize(): str(value) for key, value in spoken[name].values.items()}
+def vegas(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
+    """Congestion control for Vegas."""
+    values = {key.capitalize(): str(value) for key, value in parameters[name].values.items()}
     return Sender("ns3::TcpVegas", values)
 
 
-def cubic(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
-    """CUBIC without HyStart, which the model has not."""
+def cubic(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
+    """Congestion control for CUBIC, without HyStart as in the model."""
     values = {
         "C": repr(law.C),
         "Beta": repr(law.beta),
@@ -79,30 +79,30 @@ def cubic(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
     return Sender("ns3::TcpCubic", values)
 
 
-def highspeed(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
-    """HighSpeed TCP by the table of its RFC."""
+def highspeed(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
+    """Congestion control for HighSpeed TCP, with the table of RFC 3649."""
     require_rfc_3649(name, law, "ns-3")
     return Sender("ns3::TcpHighSpeed")
 
 
-def scalable(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
-    """Scalable TCP."""
+def scalable(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
+    """Congestion control for Scalable TCP."""
     values = {"AIFactor": str(max(round(1 / law.increase), 1)), "MDFactor": repr(law.decrease)}
     notes = ()
     if law.legacy_window:
         notes = (
-            "Scalable TCP of ns-3 has no legacy window: it grows by the larger of its step and "
-            "Reno's, and every loss takes the same share.",
+            "Scalable TCP of ns-3 has no legacy window: it grows by the larger of its increase and "
+            "Reno's, and every loss takes the same fraction of the window.",
         )
     return Sender("ns3::TcpScalable", values, notes)
 
 
-def udp(name: str, law: Any, spoken: Mapping[str, Spoken]) -> Sender:
+def udp(name: str, law: Any, parameters: Mapping[str, VegasParameters]) -> Sender:
     """No congestion control."""
     return Sender("")
 
 
-SENDERS: dict[str, Callable[[str, Any, Mapping[str, Spoken]], Sender]] = {
+SENDERS: dict[str, Callable[[str, Any, Mapping[str, VegasParameters]], Sender]] = {
     "reno": reno,
     "newreno": reno,
     "vegas": vegas,
@@ -111,18 +111,19 @@ SENDERS: dict[str, Callable[[str, Any, Mapping[str, Spoken]], Sender]] = {
     "scalable": scalable,
     "udp": udp,
 }
+"""Functions that return the congestion control, by its name in the model."""
 
 
 def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, str]]:
-    """The helper of an application and the attributes that it sets.
+    """Helper class of an application of ns-3, and its attributes.
 
     Args:
-        name: the class.
-        flows: what it is.
-        segment: bytes of a packet without headers; rates are those of such segments.
+        name: name of the class.
+        flows: the class.
+        segment: packet size without headers, bytes; rates are those of such segments.
 
     Raises:
-        InvalidInput: for traffic that ns-3 has no application for.
+        InvalidInput: for a traffic source that ns-3 does not support.
     """
     kind, always = flows.traffic, "ns3::ConstantRandomVariable[Constant={}]"
     if isinstance(kind, Bulk):
@@ -130,7 +131,7 @@ def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, s
     if isinstance(kind, Cbr):
         on, off = always.format("1000000"), always.format("0")
     elif isinstance(kind, OnOff) and kind.mean_size is None:
-        on, off = lasting(kind, kind.on), lasting(kind, kind.off)
+        on, off = duration_variable(kind, kind.on), duration_variable(kind, kind.off)
     else:
         known = "bulk, cbr, or on_off without sessions, for ns-3"
         raise InvalidInput(f"flows.{name}", "traffic", known, kind.name)
@@ -139,8 +140,8 @@ def application(name: str, flows: Flows, segment: int) -> tuple[str, dict[str, s
     return "OnOffHelper", {"DataRate": rate, "PacketSize": str(segment), **times}
 
 
-def lasting(kind: OnOff, mean: float) -> str:
-    """The distribution of on or off times by its mean; of a Pareto one ns-3 takes the smallest."""
+def duration_variable(kind: OnOff, mean: float) -> str:
+    """Distribution of on or off times with a mean in s; ns-3 needs the smallest Pareto variate."""
     if kind.times == "exponential":
         return f"ns3::ExponentialRandomVariable[Mean={mean!r}]"
     scale = mean * (kind.shape - 1) / kind.shape

@@ -1,4 +1,4 @@
-"""What a system does not have, refused in one line that names the class or the link."""
+"""Checks that a system supports a class of flows or a link; errors name the class or link."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from vegasfluid.congestion.highspeed import HighSpeed
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Link
 
-__all__ = ["red_of", "require_no_jitter", "require_plain", "require_rfc_3649", "stands_for"]
+__all__ = ["equivalent", "red_of", "require_no_jitter", "require_rfc_3649", "require_values"]
 
 Entry = TypeVar("Entry")
 
 
-def stands_for(table: Mapping[str, Entry], name: str, flows: Flows, system: str) -> Entry:
-    """What stands for the law of a class in a system.
+def equivalent(table: Mapping[str, Entry], name: str, flows: Flows, system: str) -> Entry:
+    """The system's equivalent of a class's congestion control.
 
     Args:
-        table: what the system has, by the names of laws.
-        name: of the class.
+        table: equivalents by the names of congestion controls.
+        name: name of the class.
         flows: the class.
-        system: for refusals.
+        system: name of the system, for the error message.
 
     Raises:
-        InvalidInput: for a law that is not in the table.
+        InvalidInput: for a congestion control that is not in the table.
     """
     law = flows.law.name
     if law not in table:
@@ -35,8 +35,8 @@ def stands_for(table: Mapping[str, Entry], name: str, flows: Flows, system: str)
     return table[law]
 
 
-def require_plain(name: str, law: Any, system: str, **allowed: object) -> None:
-    """Hold fields of a class's law to the only values that a system has."""
+def require_values(name: str, law: Any, system: str, **allowed: object) -> None:
+    """Raise InvalidInput unless parameters of a law have the values that a system supports."""
     for key, value in allowed.items():
         if getattr(law, key) != value:
             given = getattr(law, key)
@@ -44,22 +44,22 @@ def require_plain(name: str, law: Any, system: str, **allowed: object) -> None:
 
 
 def require_rfc_3649(name: str, law: Any, system: str) -> None:
-    """Hold HighSpeed TCP to the numbers of its RFC, whose table a system has."""
+    """Raise InvalidInput unless HighSpeed TCP has the parameters of RFC 3649."""
     usual = HighSpeed().parameters()
-    require_plain(name, law, system, **{key: usual[key] for key in usual if key != "recovery"})
+    require_values(name, law, system, **{key: usual[key] for key in usual if key != "recovery"})
 
 
 def require_no_jitter(name: str, link: Link, system: str) -> None:
-    """Refuse jitter on a link."""
+    """Raise InvalidInput if a link has jitter."""
     if link.jitter:
         raise InvalidInput(f"links.{name}", "jitter", f"0 for {system}", link.jitter)
 
 
 def red_of(name: str, link: Link, system: str) -> Red | None:
-    """The RED of a link; None where its queue is drop-tail.
+    """The RED of a link; None for drop-tail.
 
     Raises:
-        InvalidInput: for another queue law.
+        InvalidInput: for another queue discipline.
     """
     if isinstance(link.aqm, DropTail):
         return None

@@ -1,0 +1,97 @@
+"""The Vegas parameters of a model's classes, translated to the dialect of another system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vegasfluid.congestion.vegas import Vegas
+from vegasfluid.errors import InvalidInput
+from vegasfluid.export.settings import OperatingPoint, System, settings_for
+from vegasfluid.network import Network
+
+__all__ = ["Points", "VegasParameters", "all_equal", "classes_to_translate", "vegas_parameters"]
+
+Points = Mapping[str, OperatingPoint]
+"""Operating points by the name of the class."""
+
+
+@dataclass(frozen=True)
+class VegasParameters:
+    """Vegas parameters of one class for a system.
+
+    Args:
+        values: alpha, beta and gamma in the system's units.
+        dialect: dialect of the model.
+        origin: how the values were obtained, as a phrase.
+        translated: whether the system has another dialect than the model.
+    """
+
+    values: Mapping[str, float]
+    dialect: str
+    origin: str
+    translated: bool
+
+
+def classes_to_translate(network: Network, system: System) -> list[str]:
+    """Names of the Vegas classes whose dialect is not that of a system.
+
+    >>> from vegasfluid import modelfile
+    >>> from vegasfluid.export.settings import SYSTEMS
+    >>> network = modelfile.load("models/weigle_feng_network2.toml").network
+    >>> [classes_to_translate(network, SYSTEMS[name]) for name in ("linux", "ns2")]
+    [['vegas'], []]
+    """
+    return [
+        name
+        for name, flows in network.flows.items()
+        if isinstance(flows.law, Vegas) and flows.law.dialect != system.name
+    ]
+
+
+def vegas_parameters(
+    system: System, network: Network, points: Points
+) -> dict[str, VegasParameters]:
+    """Parameters of every Vegas class for a system.
+
+    Args:
+        system: the system.
+        network: the classes.
+        points: operating points of the classes that must be translated.
+
+    Raises:
+        InvalidInput: for a missing operating point, or a system that cannot reach the window.
+    """
+    return {
+        name: class_parameters(system, name, flows.law, points.get(name))
+        for name, flows in network.flows.items()
+        if isinstance(flows.law, Vegas)
+    }
+
+
+def class_parameters(
+    system: System, name: str, law: Vegas, point: OperatingPoint | None
+) -> VegasParameters:
+    """Parameters of one Vegas class for a system; `point` is needed for another dialect."""
+    given = f"alpha {law.alpha:g}, beta {law.beta:g}, gamma {law.gamma:g}"
+    if law.dialect == system.name:
+        values, _ = settings_for(system, law, OperatingPoint(1.0, 1.0, 0.0))
+        return VegasParameters(values, law.dialect, "as the model has it", False)
+    if point is None:
+        allowed = f"given for {name}, whose dialect is {law.dialect} and not {system.name}"
+        raise InvalidInput("export", "points", allowed, "missing")
+    values, reason = settings_for(system, law, point)
+    if reason is not None:
+        allowed = f"one that {system.name} can reproduce ({reason})"
+        raise InvalidInput(f"flows.{name}", "law", allowed, f"vegas, {law.dialect}: {given}")
+    origin = (
+        f"translated from {law.dialect} ({given}) where the round-trip time is "
+        f"{point.rtt_over_base:.3g} times the base RTT, with windows of {point.cwnd:.3g} packets "
+        f"and a drop share of {point.drop_prob:.2g}"
+    )
+    return VegasParameters(values, law.dialect, origin, True)
+
+
+def all_equal(vegas: Mapping[str, VegasParameters]) -> bool:
+    """Whether all Vegas classes have the same parameters."""
+    return len({tuple(parameters.values.items()) for parameters in vegas.values()}) <= 1

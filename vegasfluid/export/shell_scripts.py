@@ -1,0 +1,69 @@
+"""Settings for hosts and routers: a shell script with a part for each, and config files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from vegasfluid.export.dialects import VegasParameters, all_equal
+from vegasfluid.export.quoting import comment
+from vegasfluid.export.unsupported import equivalent
+from vegasfluid.network import Flows
+
+__all__ = ["case_statement", "config_files", "control_commands", "origin_comments"]
+
+
+def case_statement(parts: Mapping[str, list[str]]) -> list[str]:
+    """Lines of a `case` statement that runs the part named by the first argument."""
+    lines = ["", 'case "${1:-}" in']
+    for part, body in parts.items():
+        lines += [f"{part})", *(f"    {line}" for line in body), "    ;;"]
+    known = " ".join(parts)
+    return [*lines, "*)", f'    echo "parts: {known}" >&2', "    exit 2", "    ;;", "esac"]
+
+
+def control_commands(
+    name: str, flows: Flows, controls: Mapping[str, tuple[str, str]], system: str
+) -> tuple[list[str], tuple[str, str] | None]:
+    """First lines of a host's part, and the system's names of its congestion control and module.
+
+    Returns:
+        The lines, and the names; None without congestion control, where the lines are complete.
+
+    Raises:
+        InvalidInput: for a congestion control that the system does not have.
+    """
+    lines = comment(f"A host that sends {name} (flows in the model: {flows.count}).")
+    if not flows.law.rules.reliable:
+        lines += comment("It sends without congestion control: nothing to set.")
+        return [*lines, ":"], None
+    return lines, equivalent(controls, name, flows, system)
+
+
+def origin_comments(vegas: Mapping[str, VegasParameters], begin: str) -> list[str]:
+    """Comment lines: for which hosts the parameters are, and their origin."""
+    return [
+        line
+        for name, parameters in vegas.items()
+        for line in comment(f"{begin} that send {name}: Vegas {parameters.origin}.")
+    ]
+
+
+def config_files(
+    vegas: Mapping[str, VegasParameters],
+    file: str,
+    lines_of: Callable[[Mapping[str, VegasParameters]], list[str]],
+) -> dict[str, str]:
+    """Config files: one for all hosts, or one per class if their parameters differ.
+
+    Args:
+        vegas: Vegas parameters of each class.
+        file: name of the file; several are numbered.
+        lines_of: function that returns the lines for classes with the same parameters.
+    """
+    if all_equal(vegas):
+        hosts = {file: vegas} if vegas else {}
+    else:
+        stem, ending = file.split(".")
+        numbered = enumerate(vegas.items(), start=1)
+        hosts = {f"{stem}-{number}.{ending}": {name: one} for number, (name, one) in numbered}
+    return {name: "\n".join(lines_of(classes)) + "\n" for name, classes in hosts.items()}
