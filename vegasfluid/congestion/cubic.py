@@ -21,8 +21,8 @@ Sources:
     draft -13). L. Marrone, A. Barbieri and M. Robles, "TCP performance: CUBIC, Vegas and Reno",
     2013, section 2.2 (the constants of the first CUBIC: C = 0.4, a cut of 0.2).
     Fluid: G. Vardoyan, C. Hollot and D. Towsley, "Towards stability analysis of data transport
-    mechanisms: a fluid model and its applications", INFOCOM 2018 (abstract read; the equations
-    derived anew).
+    mechanisms: a fluid model and an application", INFOCOM 2018, section 4 (read in the longer
+    version).
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Sources:
     RFC 5681, section 3.1 (slow start, congestion avoidance) and 3.2 (fast recovery).
     Fluid: V. Misra, W.-B. Gong and D. Towsley, "Fluid-based analysis of a network of AQM routers
-    supporting TCP flows", SIGCOMM 2000, equation 2 (as quoted by later papers; not checked
-    against the original).
+    supporting TCP flows with an application to RED", SIGCOMM 2000, equation 4 (read).
 """
 
 from __future__ import annotations

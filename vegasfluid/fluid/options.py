@@ -44,5 +44,5 @@ DEFAULT_OPTIONS = FluidOptions()
 """The options that agree best with the packet simulator."""
 
 MISRA_GONG_TOWSLEY = FluidOptions("meanfield", recovery=False, timeouts=False, whole_packets=False)
-"""The model of V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000, equation 2, without its
+"""The model of V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000, equation 4 (read): no
 timeouts."""

@@ -11,8 +11,8 @@ A flow sends while it has data (`transfers`) and is not in a timeout (`in_timeou
 starts with a new window; before a group starts, its state is the initial one.
 
 Sources:
-    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (the form; not checked against the
-    original). The rest is derived for this project and compared with the packet simulator.
+    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000, equations 4 and 9 (read). The rest
+    is derived for this project and compared with the packet simulator.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ drops: 1). With `wait` the exact fraction 2 p_b / (3 - p_b) leads to a cubic, to
 Lost packets do not use the link; the equation neglects this, for 1 - p near 1.
 
 Sources:
-    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (the balance; not checked against the
-    original). Roots and expansions: derived for this project.
+    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000, equations 4 and 9 (the balance; read).
+    Roots and expansions: derived for this project.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
 LOW, HIGH, TOP, L = (symbol(name) for name in ("min_thresh", "max_thresh", "max_drop", "slope"))
 c, PHI = symbol("loss_constant"), symbol("loss_factor")
 RARE = "a queue between the thresholds, windows of c / sqrt(p), 1 - p near 1"
-SOURCE = "Misra, Gong and Towsley 2000 (not checked against the original); derived here"
+SOURCE = "Misra, Gong and Towsley 2000, equations 4 and 9; derived here"
 
 
 class FilledLink(NamedTuple):

@@ -10,8 +10,8 @@ plateau that fast convergence leaves. In the Reno-friendly region the window is 
 sqrt(p).
 
 Sources:
-    G. Vardoyan, C. Hollot and D. Towsley, INFOCOM 2018: (C / b)^(1/4) in the one-point closure
-    without fast convergence (abstract read). RFC 9438, section 5.1: (C (3 + beta) / (4 b))^(1/4)
+    G. Vardoyan, C. Hollot and D. Towsley, INFOCOM 2018, section 4.2: (C / b)^(1/4) in the one-point
+    closure without fast convergence (read in the longer version). RFC 9438, section 5.1: (C (3 + beta) / (4 b))^(1/4)
     for periodic losses. All derived here from the drift.
 """
 
@@ -99,7 +99,7 @@ def cubic_window(loss_process: str = "meanfield", fast_convergence: bool = False
         "cwnd",
         constant * (R / p) ** sp.Rational(3, 4),
         "below the crossover, b p W at most 1/2",
-        "Vardoyan, Hollot and Towsley 2018 (abstract read), RFC 9438, section 5.1 (periodic); "
+        "Vardoyan, Hollot and Towsley 2018, section 4.2; RFC 9438, section 5.1 (periodic); "
         "derived here from the drift of all states",
         tuple(CUBIC.items()),
     )

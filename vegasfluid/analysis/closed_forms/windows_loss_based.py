@@ -3,10 +3,10 @@
 Each is the root of the drift, with ACKs at rate W/R and loss probability p.
 
 Sources:
-    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000 (Reno's window). M. Mathis et al., ACM CCR
-    27(3), 1997 (Reno's with periodic losses). T. Kelly, ACM SIGCOMM CCR 33(2), 2003 (Scalable
-    TCP's). RFC 3649, section 5 (HighSpeed TCP's). None but the last was checked against its
-    original; derived here from the drifts.
+    V. Misra, W.-B. Gong and D. Towsley, SIGCOMM 2000, equation 4 (Reno's window; read). M. Mathis
+    et al., ACM CCR 27(3), 1997 (Reno's with periodic losses) and T. Kelly, ACM SIGCOMM CCR 33(2),
+    2003 (Scalable TCP's): not checked against the originals. RFC 3649, section 5 (HighSpeed TCP's;
+    compared with its table 3). All derived here from the drifts.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def reno_window() -> Formula:
         "cwnd",
         window,
         "congestion avoidance; phi = 1 in the one-point closure, 4/3 for periodic losses",
-        "Misra, Gong and Towsley 2000; Mathis et al. 1997 for phi = 4/3 (neither checked against "
-        "the original); derived here from the drift",
+        "Misra, Gong and Towsley 2000, equation 4; Mathis et al. 1997 for phi = 4/3 (not checked "
+        "against the original); derived here from the drift",
     )
 
 

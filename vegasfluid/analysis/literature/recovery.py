@@ -17,7 +17,7 @@ Sources:
     W. Feng and P. Tinnakornsrisuphap, "The failure of TCP in high-performance computational
     grids", SC 2000, section 6: (50 Mb - 25 Mb) / (1500 B x 8 b/B) = 2,084 round trips, 208.4 s at
     100 ms (read). T. Kelly, ACM SIGCOMM CCR 33(2), 2003 (not checked against the original). RFC
-    3649, section 6 and appendix C (growth of HighSpeed TCP; read).
+    3649, section 6 and appendix C (growth of HighSpeed TCP; compared with its table 6).
 """
 
 from __future__ import annotations

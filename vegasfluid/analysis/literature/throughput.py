@@ -15,8 +15,8 @@ Sources:
     the same form. These RFCs were read.
     RFC 3819, section 8.5.3, computes 402.9 kbit/s for p = 0.01. Its printed formula gives 519 (with
     an RTO of 5 R), and 402.9 only if the min is 1.
-    RFC 9438, section 5.1 (read): CUBIC. RFC 3649, section 5 (the line as its table 3 and RFC 9438
-    quote it): HighSpeed TCP.
+    RFC 9438, section 5.1 (read): CUBIC. RFC 3649, section 5 (compared with its
+    table 3): HighSpeed TCP.
 """
 
 from __future__ import annotations
