@@ -252,8 +252,8 @@ def test_every_law_has_a_window_or_is_refused_in_a_line():
         except InvalidInput as refusal:
             refused[name] = str(refusal)
     assert refused == {
-        "highspeed": "equilibrium_window: law must be one with a closed form, which highspeed has "
-        "for periodic losses only (its step and its cut are logarithms), but is 'highspeed'.",
+        "highspeed": "equilibrium_window: law must be one with a closed form; highspeed has one "
+        "for periodic losses only, but is 'highspeed'.",
         "udp": "equilibrium_window: law must be one with a window that responds to losses or "
         "delays, but is 'udp'.",
     }

@@ -1,9 +1,9 @@
 """The drift of a congestion control as a SymPy expression on one smooth branch.
 
-SymPy evaluates the same lines that are integrated numerically. A congestion control compares with
-`smooth.maximum` and `smooth.minimum`, so its drift on symbols contains Max and Min. Each of them is
-replaced by the argument that is largest or smallest at a witness point, and the conditions under
-which this stays so are recorded. Floats become the rationals that they stand for.
+SymPy evaluates the code that the fluid model integrates. A congestion control compares values with
+`smooth.maximum` and `smooth.minimum`, so its drift in symbols contains Max and Min. Each of them is
+replaced by the argument that is largest or smallest at a witness point, and the conditions for that
+are recorded. Floats become the rationals that they approximate.
 
 Sources:
     Derived for this project.
@@ -119,7 +119,7 @@ def equilibrium_signals(loss_process: str = "meanfield") -> Signals:
     """The signals of a sender in equilibrium, in symbols: ACKs at rate W/R, loss probability p.
 
     Args:
-        loss_process: how losses come, a name in `LOSS_PROCESSES`.
+        loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
 
     >>> equilibrium_signals().ack_rate, equilibrium_signals().loss_rate
     (W/R, W*p/R)

@@ -1,15 +1,16 @@
 """A drop-tail buffer: one Reno flow next to one Vegas flow, and one Reno flow alone.
 
-Reno fills the buffer and halves its window; Vegas loses nothing and keeps its backlog d at every
-queue (it is assumed to reach equilibrium fast compared with Reno's growth). So of C T + q packets
-in flight Vegas has d (C T + q) / q and Reno the rest; Reno's window grows by 1/R, which gives the
-growth of the queue. Vegas' share of the link is the mean of d / q over one period.
+Reno fills the buffer and halves its window; Vegas loses nothing and has its backlog d at every
+queue (it is assumed to reach equilibrium fast compared with Reno's growth). So Vegas has
+d (C T + q) / q of the C T + q packets in flight, and Reno has the others. Reno's window grows by
+1/R, which gives the growth of the queue. Vegas' share of the link is the mean of d / q over one
+period.
 
 Neglected: slow start, timeouts, several losses at once, and the reaction time of Vegas.
 
 Sources:
-    Derived for this project. A third of a small buffer is what E. Weigle and W. Feng,
-    LA-UR-01-3420, 2001, section 4.1, have by another argument. Reno alone: T. Lakshman and
+    Derived for this project. E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 4.1, have a third
+    of the buffer by another argument. Reno alone: T. Lakshman and
     U. Madhow, IEEE/ACM ToN 5(3), 1997 (not checked against the original).
 """
 
@@ -58,8 +59,8 @@ DERIVED = "derived here from the drifts"
 
 def reno_growth() -> Expression:
     """Growth of Reno's window between losses, packets/s: its drift without losses."""
-    state, there = Window(W, sp.Integer(0)), {W: 10, R: 1, p: 0}
-    return equilibrium_drift(Reno(), state, equilibrium_signals(), there)["cwnd"].expression.subs(
+    state, witness = Window(W, sp.Integer(0)), {W: 10, R: 1, p: 0}
+    return equilibrium_drift(Reno(), state, equilibrium_signals(), witness)["cwnd"].expression.subs(
         p, 0
     )
 
@@ -74,8 +75,8 @@ def queue_left_by_loss(reno: Expression) -> Expression:
     """The queue at which Reno's window has the value that a loss at a full buffer leaves."""
     halved = Reno().after_loss(Window(reno.subs(Q, B), sp.Integer(0)), equilibrium_signals()).cwnd
     roots = sp.solve(sp.numer(sp.together(reno - halved)), Q)
-    there = {C: 1000, T: sp.Rational(1, 10), B: 100, D: 40}
-    (queue,) = (root for root in roots if root.subs(there) > 0)
+    witness = {C: 1000, T: sp.Rational(1, 10), B: 100, D: 40}
+    (queue,) = (root for root in roots if root.subs(witness) > 0)
     return queue
 
 
@@ -88,7 +89,7 @@ def queue_after_halving() -> Formula:
     """
     return Formula(
         "queue_after_halving",
-        "queue after Reno has halved its window beside Vegas",
+        "queue after Reno has halved its window, with a Vegas flow",
         "lowest",
         queue_left_by_loss(reno_window_next_to_vegas()),
         HOLDS,
@@ -105,14 +106,14 @@ def vegas_share() -> Formula:
     >>> f"{vegas_share()(capacity=1e3, base_rtt=0.1, buffer=1e2, backlog=4e1, **low):.4f}"
     '0.5015'
     """
-    pace = sp.expand(sp.diff(reno_window_next_to_vegas(), Q) / reno_growth().subs(R, T + Q / C))
-    time: Expression = sp.factor(sp.integrate(pace, (Q, LOWEST, B)))
-    taken: Expression = sp.factor(sp.integrate(sp.expand(pace * D / Q), (Q, LOWEST, B)))
+    seconds = sp.expand(sp.diff(reno_window_next_to_vegas(), Q) / reno_growth().subs(R, T + Q / C))
+    period: Expression = sp.factor(sp.integrate(seconds, (Q, LOWEST, B)))
+    service: Expression = sp.factor(sp.integrate(sp.expand(seconds * D / Q), (Q, LOWEST, B)))
     return Formula(
         "vegas_share",
-        "share of the link that Vegas has beside Reno",
+        "share of the link that Vegas has, with a Reno flow",
         "vegas_share",
-        taken / time,
+        service / period,
         HOLDS,
         DERIVED,
         EXTRA,
@@ -130,7 +131,7 @@ def vegas_share_of_large_buffer() -> Formula:
     share = vegas_share().expression.subs(T, 0)
     return Formula(
         "vegas_share_of_large_buffer",
-        "share of the link that Vegas has beside Reno, B far above C T",
+        "share of the link that Vegas has, with a Reno flow, B far above C T",
         "vegas_share",
         sp.factor(share.subs(LOWEST, lowest)),
         HOLDS,
@@ -150,7 +151,7 @@ def vegas_share_of_small_buffer() -> Formula:
     share = sp.limit(vegas_share().expression, T, sp.oo)
     return Formula(
         "vegas_share_of_small_buffer",
-        "share of the link that Vegas has beside Reno, B far below C T",
+        "share of the link that Vegas has, with a Reno flow, B far below C T",
         "vegas_share",
         sp.factor(share.subs(LOWEST, lowest)),
         HOLDS,
@@ -179,7 +180,7 @@ def fair_backlog_of_large_buffer() -> Formula:
 
 @cache
 def fair_backlog_of_small_buffer() -> Formula:
-    """The fair backlog for a buffer much smaller than the bandwidth-delay product: a third.
+    """The fair backlog for a buffer much smaller than the bandwidth-delay product: a third of B.
 
     >>> fair_backlog_of_small_buffer().text()
     'd = B/3'
@@ -189,12 +190,15 @@ def fair_backlog_of_small_buffer() -> Formula:
 
 
 def fair_backlog(buffer: float, capacity: float, base_rtt: float) -> float:
-    """The backlog with which one Vegas flow has half of a link beside one Reno flow, packets.
+    """The backlog with which one Vegas flow has half of a link, and one Reno flow the other half.
 
     Args:
         buffer: buffer, packets.
         capacity: capacity of the link, packets/s.
         base_rtt: base RTT, s.
+
+    Returns:
+        The backlog, packets.
 
     Raises:
         InvalidInput: for a number that is not above 0.
@@ -205,11 +209,11 @@ def fair_backlog(buffer: float, capacity: float, base_rtt: float) -> float:
     for name, value in (("buffer", buffer), ("capacity", capacity), ("base_rtt", base_rtt)):
         if not value > 0:
             raise InvalidInput("fair_backlog", name, "above 0", value)
-    path = {"buffer": buffer, "capacity": capacity, "base_rtt": base_rtt}
+    link = {"buffer": buffer, "capacity": capacity, "base_rtt": base_rtt}
 
     def excess(backlog: float) -> float:
-        lowest = queue_after_halving()(**path, backlog=backlog)
-        return float(vegas_share()(**path, backlog=backlog, lowest=lowest)) - 1 / 2
+        lowest = queue_after_halving()(**link, backlog=backlog)
+        return float(vegas_share()(**link, backlog=backlog, lowest=lowest)) - 1 / 2
 
     root: Any = brentq(excess, buffer / 100, buffer * 99 / 100, xtol=1e-12 * buffer)
     return float(root)
@@ -219,21 +223,21 @@ def fair_backlog(buffer: float, capacity: float, base_rtt: float) -> float:
 def reno_utilisation() -> Formula:
     """Utilisation of a link by a single Reno flow with a drop-tail buffer.
 
-    Its window grows from half of C T + B. Up to C T the queue is empty and R = T; from there on the
-    link is busy and R = W / C.
+    The window grows from half of C T + B to C T + B. Up to C T the queue is empty and R = T; above
+    that the link is busy and R = W / C.
 
     >>> reno_utilisation().text(), reno_utilisation()(filling=1.0)
     ('U = 3*(beta_B + 1)**2/(4*(beta_B**2 + beta_B + 1))', 1.0)
     """
-    highest, path = C * T * (1 + FILLING), C * T
+    highest, filling_window = C * T * (1 + FILLING), C * T
     lowest = Reno().after_loss(Window(highest, sp.Integer(0)), equilibrium_signals()).cwnd
-    each = 1 / reno_growth()  # seconds a packet of window
-    idle = sp.integrate(each.subs(R, T), (W, lowest, path))
-    busy = sp.integrate(each.subs(R, W / C), (W, path, highest))
-    sent = sp.integrate(each * W / R, (W, lowest, highest))
+    seconds = 1 / reno_growth()  # per packet of window
+    idle = sp.integrate(seconds.subs(R, T), (W, lowest, filling_window))
+    busy = sp.integrate(seconds.subs(R, W / C), (W, filling_window, highest))
+    sent = sp.integrate(seconds * W / R, (W, lowest, highest))
     return Formula(
         "reno_utilisation",
-        "share of the capacity that one Reno flow uses at a drop-tail buffer",
+        "fraction of the capacity that one Reno flow uses at a drop-tail buffer",
         "utilisation",
         sp.factor(sp.simplify(sent / (C * (idle + busy)))),
         "B at most C T; above that it is 1",

@@ -1,13 +1,13 @@
-"""The alpha at which Vegas gets its share next to flows with windows c / sqrt(p), over RED.
+"""The alpha for equal rates of Vegas and flows with windows c / sqrt(p), over RED.
 
 Windows fill the link, sum N W / R = C; RED drops p = L (q - q_min); the windows of the others
 require p = c^2 / W^2 (`red_equilibrium` has the queue). The equilibrium backlog of Vegas is alpha,
-so each of N equal flows has alpha = q / N in the queue. A Vegas flow that is to have r times the
-rate of another counts as r flows: alpha = r q / (N_r + r N_v). If Vegas responds to the same
-losses, alpha has to be larger, and r is bounded: phi b c^2 r^2 must be below 1.
+so each of N equal flows has alpha = q / N in the queue. A Vegas flow with r times the rate of a
+competitor counts as r flows: alpha = r q / (N_r + r N_v). If Vegas loses packets, too, alpha has to
+be larger, and r is bounded: phi b c^2 r^2 must be below 1.
 
-Without a law, b and phi are symbols and alpha is the equilibrium backlog; with one, alpha is the
-parameter of its dialect.
+Without the argument `law`, b and phi are symbols and alpha is the equilibrium backlog. With it,
+alpha is the parameter of its dialect.
 
 Sources:
     E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 4.3 (q_min / N, a rule of thumb). The rest
@@ -54,7 +54,7 @@ C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
 c, r, ALPHA = (symbol(name) for name in ("loss_constant", "ratio", "alpha"))
 EFFECTIVE = symbol("competitors") + r * symbol("tuned")
 DERIVED = "derived here from the drifts"
-BESIDE = "one round-trip time, a queue that stays"
+SCOPE = "one round-trip time, a constant queue"
 
 
 @cache
@@ -72,10 +72,10 @@ def fair_alpha_lossless(law: Vegas = ANY) -> Formula:
     (alpha,) = sp.solve(window.subs(R, T + Q / C) - wanted, ALPHA)
     return Formula(
         name_with_dialect("fair_alpha_lossless", law),
-        "alpha of Vegas for r times the rate of a competitor, without losses of its own",
+        "alpha of Vegas for r times the rate of a competitor, if Vegas loses nothing",
         "alpha",
         sp.factor(alpha + offset_of(law)) - offset_of(law),
-        f"{BESIDE}; r = 1 is fair",
+        f"{SCOPE}; r = 1 is fair",
         DERIVED,
     )
 
@@ -102,7 +102,7 @@ def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") ->
         "alpha of Vegas for r times the rate of a competitor that loses as many packets",
         "alpha",
         sp.factor(sp.simplify(alpha + offset)) - offset,
-        f"{BESIDE}, r below its ceiling, b d / 2 above the law's softness",
+        f"{SCOPE}, r below its upper bound, b d / 2 above the law's softness",
         DERIVED,
     )
 
@@ -119,7 +119,7 @@ def largest_ratio() -> Formula:
     ratio = sp.simplify(saturated / filled_link(EFFECTIVE).window.subs(Q, C * (R - T)))
     return Formula(
         "largest_ratio",
-        "ceiling of the rate of Vegas over that of a competitor that loses as many packets",
+        "upper bound of the rate of Vegas over that of a competitor that loses as many packets",
         "ratio",
         ratio,
         "one round-trip time; phi is Vegas's",
@@ -141,7 +141,7 @@ def fair_alpha_of_rate() -> Formula:
         "alpha of Vegas for a rate",
         "alpha",
         sp.factor(alpha),
-        "no losses of its own, one queue",
+        "Vegas loses nothing, one queue",
         DERIVED,
     )
 
@@ -158,10 +158,10 @@ def fair_alpha_of_loss() -> Formula:
     rate = (c / sp.sqrt(p)) / R
     return Formula(
         "fair_alpha_of_loss",
-        "alpha of Vegas for the rate of a competitor of the same round-trip time",
+        "alpha of Vegas for the rate of a competitor with the same round-trip time",
         "alpha",
         fair_alpha_of_rate().expression.subs(symbol("rate"), rate),
-        "no losses of its own, one queue, windows of c / sqrt(p)",
+        "Vegas loses nothing, one queue, windows of c / sqrt(p)",
         DERIVED,
     )
 
@@ -209,10 +209,10 @@ def over_red(formula: Formula) -> Formula:
     Args:
         formula: a formula in q, and in N_r and N_v or in N.
 
-    >>> ours = over_red(fair_alpha_lossless())
+    >>> formula = over_red(fair_alpha_lossless())
     >>> network = {"capacity": 155e6 / 12000, "base_rtt": 0.007, "min_thresh": 6711.0}
     >>> flows = {"competitors": 25, "tuned": 25, "ratio": 1.0, "loss_constant": 2**0.5}
-    >>> f"{ours(**network, **flows, slope=1 / (26843 - 6711)):.3f}"
+    >>> f"{formula(**network, **flows, slope=1 / (26843 - 6711)):.3f}"
     '134.263'
     """
     count = N if formula.expression.has(N) else EFFECTIVE

@@ -60,7 +60,7 @@ SYMBOLS = quantities(
     ("capacity", "C", "packets/s", "capacity of the link"),
     ("queue", "q", "packets", "equilibrium queue"),
     ("buffer", "B", "packets", "buffer"),
-    ("count", "N", "", "flows in all"),
+    ("count", "N", "", "number of flows"),
     ("competitors", "N_r", "", "flows that compete with Vegas"),
     ("tuned", "N_v", "", "Vegas flows"),
     ("ratio", "r", "", "rate of a Vegas flow over that of a competitor"),

@@ -61,7 +61,7 @@ def rate_with_false_base() -> Formula:
     rate = (window / R).subs({R: T + Q / C, T: T + FALSE / C}, simultaneous=True)
     return Formula(
         "rate_with_false_base",
-        "rate of Vegas whose base RTT has a queue in it",
+        "rate of Vegas whose base RTT includes a queue",
         "rate",
         sp.factor(rate),
         "no losses, one queue",
@@ -107,16 +107,16 @@ def exact_term(number: int) -> Expression:
 
 @cache
 def queues_of(number: int) -> tuple[float, ...]:
-    """The queue over alpha before the first flow, and after each of `number` flows."""
+    """The queue over alpha before the first flow and after each of the `number` flows that join."""
     queues = [0.0]
     for flows in range(1, number + 1):
         before = np.array(queues)
 
-        def too_full(queue: float, before: np.ndarray = before) -> float:
+        def overload(queue: float, before: np.ndarray = before) -> float:
             return float(np.sum(1 / (queue - before))) - 1
 
         low, high = queues[-1] + 1, queues[-1] + flows
-        queue: Any = low if flows == 1 else brentq(too_full, low, high, xtol=1e-14)
+        queue: Any = low if flows == 1 else brentq(overload, low, high, xtol=1e-14)
         queues.append(float(queue))
     return tuple(queues)
 

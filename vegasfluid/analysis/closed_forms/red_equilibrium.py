@@ -5,9 +5,9 @@ p = L (q - q_min); the windows require p = c^2 / W^2. So
 
     L (q - q_min) (C T + q)^2 = c^2 N^2
 
-whose left side rises from 0 at q_min: there is one root above it, and none below. RED's L is k
-times the slope of its curve where drops are spaced: k = 2/3 with `wait`, 2 without (independent
-drops: 1). With `wait` the exact fraction 2 p_b / (3 - p_b) leads to a cubic, too.
+whose left side rises from 0 at q_min, so there is one root, above q_min. RED spaces drops, so L is
+k times the slope of its curve: k = 2/3 with `wait`, 2 without (independent drops: 1). With `wait`
+the exact fraction 2 p_b / (3 - p_b) leads to a cubic, too.
 
 Lost packets do not use the link; the equation neglects this, for 1 - p near 1.
 
@@ -43,7 +43,7 @@ __all__ = [
     "red_slope",
 ]
 
-RED = quantities(("queue_per_min_thresh", "g", "", "rise of the queue over that of q_min"))
+RED = quantities(("queue_per_min_thresh", "g", "", "change of the queue per change of q_min"))
 """Quantities of the formulas for RED."""
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
@@ -85,17 +85,17 @@ def filled_link(count: Expression) -> FilledLink:
 def drop_prob(wait: bool) -> Expression:
     """RED's drop probability between its thresholds, as a function of a constant queue."""
     law = Red(LOW, HIGH, max_drop=TOP, wait=wait)  # type: ignore[arg-type]
-    share = law.drop_prob(QueueState(Q, Average(Q), C, C, 10 * HIGH))
-    return branch_at(share, {Q: 30, LOW: 20, HIGH: 80, TOP: 0.1}).expression
+    fraction = law.drop_prob(QueueState(Q, Average(Q), C, C, 10 * HIGH))
+    return branch_at(fraction, {Q: 30, LOW: 20, HIGH: 80, TOP: 0.1}).expression
 
 
 def solve_queue(balance: Expression) -> Expression:
     """The queue at which an equation is zero, solved for the packets in flight."""
-    flying, least, curve = (sp.Dummy(positive=True) for _ in range(3))
-    substitutions = {Q: flying - C * T, LOW: least - C * T, TOP: curve * (HIGH - least + C * T)}
+    in_flight, least, slope = (sp.Dummy(positive=True) for _ in range(3))
+    substitutions = {Q: in_flight - C * T, LOW: least - C * T, TOP: slope * (HIGH - least + C * T)}
     cubic = sp.numer(sp.together(balance.subs(substitutions, simultaneous=True)))
-    root = only_real_root(cubic, flying) - C * T
-    return root.subs(curve, TOP / (HIGH - LOW)).subs(least, C * T + LOW)
+    root = only_real_root(cubic, in_flight) - C * T
+    return root.subs(slope, TOP / (HIGH - LOW)).subs(least, C * T + LOW)
 
 
 @cache
@@ -111,7 +111,7 @@ def red_balance() -> Expression:
 
 @cache
 def red_slope(wait: bool = True) -> Formula:
-    """Slope of RED's drop probability at its lower threshold.
+    """Slope of RED's drop probability at its lower threshold, per packet.
 
     Args:
         wait: whether RED spaces drops.
@@ -122,7 +122,7 @@ def red_slope(wait: bool = True) -> Formula:
     slope = sp.diff(drop_prob(wait), Q).subs(Q, LOW)
     return Formula(
         "red_slope" if wait else "red_slope_no_wait",
-        f"slope of RED's share of dropped packets, {'with' if wait else 'without'} wait",
+        f"slope of RED's drop probability over the queue, {'with' if wait else 'without'} wait",
         "slope",
         sp.factor(slope),
         "at the lower threshold" if wait else "while p is below 1",
@@ -199,10 +199,10 @@ def red_queue_per_min_thresh() -> Formula:
     balance = red_balance()
     return Formula(
         "red_queue_per_min_thresh",
-        "rise of the queue over that of RED's lower threshold",
+        "change of the queue per change of RED's lower threshold",
         "queue_per_min_thresh",
         sp.factor(-sp.diff(balance, LOW) / sp.diff(balance, Q)),
-        f"{RARE}, L kept",
+        f"{RARE}, constant L",
         "derived here",
         tuple(RED.items()),
     )

@@ -60,14 +60,14 @@ def equilibrium_window(law: CongestionControl, loss_process: str = "meanfield") 
     if loss_process not in LOSS_PROCESSES:
         allowed = "one of " + ", ".join(LOSS_PROCESSES)
         raise InvalidInput("equilibrium_window", "loss_process", allowed, loss_process)
-    for kind, window in KINDS.items():
-        if isinstance(law, kind):
-            formula = window(law, loss_process)
+    for law_type, derive in WINDOWS.items():
+        if isinstance(law, law_type):
+            formula = derive(law, loss_process)
             extra = formula.extra + parameter_symbols(law)
             return replace(formula, name=f"{law.name}_window", extra=extra)
-    why = "one with a window that responds to losses or delays"
+    allowed = "one with a window that responds to losses or delays"
     raise InvalidInput(
-        "equilibrium_window", "law", why if isinstance(law, Unresponsive) else KNOWN, law.name
+        "equilibrium_window", "law", allowed if isinstance(law, Unresponsive) else KNOWN, law.name
     )
 
 
@@ -110,7 +110,7 @@ def cubic_equilibrium_window(law: Cubic, loss_process: str) -> Formula:
     return replace(
         curve,
         says=f"window of CUBIC, {loss_process} losses{constants_as_text(curve, reno)}",
-        holds="on its curve and in its Reno-friendly region; b p W at most 1/2",
+        holds="in the cubic and the Reno-friendly region; b p W at most 1/2",
         expression=sp.Max(curve.expression, reno.expression),
     )
 
@@ -127,8 +127,8 @@ def constants_as_text(curve: Formula, reno: Formula) -> str:
 def highspeed_equilibrium_window(law: HighSpeed, loss_process: str) -> Formula:
     """The equilibrium window of HighSpeed TCP for periodic losses, as in RFC 3649."""
     if loss_process != "periodic":
-        why = "one with a closed form, which highspeed has for periodic losses only (its step and"
-        raise InvalidInput("equilibrium_window", "law", f"{why} its cut are logarithms)", law.name)
+        allowed = "one with a closed form; highspeed has one for periodic losses only"
+        raise InvalidInput("equilibrium_window", "law", allowed, law.name)
     return substitute(
         highspeed_window(),
         {quantity.symbol: getattr(law, name) for name, quantity in HIGHSPEED.items()},
@@ -145,7 +145,7 @@ def rerouting_equilibrium_window(law: VegasRerouting, loss_process: str) -> Form
     return vegas_equilibrium_window(law.plain, loss_process)
 
 
-KINDS: dict[type[CongestionControl], Callable[[Any, str], Formula]] = {
+WINDOWS: dict[type[CongestionControl], Callable[[Any, str], Formula]] = {
     Reno: reno_equilibrium_window,
     Scalable: scalable_equilibrium_window,
     Cubic: cubic_equilibrium_window,
@@ -155,7 +155,8 @@ KINDS: dict[type[CongestionControl], Callable[[Any, str], Formula]] = {
 }
 """The function that derives the equilibrium window of each congestion control."""
 
-KNOWN = "one of " + ", ".join(kind.name for kind in KINDS)
+KNOWN = "one of " + ", ".join(law_type.name for law_type in WINDOWS)
+"""Allowed congestion controls, as a message words them."""
 
 
 def loss_constant(law: CongestionControl, loss_process: str = "meanfield") -> Expression:

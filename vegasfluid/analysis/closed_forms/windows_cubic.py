@@ -11,8 +11,8 @@ sqrt(p).
 
 Sources:
     G. Vardoyan, C. Hollot and D. Towsley, INFOCOM 2018, section 4.2: (C / b)^(1/4) in the one-point
-    closure without fast convergence (read in the longer version). RFC 9438, section 5.1: (C (3 + beta) / (4 b))^(1/4)
-    for periodic losses. All derived here from the drift.
+    closure without fast convergence (read in the longer version). RFC 9438, section 5.1:
+    (C (3 + beta) / (4 b))^(1/4) for periodic losses. All derived here from the drift.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ W, R, p = (symbol(name) for name in ("cwnd", "rtt", "drop_prob"))
 C, CUT = CUBIC["cubic_c"].symbol, symbol("cut")
 K, ELAPSED, SQUARED = sp.symbols("K s m", positive=True)
 STATE = CubicWindow(W, K, ELAPSED, SQUARED, sp.Integer(0))
-ON_THE_CURVE = {W: 1000, R: 0.1, p: 1e-5, C: 0.4, CUT: 0.3, K: 9, ELAPSED: 9, SQUARED: 162}
+CUBIC_REGION = {W: 1000, R: 0.1, p: 1e-5, C: 0.4, CUT: 0.3, K: 9, ELAPSED: 9, SQUARED: 162}
 """A witness in the cubic region: a long round-trip time and few losses."""
-AS_RENO = {**ON_THE_CURVE, W: 10, R: 0.01, p: 1e-2, K: 0.1, ELAPSED: 0.1, SQUARED: 0.02}
+RENO_FRIENDLY = {**CUBIC_REGION, W: 10, R: 0.01, p: 1e-2, K: 0.1, ELAPSED: 0.1, SQUARED: 0.02}
 """A witness in the Reno-friendly region: a short round-trip time and many losses."""
 
 
 def drift_of(
-    loss_process: str, fast_convergence: bool, there: dict[sp.Symbol, float]
+    loss_process: str, fast_convergence: bool, witness: dict[sp.Symbol, float]
 ) -> dict[str, Expression]:
     """CUBIC's drift on the branch of a witness, for each state variable."""
     law = Cubic(C, 1 - CUT, fast_convergence=fast_convergence)
-    branches = equilibrium_drift(law, STATE, equilibrium_signals(loss_process), there)
+    branches = equilibrium_drift(law, STATE, equilibrium_signals(loss_process), witness)
     return {name: branch.expression for name, branch in branches.items()}
 
 
@@ -58,22 +58,22 @@ def cubic_equation(
     loss_process: str, fast_convergence: bool
 ) -> tuple[Expression, sp.Symbol, Expression]:
     """The equilibrium equation as a cubic in u, the symbol u, and (b g) / C, which is K^3 / W."""
-    drift, u = drift_of(loss_process, fast_convergence, ON_THE_CURVE), sp.Symbol("u", positive=True)
-    clock = {ELAPSED: only_solution(drift["elapsed"], ELAPSED)}
-    clock[SQUARED] = only_solution(drift["squared"].subs(clock), SQUARED)
+    drift, u = drift_of(loss_process, fast_convergence, CUBIC_REGION), sp.Symbol("u", positive=True)
+    times = {ELAPSED: only_solution(drift["elapsed"], ELAPSED)}
+    times[SQUARED] = only_solution(drift["squared"].subs(times), SQUARED)
     steepness = only_solution(drift["k"], K) ** 3 / W
     at_k = {W: K**3 / steepness, p: u * R * steepness / K**4}  # so that u is K p W / R
-    left = drift["cwnd"].subs(clock).subs(at_k, simultaneous=True)
+    left = drift["cwnd"].subs(times).subs(at_k, simultaneous=True)
     return sp.numer(sp.together(left)), u, steepness
 
 
 def root_of(cubic: Expression, u: Expression) -> Expression:
     """The root in u, without a radical if the cubic has a linear factor."""
-    edge = sp.Symbol("e", positive=True)  # cbrt(1 - b / 4), which periodic losses bring in
-    factors = sp.factor_list(cubic.subs(CUT, 4 - 4 * edge**3))[1]
+    e = sp.Symbol("e", positive=True)  # cbrt(1 - b / 4), which occurs for periodic losses
+    factors = sp.factor_list(cubic.subs(CUT, 4 - 4 * e**3))[1]
     linear = [factor for factor, _ in factors if sp.degree(factor, gen=u) == 1]
     if linear:
-        return only_solution(linear[0], u).subs(edge, sp.cbrt(1 - CUT / 4))
+        return only_solution(linear[0], u).subs(e, sp.cbrt(1 - CUT / 4))
     return only_real_root(cubic, u)
 
 
@@ -94,7 +94,7 @@ def cubic_window(loss_process: str = "meanfield", fast_convergence: bool = False
     name = "_giving_way" if fast_convergence else ""
     return Formula(
         f"cubic_window_{loss_process}{name}",
-        f"window of CUBIC on its curve, {loss_process} losses"
+        f"window of CUBIC in its cubic region, {loss_process} losses"
         + (", with fast convergence" if fast_convergence else ""),
         "cwnd",
         constant * (R / p) ** sp.Rational(3, 4),
@@ -115,7 +115,7 @@ def reno_friendly_window(loss_process: str = "meanfield") -> Formula:
     >>> reno_friendly_window("periodic").text()
     'W = sqrt(6)/(2*sqrt(p))'
     """
-    drift = drift_of(loss_process, False, AS_RENO)["cwnd"]
+    drift = drift_of(loss_process, False, RENO_FRIENDLY)["cwnd"]
     squared = sp.Symbol("w", positive=True)
     window_squared = only_solution(drift.subs(W, sp.sqrt(squared)), squared)
     return Formula(
@@ -137,20 +137,20 @@ def cubic_crossover(loss_process: str = "meanfield", fast_convergence: bool = Fa
         loss_process: a name in `LOSS_PROCESSES`.
         fast_convergence: whether fast convergence is on.
 
-    >>> edge = cubic_crossover("periodic")
-    >>> f"{edge(cubic_c=0.4, cut=0.3, rtt=1.0):.3f}"
+    >>> crossover = cubic_crossover("periodic")
+    >>> f"{crossover(cubic_c=0.4, cut=0.3, rtt=1.0):.3f}"
     '0.548'
     """
-    curve = cubic_window(loss_process, fast_convergence).expression
+    cubic = cubic_window(loss_process, fast_convergence).expression
     reno = reno_friendly_window(loss_process).expression
-    both = (curve / reno).subs(p, 1) ** 4  # the ratio goes as p^(-1/4)
+    crossover = (cubic / reno).subs(p, 1) ** 4  # the ratio is proportional to p^(-1/4)
     name = "_giving_way" if fast_convergence else ""
     return Formula(
         f"cubic_crossover_{loss_process}{name}",
         f"drop probability at which CUBIC becomes Reno-friendly, {loss_process} losses",
         "drop_prob",
-        both,
-        "both windows are those of the same losses",
+        crossover,
+        "both windows at the same losses",
         "derived here from the drift",
         tuple(CUBIC.items()),
     )

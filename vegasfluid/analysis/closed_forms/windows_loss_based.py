@@ -38,12 +38,17 @@ __all__ = [
     "scalable_window",
 ]
 
-SCALABLE = quantities(("increase", "a", "packets", "what an ACK adds to Scalable TCP's window"))
+SCALABLE = quantities(("increase", "a", "packets", "growth of Scalable TCP's window per ACK"))
 """Quantities of the formulas for Scalable TCP."""
 
 HIGHSPEED = quantities(
     ("low_window", "W_low", "packets", "window up to which HighSpeed TCP is standard TCP"),
-    ("high_window", "W_high", "packets", "window at the upper end of its line"),
+    (
+        "high_window",
+        "W_high",
+        "packets",
+        "window at the upper end of its response line",
+    ),
     ("low_prob", "p_low", "", "drop probability at the lower window"),
     ("high_prob", "p_high", "", "drop probability at the upper window"),
 )
@@ -106,15 +111,15 @@ def aimd_factor(loss_process: str) -> Formula:
     ('phi = 2/(2 - b)', 'phi = (4 - b)/(4 - 2*b)')
     """
     cut = symbol("cut")
-    by_ = "independent" if loss_process == "iid" else loss_process
+    losses = "independent" if loss_process == "iid" else loss_process
     return Formula(
         f"aimd_factor_{loss_process}",
-        f"weight of {by_} losses, additive increase and a cut of b",
+        f"correction for {losses} losses, additive increase and a cut of b",
         "loss_factor",
         above_zero(exact(aimd_loss_factor(loss_process, cut)), {cut: 0.3}),
-        "additive increase" + (", right to 0.2 %" if loss_process == "iid" else ""),
+        "additive increase" + (", error at most 0.2 %" if loss_process == "iid" else ""),
         "Mathis et al. 1997 and Ott, Kemperman and Mathis 1996 for b = 1/2 (neither checked "
-        "against the original); as the congestion controls have it",
+        "against the original); the factor of the congestion controls",
     )
 
 
@@ -123,7 +128,7 @@ def scalable_window(loss_process: str = "meanfield") -> Formula:
     """Equilibrium window of Scalable TCP above its legacy window.
 
     Args:
-        loss_process: a name in `LOSS_PROCESSES`; periodic and iid are alike here.
+        loss_process: a name in `LOSS_PROCESSES`; periodic and iid give the same.
 
     >>> scalable_window().text(), scalable_window("iid").text()
     ('W = a/(b*p)', 'W = -a/(p*log(1 - b))')
@@ -131,8 +136,8 @@ def scalable_window(loss_process: str = "meanfield") -> Formula:
     step, cut = SCALABLE["increase"].symbol, symbol("cut")
     legacy: Expression = sp.Dummy()
     law = Scalable(step, cut, legacy)
-    there = {W: 100, R: 1, p: 1e-3, step: 1e-2, cut: 1 / 8, legacy: 16}
-    drift = equilibrium_drift(law, OUT_OF_SLOW_START, equilibrium_signals(loss_process), there)[
+    witness = {W: 100, R: 1, p: 1e-3, step: 1e-2, cut: 1 / 8, legacy: 16}
+    drift = equilibrium_drift(law, OUT_OF_SLOW_START, equilibrium_signals(loss_process), witness)[
         "cwnd"
     ]
     (window,) = sp.solve(drift.expression, W)
@@ -157,11 +162,11 @@ def highspeed_window() -> Formula:
     >>> f"{highspeed_window()(drop_prob=1e-5, **defaults):.0f}"
     '1776'
     """
-    low, high, p_low, p_high = (of.symbol for of in HIGHSPEED.values())
+    low, high, p_low, p_high = (quantity.symbol for quantity in HIGHSPEED.values())
     cut, stretch = sp.symbols("b_high t", positive=True)
-    there = {low: 38, high: 83000, p_low: 1e-3, p_high: 1e-7, cut: 0.1, W: 1000, R: 1, p: 1e-5}
+    witness = {low: 38, high: 83000, p_low: 1e-3, p_high: 1e-7, cut: 0.1, W: 1000, R: 1, p: 1e-5}
     law = HighSpeed(low, high, p_low, p_high, cut)
-    drift = equilibrium_drift(law, OUT_OF_SLOW_START, equilibrium_signals("periodic"), there)[
+    drift = equilibrium_drift(law, OUT_OF_SLOW_START, equilibrium_signals("periodic"), witness)[
         "cwnd"
     ]
     (prob,) = sp.solve(drift.expression.subs(W, low * sp.exp(stretch)), p)
@@ -171,7 +176,7 @@ def highspeed_window() -> Formula:
         "window of HighSpeed TCP",
         "cwnd",
         low * sp.exp(sp.factor(stretch_at_p)),
-        "between its two windows, periodic losses",
+        "window between W_low and W_high, periodic losses",
         "RFC 3649, section 5 (the response function); derived here from the drift",
         tuple(HIGHSPEED.items()),
     )

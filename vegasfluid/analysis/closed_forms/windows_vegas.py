@@ -1,16 +1,19 @@
 """Vegas in equilibrium: its window without losses, and the alpha of a window with losses.
 
 Without losses a growing window stops where the backlog is alpha (every backlog up to beta is an
-equilibrium). With losses the equilibrium is below that, where flows that grow back compensate for
-those that had a loss: alpha is then an explicit function of the window, but not the reverse. Beta
-drops out. `alpha` means the equilibrium backlog; a dialect's parameter is smaller by its offset.
+equilibrium). With losses the equilibrium is below that: the growth of flows that recover from a
+loss compensates for the losses of others. Then alpha is an explicit function of the window, but not
+the reverse, and beta plays no part. `alpha` means the equilibrium backlog; a dialect's parameter is
+smaller by its offset.
 
-With f = phi b p W^2, the fraction of flows that grow back, and d = W (R - T) / R the backlog:
+With f = phi b p W^2, the fraction of flows that recover from a loss, and d = W (R - T) / R the
+backlog:
 
     alpha = d - (b d / 2) ln(1 - f)        f < 1
 
-so f = 1, W = 1 / sqrt(phi b p), is a window that no alpha reaches: Vegas is saturated, with
-additive increase at all times. Zero width gives the law of the minimum of the two.
+so f = 1, W = 1 / sqrt(phi b p), is the saturated window, which no alpha reaches: additive increase
+at all times. If all flows had the same backlog, the window would be the smaller of the saturated
+one and the one without losses, the law of the minimum.
 
 Sources:
     S. Low, L. Peterson and L. Wang, SIGMETRICS 2001 (equilibrium without losses; abstract read).
@@ -55,9 +58,9 @@ VEGAS = quantities(
 
 W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
 ALPHA, CUT, PHI = (symbol(name) for name in ("alpha", "cut", "loss_factor"))
-SOFTNESS, SHARE = (of.symbol for of in VEGAS.values())
+SOFTNESS, SHARE = (quantity.symbol for quantity in VEGAS.values())
 STATE = VegasWindow(W, sp.Integer(0), T, sp.Integer(0))
-HOLDS = "W at least 3, alpha + rise at most beta + fall"
+HOLDS = "W at least 3, the equilibrium backlog of alpha at most that of beta"
 DERIVED = "derived here from the drift"
 
 GROWING = {W: 300, R: 0.11, T: 0.1, p: 1e-6, ALPHA: 33, SOFTNESS: 0.25, CUT: 0.25, PHI: 1}
@@ -80,31 +83,31 @@ ANY = AnyVegas()
 """Represents every dialect: b, phi and the equilibrium backlog are symbols."""
 
 
-def growing_drift(law: Vegas, there: dict[sp.Symbol, float] = GROWING) -> Expression:
+def growing_drift(law: Vegas, witness: dict[sp.Symbol, float] = GROWING) -> Expression:
     """The drift of a growing window, with symbols for alpha and the loss probability phi p."""
     beta = sp.Dummy(positive=True)
-    asked = replace(law, alpha=ALPHA, beta=beta, softness=SOFTNESS)
+    symbolic_law = replace(law, alpha=ALPHA, beta=beta, softness=SOFTNESS)
     seen = equilibrium_signals()._replace(loss_rate=PHI * p * W / R)
-    return equilibrium_drift(asked, STATE, seen, {**there, beta: 100})["cwnd"].expression
+    return equilibrium_drift(symbolic_law, STATE, seen, {**witness, beta: 100})["cwnd"].expression
 
 
 def alpha_of(drift: Expression) -> Expression:
     """The alpha for which a drift is zero; it is in the exponent of the only exponential."""
-    (power,), left = drift.atoms(sp.exp), sp.Dummy(positive=True)
-    resting = only_solution(drift.subs(power, left), left)
-    return only_solution(power.args[0] - sp.log(sp.expand(resting)), ALPHA)
+    (exponential,), unknown = drift.atoms(sp.exp), sp.Dummy(positive=True)
+    value = only_solution(drift.subs(exponential, unknown), unknown)
+    return only_solution(exponential.args[0] - sp.log(sp.expand(value)), ALPHA)
 
 
 @cache
-def equilibrium_alpha(kind: type[Vegas], dialect: str) -> Expression:
+def equilibrium_alpha(law_type: type[Vegas], dialect: str) -> Expression:
     """The alpha for which a window is in equilibrium, as a function of the window and phi p."""
-    return alpha_of(growing_drift(kind(dialect=dialect)))
+    return alpha_of(growing_drift(law_type(dialect=dialect)))
 
 
 @cache
-def lossless_window(kind: type[Vegas], dialect: str) -> Expression:
+def lossless_window(law_type: type[Vegas], dialect: str) -> Expression:
     """The equilibrium window without losses, as a function of alpha."""
-    return sp.factor(only_solution(equilibrium_alpha(kind, dialect).subs(p, 0) - ALPHA, W))
+    return sp.factor(only_solution(equilibrium_alpha(law_type, dialect).subs(p, 0) - ALPHA, W))
 
 
 def name_with_dialect(formula: str, law: Vegas) -> str:
@@ -113,7 +116,7 @@ def name_with_dialect(formula: str, law: Vegas) -> str:
 
 
 def offset_of(law: Vegas) -> Expression:
-    """The offset of a dialect's equilibrium backlog to its parameter alpha, packets."""
+    """The equilibrium backlog of a dialect minus its parameter alpha, packets."""
     return exact(law.implementation.alpha_offset)
 
 
@@ -128,7 +131,7 @@ def vegas_lossless_window(law: Vegas = ANY) -> Formula:
     """Equilibrium window of a growing Vegas flow without losses.
 
     Args:
-        law: a Vegas of the dialect whose parameter alpha is; without one, alpha is the equilibrium
+        law: a Vegas of the dialect whose parameter is alpha; if omitted, alpha is the equilibrium
             backlog.
 
     >>> vegas_lossless_window().text()
@@ -141,7 +144,7 @@ def vegas_lossless_window(law: Vegas = ANY) -> Formula:
         "window of Vegas without losses",
         "cwnd",
         lossless_window(type(law), law.dialect),
-        "no losses; windows up to that of beta are equilibria too",
+        "no losses; larger windows, up to that of beta, are equilibria too",
         f"Low, Peterson and Wang 2001 (abstract read); {DERIVED}",
     )
 
@@ -171,9 +174,9 @@ def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
     """The alpha for which a window is in equilibrium with losses.
 
     Args:
-        law: a Vegas of the dialect whose parameter alpha is. Without one, b and phi are symbols,
-            and alpha is the equilibrium backlog.
-        loss_process: a name in `LOSS_PROCESSES`; ignored without a law.
+        law: a Vegas of the dialect whose parameter is alpha; if omitted, b and phi are symbols and
+            alpha is the equilibrium backlog.
+        loss_process: a name in `LOSS_PROCESSES`; ignored if `law` is omitted.
 
     Raises:
         InvalidInput: for a dialect that keeps its slow-start threshold at a loss (ns-3).
@@ -187,7 +190,7 @@ def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
         alpha = alpha.subs(PHI, exact(law.loss_factor(loss_process, STATE)))
     return Formula(
         name_with_dialect("vegas_alpha", law),
-        "alpha of Vegas where packets are lost",
+        "alpha of Vegas with losses",
         "alpha",
         sp.factor(alpha + offset) - offset,
         f"phi b p W^2 below 1, b d / 2 above the law's softness, {HOLDS}",
@@ -204,7 +207,7 @@ def vegas_small_alpha() -> Formula:
     """
     return Formula(
         "vegas_small_alpha",
-        "alpha of Vegas where packets are lost, small backlog",
+        "alpha of Vegas with losses, small backlog",
         "alpha",
         sp.expand(alpha_of(growing_drift(ANY, SMALL))),
         f"phi b p W^2 below 1, b d / 2 below the law's softness, {HOLDS}",
@@ -221,12 +224,12 @@ def vegas_saturated_window() -> Formula:
     'W = 1/(sqrt(b)*sqrt(p)*sqrt(phi))'
     """
     delay = sp.Symbol("delta", positive=True)
-    endless = sp.limit(growing_drift(ANY).subs(R, T + delay), ALPHA, sp.oo)
+    limit = sp.limit(growing_drift(ANY).subs(R, T + delay), ALPHA, sp.oo)
     return Formula(
         "vegas_saturated_window",
-        "window of Vegas saturated",
+        "saturated window of Vegas",
         "cwnd",
-        only_solution(endless, W),
+        only_solution(limit, W),
         "the limit of a large alpha",
         DERIVED,
     )
@@ -239,13 +242,13 @@ def law_of_the_minimum() -> Formula:
     >>> law_of_the_minimum().text()
     'W = Min(R*alpha/(R - T), 1/(sqrt(b)*sqrt(p)*sqrt(phi)))'
     """
-    sharp = sp.limit(vegas_small_alpha().expression, SOFTNESS, 0)
+    alpha = sp.limit(vegas_small_alpha().expression, SOFTNESS, 0)
     return Formula(
         "law_of_the_minimum",
-        "window of Vegas where packets are lost, sharp edge",
+        "window of Vegas with losses, if all flows had the same backlog",
         "cwnd",
-        sp.Min(sp.factor(only_solution(sharp - ALPHA, W)), vegas_saturated_window().expression),
-        "the limit of zero width; the windows of our drift are smaller",
+        sp.Min(sp.factor(only_solution(alpha - ALPHA, W)), vegas_saturated_window().expression),
+        "equal backlogs; the windows of the fluid model are smaller",
         f"{DERIVED}, with both widths tending to 0",
     )
 
@@ -254,20 +257,20 @@ def law_of_the_minimum() -> Formula:
 def vegas_alpha_at_saturation() -> Formula:
     """The alpha at which the law of the minimum saturates.
 
-    In our drift no alpha saturates: with this alpha the window is a fraction s of the saturated
-    window, with s (1 - (b / 2) ln(1 - s^2)) = 1: 0.80 for b = 1/2 and 0.86 for b = 1/4.
+    In the fluid model no alpha saturates: with this alpha the window is a fraction s of the
+    saturated window, with s (1 - (b / 2) ln(1 - s^2)) = 1: 0.80 for b = 1/2 and 0.86 for b = 1/4.
 
     >>> vegas_alpha_at_saturation().text()
     'alpha = (R - T)/(R*sqrt(b)*sqrt(p)*sqrt(phi))'
     """
-    line, flat = law_of_the_minimum().expression.args
-    (edge,) = sp.solve(line - flat, ALPHA)
+    lossless, saturated = law_of_the_minimum().expression.args
+    (alpha,) = sp.solve(lossless - saturated, ALPHA)
     return Formula(
         "vegas_alpha_at_saturation",
         "alpha at which the law of the minimum saturates",
         "alpha",
-        sp.factor(edge),
-        "sharp edge; in our drift it is the backlog of the saturated window",
+        sp.factor(alpha),
+        "equal backlogs; in the fluid model it is the backlog of the saturated window",
         f"{DERIVED}, with both widths tending to 0",
     )
 
@@ -280,12 +283,12 @@ def vegas_alpha_of_share() -> Formula:
     >>> f"{formula(share=0.99, rtt=0.2, base_rtt=0.1, drop_prob=1e-3, cut=0.5, loss_factor=1):.1f}"
     '43.8'
     """
-    full = vegas_saturated_window().expression
+    saturated = vegas_saturated_window().expression
     return Formula(
         "vegas_alpha_of_share",
-        "alpha of Vegas for a share of the saturated window",
+        "alpha of Vegas for a fraction of the saturated window",
         "alpha",
-        sp.factor(vegas_alpha().expression.subs(W, SHARE * full)),
+        sp.factor(vegas_alpha().expression.subs(W, SHARE * saturated)),
         "s below 1, b d / 2 above the law's softness",
         DERIVED,
         tuple(VEGAS.items()),

@@ -202,8 +202,8 @@ def require_reachable_ratio(equations: SingleLinkEquations, top: arb) -> None:
         allowed = f"below {largest:.6g}, the largest {where}"
         raise InvalidInput("certificate", "ratio", allowed, given)
     if given >= largest * math.exp(-problem.epsilon) * (1 - RATIO_MARGIN):
-        room = math.log(largest / given)
-        allowed = f"below {room:.3g}: {largest:.6g} is the largest ratio {where}"
+        margin = math.log(largest / given)
+        allowed = f"below {margin:.3g}: {largest:.6g} is the largest ratio {where}"
         raise InvalidInput("certificate", "epsilon", allowed, problem.epsilon)
 
 

@@ -141,10 +141,10 @@ class RedLink(LosslessLink):
         rise = minimum(maximum((queue - self.min_thresh) / span, ZERO), ONE)
         above = queue - self.max_thresh
         if self.red.gentle:
-            rest = minimum(maximum(above / self.max_thresh, ZERO), ONE)
+            upper = minimum(maximum(above / self.max_thresh, ZERO), ONE)
         else:
-            rest = smooth_step(above, ONE)
-        return self.max_drop * rise + (1 - self.max_drop) * rest
+            upper = smooth_step(above, ONE)
+        return self.max_drop * rise + (1 - self.max_drop) * upper
 
     def early(self, queue: Interval) -> Interval:
         """The fraction of packets that RED drops or marks at a queue (packets)."""

@@ -9,9 +9,10 @@ fraction that is admitted (1 where packets are marked):
     W_v = x_v R_v
     d = W_v (R_v - T_v) / R_v          their backlog (Linux: over T_v)
     f = phi b p W_v^2                  the fraction of them that recovers from a loss
-    alpha = d - max(b d / 2, softness) ln(1 - f) - rise
+    alpha = d - max(b d / 2, softness) ln(1 - f) - a_0
 
-p rises with q and every x_i falls (`response_functions`). So x_v rises, and with it ratio, W_v, d,
+Here a_0 is the dialect's offset: equilibrium backlog of a growing window minus alpha. p rises with
+q and every x_i falls (`response_functions`). So x_v rises, and with it ratio, W_v, d,
 f and alpha.
 
 RED's curve, the response functions and the terms of Vegas are those of the proof of uniqueness

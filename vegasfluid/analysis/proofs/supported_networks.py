@@ -92,7 +92,7 @@ def certified_red(link: Link, network: Network) -> RedProfile:
     """The RED of a link, if a certificate covers its options."""
     red = link.aqm
     if type(red) is not Red:
-        raise InvalidInput("certificate", "queue law", "red", red.name)
+        raise InvalidInput("certificate", "aqm", "red", red.name)
     for name in ("adaptive", "in_bytes"):
         if getattr(red, name):
             raise InvalidInput("Red", name, "false for a certificate", True)

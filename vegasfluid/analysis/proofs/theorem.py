@@ -4,7 +4,8 @@ Setting. The fluid model of one link with RED (not adaptive) in equilibrium: one
 flows (brakmo, ns2, linux) that know their base RTT, and classes of Reno, NewReno or CUBIC flows;
 all have data to send, and nothing delays their ACKs. Losses follow the closure of Misra, Gong and
 Towsley, weighted by the loss process: no recovery time, timeouts or whole packets. Any beta is
-allowed for which Vegas' two equilibrium backlogs are in order (beta + fall >= alpha + rise).
+allowed for which Vegas' two equilibrium backlogs are in order: beta + b_0 >= alpha + a_0, with the
+offsets a_0 and b_0 of the dialect.
 Symbols are those of `single_link`. The box is the set of queues q with min_thresh < q <= top; in it
 p(q) > 0 is continuous, and p tends to 0 towards min_thresh. In equilibrium the admitted traffic is
 the capacity and the competitors have the windows W_i(p, R_i); so q determines what the tuned class
@@ -35,11 +36,11 @@ p tends to 0 and X grows without bound, and (H2) is the other sign: one root, (1
 ratio = (C / (k X) - N) / N_v and x_v = (C / k - N X) / N_v rise strictly; R_v and q rise; so do
 W_v = x_v R_v, the backlog d = x_v q / C (Linux: times R_v / T_v) and f = phi b p W_v^2.
 Vegas is in equilibrium if and only if grow(d) - shrink(d) = f, where f > 0. At or above
-alpha + rise nothing grows; so d is below it, and as beta's equilibrium backlog is not lower,
-nothing shrinks. So f = grow(d) = 1 - exp(-(alpha + rise - d) / width) with
+alpha + a_0 nothing grows; so d is below it, and as beta's equilibrium backlog is not lower,
+nothing shrinks. So f = grow(d) = 1 - exp(-(alpha + a_0 - d) / width) with
 width = max(b d / 2, softness). There is such an alpha if and only if f < 1, and it is
-alpha(q) = d - width ln(1 - f) - rise, whose terms rise with q: (2). Towards the queue at which the
-competitors alone fill the link, d and f tend to 0 and alpha(q) to -rise <= 0, so by continuity
+alpha(q) = d - width ln(1 - f) - a_0, whose terms rise with q: (2). Towards the queue at which the
+competitors alone fill the link, d and f tend to 0 and alpha(q) to -a_0 <= 0, so by continuity
 every alpha up to alpha(q+) occurs. (3) is (2) read from q- < q* < q+. (4): with q <= min_thresh
 nothing is lost, and Reno and CUBIC grow for ever. Above the top, p, R and what is dropped are not
 less than at the top, whatever RED's cliff and a full buffer do. So X is smaller and x_v, d and f
