@@ -142,5 +142,5 @@ def ratio_row(
     key: str, formula: Formula, network: str, ratio: float, where: str, **more: Any
 ) -> Relation:
     """The ratio at an alpha that a formula has for it."""
-    words = f"{where}; x over x at the alpha for {ratio:g}"
+    words = f"{where}; ratio of rates at the alpha for {ratio:g}"
     return Relation(key, formula, words, lambda _: ratio, ratio_of(network), **more)

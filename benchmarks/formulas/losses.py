@@ -47,7 +47,7 @@ NEAR, FAR = 0.03, 0.09
 """Propagation, s."""
 CURVED = Red(400, 4400, max_drop=0.0017, weight=1e-4, wait=False, ecn=True)
 PROCESSES = ("iid", "periodic", "meanfield")
-ONE_QUEUE = "senders of all kinds at one RED queue that marks"
+ONE_QUEUE = "flows of all congestion controls at one RED queue that marks"
 
 
 def sharing(process: str) -> Network:
@@ -223,7 +223,7 @@ def exponent(group: str, law: str, power: float) -> Relation:
     def has(views: Views) -> float:
         return views["one"][group].rate / views["one"][f"{group}.1"].rate
 
-    where = f"{ONE_QUEUE}, two round-trip times of {law}: rate over rate"
+    where = f"{ONE_QUEUE}, two round-trip times of {law}: ratio of rates"
     return Relation(
         f"rtt_exponent.{law}",
         None,
@@ -263,7 +263,7 @@ def timeout_block() -> Block:
     ):
         flows = Flows(count, Reno(), base_rtt=0.1, min_rto=RTO, initial_ssthresh=8)
         blocks[name] = Network(Link(2000.0, 2 * law.max_thresh, law), {"reno": flows})
-    where = "{} Reno flows over RED that drops, a timer of 1 s"
+    where = "{} Reno flows over RED that drops, minimum RTO 1 s"
     found = []
     for name, count in (("rare", 20), ("often", 40)):
         words = where.format(count)

@@ -98,7 +98,7 @@ def papers_block() -> Block:
             Relation(
                 f"fair_alpha_with_losses.network{number}",
                 formula,
-                f"{where}; x over x at alpha = {alphas['fair']}",
+                f"{where}; ratio of rates at alpha = {alphas['fair']}",
                 lambda _, r=near: r,
                 ratio_of(f"{number}.fair"),
                 free=("fluid",),
@@ -106,7 +106,7 @@ def papers_block() -> Block:
             Relation(
                 f"largest_ratio.network{number}",
                 largest_ratio(),
-                f"{where}; x over x at alpha = 5000",
+                f"{where}; ratio of rates at alpha = 5000",
                 lambda _: largest_ratio()(loss_constant=C_RENO, **answers("ns2")),
                 ratio_of(f"{number}.full"),
                 SETTLED,
@@ -149,7 +149,8 @@ def deaf_block() -> Block:
     formula = over_red(fair_alpha_lossless())
     networks, heard = deaf_networks(formula)
     base = networks["fair"].base_rtts("vegas")[0]
-    where = f"{COUNT} Reno and {COUNT} Vegas flows over RED that marks; Vegas answers none"
+    flows = f"{COUNT} Reno and {COUNT} Vegas flows over RED that marks"
+    where = f"{flows}; Vegas does not respond to losses"
 
     def of_loss(group: Group) -> float:
         return fair_alpha_of_loss()(
@@ -180,8 +181,8 @@ def deaf_block() -> Block:
             formula,
             str(number),
             1.0,
-            f"Weigle and Feng's network {number} (solver and fluid: marks, Vegas answers none; "
-            "packets: ns2, alpha rounded)",
+            f"Weigle and Feng's network {number} (solver and fluid: marks, Vegas does not "
+            "respond to losses; packets: ns2, alpha rounded)",
             engines=SETTLED,
             free=("packets",),
         )

@@ -135,7 +135,7 @@ def follows(network: Network) -> Relation:
     return Relation(
         formula.name,
         formula,
-        f"one Reno flow of 1400 packets: thresholds moved by {STEP:g} packet each way",
+        f"one Reno flow of 1400 packets: thresholds changed by {STEP:g} packet up and down",
         at("at", "reno", lambda of: formula(queue=of.queue, **kept)),
         has,
         RESTS,

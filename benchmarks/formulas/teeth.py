@@ -147,11 +147,13 @@ def single_block() -> Block:
                 f"recovery_time.{name}",
                 None,
                 f"one {name} flow of {held + SMALL:.0f} packets at a small buffer: from peak to "
-                "peak, less two round trips (a loss is found, and repaired), s",
+                "peak, less two round trips (loss detection and recovery), s",
                 lambda _, s=there.seconds: s,
                 at("one", f"back_{name}", lambda of: of.period - 2 * of.rtt),
                 MOVES,
-                plain="W / 2 round trips" if name == "reno" else "the time of its own growth",
+                plain="W / 2 round trips"
+                if name == "reno"
+                else "time of growth from after the loss to the old window",
             )
         )
     return Block(
@@ -323,7 +325,7 @@ def persistent_block() -> Block:
         Relation(
             "last_over_first",
             None,
-            f"{where}: x over x",
+            f"{where}: ratio of rates",
             lambda _: last_over_first(JOINING),
             lambda views: views["one"][last].rate / views["one"][first].rate,
             plain="x_n / x_1 = u_n / (u_n - u_(n-1))",

@@ -77,7 +77,7 @@ def lossless_network() -> Network:
     return Network(Link(4000.0, 2000, DropTail()), flows)
 
 
-LOSSLESS = "12 Vegas flows (brakmo, linux; 0.1 and 0.2 s) over one buffer, nothing lost"
+LOSSLESS = "12 Vegas flows (brakmo, linux; 0.1 and 0.2 s) over one buffer, no losses"
 
 
 def lossless_windows(dialect: str, law: Vegas | None, alpha: float, base: float) -> list[Relation]:
@@ -128,7 +128,7 @@ def lossless_rates(near: float, far: float) -> list[Relation]:
         Relation(
             "rtt_exponent.vegas",
             None,
-            f"{LOSSLESS}: rate over rate",
+            f"{LOSSLESS}: ratio of rates",
             lambda _: 1.0,
             lambda views: views["one"]["brakmo"].rate / views["one"]["brakmo.1"].rate,
             plain="x_1 / x_2 = 1",
@@ -136,7 +136,7 @@ def lossless_rates(near: float, far: float) -> list[Relation]:
         Relation(
             "rtt_exponent.vegas_linux",
             None,
-            f"{LOSSLESS}: rate over rate",
+            f"{LOSSLESS}: ratio of rates",
             lambda views: near / far * views["one"]["linux.1"].rtt / views["one"]["linux"].rtt,
             lambda views: views["one"]["linux"].rate / views["one"]["linux.1"].rate,
             plain="x_1 / x_2 = (T_1 / R_1) / (T_2 / R_2)",
@@ -257,7 +257,7 @@ def lossy_windows(rows: LossyRows) -> list[Relation]:
             "law_of_the_minimum.edge",
             minimum,
             "edge",
-            "alpha where both are alike",
+            "alpha at which both are equal",
             rows.window,
             free=ENGINES,
         ),
@@ -283,7 +283,7 @@ def lossy_block() -> Block:
         Relation(
             "largest_ratio.halving",
             largest_ratio(),
-            f"{where}; alpha = {ENDLESS:g}: x over x",
+            f"{where}; alpha = {ENDLESS:g}: ratio of rates",
             lambda _: largest_ratio()(loss_constant=C_RENO, **answers("brakmo")),
             ratio_of("full"),
         ),
@@ -299,7 +299,7 @@ def linux_block(kind: type[Vegas]) -> Block:
     formula = fair_alpha_lossless(LINUX) if deaf else fair_alpha_with_losses(LINUX, "iid")
     known = given(network, 1.0)
     where = f"{COUNT} Reno and {COUNT} Vegas flows (linux) over RED that marks"
-    where += "; Vegas answers none" if deaf else ""
+    where += "; Vegas does not respond to losses" if deaf else ""
 
     def says(views: Views) -> float:
         ratio, queue = ratio_of("one")(views), views["one"]["vegas"].queue
