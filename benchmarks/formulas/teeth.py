@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -39,8 +40,12 @@ from vegasfluid.analysis.closed_forms import (
     vegas_share_of_large_buffer,
     vegas_share_of_small_buffer,
 )
-from vegasfluid.analysis.equilibria.equilibrium import arrays, at_last, concrete, estimate
-from vegasfluid.analysis.equilibria.pseudo_transient import Case
+from vegasfluid.analysis.equilibria.equilibrium import (
+    after_events,
+    equilibrium_model,
+    estimate,
+    finite_quantities,
+)
 from vegasfluid.analysis.literature import recovery_time
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.congestion.base import CongestionControl
@@ -291,15 +296,16 @@ def joining() -> Network:
 
 
 def with_false_bases(network: Network, options: FluidOptions) -> Equilibrium:
-    """Rest where each flow takes the queue that the recursion says it found for its path."""
-    network = at_last(network)
-    posed, plan = arrays(network)
-    found = [0.0, *(BACKLOG * queue_per_alpha(number) for number in range(1, JOINING))]
-    false = posed.groups.base_rtt + jnp.array(found) / network.link.capacity
-    posed = posed._replace(groups=posed.groups._replace(base_rtt_override=false))
-    case = Case(posed, plan, options)
-    low = estimate(case)
-    return Equilibrium(network, options, concrete(case, low.unknowns, low), low)
+    """The equilibrium where each flow's base RTT includes the queue that it found at its start."""
+    network = after_events(network)
+    model = equilibrium_model(network, options)
+    queues = [0.0, *(BACKLOG * queue_per_alpha(number) for number in range(1, JOINING))]
+    groups = model.parameters.groups
+    false = groups.base_rtt + jnp.array(queues) / network.link.capacity
+    groups = groups._replace(base_rtt_override=false)
+    model = replace(model, parameters=model.parameters._replace(groups=groups))
+    low = estimate(model)
+    return Equilibrium(network, options, finite_quantities(model, low.unknowns, low), low)
 
 
 def persistent_block() -> Block:

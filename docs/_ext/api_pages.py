@@ -54,16 +54,16 @@ MODULES = (
 """Public modules, in the order of their pages."""
 
 FURTHER = (
-    "vegasfluid.analysis.applicable_formulas.Applied",
+    "vegasfluid.analysis.applicable_formulas.ApplicableFormula",
     "vegasfluid.analysis.proofs.problem.FlowGroup",
     "vegasfluid.analysis.proofs.theorem.Proof",
-    "vegasfluid.analysis.equilibria.corners.Solved",
+    "vegasfluid.analysis.equilibria.corners.Solution",
     "vegasfluid.analysis.equilibria.equilibrium.Quantities",
     "vegasfluid.analysis.proofs.branch_and_prune.IsolatedZeros",
-    "vegasfluid.analysis.equilibria.fair_alpha.Fair",
+    "vegasfluid.analysis.equilibria.fair_alpha.FairAlpha",
     "vegasfluid.analysis.linear_stability.linearisation.FeedbackLoop",
-    "vegasfluid.analysis.report.Nearest",
-    "vegasfluid.analysis.report.Place",
+    "vegasfluid.analysis.report.NearestAlpha",
+    "vegasfluid.analysis.report.AnalysedEquilibrium",
     "vegasfluid.analysis.simulation_checks.LimitCycle",
     "vegasfluid.analysis.simulation_checks.PacketRatio",
     "vegasfluid.aqm.red.AdaptedAverage",

@@ -81,7 +81,7 @@ def test_there_is_one_rest_and_it_is_proven_to_be_the_only_one(
     network: Network, starts: int | list[list[float]]
 ) -> None:
     found = all_equilibria(network, starts=starts)
-    assert found.says == "1 found, proven to be all"
+    assert found.summary == "1 found, proven to be all"
     assert (found.count, found.odd, found.complete, found.indices) == (1, True, True, (1,))
     assert np.allclose(excess_at(found.found[0]), 0, atol=1e-8)
 
@@ -94,7 +94,7 @@ def three() -> Equilibria:
 
 
 def test_the_example_has_three_rests_and_no_other(three: Equilibria) -> None:
-    assert three.says == "3 found, proven to be all"
+    assert three.summary == "3 found, proven to be all"
     assert three.odd
     assert sorted(three.indices) == [-1, 1, 1]
     by_link = [np.round(rest.values.queue, 2).tolist() for rest in three.found]
@@ -133,9 +133,9 @@ def test_the_delay_equations_leave_it_as_fast_as_its_root_says(three: Equilibria
 
 def test_a_list_that_is_not_complete_is_shown_not_to_be(three: Equilibria) -> None:
     found = all_equilibria(three.found[0].network, starts=[[0.0, 60.0, 0.0]])
-    assert found.says == "1 found, 2 more are proven"
+    assert found.summary == "1 found, 2 more are proven"
     assert not found.complete
-    for box in found.unlisted:
+    for box in found.proven_only:
         near = [
             rest
             for rest in three.found
@@ -146,10 +146,10 @@ def test_a_list_that_is_not_complete_is_shown_not_to_be(three: Equilibria) -> No
 
 def test_without_a_budget_nothing_is_claimed(three: Equilibria) -> None:
     network, starts = three.found[0].network, [[0.0, 60.0, 0.0]]
-    assert all_equilibria(network, starts=starts, budget=0).says == "1 found, nothing is proven"
+    assert all_equilibria(network, starts=starts, budget=0).summary == "1 found, nothing is proven"
     few = all_equilibria(network, starts=starts, budget=3)
     assert not few.complete
-    assert "undecided" in few.says
+    assert "undecided" in few.summary
 
 
 def test_no_rest_is_proven_where_there_is_none() -> None:
@@ -183,7 +183,7 @@ def test_no_rest_is_proven_where_there_is_none() -> None:
 )
 def test_rest_at_limits_is_proven_alone_and_is_that_of_the_very_equations(network: Network) -> None:
     found = all_equilibria(network, starts=1)
-    assert found.says == "1 found, proven to be all"
+    assert found.summary == "1 found, proven to be all"
     assert np.allclose(excess_at(found.found[0]), 0, atol=1e-6)
 
 
@@ -191,9 +191,9 @@ def test_a_set_of_rests_is_told_and_not_counted() -> None:
     link = Link(1000.0, 200)
     idle = Network(link, {"vegas": Flows(10, Vegas(alpha=2, beta=4), base_rtt=0.05)})
     found = all_equilibria(idle, starts=1)
-    assert found.idle is not None
+    assert found.continuum is not None
     assert (found.count, found.complete, found.proof) == (0, False, None)
-    assert "not counted" in found.says
+    assert "not counted" in found.summary
 
 
 # ---- refusals

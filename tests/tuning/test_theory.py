@@ -105,13 +105,13 @@ def test_linux_counts_more_than_what_is_in_the_queue():
     law, goal, cut, rise = Vegas(9, 11, dialect="linux"), 0.5, 1 / 2, 1 / 2
     found = fair_alpha(network().with_law("vegas", law), "vegas", goal)
     assert found is not None
-    terms, hand = theory.terms_of_alpha(found.rest, "vegas"), by_hand(goal)
+    terms, hand = theory.terms_of_alpha(found.equilibrium, "vegas"), by_hand(goal)
     estimate = hand["held"] * hand["rtt_over_base"]
     assert terms["estimate"] == pytest.approx(estimate - hand["held"] - rise, rel=1e-5)
     share = goal**2 * cut * 2
     lost = -cut * estimate / 2 * math.log(1 - share)
     assert terms["own_losses"] == pytest.approx(lost, rel=1e-4)
-    saturation = theory.saturation_alpha(found.rest, "vegas", share)
+    saturation = theory.saturation_alpha(found.equilibrium, "vegas", share)
     assert saturation == pytest.approx(estimate / math.sqrt(share) - rise, rel=1e-4)
 
 

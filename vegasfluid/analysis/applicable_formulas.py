@@ -1,7 +1,8 @@
-"""Which closed forms speak of a network, and what they say of it.
+"""The closed forms that apply to a network, with their values.
 
-For one link with RED that Vegas flows share with Reno (a window of c / sqrt(p)), as the papers
-have it, and for the windows of any law at the rest that was found.
+These are the windows of each class at equilibrium; for one link with RED that Vegas flows share
+with Reno flows, the fair alpha and what it is derived from; for one Reno flow at a drop-tail
+buffer, alone or with one Vegas flow, the formulas of the sawtooth.
 """
 
 from __future__ import annotations
@@ -25,49 +26,61 @@ from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Network
 
-__all__ = ["Applied", "applied", "drop_tail_forms"]
+__all__ = ["ApplicableFormula", "applicable_formulas", "drop_tail_formulas"]
+
+Values = dict[str, float]
+"""Arguments of formulas, by name, in the units of the formulas."""
 
 
 @dataclass(frozen=True)
-class Applied:
-    """A closed form with the numbers of a network.
+class ApplicableFormula:
+    """A closed form with its arguments for a network.
 
     Args:
-        name: by which it is found.
+        name: what it gives, such as `window of reno`.
         formula: the closed form.
-        values: what it takes, by name.
+        values: its arguments, by name.
     """
 
     name: str
     formula: Formula
-    values: dict[str, float]
+    values: Values
 
     @property
     def value(self) -> float:
-        """What it gives."""
+        """The value of the formula, in its unit."""
         return float(self.formula(**self.values))
 
 
-def applied(rest: Equilibrium, tuned: str | None, ratio: float) -> list[Applied]:
-    """The closed forms of a network, at an equilibrium where the tuned class has its ratio.
+def applicable(name: str, formula: Formula, values: Values) -> Iterator[ApplicableFormula]:
+    """The formula with those of the values that it takes; nothing if one is missing."""
+    if set(formula.takes) <= set(values):
+        yield ApplicableFormula(name, formula, {key: values[key] for key in formula.takes})
+
+
+def applicable_formulas(
+    point: Equilibrium, tuned: str | None, ratio: float
+) -> list[ApplicableFormula]:
+    """The closed forms that apply to an equilibrium; none with several links.
 
     Args:
-        rest: the equilibrium.
-        tuned: the Vegas class; None: none.
-        ratio: of a tuned flow's rate to a competitor's.
+        point: the equilibrium, at which the tuned class has the ratio.
+        tuned: the Vegas class; None if there is none.
+        ratio: of the goodputs of a tuned flow and a flow of the other classes.
     """
-    network, process = rest.network, rest.options.loss_process
+    network, process = point.network, point.options.loss_process
     if len(network.links) != 1:
         return []
-    found = list(windows(rest, process))
+    formulas = list(window_formulas(point, process))
     if tuned is not None and isinstance(network.link.aqm, Red):
-        found += list(over_red(rest, tuned, ratio, process))
-    return found
+        formulas += list(fair_alpha_formulas(point, tuned, ratio, process))
+    return formulas
 
 
-def drop_tail_forms(network: Network) -> list[Applied]:
-    """The closed forms of a saw-tooth at a drop-tail buffer: of one Reno flow beside one Vegas flow
-    with its alpha for its backlog, or alone; none of other networks.
+def drop_tail_formulas(network: Network) -> list[ApplicableFormula]:
+    """The closed forms of the sawtooth at a drop-tail buffer.
+
+    They cover one Reno flow, alone or with one Vegas flow whose alpha is its backlog.
     """
     if len(network.links) != 1 or network.link.aqm.drops_by_chance:
         return []
@@ -76,73 +89,77 @@ def drop_tail_forms(network: Network) -> list[Applied]:
     renos = [name for name, law in laws.items() if isinstance(law, Reno)]
     if len(renos) != 1 or len(vegas) > 1 or len(network.flows) != len(renos) + len(vegas):
         return []
-    base_rtt = float(np.mean([network.mean_base_rtt(of) for of in network.flows]))
-    own = {"capacity": float(network.link.capacity), "base_rtt": base_rtt}
-    own["buffer"] = float(network.link.buffer)
+    capacity, buffer = float(network.link.capacity), float(network.link.buffer)
+    base_rtt = float(np.mean([network.mean_base_rtt(name) for name in network.flows]))
     if not vegas:
-        filling = own["buffer"] / (own["capacity"] * base_rtt)
-        form = closed_forms.reno_utilisation()
-        return [Applied("utilisation of the saw-tooth", form, {"filling": min(filling, 1.0)})]
+        filling = {"filling": min(buffer / (capacity * base_rtt), 1.0)}
+        formula = closed_forms.reno_utilisation()
+        return [ApplicableFormula("utilisation of the saw-tooth", formula, filling)]
     ((name, law),) = vegas.items()
     backlog = float(law.equilibrium_backlogs[0])
-    if not 0 < backlog < own["buffer"]:
+    if not 0 < backlog < buffer:
         return []
-    lowest = Applied(
-        "queue after a halving", closed_forms.queue_after_halving(), own | {"backlog": backlog}
-    )
-    share = own | {"backlog": backlog, "lowest": lowest.value}
-    forms = [lowest, Applied(f"share of {name}", closed_forms.vegas_share(), share)]
-    small = {"buffer": own["buffer"]}
+    values = {"capacity": capacity, "base_rtt": base_rtt, "buffer": buffer, "backlog": backlog}
+    formula = closed_forms.queue_after_halving()
+    lowest = ApplicableFormula("queue after a halving", formula, values)
+    share, buffers = values | {"lowest": lowest.value}, {"buffer": buffer}
+    small = closed_forms.fair_backlog_of_small_buffer()
+    large = closed_forms.fair_backlog_of_large_buffer()
     return [
-        *forms,
-        Applied("fair backlog, small buffer", closed_forms.fair_backlog_of_small_buffer(), small),
-        Applied("fair backlog, large buffer", closed_forms.fair_backlog_of_large_buffer(), small),
+        lowest,
+        ApplicableFormula(f"share of {name}", closed_forms.vegas_share(), share),
+        ApplicableFormula("fair backlog, small buffer", small, buffers),
+        ApplicableFormula("fair backlog, large buffer", large, buffers),
     ]
 
 
-def windows(rest: Equilibrium, process: str) -> Iterator[Applied]:
-    """Each class's window at rest."""
-    known = of_rest(rest)
-    for name, flows in rest.network.flows.items():
+def window_formulas(point: Equilibrium, process: str) -> Iterator[ApplicableFormula]:
+    """The formula of each class's window at an equilibrium with a loss process."""
+    common = link_values(point)
+    for name, flows in point.network.flows.items():
         law = flows.law.plain if isinstance(flows.law, VegasRerouting) else flows.law
-        own = known | of_class(rest, name) | of_law(law, process)
-        for form in forms_of_window(law, process, own["drop_prob"]):
-            if set(form.takes) <= set(own):
-                kind = "saturated window" if isinstance(law, Vegas) else "window"
-                yield Applied(f"{kind} of {name}", form, {key: own[key] for key in form.takes})
+        values = common | class_values(point, name) | law_values(law, process)
+        formula = window_formula(law, process, values["drop_prob"])
+        if formula is not None:
+            label = "saturated window" if isinstance(law, Vegas) else "window"
+            yield from applicable(f"{label} of {name}", formula, values)
 
 
-def forms_of_window(law: CongestionControl, process: str, prob: float) -> list[Formula]:
-    """The window of a law where it is told by losses, or by none; none where it has no form."""
+def window_formula(law: CongestionControl, process: str, prob: float) -> Formula | None:
+    """The window of a congestion control at a drop probability; None without losses or formula."""
+    if prob <= 0:
+        return None
     if isinstance(law, Vegas):
-        return [closed_forms.vegas_saturated_window()] if prob > 0 else []
+        return closed_forms.vegas_saturated_window()
     try:
-        return [closed_forms.equilibrium_window(law, process)] if prob > 0 else []
+        return closed_forms.equilibrium_window(law, process)
     except InvalidInput:
-        return []
+        return None
 
 
-def over_red(rest: Equilibrium, tuned: str, ratio: float, process: str) -> Iterator[Applied]:
-    """The fair alpha beside Reno over RED, and what leads to it."""
-    network = rest.network
+def fair_alpha_formulas(
+    point: Equilibrium, tuned: str, ratio: float, process: str
+) -> Iterator[ApplicableFormula]:
+    """The fair alpha of Vegas flows that share RED with Reno flows, and related quantities."""
+    network = point.network
     law, red = network.flows[tuned].law, network.link.aqm
     others = [flows for name, flows in network.flows.items() if name != tuned]
     if not isinstance(law, Vegas) or not isinstance(red, Red):
         return
     if not all(isinstance(flows.law, Reno) for flows in others):
         return
-    own = of_rest(rest) | of_class(rest, tuned) | of_law(law, process)
-    rivals, count = sum(flows.count for flows in others), network.flows[tuned].count
-    own |= {"ratio": ratio, "tuned": float(count), "competitors": float(rivals)}
-    own |= {"count": rivals + ratio * count, "min_thresh": red.min_thresh}
-    own |= {"max_thresh": red.max_thresh, "max_drop": red.max_drop}
-    own["loss_constant"] = float(closed_forms.loss_constant(others[0].law, process))
-    own["slope"] = closed_forms.red_slope(red.wait)(
+    values = link_values(point) | class_values(point, tuned) | law_values(law, process)
+    competitors, count = sum(flows.count for flows in others), network.flows[tuned].count
+    values |= {"ratio": ratio, "tuned": float(count), "competitors": float(competitors)}
+    values |= {"count": competitors + ratio * count, "min_thresh": red.min_thresh}
+    values |= {"max_thresh": red.max_thresh, "max_drop": red.max_drop}
+    values["loss_constant"] = float(closed_forms.loss_constant(others[0].law, process))
+    values["slope"] = closed_forms.red_slope(red.wait)(
         min_thresh=red.min_thresh, max_thresh=red.max_thresh, max_drop=red.max_drop
     )
     dialect = Vegas(dialect=law.dialect)
     queue = closed_forms.red_queue_spaced() if red.wait else closed_forms.red_queue()
-    forms = {
+    formulas = {
         "queue at the share": queue,
         "fair alpha, RED_min / N": closed_forms.fair_alpha_heuristic(),
         "fair alpha, first order": closed_forms.fair_alpha_expanded(1),
@@ -151,45 +168,43 @@ def over_red(rest: Equilibrium, tuned: str, ratio: float, process: str) -> Itera
         "alpha at saturation": closed_forms.vegas_alpha_at_saturation(),
         "largest ratio": closed_forms.largest_ratio(),
     }
-    for name, form in forms.items():
-        if set(form.takes) <= set(own):
-            yield Applied(name, form, {key: own[key] for key in form.takes})
+    for name, formula in formulas.items():
+        yield from applicable(name, formula, values)
 
 
-def of_rest(rest: Equilibrium) -> dict[str, float]:
-    """What all classes share."""
-    network: Network = rest.network
+def link_values(point: Equilibrium) -> Values:
+    """Capacity, buffer, queue and drop probability of the one link."""
+    link = point.network.link
     return {
-        "capacity": float(network.link.capacity),
-        "buffer": float(network.link.buffer),
-        "queue": float(rest.values.queue[0]),
-        "drop_prob": float(rest.values.drop_prob[0]),
+        "capacity": float(link.capacity),
+        "buffer": float(link.buffer),
+        "queue": float(point.values.queue[0]),
+        "drop_prob": float(point.values.drop_prob[0]),
     }
 
 
-def of_class(rest: Equilibrium, name: str) -> dict[str, float]:
-    """What a class has, in the mean."""
-    trips = rest.network.base_rtts(name)
+def class_values(point: Equilibrium, name: str) -> Values:
+    """Mean round-trip time, base RTT and backlog of a class."""
     return {
-        "rtt": rest.mean(name, "rtt"),
-        "base_rtt": float(np.mean(trips)),
-        "backlog": rest.mean(name, "backlog"),
+        "rtt": point.mean(name, "rtt"),
+        "base_rtt": float(np.mean(point.network.base_rtts(name))),
+        "backlog": point.mean(name, "backlog"),
     }
 
 
-def of_law(law: Any, process: str) -> dict[str, float]:
-    """What a law's formulas take of it."""
+def law_values(law: Any, process: str) -> Values:
+    """Parameters of a congestion control that formulas take."""
+    values = {"loss_factor": loss_factor(law, process)}
     if isinstance(law, Vegas):
         cut = law.implementation.loss_cut
-        return {"alpha": float(law.alpha), "cut": cut, "loss_factor": factor(law, process)}  # type: ignore[arg-type]
-    named = {"loss_factor": factor(law, process)}
+        return values | {"alpha": float(law.alpha), "cut": cut}  # type: ignore[arg-type]
     if isinstance(law, Cubic):
-        named |= {"cut": 1 - law.beta, "cubic_c": law.C}
+        values |= {"cut": 1 - law.beta, "cubic_c": law.C}
     if isinstance(law, Scalable):
-        named |= {"cut": law.decrease, "increase": law.increase}
-    return named
+        values |= {"cut": law.decrease, "increase": law.increase}
+    return values
 
 
-def factor(law: CongestionControl, process: str) -> float:
-    """The law's `loss_factor`, where it is one number."""
+def loss_factor(law: CongestionControl, process: str) -> float:
+    """The congestion control's `loss_factor` with a loss process, where it is one number."""
     return float(law.loss_factor(process, law.init(np.float64(10.0), np.float64(0.1))))

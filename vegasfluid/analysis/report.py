@@ -11,10 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from vegasfluid.analysis.applicable_formulas import Applied, applied, drop_tail_forms
+from vegasfluid.analysis.applicable_formulas import (
+    ApplicableFormula,
+    applicable_formulas,
+    drop_tail_formulas,
+)
 from vegasfluid.analysis.equilibria.all_equilibria import Equilibria, all_equilibria
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
-from vegasfluid.analysis.equilibria.fair_alpha import Fair, fair_alpha, tuned_class, with_alpha
+from vegasfluid.analysis.equilibria.fair_alpha import (
+    FairAlpha,
+    fair_alpha,
+    tuned_class,
+    with_alpha,
+)
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
 from vegasfluid.analysis.literature import PublishedValue, published_formulas
 from vegasfluid.analysis.proofs import Certificate, certify_alpha
@@ -25,43 +34,45 @@ from vegasfluid.analysis.simulation_checks import (
     limit_cycle,
     measure_ratio,
 )
-from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.errors import InvalidInput, SolveFailed, Unsupported
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
-__all__ = ["Analysis", "Nearest", "Place", "analyse"]
+__all__ = ["AnalysedEquilibrium", "Analysis", "NearestAlpha", "analyse"]
 
-NEAR_LARGEST, LARGE_ALPHA = 0.95, 1e6
-"""Fraction of the largest ratio to come near; packets, above any useful alpha."""
-ONE_LINK = 500
-"""Boxes that a proof looks at on one link; where it succeeds, some ten are enough."""
+NEAR_LARGEST = 0.95
+"""Fraction of the largest ratio that the nearest alpha gives."""
+LARGE_ALPHA = 1e6
+"""An alpha above any useful one, packets; its ratio counts as the largest."""
+ONE_LINK_BUDGET = 500
+"""Bound on the boxes of a proof for one link; if it succeeds, it needs about ten."""
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Place:
+class AnalysedEquilibrium:
     """An equilibrium and its stability.
 
     Args:
-        rest: the equilibrium.
-        stability: of it; None where the linear system does not tell.
-        untold: why it does not; empty where it does.
+        equilibrium: the equilibrium.
+        stability: its linear stability; None where the equations have no Jacobian.
+        stability_missing: why there is none; empty where there is.
     """
 
-    rest: Equilibrium
+    equilibrium: Equilibrium
     stability: Stability | None
-    untold: str = ""
+    stability_missing: str = ""
 
 
 @dataclass(frozen=True)
-class Nearest:
-    """The alpha that gives a tuned flow 95 % of the largest ratio that any alpha gives.
+class NearestAlpha:
+    """The alpha that gives 95 % of the largest ratio, where no alpha gives the wanted one.
 
     Args:
-        alpha: packets, in the measure of the dialect.
-        ratio: that it gives in theory.
-        largest: ratio that theory nears as alpha grows.
+        alpha: packets, in the units of the dialect.
+        ratio: goodput ratio with it, in theory.
+        largest: ratio that theory approaches as alpha grows.
     """
 
     alpha: float
@@ -71,47 +82,49 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What theory says of a network, and a few runs beside it.
+    """Theory of a network, checked by a few runs.
 
     Args:
-        network: that was analysed.
-        here: its equilibrium as it is; None where none was found.
+        network: the analysed network.
+        present: its equilibrium with its present parameters; None if none was found.
         no_equilibrium: why there is none; empty where there is.
-        cycle: means of a run of the fluid model, where no stable equilibrium is known; else None.
-        others: where else it may rest as it is.
-        equilibria: how many there are, and whether these are proven to be all; None where untold.
-        uncounted: why it is not; empty where it is.
-        tuned: the Vegas class whose share is looked at; None: there is none.
-        ratio: that its flows are to have.
-        fair_alpha: packets, in the measure of the dialect; None where no alpha gives the ratio.
-        there: where it rests with that alpha.
+        cycle: averages of a fluid run, where no stable equilibrium is known; else None.
+        others: further equilibria with its present parameters.
+        equilibria: all equilibria that were found, and whether they are proven to be all; None
+            where they were not searched.
+        equilibria_missing: why they were not; empty where they were.
+        tuned: the Vegas class whose alpha is varied; None if there is none.
+        ratio: the wanted ratio of goodputs of a tuned flow and a flow of the other classes.
+        fair_alpha: packets, in the units of the dialect; None if no alpha gives the ratio.
+        at_fair_alpha: the equilibrium with that alpha.
         nearest: where no alpha gives the ratio, the one that gives 95 % of the largest.
-        packets: what that alpha, or the fair one, gives on packets; None where there is neither.
-        caveats: why theory and packets may differ here.
-        formulas: that speak of it.
-        published: published formulas, beside the values of the equilibrium.
-        certificate: of the alpha.
-        unproven: why there is none; empty where there is.
+        packets: ratio that the packet simulator gives with the fair alpha, or with the nearest;
+            None without either.
+        caveats: reasons why theory and packets may differ.
+        formulas: closed forms that apply to the network, with their values.
+        published: published formulas, with the values of the equilibrium for comparison.
+        certificate: proof of the fair alpha.
+        certificate_missing: why there is none; empty where there is.
     """
 
     network: Network
-    here: Place | None
+    present: AnalysedEquilibrium | None
     no_equilibrium: str
     cycle: LimitCycle | None
-    others: tuple[Place, ...]
+    others: tuple[AnalysedEquilibrium, ...]
     equilibria: Equilibria | None
-    uncounted: str
+    equilibria_missing: str
     tuned: str | None
     ratio: float
     fair_alpha: float | None
-    there: Place | None
-    nearest: Nearest | None
+    at_fair_alpha: AnalysedEquilibrium | None
+    nearest: NearestAlpha | None
     packets: PacketRatio | None
     caveats: tuple[str, ...]
-    formulas: tuple[Applied, ...]
+    formulas: tuple[ApplicableFormula, ...]
     published: tuple[PublishedValue, ...]
     certificate: Certificate | None
-    unproven: str = ""
+    certificate_missing: str = ""
 
 
 def analyse(
@@ -121,149 +134,155 @@ def analyse(
     options: FluidOptions = THEORY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Analysis:
-    """Analyse a network.
+    """Analyse a network: equilibria, stability, fair alpha, closed forms, proof, and a few runs.
 
     Args:
-        network: of links, and classes of flows that send without end.
-        tune: the Vegas class whose alpha is looked for; None: the only one.
-        ratio: of a tuned flow's goodput over that of a flow of the others.
+        network: links, and classes of flows that send without end.
+        tune: the Vegas class whose alpha is varied; None: the only one.
+        ratio: wanted ratio of the goodputs of a tuned flow and a flow of the other classes.
         options: switches of the fluid model (`FluidOptions`).
-        tell: is told what is being done.
+        tell: called with the name of each step before it starts.
 
     Raises:
-        InvalidInput: for a class that is no Vegas, or a ratio that is not above 0.
+        InvalidInput: for a class that is not Vegas, or a ratio that is not above 0.
     """
     if not ratio > 0:
         raise InvalidInput("analyse", "--ratio", "above 0", ratio)
     tuned = tuned_class(network, tune)
-    tell("rest")
-    rest, no_equilibrium = attempt(lambda: equilibrium(network, options))
+    tell("equilibrium")
+    point, no_equilibrium = attempt(lambda: equilibrium(network, options))
     tell("all equilibria")
-    several, uncounted, others = None, no_equilibrium, ()
-    if rest is not None:
-        several, uncounted = attempt(lambda: counted(rest))
-        others = () if several is None else tuple(map(place, several.beside(rest)))
+    several, equilibria_missing, others = None, no_equilibrium, ()
+    if point is not None:
+        several, equilibria_missing = attempt(lambda: search_all(point))
+        others = () if several is None else tuple(map(with_stability, several.other_than(point)))
     tell("the fair alpha")
     alpha = find_alpha(network, tuned, ratio, options)
     tell("stability")
-    here = None if rest is None else place(rest)
+    present = None if point is None else with_stability(point)
     tell("runs")
-    cycle = None if stays_in_equilibrium(here) else attempt(lambda: limit_cycle(network))[0]
-    at = rest if alpha.fair is None else alpha.fair.rest
-    forms = [] if at is None else applied(at, tuned if alpha.fair else None, ratio)
-    equal_share_alpha = alpha.fair.alpha if alpha.fair is not None and ratio == 1 else None
+    cycle = None if stays_in_equilibrium(present) else attempt(lambda: limit_cycle(network))[0]
+    fair = alpha.fair
+    state = point if fair is None else fair.equilibrium
+    formulas = [] if state is None else applicable_formulas(state, tuned if fair else None, ratio)
+    equal_share_alpha = fair.alpha if fair is not None and ratio == 1 else None
     return Analysis(
         network=network,
-        here=here,
+        present=present,
         no_equilibrium=no_equilibrium,
         cycle=cycle,
         others=others,
         equilibria=several,
-        uncounted=uncounted,
+        equilibria_missing=equilibria_missing,
         tuned=tuned,
         ratio=ratio,
-        fair_alpha=None if alpha.fair is None else alpha.fair.alpha,
-        there=None if alpha.fair is None else place(alpha.fair.rest),
+        fair_alpha=None if fair is None else fair.alpha,
+        at_fair_alpha=None if fair is None else with_stability(fair.equilibrium),
         nearest=alpha.nearest,
-        packets=on_packets(network, tuned, alpha),
-        caveats=tuple(caveats(network, mean_windows(network, rest, cycle))),
-        formulas=(*forms, *drop_tail_forms(network)),
-        published=() if rest is None else published_formulas(rest, tuned, equal_share_alpha),
+        packets=packet_ratio(network, tuned, alpha),
+        caveats=tuple(caveats(network, mean_windows(network, point, cycle))),
+        formulas=(*formulas, *drop_tail_formulas(network)),
+        published=() if point is None else published_formulas(point, tuned, equal_share_alpha),
         certificate=alpha.certificate,
-        unproven=alpha.unproven,
+        certificate_missing=alpha.certificate_missing,
     )
 
 
-class Alpha(NamedTuple):
-    """What theory says of the alpha that gives a ratio.
+class AlphaResult(NamedTuple):
+    """The alpha that gives a ratio, in theory.
 
     Args:
-        fair: it, and the equilibrium with it; None where there is none.
-        certificate: of it.
-        unproven: why there is none; empty where there is.
-        nearest: where no alpha gives the ratio.
+        fair: the alpha and its equilibrium; None if no alpha gives the ratio.
+        certificate: proof of it.
+        certificate_missing: why there is none; empty where there is.
+        nearest: the alpha that comes near the largest ratio, where none gives the wanted one.
     """
 
-    fair: Fair | None
+    fair: FairAlpha | None
     certificate: Certificate | None
-    unproven: str
-    nearest: Nearest | None = None
+    certificate_missing: str
+    nearest: NearestAlpha | None = None
 
 
-def find_alpha(network: Network, tuned: str | None, ratio: float, options: FluidOptions) -> Alpha:
-    """The alpha that gives the ratio, proven where proofs reach."""
-    certificate, unproven = attempt(lambda: certified(network, tuned, ratio, options))
+def find_alpha(
+    network: Network, tuned: str | None, ratio: float, options: FluidOptions
+) -> AlphaResult:
+    """The alpha that gives a ratio, from a proof where proofs cover the network."""
+    certificate, missing = attempt(lambda: certify(network, tuned, ratio, options))
     if tuned is None:
-        return Alpha(None, None, unproven)
+        return AlphaResult(None, None, missing)
     if certificate is not None:
-        proven = float(certificate.alpha)
-        rest = equilibrium(with_alpha(network, tuned, proven), options)
-        return Alpha(Fair(proven, rest), certificate, unproven)
+        alpha = float(certificate.alpha)
+        point = equilibrium(with_alpha(network, tuned, alpha), options)
+        return AlphaResult(FairAlpha(alpha, point), certificate, missing)
     fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, options))
     nearest, _ = (None, "") if fair else attempt(lambda: nearest_alpha(network, tuned, options))
-    return Alpha(fair, None, unproven, nearest)
+    return AlphaResult(fair, None, missing, nearest)
 
 
-def on_packets(network: Network, tuned: str | None, alpha: Alpha) -> PacketRatio | None:
-    """What packets give with the alpha that theory names, if it names one."""
-    found = alpha.fair or alpha.nearest
+def packet_ratio(network: Network, tuned: str | None, result: AlphaResult) -> PacketRatio | None:
+    """The ratio that the packet simulator gives with the alpha of theory; None without one."""
+    found = result.fair or result.nearest
     if found is None or tuned is None:
         return None
     return attempt(lambda: measure_ratio(network, tuned, found.alpha))[0]
 
 
-def nearest_alpha(network: Network, tuned: str, options: FluidOptions) -> Nearest | None:
-    """The alpha that gives 95 % of the largest ratio; None where even the smallest gives more."""
+def nearest_alpha(network: Network, tuned: str, options: FluidOptions) -> NearestAlpha | None:
+    """The alpha that gives 95 % of the largest ratio; None if the smallest alpha gives more."""
     largest = equilibrium(with_alpha(network, tuned, LARGE_ALPHA), options).ratio(tuned)
     found = fair_alpha(network, tuned, NEAR_LARGEST * largest, options)
-    return None if found is None else Nearest(found.alpha, found.rest.ratio(tuned), largest)
+    if found is None:
+        return None
+    return NearestAlpha(found.alpha, found.equilibrium.ratio(tuned), largest)
 
 
-def stays_in_equilibrium(here: Place | None) -> bool:
+def stays_in_equilibrium(present: AnalysedEquilibrium | None) -> bool:
     """Whether an equilibrium was found that is not known to be unstable."""
-    return here is not None and (here.stability is None or here.stability.stable)
+    return present is not None and (present.stability is None or present.stability.stable)
 
 
 def mean_windows(
-    network: Network, rest: Equilibrium | None, cycle: LimitCycle | None
+    network: Network, point: Equilibrium | None, cycle: LimitCycle | None
 ) -> dict[str, float]:
-    """The mean window of each class, packets, by a run where there is one."""
+    """The mean window of each class, packets: of a run if there is one, else at equilibrium."""
     if cycle is not None:
         return cycle.cwnd
-    return {} if rest is None else {name: rest.mean(name, "cwnd") for name in network.flows}
+    return {} if point is None else {name: point.mean(name, "cwnd") for name in network.flows}
 
 
-def counted(here: Equilibrium) -> Equilibria:
-    """All equilibria of a network. On one link each queue has one load, so that one is all."""
-    if len(here.network.links) > 1:
-        return all_equilibria(here.network, here.options)
-    return all_equilibria(here.network, here.options, starts=1, budget=ONE_LINK)
+def search_all(point: Equilibrium) -> Equilibria:
+    """All equilibria of a network; with one link there is only one, so one start is enough."""
+    if len(point.network.links) > 1:
+        return all_equilibria(point.network, point.options)
+    return all_equilibria(point.network, point.options, starts=1, budget=ONE_LINK_BUDGET)
 
 
-def certified(
+def certify(
     network: Network, tuned: str | None, ratio: float, options: FluidOptions
 ) -> Certificate | None:
     """A certificate of the fair alpha.
 
     Raises:
-        InvalidInput: where proofs do not cover the network.
+        Unsupported: if proofs do not cover the network or the options.
     """
     if tuned is None:
-        raise InvalidInput("certificate", "flows", "one class of Vegas flows, and others", "not")
+        reason = "a proof needs exactly one class of Vegas flows, and other flows"
+        raise Unsupported("certificate", "this network", reason)
     if options.recovery or options.timeouts or options.whole_packets:
-        raise InvalidInput("certificate", "options", "that of theory", "another")
+        what = "recovery, timeouts or whole packets"
+        raise Unsupported("certificate", what, "a proof covers mean windows only")
     return certify_alpha(network, tuned, ratio, loss_process=options.loss_process)
 
 
-def place(rest: Equilibrium) -> Place:
-    """An equilibrium with its verdict."""
-    found, untold = attempt(lambda: stability(rest))
-    return Place(rest, found, untold)
+def with_stability(point: Equilibrium) -> AnalysedEquilibrium:
+    """An equilibrium with its stability, or why that is missing."""
+    return AnalysedEquilibrium(point, *attempt(lambda: stability(point)))
 
 
-def attempt(make: Callable[[], Found]) -> tuple[Found | None, str]:
-    """What comes of something, or why nothing does."""
+def attempt(compute: Callable[[], Result]) -> tuple[Result | None, str]:
+    """A result and an empty string; or None and the message of the error."""
     try:
-        return make(), ""
-    except (InvalidInput, SolveFailed) as refused:
-        return None, str(refused)
+        return compute(), ""
+    except (InvalidInput, SolveFailed) as error:
+        return None, str(error)

@@ -1,7 +1,7 @@
-"""Runs beside theory: the means of a limit cycle, and the ratio that an alpha gives on packets.
+"""Runs that complement theory: averages over a limit cycle, and ratios by packet simulation.
 
-Theory describes equilibria. Where a network has no stable one, its means are those of a run. And an
-alpha that is proven to be fair is proven for theory's equations, not for packets.
+Theory describes equilibria. Where a network has no stable one, a fluid run gives its averages. And
+an alpha that is proven to be fair is proven for the mean-field equations, not for packets.
 """
 
 from __future__ import annotations
@@ -23,27 +23,34 @@ from vegasfluid.trajectory import Recording, class_means
 
 __all__ = ["LimitCycle", "PacketRatio", "caveats", "limit_cycle", "measure_ratio"]
 
-EPOCHS, SHORTEST, LONGEST, MOST_PACKETS = 12, 30.0, 200.0, 1e6
-"""A run takes so many sawtooth periods of a fair Reno window; bounds on it in s, and in packets."""
+PERIODS = 12
+"""Sawtooth periods of a Reno flow with a fair window in one run."""
+SHORTEST, LONGEST = 30.0, 200.0
+"""Bounds on the duration of a run, s."""
+MAX_PACKETS = 1e6
+"""Bound on the packets of a run at full capacity, unless the run is the shortest one."""
 WARMUP = 0.25
-"""Part of a run that means leave out."""
+"""Fraction of a run that averages exclude."""
 SAMPLES = 2001
+"""Sample times of a fluid run."""
 SEEDS = (1, 2, 3)
-SWING = 0.05
-"""Standard deviation of a queue over its mean, below which it does not oscillate."""
+"""Seeds of the packet runs."""
+SMALLEST_OSCILLATION = 0.05
+"""Standard deviation of a queue relative to its mean (at least 1 packet) above which it counts as
+oscillating."""
 
 
 @dataclass(frozen=True)
 class LimitCycle:
-    """The means of a run of the fluid model that may oscillate.
+    """Averages of a fluid run that may oscillate, without its first quarter.
 
     Args:
-        until: duration of the run, s, of which the first quarter is left out.
-        period: of the first queue's oscillation, s; None where it hardly oscillates.
-        cwnd: by classes, packets.
-        rtt: by classes, s.
-        goodput: of a flow, by classes, packets/s.
-        queue: by links, packets: mean, lowest and highest.
+        until: duration of the run, s.
+        period: of the first queue's oscillation, s; None if it hardly oscillates.
+        cwnd: mean window of each class, packets.
+        rtt: mean round-trip time of each class, s.
+        goodput: mean goodput of a flow of each class, packets/s.
+        queue: mean, smallest and largest queue of each link, packets.
     """
 
     until: float
@@ -56,16 +63,15 @@ class LimitCycle:
 
 @dataclass(frozen=True)
 class PacketRatio:
-    """What the packet simulator gives with an alpha.
+    """Goodput ratio of a tuned flow and a flow of the other classes, by packet simulation.
 
     Args:
-        alpha: packets; whole where the dialect takes whole numbers only.
-        ratio: goodput of a tuned flow over that of a flow of the others, geometric mean of the
-            runs.
-        lowest: of the runs.
-        highest: of the runs.
-        runs: their number.
-        until: their duration, s.
+        alpha: packets; a whole number if the dialect takes no others.
+        ratio: geometric mean of the runs.
+        lowest: smallest ratio of a run.
+        highest: largest ratio of a run.
+        runs: number of runs.
+        until: duration of each run, s.
     """
 
     alpha: float
@@ -77,38 +83,39 @@ class PacketRatio:
 
 
 def duration(network: Network) -> float:
-    """The duration of a run whose means are meaningful, s: a dozen sawtooth periods of Reno."""
+    """Duration of a run that gives meaningful averages, s: a dozen sawtooth periods of Reno."""
     link = min(network.links.values(), key=lambda link: float(link.capacity))
     capacity = float(link.capacity)
-    held = network.bandwidth_delay() + float(link.buffer) / 2
-    window, trip = held / sum(network.counts), held / capacity
-    wanted = max(EPOCHS * window / 2 * trip, SHORTEST)
-    return float(min(wanted, LONGEST, max(MOST_PACKETS / capacity, SHORTEST)))
+    in_flight = network.bandwidth_delay() + float(link.buffer) / 2
+    window, rtt = in_flight / sum(network.counts), in_flight / capacity
+    wanted = max(PERIODS * window / 2 * rtt, SHORTEST)
+    return float(min(wanted, LONGEST, max(MAX_PACKETS / capacity, SHORTEST)))
 
 
 def limit_cycle(network: Network) -> LimitCycle:
-    """The long-run means of the fluid model.
+    """Averages of a fluid run of a network.
 
     Raises:
-        InvalidInput, SolveFailed: where it cannot be run.
+        InvalidInput: if the fluid model does not support the network.
+        SolveFailed: if the solution does not stay finite.
     """
     until = duration(network)
     warmup = WARMUP * until
     run = record_fluid(network, until, SAMPLES, warmup=warmup)
-    late, names = run.times >= warmup, list(network.flows)
+    measured, names = run.times >= warmup, list(network.flows)
 
     def means(name: str) -> dict[str, float]:
-        values = class_means(network.counts, run.flows[name][late]).mean(axis=0)
+        values = class_means(network.counts, run.flows[name][measured]).mean(axis=0)
         return dict(zip(names, map(float, values), strict=True))
 
-    grown = run.totals_after(warmup)
-    queues = run.links["queue"][late]
+    goodput = np.asarray(run.totals_after(warmup).goodput)
+    queues = run.links["queue"][measured]
     return LimitCycle(
         until,
-        period_of(run.times[late], queues[:, 0]),
+        period_of(run.times[measured], queues[:, 0]),
         means("cwnd"),
         means("rtt"),
-        dict(zip(names, map(float, np.asarray(grown.goodput)), strict=True)),
+        dict(zip(names, map(float, goodput), strict=True)),
         {
             name: (float(queue.mean()), float(queue.min()), float(queue.max()))
             for name, queue in zip(network.links, queues.T, strict=False)
@@ -117,63 +124,65 @@ def limit_cycle(network: Network) -> LimitCycle:
 
 
 def period_of(times: np.ndarray, queue: np.ndarray) -> float | None:
-    """The mean time between upward crossings of the mean.
+    """Period of an oscillating queue, s: mean time between upward crossings of its mean.
+
+    None if it hardly oscillates or crosses its mean fewer than three times.
 
     >>> times = np.linspace(0.0, 10.0, 1001)
     >>> round(period_of(times, 5.0 + np.sin(2 * np.pi * times / 2.5)), 3)
     2.5
     """
     above = queue > queue.mean()
-    if queue.std() <= SWING * max(float(queue.mean()), 1.0):
+    if queue.std() <= SMALLEST_OSCILLATION * max(float(queue.mean()), 1.0):
         return None
-    up = times[1:][above[1:] & ~above[:-1]]
-    return None if up.size < 3 else float(np.mean(np.diff(up)))
+    crossings = times[1:][above[1:] & ~above[:-1]]
+    return None if crossings.size < 3 else float(np.mean(np.diff(crossings)))
 
 
 def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
-    """The ratio that packets give with an alpha.
+    """The goodput ratio that the packet simulator gives with an alpha.
 
     Args:
         network: links, and classes of flows.
-        tuned: the Vegas class.
-        alpha: packets.
+        tuned: the Vegas class whose alpha is set.
+        alpha: packets; rounded if the dialect takes whole numbers only.
     """
     law = cast(Vegas, network.flows[tuned].law)
     if law.implementation.whole_packets:
         alpha = max(float(round(alpha)), 1.0)
-    tried = with_alpha(network, tuned, alpha)
+    changed = with_alpha(network, tuned, alpha)
     until = duration(network)
     times = sample_times(until, WARMUP * until, 2)
-    ratios = [ratio_of(record_packets(tried, times, seed), tuned) for seed in SEEDS]
+    ratios = [ratio_of(record_packets(changed, times, seed), tuned) for seed in SEEDS]
     mean = float(np.exp(np.mean(np.log(np.maximum(ratios, 1e-12)))))
     return PacketRatio(alpha, mean, min(ratios), max(ratios), len(ratios), until)
 
 
 def ratio_of(run: Recording, tuned: str) -> float:
-    """Goodput of a tuned flow over that of a flow of the others."""
-    grown = run.totals_after(WARMUP * float(run.times[-1]))
-    return grown.goodput_ratio(list(run.network.flows).index(tuned))
+    """Goodput of a tuned flow divided by that of a flow of the other classes, after the warm-up."""
+    totals = run.totals_after(WARMUP * float(run.times[-1]))
+    return totals.goodput_ratio(list(run.network.flows).index(tuned))
 
 
 def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
-    """Why theory and packets may differ on a network, a sentence each.
+    """Reasons why theory and packets may differ on a network, one clause each.
 
     Args:
-        network: to look at.
+        network: links, and classes of flows.
         windows: the mean window of each class, packets.
     """
     small = [name for name, cwnd in windows.items() if cwnd < FEW_PACKETS]
     if small:
         yield (
-            f"windows of {' and '.join(small)} are below {FEW_PACKETS:g} packets, where whole "
-            "packets and timeouts decide: theory has neither"
+            f"windows of {' and '.join(small)} are below {FEW_PACKETS:g} packets, where timeouts "
+            "and whole packets matter, which theory leaves out"
         )
     few = min(network.flow_count(name) for name in network.links)
     if few < FEW_FLOWS:
-        yield f"theory knows mean windows only, and of {few} flows each feels every loss"
+        yield f"theory has only mean windows, but with {few} flows every loss matters"
     for name, link in network.links.items():
         if not link.aqm.drops_by_chance:
             yield (
-                f"at the full buffer of {name} a few flows lose at a time, in turn or in step: "
-                "theory spreads the losses evenly"
+                f"at the full buffer of {name} a few flows lose at a time, but theory spreads the "
+                "losses evenly"
             )

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from vegasfluid import modelfile
-from vegasfluid.analysis.applicable_formulas import Applied
+from vegasfluid.analysis.applicable_formulas import ApplicableFormula
 from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 from vegasfluid.analysis.literature import PublishedValue
-from vegasfluid.analysis.report import Analysis, Nearest, Place, analyse
+from vegasfluid.analysis.report import AnalysedEquilibrium, Analysis, NearestAlpha, analyse
 from vegasfluid.analysis.simulation_checks import LimitCycle, PacketRatio
 from vegasfluid.caches import keep_compiled_equations
 from vegasfluid.cli.next_steps import show_tries
@@ -51,7 +51,7 @@ def run(
     if certificate is not None:
         if analysis.certificate is None:
             raise Unsupported(
-                "analyse", "--certificate for this model", analysis.unproven.rstrip(".")
+                "analyse", "--certificate for this model", analysis.certificate_missing.rstrip(".")
             )
         analysis.certificate.save(certificate)
     if plot is not None:
@@ -84,11 +84,11 @@ def draw(analysis: Analysis, target: Path) -> None:
 def document(analysis: Analysis) -> dict[str, Any]:
     """Analysis as one JSON document."""
     value = {form.name: form.value for form in analysis.formulas}
-    upper = None if analysis.here is None else analysis.here.rest.upper
-    equilibria = [] if analysis.here is None else [equilibrium_document(analysis.here)]
-    equilibria += [] if upper is None else [equilibrium_document(Place(upper, None))]
+    upper = None if analysis.present is None else analysis.present.equilibrium.upper
+    equilibria = [] if analysis.present is None else [equilibrium_document(analysis.present)]
+    equilibria += [] if upper is None else [equilibrium_document(AnalysedEquilibrium(upper, None))]
     equilibria += map(equilibrium_document, analysis.others)
-    several = analysis.equilibria
+    several, fair = analysis.equilibria, analysis.at_fair_alpha
     return {
         "closure": "theory: mean windows, independent of packets",
         "equilibria": equilibria,
@@ -96,14 +96,14 @@ def document(analysis: Analysis) -> dict[str, Any]:
         "cycle": None if analysis.cycle is None else cycle_document(analysis.cycle),
         "set_valued": upper is not None,
         "equilibria_proven_to_be_all": None if several is None else several.complete,
-        "equilibria_missing": analysis.uncounted or None,
+        "equilibria_missing": analysis.equilibria_missing or None,
         "tuned": analysis.tuned,
         "goal": {"ratio": analysis.ratio},
         "fair_alpha_packets": analysis.fair_alpha,
         "nearest_alpha": None if analysis.nearest is None else asdict(analysis.nearest),
         "on_packets": None if analysis.packets is None else asdict(analysis.packets),
         "caveats": list(analysis.caveats),
-        "at_fair_alpha": None if analysis.there is None else equilibrium_document(analysis.there),
+        "at_fair_alpha": None if fair is None else equilibrium_document(fair),
         "saturation_alpha_packets": value.get("alpha at saturation"),
         "red_min_over_n_packets": value.get("fair alpha, RED_min / N"),
         "largest_ratio": value.get("largest ratio"),
@@ -129,13 +129,13 @@ def document(analysis: Analysis) -> dict[str, Any]:
             for formula in analysis.published
         },
         "certificate": None if analysis.certificate is None else analysis.certificate.document(),
-        "certificate_missing": analysis.unproven or None,
+        "certificate_missing": analysis.certificate_missing or None,
     }
 
 
-def equilibrium_document(result: Place) -> dict[str, Any]:
+def equilibrium_document(result: AnalysedEquilibrium) -> dict[str, Any]:
     """Equilibrium with its stability as a JSON document."""
-    equilibrium, verdict = result.rest, result.stability
+    equilibrium, verdict = result.equilibrium, result.stability
     root = None if verdict is None else verdict.rightmost_root
     network = equilibrium.network
     return {
@@ -163,7 +163,7 @@ def equilibrium_document(result: Place) -> dict[str, Any]:
         "delay_margin_s": None if verdict is None else verdict.delay_margin,
         "gain_margin": None if verdict is None else verdict.gain_margin,
         "hopf_frequency_rad_per_s": None if verdict is None else verdict.hopf_frequency,
-        "stability_missing": result.untold or None,
+        "stability_missing": result.stability_missing or None,
     }
 
 
@@ -192,14 +192,15 @@ def cycle_document(cycle: LimitCycle) -> dict[str, Any]:
 def show(analysis: Analysis) -> None:
     """Print the analysis as text and tables."""
     out = console()
-    if analysis.here is None:
+    if analysis.present is None:
         out.print(f"No equilibrium of the mean-field equations: {analysis.no_equilibrium}")
     else:
         show_equilibria(analysis)
     if analysis.cycle is not None:
         out.print(cycle_line(analysis, analysis.cycle))
-    if analysis.there is not None:
-        out.print(f"{fair_line(analysis)}\n{stability_line(analysis.there, 'With this alpha: ')}")
+    if analysis.at_fair_alpha is not None:
+        out.print(fair_line(analysis))
+        out.print(stability_line(analysis.at_fair_alpha, "With this alpha: "))
     elif analysis.nearest is not None:
         out.print(nearest_line(analysis, analysis.nearest))
     if analysis.packets is not None:
@@ -208,7 +209,7 @@ def show(analysis: Analysis) -> None:
     if analysis.certificate is not None:
         out.print(f"\nProven for the mean-field equations: {analysis.certificate.statement}")
     elif analysis.tuned is not None:
-        out.print(f"\nNot proven: {analysis.unproven}")
+        out.print(f"\nNot proven: {analysis.certificate_missing}")
     for caveat in analysis.caveats:
         out.print(f"Caveat, theory and packets may differ: {caveat}.")
 
@@ -232,8 +233,8 @@ def show_equilibria(analysis: Analysis) -> None:
     out.print()
     out.print(queue_table(analysis))
     out.print(f"\n{count_line(analysis)}")
-    assert analysis.here is not None
-    for number, place in enumerate((analysis.here, *analysis.others), 1):
+    assert analysis.present is not None
+    for number, place in enumerate((analysis.present, *analysis.others), 1):
         out.print(stability_line(place, f"{number}: " if analysis.others else ""))
 
 
@@ -253,7 +254,7 @@ def cycle_line(analysis: Analysis, cycle: LimitCycle) -> str:
     return f"{head} {'; '.join([*queues, *classes])}."
 
 
-def nearest_line(analysis: Analysis, nearest: Nearest) -> str:
+def nearest_line(analysis: Analysis, nearest: NearestAlpha) -> str:
     """Sentences on why no alpha gives the ratio and which alpha comes nearest."""
     return (
         f"In theory no alpha of {analysis.tuned} gives a ratio of {analysis.ratio:g}. As alpha "
@@ -294,14 +295,15 @@ def queue_table(analysis: Analysis) -> Any:
 
 def labelled_equilibria(analysis: Analysis) -> list[tuple[str, Equilibrium]]:
     """Equilibria to print, each with a prefix for the names in the tables."""
-    if analysis.here is None:
+    if analysis.present is None:
         return []
-    present = analysis.here.rest
-    others = [(f"{number}: ", place.rest) for number, place in enumerate(analysis.others, 2)]
+    present = analysis.present.equilibrium
+    others = [(f"{number}: ", place.equilibrium) for number, place in enumerate(analysis.others, 2)]
     states = [("1: " if others else "", present), *others]
     if present.upper is not None:
         states = [("from below: ", present), ("from above: ", present.upper)]
-    return states if analysis.there is None else [*states, ("fair: ", analysis.there.rest)]
+    fair = analysis.at_fair_alpha
+    return states if fair is None else [*states, ("fair: ", fair.equilibrium)]
 
 
 def class_cells(equilibrium: Equilibrium, name: str) -> tuple[str, str, str, str]:
@@ -315,35 +317,36 @@ def class_cells(equilibrium: Equilibrium, name: str) -> tuple[str, str, str, str
 def count_line(analysis: Analysis) -> str:
     """Sentence on the number of equilibria."""
     if analysis.equilibria is None:
-        return f"Equilibria: one found. Whether there are others is unknown: {analysis.uncounted}"
-    return f"Equilibria: {analysis.equilibria.says}."
+        reason = analysis.equilibria_missing
+        return f"Equilibria: one found. Whether there are others is unknown: {reason}"
+    return f"Equilibria: {analysis.equilibria.summary}."
 
 
 def fair_line(analysis: Analysis) -> str:
     """Sentence on the alpha that gives the requested ratio in theory."""
     assert analysis.tuned is not None
-    assert analysis.there is not None
+    assert analysis.at_fair_alpha is not None
     goal = (
         "its fair share"
         if analysis.ratio == 1
         else f"{analysis.ratio:g} times the rate of a competitor"
     )
     present = ""
-    if analysis.here is not None:
-        present = f" (now the ratio is {analysis.here.rest.ratio(analysis.tuned):.3g})"
+    if analysis.present is not None:
+        present = f" (now the ratio is {analysis.present.equilibrium.ratio(analysis.tuned):.3g})"
     return (
         f"In theory a {analysis.tuned} flow gets {goal} with "
         f"alpha = {analysis.fair_alpha:.6g} packets{present}."
     )
 
 
-def stability_line(place: Place, label: str = "") -> str:
+def stability_line(place: AnalysedEquilibrium, label: str = "") -> str:
     """Sentence on the stability of an equilibrium."""
     verdict = place.stability
-    if place.rest.upper is not None:
+    if place.equilibrium.upper is not None:
         return f"{label}every backlog between alpha and beta is an equilibrium; none is left."
     if verdict is None:
-        return f"{label}stability unknown: {place.untold}"
+        return f"{label}stability unknown: {place.stability_missing}"
     root = verdict.rightmost_root
     words = [f"rightmost root {root.real:.3g} {root.imag:+.3g}i /s"]
     if verdict.gain_margin is not None:
@@ -356,7 +359,7 @@ def stability_line(place: Place, label: str = "") -> str:
     return f"{label}{'stable' if verdict.stable else 'unstable'}: {', '.join(words)}."
 
 
-def formula_table(formulas: tuple[Applied, ...]) -> Any:
+def formula_table(formulas: tuple[ApplicableFormula, ...]) -> Any:
     """Table of the closed forms with their values."""
     rows = table("closed form", "value", "formula", texts=("formula",))
     for form in formulas:

@@ -20,7 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, equilibrium, polished
+from vegasfluid.analysis.equilibria.equilibrium import (
+    Equilibrium,
+    equilibrium,
+    equilibrium_model,
+    quantities_near,
+)
 from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, with_alpha
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
 from vegasfluid.aqm.red import Red
@@ -138,7 +143,7 @@ def equilibrium_at_target(
         reason = f"the alpha with a ratio of {target:g} was not found ({failed})"
         return equilibrium(network), reason
     if fair is not None:
-        return fair.rest, ""
+        return fair.equilibrium, ""
     if largest is not None and largest > target * (1 + ROUNDING):
         reason = f"even the smallest alpha gives more than a ratio of {target:g}"
         return equilibrium(network), reason
@@ -272,12 +277,14 @@ def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
     def log_ratio(logs: Any) -> Any:
         """log(ratio) of the network with its numbers times exp(logs)."""
         factor: dict[str, Any] = dict(zip(names, jnp.exp(logs), strict=True))
-        posed, plan = arrays(scaled_network(state.network, tuned, factor))
-        count = posed.groups.count
-        more = posed._replace(groups=posed.groups._replace(count=count * factor["flows"]))
-        goodput = count * polished(more, plan, state.options, state.solved).goodput
-        sums = [jnp.sum(goodput[groups]) for groups in plan.class_slices]
-        flows = [jnp.sum(count[groups]) for groups in plan.class_slices]
+        model = equilibrium_model(scaled_network(state.network, tuned, factor), state.options)
+        parameters, slices = model.parameters, model.structure.class_slices
+        count = parameters.groups.count
+        groups = parameters.groups._replace(count=count * factor["flows"])
+        scaled = replace(model, parameters=parameters._replace(groups=groups))
+        goodput = count * quantities_near(scaled, state.solution).goodput
+        sums = [jnp.sum(goodput[part]) for part in slices]
+        flows = [jnp.sum(count[part]) for part in slices]
         tuned_sum, tuned_flows = sums.pop(index), flows.pop(index)
         return jnp.log(tuned_sum / tuned_flows) - jnp.log(sum(sums) / sum(flows))
 

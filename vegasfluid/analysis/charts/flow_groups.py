@@ -54,7 +54,7 @@ class FlowGroup(NamedTuple):
 def flow_groups(equilibrium: Equilibrium) -> Iterator[FlowGroup]:
     """Flow groups of a network with one link, in the order of the fluid model's groups."""
     network, queue = equilibrium.network, float(equilibrium.values.queue[0])
-    windows, classes = iter(equilibrium.values.cwnd), equilibrium.solved.unknowns.classes
+    windows, classes = iter(equilibrium.values.cwnd), equilibrium.solution.unknowns.classes
     for (name, flows), states in zip(network.flows.items(), classes, strict=True):
         access = np.inf if flows.access is None else flows.access
         limit = min(flows.traffic.rate_limit(network.packet_bytes), access)
@@ -74,8 +74,8 @@ def link_drop_prob(equilibrium: Equilibrium, prob: str = "loss_signal_prob") -> 
         equilibrium: of a network with one link.
         prob: which probability, see `drop_prob_response`.
     """
-    link, [memory] = equilibrium.network.link, equilibrium.solved.unknowns.memories
-    values = {name: float(np.asarray(value)) for name, value in memory._asdict().items()}
+    link, [state] = equilibrium.network.link, equilibrium.solution.unknowns.aqm_states
+    values = {name: float(np.asarray(value)) for name, value in state._asdict().items()}
     values |= {"queue": float(equilibrium.values.queue[0]), "buffer": link.buffer}
     arrivals = sum(group.count * group.rate for group in flow_groups(equilibrium))
     values |= {"arrivals": arrivals, "capacity": link.capacity}

@@ -1,4 +1,4 @@
-"""Where a network's flows lie in the stability charts, by SymPy from the drifts of their laws."""
+"""Coordinates of a network's flows in the stability charts, by SymPy from their drifts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vegasfluid.analysis.charts.drift_derivatives import drift_derivatives, eval
 from vegasfluid.analysis.charts.flow_groups import FlowGroup, flow_groups, link_drop_prob
 from vegasfluid.analysis.charts.stability_boundaries import RenoPoint, VegasPoint
 from vegasfluid.congestion.reno import Reno
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["RenoLoop", "points_at", "reno_loop", "reno_point", "vegas_point"]
 
 SAME = 1e-6
-"""Relative difference of Vegas's gain by the window and by the round-trip time: they must agree."""
+"""Largest relative difference of Vegas's gain by the window and by the round-trip time."""
 
 
 def only_group(equilibrium: Equilibrium, caller: str) -> FlowGroup:
-    """The single flow group of a network; an error naming the caller where there are more."""
+    """The single flow group of a network; raises `InvalidInput` for `caller` if there are more."""
     first, *others = flow_groups(equilibrium)
     if others:
-        raise InvalidInput(caller, "flows", "of one class and one base RTT", len(others) + 1)
+        raise InvalidInput(caller, "the number of flow groups", "1", len(others) + 1)
     return first
 
 
 def equivalent_count(equilibrium: Equilibrium, group: FlowGroup) -> float:
-    """How many flows of this group would send what all flows of the network send."""
-    return sum(of.count * of.rate for of in flow_groups(equilibrium)) / group.rate
+    """Number of flows of this group that would send as much as all flows of the network."""
+    return sum(other.count * other.rate for other in flow_groups(equilibrium)) / group.rate
 
 
 class RenoLoop(NamedTuple):
@@ -65,11 +65,11 @@ def reno_loop(equilibrium: Equilibrium, caller: str, group: FlowGroup | None = N
     group, prob = group or only_group(equilibrium, caller), link_drop_prob(equilibrium)
     network = equilibrium.network
     if not isinstance(group.flows.law, Reno):
-        raise InvalidInput(caller, "law", "Reno", group.flows.law.name)
-    denominator, numerator = (float(of.subs("s", 0)) for of in (prob.denominator, prob.queue))
+        raise Unsupported(caller, f"law {group.flows.law.name}", "the chart is for Reno flows")
+    denominator, numerator = float(prob.denominator.subs("s", 0)), float(prob.queue.subs("s", 0))
     if prob.arrivals != 0 or not numerator > 0:
-        allowed = "one whose drop probability rises with the queue alone"
-        raise InvalidInput(caller, "aqm", allowed, network.link.aqm.name)
+        reason = "the chart needs a drop probability that rises with the queue alone"
+        raise Unsupported(caller, f"aqm {network.link.aqm.name}", reason)
     rtt, capacity = group.values["rtt"], network.link.capacity
     count = equivalent_count(equilibrium, group)
     poles = 2 * count / (rtt**2 * capacity), 1 / rtt
@@ -79,15 +79,17 @@ def reno_loop(equilibrium: Equilibrium, caller: str, group: FlowGroup | None = N
 
 
 def reno_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> RenoPoint:
-    """Where Reno flows at one RED queue lie in the chart.
+    """The point of Reno flows at one RED queue in the chart of Reno over RED.
 
     Args:
         equilibrium: of a network with one link.
-        group: the flows, of `flow_groups`: their point is that of a link which flows like them
-            fill to the same queue. None: the network has one class with one base RTT.
+        group: the flows, from `flow_groups`. Their point is that of a link with flows like them
+            only, and the same queue. None: the network has one class with one base RTT.
 
     Raises:
-        InvalidInput: for other networks.
+        InvalidInput: for several flow groups, if no group is given.
+        Unsupported: for flows without Reno, or a drop probability that does not rise with the
+            queue alone.
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno
     >>> from vegasfluid.analysis import equilibrium
@@ -105,45 +107,48 @@ def reno_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Reno
 
 
 def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> VegasPoint:
-    """Where flows that control their backlog lie in the chart of Vegas.
+    """The point of flows that control their backlog in the chart of Vegas without losses.
 
-    The gain is the derivative of the law's drift by the backlog, W (R - T) / R.
+    The gain is the derivative of the drift by the backlog W (R - T) / R, times -R.
 
     Args:
-        equilibrium: of a network with one link; one point, and no set.
+        equilibrium: of a network with one link.
         group: the flows, as for `reno_point`.
 
     Raises:
-        InvalidInput: for other networks, and laws that do not respond to that backlog.
+        InvalidInput: for several flow groups, if no group is given.
+        Unsupported: for a continuum of equilibria, or laws that do not control the backlog.
     """
     if equilibrium.upper is not None:
-        raise InvalidInput("vegas_point", "equilibrium", "one point, and no set of them", "a set")
+        reason = "the chart shows isolated equilibria"
+        raise Unsupported("vegas_point", "a continuum of equilibria", reason)
     group = group or only_group(equilibrium, "vegas_point")
     derivatives = drift_derivatives(group.flows.law, group.values, equilibrium.options.loss_process)
     if derivatives.states != ("cwnd",):
-        raise InvalidInput("vegas_point", "law", "one with a window alone", group.flows.law.name)
+        reason = "the chart is for laws whose only state is the window"
+        raise Unsupported("vegas_point", f"law {group.flows.law.name}", reason)
     numbers = substitutions({**group.values, "drop_prob": 0})
     drift, by_cwnd, by_rtt, by_acks = (
-        float(evaluate(of, numbers)[0])
-        for of in (derivatives.drift, derivatives.state, derivatives.rtt, derivatives.acks)
+        float(evaluate(matrix, numbers)[0])
+        for matrix in (derivatives.drift, derivatives.state, derivatives.rtt, derivatives.acks)
     )
     cwnd, rtt, base_rtt = (group.values[name] for name in ("cwnd", "rtt", "base_rtt"))
     gain_by_cwnd = -(by_cwnd + by_acks / rtt) * rtt / (1 - base_rtt / rtt)
     gain_by_rtt = -by_rtt * rtt**3 / (cwnd * base_rtt)
     if not gain_by_rtt > 0 or abs(gain_by_cwnd - gain_by_rtt) > SAME * gain_by_rtt:
-        allowed = "one that responds to W (R - T) / R, and is at no limit"
-        raise InvalidInput("vegas_point", "law", allowed, group.flows.law.name)
+        reason = "the chart is for laws that control the backlog W (R - T) / R, below their limits"
+        raise Unsupported("vegas_point", f"law {group.flows.law.name}", reason)
     return VegasPoint(base_rtt / rtt, gain_by_rtt, drift * rtt)
 
 
 def points_at(equilibrium: Equilibrium) -> dict[str, RenoPoint | VegasPoint]:
     """The chart points of a network's flows, by class, and by base RTT where a class has several.
 
-    Flows of several classes get the point of a link that flows like them fill to the same queue:
-    the charts are of one class. Whether all of them together are stable, `stability` tells.
+    The charts are for a single class. With several, the point of each is that of a link with its
+    flows only, and the same queue; `stability` gives the stability of all together.
 
     Args:
-        equilibrium: of the network. Flows whose law or queue is in neither chart have no point.
+        equilibrium: of the network; flows that are in neither chart get no point.
     """
     points: dict[str, RenoPoint | VegasPoint] = {}
     groups = list(flow_groups(equilibrium)) if len(equilibrium.network.links) == 1 else []

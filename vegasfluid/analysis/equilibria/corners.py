@@ -1,15 +1,14 @@
-"""Where the equations of an equilibrium have no slope: limits, and the edges of a dead zone.
+"""Unknowns at equilibrium whose equation has no derivative: those at limits and at corners.
 
-A window at its largest value, or an empty or full queue, stands at a limit: there the limit itself
-takes the place of the equation. A Vegas window at the edge of its dead zone stands at a corner:
-nothing moves it there, and its speed has no slope either, so Newton's method has nothing to go by
-and derivatives would be zero. But a little aside, where the window is still moved, there is a
-slope; the corner is where the window has, that far aside, the speed that it has at the solution.
+A window at its largest value and an empty or full queue are at a limit; there the limit replaces
+the equation. A Vegas window at the edge of its dead band is at a corner: its rate is zero on one
+side, so Newton's method and derivatives have no slope to use. A little to the other side the rate
+has a slope. The equation is therefore evaluated at that small offset, and its value there at the
+solution is subtracted.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -17,106 +16,112 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from vegasfluid.analysis.equilibria.equations import Unknowns
-from vegasfluid.analysis.equilibria.pseudo_transient import Case, Relaxed, residual
-from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.parameters import FluidParameters
-from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.analysis.equilibria.equations import (
+    EquilibriumEquations,
+    Unknowns,
+    buffer_sizes,
+)
+from vegasfluid.analysis.equilibria.pseudo_transient import Estimate, residual
+from vegasfluid.fluid.model import FluidModel
 
-__all__ = ["FAR", "Solved", "idling", "solved"]
+__all__ = ["BEYOND_LIMITS", "Solution", "is_continuum", "solution_from"]
 
 AT_LIMIT = 1e-6
-"""What is so far beyond a limit, relative, stands at it."""
-FAR = 1e12
-"""Packets and the like: beyond any limit that is one."""
-ASIDE, PART_ASIDE = 1e-6, 1e-9
-"""How far beside a corner the equations are asked: packets, and parts of the window. Far less than
-what a corner is rounded by, far more than what numbers are; derivatives have some six digits."""
+"""An unknown that lies beyond its limit by more than this, relative, is at the limit."""
+BEYOND_LIMITS = 1e12
+"""A distance larger than any limit, in packets or the unit of the unknown."""
+CORNER_OFFSET, RELATIVE_CORNER_OFFSET = 1e-6, 1e-9
+"""Offset from a corner at which the equations are evaluated: packets, and a fraction of the window.
+Chosen far below the width of a corner and far above rounding; derivatives have about six digits."""
 QUADRATIC = 3.0
-"""Twice as far aside, a window at a smooth corner moves four times as fast, others twice."""
+"""At a smooth corner the rate at twice the offset is four times as large, elsewhere twice; above
+this factor, a corner is assumed."""
 FLAT = 0.05
-"""On the other side of a sharp corner a window moves by less than this part of the speed here."""
-LITTLE = 0.01
-"""Packets: a window that may be larger by so many and still does not move is in a dead zone."""
+"""At a sharp corner the rate on the other side is below this fraction of the rate on this side."""
+CONTINUUM_OFFSET = 0.01
+"""Packets: a window that is larger by this and still has rate zero is inside a dead band."""
 
 
-class Solved(NamedTuple):
-    """A solution as the solver left it; concrete. The vectors have one number for each unknown.
+class Solution(NamedTuple):
+    """Unknowns at equilibrium, and how the equation of each is to be evaluated; concrete arrays.
+
+    All but the first have one entry for each unknown.
 
     Args:
         unknowns: at equilibrium.
-        limited: which of them stand at a limit, or are moved by nothing.
-        outward: on which side that limit lies, 1 or -1; 0 where there is none.
-        aside: how far from them the equations are asked: of windows at a corner, packets; else 0.
-        speed: what the equations say there, to be subtracted.
+        limited: which unknowns are at a limit, or have a constant rate.
+        limit_side: 1 at an upper limit, -1 at a lower one, else 0.
+        offset: from a corner at which the equation is evaluated, packets; 0 for other unknowns.
+        offset_rate: value of the equation at the offset, to be subtracted.
     """
 
     unknowns: Any
     limited: Any
-    outward: Any
-    aside: Any
-    speed: Any
+    limit_side: Any
+    offset: Any
+    offset_rate: Any
 
     @property
-    def still(self) -> Any:
-        """Which of the unknowns a small disturbance does not move, to first order."""
-        return self.limited | (self.aside != 0)
+    def insensitive(self) -> Any:
+        """Which unknowns do not respond to small disturbances, to first order."""
+        return self.limited | (self.offset != 0)
 
 
-def flat(unknowns: Unknowns) -> np.ndarray:
-    """The unknowns as one vector."""
+def flatten(unknowns: Unknowns) -> np.ndarray:
+    """The unknowns as one NumPy vector."""
     return np.asarray(ravel_pytree(unknowns)[0])
 
 
-def solved(case: Case, relaxed: Relaxed, side: float = -1.0) -> Solved:
-    """An estimate, with what in it stands at a limit or at a corner.
+def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> Solution:
+    """The solution of an approximate equilibrium, with its limits and corners identified.
 
     Args:
-        case: the equations.
-        relaxed: the estimate; what stands at a limit may stand beyond it.
-        side: of a corner from which a window came to it: -1 from below, 1 from above.
+        model: the fluid model.
+        estimate: the approximate equilibrium; unknowns at a limit may lie beyond it.
+        side: from which windows approached their corners: -1 from below, 1 from above.
     """
-    found, fixed = relaxed
-    inside = jax.tree.map(np.asarray, case.steady.held(found))
-    beyond, within = flat(found), flat(inside)
-    outward = np.where(
-        np.abs(beyond - within) > AT_LIMIT * (1e-3 + np.abs(within)), np.sign(beyond - within), 0.0
-    )
-    queue = np.asarray(found.queue)
-    outward[: queue.size] = np.select([queue <= 0, queue >= case.room], [-1.0, 1.0], 0.0)
-    limited, window = fixed | (outward != 0), windows(inside)
+    equations = EquilibriumEquations.from_model(model)
+    inside = jax.tree.map(np.asarray, equations.clipped(estimate.unknowns))
+    original, clipped = flatten(estimate.unknowns), flatten(inside)
+    excess = original - clipped
+    beyond = np.abs(excess) > AT_LIMIT * (1e-3 + np.abs(clipped))
+    limit_side = np.where(beyond, np.sign(excess), 0.0)
+    queue = np.asarray(estimate.unknowns.queue)
+    ends = [queue <= 0, queue >= buffer_sizes(model)]
+    limit_side[: queue.size] = np.select(ends, [-1.0, 1.0], 0.0)
+    limited, window = estimate.constant | (limit_side != 0), is_window(inside)
 
-    def speeds(by: np.ndarray) -> np.ndarray:
-        return np.asarray(speed(*case, inside, jnp.asarray(by)))
+    def rates(offset: np.ndarray) -> np.ndarray:
+        return np.asarray(rates_at(model, inside, jnp.asarray(offset)))
 
-    aside = side * np.where(window & (outward == 0), ASIDE + PART_ASIDE * within, 0.0)
-    once, twice, across = (np.abs(speeds(times * aside)) for times in (1, 2, -1))
-    flat_here = fixed | (twice > QUADRATIC * once) | (across < FLAT * once)
-    corner = (aside != 0) & (once > 0) & flat_here
-    aside = np.where(corner, aside, 0.0)
-    off = speeds(aside) - np.where(corner, 0.0, speeds(np.zeros_like(aside)))
-    return Solved(inside, limited & ~corner, outward, aside, off)
+    size = CORNER_OFFSET + RELATIVE_CORNER_OFFSET * clipped
+    offset = side * np.where(window & (limit_side == 0), size, 0.0)
+    once, twice, across = (np.abs(rates(factor * offset)) for factor in (1, 2, -1))
+    no_slope = estimate.constant | (twice > QUADRATIC * once) | (across < FLAT * once)
+    corner = (offset != 0) & (once > 0) & no_slope
+    offset = np.where(corner, offset, 0.0)
+    offset_rate = rates(offset) - np.where(corner, 0.0, rates(np.zeros_like(offset)))
+    return Solution(inside, limited & ~corner, limit_side, offset, offset_rate)
 
 
-def windows(unknowns: Unknowns) -> np.ndarray:
-    """Which of the unknowns are congestion windows, as a flat vector of booleans."""
-    nothing = jax.tree.map(lambda of: np.zeros(np.shape(of)), unknowns)
+def is_window(unknowns: Unknowns) -> np.ndarray:
+    """Which unknowns are congestion windows, as a flat boolean vector."""
+    zeros = jax.tree.map(lambda part: np.zeros(np.shape(part)), unknowns)
     classes = tuple(
-        {name: part + (name == "cwnd") for name, part in of.items()} for of in nothing.classes
+        {name: part + (name == "cwnd") for name, part in fields.items()} for fields in zeros.classes
     )
-    return flat(nothing._replace(classes=classes)) > 0
+    return flatten(zeros._replace(classes=classes)) > 0
 
 
-@partial(jax.jit, static_argnames=("plan", "options"))
-def speed(
-    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, unknowns: Unknowns, by: Any
-) -> Any:
-    """What the equations say so far from some unknowns, as a flat vector."""
+@jax.jit
+def rates_at(model: FluidModel, unknowns: Unknowns, offset: Any) -> Any:
+    """Residual of the equilibrium equations at an offset from the unknowns, as a flat vector."""
     vector, unravel = ravel_pytree(unknowns)
-    return ravel_pytree(residual(posed, plan, options, unravel(vector + by)))[0]
+    return ravel_pytree(residual(model, unravel(vector + offset)))[0]
 
 
-def idling(case: Case, unknowns: Unknowns) -> bool:
-    """Whether there is a window that does not move where windows are a little larger, too."""
-    window = windows(unknowns)
-    return bool(np.any(np.asarray(speed(*case, unknowns, LITTLE * window))[window] == 0))
+def is_continuum(model: FluidModel, unknowns: Unknowns) -> bool:
+    """Whether a window could be a little larger and stay there: equilibria form a continuum."""
+    window = is_window(unknowns)
+    rates = np.asarray(rates_at(model, unknowns, CONTINUUM_OFFSET * window))
+    return bool(np.any(rates[window] == 0))

@@ -1,10 +1,10 @@
-"""The fluid's own equations where nothing moves any more: what has to be zero, and of what.
+"""Equilibrium equations: the fluid model's vector field with a history at constant rates.
 
-The past of a network at rest is a straight line: its counters rise at a constant rate, its queues
-stay. Handed such a past, the very equations that a run integrates (`fluid.equations`) say how far
-a state is from rest. Unknown are the queues, what the queue laws keep, the windows, the share of
-silent flows and the rates of the counters; fields that nothing moves at rest (slow start, a base
-RTT that was found) are what `CongestionControl.stationary_fields` says.
+At equilibrium queues are constant and counters grow at constant rates. With such a history, the
+vector field that runs integrate (`fluid.vector_field`) gives the residual of any candidate state.
+The unknowns are the queues, the states of the queue disciplines, the windows, the fractions of
+flows in timeout and the rates of the counters. Fields that are constant for another reason (slow
+start, a measured base RTT) get their values from `CongestionControl.stationary_fields`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from vegasfluid import smooth
 from vegasfluid.fluid.delayed import DelayedState
+from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.queues import buffer_in_packets, mean_packet_size
 from vegasfluid.fluid.state import State, initial_state
 from vegasfluid.fluid.vector_field import (
@@ -29,175 +30,189 @@ from vegasfluid.fluid.vector_field import (
     round_trip_times,
 )
 
-__all__ = ["LATE", "Steady", "StraightPast", "Unknowns", "first_guess", "rates_of", "unmoved"]
+__all__ = ["REFERENCE_TIME", "EquilibriumEquations", "RampHistory", "Unknowns", "buffer_sizes"]
+__all__ += ["counter_rates", "initial_guess"]
 
-LATE = 1024.0
-"""Seconds: a time at which every flow has started; small enough for lags to keep their digits."""
+REFERENCE_TIME = 1024.0
+"""Time at which the equations are evaluated, s: late enough that all flows have started, and small
+enough that delays subtracted from it keep their digits."""
 
 Vector = Float[Array, " n"]
 
 
 class Unknowns(NamedTuple):
-    """What is to be found.
+    """The unknowns of the equilibrium equations.
 
     Args:
-        queue: packets; (stations,). Where `placed` takes it, data packets' worth, as a run does.
-        memories: what each queue law keeps.
-        classes: of each class the fields of its state that move; each (groups,).
-        silent: share of flows that a timeout silences; (groups,).
-        rates: of the counters that the past is asked for, 1/s; (counters,).
+        queue: packets; in data packets of work where a function says so; (queues,).
+        aqm_states: the state of each queue discipline.
+        classes: for each class the fields of its state that change, each (groups,).
+        in_timeout: fraction of flows in timeout; (groups,).
+        counter_rates: rates of the counters whose history is used, 1/s; (counters,).
     """
 
     queue: Any
-    memories: tuple[Any, ...]
+    aqm_states: tuple[Any, ...]
     classes: tuple[dict[str, Any], ...]
-    silent: Any
-    rates: Any
+    in_timeout: Any
+    counter_rates: Any
 
 
-class StraightPast:
-    """A history in which counters rise evenly and queues stay: the solver's, for `memory.Past`.
+class RampHistory:
+    """A history whose components change at constant rates; stands in for the solver's history.
 
     Args:
-        values: of the remembered components now; (remembered,).
-        rates: at which they rise, 1/s; (remembered,).
-        now: s.
+        values: of the stored components at `time`; (components,).
+        rates: at which they change, 1/s; (components,).
+        time: s.
     """
 
-    def __init__(self, values: Vector, rates: Vector, now: float) -> None:
-        self._values, self._rates, self._now = values, rates, now
+    def __init__(self, values: Vector, rates: Vector, time: float) -> None:
+        self._values, self._rates, self._time = values, rates, time
 
     def __call__(self, times: Any, of: Any = slice(None)) -> Vector:
-        """The components at past times."""
-        return self._values[of] + self._rates[of] * (times - self._now)
+        """The components `of` at past times, s."""
+        return self._values[of] + self._rates[of] * (times - self._time)
 
     def slope(self, times: Any, of: Any = slice(None)) -> Vector:
-        """Their rates."""
+        """The rates of the components `of` at past times, 1/s."""
         return self._rates[of] + 0 * times
 
 
-class Steady(NamedTuple):
-    """A network's equations, and what its senders take for their base RTT at rest.
+class EquilibriumEquations(NamedTuple):
+    """The equilibrium equations of a network.
 
     Args:
-        system: the equations.
-        base_rtt: s; (groups,).
+        field: the fluid model's vector field.
+        base_rtt: base RTT that each group's senders assume, s; (groups,).
     """
 
-    system: VectorField
+    field: VectorField
     base_rtt: Any
 
     @classmethod
-    def of(cls, system: VectorField) -> Steady:
-        """With the true base RTTs, or with what the senders were given."""
-        groups = system.parameters.groups
-        true, _ = delays_at(jnp.asarray(LATE), system.parameters)
-        return cls(system, jnp.where(groups.base_rtt_override < 0, true, groups.base_rtt_override))
+    def from_model(cls, model: FluidModel) -> EquilibriumEquations:
+        """The equations of a fluid model, with true base RTTs where none are overridden."""
+        field = model.vector_field
+        override = field.parameters.groups.base_rtt_override
+        true, _ = delays_at(jnp.asarray(REFERENCE_TIME), field.parameters)
+        return cls(field, jnp.where(override < 0, true, override))
 
     @property
-    def counters(self) -> int:
-        """How many counters stand at the beginning of the state."""
-        return int(self.system.layout.indices.queue[0])
+    def counter_count(self) -> int:
+        """Number of counters, which are the first components of the state."""
+        return int(self.field.layout.indices.queue[0])
 
     def state(self, unknowns: Unknowns) -> State:
-        """The whole state, with counters at zero."""
-        return self.placed(self.worked(unknowns))
+        """The full state of the fluid model, with counters at zero; queues in packets."""
+        return self.state_from_work(self.in_work_units(unknowns))
 
-    def worked(self, unknowns: Unknowns) -> Unknowns:
-        """The unknowns with the work that waits in the place of packets.
+    def in_work_units(self, unknowns: Unknowns) -> Unknowns:
+        """The unknowns with queues in data packets of work instead of packets.
 
-        Packets lead to one rest each, the same work may be a few data or many ACKs. They are those
-        that `observe` tells where a station drops all packets alike.
+        Given packets determine one equilibrium, but the same work may be few data packets or many
+        ACKs. Packets have the mean size of what arrives, as in `observe` where a queue drops all
+        packets alike.
         """
-        plan = self.system.structure
-        if not any(hop.is_ack for hop in plan.hops):
+        structure, parameters = self.field.structure, self.field.parameters
+        if not any(hop.is_ack for hop in structure.hops):
             return unknowns
-        came = smooth.maximum(unknowns.rates[self.system.layout.indices.arrived], 0.0)
-        return unknowns._replace(
-            queue=unknowns.queue * mean_packet_size(came, self.system.parameters, plan)
-        )
+        arrived = unknowns.counter_rates[self.field.layout.indices.arrived]
+        size = mean_packet_size(smooth.maximum(arrived, 0.0), parameters, structure)
+        return unknowns._replace(queue=unknowns.queue * size)
 
-    def placed(self, unknowns: Unknowns) -> State:
-        """The whole state of unknowns whose queues are work."""
-        system, plan = self.system, self.system.structure
-        base, _ = delays_at(jnp.asarray(LATE), system.parameters)
-        rtt = round_trip_times(base, unknowns.queue / system.parameters.queues.capacity, plan)
-        begun = initial_state(system.parameters, system.populations, plan)
+    def state_from_work(self, unknowns: Unknowns) -> State:
+        """The full state of the fluid model, with counters at zero; queues in work."""
+        parameters, structure = self.field.parameters, self.field.structure
+        base, _ = delays_at(jnp.asarray(REFERENCE_TIME), parameters)
+        rtt = round_trip_times(base, unknowns.queue / parameters.queues.capacity, structure)
+        initial = initial_state(parameters, self.field.populations, structure)
+        parts = zip(
+            parameters.laws, initial.classes, unknowns.classes, structure.class_slices, strict=True
+        )
         classes = tuple(
-            settle(law, of._replace(**moving), rtt[own], self.base_rtt[own])
-            for law, of, moving, own in zip(
-                system.parameters.laws,
-                begun.classes,
-                unknowns.classes,
-                plan.class_slices,
-                strict=True,
+            with_stationary_fields(
+                law, state._replace(**fields), rtt[groups], self.base_rtt[groups]
             )
+            for law, state, fields, groups in parts
         )
-        return begun._replace(
+        return initial._replace(
             queue=unknowns.queue,
-            aqm_states=unknowns.memories,
+            aqm_states=unknowns.aqm_states,
             classes=classes,
-            in_timeout=unknowns.silent,
+            in_timeout=unknowns.in_timeout,
         )
 
-    def past(self, unknowns: Unknowns) -> DelayedState:
-        """The past of a network that has been like this for long."""
-        still, work = jnp.zeros_like(unknowns.queue), self.worked(unknowns).queue
-        values = jnp.concatenate([jnp.zeros(self.counters), work])
-        rates = jnp.concatenate([unknowns.rates, still])
-        return self.system.delayed(jnp.asarray(LATE), StraightPast(values, rates, LATE))
+    def delayed(self, unknowns: Unknowns) -> DelayedState:
+        """Past values and rates of a network that has always been in this state."""
+        constant, work = jnp.zeros_like(unknowns.queue), self.in_work_units(unknowns).queue
+        values = jnp.concatenate([jnp.zeros(self.counter_count), work])
+        rates = jnp.concatenate([unknowns.counter_rates, constant])
+        history = RampHistory(values, rates, REFERENCE_TIME)
+        return self.field.delayed(jnp.asarray(REFERENCE_TIME), history)
 
-    def look(self, unknowns: Unknowns) -> tuple[Observables, State]:
-        """What goes on, and how fast each part of the state changes."""
-        state = self.state(unknowns)
-        now = observe(jnp.asarray(LATE), state, self.past(unknowns), self.system)
-        return now, derivatives(state, now, self.system)
+    def evaluate(self, unknowns: Unknowns) -> tuple[Observables, State]:
+        """The fluid model's observables, and the rate of change of every part of the state."""
+        state, delayed = self.state(unknowns), self.delayed(unknowns)
+        observed = observe(jnp.asarray(REFERENCE_TIME), state, delayed, self.field)
+        return observed, derivatives(state, observed, self.field)
 
     def residual(self, unknowns: Unknowns) -> Unknowns:
-        """How fast the unknowns move; of rates, how far they are from those of the counters."""
-        _, moved = self.look(unknowns)
-        return self.moving(moved, unknowns)._replace(rates=rates_of(moved) - unknowns.rates)
+        """Rates of change of the unknowns, 1/s; for counter rates, the error of the rates."""
+        _, rates = self.evaluate(unknowns)
+        error = counter_rates(rates) - unknowns.counter_rates
+        return self.unknowns_of(rates, unknowns)._replace(counter_rates=error)
 
-    def moving(self, state: State, unknowns: Unknowns) -> Unknowns:
-        """What of a state is unknown, with the rates as they are."""
+    def unknowns_of(self, state: State, unknowns: Unknowns) -> Unknowns:
+        """The unknowns in a state, with the counter rates of `unknowns`."""
         classes = tuple(
-            {name: getattr(of, name) for name in moving}
-            for of, moving in zip(state.classes, unknowns.classes, strict=True)
+            {name: getattr(values, name) for name in fields}
+            for values, fields in zip(state.classes, unknowns.classes, strict=True)
         )
-        return Unknowns(state.queue, state.aqm_states, classes, state.in_timeout, unknowns.rates)
-
-    def held(self, unknowns: Unknowns) -> Unknowns:
-        """The unknowns held where they make sense."""
-        held = self.moving(self.system.clip(self.state(unknowns)), unknowns)
-        return held._replace(
-            queue=smooth.clip(unknowns.queue, 0.0, buffer_in_packets(self.system.parameters))
+        return Unknowns(
+            state.queue, state.aqm_states, classes, state.in_timeout, unknowns.counter_rates
         )
 
+    def clipped(self, unknowns: Unknowns) -> Unknowns:
+        """The unknowns clipped to their limits, such as the buffer and the largest window."""
+        clipped = self.unknowns_of(self.field.clip(self.state(unknowns)), unknowns)
+        buffer = buffer_in_packets(self.field.parameters)
+        return clipped._replace(queue=smooth.clip(unknowns.queue, 0.0, buffer))
 
-def settle(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:
-    """A class's state with what a run leaves in the fields that nothing moves."""
+
+def with_stationary_fields(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:
+    """A class's state with the values that a long run leaves in the fields that stay constant."""
     return state._replace(**law.stationary_fields(state, rtt, base_rtt))
 
 
-def rates_of(moved: State) -> Vector:
-    """The rates of the counters that the past is asked for."""
-    return jnp.concatenate([moved.loss_events, moved.arrived, moved.signalled, moved.dropped])
+def counter_rates(rates: State) -> Vector:
+    """Rates of the counters whose history is used, 1/s, from the derivative of a state."""
+    return jnp.concatenate([rates.loss_events, rates.arrived, rates.signalled, rates.dropped])
 
 
-def unmoved(law: Any) -> frozenset[str]:
-    """The names of a law's fields that nothing moves at rest."""
+def stationary_field_names(law: Any) -> frozenset[str]:
+    """Names of the fields of a congestion control's state that are constant at equilibrium."""
     one = np.ones(1)
     return frozenset(law.stationary_fields(law.init(one, one), one, one))
 
 
-def first_guess(steady: Steady) -> Unknowns:
-    """Small windows and empty queues: from there rest is come to from below."""
-    system = steady.system
-    begun = initial_state(system.parameters, system.populations, system.structure)
+def initial_guess(equations: EquilibriumEquations) -> Unknowns:
+    """Small windows and empty queues, from which windows grow to the equilibrium from below."""
+    field = equations.field
+    initial = initial_state(field.parameters, field.populations, field.structure)
     classes = tuple(
-        {name: part for name, part in of._asdict().items() if name not in unmoved(law)}
-        for law, of in zip(system.parameters.laws, begun.classes, strict=True)
+        {
+            name: values
+            for name, values in state._asdict().items()
+            if name not in stationary_field_names(law)
+        }
+        for law, state in zip(field.parameters.laws, initial.classes, strict=True)
     )
-    none = jnp.zeros_like(rates_of(begun))
-    guess = Unknowns(begun.queue, begun.aqm_states, classes, begun.in_timeout, none)
+    rates = jnp.zeros_like(counter_rates(initial))
+    guess = Unknowns(initial.queue, initial.aqm_states, classes, initial.in_timeout, rates)
     return jax.tree.map(lambda part: jnp.asarray(part, float), guess)
+
+
+def buffer_sizes(model: FluidModel) -> np.ndarray:
+    """Buffer of each queue, packets; (queues,)."""
+    return np.asarray(buffer_in_packets(model.parameters)) * np.ones(model.structure.queue_count)

@@ -1,58 +1,59 @@
-"""Where a network comes to rest: queues, windows, rates, and how they follow its parameters.
+"""The equilibrium of a network: queues, windows, rates, and their derivatives by its parameters.
 
-The rest of the fluid's own equations, with any options. A first estimate (`relaxation`) is polished
-by Newton's method; what stands at a limit (an empty or a full queue, the smallest or the largest
-window) or at a corner (Vegas at the edge of its dead zone) is treated as `corners` says. By the
-implicit function theorem the result can be differentiated in every number of the network. Where
-Vegas loses nothing, its windows rest anywhere between alpha and beta: then rest is a set, and its
-two ends are found, from below and from above.
+Solved are the equations that runs integrate, with any options. An approximate equilibrium
+(`pseudo_transient`) is refined by Newton's method; `corners` says how unknowns at a limit (empty or
+full queues, smallest or largest windows) or at a corner (Vegas at the edge of its dead band) are
+treated. The implicit function theorem gives derivatives by every number of the network. Where
+Vegas loses nothing, every backlog between alpha and beta is an equilibrium; then both ends of this
+set are returned, approached from below and from above.
 
 Sources:
-    Derived for this project. Several equilibria of several protocols: A. Tang, J. Wang, S. Low and
-    M. Chiang, IEEE/ACM ToN 15(4), 2007 (abstract read).
+    Derived for this project. Several equilibria with several congestion controls: A. Tang, J. Wang,
+    S. Low and M. Chiang, IEEE/ACM ToN 15(4), 2007 (abstract read).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from vegasfluid.analysis.equilibria.corners import Solved, idling, solved
-from vegasfluid.analysis.equilibria.equations import Steady, Unknowns
-from vegasfluid.analysis.equilibria.newton import Nearby, newton
-from vegasfluid.analysis.equilibria.pseudo_transient import Case, relax
-from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.analysis.equilibria.corners import Solution, is_continuum, solution_from
+from vegasfluid.analysis.equilibria.equations import EquilibriumEquations, Unknowns
+from vegasfluid.analysis.equilibria.newton import ScaledEquations, newton
+from vegasfluid.analysis.equilibria.pseudo_transient import approximate_equilibrium
+from vegasfluid.errors import SolveFailed, Unsupported
+from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.options import MISRA_GONG_TOWSLEY, FluidOptions
-from vegasfluid.fluid.parameters import FluidParameters, as_floats, build_parameters
-from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.fluid.parameters import as_floats, build_parameters
 from vegasfluid.network import Network, require_network
 
-__all__ = ["THEORY", "Equilibrium", "Quantities", "arrays", "equilibrium", "polished", "solution"]
+__all__ = ["THEORY", "Equilibrium", "Quantities", "after_events", "equilibrium"]
+__all__ += ["equilibrium_model", "estimate", "finite_quantities", "quantities_near", "refine"]
 
 THEORY = replace(MISRA_GONG_TOWSLEY, delayed_rtt=True)
-"""What theory writes down: windows in the mean, no repairs, no timeouts, all delays told."""
-AT_REST = 1e-6
-"""1/s: an estimate whose parts all move more slowly than this, of their values, is kept where
-Newton's method fails."""
-UNBOUNDED = (1e-9, 1e9)
-"""Seconds."""
+"""Options of mean-field theory: mean windows without recovery and timeouts, and senders that see
+the round-trip time of one round trip ago."""
+SLOW = 1e-6
+"""Rates below this fraction of each unknown, 1/s: where Newton's method fails, an estimate with
+such rates is kept."""
+DELAY_BOUNDS = (1e-9, 1e9)
+"""Bounds to which delays are clipped, s: wide, because no solver step limits them here."""
 
 
 class Quantities(NamedTuple):
-    """What is at rest; JAX arrays.
+    """Quantities of a network at equilibrium.
 
     Args:
-        queue: packets; (stations,).
-        drop_prob: probability that a packet is dropped or marked; (stations,).
-        cwnd: packets; (groups,).
-        rtt: s; (groups,).
-        goodput: packets/s of a flow delivered; (groups,).
-        backlog: own packets of a flow in all queues; (groups,).
+        queue: packets; (queues,).
+        drop_prob: probability that a packet is dropped or marked; (queues,).
+        cwnd: window of a flow, packets; (groups,).
+        rtt: round-trip time, s; (groups,).
+        goodput: packets/s delivered for a flow; (groups,).
+        backlog: a flow's own packets in all queues; (groups,).
     """
 
     queue: Any
@@ -65,217 +66,215 @@ class Quantities(NamedTuple):
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """A network at rest; or one end of the set in which it may rest.
+    """An equilibrium of a network, or one end of a continuum of them.
 
     Args:
-        network: as it rests: all flows started, all events past.
+        network: after its events, with all flows started.
         options: switches of the fluid model (`FluidOptions`).
-        values: what is at rest.
-        solved: the solver's solution.
-        upper: the other end, where rest is a set; else None.
+        values: queues, windows and rates, by queue and by flow group.
+        solution: unknowns of the equations, from which nearby equilibria are computed.
+        upper: the upper end, where any backlog between alpha and beta is an equilibrium; else None.
     """
 
     network: Network
     options: FluidOptions
     values: Quantities
-    solved: Solved
+    solution: Solution
     upper: Equilibrium | None = None
 
-    def mean(self, name: str, of: str) -> float:
+    def mean(self, name: str, quantity: str) -> float:
         """The mean of a quantity over the flows of a class.
 
         Args:
-            name: of the class.
-            of: a field of `Quantities` that groups have, such as `cwnd`.
+            name: the flow class.
+            quantity: a field of `Quantities` with one value for each group, such as `cwnd`.
         """
-        posed, plan = build_parameters(self.network)
-        own = dict(zip(self.network.flows, plan.class_slices, strict=True))[name]
-        count = np.asarray(posed.groups.count)[own]
-        return float(np.sum(count * np.asarray(getattr(self.values, of))[own]) / np.sum(count))
+        parameters, structure = build_parameters(self.network)
+        groups = dict(zip(self.network.flows, structure.class_slices, strict=True))[name]
+        count = np.asarray(parameters.groups.count)[groups]
+        values = np.asarray(getattr(self.values, quantity))[groups]
+        return float(np.sum(count * values) / np.sum(count))
 
     def ratio(self, tuned: str) -> float:
-        """Goodput of a flow of class `tuned` over that of a flow of the other classes."""
+        """Goodput of a flow of class `tuned` divided by that of a flow of the other classes."""
         others = [name for name in self.network.flows if name != tuned]
         counts = [self.network.flows[name].count for name in others]
         rates = [self.mean(name, "goodput") for name in others]
         return self.mean(tuned, "goodput") / float(np.average(rates, weights=counts))
 
     def follow(self, network: Network) -> Quantities:
-        """Rest of a network near this one, with other numbers, which may be traced.
+        """The equilibrium of a similar network, by Newton's method from this one.
 
         Args:
-            network: of the same structure.
+            network: of the same structure with other numbers, which may be traced.
 
         Returns:
-            JAX arrays that can be differentiated in the network's numbers: to all digits, and to
-            some six where a window stands at the edge of Vegas's dead zone. NaN where Newton's
-            method does not lead from one to the other.
+            JAX arrays that can be differentiated by the network's numbers. Derivatives have all
+            digits, and about six where a window is at the edge of Vegas's dead band. NaN if
+            Newton's method fails.
 
         Raises:
-            InvalidInput: for a network of another structure.
+            Unsupported: for a network with other groups of flows or other paths.
 
         >>> import jax
         >>> from vegasfluid import Flows, Link, Network, Red, Reno
         >>> def network(capacity):
         ...     link = Link(capacity, 200, Red(min_thresh=50, max_thresh=150))
         ...     return Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)})
-        >>> rest = equilibrium(network(1000.0))
-        >>> queue = lambda capacity: rest.follow(network(capacity)).queue[0]
+        >>> point = equilibrium(network(1000.0))
+        >>> queue = lambda capacity: point.follow(network(capacity)).queue[0]
         >>> f"{jax.grad(queue)(1000.0):.5f}"
         '-0.01206'
         """
-        (_, plan), (posed, other) = arrays(self.network), arrays(at_last(network))
-        if (other.groups_per_class, other.hops) != (plan.groups_per_class, plan.hops):
-            allowed = "of the same structure as the one that was solved"
-            raise InvalidInput(
-                "follow", "network", allowed, f"{other.groups_per_class} groups of flows"
-            )
-        return polished(posed, plan, self.options, self.solved)
+        model = equilibrium_model(after_events(network), self.options)
+        one, other = equilibrium_model(self.network, self.options).structure, model.structure
+        if (other.groups_per_class, other.hops) != (one.groups_per_class, one.hops):
+            reason = "its flow groups and paths must be those of the solved network"
+            raise Unsupported("follow", "a network of another structure", reason)
+        return quantities_near(model, self.solution)
 
 
-def at_last(network: Network) -> Network:
-    """The network after its events, with all flows begun.
+def after_events(network: Network) -> Network:
+    """The network after its events, with all flows started.
 
     Raises:
-        InvalidInput: where something in it never rests, or a thing is not told by its mean.
+        Unsupported: if the network has no equilibrium: finite transfers, or adaptive RED.
     """
     for name, flows in network.flows.items():
         if np.isfinite(flows.traffic.mean_transfer_size(network.packet_bytes)):
-            allowed = "one without end, or the flows never rest"
-            raise InvalidInput(f"flows.{name}", "traffic", allowed, flows.traffic.name)
+            what = f"traffic {flows.traffic.name}"
+            raise Unsupported(f"flows.{name}", what, "finite transfers have no equilibrium")
     for name, link in network.links.items():
         if link.aqm.adapts:
-            allowed = "false, or RED itself never rests"
-            raise InvalidInput(name, "aqm.adaptive", allowed, True)
+            reason = "adaptive RED keeps changing max_drop, so it has no equilibrium"
+            raise Unsupported(name, "aqm.adaptive", reason)
     *_, last = network.stages()
     flows = {name: replace(of, start=0.0) for name, of in last.flows.items()}
     return replace(last, flows=flows, events=())
 
 
-def arrays(network: Network) -> tuple[FluidParameters, FluidStructure]:
-    """The numbers of a network as JAX arrays, and its structure, which holds no number.
+def equilibrium_model(network: Network, options: FluidOptions) -> FluidModel:
+    """The fluid model of a network with its numbers as JAX arrays and delays almost unbounded."""
+    parameters, structure = build_parameters(network, delay_bounds=DELAY_BOUNDS)
+    return FluidModel(as_floats(parameters), structure, options)
 
-    A run bounds its lags, for its steps; rest need not.
+
+@jax.jit
+def quantities_near(model: FluidModel, solution: Solution) -> Quantities:
+    """The equilibrium of a model near a solution; differentiable in the model's numbers."""
+    return quantities(EquilibriumEquations.from_model(model), newton(model, solution))
+
+
+@jax.jit
+def refine(model: FluidModel, solution: Solution) -> Unknowns:
+    """The zero of the equations near an estimate, with all digits.
+
+    The estimate itself if Newton's method fails and its rates are small; otherwise NaN.
     """
-    posed, plan = build_parameters(network, delay_bounds=UNBOUNDED)
-    return as_floats(posed), plan
+    equations = ScaledEquations(model, solution)
+    root, zero = equations.root(), jnp.zeros_like(equations.flat)
+    slow = jnp.max(jnp.abs(equations.residual(zero, model))) < SLOW
+    fallback = jnp.where(slow, zero, jnp.nan)
+    return equations.unknowns(jnp.where(jnp.all(jnp.isfinite(root)), root, fallback))
 
 
-@partial(jax.jit, static_argnames=("plan", "options"))
-def polished(
-    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, near: Solved
-) -> Quantities:
-    """Rest near a solution; differentiable in the numbers."""
-    case = Case(posed, plan, options)
-    return measured(case.steady, newton(case, near))
-
-
-@partial(jax.jit, static_argnames=("plan", "options"))
-def solution(
-    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, near: Solved
-) -> Unknowns:
-    """The zero of the equations near an estimate, to all digits; the estimate itself where Newton's
-    method fails from there, if nothing in it moves much; else NaN.
-    """
-    case = Case(posed, plan, options)
-    nearby = Nearby(case, near)
-    root, nothing = nearby.root(), jnp.zeros_like(nearby.flat)
-    at_rest = jnp.max(jnp.abs(nearby.residual(nothing, case.posed))) < AT_REST
-    kept = jnp.where(at_rest, nothing, jnp.nan)
-    return nearby.unknowns(jnp.where(jnp.all(jnp.isfinite(root)), root, kept))
-
-
-def measured(steady: Steady, unknowns: Unknowns) -> Quantities:
-    """What a user asks of rest."""
-    now, moved = steady.look(unknowns)
-    system, plan = steady.system, steady.system.structure
-    state = steady.state(unknowns)
-    waits = state.queue / system.parameters.queues.capacity
-    group = np.array([hop.group for hop in plan.hops])
-    data = np.array([not hop.is_ack for hop in plan.hops], float)
-    station = np.array([hop.queue for hop in plan.hops])
-    at = (station[:, None] == np.arange(plan.queue_count)).astype(float)
-    packets = (data * system.parameters.groups.count[group])[:, None] * at
-    came, hit = moved.arrived @ packets, moved.signalled @ packets
-    last = np.array(plan.last_data_hops)
-    parts = zip(system.populations, state.classes, plan.class_slices, strict=True)
-    cwnd = jnp.concatenate([kind.cwnd(of, now.senders.rtt[own]) for kind, of, own in parts])
-    own = jnp.asarray(plan.group_hop_matrix) @ (data * moved.arrived * waits[station])
+def quantities(equations: EquilibriumEquations, unknowns: Unknowns) -> Quantities:
+    """Queues, windows and rates at a solution of the equilibrium equations."""
+    observed, rates = equations.evaluate(unknowns)
+    field, structure = equations.field, equations.field.structure
+    state = equations.state(unknowns)
+    delays = state.queue / field.parameters.queues.capacity
+    group = np.array([hop.group for hop in structure.hops])
+    is_data = np.array([not hop.is_ack for hop in structure.hops], float)
+    queue = np.array([hop.queue for hop in structure.hops])
+    at_queue = (queue[:, None] == np.arange(structure.queue_count)).astype(float)
+    flows = (is_data * field.parameters.groups.count[group])[:, None] * at_queue
+    arrived, signalled = rates.arrived @ flows, rates.signalled @ flows
+    last = np.array(structure.last_data_hops)
+    parts = zip(field.populations, state.classes, structure.class_slices, strict=True)
+    rtt = observed.senders.rtt
+    cwnd = [population.cwnd(values, rtt[groups]) for population, values, groups in parts]
+    in_queues = is_data * rates.arrived * delays[queue]
     return Quantities(
-        now.waiting,
-        jnp.where(came > 0, hit / jnp.where(came > 0, came, 1.0), 0.0),
-        cwnd,
-        now.senders.rtt,
-        moved.arrived[last] - moved.dropped[last],
-        own,
+        observed.waiting,
+        jnp.where(arrived > 0, signalled / jnp.where(arrived > 0, arrived, 1.0), 0.0),
+        jnp.concatenate(cwnd),
+        rtt,
+        rates.arrived[last] - rates.dropped[last],
+        jnp.asarray(structure.group_hop_matrix) @ in_queues,
     )
 
 
 def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium:
-    """Where a network comes to rest, stable or not.
+    """The equilibrium of a network, stable or not.
 
     Args:
-        network: of one link or several, any mix of laws; flows that send without end.
+        network: one or more links, any congestion controls; flows that send without end.
         options: switches of the fluid model (`FluidOptions`).
 
     Returns:
-        The rest; where it is a set, its lower end, with the upper one as `upper`.
+        The equilibrium. If any backlog between alpha and beta is one, the lower end of this set,
+        with the upper end in `upper`.
 
     Raises:
-        InvalidInput: where something in the network never rests.
-        SolveFailed: where no rest is found.
+        Unsupported: if the network has no equilibrium (finite transfers, adaptive RED).
+        SolveFailed: if none is found.
 
     >>> from vegasfluid import Flows, Link, Red, Reno
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
-    >>> rest = equilibrium(Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)}))
-    >>> f"{rest.mean('reno', 'cwnd'):.2f}"
+    >>> point = equilibrium(Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)}))
+    >>> f"{point.mean('reno', 'cwnd'):.2f}"
     '12.25'
     """
     require_network("equilibrium", network)
-    network = at_last(network)
-    case = Case(*arrays(network), options)
-    low = estimate(case)
-    if not idling(case, low.unknowns):
-        return Equilibrium(network, options, concrete(case, solution(*case, low), low), low)
-    above = case._replace(
-        posed=case.posed._replace(laws=tuple(law.upper_variant() for law in case.posed.laws))
-    )
-    high = solved(case, relax(above), side=1.0)
+    network = after_events(network)
+    model = equilibrium_model(network, options)
+    low = estimate(model)
+    if not is_continuum(model, low.unknowns):
+        values = finite_quantities(model, refine(model, low), low)
+        return Equilibrium(network, options, values, low)
+    laws = tuple(law.upper_variant() for law in model.parameters.laws)
+    from_above = replace(model, parameters=model.parameters._replace(laws=laws))
+    high = solution_from(model, approximate_equilibrium(from_above), side=1.0)
     lower, upper = (
-        Equilibrium(network, options, concrete(case, of.unknowns, of), of) for of in (low, high)
+        Equilibrium(network, options, finite_quantities(model, end.unknowns, end), end)
+        for end in (low, high)
     )
     return replace(lower, upper=upper)
 
 
-def estimate(case: Case) -> Solved:
-    """A first estimate, come to from below, and what in it stands at a limit or a corner."""
-    return solved(case, relax(case))
+def estimate(model: FluidModel) -> Solution:
+    """An approximate equilibrium, approached from below, with its limits and corners."""
+    return solution_from(model, approximate_equilibrium(model))
 
 
-def concrete(case: Case, unknowns: Unknowns, near: Solved) -> Quantities:
-    """What a user asks of a solution, as plain arrays.
+def finite_quantities(model: FluidModel, unknowns: Unknowns, start: Solution) -> Quantities:
+    """Quantities at a solution, as NumPy arrays.
+
+    Args:
+        model: the fluid model.
+        unknowns: the solution; NaN if the solver failed.
+        start: from which the solver started.
 
     Raises:
-        SolveFailed: where the solution is none; it tells the estimate from which it was sought.
+        SolveFailed: if a quantity is not finite; the message gives queues and windows of `start`.
     """
-    found = Quantities(*(np.asarray(value) for value in read_off(*case, unknowns)))
+    found = Quantities(*(np.asarray(value) for value in quantities_at(model, unknowns)))
     if all(np.all(np.isfinite(value)) for value in found):
         return found
-    estimate = read_off(*case, near.unknowns)
+    first = quantities_at(model, start.unknowns)
     raise SolveFailed(
         "no equilibrium was found near the estimate with queues of "
-        f"{listed(estimate.queue)} and windows of {listed(estimate.cwnd)} packets"
+        f"{comma_separated(first.queue)} and windows of {comma_separated(first.cwnd)} packets"
     )
 
 
-def listed(values: Any) -> str:
-    """Numbers as words: "1.5, 20"."""
+def comma_separated(values: Any) -> str:
+    """Numbers with six digits: "1.5, 20"."""
     return ", ".join(f"{value:.6g}" for value in np.asarray(values))
 
 
-@partial(jax.jit, static_argnames=("plan", "options"))
-def read_off(
-    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, unknowns: Unknowns
-) -> Quantities:
-    """What a user asks of rest, at a solution."""
-    return measured(Case(posed, plan, options).steady, unknowns)
+@jax.jit
+def quantities_at(model: FluidModel, unknowns: Unknowns) -> Quantities:
+    """`quantities` of a model at given unknowns, compiled."""
+    return quantities(EquilibriumEquations.from_model(model), unknowns)

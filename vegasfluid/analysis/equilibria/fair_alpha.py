@@ -1,8 +1,7 @@
-"""The alpha at which a Vegas class gets its share at rest: by numbers, for any network.
+"""The alpha with which a Vegas class has a given goodput ratio at equilibrium, for any network.
 
-Rest is found anew at each alpha and the ratio of the rates compared (Brent's method in the
-logarithms of both, as the one follows the other by a power of it, nearly). Where proofs cover the
-network, `proofs` encloses the same alpha.
+Brent's method solves for the logarithm of alpha; the logarithm of the ratio is nearly linear in it.
+For networks that proofs cover, `proofs` encloses the same alpha.
 """
 
 from __future__ import annotations
@@ -16,36 +15,41 @@ from scipy.optimize import root_scalar
 
 from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equilibrium
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.errors import InvalidInput
+from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
-__all__ = ["Fair", "fair_alpha", "tuned_class", "with_alpha"]
+__all__ = ["FairAlpha", "fair_alpha", "tuned_class", "with_alpha"]
 
-SMALLEST, FACTOR, ROUNDS = 0.5, 4.0, 12
-"""Packets at which the search begins, and by how much it goes up, how often."""
-EXACT = 1e-10
-ABOVE = 2.0
-"""Beta above alpha, packets; at rest with losses it does not count."""
+SMALLEST_ALPHA = 0.5
+"""Packets: the first alpha of the search; no dialect has a smaller useful one."""
+FACTOR = 4.0
+"""Factor from one alpha of the search to the next."""
+MAX_ALPHAS = 12
+"""Bound on the number of alphas tried, so the largest is about 2 million packets."""
+TOLERANCE = 1e-10
+"""Tolerance on the logarithm of alpha."""
+BETA_ABOVE_ALPHA = 2.0
+"""Packets; with losses the equilibrium does not depend on beta."""
 
 
-class Fair(NamedTuple):
-    """Where a class gets its share.
+class FairAlpha(NamedTuple):
+    """An alpha with which a class has the wanted goodput ratio.
 
     Args:
-        alpha: packets, in the measure of the dialect.
-        rest: the equilibrium there.
+        alpha: packets, in the units of the dialect.
+        equilibrium: of the network with this alpha.
     """
 
     alpha: float
-    rest: Equilibrium
+    equilibrium: Equilibrium
 
 
 def tuned_class(network: Network, given: str | None = None) -> str | None:
-    """The class of Vegas flows that is tuned: the one given, or the only one; None if none is.
+    """The class of Vegas flows that is tuned: the given one, or the only one; None if none is.
 
     Raises:
-        InvalidInput: for a class that is unknown, or is no Vegas.
+        InvalidInput: if the given class does not exist or is not Vegas.
     """
     vegas = [name for name, flows in network.flows.items() if isinstance(flows.law, Vegas)]
     if given is None:
@@ -56,38 +60,43 @@ def tuned_class(network: Network, given: str | None = None) -> str | None:
 
 
 def with_alpha(network: Network, tuned: str, alpha: Any) -> Network:
-    """The network with another alpha, which need not be whole; beta stays out of the way."""
+    """The network with another alpha (packets) of a class, and beta two packets above it.
+
+    Alpha may be fractional, also for dialects that take whole packets only.
+    """
     law = network.flows[tuned].law
-    value = jnp.asarray(alpha)  # no number of a file: a dialect of whole packets takes it, too
-    return network.with_law(tuned, replace(law, alpha=value, beta=value + ABOVE))
+    value = jnp.asarray(alpha)  # dialects check only plain numbers for whole packets
+    return network.with_law(tuned, replace(law, alpha=value, beta=value + BETA_ABOVE_ALPHA))
 
 
 def fair_alpha(
     network: Network, tuned: str, ratio: float = 1.0, options: FluidOptions = THEORY
-) -> Fair | None:
-    """The alpha at which a tuned flow gets `ratio` times what a flow of the others gets.
+) -> FairAlpha | None:
+    """The alpha with which a tuned flow has `ratio` times the goodput of a flow of other classes.
 
     Args:
-        network: links, and classes of flows.
-        tuned: the Vegas class.
-        ratio: of goodputs, above 0.
+        network: with at least two flow classes.
+        tuned: the Vegas class whose alpha is varied.
+        ratio: wanted ratio of goodputs, above 0.
         options: switches of the fluid model (`FluidOptions`).
 
     Returns:
-        None where no alpha reaches the ratio: Vegas answers losses itself, and saturates.
+        The alpha and the equilibrium with it. None if no alpha gives the ratio: with a large alpha
+        losses limit a Vegas flow, so the ratio has a largest value.
 
     Raises:
-        InvalidInput: where there is nobody to compare with.
+        Unsupported: for a network with one flow class.
+        SolveFailed: if no equilibrium is found.
     """
     if len(network.flows) < 2:
-        raise InvalidInput("fair alpha", "flows", "of two classes at least", "one class")
+        raise Unsupported("fair_alpha", "a single flow class", "a ratio needs two classes")
 
     def excess(log_alpha: float) -> float:
-        rest = equilibrium(with_alpha(network, tuned, math.exp(log_alpha)), options)
-        return math.log(rest.ratio(tuned) / ratio)
+        point = equilibrium(with_alpha(network, tuned, math.exp(log_alpha)), options)
+        return math.log(point.ratio(tuned) / ratio)
 
-    low = high = math.log(SMALLEST)
-    for _ in range(ROUNDS):
+    low = high = math.log(SMALLEST_ALPHA)
+    for _ in range(MAX_ALPHAS):
         if excess(high) > 0:
             break
         low, high = high, high + math.log(FACTOR)
@@ -95,6 +104,6 @@ def fair_alpha(
         return None
     if low == high:
         return None
-    found = root_scalar(excess, bracket=(low, high), xtol=EXACT, rtol=EXACT)
-    alpha = math.exp(found.root)
-    return Fair(alpha, equilibrium(with_alpha(network, tuned, alpha), options))
+    root = root_scalar(excess, bracket=(low, high), xtol=TOLERANCE, rtol=TOLERANCE).root
+    alpha = math.exp(root)
+    return FairAlpha(alpha, equilibrium(with_alpha(network, tuned, alpha), options))

@@ -1,4 +1,4 @@
-"""A search for all rests of a network on the fluid's very equations, from many beginnings.
+"""Multistart search for the equilibria of a network, on the equations that runs integrate.
 
 Sources:
     Derived for this project.
@@ -13,114 +13,125 @@ from itertools import combinations
 
 import numpy as np
 
-from vegasfluid.analysis.equilibria.corners import idling
-from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, concrete, equilibrium
-from vegasfluid.analysis.equilibria.pseudo_transient import Case
-from vegasfluid.analysis.equilibria.queue_newton import begin_at, rest_near
+from vegasfluid.analysis.equilibria.corners import is_continuum
+from vegasfluid.analysis.equilibria.equations import buffer_sizes
+from vegasfluid.analysis.equilibria.equilibrium import (
+    Equilibrium,
+    equilibrium,
+    equilibrium_model,
+    finite_quantities,
+)
+from vegasfluid.analysis.equilibria.queue_newton import halton_queues, solution_near
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
-__all__ = ["SAME", "Search", "same", "searched"]
+__all__ = ["SAME", "MultistartSearch", "multistart", "same_equilibrium"]
 
 SAME = 1e-6
-"""Relative, and packets: queues that differ by less are the same."""
+"""Queues (packets) and drop probabilities that differ by less, absolute or relative, are equal."""
 BETWEEN = (0.25, 0.5, 0.75)
-"""Where between two rests a third one is looked for."""
+"""Fractions of the line between two equilibria at which further searches start."""
 
 
-class Search:
-    """A search for rests of a network.
+class MultistartSearch:
+    """A search for equilibria from several initial queues; collects what it finds.
 
     Args:
-        network: as it rests.
+        network: after its events, with all flows started.
         options: switches of the fluid model (`FluidOptions`).
     """
 
     def __init__(self, network: Network, options: FluidOptions) -> None:
         self.network, self.options = network, options
-        self.case = Case(*arrays(network), options)
+        self.model = equilibrium_model(network, options)
         self.found: list[Equilibrium] = []
-        self.idle: Equilibrium | None = None
+        self.continuum: Equilibrium | None = None
 
-    def default(self) -> None:
-        """The rest that `equilibrium` finds, if it finds one."""
+    def try_default(self) -> None:
+        """Add the equilibrium that `equilibrium` finds, if any."""
         with suppress(SolveFailed):
-            self.keep(equilibrium(self.network, self.options))
+            self.add(equilibrium(self.network, self.options))
 
-    def near(self, queue: np.ndarray) -> None:
-        """The rest to which Newton's method leads from some queues, if to any."""
-        solved = rest_near(self.case, queue)
-        if solved is None:
+    def try_near(self, queue: np.ndarray) -> None:
+        """Add the equilibrium to which Newton's method leads from given queues, if any."""
+        solution = solution_near(self.model, queue)
+        if solution is None:
             return
         with suppress(SolveFailed):
-            values = concrete(self.case, solved.unknowns, solved)
-            rest = Equilibrium(self.network, self.options, values, solved)
-            idles = idling(self.case, solved.unknowns)
-            self.keep(replace(rest, upper=rest) if idles else rest)
+            values = finite_quantities(self.model, solution.unknowns, solution)
+            point = Equilibrium(self.network, self.options, values, solution)
+            continuum = is_continuum(self.model, solution.unknowns)
+            self.add(replace(point, upper=point) if continuum else point)
 
-    def between(self) -> None:
-        """Rests between each two that were found: of three one is often not stable."""
+    def try_between(self) -> None:
+        """Search between each two equilibria: the third of three is often unstable."""
         for one, other in list(combinations(self.found, 2)):
-            for part in BETWEEN:
-                self.near((1 - part) * one.values.queue + part * other.values.queue)
+            for fraction in BETWEEN:
+                self.try_near((1 - fraction) * one.values.queue + fraction * other.values.queue)
 
-    def keep(self, rest: Equilibrium) -> None:
-        """Keep a rest if it is another one."""
-        if rest.upper is not None:
-            self.idle = self.idle or rest
-        elif not any(same(rest, other) for other in self.found):
-            self.found.append(rest)
+    def add(self, point: Equilibrium) -> None:
+        """Keep an equilibrium unless it was found before."""
+        if point.upper is not None:
+            self.continuum = self.continuum or point
+        elif not any(same_equilibrium(point, other) for other in self.found):
+            self.found.append(point)
 
 
-def same(rest: Equilibrium, other: Equilibrium) -> bool:
-    """Whether two rests have the same queues and losses."""
+def same_equilibrium(one: Equilibrium, other: Equilibrium) -> bool:
+    """Whether two equilibria have the same queues and drop probabilities."""
     return all(
-        np.allclose(getattr(rest.values, of), getattr(other.values, of), rtol=SAME, atol=SAME)
-        for of in ("queue", "drop_prob")
+        np.allclose(getattr(one.values, name), getattr(other.values, name), rtol=SAME, atol=SAME)
+        for name in ("queue", "drop_prob")
     )
 
 
-def searched(
+def multistart(
     network: Network, options: FluidOptions, starts: int | Sequence[Sequence[float]]
-) -> Search:
-    """The rests of a network that are found from some beginnings.
+) -> MultistartSearch:
+    """Search for the equilibria of a network from several initial queues.
 
     Args:
-        network: as it rests.
+        network: after its events, with all flows started.
         options: switches of the fluid model (`FluidOptions`).
-        starts: how many beginnings, of which the first is `equilibrium`'s; or queues, packets.
+        starts: number of starts, the first of which is that of `equilibrium`; or a list of initial
+            queues, packets.
 
     Raises:
-        InvalidInput: for no beginning, or queues that the network does not have.
-        SolveFailed: where there is none.
+        InvalidInput: for no start, or queues that do not fit the network.
+        SolveFailed: if no equilibrium is found.
     """
-    search = Search(network, options)
-    begin = beginnings(search.case.room, starts)
+    search = MultistartSearch(network, options)
+    queues = initial_queues(buffer_sizes(search.model), starts)
     if isinstance(starts, int):
-        search.default()
-        begin = begin[1:]
-    for queue in begin:
-        search.near(queue)
-    search.between()
-    if not search.found and search.idle is None:
-        raise SolveFailed("no rest is found from these beginnings")
+        search.try_default()
+        queues = queues[1:]
+    for queue in queues:
+        search.try_near(queue)
+    search.try_between()
+    if not search.found and search.continuum is None:
+        raise SolveFailed("no equilibrium was found from these initial queues")
     return search
 
 
-def beginnings(room: np.ndarray, starts: int | Sequence[Sequence[float]]) -> list[np.ndarray]:
-    """Queues to begin at, packets.
+def initial_queues(
+    buffers: np.ndarray, starts: int | Sequence[Sequence[float]]
+) -> list[np.ndarray]:
+    """Initial queues of a search, packets.
 
     Raises:
-        InvalidInput: where there are none, or others than the network has.
+        InvalidInput: if there are none, or they do not fit the buffers.
     """
     if isinstance(starts, int):
         if starts < 1:
             raise InvalidInput("all_equilibria", "starts", "1 or above", starts)
-        return list(begin_at(room, starts))
-    begin = [np.asarray(queue, float) for queue in starts]
-    fitting = [of.shape == room.shape and np.all((of >= 0) & (of <= room)) for of in begin]
-    if not begin or not all(fitting):
-        allowed = f"lists of {room.size} queues, each from 0 to what fits in"
-        raise InvalidInput("all_equilibria", "starts", allowed, [list(of) for of in starts])
-    return begin
+        return list(halton_queues(buffers, starts))
+    queues = [np.asarray(queue, float) for queue in starts]
+    valid = [
+        queue.shape == buffers.shape and np.all((queue >= 0) & (queue <= buffers))
+        for queue in queues
+    ]
+    if not queues or not all(valid):
+        allowed = f"lists of {buffers.size} queues, each from 0 to the buffer"
+        raise InvalidInput("all_equilibria", "starts", allowed, [list(queue) for queue in starts])
+    return queues

@@ -1,101 +1,108 @@
-"""Newton's method on the equilibrium equations, with what stands at a limit held there."""
+"""Newton's method on the equilibrium equations, with unknowns at a limit kept at that limit."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
-from vegasfluid.analysis.equilibria.corners import FAR, Solved
-from vegasfluid.analysis.equilibria.equations import Unknowns
-from vegasfluid.analysis.equilibria.pseudo_transient import Case, residual
-from vegasfluid.fluid.parameters import FluidParameters
+from vegasfluid.analysis.equilibria.corners import BEYOND_LIMITS, Solution
+from vegasfluid.analysis.equilibria.equations import EquilibriumEquations, Unknowns
+from vegasfluid.analysis.equilibria.pseudo_transient import residual
+from vegasfluid.fluid.model import FluidModel
 
-__all__ = ["Nearby", "newton"]
+__all__ = ["SMALLEST_SCALE", "ScaledEquations", "newton"]
 
-CLOSE = 1e-10
-"""Newton's method ends after a step that is smaller than this part of an unknown's value: what is
-left is about the square of it. The speeds themselves are rounded by some 1e-12 of the values, 1/s,
-so that a smaller bound may never be met."""
-STEPS = 100
-SMALLEST = 1e-3
+TOLERANCE = 1e-10
+"""Newton's method ends after a step smaller than this fraction of each unknown; the remaining error
+is about its square. Rates have rounding errors of about 1e-12 of the unknowns, 1/s, so a smaller
+tolerance may never be reached."""
+MAX_STEPS = 100
+"""Bound on the steps of Newton's method."""
+SMALLEST_SCALE = 1e-3
 """Floor on the scale by which each unknown is made dimensionless, in its own unit."""
 
 
 class Progress(NamedTuple):
-    """How far Newton's method has come; JAX arrays.
+    """State of Newton's iteration; JAX arrays.
 
     Args:
-        z: the unknowns.
-        moved: the largest change in the last step.
-        steps: done.
+        z: scaled unknowns; (n,).
+        change: largest change in the last step.
+        steps: number of steps so far.
     """
 
     z: Any
-    moved: Any
+    change: Any
     steps: Any
 
 
-class Nearby:
-    """Rest near a solution, with what stands at a limit held there; in units of its values.
+class ScaledEquations:
+    """Equilibrium equations near a solution, in the deviation z from it in units of its values.
 
     Args:
-        case: the equations.
-        near: the solution.
+        model: the fluid model, possibly with other numbers than the solution's.
+        solution: of the equations; what is at a limit there is kept at that limit.
     """
 
-    def __init__(self, case: Case, near: Solved) -> None:
-        self.case, self.near = case, near
-        self.flat, self.unravel = ravel_pytree(near.unknowns)
-        self.scale = jnp.maximum(jnp.abs(self.flat), SMALLEST)
+    def __init__(self, model: FluidModel, solution: Solution) -> None:
+        self.model, self.solution = model, solution
+        self.flat, self.unravel = ravel_pytree(solution.unknowns)
+        self.scale = jnp.maximum(jnp.abs(self.flat), SMALLEST_SCALE)
 
     def unknowns(self, z: Any) -> Unknowns:
-        """The unknowns, of the distance from the solution."""
+        """The unknowns at a scaled deviation from the solution; z has shape (n,)."""
         return self.unravel(self.flat + self.scale * z)
 
-    def residual(self, z: Any, posed: FluidParameters) -> Any:
-        """What is to be zero."""
-        case, near = self.case._replace(posed=posed), self.near
+    def residual(self, z: Any, model: FluidModel) -> Any:
+        """Scaled residual of each unknown, 1/s; its distance from the limit where it has one."""
+        solution = self.solution
         flat = self.flat + self.scale * z
-        moved = ravel_pytree(residual(*case, self.unravel(flat + near.aside)))[0] - near.speed
-        # well beyond it, for the derivative by the limit itself
-        limit = ravel_pytree(case.steady.held(self.unravel(self.flat + FAR * near.outward)))[0]
-        return jnp.where(jnp.asarray(near.limited), flat - limit, moved) / self.scale
+        rates = ravel_pytree(residual(model, self.unravel(flat + solution.offset)))[0]
+        # clipped from far beyond, so that the limit's own derivatives count
+        beyond = self.unravel(self.flat + BEYOND_LIMITS * solution.limit_side)
+        limit = ravel_pytree(EquilibriumEquations.from_model(model).clipped(beyond))[0]
+        rates = rates - solution.offset_rate
+        return jnp.where(jnp.asarray(solution.limited), flat - limit, rates) / self.scale
 
     def root(self) -> Any:
-        """The zero, by Newton's method, NaN where that fails; its derivatives are zero."""
-        posed = jax.lax.stop_gradient(self.case.posed)
+        """The zero, NaN if Newton's method fails; has no derivatives by the model's numbers."""
+        parameters = jax.lax.stop_gradient(self.model.parameters)
+        model = replace(self.model, parameters=parameters)
 
         def iterate(progress: Progress) -> Progress:
-            move = self.step(progress.z, posed)
-            return Progress(progress.z - move, jnp.max(jnp.abs(move)), progress.steps + 1)
+            change = self.step(progress.z, model)
+            return Progress(progress.z - change, jnp.max(jnp.abs(change)), progress.steps + 1)
 
         first = Progress(jnp.zeros_like(self.flat), jnp.asarray(jnp.inf), jnp.asarray(0))
         last = jax.lax.while_loop(
-            lambda progress: (progress.moved > CLOSE) & (progress.steps < STEPS), iterate, first
+            lambda progress: (progress.change > TOLERANCE) & (progress.steps < MAX_STEPS),
+            iterate,
+            first,
         )
-        return jax.lax.stop_gradient(jnp.where(last.moved <= CLOSE, last.z, jnp.nan))
+        return jax.lax.stop_gradient(jnp.where(last.change <= TOLERANCE, last.z, jnp.nan))
 
-    def step(self, z: Any, posed: FluidParameters) -> Any:
-        """The step of Newton's method, to be subtracted from z; its derivatives by z are zero."""
+    def step(self, z: Any, model: FluidModel) -> Any:
+        """The step of Newton's method, to be subtracted from z; has no derivatives by z."""
         z = jax.lax.stop_gradient(z)
 
         def with_value(z: Any) -> tuple[Any, Any]:
-            value = self.residual(z, posed)
+            value = self.residual(z, model)
             return value, value
 
-        slope, value = jax.jacfwd(with_value, has_aux=True)(z)
-        return jnp.linalg.solve(jax.lax.stop_gradient(slope), value)
+        jacobian, value = jax.jacfwd(with_value, has_aux=True)(z)
+        return jnp.linalg.solve(jax.lax.stop_gradient(jacobian), value)
 
 
-def newton(case: Case, near: Solved) -> Unknowns:
-    """The zero of the equations near a solution, with what stands at a limit held there.
+def newton(model: FluidModel, solution: Solution) -> Unknowns:
+    """The zero of the equilibrium equations near a solution; differentiable in the model's numbers.
 
-    The last step of Newton's method is taken with the numbers as they are given, so that the
-    result changes with them as the implicit function theorem says.
+    One more Newton step with the traced numbers gives the derivatives of the implicit function
+    theorem. NaN if Newton's method fails.
     """
-    nearby = Nearby(case, near)
-    root = nearby.root()
-    return nearby.unknowns(root - nearby.step(root, case.posed))
+    equations = ScaledEquations(model, solution)
+    root = equations.root()
+    return equations.unknowns(root - equations.step(root, model))

@@ -1,9 +1,9 @@
-"""A first estimate of rest: windows settle for given queues, and queues for what windows send.
+"""Approximate equilibria by pseudo-transient continuation, and by root finding for each queue.
 
-For given queues every class is alone with a round-trip time and a probability of loss, and its
-windows settle there whether the network as a whole is stable or not: implicit Euler steps follow
-them, that grow as they slow down. More queue means less that is sent, so each link's queue is
-found between nothing and its room by bisection (Brent), link after link until none moves.
+For given queues each class sees a constant round-trip time and loss probability, and its windows
+converge whether the network as a whole is stable or not. Implicit Euler steps follow them; the step
+size grows as they converge. A longer queue means less traffic, so Brent's method finds each queue
+between zero and the buffer, link after link until no queue changes.
 """
 
 from __future__ import annotations
@@ -17,292 +17,270 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from scipy.optimize import root_scalar
 
-from vegasfluid.analysis.equilibria.equations import Steady, Unknowns, first_guess
+from vegasfluid.analysis.equilibria.equations import (
+    EquilibriumEquations,
+    Unknowns,
+    buffer_sizes,
+    initial_guess,
+)
 from vegasfluid.errors import SolveFailed
 from vegasfluid.fluid.model import FluidModel
-from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.parameters import FluidParameters
-from vegasfluid.fluid.queues import buffer_in_packets
-from vegasfluid.fluid.structure import FluidStructure
 
-__all__ = ["Case", "Relaxed", "relax", "relaxed", "residual"]
+__all__ = ["Estimate", "Linearised", "SteadyState", "approximate_equilibrium", "as_numpy"]
+__all__ += ["estimate_at", "first_vector", "linearised", "residual", "steady_state"]
 
-QUICK = 100.0
-"""How fast memories and rates follow, in units of windows."""
+FAST = 100.0
+"""Factor on the rates of AQM states and counter rates, so that they follow the windows."""
 PULL = 10.0
-"""1/s: what is pushed over a limit stands so many seconds of its speed beyond it."""
-FIRST_STEP, LONGEST_STEP = 1e-3, 1e12
-LEAP, STRIDE = 0.5, 0.1
-"""A step that changes anything by more than the first is taken back; below the second the next is
-twice as long."""
-BACK = 0.5
-"""A step after which something moves back by more than this part of its speed is taken back."""
+"""Restoring rate beyond a limit, 1/s: how strongly the continuation returns to the limit."""
+FIRST_STEP = 1e-3
+"""First step of the implicit Euler method, s."""
+LONGEST_STEP = 1e12
+"""Bound on the step of the implicit Euler method, s; with it a step is one of Newton's method."""
+LARGEST_CHANGE = 0.5
+"""A step that changes an unknown by more than this, relative above 1, is rejected."""
+SMALL_CHANGE = 0.1
+"""After a step that changes no unknown by more than this, the next one is twice as long."""
+LARGEST_REVERSAL = 0.5
+"""A step that reverses a rate to more than this fraction of its size is rejected."""
 ROUNDING = 1e-8
-"""1/s: what moves slower, relative to itself, may do so by rounding."""
-STEPS, ROUNDS = 500, 60
-SETTLED, STILL = 1e-13, 1e-10
-"""Relative changes of windows, and of queues from round to round."""
+"""Rates below this, relative to their unknown above 1, may be rounding errors, 1/s."""
+MAX_STEPS = 500
+"""Bound on the steps of one continuation."""
+MAX_SWEEPS = 60
+"""Bound on the passes over all queues."""
+WINDOW_TOLERANCE = 1e-13
+"""Change in one step, relative above 1, below which a continuation has converged."""
+QUEUE_TOLERANCE = 1e-10
+"""Change of the queues in one sweep, relative above 1, below which they have converged."""
 
 Vector = Any
 
 
-class Pace(NamedTuple):
-    """How everything but the queues moves; arrays.
+class Linearised(NamedTuple):
+    """Rates of all unknowns but the queues, for given queues; arrays.
 
     Args:
-        speed: (n,).
-        slope: its Jacobian; (n, n).
-        excess: packets/s by which each queue grows; (stations,).
+        rate: 1/s; AQM states and counter rates are accelerated by FAST; (n,).
+        jacobian: derivative of the rates by these unknowns; (n, n).
+        queue_growth: rate at which each queue grows, packets/s; (queues,).
     """
 
-    speed: Vector
-    slope: Vector
-    excess: Vector
+    rate: Vector
+    jacobian: Vector
+    queue_growth: Vector
 
 
-class Case(NamedTuple):
-    """A network's equations, to be compiled once for all of the same structure.
+@jax.jit
+def residual(model: FluidModel, unknowns: Unknowns) -> Unknowns:
+    """`EquilibriumEquations.residual` of a model, traced once for all that is derived from it."""
+    return EquilibriumEquations.from_model(model).residual(unknowns)
+
+
+@jax.jit
+def linearised(model: FluidModel, vector: Vector, queue: Vector) -> Linearised:
+    """Rates and Jacobian of all unknowns but the queues.
 
     Args:
-        posed: numbers.
-        plan: structure.
-        options: switches of the fluid model (`FluidOptions`).
+        model: the fluid model.
+        vector: all unknowns but the queues; (n,).
+        queue: packets; (queues,).
     """
+    equations = EquilibriumEquations.from_model(model)
 
-    posed: FluidParameters
-    plan: FluidStructure
-    options: FluidOptions
+    def rate_of(vector: Vector) -> tuple[Vector, tuple[Vector, Vector]]:
+        clipped = equations.clipped(unravel(equations, vector, queue))
+        rates = residual(model, clipped)
+        fast = jax.tree.map(lambda part: FAST * part, (rates.aqm_states, rates.counter_rates))
+        scaled = (fast[0], rates.classes, rates.in_timeout, fast[1])
+        excess = vector - ravel_pytree(clipped[1:])[0]
+        rate = ravel_pytree(scaled)[0] - PULL * excess
+        return rate, (rate, rates.queue)
 
-    @property
-    def steady(self) -> Steady:
-        """The equations at rest."""
-        return Steady.of(FluidModel(*self).vector_field)
-
-    @property
-    def room(self) -> np.ndarray:
-        """Of the queues, packets."""
-        return np.asarray(buffer_in_packets(self.posed)) * np.ones(self.plan.queue_count)
+    jacobian, (rate, queue_growth) = jax.jacfwd(rate_of, has_aux=True)(vector)
+    return Linearised(rate, jacobian, queue_growth)
 
 
-@partial(jax.jit, static_argnames=("plan", "options"))
-def residual(
-    posed: FluidParameters, plan: FluidStructure, options: FluidOptions, unknowns: Unknowns
-) -> Unknowns:
-    """`Steady.residual`, traced once for all that is made of it.
+def unravel(equations: EquilibriumEquations, vector: Vector, queue: Vector) -> Unknowns:
+    """Unknowns from the queues and from the flat vector of all others."""
+    return Unknowns(queue, *ravel_pytree(initial_guess(equations)[1:])[1](vector))
+
+
+def first_vector(model: FluidModel) -> np.ndarray:
+    """All unknowns of the initial guess but the queues, as a flat vector."""
+    guess = initial_guess(EquilibriumEquations.from_model(model))
+    return np.asarray(ravel_pytree(guess[1:])[0])
+
+
+class Continuation(NamedTuple):
+    """State of a pseudo-transient continuation; JAX arrays.
 
     Args:
-        posed: numbers.
-        plan: structure.
-        options: switches of the fluid model (`FluidOptions`).
-        unknowns: where.
-    """
-    return Case(posed, plan, options).steady.residual(unknowns)
-
-
-@partial(jax.jit, static_argnames=("plan", "options"))
-def pace(
-    posed: FluidParameters,
-    plan: FluidStructure,
-    options: FluidOptions,
-    vector: Vector,
-    queue: Vector,
-) -> Pace:
-    """How everything but the queues moves for given queues.
-
-    Args:
-        posed: numbers.
-        plan: structure.
-        options: switches of the fluid model (`FluidOptions`).
-        vector: everything but the queues; (n,).
-        queue: packets; (stations,).
-    """
-    steady = Case(posed, plan, options).steady
-
-    def speed(vector: Vector) -> tuple[Vector, tuple[Vector, Vector]]:
-        held = steady.held(unraveled(steady, vector, queue))
-        moved = residual(posed, plan, options, held)
-        quick = jax.tree.map(lambda part: QUICK * part, (moved.memories, moved.rates))
-        scaled = (quick[0], moved.classes, moved.silent, quick[1])
-        found = ravel_pytree(scaled)[0] - PULL * (vector - ravel_pytree(held[1:])[0])
-        return found, (found, moved.queue)
-
-    slope, (found, excess) = jax.jacfwd(speed, has_aux=True)(vector)
-    return Pace(found, slope, excess)
-
-
-def unraveled(steady: Steady, vector: Vector, queue: Vector) -> Unknowns:
-    """Everything but the queues as one vector, and queues, as unknowns."""
-    return Unknowns(queue, *ravel_pytree(first_guess(steady)[1:])[1](vector))
-
-
-class Way(NamedTuple):
-    """How far everything but the queues was followed; JAX arrays.
-
-    Args:
-        at: the place; (n,).
-        here: how it moves there.
-        step: of Euler's method, s.
-        steps: done.
-        end: GOING, or why it ended.
+        vector: all unknowns but the queues; (n,).
+        local: rates and Jacobian there.
+        step: of the implicit Euler method, s.
+        steps: number of steps so far.
+        status: RUNNING, CONVERGED or DIVERGED.
     """
 
-    at: Vector
-    here: Pace
+    vector: Vector
+    local: Linearised
     step: Vector
     steps: Vector
-    end: Vector
+    status: Vector
 
 
-GOING, RESTS, LOST = 0, 1, 2
+RUNNING, CONVERGED, DIVERGED = 0, 1, 2
 
 
-@partial(jax.jit, static_argnames=("plan", "options"))
-def followed(
-    posed: FluidParameters,
-    plan: FluidStructure,
-    options: FluidOptions,
-    begin: Vector,
-    queue: Vector,
-) -> Way:
-    """Follow everything but the queues, as `settle` says; the first step stands still.
+@jax.jit
+def continuation(model: FluidModel, start: Vector, queue: Vector) -> Continuation:
+    """Implicit Euler steps for given queues until the other unknowns converge.
+
+    The first step has zero rates; it only evaluates the start.
 
     Args:
-        posed: numbers.
-        plan: structure.
-        options: switches of the fluid model (`FluidOptions`).
-        begin: where it begins; (n,).
-        queue: packets; (stations,).
+        model: the fluid model.
+        start: all unknowns but the queues; (n,).
+        queue: packets; (queues,).
     """
-    one = jnp.eye(begin.size)
+    identity = jnp.eye(start.size)
 
-    def onward(way: Way) -> Way:
-        at, here, step = way.at, way.here, way.step
-        move = jnp.linalg.solve(one / step - here.slope, here.speed)
-        leap = jnp.max(jnp.abs(move) / (jnp.abs(at) + 1))
-        then = pace(posed, plan, options, at + move, queue)
-        finite = jnp.all(jnp.isfinite(then.speed)) | (leap >= LEAP)
-        rests = (leap < SETTLED) & (step > 1)
-        end = jnp.where(finite & ~jnp.isnan(leap), jnp.where(rests, RESTS, GOING), LOST)
-        back = ~rests & ((leap >= LEAP) | turned(at, here.speed, then.speed))
-        longer = jnp.minimum(step * jnp.where(leap < STRIDE, 2.0, 1.2), LONGEST_STEP)
-        new_at, new = jax.tree.map(partial(jnp.where, back), (at, here), (at + move, then))
-        return Way(new_at, new, jnp.where(back, step / 4, longer), way.steps + 1, end)
+    def advance(now: Continuation) -> Continuation:
+        vector, local, step = now.vector, now.local, now.step
+        change = jnp.linalg.solve(identity / step - local.jacobian, local.rate)
+        size = jnp.max(jnp.abs(change) / (jnp.abs(vector) + 1))
+        then = linearised(model, vector + change, queue)
+        finite = jnp.all(jnp.isfinite(then.rate)) | (size >= LARGEST_CHANGE)
+        converged = (size < WINDOW_TOLERANCE) & (step > 1)
+        running = jnp.where(converged, CONVERGED, RUNNING)
+        status = jnp.where(finite & ~jnp.isnan(size), running, DIVERGED)
+        too_far = (size >= LARGEST_CHANGE) | reverses(vector, local.rate, then.rate)
+        rejected = ~converged & too_far
+        longer = jnp.minimum(step * jnp.where(size < SMALL_CHANGE, 2.0, 1.2), LONGEST_STEP)
+        new_vector, new = jax.tree.map(
+            partial(jnp.where, rejected), (vector, local), (vector + change, then)
+        )
+        new_step = jnp.where(rejected, step / 4, longer)
+        return Continuation(new_vector, new, new_step, now.steps + 1, status)
 
-    nothing = jnp.zeros_like(begin)
-    still = Pace(nothing, jnp.zeros_like(one), jnp.zeros_like(queue))
-    first = Way(begin, still, jnp.asarray(FIRST_STEP / 2), jnp.asarray(0), jnp.asarray(GOING))
-    return jax.lax.while_loop(lambda way: (way.end == GOING) & (way.steps <= STEPS), onward, first)
-
-
-def turned(at: Vector, before: Vector, after: Vector) -> Vector:
-    """Whether a step went over a corner: something now moves back nearly as fast as it came."""
-    more = jnp.abs(after) > BACK * jnp.abs(before) + ROUNDING * (1 + jnp.abs(at))
-    return jnp.any((before * after < 0) & more)
-
-
-class Settled(NamedTuple):
-    """Where everything but the queues comes to rest for given queues.
-
-    Args:
-        at: the place; (n,).
-        excess: packets/s by which the queues grow then; (stations,).
-        slope: how what moves changes with the place; (n, n).
-        rests: whether it came to rest there, or was only followed so far: without losses CUBIC's
-            clock never stops.
-    """
-
-    at: np.ndarray
-    excess: np.ndarray
-    slope: np.ndarray
-    rests: bool
-
-
-def settle(case: Case, begin: np.ndarray, queue: np.ndarray) -> Settled:
-    """Follow everything but the queues to rest, for given queues.
-
-    Args:
-        case: the equations.
-        begin: where it begins; (n,).
-        queue: packets; (stations,).
-
-    Raises:
-        SolveFailed: where it leaves the finite numbers.
-    """
-    way = followed(*case, jnp.asarray(begin), jnp.asarray(queue))
-    if way.end == LOST:
-        raise SolveFailed("the way to rest leaves the finite numbers")
-    return Settled(
-        np.asarray(way.at),
-        np.asarray(way.here.excess),
-        np.asarray(way.here.slope),
-        bool(way.end == RESTS),
+    zero = Linearised(jnp.zeros_like(start), jnp.zeros_like(identity), jnp.zeros_like(queue))
+    first_step, running = jnp.asarray(FIRST_STEP / 2), jnp.asarray(RUNNING)
+    first = Continuation(start, zero, first_step, jnp.asarray(0), running)
+    return jax.lax.while_loop(
+        lambda now: (now.status == RUNNING) & (now.steps <= MAX_STEPS), advance, first
     )
 
 
-def as_arrays(found: Pace) -> Pace:
-    """The same as NumPy arrays.
-
-    Raises:
-        SolveFailed: where they are not finite.
-    """
-    found = Pace(*(np.asarray(part) for part in found))
-    if not np.all(np.isfinite(found.speed)):
-        raise SolveFailed("the way to rest leaves the finite numbers")
-    return found
+def reverses(vector: Vector, before: Vector, after: Vector) -> Vector:
+    """Whether a step crossed a corner: a rate changed its sign and is nearly as large as before."""
+    allowed = LARGEST_REVERSAL * jnp.abs(before) + ROUNDING * (1 + jnp.abs(vector))
+    return jnp.any((before * after < 0) & (jnp.abs(after) > allowed))
 
 
-class Relaxed(NamedTuple):
-    """An estimate of rest.
+class SteadyState(NamedTuple):
+    """Values to which all unknowns but the queues converge for given queues.
 
     Args:
-        unknowns: some ten digits of them.
-        fixed: which of them nothing moves at all, as a flat vector of booleans.
+        vector: these unknowns; (n,).
+        queue_growth: rate at which each queue then grows, packets/s; (queues,).
+        jacobian: derivative of the rates by these unknowns; (n, n).
+        converged: whether the continuation converged; without losses CUBIC's epoch never ends.
+    """
+
+    vector: np.ndarray
+    queue_growth: np.ndarray
+    jacobian: np.ndarray
+    converged: bool
+
+
+def steady_state(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> SteadyState:
+    """Steady state of all unknowns but the queues, for given queues.
+
+    Args:
+        model: the fluid model.
+        start: initial values of these unknowns; (n,).
+        queue: packets; (queues,).
+
+    Raises:
+        SolveFailed: if values become infinite or NaN.
+    """
+    last = continuation(model, jnp.asarray(start), jnp.asarray(queue))
+    if last.status == DIVERGED:
+        raise SolveFailed("the search for an equilibrium diverged")
+    return SteadyState(
+        np.asarray(last.vector),
+        np.asarray(last.local.queue_growth),
+        np.asarray(last.local.jacobian),
+        bool(last.status == CONVERGED),
+    )
+
+
+def as_numpy(local: Linearised) -> Linearised:
+    """The same rates and Jacobian as NumPy arrays.
+
+    Raises:
+        SolveFailed: if rates are infinite or NaN.
+    """
+    local = Linearised(*(np.asarray(part) for part in local))
+    if not np.all(np.isfinite(local.rate)):
+        raise SolveFailed("the search for an equilibrium diverged")
+    return local
+
+
+class Estimate(NamedTuple):
+    """An approximate equilibrium.
+
+    Args:
+        unknowns: with about ten digits; those at a limit may lie beyond it.
+        constant: which of them have a rate that depends on nothing, as a flat boolean vector.
     """
 
     unknowns: Unknowns
-    fixed: np.ndarray
+    constant: np.ndarray
 
 
-def relaxed(case: Case, queue: np.ndarray, found: Settled) -> Relaxed:
-    """An estimate of the equilibrium from queues and from the steady state of the rest for them."""
-    unknowns = unraveled(case.steady, jnp.asarray(found.at), jnp.asarray(queue))
-    return Relaxed(unknowns, np.concatenate([queue < 0, ~np.any(found.slope, axis=1)]))
+def estimate_at(model: FluidModel, queue: np.ndarray, steady: SteadyState) -> Estimate:
+    """The approximate equilibrium with given queues (packets) and the steady state for them."""
+    equations = EquilibriumEquations.from_model(model)
+    unknowns = unravel(equations, jnp.asarray(steady.vector), jnp.asarray(queue))
+    return Estimate(unknowns, np.concatenate([queue < 0, ~np.any(steady.jacobian, axis=1)]))
 
 
-def relax(case: Case) -> Relaxed:
-    """Rest, to some ten digits; what stands at a limit may stand beyond it.
-
-    Args:
-        case: the equations.
+def approximate_equilibrium(model: FluidModel) -> Estimate:
+    """An equilibrium with about ten digits, approached from small windows and empty queues.
 
     Raises:
-        SolveFailed: where nothing comes to rest.
+        SolveFailed: if windows or queues do not converge.
     """
-    first = np.asarray(ravel_pytree(first_guess(case.steady)[1:])[0])
-    queue = np.zeros(case.room.size)
-    for _ in range(ROUNDS):
+    first, size = first_vector(model), model.structure.queue_count
+    queue = np.zeros(size)
+    for _ in range(MAX_SWEEPS):
         before = queue.copy()
-        for number in range(queue.size):
-            queue[number] = rest_of_queue(case, first, queue, number)
-        if queue.size == 1 or np.all(np.abs(queue - before) <= STILL * (1 + queue)):
-            found = settle(case, first, queue)
-            if not found.rests:
+        for number in range(size):
+            queue[number] = balanced_queue(model, first, queue, number)
+        if size == 1 or np.all(np.abs(queue - before) <= QUEUE_TOLERANCE * (1 + queue)):
+            steady = steady_state(model, first, queue)
+            if not steady.converged:
                 break
-            return relaxed(case, queue, found)
-    raise SolveFailed(f"windows and queues come to no rest; the queues were {queue} packets")
+            return estimate_at(model, queue, steady)
+    raise SolveFailed(
+        f"no equilibrium was found: windows or queues do not converge; the queues were {queue} "
+        "packets"
+    )
 
 
-def rest_of_queue(case: Case, begin: np.ndarray, queue: np.ndarray, number: int) -> float:
-    """Where one queue rests while the others stay, packets."""
+def balanced_queue(model: FluidModel, start: np.ndarray, queue: np.ndarray, number: int) -> float:
+    """The length at which one queue stops growing while the others are fixed, packets."""
 
-    def excess(packets: float) -> float:
-        there = queue.copy()
-        there[number] = packets
-        return float(settle(case, begin, there).excess[number])
+    def growth(packets: float) -> float:
+        lengths = queue.copy()
+        lengths[number] = packets
+        return float(steady_state(model, start, lengths).queue_growth[number])
 
-    most = float(case.room[number])
-    if excess(0.0) <= 0:
+    buffer = float(buffer_sizes(model)[number])
+    if growth(0.0) <= 0:
         return 0.0
-    if excess(most) > 0 or excess(most * (1 - 1e-12)) >= 0:
-        return most
-    return root_scalar(excess, bracket=(0.0, most), xtol=1e-11, rtol=1e-14, maxiter=200).root
+    if growth(buffer) > 0 or growth(buffer * (1 - 1e-12)) >= 0:
+        return buffer
+    return root_scalar(growth, bracket=(0.0, buffer), xtol=1e-11, rtol=1e-14, maxiter=200).root

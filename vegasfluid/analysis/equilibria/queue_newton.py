@@ -1,13 +1,13 @@
-"""Rest near given queues: Newton's method on the queues, with windows that follow them.
+"""The equilibrium near given queues, by a projected Newton method on the queues.
 
-For given queues everything else settles (`relaxation.settle`); what is left is that each queue is
-still, or empty and not filled, or full and not emptied. A step of Newton's method goes on until
-the first queue reaches such an end, and is halved while it leads away from rest. So rest is found
-whether the network is stable there or not, and which one depends on where the steps begin.
+For given queues all other unknowns converge to a steady state. It remains to find queues that do
+not change: their load equals the capacity, or they are empty with less load, or full with more. A
+step of Newton's method is cut where queues leave their range, and halved while it leads away from
+balance. The method finds stable and unstable equilibria; which one depends on the initial queues.
 
 Sources:
-    Derived for this project. Newton's method with ends held: D. Bertsekas, SIAM J. Control and
-    Optimization 20(2), 1982 (projected Newton methods; not checked against the original).
+    Derived for this project. Projected Newton methods: D. Bertsekas, SIAM J. Control and
+    Optimization 20(2), 1982 (not checked against the original).
 """
 
 from __future__ import annotations
@@ -16,137 +16,142 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from scipy.stats import qmc
 
-from vegasfluid.analysis.equilibria.corners import Solved, solved
-from vegasfluid.analysis.equilibria.equations import first_guess
+from vegasfluid.analysis.equilibria.corners import Solution, solution_from
+from vegasfluid.analysis.equilibria.equations import buffer_sizes
 from vegasfluid.analysis.equilibria.pseudo_transient import (
-    Case,
-    Settled,
-    as_arrays,
-    pace,
-    relaxed,
-    settle,
+    SteadyState,
+    as_numpy,
+    estimate_at,
+    first_vector,
+    linearised,
+    steady_state,
 )
 from vegasfluid.errors import SolveFailed
+from vegasfluid.fluid.model import FluidModel
 
-__all__ = ["begin_at", "rest_near"]
+__all__ = ["halton_queues", "solution_near"]
 
-STEPS, HALVINGS = 40, 6
-LEAST = 1e-3
-"""Less is taken for so much of the capacity."""
-AT_REST, NEARLY = 1e-12, 1e-9
-"""How far loads may be off at rest, of themselves; and where rounding leads no nearer."""
-NUDGE = 1e-6
-"""Packets, relative above one: by so much a queue is moved to see what follows."""
-EMPTY = 0.35
-"""So often a queue is empty at the beginning."""
-SMALL = 3
-"""A power: small queues are tried more often than large ones."""
+MAX_STEPS = 40
+"""Bound on the steps of Newton's method."""
+MAX_HALVINGS = 6
+"""Bound on the halvings of one step."""
+SMALLEST_LOAD = 1e-3
+"""Floor on the load of a link, so that its logarithm is finite."""
+EXACT_IMBALANCE = 1e-12
+"""Imbalance of the loads at which the method stops: rounding."""
+LARGEST_IMBALANCE = 1e-9
+"""Imbalance up to which a point is an equilibrium where rounding allows no further step."""
+DIFFERENCE_STEP = 1e-6
+"""Change of a queue for the finite difference of its growth: packets, relative above 1."""
+EMPTY_FRACTION = 0.35
+"""Fraction of the initial queues of a link that are empty; chosen, as many links have none."""
+SMALL_QUEUE_POWER = 3
+"""Power applied to evenly spread initial queues, so that short queues are tried more often."""
 
 
-class Place(NamedTuple):
-    """Queues, and what belongs to them.
+class QueuePoint(NamedTuple):
+    """Queues, and the steady state of all other unknowns for them.
 
     Args:
-        queue: packets; (stations,).
-        rest: of everything else.
-        load: of what is admitted, in units of the capacity; (stations,).
-        off: its logarithm where a queue can move, else 0; (stations,).
+        queue: packets; (queues,).
+        steady: the steady state.
+        load: admitted traffic divided by the capacity; (queues,).
+        log_load: logarithm of the load where the queue can change, else 0; (queues,).
     """
 
     queue: np.ndarray
-    rest: Settled
+    steady: SteadyState
     load: np.ndarray
-    off: np.ndarray
+    log_load: np.ndarray
 
     @property
-    def distance(self) -> float:
-        """From rest."""
-        return float(np.sum(np.abs(self.off)))
+    def imbalance(self) -> float:
+        """Sum of the absolute logarithms of the loads; 0 at equilibrium."""
+        return float(np.sum(np.abs(self.log_load)))
 
 
-def begin_at(room: np.ndarray, number: int) -> Iterator[np.ndarray]:
-    """Queues to begin at, packets: spread evenly, some of them empty.
+def halton_queues(buffers: np.ndarray, count: int) -> Iterator[np.ndarray]:
+    """Initial queues, packets: a Halton sequence with many empty and short queues.
 
     Args:
-        room: of each queue, packets.
-        number: how many.
+        buffers: of each queue, packets.
+        count: how many points.
 
-    >>> [start.round(1).tolist() for start in begin_at(np.array([100.0, 100.0]), 3)]
+    >>> [start.round(1).tolist() for start in halton_queues(np.array([100.0, 100.0]), 3)]
     [[0.0, 0.0], [1.2, 0.0], [0.0, 11.6]]
     """
-    for point in qmc.Halton(room.size, scramble=False).random(number):
-        filled = np.maximum((point - EMPTY) / (1 - EMPTY), 0.0)
-        yield room * filled**SMALL
+    for point in qmc.Halton(buffers.size, scramble=False).random(count):
+        fill = np.maximum((point - EMPTY_FRACTION) / (1 - EMPTY_FRACTION), 0.0)
+        yield buffers * fill**SMALL_QUEUE_POWER
 
 
-def rest_near(case: Case, queue: np.ndarray) -> Solved | None:
-    """The rest to which steps from these queues lead; None where they lead nowhere.
-
-    Args:
-        case: the equations.
-        queue: packets; (stations,).
-    """
-    begin = np.asarray(ravel_pytree(first_guess(case.steady)[1:])[0])
+def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
+    """The equilibrium to which Newton's method leads from given queues (packets); None if none."""
     try:
-        here = place(case, begin, queue)
-        for _ in range(STEPS):
-            there = None if here.distance < AT_REST else stepped(case, here)
-            if there is None:
+        point = evaluate(model, first_vector(model), queue)
+        for _ in range(MAX_STEPS):
+            better = None if point.imbalance < EXACT_IMBALANCE else damped_step(model, point)
+            if better is None:
                 break
-            here = there
+            point = better
         else:
             return None
     except (SolveFailed, np.linalg.LinAlgError):
         return None
-    if not here.rest.rests or here.distance >= NEARLY:
+    if not point.steady.converged or point.imbalance >= LARGEST_IMBALANCE:
         return None
-    return solved(case, relaxed(case, here.queue, here.rest))
+    return solution_from(model, estimate_at(model, point.queue, point.steady))
 
 
-def place(case: Case, begin: np.ndarray, queue: np.ndarray) -> Place:
-    """Everything settled for some queues."""
-    rest = settle(case, begin, queue)
-    load = np.maximum(1 + rest.excess / np.asarray(case.posed.queues.capacity), LEAST)
-    off = np.log(load)
-    off[(queue <= 0) & (off < 0)] = 0.0
-    off[(queue >= case.room) & (off > 0)] = 0.0
-    return Place(queue, rest, load, off)
+def evaluate(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> QueuePoint:
+    """The steady state and the loads for given queues (packets), from a first vector of others."""
+    steady = steady_state(model, start, queue)
+    capacity = np.asarray(model.parameters.queues.capacity)
+    load = np.maximum(1 + steady.queue_growth / capacity, SMALLEST_LOAD)
+    log_load = np.log(load)
+    log_load[(queue <= 0) & (log_load < 0)] = 0.0
+    log_load[(queue >= buffer_sizes(model)) & (log_load > 0)] = 0.0
+    return QueuePoint(queue, steady, load, log_load)
 
 
-def stepped(case: Case, here: Place) -> Place | None:
-    """A step nearer to rest; None where there is none."""
-    move = direction(case, here)
-    part = 1.0
-    for _ in range(HALVINGS):
-        queue = np.clip(here.queue + part * move, 0.0, case.room)
-        there = place(case, here.rest.at, queue)
-        if there.distance < here.distance:
-            return there
-        part /= 2
+def damped_step(model: FluidModel, point: QueuePoint) -> QueuePoint | None:
+    """A Newton step, halved until it reduces the imbalance; None if it never does."""
+    change = newton_step(model, point)
+    fraction = 1.0
+    for _ in range(MAX_HALVINGS):
+        queue = np.clip(point.queue + fraction * change, 0.0, buffer_sizes(model))
+        candidate = evaluate(model, point.steady.vector, queue)
+        if candidate.imbalance < point.imbalance:
+            return candidate
+        fraction /= 2
     return None
 
 
-def direction(case: Case, here: Place) -> np.ndarray:
-    """Newton's step of the queues that can move, packets."""
-    queue = here.queue
-    free = np.flatnonzero((here.off != 0) | ((queue > 0) & (queue < case.room)))
-    capacity = np.asarray(case.posed.queues.capacity)
-    unit = capacity * here.load
-    slopes = np.stack([slope(case, here, int(number)) / unit for number in free], axis=1)
-    move = np.zeros(queue.size)
-    move[free] = np.linalg.solve(slopes[free], -here.off[free])
-    return move
+def newton_step(model: FluidModel, point: QueuePoint) -> np.ndarray:
+    """Newton's step of the queues that can change, packets; 0 for the others; (queues,)."""
+    queue = point.queue
+    inside = (queue > 0) & (queue < buffer_sizes(model))
+    free = np.flatnonzero((point.log_load != 0) | inside)
+    unit = np.asarray(model.parameters.queues.capacity) * point.load
+    columns = [growth_derivative(model, point, int(number)) / unit for number in free]
+    jacobian = np.stack(columns, axis=1)
+    change = np.zeros(queue.size)
+    change[free] = np.linalg.solve(jacobian[free], -point.log_load[free])
+    return change
 
 
-def slope(case: Case, here: Place, number: int) -> np.ndarray:
-    """How the excesses change with one queue when windows follow it, 1/s; (stations,)."""
-    nudge = NUDGE * (1 + here.queue[number])
-    moved = here.queue + nudge * (np.arange(here.queue.size) == number)
-    still = as_arrays(pace(*case, here.rest.at, here.queue))
-    pulled = as_arrays(pace(*case, here.rest.at, moved))
-    follow = np.linalg.solve(still.slope, still.speed - pulled.speed)
-    then = as_arrays(pace(*case, here.rest.at + follow, moved))
-    return (then.excess - here.rest.excess) / nudge
+def growth_derivative(model: FluidModel, point: QueuePoint, number: int) -> np.ndarray:
+    """Derivative of the queues' growth by one queue, 1/s, with windows in steady state; (queues,).
+
+    A finite difference in the queue, with a linear correction of the other unknowns.
+    """
+    difference = DIFFERENCE_STEP * (1 + point.queue[number])
+    queue = point.queue + difference * (np.arange(point.queue.size) == number)
+    vector = point.steady.vector
+    before = as_numpy(linearised(model, vector, point.queue))
+    shifted = as_numpy(linearised(model, vector, queue))
+    correction = np.linalg.solve(before.jacobian, before.rate - shifted.rate)
+    after = as_numpy(linearised(model, vector + correction, queue))
+    return (after.queue_growth - point.steady.queue_growth) / difference

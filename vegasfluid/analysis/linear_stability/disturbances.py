@@ -1,13 +1,14 @@
-"""What the nonlinear delay equations make of a small disturbance of rest.
+"""Runs of the nonlinear delay equations from a slightly disturbed equilibrium.
 
-The run begins at rest, with the past of a network that has long been there and queues and windows a
-little larger; so the verdict of the linear system (`verdicts`) can be held against the equations
-themselves.
+Queues and windows start a little above the equilibrium, with the history of a network that has
+always been there. The growth rate of the disturbance checks the rightmost root of the linear
+system (`stability`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,28 +17,33 @@ import jax.numpy as jnp
 import numpy as np
 
 from vegasfluid import dde
-from vegasfluid.analysis.equilibria.equations import LATE, Unknowns
-from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, solution
-from vegasfluid.analysis.equilibria.pseudo_transient import Case
-from vegasfluid.errors import InvalidInput
-from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.parameters import FluidParameters, build_parameters
-from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.analysis.equilibria.equations import (
+    REFERENCE_TIME,
+    EquilibriumEquations,
+    Unknowns,
+)
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, equilibrium_model, refine
+from vegasfluid.errors import Unsupported
+from vegasfluid.fluid.model import FluidModel
+from vegasfluid.fluid.parameters import build_parameters
 from vegasfluid.fluid.time_grid import mean_field_grid
 from vegasfluid.fluid.vector_field import VectorField
 
 __all__ = ["disturbed", "growth_rate"]
 
 SAMPLES = 4001
-PARTS = 12
-"""Steps are no longer than this part of the shortest round trip."""
-TENTHS = 10
-ROUNDING, LINEAR = 1e-11, 0.02
-"""Swings between these parts of the queue tell the rate."""
+"""Sample times of a run."""
+STEPS_PER_RTT = 12
+"""Fewest steps in the shortest base RTT."""
+INTERVALS = 10
+"""Intervals of a run in each of which the size of the oscillation is measured."""
+SMALLEST, LARGEST = 1e-11, 0.02
+"""Range of oscillations, relative to the mean window, that determine a growth rate: smaller ones
+are rounding errors, larger ones nonlinear."""
 
 
-class Lengths(NamedTuple):
-    """How a run goes; concrete.
+class RunLengths(NamedTuple):
+    """Duration, step and history length of a run; concrete.
 
     Args:
         until: s.
@@ -51,111 +57,107 @@ class Lengths(NamedTuple):
 
 
 def disturbed(
-    rests: Sequence[Equilibrium], until: float, by: float = 1e-5
+    equilibria: Sequence[Equilibrium], until: float, by: float = 1e-5
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run networks from near rest, all together.
+    """Run networks from disturbed equilibria, in one batch.
 
     Args:
-        rests: of networks of the same structure and options.
+        equilibria: of networks with the same structure and options.
         until: simulated time, s.
-        by: the part of themselves by which queues and windows are larger at the beginning.
+        by: initial increase of queues and windows, relative to their equilibrium values.
 
     Returns:
-        Times, s, (samples,); and windows, packets, (networks, samples, groups).
+        Times, s, (samples,), and windows, packets, (networks, samples, groups).
 
     Raises:
-        InvalidInput: for networks of different structure.
+        Unsupported: for networks of different structure or options.
     """
-    cases = [arrays(rest.network) for rest in rests]
-    (_, plan), options = cases[0], rests[0].options
-    if any(other != plan for _, other in cases) or any(of.options != options for of in rests):
-        raise InvalidInput("disturbed", "rests", "of one structure and options", "different ones")
-    found = [
-        solution(posed, plan, options, of.solved)
-        for (posed, _), of in zip(cases, rests, strict=True)
+    models = [equilibrium_model(point.network, point.options) for point in equilibria]
+    first = models[0]
+    if any((m.structure, m.options) != (first.structure, first.options) for m in models):
+        reason = "they are simulated in one batch"
+        raise Unsupported("disturbed", "a mix of structures or options", reason)
+    starts = [
+        refine(model, point.solution) for model, point in zip(models, equilibria, strict=True)
     ]
-    posed, begin = together([posed for posed, _ in cases]), together(found)
-    bounds = [build_parameters(rest.network)[0].delay_bounds for rest in rests]
-    longest = max(of.longest for of in bounds)
-    posed = posed._replace(delay_bounds=together([jax.tree.map(jnp.asarray, of) for of in bounds]))
-    steps = (mean_field_grid(rest.network, until).step for rest in rests)
-    shortest = float(jnp.min(posed.groups.base_rtt))
-    step = min(shortest / PARTS, *steps)
-    lengths = Lengths(until, step, longest)
-    windows = jax.vmap(lambda p, u: run(p, plan, options, u, lengths, by))(posed, begin)
+    bounds = [build_parameters(point.network)[0].delay_bounds for point in equilibria]
+    longest = max(bound.longest for bound in bounds)
+    stacked = stack([jax.tree.map(jnp.asarray, bound) for bound in bounds])
+    parameters = stack([model.parameters for model in models])._replace(delay_bounds=stacked)
+    steps = (mean_field_grid(point.network, until).step for point in equilibria)
+    step = min(float(jnp.min(parameters.groups.base_rtt)) / STEPS_PER_RTT, *steps)
+    lengths = RunLengths(until, step, longest)
+    batch = replace(first, parameters=parameters)
+    windows = jax.vmap(lambda model, start: run(model, start, lengths, by))(batch, stack(starts))
     return np.linspace(0.0, until, SAMPLES), np.asarray(windows)
 
 
-def together(many: Sequence[Any]) -> Any:
-    """Trees of arrays as one, with one more axis."""
-    return jax.tree.map(lambda *of: jnp.stack(of), *many)
+def stack(trees: Sequence[Any]) -> Any:
+    """Pytrees of arrays as one, with a new first axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
-@partial(jax.jit, static_argnames=("plan", "options", "lengths"))
-def run(
-    posed: FluidParameters,
-    plan: FluidStructure,
-    options: FluidOptions,
-    rest: Unknowns,
-    lengths: Lengths,
-    by: Any,
-) -> Any:
-    """The windows of one network from near rest; (samples, groups)."""
-    steady = Case(posed, plan, options).steady
-    system, kept = steady.system, steady.system.history_size
-    rest, still = steady.worked(rest), jnp.zeros_like(rest.queue)
-    rates = jnp.concatenate([rest.rates, still])[:kept]
-    larger = jax.tree.map(lambda of: of * (1 + by), (rest.queue, rest.classes))
-    state = steady.placed(rest._replace(queue=larger[0], classes=larger[1]))
-    at_rest = system.layout.pack(steady.placed(rest))[:kept]
-    # counters stand at zero when the run begins, and had risen evenly up to then
-    found = dde.solve_fixed(
-        lambda t, y, history, args: system.derivative(t + LATE, y, Later(history, rates)),
-        system.layout.pack(state),
+@partial(jax.jit, static_argnames=("lengths",))
+def run(model: FluidModel, point: Unknowns, lengths: RunLengths, by: Any) -> Any:
+    """The windows of one network from a disturbed equilibrium, packets; (samples, groups)."""
+    equations = EquilibriumEquations.from_model(model)
+    field, size = equations.field, equations.field.history_size
+    point = equations.in_work_units(point)
+    rates = jnp.concatenate([point.counter_rates, jnp.zeros_like(point.queue)])[:size]
+    queue, classes = jax.tree.map(lambda part: part * (1 + by), (point.queue, point.classes))
+    state = equations.state_from_work(point._replace(queue=queue, classes=classes))
+    undisturbed = field.layout.pack(equations.state_from_work(point))[:size]
+    # counters are zero when the run starts, and have grown at constant rates until then
+    solution = dde.solve_fixed(
+        lambda t, y, history, args: field.derivative(
+            t + REFERENCE_TIME, y, ShiftedHistory(history, rates)
+        ),
+        field.layout.pack(state),
         ts=np.linspace(0.0, lengths.until, SAMPLES),
         dt0=lengths.step,
         longest_lag=lengths.longest_lag,
-        initial_history=lambda t: at_rest + rates * t,
-        project=system.project,
-        history_components=kept,
-        save=lambda t, y: cwnd_of(system, t, y),
+        initial_history=lambda t: undisturbed + rates * t,
+        project=field.project,
+        history_components=size,
+        save=lambda t, y: windows_of(field, t, y),
     )
-    return found.ys
+    return solution.ys
 
 
-def cwnd_of(system: VectorField, time: Any, y: Any) -> Any:
-    """The windows of a state, packets; (groups,)."""
-    saved = system.saved.unpack(system.save(time + LATE, y))
-    return jnp.concatenate([of.cwnd for of in saved.classes])
+def windows_of(field: VectorField, time: Any, y: Any) -> Any:
+    """The windows in a state vector at a time of the run (s), packets; (groups,)."""
+    saved = field.saved.unpack(field.save(time + REFERENCE_TIME, y))
+    return jnp.concatenate([values.cwnd for values in saved.classes])
 
 
-class Later:
-    """A history in whose time the run began at `LATE`, and before it rates were those of rest.
+class ShiftedHistory:
+    """The solver's history in a time in which the run starts at REFERENCE_TIME.
 
     Args:
-        history: the solver's.
-        rates: of its components, 1/s.
+        history: of the solver, whose run starts at 0.
+        rates: of its components before the start, 1/s.
     """
 
     def __init__(self, history: Any, rates: Any) -> None:
         self._history, self._rates = history, rates
 
     def __call__(self, times: Any, of: Any = None) -> Any:
-        """The components at past times."""
-        return self._history(times - LATE, of=of)
+        """The components `of` at past times, s."""
+        return self._history(times - REFERENCE_TIME, of=of)
 
     def slope(self, times: Any, of: Any = None) -> Any:
-        """Their rates."""
-        known = self._history.slope(times - LATE, of=of)
-        earlier = jnp.asarray(times < LATE)[..., None] if of is None else times < LATE
-        return jnp.where(earlier, self._rates if of is None else self._rates[of], known)
+        """The rates of the components `of` at past times, 1/s."""
+        during = self._history.slope(times - REFERENCE_TIME, of=of)
+        before = times < REFERENCE_TIME
+        before = jnp.asarray(before)[..., None] if of is None else before
+        return jnp.where(before, self._rates if of is None else self._rates[of], during)
 
 
 def growth_rate(times: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """The rate at which disturbances grow while they are small, 1/s; below zero they die.
+    """The rate at which small disturbances grow, 1/s; negative if they decay; (networks,).
 
-    From the swings of the window that swings most in tenths of the run, those left out that are as
-    small as rounding, or so large that the equations are not linear any more.
+    Measured is the range of the most oscillating window in tenths of the run, except the first two.
+    Infinite where fewer than two of these ranges are between rounding and nonlinear effects.
 
     Args:
         times: s; (samples,).
@@ -165,12 +167,14 @@ def growth_rate(times: np.ndarray, windows: np.ndarray) -> np.ndarray:
 
 
 def growth_of(times: np.ndarray, cwnd: np.ndarray) -> float:
-    """The same of one network; (samples, groups)."""
-    part = len(times) // TENTHS
-    swings = np.array([np.ptp(cwnd[n * part : (n + 1) * part], axis=0) for n in range(2, TENTHS)])
-    swing = swings[:, np.argmax(swings[-1])]
-    middles = times[part // 2 :: part][2:TENTHS]
-    small = (swing > ROUNDING * cwnd.mean()) & (swing < LINEAR * cwnd.mean())
-    if small.sum() < 2:
-        return float(np.sign(swing[-1] - swing[0]) * np.inf)
-    return float(np.polyfit(middles[small], np.log(swing[small]), 1)[0])
+    """`growth_rate` of one network; cwnd is (samples, groups), packets."""
+    length = len(times) // INTERVALS
+    ranges = np.array(
+        [np.ptp(cwnd[n * length : (n + 1) * length], axis=0) for n in range(2, INTERVALS)]
+    )
+    largest = ranges[:, np.argmax(ranges[-1])]
+    middles = times[length // 2 :: length][2:INTERVALS]
+    linear = (largest > SMALLEST * cwnd.mean()) & (largest < LARGEST * cwnd.mean())
+    if linear.sum() < 2:
+        return float(np.sign(largest[-1] - largest[0]) * np.inf)
+    return float(np.polyfit(middles[linear], np.log(largest[linear]), 1)[0])

@@ -1,6 +1,6 @@
-"""Whether an equilibrium is stable, its gain and delay margins, and where stability is lost.
+"""Linear stability of an equilibrium, its gain and delay margins, and critical parameter values.
 
-The answers are of the linearised system, so they hold for small disturbances.
+All results are for the linearised equations, so they hold for small disturbances.
 
 Sources:
     C. Hollot, V. Misra, D. Towsley and W.-B. Gong, "A control theoretic analysis of RED", INFOCOM
@@ -31,14 +31,14 @@ class Stability:
     """Linear stability of an equilibrium.
 
     Args:
-        stable: whether small disturbances die out.
+        stable: whether small disturbances decay.
         roots: the rightmost roots of the characteristic function, 1/s, the rightmost first.
-        gain_margin: factor by which the queues' feedback (drop probability and delayed
-            round-trip times) may grow before the network oscillates; below 1 it is unstable; None
-            where no such factor decides.
+        gain_margin: factor on the queues' feedback (drop probability and delayed round-trip times)
+            at which stability ends; below 1 for an unstable network; None if no factor changes the
+            stability.
         delay_margin: additional delay of the feedback, s, at which a stable network starts to
-            oscillate; None where it is unstable, or no delay makes it oscillate.
-        hopf_frequency: of the oscillation that starts at the gain margin, rad/s.
+            oscillate; None if it is unstable or no delay makes it oscillate.
+        hopf_frequency: frequency of the oscillation that starts at the gain margin, rad/s.
     """
 
     stable: bool
@@ -49,20 +49,20 @@ class Stability:
 
     @property
     def rightmost_root(self) -> complex:
-        """The root with the largest real part, 1/s; stable if that is below 0."""
+        """The root with the largest real part, 1/s; the network is stable if that is negative."""
         return self.roots[0]
 
 
 def stability(network: Network | Equilibrium, options: FluidOptions = THEORY) -> Stability:
-    """Whether small disturbances of an equilibrium die out, and by what margins.
+    """Linear stability of a network's equilibrium, with gain and delay margin.
 
     Args:
         network: the network, or its equilibrium with the options it was found with.
         options: switches of the fluid model (`FluidOptions`).
 
     Raises:
-        InvalidInput: where equilibria form a set, or a drop-tail buffer is full.
-        SolveFailed: where no equilibrium is found.
+        Unsupported: for a continuum of equilibria, a full buffer, or a network without equilibrium.
+        SolveFailed: if no equilibrium is found.
 
     >>> from vegasfluid import Flows, Link, Red, Reno
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
@@ -76,7 +76,7 @@ def stability(network: Network | Equilibrium, options: FluidOptions = THEORY) ->
     loci = nyquist_loci(loop)
     gain = gain_margin(loci)
     if gain is not None and (gain.margin > 1) != stable:
-        gain = None  # something else than the queues' feedback makes it oscillate
+        gain = None  # the instability does not come from the queues' feedback
     delay = delay_margin(loci) if stable else None
     return Stability(
         stable,
@@ -97,12 +97,12 @@ def critical_value(
 
     Args:
         network_of: makes the network with a value of the parameter.
-        low: a value at which the equilibrium is stable, or one at which it is not.
-        high: a value with the opposite result.
+        low: a value at which the equilibrium is stable, or one at which it is unstable.
+        high: a value at which the opposite holds.
         options: switches of the fluid model (`FluidOptions`).
 
     Raises:
-        InvalidInput: where the network is stable at both values, or at neither.
+        InvalidInput: if the network is stable at both values, or at neither.
     """
 
     def largest_real_part(value: float) -> float:
@@ -111,7 +111,7 @@ def critical_value(
 
     ends = largest_real_part(low), largest_real_part(high)
     if ends[0] * ends[1] > 0:
-        allowed = "stable at one end, and not at the other"
-        both = "stable at both" if ends[0] < 0 else "stable at none"
-        raise InvalidInput("critical_value", "low and high", allowed, both)
+        both = "stable" if ends[0] < 0 else "unstable"
+        allowed = f"one stable and one unstable value (both are {both})"
+        raise InvalidInput("critical_value", "low and high", allowed, (low, high))
     return root_scalar(largest_real_part, bracket=(low, high), xtol=1e-300, rtol=1e-9).root

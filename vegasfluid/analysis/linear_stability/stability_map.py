@@ -1,9 +1,9 @@
-"""Where a network is stable, over any two of its numbers.
+"""The rightmost root of a network over a grid of two of its parameters.
 
-Rest is found from scratch at one point, and followed by Newton's method to its neighbours, many at
-a time, as far as that goes; where nothing leads on, because another window stands at its limit or
-another branch of a law is taken, one more point is solved from scratch. The rightmost roots are
-eigenvalues of the collocated generator.
+The equilibrium is solved from scratch at one point of the grid. Newton's method then follows it to
+the neighbouring points, many at a time, as far as possible. Where it fails, because another window
+is at its limit or another branch of a congestion control applies, the next point is solved from
+scratch. The rightmost roots are eigenvalues of the collocated generator (`spectrum`).
 """
 
 from __future__ import annotations
@@ -17,43 +17,49 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from vegasfluid.analysis.equilibria.corners import Solved, idling
-from vegasfluid.analysis.equilibria.equations import first_guess
-from vegasfluid.analysis.equilibria.equilibrium import THEORY, arrays, at_last, estimate
-from vegasfluid.analysis.equilibria.newton import Nearby
-from vegasfluid.analysis.equilibria.pseudo_transient import Case
-from vegasfluid.analysis.linear_stability.linearisation import (
-    Frame,
-    Jacobians,
-    jacobians,
-    linear_of,
-    reads_of,
+from vegasfluid.analysis.equilibria.corners import Solution, is_continuum
+from vegasfluid.analysis.equilibria.equations import (
+    EquilibriumEquations,
+    buffer_sizes,
+    initial_guess,
 )
+from vegasfluid.analysis.equilibria.equilibrium import (
+    THEORY,
+    after_events,
+    equilibrium_model,
+    estimate,
+)
+from vegasfluid.analysis.equilibria.newton import SMALLEST_SCALE, ScaledEquations
+from vegasfluid.analysis.linear_stability.jacobians import Jacobians, history_reads, jacobians
+from vegasfluid.analysis.linear_stability.linearisation import Linearisation
 from vegasfluid.analysis.linear_stability.spectrum import generator
 from vegasfluid.errors import InvalidInput, SolveFailed
+from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.options import FluidOptions
-from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Network
 
 __all__ = ["StabilityMap", "stability_map"]
 
-TOGETHER = 64
-"""Points that are followed at a time: one number, so that one program serves all."""
-NODES = 12
-"""Intervals between the generator's nodes: the rightmost root has some six digits."""
-MOVED, INSIDE = 1e-7, 1e-9
-"""What rest may still move in a second, and stand beyond a limit, relative."""
+BATCH = 64
+"""Points that are followed at a time: constant, so that one compiled program serves all."""
+INTERVALS = 12
+"""Intervals between the generator's nodes: the rightmost root then has about six digits."""
+LARGEST_RATE = 1e-7
+"""Largest rate of change at an equilibrium that was followed, relative to the unknown, 1/s."""
+LIMIT_TOLERANCE = 1e-9
+"""Largest distance of an unknown beyond its limit, relative to the unknown."""
 
 
 class StabilityMap(NamedTuple):
-    """The rightmost root over two numbers.
+    """The rightmost root over a grid of two parameters.
 
     Args:
-        first: values; (rows,).
-        second: values; (columns,).
-        rightmost: its real part, 1/s, below zero where the network is stable; NaN where it has no
-            rest, or the linear system does not tell (a set of equilibria, a full buffer).
-        queue: at rest, of the first link, packets; both (rows, columns).
+        first: values of the first parameter; (rows,).
+        second: values of the second parameter; (columns,).
+        rightmost: its real part, 1/s, negative where the network is stable; NaN without an
+            equilibrium, or where the equations have no Jacobian (a continuum of equilibria, a full
+            buffer); (rows, columns).
+        queue: of the first link at equilibrium, packets; (rows, columns).
     """
 
     first: np.ndarray
@@ -62,142 +68,160 @@ class StabilityMap(NamedTuple):
     queue: np.ndarray
 
 
-class Followed(NamedTuple):
-    """Rest at some points, from rest near them; arrays with one more axis.
+class FollowedPoints(NamedTuple):
+    """Results of Newton's method at some points of a grid; arrays with one row for each point.
 
     Args:
-        flat: the unknowns as one vector.
-        right: whether it is rest: nothing moves, but outwards at a limit.
-        found: the Jacobians there.
+        flat: the unknowns as a flat vector; (points, n).
+        valid: whether it is an equilibrium: rates are zero, or push beyond a limit; (points,).
+        jacobians: of the equations there.
     """
 
     flat: Any
-    right: Any
-    found: Jacobians
+    valid: Any
+    jacobians: Jacobians
 
 
-@partial(jax.jit, static_argnames=("network_of", "plan", "options"))
+NetworkOf = Callable[[Any, Any], Network]
+"""The network with two parameters, which may be traced."""
+
+
+@partial(jax.jit, static_argnames=("network_of", "options"))
 def follow(
-    network_of: Callable[[Any, Any], Network],
-    plan: FluidStructure,
-    options: FluidOptions,
-    values: tuple[Any, Any],
-    near: Solved,
-) -> Followed:
-    """Rest at some points, from solutions near them; these with their unknowns as a vector."""
+    network_of: NetworkOf, options: FluidOptions, values: tuple[Any, Any], near: Solution
+) -> FollowedPoints:
+    """Equilibria at some points of a grid, by Newton's method from solutions near them.
 
-    def one(first: Any, second: Any, near: Solved) -> Followed:
-        posed, _ = arrays(at_last(network_of(first, second)))
-        return follow_one(Case(posed, plan, options), near)
+    Args:
+        network_of: the network with two parameters.
+        options: switches of the fluid model.
+        values: of the two parameters, each (points,).
+        near: solutions whose `unknowns` are flat vectors; each array (points, n).
+    """
 
-    return jax.vmap(one)(*values, near)
+    def at_point(first: Any, second: Any, near: Solution) -> FollowedPoints:
+        return follow_to(equilibrium_model(after_events(network_of(first, second)), options), near)
+
+    return jax.vmap(at_point)(*values, near)
 
 
-def follow_one(case: Case, near: Solved) -> Followed:
-    """The same at one point."""
-    unravel, limited = ravel_pytree(first_guess(case.steady))[1], near.limited
-    nearby = Nearby(case, near._replace(unknowns=unravel(near.unknowns)))
-    found = nearby.unknowns(nearby.root())
-    flat, moved = ravel_pytree(found)[0], ravel_pytree(case.steady.residual(found))[0]
-    unit = jnp.maximum(jnp.abs(flat), 1e-3)
-    pushed = unravel(flat + jnp.where(limited, INSIDE * unit * jnp.sign(moved), 0.0))
-    beyond = jnp.abs(ravel_pytree(case.steady.held(pushed))[0] - flat)
-    still = jnp.where(limited, beyond <= INSIDE / 2 * unit, jnp.abs(moved) <= MOVED * unit)
-    inside = jnp.abs(ravel_pytree(case.steady.held(found))[0] - flat) <= INSIDE * unit
-    worked = case.steady.worked(found)
-    return Followed(flat, jnp.all(still & inside), jacobians(*case, worked, 1.0))
+def follow_to(model: FluidModel, near: Solution) -> FollowedPoints:
+    """The equilibrium of a model, by Newton's method from a solution with flat `unknowns`."""
+    equations = EquilibriumEquations.from_model(model)
+    unravel, limited = ravel_pytree(initial_guess(equations))[1], near.limited
+    scaled = ScaledEquations(model, near._replace(unknowns=unravel(near.unknowns)))
+    unknowns = scaled.unknowns(scaled.root())
+    flat, rates = (ravel_pytree(part)[0] for part in (unknowns, equations.residual(unknowns)))
+    unit = jnp.maximum(jnp.abs(flat), SMALLEST_SCALE)
+    pushed = flat + jnp.where(limited, LIMIT_TOLERANCE * unit * jnp.sign(rates), 0.0)
+    back = jnp.abs(ravel_pytree(equations.clipped(unravel(pushed)))[0] - flat)
+    at_limit, slow = back <= LIMIT_TOLERANCE / 2 * unit, jnp.abs(rates) <= LARGEST_RATE * unit
+    excess = jnp.abs(ravel_pytree(equations.clipped(unknowns))[0] - flat)
+    inside = excess <= LIMIT_TOLERANCE * unit
+    valid = jnp.all(jnp.where(limited, at_limit, slow) & inside)
+    return FollowedPoints(flat, valid, jacobians(model, equations.in_work_units(unknowns), 1.0))
 
 
 class Seed(NamedTuple):
-    """What points have in common that were followed from one.
+    """A point that was solved from scratch, from which others are followed.
 
     Args:
-        solved: the solution there, with its unknowns as a vector.
-        tells: whether the linear system tells there.
+        solution: there, with its unknowns as a flat vector.
+        smooth: whether the equations have a Jacobian there.
     """
 
-    solved: Solved
-    tells: bool
+    solution: Solution
+    smooth: bool
 
 
-class Grid:
-    """The points of a map, and what is known of them.
+class Target(NamedTuple):
+    """A point of the grid to which an equilibrium is to be followed.
 
     Args:
-        network_of: the network with two numbers, which may be traced.
-        first: values of the one; (rows,).
-        second: of the other; (columns,).
+        point: index of the point.
+        seed: from which the equilibrium comes.
+        near: unknowns at a neighbouring point, as a flat vector.
+    """
+
+    point: int
+    seed: Seed
+    near: np.ndarray
+
+
+class EquilibriumGrid:
+    """Equilibria and Jacobians at the points of a grid, which are numbered row by row.
+
+    Args:
+        network_of: the network with two parameters.
+        first: values of the first parameter; (rows,).
+        second: values of the second parameter; (columns,).
         options: switches of the fluid model (`FluidOptions`).
     """
 
     def __init__(
-        self,
-        network_of: Callable[[Any, Any], Network],
-        first: np.ndarray,
-        second: np.ndarray,
-        options: FluidOptions,
+        self, network_of: NetworkOf, first: np.ndarray, second: np.ndarray, options: FluidOptions
     ) -> None:
         self.network_of, self.options = network_of, options
-        self.values = tuple(of.ravel() for of in np.meshgrid(first, second, indexing="ij"))
+        self.values = tuple(part.ravel() for part in np.meshgrid(first, second, indexing="ij"))
         self.shape = (first.size, second.size)
         self.flat: dict[int, np.ndarray] = {}
         self.seed: dict[int, Seed] = {}
-        self.found: dict[int, Jacobians] = {}
-        self.given_up: set[int] = set()
-        self.tried: set[tuple[int, int]] = set()
-        self.case = self.at(self.values[0].size // 2)
+        self.jacobians: dict[int, Jacobians] = {}
+        self.unsolved: set[int] = set()
+        self.attempts: set[tuple[int, int]] = set()
+        self.model = self.model_at(self.values[0].size // 2)
 
-    def at(self, point: int) -> Case:
-        """The equations at a point."""
-        made = self.network_of(*(float(of[point]) for of in self.values))
-        return Case(*arrays(at_last(made)), self.options)
+    def model_at(self, point: int) -> FluidModel:
+        """The fluid model at a point."""
+        network = self.network_of(*(float(part[point]) for part in self.values))
+        return equilibrium_model(after_events(network), self.options)
 
     def neighbours(self, point: int) -> list[int]:
-        """The points next to a point."""
+        """The up to four points next to a point."""
         row, column = divmod(point, self.shape[1])
-        steps = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1))
+        places = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1))
         rows, columns = self.shape
-        return [r * columns + c for r, c in steps if 0 <= r < rows and 0 <= c < columns]
+        return [r * columns + c for r, c in places if 0 <= r < rows and 0 <= c < columns]
 
     def solve(self, point: int) -> None:
-        """Find rest at a point from scratch."""
-        case = self.at(point)
+        """Solve for the equilibrium at a point from scratch."""
+        model = self.model_at(point)
         try:
-            found = estimate(case)
+            solution = estimate(model)
         except SolveFailed:
-            self.given_up.add(point)
+            self.unsolved.add(point)
             return
-        full = np.asarray(found.unknowns.queue) >= case.room
-        tells = not (np.any(full) or idling(case, found.unknowns))
-        near = np.asarray(ravel_pytree(found.unknowns)[0])
-        seed = Seed(found._replace(unknowns=near), tells)
-        if tells:
-            self.take([(point, seed, near)])
+        full = np.asarray(solution.unknowns.queue) >= buffer_sizes(model)
+        smooth = not (np.any(full) or is_continuum(model, solution.unknowns))
+        flat = np.asarray(ravel_pytree(solution.unknowns)[0])
+        seed = Seed(solution._replace(unknowns=flat), smooth)
+        if smooth:
+            self.follow_to([Target(point, seed, flat)])
         else:
-            self.flat[point], self.seed[point] = near, seed
+            self.flat[point], self.seed[point] = flat, seed
         if point not in self.flat:
-            self.given_up.add(point)
+            self.unsolved.add(point)
 
-    def take(self, ways: list[tuple[int, Seed, np.ndarray]]) -> None:
-        """Follow rest to some points, each from a seed and from the unknowns near it."""
-        points = [point for point, _, _ in ways]
-        pad = [0] * (TOGETHER - len(ways))
-        places = np.array([*range(len(ways)), *pad])
-        values = tuple(of[np.array(points)[places]] for of in self.values)
-        each = [seed.solved._replace(unknowns=near) for _, seed, near in ways]
-        near = jax.tree.map(lambda *of: np.stack(of)[places], *each)
-        done = follow(self.network_of, self.case.plan, self.options, values, near)
-        done = jax.tree.map(np.asarray, done)
-        for place, (point, seed, _) in enumerate(ways):
-            if done.right[place]:
-                self.flat[point], self.seed[point] = done.flat[place], seed
-                self.found[point] = jax.tree.map(lambda of, at=place: of[at], done.found)
+    def follow_to(self, targets: list[Target]) -> None:
+        """Follow equilibria to at most BATCH points, and keep those that are valid."""
+        padding = [0] * (BATCH - len(targets))
+        rows = np.array([*range(len(targets)), *padding])
+        points = np.array([target.point for target in targets])[rows]
+        values = tuple(part[points] for part in self.values)
+        starts = [target.seed.solution._replace(unknowns=target.near) for target in targets]
+        near = jax.tree.map(lambda *parts: np.stack(parts)[rows], *starts)
+        result = jax.tree.map(np.asarray, follow(self.network_of, self.options, values, near))
+        for row, (point, seed, _) in enumerate(targets):
+            if result.valid[row]:
+                self.flat[point], self.seed[point] = result.flat[row], seed
+                self.jacobians[point] = jax.tree.map(
+                    lambda part, row=row: part[row], result.jacobians
+                )
 
     def fill(self) -> None:
-        """Find rest everywhere."""
-        frontier: list[int] = []
+        """Find the equilibria at all points."""
         for point in centre_first(self.shape):
-            if point in self.flat or point in self.given_up:
+            if point in self.flat or point in self.unsolved:
                 continue
             self.solve(point)
             frontier = [point] if point in self.flat else []
@@ -205,43 +229,53 @@ class Grid:
                 frontier = self.spread(frontier)
 
     def spread(self, frontier: list[int]) -> list[int]:
-        """Follow rest from some points to their neighbours; which of these were reached."""
-        ways: dict[int, tuple[int, Seed, np.ndarray]] = {}
+        """Follow equilibria from some points to their neighbours; return the points reached."""
+        targets: dict[int, Target] = {}
         for point in frontier:
-            for near in self.neighbours(point):
-                if near not in self.flat and near not in ways and (near, point) not in self.tried:
-                    self.tried.add((near, point))
-                    ways[near] = (near, self.seed[point], self.flat[point])
-        wanted = list(ways.values())
-        for begin in range(0, len(wanted), TOGETHER):
-            self.take(wanted[begin : begin + TOGETHER])
-        return [point for point in ways if point in self.flat]
+            for other in self.neighbours(point):
+                known = other in self.flat or other in targets
+                if not known and (other, point) not in self.attempts:
+                    self.attempts.add((other, point))
+                    targets[other] = Target(other, self.seed[point], self.flat[point])
+        waiting = list(targets.values())
+        for first in range(0, len(waiting), BATCH):
+            self.follow_to(waiting[first : first + BATCH])
+        return [point for point in targets if point in self.flat]
+
+    def rightmost(self, point: int, reads: tuple[Any, ...], counter_count: int) -> float:
+        """Real part of the rightmost root at a point, 1/s."""
+        found = self.jacobians[point]
+        size = found.unknowns[0].shape[0]
+        free = ~self.seed[point].solution.insensitive[:size]
+        frame = Linearisation(counter_count, self.flat[point][:size], free, reads)
+        eigenvalues = np.linalg.eigvals(generator(frame.coupled_system(found), INTERVALS))
+        return float(eigenvalues.real.max())
 
 
 def centre_first(shape: tuple[int, int]) -> np.ndarray:
     """The points of a grid, from its middle outwards."""
     rows, columns = np.indices(shape)
-    far = np.abs(rows / shape[0] - 0.5) + np.abs(columns / shape[1] - 0.5)
-    return np.argsort(far.ravel(), kind="stable")
+    distance = np.abs(rows / shape[0] - 0.5) + np.abs(columns / shape[1] - 0.5)
+    return np.argsort(distance.ravel(), kind="stable")
 
 
 def stability_map(
-    network_of: Callable[[Any, Any], Network],
+    network_of: NetworkOf,
     first: np.ndarray,
     second: np.ndarray,
     options: FluidOptions = THEORY,
 ) -> StabilityMap:
-    """Where a network is stable, over two of its numbers.
+    """The rightmost root of a network over a grid of two parameters.
 
     Args:
-        network_of: the network with the two numbers, which may be traced: values of the same
-            structure (a number of flows is none).
-        first: values of the one; (rows,).
-        second: of the other; (columns,).
+        network_of: makes the network with two parameters, which may be traced; all networks need
+            the same structure, so a number of flows cannot be a parameter.
+        first: values of the first parameter; (rows,).
+        second: values of the second parameter; (columns,).
         options: switches of the fluid model (`FluidOptions`).
 
     Raises:
-        InvalidInput: for values that make no sense in the network; for no values.
+        InvalidInput: for values that the network does not allow, or no values.
 
     >>> import numpy as np
     >>> from vegasfluid import Flows, Link, Network, Red, Reno
@@ -253,28 +287,15 @@ def stability_map(
     array([[ True,  True], [False, False]])
     """
     if not (first.size and second.size):
-        raise InvalidInput("stability_map", "values", "one at least of each", "none")
-    grid = Grid(network_of, first, second, options)
+        sizes = (first.size, second.size)
+        raise InvalidInput("stability_map", "sizes of first and second", "at least 1", sizes)
+    grid = EquilibriumGrid(network_of, first, second, options)
     grid.fill()
     rightmost, queue = (np.full(first.size * second.size, np.nan) for _ in range(2))
-    frame = frame_of(grid)
+    equations = EquilibriumEquations.from_model(grid.model)
+    reads = tuple(history_reads(equations, initial_guess(equations)))
     for point, flat in grid.flat.items():
         queue[point] = flat[0]
-        if grid.seed[point].tells:
-            rightmost[point] = root_at(frame, grid, point)
+        if grid.seed[point].smooth:
+            rightmost[point] = grid.rightmost(point, reads, equations.counter_count)
     return StabilityMap(first, second, rightmost.reshape(grid.shape), queue.reshape(grid.shape))
-
-
-def frame_of(grid: Grid) -> tuple[int, tuple[Any, ...]]:
-    """What the Jacobians of all points share: counters, and what is looked up."""
-    steady = grid.case.steady
-    return steady.counters, tuple(reads_of(steady, first_guess(steady)))
-
-
-def root_at(shared: tuple[int, tuple[Any, ...]], grid: Grid, point: int) -> float:
-    """The real part of the rightmost root at a point, 1/s."""
-    counters, reads = shared
-    size = grid.found[point].x[0].shape[0]
-    flat, free = grid.flat[point][:size], ~grid.seed[point].solved.still[:size]
-    linear = linear_of(Frame(counters, flat, free, reads), grid.found[point])
-    return float(np.linalg.eigvals(generator(linear, NODES)).real.max())

@@ -1,0 +1,212 @@
+"""Jacobians of the fluid equations at an equilibrium, by the state and by every past value used.
+
+The equations are those that runs integrate (`jax.jacfwd`). A history that records each read
+replaces the solver's history and adds a perturbation to each answer. Delays are constant, at their
+values at equilibrium. That they vary with the queues changes nothing to first order: what is read
+is constant at equilibrium, except for counters, whose shift is in the Jacobian by the present
+state.
+
+Sources:
+    K. Cooke and W. Huang, Proc. AMS 124, 1996 (delays frozen at equilibrium; as later papers quote
+    it, not checked against the original).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from vegasfluid.analysis.equilibria.equations import (
+    REFERENCE_TIME,
+    EquilibriumEquations,
+    RampHistory,
+    Unknowns,
+    counter_rates,
+)
+from vegasfluid.analysis.linear_stability.gain_scaling import GainScaled
+from vegasfluid.fluid.model import FluidModel
+from vegasfluid.fluid.vector_field import derivatives, observe
+
+__all__ = ["HistoryRead", "Jacobians", "cached_reads", "history_reads", "jacobians"]
+
+CACHED_STRUCTURES = 64
+"""Number of network structures whose history reads are kept."""
+
+
+class HistoryRead(NamedTuple):
+    """One read of the history by the equations.
+
+    Args:
+        is_rate: whether rates were read, and not values.
+        components: indices of the stored components; (k,).
+        delays: s; (k,).
+    """
+
+    is_rate: bool
+    components: np.ndarray
+    delays: Any
+
+
+class RecordingHistory(RampHistory):
+    """A ramp history that records its reads and adds a perturbation to each answer.
+
+    Args:
+        values: of the stored components at `time`; (components,).
+        rates: at which they change, 1/s; (components,).
+        time: s.
+        perturbations: to be added to the answers, in the order of the reads; None for none.
+    """
+
+    def __init__(self, values: Any, rates: Any, time: float, perturbations: Any = None) -> None:
+        super().__init__(values, rates, time)
+        self._perturbations, self.reads = perturbations, []
+
+    def __call__(self, times: Any, of: Any = slice(None)) -> Any:
+        """The components `of` at past times, s."""
+        return super().__call__(times, of) + self._record(False, times, of)
+
+    def slope(self, times: Any, of: Any = slice(None)) -> Any:
+        """The rates of the components `of` at past times, 1/s."""
+        return super().slope(times, of) + self._record(True, times, of)
+
+    def _record(self, is_rate: bool, times: Any, of: Any) -> Any:
+        """Record a read and return the perturbation of its answer."""
+        components = np.arange(self._values.size)[of]
+        delays = (self._time - times) * jnp.ones(components.shape)
+        self.reads.append(HistoryRead(is_rate, components, delays))
+        return 0.0 if self._perturbations is None else self._perturbations[len(self.reads) - 1]
+
+
+class Rates(NamedTuple):
+    """Rates of change near an equilibrium.
+
+    Args:
+        unknowns: of the unknowns but the counter rates, 1/s; (n,).
+        stored: of the components that the history holds: counters, then queues.
+        reads: of the history.
+    """
+
+    unknowns: Any
+    stored: Any
+    reads: list[HistoryRead]
+
+
+def rates_near(
+    equations: EquilibriumEquations,
+    unknowns: Unknowns,
+    point: Unknowns,
+    counters: Any,
+    perturbations: Any,
+) -> Rates:
+    """Rates of change of a state near an equilibrium; all queues are in data packets of work.
+
+    Args:
+        equations: of the network.
+        unknowns: the present state.
+        point: the equilibrium, of which the history is a ramp.
+        counters: present values of the counters, 0 at equilibrium; (counters,).
+        perturbations: of the answers of the history; None for none.
+    """
+    values = jnp.concatenate([jnp.zeros(equations.counter_count), point.queue])
+    ramp = jnp.concatenate([point.counter_rates, jnp.zeros_like(point.queue)])
+    history = RecordingHistory(values, ramp, REFERENCE_TIME, perturbations)
+    state = with_counters(equations.state_from_work(unknowns), counters)
+    now = jnp.asarray(REFERENCE_TIME)
+    delayed = equations.field.delayed(now, history)
+    rates = derivatives(state, observe(now, state, delayed, equations.field), equations.field)
+    changing = equations.unknowns_of(rates, unknowns)._replace(counter_rates=jnp.zeros(0))
+    stored = jnp.concatenate([counter_rates(rates), rates.queue])
+    return Rates(ravel_pytree(changing)[0], stored, history.reads)
+
+
+def with_counters(state: Any, counters: Any) -> Any:
+    """A state with given counters, in the order in which the history stores them."""
+    names = ("loss_events", "arrived", "signalled", "dropped")
+    ends = np.cumsum([getattr(state, name).size for name in names])[:-1]
+    return state._replace(**dict(zip(names, jnp.split(counters, ends), strict=True)))
+
+
+class Jacobians(NamedTuple):
+    """Jacobians of `Rates` at an equilibrium.
+
+    Args:
+        unknowns: of the unknowns' rates, by the unknowns, the counters and the history's answers.
+        stored: of the stored components' rates, by the same.
+        delays: of each answer of the history, s.
+    """
+
+    unknowns: tuple[Any, Any, Any]
+    stored: tuple[Any, Any, Any]
+    delays: Any
+
+
+def history_reads(equations: EquilibriumEquations, point: Unknowns) -> list[HistoryRead]:
+    """The history reads of the equations at an equilibrium; their delays have only a shape."""
+    reads: list[HistoryRead] = []
+    zeros = jnp.zeros(equations.counter_count)
+    jax.eval_shape(lambda: reads.extend(rates_near(equations, point, point, zeros, None).reads))
+    return reads
+
+
+def cached_reads(model: FluidModel, point: Unknowns) -> tuple[HistoryRead, ...]:
+    """The history reads of a model without delays, the same for all networks of one structure."""
+    leaves, treedef = jax.tree.flatten((model, point))
+    return reads_of_structure(treedef, tuple(leaf.shape for leaf in leaves))
+
+
+@lru_cache(maxsize=CACHED_STRUCTURES)
+def reads_of_structure(
+    treedef: Any, shapes: tuple[tuple[int, ...], ...]
+) -> tuple[HistoryRead, ...]:
+    """The history reads of a model and an equilibrium, from their pytree structure and shapes."""
+    reads: list[HistoryRead] = []
+
+    def trace(*leaves: Any) -> None:
+        model, point = jax.tree.unflatten(treedef, leaves)
+        reads.extend(history_reads(EquilibriumEquations.from_model(model), point))
+
+    jax.eval_shape(trace, *(jax.ShapeDtypeStruct(shape, float) for shape in shapes))
+    return tuple(read._replace(delays=None) for read in reads)
+
+
+@jax.jit
+def jacobians(model: FluidModel, point: Unknowns, gain: Any) -> Jacobians:
+    """The Jacobians of the equations at an equilibrium.
+
+    Args:
+        model: the fluid model.
+        point: the equilibrium, with queues in data packets of work.
+        gain: factor of the queues' feedback: derivatives of drop probabilities, and deviations of
+            past queues.
+    """
+    aqm = tuple(GainScaled(discipline, gain) for discipline in model.parameters.aqm)
+    scaled = replace(model, parameters=model.parameters._replace(aqm=aqm))
+    equations = EquilibriumEquations.from_model(scaled)
+    flat, unravel = ravel_pytree(point._replace(counter_rates=jnp.zeros(0)))
+    reads = history_reads(equations, point)
+    ends = np.cumsum([read.components.size for read in reads])
+    gains = [jnp.where(reads_queues(read, equations), gain, 1.0) for read in reads]
+
+    def rates(vector: Any, counters: Any, answers: Any) -> tuple[tuple[Any, Any], Any]:
+        parts = jnp.split(answers, ends[:-1])
+        perturbations = [factor * part for factor, part in zip(gains, parts, strict=True)]
+        unknowns = unravel(vector)._replace(counter_rates=point.counter_rates)
+        found = rates_near(equations, unknowns, point, counters, perturbations)
+        delays = jnp.concatenate([read.delays for read in found.reads])
+        return (found.unknowns, found.stored), jax.lax.stop_gradient(delays)
+
+    answers, counters = jnp.zeros(int(ends[-1])), jnp.zeros(equations.counter_count)
+    derivative = jax.jacfwd(rates, argnums=(0, 1, 2), has_aux=True)
+    (unknowns, stored), delays = derivative(flat, counters, answers)
+    return Jacobians(unknowns, stored, delays)
+
+
+def reads_queues(read: HistoryRead, equations: EquilibriumEquations) -> np.ndarray:
+    """Which answers of a read are past queues, which senders see as round-trip times; (k,)."""
+    return (read.components >= equations.counter_count) & (not read.is_rate)
