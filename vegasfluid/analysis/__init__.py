@@ -1,6 +1,6 @@
-"""What theory says of a network: rest, closed forms, stability, proofs; and runs beside it.
+"""Theory of a network: equilibria, stability, closed forms, proofs, and a few runs to check them.
 
-Loaded on first use: closed forms, certificates and the literature's laws do without JAX.
+Names are imported on first use: closed forms, proofs and formulas of the literature need no JAX.
 """
 
 from __future__ import annotations

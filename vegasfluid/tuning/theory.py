@@ -278,7 +278,7 @@ def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
         """log(ratio) of the network with its numbers times exp(logs)."""
         factor: dict[str, Any] = dict(zip(names, jnp.exp(logs), strict=True))
         model = equilibrium_model(scaled_network(state.network, tuned, factor), state.options)
-        parameters, slices = model.parameters, model.structure.class_slices
+        parameters, slices = model.parameters, list(model.structure.class_slices)
         count = parameters.groups.count
         groups = parameters.groups._replace(count=count * factor["flows"])
         scaled = replace(model, parameters=parameters._replace(groups=groups))

@@ -312,7 +312,7 @@ def test_a_set_of_rests_has_no_place():
 
 def test_other_laws_and_queues_have_no_place_in_renos_chart():
     rest = equilibrium(alone(0.9, 1.3))
-    with pytest.raises(InvalidInput, match="law vegas is not supported"):
+    with pytest.raises(InvalidInput, match="the chart is for Reno flows"):
         reno_point(rest)
     with pytest.raises(InvalidInput, match="rises with the queue alone"):
         reno_point(replace(rest, network=rest.network.with_law("vegas", Reno())))

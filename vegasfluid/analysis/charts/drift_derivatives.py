@@ -1,8 +1,7 @@
 """Partial derivatives of congestion-control drifts and of drop probabilities, by SymPy.
 
-Derived from the same drift functions that the simulator integrates, but not by JAX: the charts
-read their dimensionless gains from them, and the tests build an independent characteristic
-function on them.
+SymPy differentiates the drift functions that runs integrate. The charts take their dimensionless
+gains from these derivatives, and tests build a characteristic function that does not depend on JAX.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ s = sp.Symbol("s")
 SAMPLED, ACKS, LOSSES = (sp.Dummy(name, positive=True) for name in ("rtt", "acks", "losses"))
 """Signals of a sender, kept apart from the equilibrium values until derivatives are taken."""
 DIGITS = 30
-"""Decimal digits of numbers that replace symbols: twice those of a float, so none are lost."""
+"""Decimal digits of numbers that replace symbols, twice those of a float."""
 
 StateValues = Mapping[str, Any]
 """A number for each quantity by its name, and for each state of a law by its field."""
@@ -84,7 +83,7 @@ def named_symbol(name: str) -> Any:
 
 def substitutions(values: StateValues) -> dict[Any, Any]:
     """Numbers for symbols, with all digits; signals follow from cwnd, rtt and drop_prob."""
-    numbers = {named_symbol(name): sp.Float(float(of), DIGITS) for name, of in values.items()}
+    numbers = {named_symbol(name): sp.Float(float(value), DIGITS) for name, value in values.items()}
     if {W, R, p} <= numbers.keys():
         rate = numbers[W] / numbers[R]
         numbers |= {SAMPLED: numbers[R], ACKS: rate, LOSSES: numbers[p] * rate}
@@ -170,7 +169,7 @@ def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> 
 
     def numerator(by: Any) -> Any:
         direct = evaluate(value.diff(by), numbers)
-        return sp.expand((direct - 1) * denominator + memory_polynomial(lambda of: of.diff(by)))
+        return sp.expand((direct - 1) * denominator + memory_polynomial(lambda rate: rate.diff(by)))
 
     return DropProbResponse(
         evaluate(value, numbers), denominator, numerator(QUEUE), numerator(arrivals)

@@ -23,13 +23,13 @@ __all__ = ["HollotCondition", "hollot_phase_margin", "hollot_sufficient"]
 
 
 class HollotCondition(NamedTuple):
-    """The sufficient condition of Hollot and others, and the exact answer of the chart.
+    """The sufficient condition of Hollot and others, and the exact result of the chart.
 
     Args:
-        lhs: the side that grows with the gain.
-        rhs: the side that grows as the average becomes slower.
-        holds: whether the left side is at most the right: then the network is stable.
-        stable: whether it is by the chart, which may be so where the condition does not hold.
+        lhs: left side of the condition, which grows with the gain.
+        rhs: right side, which grows as RED's average becomes slower.
+        holds: whether the left side is at most the right side, so that the network is stable.
+        stable: whether the network is stable by the chart, also where the condition does not hold.
     """
 
     lhs: float
@@ -49,7 +49,9 @@ def hollot_sufficient(equilibrium: Equilibrium) -> HollotCondition:
         equilibrium: of Reno flows with one base RTT.
 
     Raises:
-        InvalidInput: for other networks.
+        InvalidInput: for several flow groups.
+        Unsupported: for flows without Reno, or a drop probability that does not rise with the
+            queue alone.
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno
     >>> from vegasfluid.analysis import equilibrium
@@ -76,7 +78,9 @@ def hollot_phase_margin(equilibrium: Equilibrium) -> float:
         Infinite where the loop gain is below 1 at all frequencies.
 
     Raises:
-        InvalidInput: for other networks.
+        InvalidInput: for several flow groups.
+        Unsupported: for flows without Reno, or a drop probability that does not rise with the
+            queue alone.
     """
     loop = reno_loop(equilibrium, "hollot_phase_margin")
     poles = np.array([loop.averaging_rate, *loop.poles])

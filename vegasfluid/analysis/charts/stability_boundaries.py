@@ -1,24 +1,25 @@
 """The stability boundaries of two dimensionless charts: Reno over RED, and Vegas without losses.
 
-Reno over a queue that marks, and averages at a rate K: with z = s R its characteristic function is
+For Reno over a queue that marks by its average (rate K), with z = s R, the characteristic function
+is
 
     (z + (1 + e^-z) / W) (z + 1) + (1 - e^-z) / W + A K R / (z + K R) e^-z,   A = N p' / p
 
-so that its window W, its gain A and K R decide: it is stable up to A_c(W, K R). On a straight RED
-curve that starts at min_thresh A = N / (q - min_thresh), so that without averaging, and with large
-windows, each flow needs some 0.88 packets of queue above it. Where packets are dropped and not
-marked, (1 - p) e^-z + p (W z + 1 + e^-z) replaces e^-z: p W = 2 / W is not small.
+It depends on the window W, the gain A and K R only, and is stable up to A_c(W, K R). For a linear
+RED curve from min_thresh, A = N / (q - min_thresh). So without averaging and with large windows,
+each flow needs about 0.88 packets of queue above min_thresh. Where packets are dropped instead of
+marked, (1 - p) e^-z + p (W z + 1 + e^-z) replaces e^-z, because p W = 2 / W is not small.
 
-Vegas without losses, whose window changes by G packets less in a round trip for each packet of
-backlog; t = T/R:
+For Vegas without losses, whose window grows by G packets less per round trip for each packet of
+backlog, with t = T/R, it is
 
     (z + G (1 - t)) (z + 1) + G t e^-z
 
-With z = i w on the boundary, G (1 - t) and G t follow from w: the boundary runs from t = 1,
-G = 1.135, to t = 0.6934, G infinite, and folds at t = 0.6813 on its way. So Vegas is stable up to
-G_c(t), below 0.6813 for any G (where q / C is above 0.468 T); and between the two for small G and
-for large. (Roots of higher frequencies cross later: their boundaries have t above 0.88 and gains
-above 40.)
+With z = i w on the boundary, w determines G (1 - t) and G t. The boundary goes from t = 1,
+G = 1.135 to t = 0.6934, G infinite, with a fold at t = 0.6813. So Vegas is stable up to G_c(t). For
+t below 0.6813 (q / C above 0.468 T) it is stable for any G, and between 0.6813 and 0.6934 for small
+and for large G. (Roots of higher frequencies cross later: their boundaries have t above 0.88 and
+gains above 40.)
 
 Source:
     Both charts: derived for this project.
@@ -46,7 +47,7 @@ def find_zero(function: Callable[[float], float], low: float, high: float) -> fl
 
 
 FREQUENCIES = np.geomspace(1e-6, 4.0, 2000)
-"""Frequencies at which the first crossing of Reno's boundary is bracketed, in units of 1/R."""
+"""Grid of frequencies that brackets the first crossing of Reno's boundary, in units of 1/R."""
 LOWEST_FREQUENCY = find_zero(lambda omega: omega * math.tan(omega) - 1, 0.5, 1.5)
 """Frequency, in units of 1/R, at which Vegas's boundary starts, at T/R = 1."""
 HIGHEST_FREQUENCY = find_zero(lambda omega: omega + math.atan(omega) - math.pi, 1.0, 3.0)
@@ -86,17 +87,17 @@ FOLD_FREQUENCY: float = minimize_scalar(
 ).x  # type: ignore[attr-defined]
 """Frequency, in units of 1/R, at which the boundary's T/R is smallest."""
 STABLE_AT_ANY_GAIN = vegas_boundary(FOLD_FREQUENCY).rtt_ratio
-"""T/R up to which Vegas is stable whatever its gain: 0.68131."""
+"""T/R up to which Vegas is stable with any gain: 0.68131."""
 STABLE_AT_HIGH_GAIN = vegas_boundary(HIGHEST_FREQUENCY).rtt_ratio
-"""T/R up to which Vegas is stable where its gain is large enough: 0.69342."""
+"""T/R up to which Vegas is stable with a large gain: 0.69342."""
 
 
 def reno_critical_gain(
     cwnd: float = math.inf, averaging: float = math.inf, drop_prob: float = 0.0
 ) -> float:
-    """The gain A_c up to which Reno over RED is stable; infinite where it always is.
+    """The gain A_c up to which Reno over RED is stable; infinite if it always is.
 
-    With windows below some 5 packets and drops, much larger gains may be stable again.
+    With drops and windows below about 5 packets, much larger gains may be stable again.
 
     Args:
         cwnd: W, packets.
@@ -105,7 +106,7 @@ def reno_critical_gain(
         drop_prob: probability that a packet is dropped; 0 where packets are marked.
 
     Raises:
-        InvalidInput: where one of the first two is not above 0.
+        InvalidInput: if the window or the averaging is not above 0.
 
     >>> [round(reno_critical_gain(cwnd), 3) for cwnd in (5, 50, float("inf"))]
     [1.608, 1.184, 1.135]
@@ -136,7 +137,9 @@ def reno_critical_gain(
 
 
 def vegas_unstable_gains(rtt_ratio: float) -> tuple[float, float]:
-    """The gains between which Vegas without losses oscillates, 1/packets; infinite where none is.
+    """The range of gains with which Vegas without losses is unstable, 1/packets.
+
+    Both are infinite if no gain is unstable.
 
     Args:
         rtt_ratio: T/R, base RTT over round-trip time, above 0, at most 1.
@@ -144,7 +147,7 @@ def vegas_unstable_gains(rtt_ratio: float) -> tuple[float, float]:
     Raises:
         InvalidInput: for a ratio outside that range.
 
-    >>> [tuple(round(gain, 3) for gain in vegas_unstable_gains(of)) for of in (0.9, 0.69, 0.6)]
+    >>> [tuple(round(gain, 3) for gain in vegas_unstable_gains(t)) for t in (0.9, 0.69, 0.6)]
     [(1.497, inf), (7.399, 122.257), (inf, inf)]
     """
     if not 0 < rtt_ratio <= 1:
@@ -165,7 +168,7 @@ def vegas_unstable_gains(rtt_ratio: float) -> tuple[float, float]:
 
 
 def vegas_critical_gain(rtt_ratio: float) -> float:
-    """The gain G_c up to which Vegas without losses is stable, 1/packets; infinite where any is.
+    """The gain G_c up to which Vegas without losses is stable, 1/packets; infinite if all are.
 
     Args:
         rtt_ratio: T/R, base RTT over round-trip time, above 0, at most 1.
@@ -207,9 +210,9 @@ class VegasPoint(NamedTuple):
 
     Args:
         rtt_ratio: T/R.
-        gain: G, packets by which the window changes less in a round trip per packet of backlog.
-        losses: packets of the window lost to multiplicative decrease in a round trip, which the
-            chart leaves out.
+        gain: G, packets per round trip by which the window grows less for each packet of backlog.
+        losses: packets per round trip by which losses reduce the window, which the chart leaves
+            out.
     """
 
     rtt_ratio: float

@@ -127,11 +127,11 @@ class Equilibrium:
         '-0.01206'
         """
         model = equilibrium_model(after_events(network), self.options)
-        one, other = equilibrium_model(self.network, self.options).structure, model.structure
-        if (other.groups_per_class, other.hops) != (one.groups_per_class, one.hops):
+        own, other = equilibrium_model(self.network, self.options).structure, model.structure
+        if (other.groups_per_class, other.hops) != (own.groups_per_class, own.hops):
             reason = "its flow groups and paths must be those of the solved network"
             raise Unsupported("follow", "a network of another structure", reason)
-        return quantities_near(model, self.solution)
+        return quantities_near(replace(model, structure=own), self.solution)
 
 
 def after_events(network: Network) -> Network:

@@ -3,9 +3,9 @@
     x'(t) = A x(t) + sum_k B_k y(t - delay_k) + sum_k G_k (integral of y over the last delay_k)
     y(t)  = C x(t) + the same terms of y
 
-x are small deviations from an equilibrium; y are the outputs that are seen with a delay, fewer than
-x. With s for d/dt the characteristic matrix is of x and y together; its determinant has the roots
-of the delay equation.
+x are small deviations from an equilibrium; y are the outputs that act with a delay, fewer than x.
+The characteristic matrix is that of x and y together, with s for d/dt. The zeros of its determinant
+are the roots of the delay equation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class DelayTerm(NamedTuple):
     Args:
         delay: s.
         output: index of the output that is delayed.
-        distributed: whether the integral of the output over the delay counts, not its value then.
+        distributed: whether the integral of the output over the delay acts, not its past value.
         into_state: contribution to x'; (n,).
         into_output: contribution to y; (m,).
     """

@@ -1,13 +1,13 @@
 """Gain margin and delay margin of a network, from Nyquist loci of its feedback loop.
 
-On the imaginary axis the return ratio L tells with which gain k a root lies there: k L(i omega) has
-the eigenvalue 1 (the feedback is positive, so the critical point is +1). The gain margin is the
-smallest such k, so the network is stable if it is above 1 (and converges without feedback); the
-frequency is that of the oscillation that starts there (Hopf). The delay margin is the additional
-delay of the feedback: the smallest t with exp(-i omega t) L(i omega) of eigenvalue 1.
+With gain k a root lies at i omega if k L(i omega) has the eigenvalue 1, where L is the return ratio
+(the feedback counts as positive, so the critical point is +1). The gain margin is the smallest such
+k; a network that is stable without feedback is stable if it is above 1. At omega the oscillation
+starts (Hopf frequency). The delay margin is the smallest additional delay t of the feedback for
+which exp(-i omega t) L(i omega) has the eigenvalue 1.
 
 Sources:
-    H. Nyquist, Bell System Technical Journal 11, 1932 (as textbooks on control tell it).
+    H. Nyquist, Bell System Technical Journal 11, 1932 (as in textbooks on control).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from vegasfluid.analysis.linear_stability.linearisation import FeedbackLoop
 __all__ = ["Crossing", "NyquistLoci", "delay_margin", "gain_margin", "nyquist_loci"]
 
 LOWEST, HIGHEST = 1e-4, 1e3
-"""Range of frequencies that is searched for crossings, in units of one over the longest delay."""
+"""Range of frequencies that is searched for crossings, in units of 1 / (longest delay)."""
 POINTS = 3000
 """Frequencies in that range: crossings are bracketed on this grid and then refined."""
 NEGLIGIBLE = 1e-9
 """An eigenvalue of the return ratio below this is rounding, and no crossing."""
 REFINED_CROSSINGS = 12
-"""Crossings that are refined, those with the strongest feedback first."""
+"""Bound on the crossings that are refined, those with the strongest feedback first."""
 
 
 class Crossing(NamedTuple):
@@ -69,7 +69,7 @@ def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
 
 
 def gain_margin(loci: NyquistLoci) -> Crossing | None:
-    """The smallest gain of the queues' feedback at which the network oscillates; None if none."""
+    """The smallest gain of the queues' feedback with a root on the imaginary axis; None if none."""
     found = crossings(loci, np.imag, lambda value: value.real)
     return min((Crossing(1 / value.real, omega) for omega, value in found), default=None)
 
@@ -78,7 +78,7 @@ def delay_margin(loci: NyquistLoci) -> Crossing | None:
     """The smallest additional delay of the feedback at which a stable network oscillates, s.
 
     Returns:
-        None where no delay makes it oscillate.
+        Delay and frequency; None if no delay makes it oscillate.
     """
     found = crossings(loci, lambda value: np.abs(value) - 1, np.abs)
     phases = ((np.angle(value) % (2 * np.pi), omega) for omega, value in found)
@@ -102,7 +102,7 @@ def crossings(
         for index in np.flatnonzero(values[:-1] * values[1:] < 0):
             brackets.append((float(np.max(strength(curve[index : index + 2]))), int(index), curve))
     found = []
-    for _, index, curve in sorted(brackets, key=lambda of: -of[0])[:REFINED_CROSSINGS]:
+    for _, index, curve in sorted(brackets, key=lambda bracket: -bracket[0])[:REFINED_CROSSINGS]:
         pair = slice(index, index + 2)
         omega = refine(loci.loop, loci.frequencies[pair], curve[pair], function)
         value = nearest_eigenvalue(loci.loop, omega, complex(curve[index]))

@@ -1,10 +1,10 @@
 """The rightmost roots of a delay system: collocation of its generator, polished by Newton's method.
 
-The state of a delay equation is a function: the outputs from the longest delay ago until now. Time
-shifts it, which on Chebyshev nodes is a matrix; its eigenvalues converge to the roots of the
-characteristic function faster than any power of the number of nodes, the rightmost first. Newton's
-method on that function then makes them exact. A count of zeros by the argument principle, which
-does not depend on the nodes, can check whether an unstable root was missed.
+The state of a delay equation is a function: the outputs over the longest delay. The generator of
+its evolution becomes a matrix on Chebyshev nodes. The eigenvalues of this matrix converge to the
+roots of the characteristic function faster than any power of the number of nodes, the rightmost
+first. Newton's method on that function refines them. The argument principle, which does not depend
+on the nodes, counts unstable roots and so checks that none was missed.
 
 Sources:
     D. Breda, S. Maset and R. Vermiglio, SIAM J. Sci. Comput. 27(2), 2005 (the infinitesimal
@@ -23,9 +23,9 @@ from vegasfluid.analysis.linear_stability.delay_system import DelaySystem
 __all__ = ["INTERVALS", "generator", "newton_polish", "rightmost_roots", "unstable_count"]
 
 INTERVALS = 24
-"""Intervals between Chebyshev nodes: the rightmost roots then have all digits Newton needs."""
+"""Intervals between Chebyshev nodes, enough for Newton's method to converge from the estimates."""
 NEWTON_STEPS = 30
-"""Bound on the steps of Newton's method for one root; it takes some five."""
+"""Bound on the steps of Newton's method for one root; it takes about five."""
 ROOT_TOLERANCE = 1e-13
 """Newton's method stops at a step below this, relative (absolute below 1/s): rounding."""
 CONTOUR_POINTS = 4000
@@ -73,7 +73,7 @@ def interpolation_weights(theta: float, intervals: int) -> np.ndarray:
 def quadrature_weights(theta: float, intervals: int) -> np.ndarray:
     """Weights by which values on the nodes give the integral from theta to 0; (intervals + 1,)."""
     points, weights = np.polynomial.legendre.leggauss(intervals + 1)
-    values = np.stack([interpolation_weights(theta * (1 - of) / 2, intervals) for of in points])
+    values = np.stack([interpolation_weights(theta * (1 - x) / 2, intervals) for x in points])
     return -theta / 2 * weights @ values
 
 

@@ -9,6 +9,7 @@ scratch. The rightmost roots are eigenvalues of the collocated generator (`spect
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ from vegasfluid.analysis.linear_stability.spectrum import generator
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.options import FluidOptions
+from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.network import Network
 
 __all__ = ["StabilityMap", "stability_map"]
@@ -86,21 +88,27 @@ NetworkOf = Callable[[Any, Any], Network]
 """The network with two parameters, which may be traced."""
 
 
-@partial(jax.jit, static_argnames=("network_of", "options"))
+@partial(jax.jit, static_argnames=("network_of", "structure", "options"))
 def follow(
-    network_of: NetworkOf, options: FluidOptions, values: tuple[Any, Any], near: Solution
+    network_of: NetworkOf,
+    structure: FluidStructure,
+    options: FluidOptions,
+    values: tuple[Any, Any],
+    near: Solution,
 ) -> FollowedPoints:
     """Equilibria at some points of a grid, by Newton's method from solutions near them.
 
     Args:
         network_of: the network with two parameters.
+        structure: of the equations; traced base RTTs could not be compared to find it.
         options: switches of the fluid model.
         values: of the two parameters, each (points,).
         near: solutions whose `unknowns` are flat vectors; each array (points, n).
     """
 
     def at_point(first: Any, second: Any, near: Solution) -> FollowedPoints:
-        return follow_to(equilibrium_model(after_events(network_of(first, second)), options), near)
+        model = equilibrium_model(after_events(network_of(first, second)), options)
+        return follow_to(replace(model, structure=structure), near)
 
     return jax.vmap(at_point)(*values, near)
 
@@ -210,7 +218,9 @@ class EquilibriumGrid:
         values = tuple(part[points] for part in self.values)
         starts = [target.seed.solution._replace(unknowns=target.near) for target in targets]
         near = jax.tree.map(lambda *parts: np.stack(parts)[rows], *starts)
-        result = jax.tree.map(np.asarray, follow(self.network_of, self.options, values, near))
+        structure, options = self.model.structure, self.options
+        result = follow(self.network_of, structure, options, values, near)
+        result = jax.tree.map(np.asarray, result)
         for row, (point, seed, _) in enumerate(targets):
             if result.valid[row]:
                 self.flat[point], self.seed[point] = result.flat[row], seed
