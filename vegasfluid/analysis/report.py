@@ -1,8 +1,7 @@
 """Equilibrium, fair alpha, stability, closed forms and certificate of one network, in one call.
 
-What cannot be computed is left out, with the reason beside it. Where no stable equilibrium is
-found, the means of a run of the fluid model stand in for it. The alpha that theory gives is also
-tried on the packet simulator.
+What cannot be computed is missing, and the result says why. Where no stable equilibrium is
+found, averages of a fluid run replace it. The packet simulator checks the alpha that theory gives.
 """
 
 from __future__ import annotations
@@ -222,19 +221,19 @@ def find_alpha(
 
 def packet_ratio(network: Network, tuned: str | None, result: AlphaResult) -> PacketRatio | None:
     """The ratio that the packet simulator gives with the alpha of theory; None without one."""
-    found = result.fair or result.nearest
-    if found is None or tuned is None:
+    setting = result.fair or result.nearest
+    if setting is None or tuned is None:
         return None
-    return attempt(lambda: measure_ratio(network, tuned, found.alpha))[0]
+    return attempt(lambda: measure_ratio(network, tuned, setting.alpha))[0]
 
 
 def nearest_alpha(network: Network, tuned: str, options: FluidOptions) -> NearestAlpha | None:
     """The alpha that gives 95 % of the largest ratio; None if the smallest alpha gives more."""
     largest = equilibrium(with_alpha(network, tuned, LARGE_ALPHA), options).ratio(tuned)
-    found = fair_alpha(network, tuned, NEAR_LARGEST * largest, options)
-    if found is None:
+    fair = fair_alpha(network, tuned, NEAR_LARGEST * largest, options)
+    if fair is None:
         return None
-    return NearestAlpha(found.alpha, found.equilibrium.ratio(tuned), largest)
+    return NearestAlpha(fair.alpha, fair.equilibrium.ratio(tuned), largest)
 
 
 def stays_in_equilibrium(present: AnalysedEquilibrium | None) -> bool:

@@ -1,4 +1,4 @@
-"""Hollot's sufficient condition and phase margin for Reno over RED, beside the exact boundary.
+"""Hollot's sufficient condition and phase margin for Reno over RED, with the exact result.
 
 Source:
     C. Hollot, V. Misra, D. Towsley and W.-B. Gong, "A control theoretic analysis of RED", INFOCOM

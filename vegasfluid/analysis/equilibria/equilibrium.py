@@ -149,7 +149,7 @@ def after_events(network: Network) -> Network:
             reason = "adaptive RED keeps changing max_drop, so it has no equilibrium"
             raise Unsupported(name, "aqm.adaptive", reason)
     *_, last = network.stages()
-    flows = {name: replace(of, start=0.0) for name, of in last.flows.items()}
+    flows = {name: replace(group, start=0.0) for name, group in last.flows.items()}
     return replace(last, flows=flows, events=())
 
 
@@ -259,9 +259,9 @@ def finite_quantities(model: FluidModel, unknowns: Unknowns, start: Solution) ->
     Raises:
         SolveFailed: if a quantity is not finite; the message gives queues and windows of `start`.
     """
-    found = Quantities(*(np.asarray(value) for value in quantities_at(model, unknowns)))
-    if all(np.all(np.isfinite(value)) for value in found):
-        return found
+    values = Quantities(*(np.asarray(value) for value in quantities_at(model, unknowns)))
+    if all(np.all(np.isfinite(value)) for value in values):
+        return values
     first = quantities_at(model, start.unknowns)
     raise SolveFailed(
         "no equilibrium was found near the estimate with queues of "

@@ -70,8 +70,8 @@ def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
 
 def gain_margin(loci: NyquistLoci) -> Crossing | None:
     """The smallest gain of the queues' feedback with a root on the imaginary axis; None if none."""
-    found = crossings(loci, np.imag, lambda value: value.real)
-    return min((Crossing(1 / value.real, omega) for omega, value in found), default=None)
+    real = crossings(loci, np.imag, lambda value: value.real)
+    return min((Crossing(1 / value.real, omega) for omega, value in real), default=None)
 
 
 def delay_margin(loci: NyquistLoci) -> Crossing | None:
@@ -80,8 +80,8 @@ def delay_margin(loci: NyquistLoci) -> Crossing | None:
     Returns:
         Delay and frequency; None if no delay makes it oscillate.
     """
-    found = crossings(loci, lambda value: np.abs(value) - 1, np.abs)
-    phases = ((np.angle(value) % (2 * np.pi), omega) for omega, value in found)
+    unit = crossings(loci, lambda value: np.abs(value) - 1, np.abs)
+    phases = ((np.angle(value) % (2 * np.pi), omega) for omega, value in unit)
     return min((Crossing(float(phase / omega), omega) for phase, omega in phases), default=None)
 
 
@@ -101,14 +101,14 @@ def crossings(
         values = function(curve)
         for index in np.flatnonzero(values[:-1] * values[1:] < 0):
             brackets.append((float(np.max(strength(curve[index : index + 2]))), int(index), curve))
-    found = []
+    zeros = []
     for _, index, curve in sorted(brackets, key=lambda bracket: -bracket[0])[:REFINED_CROSSINGS]:
         pair = slice(index, index + 2)
         omega = refine(loci.loop, loci.frequencies[pair], curve[pair], function)
         value = nearest_eigenvalue(loci.loop, omega, complex(curve[index]))
         if strength(value) > NEGLIGIBLE:
-            found.append((omega, value))
-    return found
+            zeros.append((omega, value))
+    return zeros
 
 
 def refine(
