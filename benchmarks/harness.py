@@ -25,7 +25,7 @@ __all__ = ["Figures", "child_seconds", "root", "run"]
 
 @dataclass
 class Figures:
-    """What was measured, and what was wanted of it."""
+    """Measured figures by name, and the targets of some of them."""
 
     values: dict[str, float] = field(default_factory=dict)
     targets: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -38,28 +38,29 @@ class Figures:
         at_least: float | None = None,
         at_most: float | None = None,
     ) -> None:
-        """Note a figure and its target, if it has one."""
+        """Add a figure, with a target if a bound is given."""
         self.values[name] = float(value)
         wanted = {"at_least": at_least, "at_most": at_most}
         if target := {key: bound for key, bound in wanted.items() if bound is not None}:
             self.targets[name] = target
 
     def missed(self) -> list[str]:
-        """The names of the figures that miss their targets; NaN misses every target."""
+        """Names of the figures that miss their targets; NaN misses every target."""
         return [
             name for name, target in self.targets.items() if not _met(self.values[name], target)
         ]
 
 
 def _met(value: float, target: dict[str, float]) -> bool:
+    """Whether a figure meets its target."""
     low, high = target.get("at_least", -float("inf")), target.get("at_most", float("inf"))
     return low <= value <= high
 
 
-def processor(described: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor's name, where the system tells it; else its architecture."""
-    if described.is_file():
-        for line in described.read_text().splitlines():
+def processor(file: Path = Path("/proc/cpuinfo")) -> str:
+    """Name of the processor or, if the system does not report it, its architecture."""
+    if file.is_file():
+        for line in file.read_text().splitlines():
             key, _, name = line.partition(":")
             if key.strip() == "model name" and name.strip():
                 return name.strip()
@@ -67,7 +68,7 @@ def processor(described: Path = Path("/proc/cpuinfo")) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Where this runs."""
+    """Processor, cores, system and Python version of this machine."""
     return {
         "processor": processor(),
         "cores": os.cpu_count(),
@@ -76,36 +77,38 @@ def machine() -> dict[str, Any]:
     }
 
 
-def root(of: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function of one number is zero, between two numbers at which its signs differ."""
-    return cast(float, brentq(of, low, high))
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Zero of a function between two numbers at which its signs differ."""
+    return cast(float, brentq(function, low, high))
 
 
 def child_seconds() -> float:
-    """Seconds of processors that ended processes begun here have used."""
+    """CPU time of the ended child processes, s."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _wanted(target: dict[str, float]) -> str:
+def _target_text(target: dict[str, float]) -> str:
+    """Target in words, such as "at most 0.05"."""
     words = {"at_least": "at least", "at_most": "at most"}
     return ", ".join(f"{words[key]} {bound:g}" for key, bound in target.items())
 
 
 def _print_table(figures: Figures) -> None:
+    """Print all figures with their targets."""
     missed = set(figures.missed())
     width = max(len(name) for name in figures.values)
     for name, value in figures.values.items():
-        wanted = _wanted(figures.targets.get(name, {}))
-        verdict = "MISSED" if name in missed else ("met" if wanted else "")
-        print(f"{name:<{width}}  {value:>12.5g}  {wanted:<16}  {verdict}".rstrip())
+        target = _target_text(figures.targets.get(name, {}))
+        verdict = "MISSED" if name in missed else ("met" if target else "")
+        print(f"{name:<{width}}  {value:>12.5g}  {target:<16}  {verdict}".rstrip())
 
 
 def run(measure: Callable[[bool], Figures], description: str) -> None:
-    """Measure and print: a table, or with --json one document.
+    """Run a benchmark from the command line and print a table, or with --json one document.
 
     Args:
-        measure: takes whether the full, long version is wanted.
+        measure: function that measures; its argument is whether to run the long version.
         description: what is measured, for --help.
     """
     parser = argparse.ArgumentParser(description=description)

@@ -3,12 +3,11 @@
     python -m benchmarks.hollot [--json] [--full]
 
 The network is that of Hollot, Misra, Towsley and Gong: 60 Reno flows, 3750 packets/s, 0.2 s. The
-queue marks, each packet for itself, so that nothing is lost. What the fluid model does is held
-against the roots of the characteristic equation of the linearised model, found here without the
-fluid model, and against a few lines of Euler's method. `--full` brackets the boundaries more
-closely and walks in finer steps.
+queue marks packets independently, so nothing is lost. The fluid model is compared with the roots of
+the characteristic equation of the linearised model, computed here without the fluid model, and with
+a few lines of Euler's method. `--full` brackets the boundaries more closely and takes finer steps.
 
-With z = s R, R the round-trip time, W the window, K the rate of averaging, all at rest:
+With z = s R, the round-trip time R, the window W and the averaging constant K, at equilibrium:
 
     (z + (1 + e^-z) / W) (z + 1) + (1 - e^-z) / W + A K R / (z + K R) e^-z = 0,
     A = N / (q - min_thresh)

@@ -2,13 +2,13 @@
 
     python -m benchmarks.overshoot [--json] [--full]
 
-If slow start runs into the full buffer (initial ssthresh 1e5), ns-2's Vegas takes rounds without a
-clean sample for round-trip times, and its base RTT follows them down; from then on part of the
-backlog that it keeps at alpha is propagation. Here the fluid model starts gently, and its Vegas
+If slow start fills the buffer (initial ssthresh 1e5), ns-2's Vegas uses rounds without a valid
+sample as round-trip times, and its base RTT becomes too small. A part of the backlog that it then
+keeps at alpha is propagation. In this benchmark the fluid model starts gently, and its Vegas
 senders start with a wrong base RTT, one for all alpha of a network, fitted to ns-2's ratios by
-least squares of their logarithms. The figures are that base RTT relative to the true one, and the
+least squares of their logarithms. The figures are this base RTT relative to the true one, and the
 difference from ns-2's ratios with the true and the wrong one: the worst where ns-2's ratio is
-between 0.2 and 2, and the mean; `--full` each row by name.
+between 0.2 and 2, and the mean; `--full` adds each row by name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The papers that this project comes from, reproduced claim by claim: `python -m paper_repro`.
+"""Five papers on TCP Vegas, reproduced claim by claim: `python -m paper_repro`.
 
-A paper is a folder: `claims.toml` says what the paper claims, `run.py` lists the experiments that
-the claims are judged by, and README.md tells what came out. A claim and an experiment meet in a
-*measure*, a dotted name such as `figure3.one_way.ratio_q10`, whose first part is the experiment's.
+Each paper has a folder: `claims.toml` has its claims, `run.py` lists the experiments that test
+them, and README.md summarises the results. A claim names the *measure* that tests it, such as
+`figure3.one_way.ratio_q10`; the first part is the name of the experiment.
 """

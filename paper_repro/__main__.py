@@ -1,4 +1,4 @@
-"""`python -m paper_repro`: run the papers' experiments, judge their claims, write the report."""
+"""`python -m paper_repro`: run the papers' experiments, test their claims, write the report."""
 
 from __future__ import annotations
 
@@ -26,38 +26,39 @@ from vegasfluid.errors import InvalidInput
 
 __all__ = ["experiments_of", "main", "papers", "reproduce"]
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
+"""Folder that contains the folders of the papers."""
 DOTS = 130
-"""Dots per inch of a figure."""
+"""Resolution of a figure, dots per inch."""
 
 
 class Report(Protocol):
-    """Is told how far the runs are."""
+    """Callback for the progress of the runs."""
 
-    def __call__(self, done: int, of: int, /) -> None:
-        """So many runs are done."""
+    def __call__(self, done: int, total: int, /) -> None:
+        """Show how many runs are done, of how many."""
 
 
 def papers() -> list[str]:
-    """The papers' folders, in the order of their years."""
-    found = [file.parent.name for file in HERE.glob("*/claims.toml")]
-    return sorted(found, key=lambda name: (name.rpartition("_")[2], name))
+    """Names of the papers' folders, in the order of their years."""
+    names = [file.parent.name for file in FOLDER.glob("*/claims.toml")]
+    return sorted(names, key=lambda name: (name.rpartition("_")[2], name))
 
 
 def experiments_of(paper: str) -> Sequence[Experiment]:
-    """What a paper's `run.py` lists."""
+    """Experiments in `run.py` of a paper."""
     return importlib.import_module(f"paper_repro.{paper}.run").EXPERIMENTS
 
 
 def chosen(paper: str, figure: int | None, quick: bool) -> list[Experiment]:
-    """The experiments that are wanted."""
+    """Experiments of a paper for one figure (None: for all), and only quick ones on request."""
     names = None
     if figure is not None:
-        claims = load_paper(HERE / paper).claims
+        claims = load_paper(FOLDER / paper).claims
         names = {claim.experiment for claim in claims if claim.figure == figure}
         if not names:
             known = sorted({claim.figure for claim in claims if claim.figure is not None})
-            allowed = "one that claims speak of: " + (", ".join(map(str, known)) or "none")
+            allowed = "a figure with claims: " + (", ".join(map(str, known)) or "none")
             raise InvalidInput(paper, "--figure", allowed, figure)
     return [
         experiment
@@ -72,18 +73,18 @@ def reproduce(
     *,
     out: Path | None = None,
     workers: int | None = None,
-    report: Report = lambda done, of: None,
+    report: Report = lambda done, total: None,
 ) -> Chapter:
-    """Run experiments of a paper and judge its claims.
+    """Run experiments of a paper and test its claims.
 
     Args:
-        paper: its folder's name.
-        experiments: those of its experiments that are run.
-        out: where the figures are drawn, in `PAPER/figures/`; None: they are not.
-        workers: runs at a time.
-        report: is told how far it is.
+        paper: name of its folder.
+        experiments: experiments to run.
+        out: folder for the figures, which go into `PAPER/figures/`; None: no figures.
+        workers: number of parallel runs; None: one for each processor.
+        report: called with the progress.
     """
-    chapter = Chapter(paper, load_paper(HERE / paper), runs=list(map(runs_of, experiments)))
+    chapter = Chapter(paper, load_paper(FOLDER / paper), runs=list(map(runs_of, experiments)))
     results = run_jobs(experiments, workers=workers, report=report)
     evidence = Evidence()
     for experiment in experiments:
@@ -104,12 +105,12 @@ def reproduce(
 
 @contextmanager
 def progress(paper: str) -> Iterator[Report]:
-    """A bar on a terminal, and nothing elsewhere."""
+    """Progress bar on a terminal; silent elsewhere."""
     columns = (TextColumn(paper), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     error = Console(stderr=True)
     with Progress(*columns, console=error, disable=not error.is_terminal) as bar:
         task = bar.add_task(paper)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -118,15 +119,15 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def run(
     paper: Annotated[
-        str | None, typer.Argument(help="One paper, by its folder; all, if none.")
+        str | None, typer.Argument(help="Folder of one paper. Default: all papers.")
     ] = None,
-    figure: Annotated[int | None, typer.Option(help="Only what this figure needs.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only what takes seconds.")] = False,
+    figure: Annotated[int | None, typer.Option(help="Run only what this figure needs.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Run only what takes seconds.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    out: Annotated[Path, typer.Option(help="The folder of report and figures.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for report and figures.")] = Path(
         "paper_repro_report"
     ),
-    workers: Annotated[int | None, typer.Option(help="Runs at a time.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of parallel runs.", min=1)] = None,
 ) -> None:
     """Reproduce the papers claim by claim, and write a report with every verdict.
 
@@ -139,10 +140,10 @@ def run(
     if figure is not None and paper is None:
         raise InvalidInput("PAPER", "--figure", "given with a paper", figure)
     begin = time.perf_counter()
-    wanted = {name: chosen(name, figure, quick) for name in ([paper] if paper else papers())}
+    selected = {name: chosen(name, figure, quick) for name in ([paper] if paper else papers())}
     out.mkdir(parents=True, exist_ok=True)
     chapters = []
-    for name, experiments in wanted.items():
+    for name, experiments in selected.items():
         with progress(name) as report:
             chapters.append(reproduce(name, experiments, out=out, workers=workers, report=report))
     seconds = time.perf_counter() - begin
@@ -155,23 +156,22 @@ def run(
 
 
 def show(chapters: Sequence[Chapter], files: Sequence[Path]) -> None:
-    """Print the counts, and where the report is."""
-    short = [of.value.removeprefix("reproduced ").removesuffix(" reproduced") for of in Verdict]
-    made = table("paper", *short, "left")
+    """Print the number of claims by verdict, and the paths of the report."""
+    names = [item.value.removeprefix("reproduced ").removesuffix(" reproduced") for item in Verdict]
+    counts = table("paper", *names, "not run")
     for chapter in chapters:
-        counts = [str(count) for count in chapter.counts.values()]
-        made.add_row(chapter.name, *counts, str(len(chapter.not_run)))
-    console().print(made)
+        numbers = [*chapter.counts.values(), len(chapter.not_run)]
+        counts.add_row(chapter.name, *map(str, numbers))
+    console().print(counts)
     for chapter in chapters:
         for name in chapter.unexplained:
-            print(f"{chapter.name}: {name}: its verdict and its reason do not go together.")
+            print(f"{chapter.name}: {name}: the verdict and the reason do not match.")
     print(f"Report: {' and '.join(map(str, files))}")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point; its exit status is as that of the commands of `vegasfluid`."""
-    given = sys.argv[1:] if arguments is None else arguments
-    sys.exit(exit_status(app, given, "paper_repro"))
+    """The entry point, with the exit statuses of `vegasfluid`."""
+    sys.exit(exit_status(app, sys.argv[1:] if arguments is None else arguments, "paper_repro"))
 
 
 if __name__ == "__main__":

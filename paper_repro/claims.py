@@ -1,4 +1,4 @@
-"""What a paper claims, as `claims.toml` has it: checked when it is read, judged elsewhere."""
+"""Claims of a paper, read and validated from `claims.toml`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["Assumption", "Claim", "Expectation", "Measured", "Paper", "load_paper"]
 
 Measured = float | Sequence[float]
-"""What an experiment found: a number, or several in the order of an axis."""
+"""Value of a measure: a number, or a series."""
 Text = Annotated[str, Field(min_length=1)]
 
 
 class Strict(BaseModel):
-    """Unknown keys are mistakes."""
+    """Immutable model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Expectation(Strict):
-    """What a measure must be for a statement to hold; all that is given must be so.
+    """Conditions on a measure under which a claim holds; all given ones must hold.
 
-    Of a series each value must be so, beside its order.
+    For a series the bounds apply to each value.
 
     >>> Expectation(equals=25833, within=1).met(25833.3), Expectation(above=1).met([2.0, 0.5])
     (True, False)
@@ -39,18 +39,23 @@ class Expectation(Strict):
     equals: float | list[float] | None = None
     """The value, or the values of a series."""
     within: float | None = Field(default=None, ge=0)
-    """How far from it, in its unit; 0 where neither this nor the next is given."""
+    """Absolute tolerance of `equals`; added to the relative one."""
     within_share: float | None = Field(default=None, ge=0)
-    """How far from it, as a share of it."""
+    """Relative tolerance of `equals`."""
     at_least: float | None = None
+    """Smallest value."""
     at_most: float | None = None
+    """Largest value."""
     above: float | None = None
+    """Lower bound that the value must exceed."""
     below: float | None = None
+    """Upper bound that the value must stay below."""
     order: Literal["rising", "falling"] | None = None
-    """Of a series: each value beyond the one before it."""
+    """Whether a series must increase or decrease at every step."""
 
     @model_validator(mode="after")
     def _check(self) -> Expectation:
+        """Check that there is a condition, and no tolerance without a value."""
         given = self.model_fields_set
         if not given - {"within", "within_share"}:
             raise ValueError("an expectation needs equals, a bound or an order")
@@ -59,7 +64,7 @@ class Expectation(Strict):
         return self
 
     def met(self, found: Measured) -> bool:
-        """Whether the statement holds of what was found; nothing holds of NaN."""
+        """Whether all conditions hold for a value or a series; none holds for NaN."""
         values = list(found) if isinstance(found, Sequence) else [found]
         return (
             bool(values)
@@ -69,15 +74,17 @@ class Expectation(Strict):
         )
 
     def _near(self, values: Sequence[float]) -> bool:
+        """Whether the values equal the expected ones within the tolerances."""
         if self.equals is None:
             return True
-        wanted = self.equals if isinstance(self.equals, list) else [self.equals] * len(values)
-        return len(wanted) == len(values) and all(
+        expected = self.equals if isinstance(self.equals, list) else [self.equals] * len(values)
+        return len(expected) == len(values) and all(
             abs(value - aim) <= (self.within or 0) + (self.within_share or 0) * abs(aim)
-            for value, aim in zip(values, wanted, strict=True)
+            for value, aim in zip(values, expected, strict=True)
         )
 
     def _inside(self, value: float) -> bool:
+        """Whether a value is within the bounds."""
         return (
             (self.at_least is None or value >= self.at_least)
             and (self.at_most is None or value <= self.at_most)
@@ -86,6 +93,7 @@ class Expectation(Strict):
         )
 
     def _ordered(self, values: Sequence[float]) -> bool:
+        """Whether a series has the expected order."""
         if self.order is None:
             return True
         sign = 1 if self.order == "rising" else -1
@@ -93,32 +101,33 @@ class Expectation(Strict):
         return bool(steps) and all(sign * step > 0 for step in steps)
 
     def text(self) -> str:
-        """The expectation in words, for a table.
+        """The conditions as text for a table.
 
         >>> Expectation(equals=3.0, within_share=0.1).text()
         '3 ± 10 %'
         """
         parts = []
         if self.equals is not None:
-            parts.append(spelled(self.equals) + self._tolerance())
+            parts.append(number_text(self.equals) + self._tolerance())
         words = {"at_least": "≥ ", "at_most": "≤ ", "above": "> ", "below": "< "}
         parts += [
-            word + spelled(bound)
+            word + number_text(bound)
             for name, word in words.items()
             if (bound := getattr(self, name)) is not None
         ]
         return ", ".join(parts + ([self.order] if self.order else []))
 
     def _tolerance(self) -> str:
+        """The tolerances of `equals` as text."""
         parts = [f"{self.within:g}"] if self.within else []
         parts += [f"{100 * self.within_share:g} %"] if self.within_share else []
         return f" ± {' ± '.join(parts)}" if parts else ""
 
 
-def spelled(value: Measured) -> str:
-    """A number, or several, to five digits.
+def number_text(value: Measured) -> str:
+    """A number or a series as text with five digits.
 
-    >>> spelled(25833.33), spelled([1, 0.25])
+    >>> number_text(25833.33), number_text([1, 0.25])
     ('25833', '1, 0.25')
     """
     values = value if isinstance(value, Sequence) else [value]
@@ -126,46 +135,46 @@ def spelled(value: Measured) -> str:
 
 
 class Claim(Strict):
-    """One checkable statement of a paper."""
+    """A testable statement of a paper."""
 
     id: Text
-    """Its name, one of a kind in the paper: lower-case words with hyphens."""
+    """Name, unique in the paper: lower-case words with hyphens."""
     where: Text
-    """Section, figure or table."""
+    """Section, figure or table of the paper."""
     figure: int | None = None
-    """The figure that shows it, for `--figure`."""
+    """Number of the figure that shows it, for `--figure`."""
     says: Text
-    """The statement, near the paper's words."""
+    """The statement, close to the paper's words."""
     measure: Text
-    """What it speaks of: the name of an experiment, a dot, and a name of its own."""
+    """Name of the measure that tests it: an experiment, a dot, and a name in the experiment."""
     expect: Expectation
-    """The statement as something that holds or does not."""
+    """Conditions on the measure under which the statement holds."""
     tolerance: Text
-    """Why it is expected so exactly, and no more so."""
+    """Reason for the tolerance or the bound."""
     in_shape: Expectation | None = None
-    """A weaker statement: the trend or the order of magnitude, where the number is missed."""
+    """Weaker conditions on trend or order of magnitude, for *reproduced in shape*."""
     reason: Text | None = None
-    """Why it is not reproduced, where it is not."""
+    """Reason why the claim is not reproduced; None for a reproduced claim."""
 
     @property
     def experiment(self) -> str:
-        """The experiment that it is judged by."""
+        """Name of the experiment that tests the claim."""
         return self.measure.partition(".")[0]
 
 
 class Assumption(Strict):
-    """A detail that the paper leaves out."""
+    """A detail that the paper does not give."""
 
     detail: Text
-    """What is left out."""
+    """The missing detail."""
     taken: Text
-    """What we took instead, and why."""
+    """Our choice, with a reason."""
     tried: str = ""
-    """Which other readings were run, and what hangs on them."""
+    """Other choices that were run, and their effect."""
 
 
 class Paper(Strict):
-    """A paper, its claims, and what it leaves out."""
+    """A paper with its claims and missing details."""
 
     title: Text
     authors: Text
@@ -177,24 +186,25 @@ class Paper(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> Paper:
+        """Check that the names of the claims are unique."""
         names = [claim.id for claim in self.claims]
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"ids that come twice: {', '.join(sorted(twice))}")
+        if duplicates := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"duplicate ids: {', '.join(sorted(duplicates))}")
         return self
 
 
 def load_paper(folder: Path) -> Paper:
-    """Read `claims.toml` of a paper's folder.
+    """Read the claims of a paper from `claims.toml` in its folder.
 
     Raises:
-        InvalidInput: for what is not TOML, or a claim that is not whole.
+        InvalidInput: if the file is not TOML, or a claim is incomplete.
     """
     file = folder / "claims.toml"
     try:
         return Paper.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except tomllib.TOMLDecodeError as wrong:
-        raise InvalidInput(str(file), "the file", "TOML", str(wrong)) from None
-    except ValidationError as wrong:
-        first = wrong.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise InvalidInput(str(file), place, first["msg"], first["input"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(str(file), "the file", "TOML", str(error)) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise InvalidInput(str(file), key, first["msg"], first["input"]) from None

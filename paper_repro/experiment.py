@@ -1,4 +1,4 @@
-"""An experiment: the runs that it needs, what they show, and the figure that it draws."""
+"""Experiments: the runs that they need, the measures computed from these, and the figures."""
 
 from __future__ import annotations
 
@@ -16,83 +16,87 @@ from vegasfluid.run_options import DEFAULT_SAMPLES
 __all__ = ["ARITHMETIC", "FLUID", "LINUX", "NS2", "PACKETS", "Evidence", "Experiment", "Job"]
 
 ARITHMETIC, PACKETS, FLUID = "arithmetic", "packets", "fluid"
+"""Sources of evidence that are engines of ours."""
 NS2, LINUX = "ns-2", "Linux"
+"""Sources of evidence that are reference runs of other programs."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One network, simulated once for each seed."""
+    """A network that is simulated once for each seed."""
 
     network: Network
     until: float
     """Simulated time, s."""
     keep: Callable[[xr.Dataset], Any]
-    """What of a trajectory is kept; takes it, with its attributes `seed` and `engine`."""
+    """Function of a trajectory (with attributes `seed` and `engine`) that returns the result."""
     warmup: float = 0.0
-    """Time that the metrics leave out, s."""
+    """Initial time excluded from the metrics, s."""
     seeds: Sequence[int] = (1,)
-    """One run each; the fluid has no dice, and takes the first."""
+    """Seeds of the packet runs; the fluid model uses none and runs once."""
     engine: Literal["packets", "fluid"] = "packets"
     samples: int = DEFAULT_SAMPLES
+    """Number of samples of the trajectory."""
     bin_width: float | None = None
-    """Count arrivals in bins of so many seconds."""
+    """Width of the bins in which arrivals are counted, s; None: not counted."""
 
 
 @dataclass
 class Evidence:
-    """What an experiment found: by source, and there by measure.
+    """Values of measures, by source.
 
-    A source is an engine of ours, another simulator, or one of them under another reading of the
-    paper, such as "packets, delays one way".
+    A source is one of our engines or another simulator, with the reading of the paper if that
+    differs from the usual one, such as "packets, delays one way".
     """
 
     found: dict[str, dict[str, float | list[float]]] = field(default_factory=dict)
+    """Values by source and measure: a number, or a series."""
     spread: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Standard errors of means over seeds."""
+    """Standard errors of means over seeds, by source and measure."""
 
     def note(self, source: str, measure: str, value: float | Sequence[float]) -> None:
-        """Note a number, or a series of them."""
+        """Record a number or a series."""
         plain = [float(v) for v in value] if isinstance(value, Sequence | np.ndarray) else value
         self.found.setdefault(source, {})[measure] = (
             plain if isinstance(plain, list) else float(plain)
         )
 
     def note_mean(self, source: str, measure: str, values: Sequence[float]) -> None:
-        """Note the mean of independent runs, and its standard error."""
+        """Record the mean of independent runs and its standard error."""
         self.note(source, measure, float(np.mean(values)))
         if len(values) > 1:
             error = float(np.std(values, ddof=1) / np.sqrt(len(values)))
             self.spread.setdefault(source, {})[measure] = error
 
     def add(self, other: Evidence) -> None:
-        """Take over what another experiment found."""
-        for mine, theirs in ((self.found, other.found), (self.spread, other.spread)):
-            for source, measures in theirs.items():
-                mine.setdefault(source, {}).update(measures)  # type: ignore[arg-type]
+        """Add the values of another experiment."""
+        for values, others in ((self.found, other.found), (self.spread, other.spread)):
+            for source, measures in others.items():
+                values.setdefault(source, {}).update(measures)  # type: ignore[arg-type]
 
 
 Results = Mapping[str, list[Any]]
-"""What was kept of each job, a seed each, by the job's name."""
+"""Results of the runs by job, in the order of the seeds."""
 
 
 def no_jobs() -> Mapping[str, Job]:
-    """Of an experiment that only computes."""
+    """No jobs, for experiments that only calculate."""
     return {}
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure, a table or a group of sentences of a paper."""
+    """Reproduction of a figure, a table or a group of sentences of a paper."""
 
     name: str
-    """The first part of its measures, such as `figure3`."""
+    """First part of the names of its measures, such as `figure3`."""
     title: str
-    """What it shows."""
+    """What it shows, for the report."""
     measure: Callable[[Results], Evidence]
-    """Turns results into evidence; its measures begin with the experiment's name and a dot."""
+    """Function that computes evidence from the results."""
     jobs: Callable[[], Mapping[str, Job]] = no_jobs
-    """The runs that it needs, by name."""
+    """Function that returns the jobs by name."""
     draw: Callable[[Results], Figure] | None = None
-    """Draws the paper's figure from our results, in the paper's axes."""
+    """Function that plots the results like the paper's figure; None: no figure."""
     quick: bool = False
-    """Whether it takes seconds and belongs to `--quick`."""
+    """Whether it takes seconds only and is part of `--quick`."""

@@ -1,4 +1,4 @@
-"""The report: verdicts, evidence and figures, as Markdown and as one HTML page."""
+"""The report with verdicts, evidence and figures, as Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 
-from paper_repro.claims import Paper, spelled
+from paper_repro.claims import Paper, number_text
 from paper_repro.experiment import Experiment
 from paper_repro.verdicts import Judged, Verdict
 from vegasfluid.version import package_version
@@ -26,22 +26,22 @@ LIBRARIES = ("numpy", "numba", "jax", "xarray")
 
 
 class Runs(NamedTuple):
-    """What an experiment simulates."""
+    """Summary of the runs of an experiment."""
 
     name: str
     title: str
     packets: int
-    """Runs of the packet simulator."""
+    """Number of packet runs."""
     fluid: int
-    """Runs of the fluid model."""
+    """Number of fluid runs."""
     seconds: float
-    """Simulated time of all."""
+    """Simulated time of all runs, s."""
     seeds: str
-    """Of the packet runs."""
+    """Seeds of the packet runs."""
 
 
 def runs_of(experiment: Experiment) -> Runs:
-    """What is to be told of an experiment."""
+    """Summary of the runs of an experiment."""
     jobs = list(experiment.jobs().values())
     packets = [job for job in jobs if job.engine == "packets"]
     counts = [len(job.seeds) for job in packets]
@@ -53,7 +53,7 @@ def runs_of(experiment: Experiment) -> Runs:
 
 
 def ranges(numbers: Collection[int]) -> str:
-    """Whole numbers, neighbours together.
+    """Whole numbers as text, with ranges for consecutive ones.
 
     >>> ranges([1, 2, 3, 7, 9, 10])
     '1 to 3, 7, 9 to 10'
@@ -69,33 +69,34 @@ def ranges(numbers: Collection[int]) -> str:
 
 @dataclass
 class Chapter:
-    """A paper, and what became of its claims."""
+    """A paper with the verdicts on its claims."""
 
     name: str
-    """The paper's folder."""
+    """Name of the paper's folder."""
     paper: Paper
     judged: list[Judged] = field(default_factory=list)
+    """Verdicts, in the order of the claims."""
     not_run: list[str] = field(default_factory=list)
-    """Claims whose experiments were left out of this run."""
+    """Names of the claims whose experiments were not run."""
     runs: list[Runs] = field(default_factory=list)
-    """What its experiments simulated."""
+    """Summaries of the runs of its experiments."""
     figures: dict[str, str] = field(default_factory=dict)
-    """Titles of the drawn figures by file, relative to the report."""
+    """Titles of the figures by file, relative to the report."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many claims each verdict has, in the order of the verdicts."""
-        found = Counter(judged.verdict for judged in self.judged)
-        return {verdict.value: found[verdict] for verdict in Verdict}
+        """Number of claims by verdict."""
+        counter = Counter(judged.verdict for judged in self.judged)
+        return {verdict.value: counter[verdict] for verdict in Verdict}
 
     @property
     def unexplained(self) -> list[str]:
-        """Claims without the reason that is due, or with one that is not."""
+        """Names of claims that lack a reason, or are reproduced and have one."""
         return [judged.claim.id for judged in self.judged if not judged.explained]
 
 
 def machine() -> dict[str, str]:
-    """What this ran with."""
+    """Versions of the software, system and number of cores."""
     return {
         "vegasfluid": package_version(),
         "Python": platform.python_version(),
@@ -105,16 +106,16 @@ def machine() -> dict[str, str]:
 
 
 def evidence_of(judged: Judged) -> list[str]:
-    """What each source found, the one that it is judged by first."""
+    """Values of a claim's measure by source as text, the deciding one first."""
     names = [judged.source, *(name for name in judged.found if name != judged.source)]
-    texts = [f"{name}: {spelled(judged.found[name])}" for name in names]
+    texts = [f"{name}: {number_text(judged.found[name])}" for name in names]
     if judged.error is not None:
         texts[0] += f" ± {judged.error:.2g}"
     return texts
 
 
 def cell(text: str) -> str:
-    """A text that may stand in a cell of a Markdown table."""
+    """Text for a cell of a Markdown table, in one line."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -124,10 +125,13 @@ def write_report(
     """Write `report.md` and `report.html`.
 
     Args:
-        folder: where; it exists.
-        chapters: the papers.
-        command: what was typed.
-        seconds: how long it took; None: not said, so that two reports can be compared.
+        folder: existing folder for the files.
+        chapters: papers with verdicts.
+        command: command line for the first sentence.
+        seconds: wall time for the first sentence, s; None: left out, to compare two reports.
+
+    Returns:
+        Paths of both files.
     """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True,

@@ -1,6 +1,4 @@
-"""Runs of all experiments: packets several at a time, the fluid between them; nothing is kept
-but what each job asks for.
-"""
+"""Run the jobs of experiments in parallel and keep only the results that each job defines."""
 
 from __future__ import annotations
 
@@ -16,34 +14,40 @@ __all__ = ["run_jobs"]
 
 
 class Task(NamedTuple):
-    """One run of one job."""
+    """One run of a job.
+
+    Args:
+        experiment: name of the experiment.
+        name: name of the job in it.
+        seed_index: index of the seed in the job's seeds.
+        job: the job.
+    """
 
     experiment: str
-    job: str
-    place: int
-    """Which of the job's seeds."""
-    of: Job
+    name: str
+    seed_index: int
+    job: Job
 
 
 def tasks_of(jobs: Mapping[str, Mapping[str, Job]]) -> list[Task]:
-    """All runs; the longest jobs first, so that no core waits for one at the end."""
+    """Runs of all jobs, the longest first, so that no core idles at the end."""
     tasks = [
-        Task(experiment, name, place, job)
-        for experiment, own in jobs.items()
-        for name, job in own.items()
-        for place in range(len(job.seeds) if job.engine == "packets" else 1)
+        Task(experiment, name, index, job)
+        for experiment, by_name in jobs.items()
+        for name, job in by_name.items()
+        for index in range(len(job.seeds) if job.engine == "packets" else 1)
     ]
-    return sorted(tasks, key=lambda task: -effort(task.of))
+    return sorted(tasks, key=lambda task: -effort(task.job))
 
 
 def effort(job: Job) -> float:
-    """About how many packets a run sends."""
+    """Approximate number of packets that a run sends."""
     return job.until * sum(link.capacity for link in job.network.links.values())
 
 
 def perform(task: Task) -> Any:
-    """Simulate, and keep what is asked for."""
-    job = task.of
+    """Simulate a run and return its result."""
+    job = task.job
     if job.engine == "fluid":
         from vegasfluid.fluid import simulate_fluid
 
@@ -53,7 +57,7 @@ def perform(task: Task) -> Any:
             job.network,
             job.until,
             warmup=job.warmup,
-            seed=job.seeds[task.place],
+            seed=job.seeds[task.seed_index],
             samples=job.samples,
             bin_width=job.bin_width,
         )
@@ -64,37 +68,38 @@ def run_jobs(
     experiments: Iterable[Experiment],
     *,
     workers: int | None = None,
-    report: Callable[[int, int], None] = lambda done, all_of_them: None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Mapping[str, Mapping[str, list[Any]]]:
-    """Run all that the experiments need.
+    """Run all jobs of experiments.
 
     Args:
-        experiments: whose jobs are run.
-        workers: runs at a time; None: as many as there are processors. No result depends on it.
-        report: is told how many runs are done, and of how many.
+        experiments: the experiments.
+        workers: number of parallel runs, which does not affect the results; None: one for each
+            processor.
+        report: called with the number of finished runs and of all runs.
 
     Returns:
-        For each experiment and each of its jobs, in their order, what was kept, a seed each.
+        Results by experiment and job, in the order of the job's seeds.
     """
     jobs = {experiment.name: experiment.jobs() for experiment in experiments}
     tasks = tasks_of(jobs)
-    kept: dict[int, Any] = {}
+    finished: dict[int, Any] = {}
     with ThreadPoolExecutor(workers or processors()) as pool:
         futures: dict[Future[Any], int] = {
             pool.submit(perform, task): number for number, task in enumerate(tasks)
         }
         try:
             for future in as_completed(futures):
-                kept[futures[future]] = future.result()
-                report(len(kept), len(tasks))
+                finished[futures[future]] = future.result()
+                report(len(finished), len(tasks))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    # In the order in which jobs are told, whichever run was done first.
+    # The order is that of the jobs and seeds, whichever run finished first.
     results: dict[str, dict[str, list[Any]]] = {
-        experiment: {name: [] for name in own} for experiment, own in jobs.items()
+        experiment: {name: [] for name in by_name} for experiment, by_name in jobs.items()
     }
-    for number in sorted(kept, key=lambda number: tasks[number].place):
+    for number in sorted(finished, key=lambda number: tasks[number].seed_index):
         task = tasks[number]
-        results[task.experiment][task.job].append(kept[number])
+        results[task.experiment][task.name].append(finished[number])
     return results

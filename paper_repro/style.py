@@ -1,4 +1,4 @@
-"""One look for all figures: colours of `vegasfluid.plot`, and marks for what papers print."""
+"""Common style of all figures: colours of `vegasfluid.plot`, and markers for reference values."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ __all__ = ["COLOURS", "NS2_MARK", "PAPER_MARK", "label", "panels"]
 
 DRAWN = ("vegas", "reno", "cubic", "theory", "other", "third", "fourth")
 COLOURS = {name: colour(number) for number, name in enumerate(DRAWN)}
-"""By what is drawn; the same in every figure."""
+"""Colours by the name of what is plotted, the same in every figure."""
 PAPER_MARK: dict[str, Any] = {
     "marker": "x", "color": "black", "linestyle": "none", "label": "the paper", "zorder": 5,
 }  # fmt: skip
-"""How a value that the paper prints is drawn."""
+"""Marker of a value that is printed in the paper."""
 NS2_MARK: dict[str, Any] = {
     "marker": "o", "markerfacecolor": "none", "color": "#555555", "linestyle": "none",
     "label": "ns-2.35",
 }  # fmt: skip
-"""How a value of a reference run is drawn."""
+"""Marker of a value of a reference run of ns-2."""
 PANEL = (4.6, 3.2)
-"""Inches of one panel."""
+"""Size of a panel, inches."""
 
 
 def panels(rows: int = 1, columns: int = 1) -> tuple[Figure, Sequence[Sequence[Axes]]]:
-    """A figure and its axes, a row after the other."""
+    """Figure with panels, and its axes by row and column."""
     figure = Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False).tolist()
 
 
 def label(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -> None:
-    """Title and axes in the paper's words, with units; the legend where it hides least."""
+    """Set the title, the labels of the axes, a grid and the legend."""
     axes.set_title(title, loc="left", fontsize="medium")
     axes.set_xlabel(x)
     axes.set_ylabel(y)

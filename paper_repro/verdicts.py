@@ -1,4 +1,4 @@
-"""Verdicts: a claim, and what was found, make one of four words."""
+"""Verdicts on claims, by comparison with the evidence."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from paper_repro.experiment import ARITHMETIC, FLUID, LINUX, NS2, PACKETS, Evide
 __all__ = ["Judged", "Verdict", "judge"]
 
 OURS = (ARITHMETIC, PACKETS, FLUID)
-"""A claim is judged by the first of these that speaks of it; the others are second opinions."""
+"""Our engines; the first one that has the measure of a claim decides on it."""
 
-SURE = 2.0
-"""So many standard errors on either side a mean over seeds may be."""
+STANDARD_ERRORS = 2.0
+"""Half the width of the interval for the mean of a second opinion, in standard errors; chosen."""
 
 
 class Verdict(Enum):
-    """What became of a claim."""
+    """Result of the comparison of a claim with the evidence."""
 
     REPRODUCED = "reproduced"
     IN_SHAPE = "reproduced in shape"
@@ -34,24 +34,24 @@ class Judged:
     claim: Claim
     verdict: Verdict
     source: str
-    """What it was judged by."""
+    """Source that decided."""
     found: Mapping[str, Measured]
-    """What each source says."""
+    """Value of the measure by source."""
     error: float | None
-    """Standard error of what it was judged by, where it is a mean over seeds."""
+    """Standard error of the deciding value; None if it is not a mean over seeds."""
 
     @property
     def explained(self) -> bool:
-        """Whether a reason stands where one is due, and nowhere else."""
-        due = self.verdict is not Verdict.REPRODUCED
-        return due == (self.claim.reason is not None)
+        """Whether the claim has a reason if it is not reproduced, and none otherwise."""
+        needs_reason = self.verdict is not Verdict.REPRODUCED
+        return needs_reason == (self.claim.reason is not None)
 
 
 def judge(claim: Claim, evidence: Evidence) -> Judged | None:
-    """The verdict on a claim; None where nothing of ours speaks of it.
+    """Compare a claim with the evidence; None if none of our engines has its measure.
 
-    A statement that fails is *contradicted* where a second, independent engine fails it too, or
-    where it is the paper's own arithmetic; otherwise it is *not reproduced*.
+    A claim that fails is *contradicted* if all other engines fail it too, or if the paper's own
+    arithmetic does; otherwise it is *not reproduced*.
     """
     found = {
         source: measures[claim.measure]
@@ -73,7 +73,7 @@ def judge(claim: Claim, evidence: Evidence) -> Judged | None:
 def verdict_of(
     claim: Claim, source: str, found: Mapping[str, Measured], errors: Mapping[str, float]
 ) -> Verdict:
-    """The verdict by what `source` found, and by what the others say where it fails."""
+    """Verdict by the value of the deciding source and, if that fails, by the other sources."""
     if claim.expect.met(found[source]):
         return Verdict.REPRODUCED
     if claim.in_shape is not None and claim.in_shape.met(found[source]):
@@ -86,16 +86,16 @@ def verdict_of(
 
 
 def fails(claim: Claim, found: Measured, error: float) -> bool:
-    """Whether a second opinion is against a statement, whatever its seeds happened to be.
+    """Whether a value contradicts a claim anywhere within two standard errors.
 
     Args:
-        claim: the statement.
-        found: what the other engine says.
-        error: the standard error of its mean; 0 where it has none.
+        claim: the claim.
+        found: value of its measure, or a series.
+        error: standard error of the value; 0 if it is not a mean.
     """
     if isinstance(found, Sequence):
         return not claim.expect.met(found)
-    low, high = found - SURE * error, found + SURE * error
-    wanted = (claim.expect.equals, claim.expect.at_least, claim.expect.at_most)
-    inside = [of for of in wanted if isinstance(of, float) and low <= of <= high]
+    low, high = found - STANDARD_ERRORS * error, found + STANDARD_ERRORS * error
+    bounds = (claim.expect.equals, claim.expect.at_least, claim.expect.at_most)
+    inside = [bound for bound in bounds if isinstance(bound, float) and low <= bound <= high]
     return not any(claim.expect.met(value) for value in (low, found, high, *inside))

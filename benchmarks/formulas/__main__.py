@@ -1,17 +1,16 @@
-"""Each closed form beside the solver of rest, a long run of the fluid, and the packet simulator.
+"""Closed forms compared with the equilibrium solver, the fluid model and the packet simulator.
 
     python -m benchmarks.formulas [--json] [--full]
     python -m benchmarks.formulas --markdown [--full]
 
-A row is a formula on a network: its value, what `equilibrium` has there, what the end of a long
-run of the fluid has, and the mean of packet runs over several seeds, with relative differences.
-Where a formula speaks of what a network does by itself (a share of packets that is lost, a
-round-trip time), it is asked with each engine's own: packets are held to the formula at what
-packets have.
+A row is a formula on a network: its value, the value at the equilibrium (`equilibrium`), at the end
+of a long fluid run, and the mean of packet runs over several seeds, with relative differences. If a
+formula depends on a quantity that the network itself determines (a loss ratio, a round-trip time),
+it is evaluated for each engine with the value of that engine.
 
-Wanted are 1e-6 of the solver, 1 % of the fluid and 10 % of packets, wherever the conditions of the
-formula hold; rows in which they do not (told in the remarks) are shown without a target. `--full`
-takes runs twice as long and ten seeds in place of three. `--markdown` prints the page
+The targets are 1e-6 for the solver, 1 % for the fluid model and 10 % for the packet simulator where
+the conditions of the formula hold. Rows where they do not hold have no target; the remarks say why.
+`--full` takes runs twice as long and ten seeds in place of three. `--markdown` prints the page
 docs/validation/formulas.md.
 """
 

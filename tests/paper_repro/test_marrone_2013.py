@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vegasfluid as vf
-from paper_repro.__main__ import HERE
+from paper_repro.__main__ import FOLDER
 from paper_repro.claims import load_paper
 from paper_repro.marrone_2013.arithmetic import cubic_window, mean_window, plateau_time
 from paper_repro.marrone_2013.driven_sender import sender
@@ -26,7 +26,7 @@ from vegasfluid.congestion.loss_recovery import (
     RETRANSMIT,
 )
 
-PAPER = load_paper(HERE / "marrone_2013")
+PAPER = load_paper(FOLDER / "marrone_2013")
 LINUX_RUNS = ROOT / "tests" / "agreement" / "linux_runs.jsonl"
 
 

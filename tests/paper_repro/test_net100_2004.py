@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from paper_repro.__main__ import HERE
+from paper_repro.__main__ import FOLDER
 from paper_repro.claims import load_paper
 from paper_repro.net100_2004 import coarse_clock
 from paper_repro.net100_2004.coarse_clock import CoarseVegas
@@ -22,7 +22,7 @@ from paper_repro.net100_2004.path import (
     with_background,
 )
 
-PAPER = load_paper(HERE / "net100_2004")
+PAPER = load_paper(FOLDER / "net100_2004")
 
 
 def test_the_path_by_hand():
