@@ -1,6 +1,7 @@
-"""Traffic kinds, one file each: what applications offer to TCP.
+"""Traffic sources, one file each: the data that applications offer to TCP, and when.
 
-A module of this package that defines a kind is found by itself: adding a kind is adding its file.
+A new module of this package needs no registration: every subclass of `TrafficSource` with a name is
+found.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ __all__ = ["TrafficSource", "traffic_sources"]
 
 @cache
 def traffic_sources() -> dict[str, type[TrafficSource]]:
-    """Every kind of traffic by its name in model files.
+    """All traffic sources, by their names in model files.
 
     >>> sorted(traffic_sources())
     ['bulk', 'cbr', 'on_off', 'poisson', 'sessions']

@@ -1,8 +1,8 @@
-"""What an application offers to TCP: a value that describes it, and rules for packets.
+"""A traffic source: the data that an application offers to TCP, and when.
 
-As the laws' rules, these are plain scalar functions on the `flow` record, which the packet
-simulator compiles; times in it are integer picoseconds. The record is also the
-flow's own source of random numbers (see `vegasfluid.traffic.random_variates`).
+Its rules for packets are scalar functions on the `flow` record, which the packet simulator
+compiles; times in the record are integer picoseconds. The record also has the state of the flow's
+random number generator (see `vegasfluid.traffic.random_variates`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ __all__ = [
 ]
 
 NEVER = 2**63 - 1
-"""The time of what does not happen, ps."""
+"""Time of an event that does not happen, ps."""
 
 CONTINUED, NEW_CONNECTION = 0, 1
-"""Whether what is offered goes over the connection that there is, or begins with a new one."""
+"""Whether offered data continue the present connection or start a new one."""
 
 PICOSECONDS = 1e12
+"""Picoseconds per second."""
 NO_LIMIT = 1e15
-"""Packets/s that limit nothing."""
+"""Rate of an application without a limit, packets/s (chosen: above any link)."""
 
 Real = Any
 """A float, an array of any shape, or an expression."""
@@ -46,20 +47,19 @@ def ps(seconds: float) -> int:
 
 
 def ignore(flow: Any, now: int) -> None:
-    """For `on_finished`: the application goes by its own clock."""
+    """Do nothing: the application does not wait for the end of a transfer."""
 
 
 @dataclass(frozen=True)
 class SourceRules:
-    """When an application hands packets to TCP.
+    """Rules by which an application offers packets to TCP.
 
     Args:
-        on_application: `(flow, now) -> int`, called at `flow.app_at`, for the first
-            time when the flow starts: adds to `flow.offered` (packets since the start), sets
-            `flow.app_at`, and returns CONTINUED or NEW_CONNECTION.
-        on_finished: `(flow, now) -> None`, called when everything that was offered is
-            acknowledged.
-        state: fields that the rules keep in the record, with their values at the start.
+        on_application: `(flow, now) -> int`, called at the time `flow.app_at`, first at the start
+            of the flow: adds to `flow.offered` (packets since the start), sets `flow.app_at`, and
+            returns CONTINUED or NEW_CONNECTION.
+        on_finished: `(flow, now) -> None`, called when all offered packets are acknowledged.
+        state: fields of the record that the rules add, with their initial values.
     """
 
     on_application: Callable[..., int]
@@ -69,50 +69,50 @@ class SourceRules:
 
 @dataclass(frozen=True)
 class TrafficSource(Value):
-    """A kind of traffic with its parameters.
+    """A traffic source with its parameters.
 
-    To the fluid a flow has some transfers under way or waiting, in the mean over its class, and
-    sends in a share of the time that follows from their number. What has no end is one transfer
-    without size, always under way.
+    In the fluid model a flow has a mean number of active or waiting transfers, from which the
+    fraction of time in which it sends follows. A source without end is one transfer of infinite
+    size, which is always active.
     """
 
     name: ClassVar[str]
-    """The `kind` in model files."""
+    """Name in model files."""
     sources: ClassVar[tuple[str, ...]] = ()
-    """Where the kind is from."""
+    """Literature and source code that define it."""
 
     endless: ClassVar[bool] = False
     """Whether all data is available from the start, so that `on_application` is never called."""
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """Packets/s that are handed to TCP at most, mean while a transfer is under way."""
+        """Largest mean rate during a transfer, packets/s, given the packet size in bytes."""
         return NO_LIMIT
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
-        """The mean size of a transfer, packets."""
+        """Mean size of a transfer, packets, given the packet size in bytes."""
         return math.inf
 
     def initial_transfers(self) -> float:
-        """Transfers under way when a flow starts."""
+        """Number of active transfers when a flow starts."""
         return 1.0
 
     def arrival_rate(self, transfers: Real) -> Real:
-        """New transfers of a flow, 1/s, where so many are under way or waiting."""
+        """New transfers of a flow, 1/s, given its number of active or waiting transfers."""
         return 0.0 * transfers
 
     def busy_fraction(self, transfers: Real) -> Real:
-        """The share of the time in which one is under way."""
+        """Fraction of time with an active transfer, given the number of active or waiting ones."""
         return transfers
 
     @property
     @abstractmethod
     def rules(self) -> SourceRules:
-        """The kind as rules for packets."""
+        """The rules for single packets."""
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """The parameters that `rules` reads from the flow record, by field name.
+        """Parameters that `rules` reads from the flow record, by field name.
 
         Args:
-            packet_bytes: the size of a packet, bytes.
+            packet_bytes: size of a packet, bytes.
         """
         return {}

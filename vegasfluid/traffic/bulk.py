@@ -1,4 +1,4 @@
-"""Bulk: an endless file, so that TCP alone decides the rate."""
+"""Bulk: an endless file, so that only TCP limits the rate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from vegasfluid.traffic.base import CONTINUED, NEVER, SourceRules, TrafficSource
 __all__ = ["ENDLESS", "Bulk"]
 
 ENDLESS = 2**60
-"""Packets; more than any run sends."""
+"""Size of an endless file, packets: more than any run sends."""
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Everything at once."""
+    """Offer the whole file."""
     flow.offered = ENDLESS
     flow.app_at = NEVER
     return CONTINUED
@@ -34,5 +34,5 @@ class Bulk(TrafficSource):
 
     @property
     def rules(self) -> SourceRules:
-        """Everything at the start."""
+        """The rule that offers the whole file at the start."""
         return SourceRules(on_application)

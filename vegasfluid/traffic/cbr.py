@@ -12,7 +12,7 @@ __all__ = ["Cbr"]
 
 
 def on_application(flow: Any, now: int) -> int:
-    """One packet, and the next after one interval."""
+    """Offer a packet, and schedule the next one after an interval."""
     flow.offered += 1
     flow.app_at = now + ps(flow.interval)
     return CONTINUED
@@ -30,17 +30,17 @@ class Cbr(TrafficSource):
     sources: ClassVar[tuple[str, ...]] = ("ns-2.35, Application/Traffic/CBR",)
 
     rate: Annotated[PacketsPerSecond, Positive]
-    """Packets handed to TCP."""
+    """Rate at which packets are offered to TCP."""
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """The rate."""
+        """The rate, packets/s."""
         return self.rate
 
     @property
     def rules(self) -> SourceRules:
-        """A packet at a time."""
+        """The rule that offers single packets."""
         return SourceRules(on_application)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """The time between two packets, s."""
+        """Time between two packets, s."""
         return {"interval": 1 / self.rate}

@@ -1,12 +1,12 @@
-"""On-off: a constant rate during random on times, silence during random off times.
+"""On-off: a constant rate during random on times, and no packets during random off times.
 
-It goes on for ever, or, where `mean_gap` and `mean_size` are given, inside sessions: transfers of
+The source is endless or, with `mean_gap` and `mean_size`, active within sessions: transfers of
 Pareto size, each over a new connection, with exponential gaps.
 
 Sources:
-    W. Willinger, M. Taqqu, R. Sherman and D. Wilson, IEEE/ACM ToN 5(1), 1997: many such sources
-    together are self-similar with H = (3 - shape) / 2.
-    E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 3 (on and off times inside sessions,
+    W. Willinger, M. Taqqu, R. Sherman and D. Wilson, IEEE/ACM ToN 5(1), 1997: the sum of many
+    such sources is self-similar with H = (3 - shape) / 2.
+    E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 3 (on and off times within sessions,
     Pareto or exponential).
 """
 
@@ -35,45 +35,45 @@ from vegasfluid.traffic.sessions import BYTES, mean_transfer, transfer_size
 __all__ = ["OnOff"]
 
 TIMES = ("pareto", "exponential")
-"""How on and off times may be distributed."""
+"""Distributions of on and off times."""
 
 
 def on_application(flow: Any, now: int) -> int:
-    """A packet, and the next one interval later, after the off time where the on time is over."""
+    """Offer a packet and schedule the next one, after an off time if the on time has ended."""
     if flow.gap > 0.0 and flow.on_until < 0:
         flow.on_until = 0
         flow.app_at = now + ps(exponential(flow, flow.gap)) + 1
         return CONTINUED
-    begins = flow.left == 0
-    if begins:
+    starts = flow.left == 0
+    if starts:
         flow.left = transfer_size(flow) if flow.gap > 0.0 else ENDLESS
-        flow.on_until = now + ps(lasting(flow, flow.on))
+        flow.on_until = now + ps(random_duration(flow, flow.on))
     flow.offered += 1
     flow.left -= 1
-    plan_next(flow, now)
-    return NEW_CONNECTION if begins else CONTINUED
+    schedule_next(flow, now)
+    return NEW_CONNECTION if starts else CONTINUED
 
 
-def lasting(flow: Any, mean: float) -> float:
-    """An on or off time, s."""
+def random_duration(flow: Any, mean: float) -> float:
+    """Random on or off time with a mean, s."""
     if flow.memoryless:
         return exponential(flow, mean)
     return pareto(flow, mean, flow.tail_index)
 
 
-def plan_next(flow: Any, now: int) -> None:
-    """When the next packet is handed over: none where the transfer is complete."""
-    following = now + ps(flow.interval)
+def schedule_next(flow: Any, now: int) -> None:
+    """Set the time of the next packet; NEVER if the transfer is complete."""
+    next_at = now + ps(flow.interval)
     if flow.left == 0:
-        following = NEVER
-    elif following > flow.on_until:
-        following = flow.on_until + ps(lasting(flow, flow.off))
-        flow.on_until = following + ps(lasting(flow, flow.on))
-    flow.app_at = following
+        next_at = NEVER
+    elif next_at > flow.on_until:
+        next_at = flow.on_until + ps(random_duration(flow, flow.off))
+        flow.on_until = next_at + ps(random_duration(flow, flow.on))
+    flow.app_at = next_at
 
 
 def on_finished(flow: Any, now: int) -> None:
-    """After the last packet of a transfer the gap begins."""
+    """Start the gap after the last packet of a transfer."""
     if flow.left == 0:
         flow.finished += 1
         flow.app_at = now + ps(exponential(flow, flow.gap)) + 1
@@ -81,7 +81,7 @@ def on_finished(flow: Any, now: int) -> None:
 
 @dataclass(frozen=True)
 class OnOff(TrafficSource):
-    """On and off times of random length.
+    """A constant rate during on times, with random on and off times.
 
     >>> OnOff(on=0.03, off=0.07, rate=100.0).shape
     1.5
@@ -98,7 +98,7 @@ class OnOff(TrafficSource):
     off: Annotated[Delay, Positive]
     """Mean off time."""
     rate: Annotated[PacketsPerSecond, Positive]
-    """Packets handed to TCP while on."""
+    """Rate at which packets are offered to TCP during on times."""
     shape: Annotated[Share, Gt(1)] = 1.5
     """Shape of the Pareto distributions; above 1, so that the means exist."""
     times: str = "pareto"
@@ -117,30 +117,30 @@ class OnOff(TrafficSource):
             raise InvalidInput("OnOff", missing, "given with the other one of a session", "missing")
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """The mean over on and off times."""
+        """Mean rate over on and off times, packets/s."""
         return self.rate * self.on / (self.on + self.off)
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
-        """Infinite without sessions."""
+        """Mean size of a transfer, packets; infinite without sessions."""
         return (
             mean_transfer(self.mean_size, packet_bytes) if self.mean_size is not None else math.inf
         )
 
     def initial_transfers(self) -> float:
-        """A session begins with its gap."""
+        """One without sessions; zero with sessions, as a flow starts with a gap."""
         return 1.0 if self.mean_gap is None else 0.0
 
     def arrival_rate(self, transfers: Any) -> Any:
-        """After the mean gap that follows a transfer."""
+        """New transfers, 1/s: one per mean gap while none is active; zero without sessions."""
         return 0.0 * transfers if self.mean_gap is None else (1 - transfers) / self.mean_gap
 
     @property
     def rules(self) -> SourceRules:
-        """A packet at a time."""
+        """The rules that offer single packets."""
         return SourceRules(on_application, on_finished, {"on_until": -1, "left": 0})
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Times, s, how they are distributed, and the transfer, packets."""
+        """Times, s, their distribution, and the mean transfer, packets."""
         return {
             "on": float(self.on),
             "off": float(self.off),

@@ -1,4 +1,4 @@
-"""Poisson: packets at exponential intervals."""
+"""Poisson: packets at exponentially distributed intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Poisson"]
 
 
 def on_application(flow: Any, now: int) -> int:
-    """A packet, except at the start, and the next after an exponential time."""
+    """Offer a packet, except at the start, and schedule the next one."""
     flow.offered += now > flow.start
     flow.app_at = now + ps(exponential(flow, flow.interval)) + 1
     return CONTINUED
@@ -21,7 +21,7 @@ def on_application(flow: Any, now: int) -> int:
 
 @dataclass(frozen=True)
 class Poisson(TrafficSource):
-    """Packets at exponential intervals.
+    """Packets at exponentially distributed intervals.
 
     >>> Poisson(mean_interval=0.01).mean_interval
     0.01
@@ -34,14 +34,14 @@ class Poisson(TrafficSource):
     """Mean time between two packets."""
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """The mean rate."""
+        """Mean rate, packets/s."""
         return 1 / self.mean_interval
 
     @property
     def rules(self) -> SourceRules:
-        """A packet at a time."""
+        """The rule that offers single packets."""
         return SourceRules(on_application)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """The mean time between two packets, s."""
+        """Mean time between two packets, s."""
         return {"interval": self.mean_interval}

@@ -1,4 +1,4 @@
-"""Random times and sizes, from uniform numbers that the packet simulator draws.
+"""Random times and sizes, from the packet simulator's uniform variates.
 
 Sources:
     Inversion: P(X > x) = exp(-x / mean) and, for Pareto, (smallest / x)^shape.
@@ -13,15 +13,15 @@ from typing import Any
 __all__ = ["exponential", "pareto"]
 
 uniform: Callable[[Any], float]
-"""A number from 0 to below 1 from a flow's own source; bound by `vegasfluid.packet.compiler`."""
+"""Uniform variate in [0, 1) from the generator in a record; set by `vegasfluid.packet.compiler`."""
 
 
 def exponential(source: Any, mean: float) -> float:
-    """A number that is exponentially distributed."""
+    """Exponential variate with a mean, in the unit of the mean."""
     return -mean * math.log(1.0 - uniform(source))
 
 
 def pareto(source: Any, mean: float, shape: float) -> float:
-    """A number that is Pareto distributed, with a shape above 1."""
+    """Pareto variate with a mean and a shape above 1, in the unit of the mean."""
     smallest = mean * (shape - 1.0) / shape
     return smallest * (1.0 - uniform(source)) ** (-1.0 / shape)

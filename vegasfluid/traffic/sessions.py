@@ -2,8 +2,8 @@
 
 Sources:
     E. Weigle and W. Feng, LA-UR-01-3420, 2001, section 3 ("no packet spacing": all packets of a
-    transfer are handed to TCP at once). Overlapping sessions are the cross traffic of W. Feng and
-    P. Tinnakornsrisuphap, SC 2000: they arrive as a Poisson process, whatever TCP makes of them.
+    transfer are offered to TCP at once). Overlapping sessions are the cross traffic of W. Feng and
+    P. Tinnakornsrisuphap, SC 2000: they arrive as a Poisson process, independently of TCP.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from vegasfluid.traffic.random_variates import exponential, pareto
 __all__ = ["BYTES", "Sessions", "mean_transfer", "transfer_size"]
 
 BYTES = 1e6
-"""In a MB."""
+"""Bytes per MB."""
 LARGEST = 1e9
-"""Packets: no transfer is larger."""
+"""Largest size of a transfer, packets (chosen: more than any run sends)."""
 
 
 def transfer_size(flow: Any) -> int:
-    """The size of a transfer, packets."""
+    """Random size of a transfer, packets."""
     return int(min(pareto(flow, flow.transfer, flow.tail_index), LARGEST)) + 1
 
 
 def mean_transfer(megabytes: float, packet_bytes: int) -> float:
-    """The mean size of a transfer, packets; rounding up adds about a half."""
+    """Mean size of a transfer, packets; rounding up adds about one half."""
     return megabytes * BYTES / packet_bytes + 0.5
 
 
 def on_application(flow: Any, now: int) -> int:
-    """A session arrives, and begins if none is under way."""
+    """Let a session arrive; it starts if none is active."""
     if flow.arrives_at < 0:
         flow.arrives_at = now + ps(exponential(flow, flow.gap))
     elif now >= flow.arrives_at:
@@ -61,7 +61,7 @@ def on_application(flow: Any, now: int) -> int:
 
 
 def on_finished(flow: Any, now: int) -> None:
-    """The next session begins, or its gap."""
+    """Start the next waiting session, or the gap before the next one."""
     flow.busy = 0
     flow.finished += 1
     if not flow.overlapping:
@@ -73,7 +73,7 @@ def on_finished(flow: Any, now: int) -> None:
 
 @dataclass(frozen=True)
 class Sessions(TrafficSource):
-    """Transfers whose packets are handed to TCP at once ("no packet spacing").
+    """Transfers whose packets are offered to TCP at once ("no packet spacing").
 
     >>> Sessions(mean_gap=0.5, mean_size=10.0).shape
     1.5
@@ -92,32 +92,32 @@ class Sessions(TrafficSource):
     shape: Annotated[Share, Gt(1)] = 1.5
     """Shape of the sizes' Pareto distribution; above 1, so that the mean exists."""
     overlapping: bool = False
-    """Sessions arrive by their own clock, and wait where one of the flow is under way."""
+    """Whether sessions arrive independently and wait while another of the flow is active."""
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
-        """The mean size in whole packets."""
+        """Mean size of a transfer in whole packets."""
         return mean_transfer(self.mean_size, packet_bytes)
 
     def initial_transfers(self) -> float:
-        """None: the first gap comes first."""
+        """Zero: a flow starts with a gap."""
         return 0.0
 
     def arrival_rate(self, transfers: Any) -> Any:
-        """By their own clock where sessions overlap, else after the gap that follows one."""
+        """New transfers, 1/s: constant if sessions overlap, else only while none is active."""
         return (1.0 + 0.0 * transfers if self.overlapping else 1 - transfers) / self.mean_gap
 
     def busy_fraction(self, transfers: Any) -> Any:
-        """Of sessions that queue up, n / (1 + n) as in an M/M/1 system in equilibrium."""
+        """The number n of transfers; if sessions overlap, n / (1 + n) as in an M/M/1 queue."""
         return transfers / (1 + transfers) if self.overlapping else transfers
 
     @property
     def rules(self) -> SourceRules:
-        """A transfer at a time."""
+        """The rules that offer whole transfers."""
         state = {"arrives_at": -1, "arrived": 0, "busy": 0}
         return SourceRules(on_application, on_finished, state)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """The mean gap, s, the mean transfer, packets, the tail index (shape) and the switch."""
+        """Mean gap, s, mean transfer, packets, tail index (shape), and `overlapping` as 0 or 1."""
         return {
             "gap": float(self.mean_gap),
             "transfer": self.mean_size * BYTES / packet_bytes,
