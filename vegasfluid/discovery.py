@@ -1,4 +1,4 @@
-"""Find what a package defines, so that adding a law is adding its file."""
+"""Find the subclasses that a package defines, so that a new file needs no registration."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Kind = TypeVar("Kind", bound=Named)
 
 
 def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dict[str, type[Kind]]:
-    """Import every module of a package; what they define from `base` by its name, in order.
+    """Import the modules of a package; returns its named subclasses of a class, sorted by name.
 
     Args:
-        package: the package's name.
-        path: where its modules lie (`__path__`).
-        base: the abstract class; those derived from it in the package count, if they have a name.
+        package: name of the package.
+        path: folders of its modules (`__path__`).
+        base: the abstract class; only subclasses with a name, defined in the package, are returned.
 
     >>> from vegasfluid import aqm
     >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.QueueDiscipline))
@@ -33,13 +33,13 @@ def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dic
     """
     for module in pkgutil.iter_modules(path):
         importlib.import_module(f"{package}.{module.name}")
-    inside = (kind for kind in derived(base) if kind.__module__.startswith(f"{package}."))
-    found = {kind.name: kind for kind in inside if hasattr(kind, "name")}
-    return {name: found[name] for name in sorted(found)}
+    inside = (kind for kind in subclasses(base) if kind.__module__.startswith(f"{package}."))
+    named = {kind.name: kind for kind in inside if hasattr(kind, "name")}
+    return dict(sorted(named.items()))
 
 
-def derived(base: type[Kind]) -> Iterator[type[Kind]]:
-    """All classes that derive from `base`."""
+def subclasses(base: type[Kind]) -> Iterator[type[Kind]]:
+    """All direct and indirect subclasses of a class."""
     for kind in base.__subclasses__():
         yield kind
-        yield from derived(kind)
+        yield from subclasses(kind)

@@ -130,8 +130,8 @@ def queue_part(
         f"delay: asked {link.delay * 1e3:g} ms, dummynet gives {delay} ms (whole ones)."
     )
     queue, notes = f"queue {slots}", []
-    if law := red_of(name, link, "freebsd"):
-        rounding, options, notes = red_options(law)
+    if red := red_of(name, link, "freebsd"):
+        rounding, options, notes = red_options(red)
         lines += comment(rounding)
         queue += f" {options}"
     lines += [
@@ -149,23 +149,23 @@ def queue_part(
     return lines, notes
 
 
-def red_options(law: Red) -> tuple[str, str, list[str]]:
+def red_options(red: Red) -> tuple[str, str, list[str]]:
     """A sentence on the rounding of weight and probability, the options of ipfw, and notes."""
-    weight, probability = (max(int(value * ONE), 1) / ONE for value in (law.weight, law.max_drop))
-    low = round(law.min_thresh)
-    high = max(round(law.max_thresh), low + 1)
+    weight, probability = (max(int(value * ONE), 1) / ONE for value in (red.weight, red.max_drop))
+    low = round(red.min_thresh)
+    high = max(round(red.max_thresh), low + 1)
     rounding = (
-        f"w_q: asked {law.weight:g}, dummynet gives {weight:.5g}; max_p: asked {law.max_drop:g}, "
+        f"w_q: asked {red.weight:g}, dummynet gives {weight:.5g}; max_p: asked {red.max_drop:g}, "
         f"dummynet gives {probability:.5g} (whole parts of 2^16)."
     )
-    kind = "gred" if law.gentle else "red"
-    marks = " ecn" if law.ecn else ""
+    kind = "gred" if red.gentle else "red"
+    marks = " ecn" if red.ecn else ""
     options = f"{kind} {as_decimal(weight)}/{low}/{high}/{as_decimal(probability)}{marks}"
     differences = {
-        WAIT_NOTE: law.wait,
-        ADAPTIVE_NOTE: law.adaptive,
-        BYTES_NOTE: law.in_bytes,
-        HARD_NOTE: law.ecn and law.hard_drop,
+        WAIT_NOTE: red.wait,
+        ADAPTIVE_NOTE: red.adaptive,
+        BYTES_NOTE: red.in_bytes,
+        HARD_NOTE: red.ecn and red.hard_drop,
     }
     return rounding, options, [note for note, applies in differences.items() if applies]
 

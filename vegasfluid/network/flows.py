@@ -20,7 +20,7 @@ __all__ = ["Flows", "UniformStart"]
 
 @dataclass(frozen=True)
 class UniformStart(Value):
-    """Random start times, uniform from 0 to `spread`, drawn anew for each seed."""
+    """Random start times, uniform from 0 to `spread`; each seed gives other times."""
 
     spread: Seconds
     """Latest start time."""

@@ -31,10 +31,10 @@ def queue_of(name: str, link: Link, packet_bytes: int) -> tuple[str, int, dict[s
         InvalidInput: for jitter or a queue discipline that ns-2 does not support.
     """
     require_no_jitter(name, link, "ns-2")
-    law = red_of(name, link, "ns-2")
-    if law is None:
+    red = red_of(name, link, "ns-2")
+    if red is None:
         return "DropTail", int(link.buffer) + 1, {}
-    return "RED", int(link.buffer), red(law, packet_bytes)
+    return "RED", int(link.buffer), red_variables(red, packet_bytes)
 
 
 MARK_NOTE = "ns-2's RED drops above the upper threshold, where the model marks."
@@ -42,26 +42,26 @@ MARK_NOTE = "ns-2's RED drops above the upper threshold, where the model marks."
 
 def notes_of(links: Iterable[Link]) -> tuple[str, ...]:
     """Notes on differences between the queues of ns-2 and of the model."""
-    laws = [link.aqm for link in links]
-    marking = any(isinstance(law, Red) and law.ecn and not law.hard_drop for law in laws)
+    queues = [link.aqm for link in links]
+    marking = any(isinstance(aqm, Red) and aqm.ecn and not aqm.hard_drop for aqm in queues)
     return (MARK_NOTE,) if marking else ()
 
 
-def red(law: Red, packet_bytes: int) -> dict[str, str]:
+def red_variables(red: Red, packet_bytes: int) -> dict[str, str]:
     """Values of the variables of RED, including those that ns-2 would choose itself."""
     numbers: dict[str, Any] = {
-        "thresh_": law.min_thresh,
-        "maxthresh_": law.max_thresh,
-        "linterm_": 1 / law.max_drop,
-        "q_weight_": law.weight,
+        "thresh_": red.min_thresh,
+        "maxthresh_": red.max_thresh,
+        "linterm_": 1 / red.max_drop,
+        "q_weight_": red.weight,
         "mean_pktsize_": packet_bytes,
         "idle_pktsize_": packet_bytes,
-        "gentle_": law.gentle,
-        "wait_": law.wait,
-        "setbit_": law.ecn,
-        "adaptive_": law.adaptive,
-        "bytes_": law.in_bytes,
-        "queue_in_bytes_": law.in_bytes,
+        "gentle_": red.gentle,
+        "wait_": red.wait,
+        "setbit_": red.ecn,
+        "adaptive_": red.adaptive,
+        "bytes_": red.in_bytes,
+        "queue_in_bytes_": red.in_bytes,
         "bottom_": 0.01,
         "cautious_": 0,
     }

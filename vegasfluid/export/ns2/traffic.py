@@ -34,30 +34,32 @@ def traffic_of(name: str, flows: Flows, packet_bytes: int) -> list[str]:
     Raises:
         InvalidInput: for a traffic source that ns-2 does not support.
     """
-    kind, bits = flows.traffic, BITS * packet_bytes
-    match kind:
+    source, bits = flows.traffic, BITS * packet_bytes
+    match source:
         case Bulk():
             return ["bulk"]
         case Cbr():
-            return app("CBR", packet_bytes, rate_=kind.rate * bits)
+            return app("CBR", packet_bytes, rate_=source.rate * bits)
         case Poisson():
-            times = {"burst_time_": 0, "idle_time_": kind.mean_interval}
+            times = {"burst_time_": 0, "idle_time_": source.mean_interval}
             return app("Exponential", packet_bytes, rate_=AT_ONCE, **times)
-        case OnOff() if kind.mean_size is None:
-            times = {"burst_time_": kind.on, "idle_time_": kind.off}
-            shape = {"shape_": kind.shape} if kind.times == "pareto" else {}
-            return app(kind.times.title(), packet_bytes, rate_=kind.rate * bits, **times, **shape)
+        case OnOff() if source.mean_size is None:
+            times = {"burst_time_": source.on, "idle_time_": source.off}
+            shape = {"shape_": source.shape} if source.times == "pareto" else {}
+            return app(
+                source.times.title(), packet_bytes, rate_=source.rate * bits, **times, **shape
+            )
         case Sessions() if flows.law.rules.reliable:
-            packets = kind.mean_size * BYTES / packet_bytes
-            numbers = (kind.mean_gap, packets, kind.shape, int(kind.overlapping))
+            packets = source.mean_size * BYTES / packet_bytes
+            numbers = (source.mean_gap, packets, source.shape, int(source.overlapping))
             return ["sessions", *map(tcl_number, numbers)]
     known = "bulk, cbr, poisson, on_off without sessions, or sessions over TCP, for ns-2"
-    raise InvalidInput(f"flows.{name}", "traffic", known, kind.name)
+    raise InvalidInput(f"flows.{name}", "traffic", known, source.name)
 
 
-def app(kind: str, packet_bytes: int, **numbers: Any) -> list[str]:
+def app(name: str, packet_bytes: int, **numbers: Any) -> list[str]:
     """Words for an `Application/Traffic` of ns-2."""
-    words = ["app", f"Application/Traffic/{kind}", "packetSize_", str(packet_bytes)]
+    words = ["app", f"Application/Traffic/{name}", "packetSize_", str(packet_bytes)]
     for key, value in numbers.items():
         words += [key, tcl_number(value)]
     return words

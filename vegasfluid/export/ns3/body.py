@@ -7,7 +7,7 @@ __all__ = ["BODY"]
 BODY = r'''
 
 def text(value):
-    """A value of an attribute; ns-3 reads every kind of value from a text."""
+    """A value of an attribute, as text."""
     return ns.StringValue(value)
 
 
@@ -29,58 +29,59 @@ def join(first, second, rate, delay, queues):
     return devices.Get(0).GetChannel()
 
 
-def new_host(near, rate, delay):
-    """A host behind an access link, and that link."""
+def new_host(router, rate, delay):
+    """A host, and the access link that connects it to a router."""
     host = ns.NodeContainer()
     host.Create(1)
     STACK.Install(host)
-    return host.Get(0), join(host.Get(0), near, rate, delay, (UNLIMITED, UNLIMITED))
+    return host.Get(0), join(host.Get(0), router, rate, delay, (UNLIMITED, UNLIMITED))
 
 
-def hosts_of(of, delay, nodes, shared):
-    """The sender's and the receiver's host; flows without an access rate share theirs."""
-    if not of["shares"] or delay not in shared:
-        ends = [new_host(nodes.Get(at), of["access"], delay) for at in (of["from"], of["to"])]
-        of["channels"] += [channel for _, channel in ends]
+def hosts_of(flow_class, delay, nodes, shared):
+    """Hosts of sender and receiver; flows without an access rate share them."""
+    if not flow_class["shares"] or delay not in shared:
+        routers = [nodes.Get(flow_class[end]) for end in ("from", "to")]
+        ends = [new_host(router, flow_class["access"], delay) for router in routers]
+        flow_class["channels"] += [channel for _, channel in ends]
         shared[delay] = [host for host, _ in ends]
     return shared[delay]
 
 
 def address_of(node):
-    """The address of a host, which has one link."""
+    """Address of a host, which has one link."""
     return node.GetObject[ns.Ipv4]().GetAddress(1, 0).GetLocal()
 
 
 def start_of(start, flow, dice):
-    """When a flow starts: at random, or as the list says."""
+    """Start time of a flow, s: random, or from the list."""
     if isinstance(start, dict):
         return dice.uniform(0.0, start["spread"])
     return start[flow if len(start) > 1 else 0]
 
 
-def install(of, nodes, port, dice):
-    """The flows of a class; their receivers."""
-    sinks, shared, protocol = [], {}, f"ns3::{of['protocol']}SocketFactory"
-    for flow in range(of["count"]):
-        delay = of["hops"][flow if len(of["hops"]) > 1 else 0]
-        source, destination = hosts_of(of, delay, nodes, shared)
-        if of["control"]:
+def install(flow_class, nodes, port, dice):
+    """Create the flows of a class; returns their receivers."""
+    sinks, shared, protocol = [], {}, f"ns3::{flow_class['protocol']}SocketFactory"
+    for flow in range(flow_class["count"]):
+        delay = flow_class["hops"][flow if len(flow_class["hops"]) > 1 else 0]
+        source, destination = hosts_of(flow_class, delay, nodes, shared)
+        if flow_class["control"]:
             path = f"/NodeList/{source.GetId()}/$ns3::TcpL4Protocol/SocketType"
-            ns.Config.Set(path, text(of["control"]))
+            ns.Config.Set(path, text(flow_class["control"]))
         anywhere = ns.InetSocketAddress(ns.Ipv4Address.GetAny(), port + flow).ConvertTo()
         sink = ns.PacketSinkHelper(protocol, anywhere).Install(destination)
         sinks.append(sink.Get(0).GetObject[ns.PacketSink]())
-        there = ns.InetSocketAddress(address_of(destination), port + flow).ConvertTo()
-        helper = getattr(ns, of["app"])(protocol, there)
-        for name, value in of["app_attributes"].items():
+        address = ns.InetSocketAddress(address_of(destination), port + flow).ConvertTo()
+        helper = getattr(ns, flow_class["app"])(protocol, address)
+        for name, value in flow_class["app_attributes"].items():
             helper.SetAttribute(name, text(value))
         app = helper.Install(source)
-        app.Start(ns.Seconds(start_of(of["start"], flow, dice)))
+        app.Start(ns.Seconds(start_of(flow_class["start"], flow, dice)))
     return sinks
 
 
 def run_to(seconds):
-    """Go on to a time of the simulation."""
+    """Run the simulation until a time, s."""
     wait = seconds - ns.Simulator.Now().GetSeconds()
     if wait > 0:
         ns.Simulator.Stop(ns.Seconds(wait))
@@ -88,7 +89,7 @@ def run_to(seconds):
 
 
 def change(what, delays, links):
-    """Another delay for a link, or for the access links of a class."""
+    """Change the delay of a link, or of the access links of a class."""
     if isinstance(what, str):
         links[what].SetAttribute("Delay", text(delays[0]))
         return
@@ -111,10 +112,10 @@ def main(seed):
     for name, (first, second, rate, delay, queues) in LINKS.items():
         links[name] = join(nodes.Get(first), nodes.Get(second), rate, delay, queues)
     sinks, port = [], 1000
-    for of in CLASSES:
-        of["channels"] = []
-        sinks.append(install(of, nodes, port, dice))
-        port += of["count"]
+    for flow_class in CLASSES:
+        flow_class["channels"] = []
+        sinks.append(install(flow_class, nodes, port, dice))
+        port += flow_class["count"]
     ns.Ipv4GlobalRoutingHelper.PopulateRoutingTables()
     received = [0] * len(CLASSES)
     moments = sorted([(at, 1, what, delays) for at, what, delays in EVENTS] + [(WARMUP, 0, 0, ())])
@@ -123,12 +124,13 @@ def main(seed):
         if is_event:
             change(what, delays, links)
         else:
-            received = [sum(sink.GetTotalRx() for sink in of) for of in sinks]
+            received = [sum(sink.GetTotalRx() for sink in group) for group in sinks]
     run_to(DURATION)
-    for of, before, those in zip(CLASSES, received, sinks):
-        gained = sum(sink.GetTotalRx() for sink in those) - before
-        rate = gained / SEGMENT_BYTES / of["count"] / (DURATION - WARMUP)
-        print(f"class {of['name']} count {of['count']} goodput_packets_per_s {rate:.6g}")
+    for flow_class, before, group in zip(CLASSES, received, sinks):
+        total = sum(sink.GetTotalRx() for sink in group) - before
+        name, count = flow_class["name"], flow_class["count"]
+        rate = total / SEGMENT_BYTES / count / (DURATION - WARMUP)
+        print(f"class {name} count {count} goodput_packets_per_s {rate:.6g}")
     ns.Simulator.Destroy()
 
 
