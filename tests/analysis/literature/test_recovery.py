@@ -125,7 +125,7 @@ def test_vegas_comes_back_below_alpha_and_not_above() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InvalidInput, match=r"^recovery_time: law must be one that a loss makes"):
+    with pytest.raises(InvalidInput, match=r"^recovery_time: law must be one that responds"):
         recovery_time(Unresponsive(), 10.0, 0.1)
     with pytest.raises(InvalidInput, match=r"^recovery_time: rtt must be above 0, but is 0"):
         recovery_time(Reno(), 10.0, 0.0)

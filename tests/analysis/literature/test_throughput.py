@@ -136,7 +136,7 @@ def test_ranges_say_what_fails() -> None:
     assert PFTK_RANGE.fails(0.01, 0.1, rto=0.05) == (
         "rtt / rto is 2, above 1: timeouts before any loss",
     )
-    assert all(known.besides for known in (MATHIS_RANGE, PFTK_RANGE))
+    assert all(known.unchecked for known in (MATHIS_RANGE, PFTK_RANGE))
 
 
 def mean_backoff(drop_prob: float) -> float:

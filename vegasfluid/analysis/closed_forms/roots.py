@@ -1,10 +1,10 @@
 """Real roots of cubics, and power series of roots in a small parameter, as expressions.
 
-SymPy's own roots of a cubic go through complex numbers; where a cubic has one real root, Cardano's
-formula can be written so that everything in it is real.
+SymPy writes the roots of a cubic with complex numbers. If a cubic has one real root, Cardano's
+formula for it needs real numbers only.
 
 Sources:
-    G. Cardano, Ars Magna, 1545, in today's textbook form (not checked against the original). The
+    G. Cardano, Ars Magna, 1545, in the form of textbooks (not checked against the original). The
     choice of the branch: derived for this project.
 """
 
@@ -32,7 +32,7 @@ def only_real_root(cubic: Expression, unknown: sp.Symbol) -> Expression:
     """The root of a cubic with one real root, as an expression of real operations only.
 
     With x^3 + P x + Q the depressed cubic, it is S - P / (3 S), S^3 = sqrt(Q^2/4 + P^3/27) - Q/2.
-    Both roots in S are real where there is one real x and, besides, P > 0 or Q < 0.
+    Both radicals in S are real if there is one real x and if P > 0 or Q < 0.
 
     Args:
         cubic: a polynomial of degree 3 in the unknown.

@@ -91,7 +91,7 @@ def cubic_window(loss_process: str = "meanfield", fast_convergence: bool = False
     """
     cubic, u, steepness = cubic_equation(loss_process, fast_convergence)
     constant = root_of(cubic, u) ** sp.Rational(3, 4) / sp.root(sp.factor(steepness), 4)
-    name = "_giving_way" if fast_convergence else ""
+    name = "_fast_convergence" if fast_convergence else ""
     return Formula(
         f"cubic_window_{loss_process}{name}",
         f"window of CUBIC in its cubic region, {loss_process} losses"
@@ -144,7 +144,7 @@ def cubic_crossover(loss_process: str = "meanfield", fast_convergence: bool = Fa
     cubic = cubic_window(loss_process, fast_convergence).expression
     reno = reno_friendly_window(loss_process).expression
     crossover = (cubic / reno).subs(p, 1) ** 4  # the ratio is proportional to p^(-1/4)
-    name = "_giving_way" if fast_convergence else ""
+    name = "_fast_convergence" if fast_convergence else ""
     return Formula(
         f"cubic_crossover_{loss_process}{name}",
         f"drop probability at which CUBIC becomes Reno-friendly, {loss_process} losses",

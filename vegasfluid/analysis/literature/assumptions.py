@@ -52,7 +52,7 @@ class Assumption:
     why: str
     """What invalidates the formula above the limit."""
 
-    def broken_by(self, path: Path) -> str:
+    def violation(self, path: Path) -> str:
         """The violation on a path in words; empty if the limit is not exceeded."""
         value, limit = self.quantity(path), self.limit(path)
         if value <= limit:
@@ -70,12 +70,12 @@ class Range:
     (True, ('drop_prob is 0.05, above 0.01: timeouts',))
     """
 
-    law: str
+    formula: str
     """Name of the formula."""
     assumptions: tuple[Assumption, ...]
     """Assumptions that can be checked on a path."""
-    besides: tuple[str, ...] = ()
-    """Further assumptions, in words."""
+    unchecked: tuple[str, ...] = ()
+    """Further assumptions, in words, which `fails` does not check."""
 
     def fails(
         self,
@@ -102,11 +102,11 @@ class Range:
         path = Path(drop_prob, rtt, timeout, ack_every, max_window)
         for name, value in path._asdict().items():
             if not value > 0:
-                raise InvalidInput(self.law, name, "above 0", value)
+                raise InvalidInput(self.formula, name, "above 0", value)
         if not drop_prob < 1:
-            raise InvalidInput(self.law, "drop_prob", "below 1", drop_prob)
-        broken = (assumption.broken_by(path) for assumption in self.assumptions)
-        return tuple(words for words in broken if words)
+            raise InvalidInput(self.formula, "drop_prob", "below 1", drop_prob)
+        violations = (assumption.violation(path) for assumption in self.assumptions)
+        return tuple(words for words in violations if words)
 
     def holds(
         self,

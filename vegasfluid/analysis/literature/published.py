@@ -226,7 +226,7 @@ def vegas_rate(state: ClassState, law: Vegas) -> Iterator[PublishedValue]:
     if state.path.drop_prob > 0:
         violated.append(f"drop_prob is {state.path.drop_prob:.3g}, above 0: losses shrink windows")
     if law.implementation.divides_by_base_rtt:
-        violated.append(f"the dialect {law.dialect} estimates the backlog in another way")
+        violated.append(f"{law.dialect} divides by the base RTT in its backlog estimate")
     yield PublishedValue(
         f"rate of {state.name}, no losses",
         "low2001",

@@ -1,15 +1,15 @@
 """The time that a congestion control needs to recover its window after one loss.
 
-The window starts where `after_loss` leaves it and follows `growth`, at a constant round-trip time,
-until it has its old value. Loss recovery itself, about a round trip, is not counted. The result in
-round trips of R seconds, for a window W of which the fraction b is cut:
+The window starts at the value that `after_loss` gives and follows `growth`, at a constant RTT,
+until it has its old value. Loss recovery itself, about a round trip, is not counted. The
+result in round trips of R seconds, for a window W that a loss reduces by the fraction b:
 
     Reno            W / 2
     Scalable TCP    ln(1 / (1 - b)) / a, whatever W is (Kelly counts log(1 / (1 - b)) / log(1 + a):
                     the window then grows once a round trip, and here with each ACK)
-    CUBIC           cbrt(b W / C) / R on the cubic, sooner in the Reno-friendly region; by the rules
-                    after one loss (`epoch_state`), as `growth` is for the mean of many flows;
-                    for a loss at no less than the previous window (no fast convergence)
+    CUBIC           cbrt(b W / C) / R in the cubic region, less in the Reno-friendly region; from
+                    the rules after one loss (`epoch_state`), because `growth` is the mean of many
+                    flows; without fast convergence
     HighSpeed TCP   the integral of dw / a(w), from (1 - b) W to W
     Vegas           b W, a packet a round trip, with an empty queue
 
@@ -60,7 +60,7 @@ def seen_at(cwnd: Any, rtt: float) -> Signals:
 
 
 def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> Recovery:
-    """The time to grow from a state to a window, at a constant round-trip time.
+    """The time in which a window grows from a state to a value, at a constant round-trip time.
 
     Args:
         law: the congestion control.
@@ -81,38 +81,44 @@ def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> 
         raise InvalidInput("growth_time", "rtt", "above 0", rtt)
     if not cwnd > state.cwnd:
         raise InvalidInput("growth_time", "cwnd", f"above that of {law.name}'s state", cwnd)
-    kind, at = type(state), state._fields.index("cwnd")
+    state_type, index = type(state), state._fields.index("cwnd")
 
-    def speed(_: float, y: np.ndarray) -> np.ndarray:
-        moved = law.growth(kind(*y), seen_at(y[at], rtt))
-        return rtt * np.asarray(moved, dtype=float)
+    def change_per_rtt(_: float, y: np.ndarray) -> np.ndarray:
+        rates = law.growth(state_type(*y), seen_at(y[index], rtt))
+        return rtt * np.asarray(rates, dtype=float)
 
-    def missing(_: float, y: np.ndarray) -> float:
-        return float(y[at] - cwnd)
+    def excess(_: float, y: np.ndarray) -> float:
+        return float(y[index] - cwnd)
 
-    missing.terminal = True  # type: ignore[attr-defined]
-    begin = np.asarray(state, dtype=float)
-    atol = ATOL * max(1.0, cwnd)
-    found = solve_ivp(speed, (0.0, HORIZON), begin, "DOP853", events=missing, rtol=RTOL, atol=atol)
-    if not found.t_events[0].size:
+    excess.terminal = True  # type: ignore[attr-defined]
+    solution = solve_ivp(
+        change_per_rtt,
+        (0.0, HORIZON),
+        np.asarray(state, dtype=float),
+        "DOP853",
+        events=excess,
+        rtol=RTOL,
+        atol=ATOL * max(1.0, cwnd),
+    )
+    if not solution.t_events[0].size:
         raise InvalidInput("growth_time", "cwnd", f"a window that {law.name} reaches", cwnd)
-    rounds = float(found.t_events[0][0])
-    return Recovery(rounds * rtt, rounds)
+    round_trips = float(solution.t_events[0][0])
+    return Recovery(round_trips * rtt, round_trips)
 
 
 def recovery_time(
     law: CongestionControl, cwnd: float, rtt: float, base_rtt: float | None = None
 ) -> Recovery:
-    """The time to grow back to the window at which a loss occurred.
+    """The time in which a window grows back to its value before a loss.
 
     Args:
         law: the congestion control.
         cwnd: the window at the loss, packets.
         rtt: round-trip time, constant, s.
-        base_rtt: base RTT as Vegas knows it, at most `rtt`, s; None: `rtt`.
+        base_rtt: base RTT that Vegas has measured, at most `rtt`, s; None: `rtt`.
 
     Raises:
-        InvalidInput: for a congestion control that no loss makes smaller, for a window that it
+        InvalidInput: for a congestion control that does not respond to losses, for a window that it
             never regains (Vegas with more than alpha packets in the queue), or a time that is not
             above 0.
 
@@ -121,28 +127,28 @@ def recovery_time(
     >>> f"{recovery.round_trips:.1f}", f"{recovery.seconds:.1f} s"
     ('2083.3', '208.3 s')
     """
-    believed = rtt if base_rtt is None else base_rtt
-    for name, value in (("cwnd", cwnd), ("rtt", rtt), ("base_rtt", believed)):
+    measured = rtt if base_rtt is None else base_rtt
+    for name, value in (("cwnd", cwnd), ("rtt", rtt), ("base_rtt", measured)):
         if not value > 0:
             raise InvalidInput("recovery_time", name, "above 0", value)
-    if believed > rtt:
-        raise InvalidInput("recovery_time", "base_rtt", f"at most rtt ({rtt:g})", believed)
-    before = law.init(float(cwnd), float(believed))._replace(slow_start=0.0)
-    left = law.after_loss(before, seen_at(float(cwnd), rtt))
-    if not left.cwnd < cwnd:
-        raise InvalidInput("recovery_time", "law", "one that a loss makes smaller", law.name)
+    if measured > rtt:
+        raise InvalidInput("recovery_time", "base_rtt", f"at most rtt ({rtt:g})", measured)
+    before = law.init(float(cwnd), float(measured))._replace(slow_start=0.0)
+    after = law.after_loss(before, seen_at(float(cwnd), rtt))
+    if not after.cwnd < cwnd:
+        raise InvalidInput("recovery_time", "law", "one that responds to losses", law.name)
     if isinstance(law, EpochCongestionControl):
         return epoch_time(law, float(cwnd), rtt)
-    return growth_time(law, left, cwnd, rtt)
+    return growth_time(law, after, cwnd, rtt)
 
 
 def epoch_time(law: EpochCongestionControl, cwnd: float, rtt: float) -> Recovery:
     """The time to grow back to the window at the start of an epoch, for epoch-based controls."""
     plateau = law.plateau_time(AFTER_LOSS, cwnd)
 
-    def above(age: float) -> float:
+    def excess(age: float) -> float:
         return float(law.epoch_state(plateau, cwnd, age, rtt).cwnd) / cwnd - 1
 
     latest = 2 * float(plateau) + rtt
-    seconds = root_scalar(above, bracket=(0.0, latest), xtol=1e-14 * rtt).root
+    seconds = root_scalar(excess, bracket=(0.0, latest), xtol=1e-14 * rtt).root
     return Recovery(float(seconds), float(seconds) / rtt)

@@ -237,18 +237,18 @@ def read_document(document: Any) -> CertificateDocument:
 
 def in_one_line(error: ErrorDetails) -> InvalidInput:
     """An error of pydantic as a one-line message; only the beginning of a long value is shown."""
-    kind, given = error["type"], error["input"]
+    error_type, given = error["type"], error["input"]
     path = [str(key) for key in error["loc"]]
     if path[:2] == ["problem", "competitors"] and len(path) > 4:
         del path[3]  # the name of the law, by which pydantic tells CUBIC from the others
     if path[-1:] == ["[key]"]:
         path = ["a class's name"]
-    if kind.startswith("union_tag"):
+    if error_type.startswith("union_tag"):
         path.append("law")
         given = given.get("law")
-    if kind in ("missing", "union_tag_not_found"):
+    if error_type in ("missing", "union_tag_not_found"):
         given = "missing"
-    allowed = error.get("ctx", {}).get("allowed") or ALLOWED.get(kind, error["msg"])
+    allowed = error.get("ctx", {}).get("allowed") or ALLOWED.get(error_type, error["msg"])
     return refusal(".".join(path) or "the document", allowed, given)
 
 
