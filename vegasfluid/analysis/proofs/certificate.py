@@ -138,8 +138,8 @@ def statement(problem: FairAlphaProblem, claims: Mapping[Key, Enclosure]) -> str
         f"(Vegas, {problem.tuned.dialect}) with {others} flows behind RED, "
         f"a {problem.tuned_name} flow in equilibrium sends {problem.ratio!r} times the mean rate "
         f"of the other flows for exactly one alpha, whatever beta >= {smallest_beta}: it is "
-        f"between {alpha.low} and {alpha.high} packets. The logarithm of the ratio is off by at least "
-        f"{problem.epsilon!r} for every alpha above 0 and up to {below.low}, and for every alpha "
-        f"from {above.high} packets; between {below.high} and {above.low} by less. "
+        f"between {alpha.low} and {alpha.high} packets. The logarithm of the ratio is off by at "
+        f"least {problem.epsilon!r} for every alpha above 0 and up to {below.low}, and for every "
+        f"alpha from {above.high} packets; between {below.high} and {above.low} by less. "
         f"The ratio rises strictly with alpha."
     )
