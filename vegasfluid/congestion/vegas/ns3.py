@@ -34,6 +34,13 @@ NO_SAMPLE = 1e30
 FEWEST_SAMPLES = 3
 """RTT samples with which a round trip is evaluated; with fewer, the window grows as Reno's."""
 
+TIMEOUTS_LIKE = "newreno"
+"""Recovery scheme whose timeouts the fluid model has, although ns-3 recovers by SACK: a fit.
+
+Timeouts per lost packet differ from packet runs (3 seeds, 14 networks) by a factor of 1.55 in the
+geometric mean, with those of SACK by 1.54; goodput ratios by 1.27 and 1.26. Of the 7 networks that
+drop less than 4 % of the packets the factors are 1.50 and 1.61, of the others 1.61 and 1.47."""
+
 
 def begin_round(flow: Flow) -> None:
     """Start a round: store its last packet and discard the samples of the last round."""
@@ -145,6 +152,6 @@ NS3 = VegasImplementation(
         counters=tuple(COUNTERS),
         recovery="sack",
     ),
-    timeouts_like="newreno",
+    timeouts_like=TIMEOUTS_LIKE,
     sources=("ns-3, src/internet/model/tcp-vegas.cc", "RFC 6675"),
 )
