@@ -1,4 +1,6 @@
-"""Lane kernels: a traced JAX function as one loop of machine code that takes a lane to its end."""
+"""Lane kernels: traced JAX functions compiled to machine code that runs each instance of a batch
+from start to end.
+"""
 
 from vegasfluid.lanes.primitive import LaneKernelWarning, lane_kernel
 

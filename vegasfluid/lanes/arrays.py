@@ -1,4 +1,4 @@
-"""JAX's operations that move, pick and join elements of arrays, and those that sum them up."""
+"""JAX's operations that move, select, join and reduce elements of arrays."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from vegasfluid.lanes.memory import (
 __all__ = ["MOVES", "REDUCTIONS", "Arrays"]
 
 Numbers = Any
-"""An array of the numbers of elements, in place of the elements themselves."""
+"""An array of element numbers (flat indices), in place of the elements themselves."""
 
 
 def slices(numbers: Numbers, params: Any) -> Numbers:
-    """The elements of a slice."""
+    """The numbers of the elements of a slice."""
     steps = params["strides"] or (1,) * numbers.ndim
     bounds = zip(params["start_indices"], params["limit_indices"], steps, strict=True)
     return numbers[tuple(slice(*each) for each in bounds)]
 
 
 def broadcast(numbers: Numbers, params: Any) -> Numbers:
-    """The elements of an array with more or longer axes."""
+    """The numbers of the elements of an array with more or longer axes."""
     shape, axes = params["shape"], params["broadcast_dimensions"]
-    spaced = [1] * len(shape)
+    sizes = [1] * len(shape)
     for axis, size in zip(axes, numbers.shape, strict=True):
-        spaced[axis] = size
-    return np.broadcast_to(numbers.reshape(spaced), shape)
+        sizes[axis] = size
+    return np.broadcast_to(numbers.reshape(sizes), shape)
 
 
 MOVES: dict[str, Callable[[Numbers, Any], Numbers]] = {
@@ -57,10 +57,10 @@ MOVES: dict[str, Callable[[Numbers, Any], Numbers]] = {
     "tile": lambda numbers, params: np.tile(numbers, params["reps"]),
     "broadcast_in_dim": broadcast,
 }
-"""Operations whose result has elements of their one operand: which ones."""
+"""Operations that only move elements of their operand, as functions of the element numbers."""
 
 LARGEST_TABLE = 10_000
-"""Numbers in a table that is a part of a program."""
+"""Largest number of entries of a table in a program (chosen)."""
 REDUCTIONS = {
     "reduce_sum": "add",
     "reduce_prod": "mul",
@@ -70,11 +70,11 @@ REDUCTIONS = {
     "reduce_or": "or",
     "reduce_xor": "xor",
 }
+"""Reductions along axes, with the operation that joins two elements."""
 CUMULATIVE = {"cumsum": "add", "cumprod": "mul", "cummax": "max", "cummin": "min"}
-
-
+"""Cumulative reductions along an axis, with the operation that joins two elements."""
 JOINED = {"scatter-add": "add", "scatter-mul": "mul", "scatter-max": "max", "scatter-min": "min"}
-"""Scatters that join new elements to old ones."""
+"""Scatters that combine new elements with old ones, with the operation that does."""
 WHOLE_ARRAYS = {
     "iota",
     "concatenate",
@@ -88,14 +88,14 @@ WHOLE_ARRAYS = {
     "gather",
     "scatter",
 }
-"""Operations that methods of the same names do."""
+"""Operations that are methods of `Arrays` with the same name."""
 
 
 class Arrays(Indexing):
-    """Operations on whole arrays; gathers and scatters are in its base."""
+    """Operations on whole arrays; gathers and scatters are in its base class."""
 
     def knows(self, name: str) -> bool:
-        """Whether this class has the operation."""
+        """Whether this class has the operation of this name."""
         return any(name in known for known in (WHOLE_ARRAYS, MOVES, REDUCTIONS, CUMULATIVE, JOINED))
 
     def operate(self, equation: Any, values: Sequence[Value]) -> list[Value]:
@@ -109,11 +109,11 @@ class Arrays(Indexing):
             return [self.cumulated(CUMULATIVE[name], params, values[0])]
         if name in JOINED:
             return self.combined(JOINED[name], equation, *values)
-        found: list[Value] = getattr(self, name)(equation, *values)
-        return found
+        results: list[Value] = getattr(self, name)(equation, *values)
+        return results
 
     def moved(self, name: str, params: Any, value: Value, shape: tuple[int, ...]) -> Value:
-        """An array with elements of another one."""
+        """The result of an operation that only moves elements, of shape `shape`."""
         if isinstance(value, Small) and in_registers(shape):
             numbers = MOVES[name](np.arange(len(value.items)).reshape(value.shape), params)
             items = tuple(value.items[number] for number in numbers.ravel())
@@ -128,7 +128,7 @@ class Arrays(Indexing):
         return self.picked(stored, numbers.ravel(), shape)
 
     def picked(self, stored: Stored, numbers: np.ndarray, shape: tuple[int, ...]) -> Value:
-        """Elements of an array in memory, by their numbers."""
+        """The elements with these numbers of an array in memory."""
         if in_registers(shape):
             items = tuple(stored.load(self.b, constant(n, INDEX)) for n in numbers)
             return Small(shape, stored.dtype, items)
@@ -138,7 +138,7 @@ class Arrays(Indexing):
         return self.loaded(Stored(shape, stored.memory, offset), shape)
 
     def permuted(self, stored: Stored, numbers: np.ndarray, shape: tuple[int, ...]) -> Stored:
-        """Elements of an array in any order, by a table of their numbers."""
+        """The elements with these numbers, copied in a loop over a table of the numbers."""
         if numbers.size > LARGEST_TABLE:
             raise Unsupported(f"a permutation of {numbers.size} elements")
         table = Memory((self.b.table(numbers),), np.dtype(np.int32), Layout.SHARED)
@@ -149,7 +149,7 @@ class Arrays(Indexing):
         return target
 
     def filled(self, shape: tuple[int, ...], item: Item) -> Stored:
-        """An array in memory with one value everywhere."""
+        """An array in memory whose elements are all equal."""
         target = self.scratch.array(shape, item.dtype, item.varying)
         with self.b.loop(constant(math.prod(shape), INDEX)) as index:
             target.memory.store(self.b, index, item)
@@ -168,23 +168,23 @@ class Arrays(Indexing):
         return Small(shape, small.dtype, items)
 
     def joined(self, name: str, items: list[Item]) -> Item:
-        """All items put together, from the first to the last."""
+        """All items combined by an operation, from the first to the last."""
         return reduce(lambda x, y: operate(self.b, name, None, x.dtype, x, y), items)
 
     def cumulated(self, name: str, params: Any, value: Value) -> Value:
-        """Sums, products and extremes of all elements up to each."""
+        """Cumulative sums, products and extremes along an axis."""
         small = self.registers(value)
-        found: list[Item] = list(small.items)
-        numbers = np.arange(len(found)).reshape(small.shape)
+        items: list[Item] = list(small.items)
+        numbers = np.arange(len(items)).reshape(small.shape)
         rows = np.moveaxis(numbers, params["axis"], -1).reshape(-1, small.shape[params["axis"]])
         for row in rows[:, ::-1] if params["reverse"] else rows:
             for before, here in pairwise(row):
-                pair = found[before], found[here]
-                found[here] = operate(self.b, name, None, small.dtype, *pair)
-        return Small(small.shape, small.dtype, tuple(found))
+                pair = items[before], items[here]
+                items[here] = operate(self.b, name, None, small.dtype, *pair)
+        return Small(small.shape, small.dtype, tuple(items))
 
     def iota(self, equation: Any) -> list[Value]:
-        """Counting along an axis."""
+        """Indices along an axis: 0, 1, 2, ..."""
         shape, axis = equation.params["shape"], equation.params["dimension"]
         dtype = np.dtype(equation.params["dtype"])
         if not in_registers(shape):
@@ -200,12 +200,12 @@ class Arrays(Indexing):
         return [Small(shape, dtype, tuple(constant(number, dtype) for number in numbers))]
 
     def concatenate(self, equation: Any, *values: Value) -> list[Value]:
-        """Arrays one after the other along an axis."""
+        """Arrays joined along an axis."""
         axis, shape = equation.params["dimension"], equation.outvars[0].aval.shape
         return [self.together(values, [value.shape for value in values], axis, shape)]
 
     def stack(self, equation: Any, *values: Value) -> list[Value]:
-        """Arrays one after the other along a new axis."""
+        """Arrays joined along a new axis."""
         axis, shape = equation.params["axis"], equation.outvars[0].aval.shape
         shapes = [(*value.shape[:axis], 1, *value.shape[axis:]) for value in values]
         return [self.together(values, shapes, axis, shape)]
@@ -217,14 +217,14 @@ class Arrays(Indexing):
         axis: int,
         shape: tuple[int, ...],
     ) -> Value:
-        """Arrays of these shapes joined along an axis."""
+        """Arrays, reshaped to `shapes`, joined along an axis; the result has shape `shape`."""
         if in_registers(shape):
             small = [self.registers(value) for value in values]
             items = [item for value in small for item in value.items]
             starts = np.cumsum([0, *(len(value.items) for value in small)])[:-1]
             numbers = [
-                start + np.arange(math.prod(own)).reshape(own)
-                for start, own in zip(starts, shapes, strict=True)
+                start + np.arange(math.prod(part)).reshape(part)
+                for start, part in zip(starts, shapes, strict=True)
             ]
             order = np.concatenate(numbers, axis).ravel()
             return Small(shape, values[0].dtype, tuple(items[number] for number in order))
@@ -239,7 +239,7 @@ class Arrays(Indexing):
         return target
 
     def split(self, equation: Any, value: Value) -> list[Value]:
-        """An array cut along an axis."""
+        """The parts of an array split along an axis."""
         axis, sizes = equation.params["axis"], equation.params["sizes"]
         small = self.registers(value)
         numbers = np.arange(len(small.items)).reshape(small.shape)
@@ -259,7 +259,7 @@ class Arrays(Indexing):
         ]
 
     def pad(self, equation: Any, value: Value, filling: Value) -> list[Value]:
-        """An array with a margin, or with elements left out."""
+        """An array with padding around and between its elements, or with elements removed."""
         small, shape = self.registers(value), equation.outvars[0].aval.shape
         fill = self.registers(filling).items[0]
         if not in_registers(shape):
@@ -279,7 +279,7 @@ class Arrays(Indexing):
         return [Small(shape, small.dtype, items)]
 
     def dot_general(self, equation: Any, left: Value, right: Value) -> list[Value]:
-        """Products summed over common axes."""
+        """A matrix product: products summed over the contracted axes, for each batch index."""
         one, other = self.registers(left), self.registers(right)
         (summed, summed_right), (common, common_right) = equation.params["dimension_numbers"]
         rows = np.arange(len(one.items)).reshape(one.shape)
@@ -303,23 +303,23 @@ class Arrays(Indexing):
         return [Small(shape, dtype, tuple(items))]
 
     def product(self, row: list[Item], column: list[Item], dtype: np.dtype) -> Item:
-        """The sum of products."""
+        """The inner product of two lists of numbers."""
         pairs = zip(row, column, strict=True)
         return self.joined("add", [operate(self.b, "mul", None, dtype, x, y) for x, y in pairs])
 
     def starts(self, places: Sequence[Value], bounds: Sequence[int]) -> list[Item]:
-        """Where a slice begins, kept so that it ends inside the array."""
-        found = []
+        """The start indices of a slice, clipped to 0 and `bounds` so that it is in the array."""
+        starts = []
         for place, bound in zip(places, bounds, strict=True):
             item = as_index(self.b, self.registers(place).items[0])
             low = operate(self.b, "max", None, INDEX, item, constant(0, INDEX))
-            found.append(operate(self.b, "min", None, INDEX, low, constant(bound, INDEX)))
-        return found
+            starts.append(operate(self.b, "min", None, INDEX, low, constant(bound, INDEX)))
+        return starts
 
     def dynamic_slice(self, equation: Any, value: Value, *places: Value) -> list[Value]:
-        """A slice that begins where the program says."""
+        """A slice whose start indices are values of the program."""
         shape = equation.outvars[0].aval.shape
-        bounds = [size - own for size, own in zip(value.shape, shape, strict=True)]
+        bounds = [size - part for size, part in zip(value.shape, shape, strict=True)]
         begin = self.flat(self.starts(places, bounds), value.shape)
         numbers = part_of(value.shape, shape)
         if isinstance(value, Small) and begin.value is not None:
@@ -332,8 +332,8 @@ class Arrays(Indexing):
     def dynamic_update_slice(
         self, equation: Any, value: Value, update: Value, *places: Value
     ) -> list[Value]:
-        """An array in which a slice is replaced: in its place, if nothing else needs the old."""
-        bounds = [size - own for size, own in zip(value.shape, update.shape, strict=True)]
+        """An array with a slice replaced; in place, if nothing else needs the old array."""
+        bounds = [size - part for size, part in zip(value.shape, update.shape, strict=True)]
         begin = self.flat(self.starts(places, bounds), value.shape)
         numbers = part_of(value.shape, update.shape)
         if isinstance(value, Small) and begin.value is not None:
@@ -349,6 +349,6 @@ class Arrays(Indexing):
 
 
 def part_of(shape: Sequence[int], part: Sequence[int]) -> np.ndarray:
-    """The numbers of the elements of an array's first corner."""
+    """The numbers of the first `part` elements along each axis of an array of shape `shape`."""
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return numbers[tuple(slice(size) for size in part)].ravel()

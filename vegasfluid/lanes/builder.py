@@ -1,8 +1,8 @@
-"""Write LLVM's intermediate representation: one instruction a call, over a vector of lanes.
+"""Writing LLVM's intermediate representation, one instruction for each call, over vector lanes.
 
-A lane is one instance of a batch. A value that is the same in all lanes is a scalar; one that
-differs is a vector with an element for each lane that the program runs side by side (on a GPU,
-where each thread runs one lane, a scalar too). Constants are folded as they are written.
+A lane is one instance of a batch. A value that is the same in all lanes is a scalar. One that
+differs is a vector with an element for each lane that the program runs side by side. On a GPU,
+where each thread runs one lane, it is a scalar too. Constants are folded when they are written.
 
 Source: LLVM Language Reference Manual, https://llvm.org/docs/LangRef.html.
 """
@@ -29,24 +29,24 @@ TYPES = {
     "float32": "float",
     "float64": "double",
 }
-
+"""LLVM's types by NumPy's names."""
 
 LONGEST = 200_000
-"""Lines of a program for the CPU, some ten seconds of compiling."""
+"""Largest number of lines of a program for the CPU: about ten seconds of compiling."""
 
 
 class Unsupported(Exception):
-    """Something in a function that cannot be compiled here."""
+    """An operation or a type that cannot be compiled to a lane kernel; the message names it."""
 
 
 class Item(NamedTuple):
     """One number of the compiled program.
 
     Args:
-        text: name of the value in LLVM's language; of a constant, its literal.
+        text: name of the value in LLVM's language, or the literal of a constant.
         dtype: NumPy type.
         varying: whether it is a vector with an element for each lane.
-        value: of a constant; None: known only when the program runs.
+        value: value of a constant; None: known only when the program runs.
     """
 
     text: str
@@ -77,18 +77,18 @@ class Builder:
     """The lines of a function, with names for its values.
 
     Args:
-        width: lanes side by side in a vector; 1: scalars.
+        width: number of lanes in a vector; 1: scalars.
         gpu: whether the program is for an NVIDIA GPU.
-        longest: lines of a program, beyond which compiling it would take too long.
+        longest: largest number of lines of the program; longer ones take too long to compile.
     """
 
     def __init__(self, width: int, gpu: bool = False, longest: int = LONGEST) -> None:
         self.width, self.gpu, self.longest = width, gpu, longest
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
-        """Lines outside the function: what it calls, and tables."""
+        """Lines outside the function, by name: declarations of called functions, and tables."""
         self.made: dict[str, tuple[str, tuple[Item, ...]]] = {}
-        """By the name of a value: JAX's operation that made it, and its operands."""
+        """By the name of a value: JAX's operation that computed it, and its operands."""
         self._count = 0
         self._block = "entry"
 
@@ -98,7 +98,7 @@ class Builder:
         return self._block
 
     def name(self) -> str:
-        """A name that was not used before."""
+        """A new name."""
         self._count += 1
         return f"v{self._count}"
 
@@ -136,12 +136,12 @@ class Builder:
         return Item(name, dtype, varying and self.width > 1)
 
     def apply(self, template: str, dtype: np.dtype, *items: Item) -> Item:
-        """Add an instruction whose operands are made vectors where one of them is.
+        """Add an instruction; if one operand is a vector, the others are made vectors too.
 
         Args:
-            template: `{0}`, `{1}` ... stand for operands, `{t0}` ... for their types, `{r}` for
-                that of the result.
-            dtype: of the result.
+            template: the instruction, with `{0}`, `{1}` ... for operands, `{t0}` ... for their
+                types and `{r}` for the type of the result.
+            dtype: type of the result.
             items: operands.
         """
         varying = self.width > 1 and any(item.varying for item in items)
@@ -151,7 +151,7 @@ class Builder:
         return self.emit(template.format(*texts, r=result, **types), dtype, varying)
 
     def spread(self, item: Item) -> str:
-        """The item as a vector, if the program has vectors."""
+        """The text of an item as a vector, if the program has vectors."""
         if self.width == 1 or item.varying:
             return item.text
         scalar, vector = self.type_of(item.dtype), self.type_of(item.dtype, True)
@@ -164,11 +164,11 @@ class Builder:
         return f"%{name}"
 
     def varied(self, item: Item) -> Item:
-        """The same number as a vector, if the program has vectors."""
+        """An item as a vector, if the program has vectors."""
         return item if self.width == 1 else Item(self.spread(item), item.dtype, True)
 
     def lanes_of(self, item: Item) -> list[Item]:
-        """The number in each lane, as scalars."""
+        """The number of each lane, as scalars."""
         if not item.varying or self.width == 1:
             return [item] * self.width
         vector = self.type_of(item.dtype, True)
@@ -178,7 +178,7 @@ class Builder:
         ]
 
     def joined(self, items: list[Item]) -> Item:
-        """Scalars of all lanes as one number."""
+        """The scalars of all lanes as one vector."""
         if self.width == 1:
             return items[0]
         dtype = items[0].dtype
@@ -191,10 +191,10 @@ class Builder:
     def call(self, function: str, dtype: np.dtype, *items: Item) -> Item:
         """Call one of LLVM's intrinsic functions, such as `sqrt`, on operands of one type."""
         varying = self.width > 1 and any(item.varying for item in items)
-        kind = {"float64": "f64", "float32": "f32", "int32": "i32", "int64": "i64"}[
+        suffix = {"float64": "f64", "float32": "f32", "int32": "i32", "int64": "i64"}[
             items[0].dtype.name
         ]
-        full = f"llvm.{function}.{f'v{self.width}' if varying else ''}{kind}"
+        full = f"llvm.{function}.{f'v{self.width}' if varying else ''}{suffix}"
         operand, result = self.type_of(items[0].dtype, varying), self.type_of(dtype, varying)
         self.declared[full] = f"declare {result} @{full}({', '.join([operand] * len(items))})"
         operands = ", ".join(f"{{t{k}}} {{{k}}}" for k in range(len(items)))
@@ -202,14 +202,14 @@ class Builder:
 
     @contextmanager
     def loop(self, count: Item) -> Iterator[Item]:
-        """A loop without carried values; inside it is its index, from 0 to `count` - 1."""
+        """A loop without carried values; yields its index, from 0 to `count` - 1."""
         before, head = self.block, self.name()
         index = Item(f"%{self.name()}", INDEX)
         self.write(f"br label %{head}")
         following, done = f"{head}.next", f"{head}.done"
         self.start(head)
         place = len(self.lines)
-        self.write("")  # the index, once it is known from where the loop comes back
+        self.write("")  # the phi node of the index, which needs the last block of the loop
         inside = self.emit(f"icmp slt i64 {index.text}, {count.text}", BOOL, False)
         self.write(f"br i1 {inside.text}, label %{head}.body, label %{done}")
         self.start(f"{head}.body")

@@ -1,10 +1,10 @@
-"""Machine code for the CPU: compiled by LLVM, kept on disk, run by threads, called by XLA.
+"""Machine code for the CPU: compiled by LLVM, cached on disk, run by threads, called by XLA.
 
-XLA calls a handler by the C interface of its foreign functions; the handler is written in LLVM's
-language, too, so that no C compiler is needed. It hands groups of lanes to POSIX threads, each of
-which takes the next group when it is done with one.
+XLA calls a handler by the C interface of its foreign functions (FFI). The handler is written in
+LLVM's language too, so no C compiler is needed. It starts POSIX threads; each of them takes the
+next group of lanes when it has finished one.
 
-Source: XLA's header `xla/ffi/api/c_api.h` (jax.ffi.include_dir()), for the layout of its frames.
+Source: XLA's header `xla/ffi/api/c_api.h` (jax.ffi.include_dir()), for the layout of call frames.
 """
 
 from __future__ import annotations
@@ -26,30 +26,32 @@ from vegasfluid.lanes.program import KERNEL, Program
 __all__ = ["native_width", "optimised", "register"]
 
 HANDLER = "lanes_handler"
+"""Name of the function that XLA calls."""
 FOLDER = "lanes"
-"""Where machine code is kept: in this folder of JAX's compilation cache, if it has one."""
+"""Folder of machine code in JAX's compilation cache, if JAX has one."""
 ORDER = "-pre-RA-sched"
-"""LLVM's option for the order of instructions; it belongs to the process, so it is set back."""
+"""LLVM's option for the order of instructions; it applies to the process, so it is reset."""
 DIGEST = 32
-"""Bytes at the beginning of a kept file by which a damaged one is known."""
+"""Bytes of the SHA-256 digest at the start of a cached file, which detects damaged files."""
 VECTOR_BITS = (("avx512f", 512), ("avx2", 256))
+"""Processor features with the width of their vectors, bits."""
 
 
 @cache
 def native_width() -> int:
-    """Doubles in this processor's vectors."""
+    """Number of doubles in this processor's vectors."""
     features = llvm.get_host_cpu_features()
     return next((bits // 64 for name, bits in VECTOR_BITS if features.get(name)), 2)
 
 
 @cache
 def machine() -> Any:
-    """LLVM's description of this processor, to compile for it."""
+    """LLVM's target machine for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
-    # vectors as wide as the program has them; LLVM would halve those of 512 bits
+    # Without this feature LLVM would halve vectors of 512 bits.
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=f"{features},-prefer-256-bit", opt=2, jit=True
     )
@@ -68,11 +70,11 @@ def optimised(text: str, target: Any) -> Any:
 
 
 REGISTERED: set[str] = set()
-"""Programs that XLA knows: it takes each name once."""
+"""Names of the programs registered with XLA, which accepts each name once."""
 
 
 def register(program: Program) -> str:
-    """Compile a program or load it, and register it with XLA; gives the name for XLA to call."""
+    """Compile or load a program and register it with XLA; returns its name for XLA."""
     name = f"vegasfluid_lanes_{program.name}_{program.width}"
     if name not in REGISTERED:
         handler = loaded(machine_code(program))
@@ -82,23 +84,23 @@ def register(program: Program) -> str:
 
 
 def machine_code(program: Program) -> bytes:
-    """The object file of a program, from the disk if it is there."""
-    path = place_of(program)
-    if path is not None and (kept := whole(path)) is not None:
-        return kept
+    """The object file of a program, from the cache if it is there."""
+    path = cache_file(program)
+    if path is not None and (cached := read_cached(path)) is not None:
+        return cached
     target = machine()
     text = f"{program.text}\n{handler_text(program)}"
     code = emitted(optimised(text, target), target)
     if path is not None:
-        keep(path, code)
+        write_cached(path, code)
     return code
 
 
 def emitted(module: Any, target: Any) -> bytes:
     """The machine code of a module.
 
-    LLVM's usual order of instructions takes time that grows with the square of a block's length,
-    and is no better here: a lane kernel is a few blocks of thousands of instructions each.
+    The time of LLVM's default instruction scheduling grows with the square of a block's length. A
+    lane kernel has a few blocks of thousands of instructions, and fast scheduling is as good here.
     """
     llvm.set_option("vegasfluid", f"{ORDER}=fast")
     try:
@@ -108,38 +110,38 @@ def emitted(module: Any, target: Any) -> bytes:
     return code
 
 
-def place_of(program: Program) -> Path | None:
-    """Where the machine code of a program is kept; None: nowhere."""
+def cache_file(program: Program) -> Path | None:
+    """The cache file of a program's machine code; None if JAX has no cache folder."""
     folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
     if not folder or "://" in str(folder):
         return None
-    made_by = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}-{interface_version()}"
-    return Path(folder) / FOLDER / f"{program.name}-{program.width}-{made_by}.o"
+    compiler = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}-{interface_version()}"
+    return Path(folder) / FOLDER / f"{program.name}-{program.width}-{compiler}.o"
 
 
-def whole(path: Path) -> bytes | None:
-    """What was kept in a file; None where there is none, or not all of it."""
+def read_cached(path: Path) -> bytes | None:
+    """The machine code in a cache file; None if it is missing or damaged."""
     try:
-        kept = path.read_bytes()
+        content = path.read_bytes()
     except OSError:
         return None
-    digest, code = kept[:DIGEST], kept[DIGEST:]
+    digest, code = content[:DIGEST], content[DIGEST:]
     return code if hashlib.sha256(code).digest() == digest else None
 
 
-def keep(path: Path, code: bytes) -> None:
-    """Write a file at once, so that another process never finds half of it."""
+def write_cached(path: Path, code: bytes) -> None:
+    """Write a cache file atomically, so that another process never reads half of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_bytes(hashlib.sha256(code).digest() + code)
         temporary.replace(path)
     except OSError:
-        return  # a full or read-only disk: it is compiled again
+        return  # A full or read-only disk: the next process compiles it again.
 
 
 ENGINES: list[Any] = []
-"""What owns the machine code that was loaded; XLA may call it as long as the process lives."""
+"""LLVM's engines, which own the loaded machine code; XLA may call it until the process ends."""
 
 
 def loaded(code: bytes) -> Any:
@@ -154,14 +156,14 @@ def loaded(code: bytes) -> Any:
 
 @cache
 def interface_version() -> str:
-    """The minor version of XLA's interface for foreign functions, as its header has it."""
+    """The minor version of XLA's interface for foreign functions, from its header."""
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
-    found = re.search(r"#define XLA_FFI_API_MINOR (\d+)", header.read_text())
-    return found[1] if found else "1"
+    match = re.search(r"#define XLA_FFI_API_MINOR (\d+)", header.read_text())
+    return match[1] if match else "1"
 
 
 def field(name: str, frame: str, offset: int, kind: str = "ptr") -> str:
-    """Lines that load a field of a C structure."""
+    """Lines that load the field at `offset` (bytes) of a C structure."""
     return (
         f"  %{name}.at = getelementptr i8, ptr %{frame}, i64 {offset}\n"
         f"  %{name} = load {kind}, ptr %{name}.at"
@@ -186,7 +188,7 @@ execute:
 
 
 def described() -> str:
-    """The beginning of a handler: it says which version of the interface it knows."""
+    """The start of a handler, which answers XLA's question for its interface version."""
     return METADATA.format(
         extension=field("extension", "frame", 8),
         metadata=field("metadata", "extension", 24),
@@ -195,13 +197,13 @@ def described() -> str:
 
 
 def buffers(program: Program) -> str:
-    """Lines that collect the pointers of arguments, results and memory in the array `%buffers`."""
+    """Lines that store the pointers of arguments, results and memory in the array `%buffers`."""
     lines = [field("arguments", "frame", 72), field("results", "frame", 112)]
     owners = [("arguments", number) for number in range(program.arguments)]
     owners += [("results", number) for number in range(program.results + 1)]
-    for number, (owner, own) in enumerate(owners):
+    for number, (owner, position) in enumerate(owners):
         lines += [
-            field(f"b{number}", owner, 8 * own),
+            field(f"b{number}", owner, 8 * position),
             field(f"d{number}", f"b{number}", 24),
             f"  %q{number} = getelementptr ptr, ptr %buffers, i64 {number}",
             f"  store ptr %d{number}, ptr %q{number}",
@@ -210,7 +212,7 @@ def buffers(program: Program) -> str:
 
 
 def attribute(name: str, number: int) -> str:
-    """Lines that load a whole number that the call states."""
+    """Lines that load the whole-number attribute with this number of the call."""
     return "\n".join(
         [
             field(f"{name}.all", "frame", 160),
@@ -317,7 +319,7 @@ end:
 
 
 def rounding_mode() -> dict[str, str]:
-    """Lines by which threads count numbers below 2.2e-308 as 0 where XLA's own threads do."""
+    """Lines that copy XLA's floating-point mode to the threads (it flushes subnormals to 0)."""
     if not llvm.get_default_triple().startswith("x86_64"):
         return {"declared": "", "get_mode": "", "set_mode": ""}
     get, put = "@llvm.x86.sse.stmxcsr", "@llvm.x86.sse.ldmxcsr"
@@ -329,7 +331,7 @@ def rounding_mode() -> dict[str, str]:
 
 
 def handler_text(program: Program) -> str:
-    """The function that XLA calls, whose last result is the memory that the program needs."""
+    """The function that XLA calls; its last result is the memory that the program needs."""
     count = program.pointers + 1
     return WORK.format(
         width=program.width,

@@ -1,13 +1,13 @@
-"""Exponentials, logarithms and powers, written with arithmetic alone.
+"""Exponentials, logarithms and powers of doubles, written with arithmetic only.
 
-The same lines serve vectors of any width and a GPU, none of which has these functions for doubles
-in LLVM. Errors are within some units in the last place (a power's grow as its logarithm's size);
-`tests/lanes/test_elementary.py` holds them against mpmath. Doubles only.
+The same code is used for vectors of any width and for GPUs, for which LLVM lacks these functions.
+Errors are a few units in the last place; those of a power grow with the size of its logarithm.
+`tests/lanes/test_elementary.py` compares them with mpmath.
 
 Sources:
     W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980, chapters 5 and 6
     (reduction of the argument with a constant in two parts); the logarithm by the series of
-    2 artanh(f / (2 + f)); the polynomials are Taylor's, as long as rounding needs.
+    2 artanh(f / (2 + f)); the polynomials are Taylor polynomials, exact up to rounding.
 """
 
 from __future__ import annotations
@@ -19,51 +19,52 @@ from vegasfluid.lanes.builder import BOOL, INDEX, REAL, Builder, Item, Unsupport
 __all__ = ["cbrt", "exp", "expm1", "log", "log1p", "power", "tanh"]
 
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""ln 2 in two parts, of which the first times a whole number up to 2000 is exact."""
+"""ln 2 as a sum of two doubles; the first times a whole number up to 2000 is exact."""
 HIGHEST, LOWEST = 710.0, -746.0
-"""Beyond them exp is infinite or zero."""
+"""Arguments beyond which exp is infinite or zero."""
 TERMS_EXP, TERMS_LOG = 14, 12
-"""Terms after which the series are exact but for rounding, where they are used."""
+"""Numbers of terms with which the series are exact up to rounding."""
 SMALL = 0.35
-"""Below this expm1 is its own series."""
+"""Largest argument of expm1 for which its own series is used."""
 SUBNORMAL, SHIFT = 2.0**-1022, 54
+"""Numbers below the first are subnormal; they are scaled by 2 to the power of the second."""
 ROOT_HALF_BITS = 0x3FE6A09E667F3BCD
-ONE_BITS, EXPONENT_MASK = 0x3FF0000000000000, 0x7FF0000000000000
+"""The bits of sqrt(1/2)."""
 
 
 def real(value: float) -> Item:
-    """A constant."""
+    """A constant double."""
     return constant(value, REAL)
 
 
 def whole(value: int) -> Item:
-    """A constant."""
+    """A constant 64-bit integer."""
     return constant(value, INDEX)
 
 
 def checked(x: Item) -> None:
-    """Refuse what is no double."""
+    """Raise `Unsupported` unless the number is a double."""
     if x.dtype != REAL:
         raise Unsupported(f"elementary functions of {x.dtype}")
 
 
 def add(b: Builder, x: Item, y: Item) -> Item:
-    """X + y, or a part of a fused operation."""
+    """The sum x + y, which LLVM may fuse with a product."""
     return b.apply("fadd contract {r} {0}, {1}", REAL, x, y)
 
 
 def sub(b: Builder, x: Item, y: Item) -> Item:
-    """X - y, or a part of a fused operation."""
+    """The difference x - y, which LLVM may fuse with a product."""
     return b.apply("fsub contract {r} {0}, {1}", REAL, x, y)
 
 
 def mul(b: Builder, x: Item, y: Item) -> Item:
-    """X * y, or a part of a fused operation."""
+    """The product x y, which LLVM may fuse with a sum."""
     return b.apply("fmul contract {r} {0}, {1}", REAL, x, y)
 
 
 def div(b: Builder, x: Item, y: Item) -> Item:
-    """X / y."""
+    """The quotient x / y."""
     return b.apply("fdiv {r} {0}, {1}", REAL, x, y)
 
 
@@ -78,7 +79,7 @@ def choose(b: Builder, condition: Item, yes: Item, no: Item) -> Item:
 
 
 def polynomial(b: Builder, x: Item, coefficients: list[float]) -> Item:
-    """By Horner's rule; coefficients from the constant on."""
+    """The value of a polynomial by Horner's rule; coefficients in ascending order."""
     total = real(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         total = add(b, mul(b, total, x), real(coefficient))
@@ -86,14 +87,14 @@ def polynomial(b: Builder, x: Item, coefficients: list[float]) -> Item:
 
 
 def power_of_two(b: Builder, exponent: Item) -> Item:
-    """2 to a whole number between -1022 and 1023."""
+    """2 to the power of a whole number from -1022 to 1023."""
     biased = b.apply("add {r} {0}, {1}", INDEX, exponent, whole(1023))
     bits = b.apply("shl {r} {0}, {1}", INDEX, biased, whole(52))
     return b.apply("bitcast {t0} {0} to {r}", REAL, bits)
 
 
 def reduced(b: Builder, x: Item) -> tuple[Item, Item]:
-    """X as k ln 2 + r with a whole k and a small r."""
+    """The whole k and the small r with x = k ln 2 + r."""
     k = b.call("rint", REAL, mul(b, x, real(1 / math.log(2))))
     r = sub(b, x, mul(b, k, real(LN2_HIGH)))
     return b.apply("fptosi {t0} {0} to {r}", INDEX, k), sub(b, r, mul(b, k, real(LN2_LOW)))
@@ -110,12 +111,12 @@ def exp(b: Builder, x: Item) -> Item:
     series = polynomial(b, r, [1 / math.factorial(n) for n in range(TERMS_EXP)])
     half = b.apply("ashr {r} {0}, {1}", INDEX, k, whole(1))
     other_half = b.apply("sub {r} {0}, {1}", INDEX, k, half)
-    found = mul(b, mul(b, series, power_of_two(b, half)), power_of_two(b, other_half))
-    return choose(b, b.apply("fcmp uno {t0} {0}, {0}", BOOL, x), x, found)
+    result = mul(b, mul(b, series, power_of_two(b, half)), power_of_two(b, other_half))
+    return choose(b, b.apply("fcmp uno {t0} {0}, {0}", BOOL, x), x, result)
 
 
 def expm1(b: Builder, x: Item) -> Item:
-    """exp(x) - 1, exact for small x too."""
+    """exp(x) - 1, accurate for small x too."""
     checked(x)
     near = mul(b, x, polynomial(b, x, [1 / math.factorial(n + 1) for n in range(TERMS_EXP)]))
     small = less(b, b.call("fabs", REAL, x), real(SMALL))
@@ -138,30 +139,30 @@ def log(b: Builder, x: Item) -> Item:
     s = div(b, f, add(b, f, real(2.0)))
     z = mul(b, s, s)
     series = mul(b, z, polynomial(b, z, [2 / (2 * n + 3) for n in range(TERMS_LOG)]))
-    # log(1 + f) = f - (f^2/2 - s (f^2/2 + series)), in which what is small is added first
+    # log(1 + f) = f - (f^2/2 - s (f^2/2 + series)); small terms are added first
     half = mul(b, mul(b, f, f), real(0.5))
     inner = add(b, mul(b, s, add(b, half, series)), mul(b, exponent, real(LN2_LOW)))
-    found = sub(b, mul(b, exponent, real(LN2_HIGH)), sub(b, sub(b, half, inner), f))
+    result = sub(b, mul(b, exponent, real(LN2_HIGH)), sub(b, sub(b, half, inner), f))
     infinite = b.apply("fcmp oeq {t0} {0}, {1}", BOOL, x, real(math.inf))
-    found = choose(b, infinite, x, found)
+    result = choose(b, infinite, x, result)
     zero = b.apply("fcmp oeq {t0} {0}, {1}", BOOL, x, real(0.0))
-    found = choose(b, zero, real(-math.inf), found)
+    result = choose(b, zero, real(-math.inf), result)
     positive = b.apply("fcmp oge {t0} {0}, {1}", BOOL, x, real(0.0))
-    return choose(b, positive, found, real(math.nan))
+    return choose(b, positive, result, real(math.nan))
 
 
 def log1p(b: Builder, x: Item) -> Item:
-    """log(1 + x), exact for small x too."""
+    """log(1 + x), accurate for small x too."""
     checked(x)
     u = b.apply("fadd {r} {0}, {1}", REAL, x, real(1.0))
     above = b.apply("fsub {r} {0}, {1}", REAL, u, real(1.0))
-    lost = div(b, b.apply("fsub {r} {0}, {1}", REAL, x, above), u)
-    finite = less(b, b.call("fabs", REAL, lost), real(math.inf))
-    return add(b, log(b, u), choose(b, finite, lost, real(0.0)))
+    correction = div(b, b.apply("fsub {r} {0}, {1}", REAL, x, above), u)
+    finite = less(b, b.call("fabs", REAL, correction), real(math.inf))
+    return add(b, log(b, u), choose(b, finite, correction, real(0.0)))
 
 
 def power(b: Builder, x: Item, y: Item) -> Item:
-    """X to the power of y: the relative error is that of y log x, a few times 1e-16 of its size."""
+    """The power x^y; its relative error is a few times 1e-16 times the size of y log x."""
     checked(x)
     size = exp(b, mul(b, y, log(b, b.call("fabs", REAL, x))))
     floor = b.call("floor", REAL, y)
@@ -170,24 +171,24 @@ def power(b: Builder, x: Item, y: Item) -> Item:
     is_even = b.apply("fcmp oeq {t0} {0}, {1}", BOOL, half, b.call("floor", REAL, half))
     signed = choose(b, is_even, size, b.apply("fneg {t0} {0}", REAL, size))
     negative = choose(b, is_whole, signed, real(math.nan))
-    found = choose(b, less(b, x, real(0.0)), negative, size)
+    result = choose(b, less(b, x, real(0.0)), negative, size)
     one = b.apply("fcmp oeq {t0} {0}, {1}", BOOL, x, real(1.0))
     zeroth = b.apply("fcmp oeq {t0} {0}, {1}", BOOL, y, real(0.0))
     either = b.apply("or {t0} {0}, {1}", BOOL, one, zeroth)
-    return choose(b, either, real(1.0), found)
+    return choose(b, either, real(1.0), result)
 
 
 def cbrt(b: Builder, x: Item) -> Item:
-    """The cube root: a power, and one of Newton's steps."""
+    """The cube root: a power, and one step of Newton's method."""
     checked(x)
     size = b.call("fabs", REAL, x)
     root = exp(b, mul(b, log(b, size), real(1 / 3)))
     ratio = div(b, size, mul(b, mul(b, root, root), root))
-    off = mul(b, sub(b, ratio, real(1.0)), real(1 / 3))
-    usual = less(b, b.call("fabs", REAL, off), real(0.1))
-    better = add(b, root, mul(b, root, off))
-    found = choose(b, usual, better, size)  # 0 and infinity stay as they are, and so does nan
-    return b.call("copysign", REAL, found, x)
+    error = mul(b, sub(b, ratio, real(1.0)), real(1 / 3))
+    usual = less(b, b.call("fabs", REAL, error), real(0.1))
+    better = add(b, root, mul(b, root, error))
+    result = choose(b, usual, better, size)  # 0, infinity and nan are their own cube roots
+    return b.call("copysign", REAL, result, x)
 
 
 def tanh(b: Builder, x: Item) -> Item:
@@ -195,7 +196,7 @@ def tanh(b: Builder, x: Item) -> Item:
     checked(x)
     size = b.call("fabs", REAL, x)
     twice = choose(b, less(b, size, real(20.0)), add(b, size, size), real(40.0))
-    less_one = expm1(b, twice)
-    found = div(b, less_one, add(b, less_one, real(2.0)))
-    found = choose(b, b.apply("fcmp uno {t0} {0}, {0}", BOOL, x), x, found)
-    return b.call("copysign", REAL, found, x)
+    exp_minus_one = expm1(b, twice)
+    result = div(b, exp_minus_one, add(b, exp_minus_one, real(2.0)))
+    result = choose(b, b.apply("fcmp uno {t0} {0}, {0}", BOOL, x), x, result)
+    return b.call("copysign", REAL, result, x)

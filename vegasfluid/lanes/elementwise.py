@@ -16,6 +16,8 @@ __all__ = ["OPERATIONS", "convert", "operate"]
 
 Operation = Callable[..., Item]
 
+"""Writes an operation on numbers: of the builder, the parameters and the operands."""
+
 FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "add_any": "fadd"}
 WHOLE = {"add": "add", "sub": "sub", "mul": "mul", "add_any": "add"}
 BITS = {"and": "and", "or": "or", "xor": "xor"}
@@ -44,12 +46,12 @@ FUNCTIONS = {
 
 
 def is_float(item: Item) -> bool:
-    """Whether the number is a floating one."""
+    """Whether a number is a floating-point number."""
     return item.dtype.kind == "f"
 
 
 def signedness(item: Item) -> str:
-    """`s` or `u`, as LLVM's comparisons of whole numbers say it."""
+    """`s` for signed and `u` for unsigned numbers, as in the names of LLVM's comparisons."""
     return "s" if item.dtype.kind == "i" else "u"
 
 
@@ -58,7 +60,7 @@ def arithmetic(name: str) -> Operation:
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x):
-            # a multiplication and an addition may be fused, which rounds once less
+            # A product and a sum may be fused, with one rounding less.
             fused = "arcp " if name == "div" else "contract "
             return b.apply(f"{FLOAT[name]} {fused}{{r}} {{0}}, {{1}}", x.dtype, x, y)
         if name == "div":
@@ -69,7 +71,9 @@ def arithmetic(name: str) -> Operation:
 
 
 def by_constant(name: str) -> Operation:
-    """The quotient or the remainder of whole numbers; LLVM leaves those of 0 and -1 undefined."""
+    """The quotient or remainder of whole numbers by a constant other than 0 and -1, for which LLVM
+    does not define them.
+    """
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x) or y.value is None or int(y.value) in (0, -1):
@@ -80,12 +84,12 @@ def by_constant(name: str) -> Operation:
 
 
 def bitwise(name: str) -> Operation:
-    """And, or, exclusive or."""
+    """Bitwise and, or, exclusive or."""
     return lambda b, _, x, y: b.apply(f"{BITS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
 
 def comparison(name: str) -> Operation:
-    """Less, equal and so on."""
+    """Comparison of two numbers."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         ordered, plain = COMPARED[name]
@@ -98,7 +102,7 @@ def comparison(name: str) -> Operation:
 
 
 def extreme(ordered: str, plain: str) -> Operation:
-    """The larger or the smaller of two; a nan if either is."""
+    """The larger or smaller of two numbers; nan if either is nan."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if x.dtype == BOOL:
@@ -108,25 +112,25 @@ def extreme(ordered: str, plain: str) -> Operation:
             return elementary.choose(b, first, x, y)
         if y.value is not None:
             x, y = y, x
-        # what is chosen where the comparison fails may be nan
+        # If y is nan the comparison is false, and y is the result.
         first = b.apply(f"fcmp {ordered} {{t0}} {{0}}, {{1}}", BOOL, x, y)
-        found = elementary.choose(b, first, x, y)
+        result = elementary.choose(b, first, x, y)
         if x.value is not None:
-            return found
+            return result
         undefined = b.apply("fcmp uno {t0} {0}, {0}", BOOL, x)
-        return elementary.choose(b, undefined, x, found)
+        return elementary.choose(b, undefined, x, result)
 
     return build
 
 
 OTHERWISE = {"lt": ("gt", "min"), "gt": ("lt", "max")}
+"""For the outer comparison of `chosen_extreme`: the inner one, and the extreme."""
 
 
 def chosen_extreme(b: Builder, which: Item, no: Item, yes: Item) -> Item | None:
-    """The minimum or maximum, where a choice is one that `vegasfluid.smooth` has written out.
+    """The minimum or maximum, if a selection is that of `vegasfluid.smooth`; else None.
 
-    That is x where x < y, else y where x > y, else their mean, which are three comparisons and
-    choices in place of one; None: it is another choice.
+    That one selects x where x < y, else y where x > y, else their mean. One comparison replaces it.
     """
     name, compared = b.made.get(which.text, ("", ()))
     if name not in OTHERWISE or yes != compared[0]:
@@ -145,12 +149,12 @@ def chosen_extreme(b: Builder, which: Item, no: Item, yes: Item) -> Item | None:
 
 
 def shift(name: str) -> Operation:
-    """Shifts of whole numbers by less than their width."""
+    """Shift of whole numbers by less than their width."""
     return lambda b, _, x, y: b.apply(f"{SHIFTS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
 
 def rounding(name: str) -> Operation:
-    """What LLVM has as an intrinsic function of one floating number."""
+    """An intrinsic function of LLVM of one floating-point number."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         if not is_float(x):
@@ -165,13 +169,13 @@ def rounding(name: str) -> Operation:
 
 
 def nearest(b: Builder, params: Any, x: Item) -> Item:
-    """Rounding to whole numbers: halves to even ones, or away from zero."""
+    """Rounding to whole numbers, with halves to even or away from zero."""
     even = params["rounding_method"] == jax.lax.RoundingMethod.TO_NEAREST_EVEN
     return b.call("roundeven" if even else "round", x.dtype, x)
 
 
 def trigonometric(name: str) -> Operation:
-    """Sine and cosine: the C library's, which a GPU does not have."""
+    """Sine and cosine, from the C library, which GPUs lack."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         if b.gpu:
@@ -182,7 +186,7 @@ def trigonometric(name: str) -> Operation:
 
 
 def elementary_function(name: str) -> Operation:
-    """What is written with arithmetic, in double precision."""
+    """A function of `elementary`, computed in double precision."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         return convert(b, FUNCTIONS[name](b, convert(b, x, REAL)), x.dtype)
@@ -191,7 +195,7 @@ def elementary_function(name: str) -> Operation:
 
 
 def before(b: Builder, _: Any, x: Item, y: Item) -> Item:
-    """Whether x is sorted before y: nan comes last."""
+    """Whether x is before y in sorted order, with nan last."""
     if not is_float(x):
         return comparison("lt")(b, _, x, y)
     less = comparison("lt")(b, _, x, y)
@@ -209,12 +213,12 @@ def negated(b: Builder, _: Any, x: Item) -> Item:
 
 
 def inverted(b: Builder, _: Any, x: Item) -> Item:
-    """Not, of a truth value or of every bit."""
+    """Logical not of a truth value, or bitwise not of a whole number."""
     return b.apply("xor {r} {0}, {1}", x.dtype, x, constant(x.dtype == BOOL or -1, x.dtype))
 
 
 def sign(b: Builder, _: Any, x: Item) -> Item:
-    """-1, 0, 1 or nan."""
+    """The sign of a number: -1, 0, 1 or nan."""
     zero, one = constant(0, x.dtype), constant(1, x.dtype)
     above = comparison("gt")(b, _, x, zero)
     below = comparison("lt")(b, _, x, zero)
@@ -223,7 +227,7 @@ def sign(b: Builder, _: Any, x: Item) -> Item:
 
 
 def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
-    """One of two or more by a truth value or a number."""
+    """The case selected by a truth value or a number."""
     if which.value is not None:
         return cases[int(which.value)]
     if which.dtype == BOOL:
@@ -232,44 +236,44 @@ def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
         if known is not None:
             return known
         return elementary.choose(b, which, yes, no)
-    found = cases[-1]
+    result = cases[-1]
     for number in reversed(range(len(cases) - 1)):
         here = comparison("le")(b, _, which, constant(number, which.dtype))
-        found = elementary.choose(b, here, cases[number], found)
-    return found
+        result = elementary.choose(b, here, cases[number], result)
+    return result
 
 
 def whole_power(b: Builder, params: Any, x: Item) -> Item:
-    """X multiplied with itself, by squaring."""
+    """A whole power of x, by repeated squaring."""
     multiply, exponent = arithmetic("mul"), abs(params["y"])
-    found, square = None, x
+    product, square = None, x
     while exponent:
         if exponent & 1:
-            found = square if found is None else multiply(b, None, found, square)
+            product = square if product is None else multiply(b, None, product, square)
         exponent >>= 1
         square = multiply(b, None, square, square) if exponent else square
     one = constant(1, x.dtype)
-    if found is None:
+    if product is None:
         return one
-    return arithmetic("div")(b, None, one, found) if params["y"] < 0 else found
+    return arithmetic("div")(b, None, one, product) if params["y"] < 0 else product
 
 
 def square(b: Builder, _: Any, x: Item) -> Item:
-    """X x."""
+    """The square of x."""
     return arithmetic("mul")(b, None, x, x)
 
 
 def one_minus_square(b: Builder, _: Any, x: Item) -> Item:
-    """1 - x x, in which no digits are lost for an x near 1."""
+    """1 - x^2 as (1 - x) (1 + x), accurate for x near 1."""
     one = constant(1, x.dtype)
     below, above = (arithmetic(name)(b, None, one, x) for name in ("sub", "add"))
     return arithmetic("mul")(b, None, below, above)
 
 
 def power(b: Builder, _: Any, x: Item, y: Item) -> Item:
-    """X to the power of y."""
-    found = elementary.power(b, convert(b, x, REAL), convert(b, y, REAL))
-    return convert(b, found, x.dtype)
+    """The power x^y."""
+    result = elementary.power(b, convert(b, x, REAL), convert(b, y, REAL))
+    return convert(b, result, x.dtype)
 
 
 def reciprocal_root(b: Builder, _: Any, x: Item) -> Item:
@@ -285,18 +289,18 @@ def logistic(b: Builder, _: Any, x: Item) -> Item:
 
 
 def finite(b: Builder, _: Any, x: Item) -> Item:
-    """Whether x is neither infinite nor nan."""
+    """Whether x is finite: neither infinite nor nan."""
     size = b.call("fabs", x.dtype, x)
     return b.apply("fcmp olt {t0} {0}, {1}", BOOL, size, constant(np.inf, x.dtype))
 
 
 def clamp(b: Builder, _: Any, low: Item, x: Item, high: Item) -> Item:
-    """X between two bounds."""
+    """The number x clipped to two bounds."""
     return OPERATIONS["min"](b, None, OPERATIONS["max"](b, None, x, low), high)
 
 
 def convert(b: Builder, x: Item, dtype: Any) -> Item:
-    """The number as one of another type."""
+    """The number converted to another type."""
     dtype = np.dtype(dtype)
     if dtype == x.dtype:
         return x
@@ -308,10 +312,10 @@ def convert(b: Builder, x: Item, dtype: Any) -> Item:
     if source.kind == "f" and target.kind == "f":
         how = "fpext" if target.itemsize > source.itemsize else "fptrunc"
     elif source.kind == "f":
-        found = b.apply(
+        number = b.apply(
             f"fpto{'si' if target.kind == 'i' else 'ui'} {{t0}} {{0}} to {{r}}", target, x
         )
-        return b.apply("freeze {t0} {0}", target, found)  # of a nan: some number
+        return b.apply("freeze {t0} {0}", target, number)  # an arbitrary number for nan
     elif target.kind == "f":
         how = "sitofp" if source.kind == "i" else "uitofp"
     elif b.type_of(source) == b.type_of(target):
@@ -324,7 +328,7 @@ def convert(b: Builder, x: Item, dtype: Any) -> Item:
 
 
 def converted(b: Builder, params: Any, x: Item) -> Item:
-    """The number as one of the type that the operation names."""
+    """The number converted to the type among the operation's parameters."""
     return convert(b, x, params["new_dtype"])
 
 
@@ -368,26 +372,26 @@ OPERATIONS: dict[str, Operation] = {
     "copy_p": same,
     "optimization_barrier": same,
 }
-"""What is done number by number, by the name of JAX's primitive."""
+"""The operations on single numbers, by the name of JAX's primitive."""
 
 
 def operate(b: Builder, name: str, params: Any, dtype: Any, *items: Item) -> Item:
     """The result of an operation on single numbers, of the type `dtype`.
 
     Raises:
-        Unsupported: where there is none of that name, or not for these types.
+        Unsupported: for an unknown operation, or types for which it is not supported.
     """
     known = fold(name, np.dtype(dtype), items)
     if known is not None:
         return known
     if name not in OPERATIONS:
         raise Unsupported(name)
-    found = OPERATIONS[name](b, params, *items)
-    found = convert(b, found, dtype)
+    result = OPERATIONS[name](b, params, *items)
+    result = convert(b, result, dtype)
     if name in REMEMBERED:
-        b.made[found.text] = (name, items)
-    return found
+        b.made[result.text] = (name, items)
+    return result
 
 
 REMEMBERED = {"add", "div", "lt", "gt", "select_n"}
-"""Operations of which `chosen_extreme` asks."""
+"""Operations that `chosen_extreme` looks up in `Builder.made`."""

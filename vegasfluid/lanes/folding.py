@@ -1,4 +1,4 @@
-"""Operations on numbers that are known when a program is compiled."""
+"""Constant folding: operations on numbers that are known when a program is compiled."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FOLDED = {
     "not": np.invert,
     "div": np.divide,
 }
-"""Operations that are done at once where all operands are constants."""
+"""NumPy's functions for the operations that are folded."""
 
 
 def fold(name: str, dtype: np.dtype, items: tuple[Item, ...]) -> Item | None:
-    """The result as a constant, if it is known already."""
+    """The result of an operation as a constant; None unless all operands are constants."""
     if name not in FOLDED or any(item.value is None for item in items):
         return None
     if name == "div" and dtype.kind != "f":

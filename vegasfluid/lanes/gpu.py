@@ -1,8 +1,8 @@
-"""Machine code for NVIDIA GPUs: PTX that LLVM writes and the driver compiles, launched by XLA.
+"""Machine code for NVIDIA GPUs: LLVM writes PTX, CUDA's driver compiles it, XLA launches it.
 
-Each thread takes one lane to its end, so that a launch is a whole solve. Nothing of CUDA's
-toolkit is needed, only its driver. The handler that XLA calls is written in LLVM's language and
-compiled for the CPU, as in `cpu`.
+Each thread runs one lane from start to end, so one launch is a whole solve. CUDA's driver is
+needed, but not its toolkit. The handler that XLA calls is written in LLVM's language and compiled
+for the CPU, as in `cpu`.
 
 Sources: CUDA Driver API (cuLibraryLoadData, cuLaunchKernel); XLA's header `xla/ffi/api/c_api.h`.
 """
@@ -33,27 +33,28 @@ from vegasfluid.lanes.program import KERNEL, Program
 __all__ = ["register"]
 
 THREADS = 32
-"""Threads of a block: one warp, so that few lanes are spread over all multiprocessors."""
+"""Threads in a block: one warp, so that a few lanes use all multiprocessors."""
 OLDEST = "sm_70"
-"""The architecture whose PTX the driver compiles for its own, newer one."""
+"""Oldest supported GPU architecture; the driver compiles its PTX for newer ones."""
 TRIPLE = "nvptx64-nvidia-cuda"
+"""LLVM's name of the target."""
 
 
 @cache
 def target() -> Any:
-    """LLVM's description of the GPU."""
+    """LLVM's target machine for the GPU."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    found = llvm.Target.from_triple(TRIPLE)
-    return found.create_target_machine(cpu=OLDEST, features="+ptx70", opt=3)
+    gpu = llvm.Target.from_triple(TRIPLE)
+    return gpu.create_target_machine(cpu=OLDEST, features="+ptx70", opt=3)
 
 
 @cache
 def driver() -> Any:
-    """CUDA's driver.
+    """CUDA's driver library.
 
     Raises:
-        Unsupported: where there is none.
+        Unsupported: if it cannot be loaded.
     """
     try:
         return ctypes.CDLL("libcuda.so.1")
@@ -62,10 +63,10 @@ def driver() -> Any:
 
 
 def register(program: Program) -> str:
-    """Compile a program and register it with XLA; gives the name for XLA to call.
+    """Compile a program and register it with XLA; returns its name for XLA.
 
     Raises:
-        Unsupported: where the driver does not take it.
+        Unsupported: if CUDA's driver rejects it.
     """
     name = f"vegasfluid_lanes_gpu_{program.name}"
     if name not in REGISTERED:
@@ -80,14 +81,14 @@ def register(program: Program) -> str:
 
 
 def ptx(program: Program) -> str:
-    """The program in the GPU's assembly language."""
+    """The program in PTX, the GPU's assembly language."""
     text = f'target triple = "{TRIPLE}"\n{program.text}'
-    written: str = target().emit_assembly(optimised(text, target()))
-    return written
+    assembly: str = target().emit_assembly(optimised(text, target()))
+    return assembly
 
 
 def kernel_of(text: str) -> int:
-    """The kernel of a program, for every GPU of this machine."""
+    """The driver's handle of the kernel in a PTX program, valid for all GPUs of this machine."""
     library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     cuda = driver()
     cuda.cuInit(0)

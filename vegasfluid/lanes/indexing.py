@@ -1,4 +1,4 @@
-"""Gathers and scatters: slices of arrays that begin where other arrays say."""
+"""Gathers and scatters: slices of arrays whose start indices are elements of other arrays."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["Indexing"]
 
 
 class Windows(NamedTuple):
-    """Which axes are whose, of slices that a gather reads or a scatter writes.
+    """The roles of axes in a gather or scatter.
 
     Args:
-        window: of all slices together, that run along a slice.
-        dropped: of the array, along which a slice has one element.
-        indexed: of the array, along which the indices say where a slice begins.
-        common: pairs of axes of the array and of the indices that run side by side.
+        window: axes of the result (of the update) that run along a slice.
+        dropped: axes of the array along which a slice has one element.
+        indexed: axes of the array along which the indices give the start of a slice.
+        common: batch axes, as pairs (axis of the array, axis of the indices).
     """
 
     window: tuple[int, ...]
@@ -42,7 +42,7 @@ class Windows(NamedTuple):
     common: tuple[tuple[int, int], ...]
 
     def inner(self, axes: int) -> list[int]:
-        """The axes of an array of so many axes that run along a slice."""
+        """The axes along a slice, of an array with this number of axes."""
         return [axis for axis in range(axes) if axis not in self.dropped]
 
 
@@ -51,24 +51,24 @@ class Indexing:
 
     Args:
         b: builder of the program.
-        scratch: its memory.
+        scratch: memory of the program.
     """
 
     def __init__(self, b: Builder, scratch: Scratch) -> None:
         self.b, self.scratch = b, scratch
 
     def registers(self, value: Value) -> Small:
-        """The array in registers.
+        """The array, which must be in registers.
 
         Raises:
-            Unsupported: where it is too large.
+            Unsupported: if it is in memory, because it is too large.
         """
         if isinstance(value, Stored):
             raise Unsupported(f"this operation on an array of shape {value.shape}")
         return value
 
     def loaded(self, source: Stored, shape: tuple[int, ...]) -> Value:
-        """A part of an array in memory, copied."""
+        """A copy of a part of an array in memory, in registers if it is small."""
         if in_registers(shape):
             count = math.prod(shape)
             items = tuple(source.load(self.b, constant(n, INDEX)) for n in range(count))
@@ -85,7 +85,7 @@ class Indexing:
         return total
 
     def writable(self, value: Value, varying: bool) -> Stored:
-        """The array in memory that may be written: itself, or a copy."""
+        """The array in memory that may be overwritten: the array itself, or a copy."""
         if isinstance(value, Stored) and value.replaceable and value.varying >= varying:
             return value
         target = self.scratch.array(value.shape, value.dtype, varying)
@@ -93,16 +93,16 @@ class Indexing:
         return target
 
     def gather(self, equation: Any, value: Value, indices: Value) -> list[Value]:
-        """Slices that begin where an array of indices says."""
+        """Slices whose start indices are elements of an array."""
         params, shape = equation.params, equation.outvars[0].aval.shape
         if not in_registers(shape):
             raise Unsupported(f"a gather of shape {shape}")
-        of = params["dimension_numbers"]
+        dims = params["dimension_numbers"]
         axes = Windows(
-            tuple(of.offset_dims),
-            (*of.collapsed_slice_dims, *of.operand_batching_dims),
-            tuple(of.start_index_map),
-            tuple(zip(of.operand_batching_dims, of.start_indices_batching_dims, strict=True)),
+            tuple(dims.offset_dims),
+            (*dims.collapsed_slice_dims, *dims.operand_batching_dims),
+            tuple(dims.start_index_map),
+            tuple(zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)),
         )
         places = self.places(
             axes, shape, value.shape, params["slice_sizes"], indices, params["mode"]
@@ -114,13 +114,13 @@ class Indexing:
         return [Small(shape, value.dtype, items)]
 
     def scatter(self, equation: Any, value: Value, indices: Value, update: Value) -> list[Value]:
-        """An array with slices replaced, each of which begins where an array of indices says."""
+        """An array with slices replaced whose start indices are elements of another array."""
         return self.scattered(equation, value, indices, update, lambda old, new: new)
 
     def combined(
         self, name: str, equation: Any, value: Value, indices: Value, update: Value
     ) -> list[Value]:
-        """The same with each new element joined to the old by an operation of this name."""
+        """A scatter that combines each new element with the old one by the operation `name`."""
 
         def join(old: Item, new: Item) -> Item:
             return operate(self.b, name, None, old.dtype, old, new)
@@ -130,17 +130,17 @@ class Indexing:
     def scattered(
         self, equation: Any, value: Value, indices: Value, update: Value, put: Any
     ) -> list[Value]:
-        """An array in which each element of an update is put to an old one."""
-        params, of = equation.params, equation.params["dimension_numbers"]
+        """An array in which `put` maps each old element and its update to the new one."""
+        params, dims = equation.params, equation.params["dimension_numbers"]
         axes = Windows(
-            tuple(of.update_window_dims),
-            (*of.inserted_window_dims, *of.operand_batching_dims),
-            tuple(of.scatter_dims_to_operand_dims),
-            tuple(zip(of.operand_batching_dims, of.scatter_indices_batching_dims, strict=True)),
+            tuple(dims.update_window_dims),
+            (*dims.inserted_window_dims, *dims.operand_batching_dims),
+            tuple(dims.scatter_dims_to_operand_dims),
+            tuple(zip(dims.operand_batching_dims, dims.scatter_indices_batching_dims, strict=True)),
         )
         small, sizes = self.registers(update), [1] * len(value.shape)
-        for axis, own in zip(axes.inner(len(value.shape)), axes.window, strict=True):
-            sizes[axis] = small.shape[own]
+        for axis, window in zip(axes.inner(len(value.shape)), axes.window, strict=True):
+            sizes[axis] = small.shape[window]
         places = list(self.places(axes, small.shape, value.shape, sizes, indices, params["mode"]))
         varying = value.varying or small.varying or any(place[0].varying for place in places)
         target = self.writable(value, varying)
@@ -162,19 +162,19 @@ class Indexing:
         indices: Value,
         mode: Any,
     ) -> Iterator[tuple[Item, Item | None, int]]:
-        """Where the elements of slices stand in the array from which they are, in order.
+        """The positions of the elements of all slices in the array, in order.
 
         Args:
-            axes: which axes are whose.
-            shape: of all slices together.
-            whole: of the array.
-            sizes: of a slice, along the array's axes.
-            indices: where slices begin.
-            mode: what is done with slices that reach outside.
+            axes: roles of the axes.
+            shape: shape of all slices together.
+            whole: shape of the array.
+            sizes: sizes of a slice along the array's axes.
+            indices: start indices of the slices.
+            mode: JAX's mode for slices that are partly outside the array.
 
         Yields:
-            The number of its slice's first element, whether the slice lies inside (None: it does),
-            and by how much the element is after that first one.
+            The number of the slice's first element, whether the slice is inside the array (None:
+            always), and the number of the element relative to the first one.
         """
         index = self.registers(indices)
         deep, mode = index.shape[-1], GatherScatterMode.from_any(mode)
@@ -185,17 +185,17 @@ class Indexing:
             if batch not in begun:
                 row = int(np.ravel_multi_index((*batch, 0), index.shape))
                 given = dict(zip(axes.indexed, index.items[row : row + deep], strict=True))
-                given |= {axis: constant(batch[own], INDEX) for axis, own in axes.common}
+                given |= {axis: constant(batch[other], INDEX) for axis, other in axes.common}
                 begun[batch] = self.begin_of(given, whole, sizes, mode)
             offsets = [0] * len(whole)
-            for axis, own in zip(axes.inner(len(whole)), axes.window, strict=True):
-                offsets[axis] = place[own]
+            for axis, window in zip(axes.inner(len(whole)), axes.window, strict=True):
+                offsets[axis] = place[window]
             yield *begun[batch], int(np.ravel_multi_index(offsets, whole))
 
     def begin_of(
         self, given: dict[int, Item], shape: Sequence[int], sizes: Sequence[int], mode: Any
     ) -> tuple[Item, Item | None]:
-        """The first element of a slice, and whether it lies inside; None: it does."""
+        """The number of a slice's first element, and whether the slice is inside (None: always)."""
         inside, starts = None, []
         for axis, size in enumerate(shape):
             item = as_index(self.b, given[axis]) if axis in given else constant(0, INDEX)
@@ -213,7 +213,7 @@ class Indexing:
     def element(
         self, value: Value, begin: Item, inside: Item | None, offset: int, fill: Any
     ) -> Item:
-        """One element of a slice, or what stands for those outside."""
+        """One element of a slice, or the fill value if the slice is outside the array."""
         if isinstance(value, Small) and begin.value is not None:
             item = value.items[int(begin.value) + offset]
         else:
@@ -226,7 +226,7 @@ class Indexing:
         return operate(self.b, "select_n", None, value.dtype, inside, *params)
 
     def in_memory(self, value: Value) -> Stored:
-        """The value in memory; the copy that a gather has made is used again."""
+        """The value in memory; consecutive calls for one value share a copy."""
         if isinstance(value, Stored):
             return value
         if getattr(self, "_spilled", (None, None))[0] is not value:

@@ -1,4 +1,4 @@
-"""Loops: small values that a loop carries are in registers, large arrays stay where they are."""
+"""Loops: small carried values are in registers, large carried arrays stay in their memory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Loop"]
 
 
 class Loop:
-    """A loop with carried values: `begin`, `enter`, what a turn does, `end`.
+    """A loop with carried values: call `begin`, `enter`, write an iteration, call `end`.
 
     Args:
         b: builder of the program.
-        scratch: its memory.
-        carry: values with which the loop begins.
-        varying: whether each differs between lanes at any turn.
-        needed: what the turns read, and must not be overwritten.
+        scratch: memory of the program.
+        carry: initial values of the carried values.
+        varying: whether each of them differs between lanes in any iteration.
+        needed: other values that iterations read, which must not be overwritten.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Loop:
         for memory in self._needed:
             memory.references += 1
         self.values: list[Value] = []
-        """What the loop carries, at the beginning of a turn."""
+        """The carried values at the start of an iteration."""
         self._starts: list[list[Item]] = []
         taken: set[int] = set()
         for value, differs in zip(carry, varying, strict=True):
@@ -57,7 +57,7 @@ class Loop:
             self.values.append(value)
 
     def begin(self) -> Item:
-        """Start the loop; gives the number of turns so far."""
+        """Start the loop; returns the number of finished iterations."""
         b = self.b
         self._head, self._before = b.name(), b.block
         b.write(f"br label %{self._head}")
@@ -68,13 +68,13 @@ class Loop:
         return self._index
 
     def enter(self, inside: Item) -> None:
-        """Go on with the turn where this holds, else leave the loop."""
+        """Enter an iteration if the condition holds, else leave the loop."""
         head = self._head
         self.b.write(f"br i1 {inside.text}, label %{head}.body, label %{head}.done")
         self.b.start(f"{head}.body")
 
     def end(self, results: Sequence[Value]) -> list[Value]:
-        """End the turn, with what it hands to the next; gives what the loop ends with."""
+        """End an iteration with its carried values; returns those with which the loop ends."""
         b = self.b
         ends = [self._handed(*each) for each in zip(self.values, results, strict=True)]
         after = b.emit(f"add nsw i64 {self._index.text}, 1", INDEX, False)
@@ -96,7 +96,7 @@ class Loop:
         return f"  {name.text} = phi {kind} {pairs}"
 
     def _handed(self, value: Value, result: Value) -> list[Item]:
-        """The items of what a turn hands on; what is in memory is put where the loop has it."""
+        """The items of a carried value after an iteration; an array is copied to its memory."""
         if isinstance(value, Small):
             assert isinstance(result, Small)
             pairs = zip(value.items, result.items, strict=True)
@@ -104,7 +104,7 @@ class Loop:
         assert isinstance(value, Stored)
         assert isinstance(result, Stored)
         if result.memory is not value.memory or result.offset.value != 0:
-            carried = [of.memory for of in self.values if isinstance(of, Stored)]
+            carried = [each.memory for each in self.values if isinstance(each, Stored)]
             if any(result.memory is memory for memory in carried):
                 raise Unsupported("large arrays that change places in a loop")
             copy(self.b, result, value)

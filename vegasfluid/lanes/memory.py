@@ -1,8 +1,8 @@
 """Arrays of the compiled program: small ones in registers, large ones in memory.
 
-In memory the lanes of a program stand side by side, element by element, so that a vector (or a
-warp of GPU threads) reads all of them at once; arguments and results stand as JAX keeps them, each
-lane's array apart, or one for all.
+In the program's memory the lanes are interleaved element by element, so that a vector (or a warp of
+GPU threads) reads all of them at once. Arguments and results have JAX's layout: one array for each
+lane, or one for all lanes.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["LARGEST_IN_REGISTERS", "Layout", "Memory", "Scratch", "Small", "Stor
 __all__ += ["as_index", "copy", "in_registers", "plus", "times"]
 
 LARGEST_IN_REGISTERS = 256
-"""Elements of an array whose elements are single values of the program."""
+"""Largest number of elements of an array that is kept in registers (chosen)."""
 ALIGNMENT = 64
-"""Bytes: arrays begin at multiples of a cache line."""
+"""Alignment of arrays, bytes: a cache line."""
 
 
 class Layout(Enum):
-    """How an array of all lanes stands in memory."""
+    """Layout in memory of the arrays of all lanes."""
 
-    SHARED = "one for all lanes"
-    BESIDE = "element by element, lane beside lane"
-    APART = "each lane's array apart"
+    SHARED = "one array for all lanes"
+    BESIDE = "lanes interleaved element by element"
+    APART = "a separate array for each lane"
 
 
 @dataclass(eq=False)
@@ -39,12 +39,12 @@ class Memory:
     """A piece of memory with the elements of an array.
 
     Args:
-        bases: pointers to the first element: one, or with `APART` of each lane of the vector.
-        dtype: of elements.
-        layout: of lanes.
+        bases: pointers to the first element: one, or with `APART` one for each lane of the vector.
+        dtype: type of the elements.
+        layout: layout of the lanes.
         lanes: with `BESIDE` on a GPU, the name of the number of all lanes; else "".
         owned: whether the program may write it.
-        references: names in the program that stand for it now.
+        references: number of live variables of the program that refer to it.
     """
 
     bases: tuple[str, ...]
@@ -61,16 +61,16 @@ class Memory:
 
     def address(self, b: Builder, index: Item, lane: int | None = None) -> str:
         """A pointer to an element: of one lane, or to those of all lanes side by side."""
-        kind = stored_type(self.dtype)
+        element = stored_type(self.dtype)
         if self.layout is Layout.BESIDE and self.lanes:
             index = times(b, index, Item(self.lanes, INDEX))
         elif self.layout is Layout.BESIDE and lane is None and b.width > 1:
-            kind = f"[{b.width} x {kind}]"
+            element = f"[{b.width} x {element}]"
         elif self.layout is Layout.BESIDE and b.width > 1:
             index = plus(b, times(b, index, constant(b.width, INDEX)), constant(lane, INDEX))
         base = self.bases[(lane or 0) % len(self.bases)]
         name = b.name()
-        b.write(f"%{name} = getelementptr {kind}, ptr {base}, i64 {index.text}")
+        b.write(f"%{name} = getelementptr {element}, ptr {base}, i64 {index.text}")
         return f"%{name}"
 
     def load(self, b: Builder, index: Item) -> Item:
@@ -78,9 +78,9 @@ class Memory:
         index = as_index(b, index)
         if not index.varying and self.layout is not Layout.APART:
             return read(b, self.address(b, index), self.dtype, self.varying)
-        each = b.lanes_of(index)
+        pairs = enumerate(b.lanes_of(index))
         return b.joined(
-            [read(b, self.address(b, of, lane), self.dtype, False) for lane, of in enumerate(each)]
+            [read(b, self.address(b, each, lane), self.dtype, False) for lane, each in pairs]
         )
 
     def store(self, b: Builder, index: Item, item: Item) -> None:
@@ -91,9 +91,9 @@ class Memory:
         elif self.layout is Layout.SHARED:
             put(b, self.address(b, index), item)
         else:
-            each = zip(b.lanes_of(index), b.lanes_of(item), strict=True)
-            for lane, (of, own) in enumerate(each):
-                put(b, self.address(b, of, lane), own)
+            pairs = zip(b.lanes_of(index), b.lanes_of(item), strict=True)
+            for lane, (lane_index, lane_item) in enumerate(pairs):
+                put(b, self.address(b, lane_index, lane), lane_item)
 
 
 def stored_type(dtype: np.dtype) -> str:
@@ -120,19 +120,19 @@ def put(b: Builder, address: str, item: Item) -> None:
 
 
 def as_index(b: Builder, item: Item) -> Item:
-    """A whole number as one that counts elements."""
+    """A whole number as a 64-bit index."""
     return convert(b, item, INDEX)
 
 
 def plus(b: Builder, x: Item, y: Item) -> Item:
-    """The sum of two numbers of elements."""
+    """The sum of two indices."""
     if x.value == 0:
         return y
     return x if y.value == 0 else operate(b, "add", None, INDEX, x, y)
 
 
 def times(b: Builder, x: Item, y: Item) -> Item:
-    """The product of two numbers of elements."""
+    """The product of two indices."""
     if x.value == 1:
         return y
     return x if y.value == 1 else operate(b, "mul", None, INDEX, x, y)
@@ -143,9 +143,9 @@ class Small:
     """An array in registers.
 
     Args:
-        shape: of the array.
-        dtype: of its elements.
-        items: its elements, the last axis first to advance.
+        shape: shape of the array.
+        dtype: type of its elements.
+        items: its elements in C order (the last axis varies fastest).
     """
 
     shape: tuple[int, ...]
@@ -163,9 +163,9 @@ class Stored:
     """An array in memory.
 
     Args:
-        shape: of the array.
-        memory: that has it.
-        offset: the number of its first element there.
+        shape: shape of the array.
+        memory: memory that contains it.
+        offset: number of its first element there.
     """
 
     shape: tuple[int, ...]
@@ -184,11 +184,11 @@ class Stored:
 
     @property
     def replaceable(self) -> bool:
-        """Whether nothing else in the program needs what it holds."""
+        """Whether nothing else in the program needs its content."""
         return self.memory.owned and not self.memory.references and self.offset.value == 0
 
     def load(self, b: Builder, index: Item) -> Item:
-        """One element."""
+        """The element with this number."""
         return self.memory.load(b, plus(b, self.offset, as_index(b, index)))
 
 
@@ -201,30 +201,30 @@ def in_registers(shape: Sequence[int]) -> bool:
 
 
 class Scratch:
-    """The memory of a lane, laid out as the program is written.
+    """The memory of a program, allocated while it is written.
 
     Args:
         b: builder of the program.
-        lanes: name of the number of all lanes, on a GPU; else "".
-        lane: name of the number of this lane, on a GPU.
+        lanes: on a GPU, the name of the number of all lanes; else "".
+        lane: on a GPU, the name of the number of this lane.
     """
 
     def __init__(self, b: Builder, lanes: str = "", lane: str = "") -> None:
         self._b, self._lanes, self._lane = b, lanes, lane
         self.size = 0
         self.pointers: list[str] = []
-        """Lines that make the pointers, for the beginning of the function."""
+        """Lines that compute the pointers, for the start of the function."""
 
     def array(self, shape: Sequence[int], dtype: np.dtype, varying: bool = True) -> Stored:
-        """Room for an array, whose elements are not set yet."""
+        """A new array whose elements are not initialised."""
         width, name = self._b.width, self._b.name()
-        kind = stored_type(dtype)
+        element = stored_type(dtype)
         if self._lanes:
             begin, start = f"%{name}.o", f"%{name}.b"
             self.pointers += [
                 f"  {begin} = mul i64 {self._lanes}, {self.size}",
                 f"  {start} = getelementptr i8, ptr %scratch, i64 {begin}",
-                f"  %{name} = getelementptr {kind}, ptr {start}, i64 {self._lane}",
+                f"  %{name} = getelementptr {element}, ptr {start}, i64 {self._lane}",
             ]
         else:
             offset = self.size * width
@@ -237,21 +237,21 @@ class Scratch:
             self._lanes,
             owned=True,
         )
-        used = math.prod(shape) * (1 if dtype == BOOL else dtype.itemsize)
-        self.size += -(-used // ALIGNMENT) * ALIGNMENT
+        size = math.prod(shape) * (1 if dtype == BOOL else dtype.itemsize)
+        self.size += -(-size // ALIGNMENT) * ALIGNMENT
         return Stored(tuple(shape), memory)
 
     def spilled(self, value: Value) -> Stored:
-        """A value in memory."""
+        """The value in memory, copied there if it is in registers."""
         if isinstance(value, Stored):
             return value
-        found = self.array(value.shape, value.dtype, value.varying)
-        copy(self._b, value, found)
-        return found
+        stored = self.array(value.shape, value.dtype, value.varying)
+        copy(self._b, value, stored)
+        return stored
 
 
 def copy(b: Builder, source: Value, target: Stored) -> None:
-    """Write all elements of an array to memory, to the place of another of the same size."""
+    """Copy all elements of an array to an array in memory of the same size."""
     if isinstance(source, Small):
         for number, item in enumerate(source.items):
             place = plus(b, target.offset, constant(number, INDEX))

@@ -1,7 +1,7 @@
-"""The lane kernel as a JAX primitive: inside `jit`, `vmap` and `jvp` like any other function.
+"""The lane kernel as a JAX primitive, which works under `jit`, `vmap`, `jvp` and `grad`.
 
-`vmap` adds lanes, `jvp` makes the kernel of the derivative, and reverse mode, like everything that
-cannot be translated, is left to XLA.
+`vmap` adds lanes and `jvp` makes a kernel of the derivative. XLA compiles reverse mode, and every
+function that cannot be translated.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ __all__ = ["LaneKernelWarning", "lane_kernel"]
 
 
 RECENT = 32
-"""Programs and traced derivatives that are kept in memory for the next compilation."""
+"""Number of programs and traced derivatives that are kept in memory for reuse (chosen)."""
 
 
 class Call(NamedTuple):
-    """What of a call is no array.
+    """The static parameters of a call.
 
     Args:
         jaxpr: traced function, without constants.
-        batched: which of its arguments have an axis of lanes in front.
+        batched: which of its arguments have an axis of lanes first.
         size: number of lanes; None: there is no axis of lanes.
-        warn: whether to warn where XLA compiles it.
+        warn: whether to warn if XLA compiles it.
     """
 
     jaxpr: Any
@@ -54,16 +54,18 @@ lanes_p.multiple_results = True
 
 
 def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[..., Any]:
-    """The same function, run as one loop of machine code for each instance of a batch.
+    """Compile a function to machine code that runs each instance of a batch from start to end.
 
-    Called with arrays it gives what `function` gives; under `jax.vmap` every instance (lane) runs
-    from its start to its end on its own, on a vector's lane and on all cores, where XLA would run
-    all of them in step. Loops with large carried arrays gain most. May be used in `jax.jit`,
-    `jax.vmap`, `jax.jvp` and `jax.grad` (reverse mode runs on XLA).
+    Under `jax.vmap`, instances (lanes) run independently of each other in vectors and on all cores,
+    while XLA runs all of them in step. Loops with large carried arrays gain most. The result works
+    under `jax.jit`, `jax.vmap`, `jax.jvp` and `jax.grad` (XLA compiles reverse mode).
 
     Args:
-        function: of pytrees of arrays, which JAX can trace.
-        warn: whether to warn, once for each reason, where XLA compiles it all the same.
+        function: maps pytrees of arrays to a pytree of arrays; JAX must be able to trace it.
+        warn: whether to warn, once for each reason, if XLA has to compile it instead.
+
+    Returns:
+        A function with the arguments and results of `function`.
 
     >>> import jax, jax.numpy as jnp
     >>> halves = lane_kernel(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: y / 2, x))
@@ -77,20 +79,20 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
 
         def flat(*values: Any) -> list[Any]:
             nonlocal results
-            found, results = jax.tree.flatten(function(*jax.tree.unflatten(structure, values)))
-            return found
+            outputs, results = jax.tree.flatten(function(*jax.tree.unflatten(structure, values)))
+            return outputs
 
         closed = jax.make_jaxpr(flat)(*leaves)
         given = [*closed.consts, *leaves]
         jaxpr = without_constants(closed)
-        found = lanes_p.bind(*given, call=Call(jaxpr, (False,) * len(given), None, warn))
-        return jax.tree.unflatten(results, found)
+        outputs = lanes_p.bind(*given, call=Call(jaxpr, (False,) * len(given), None, warn))
+        return jax.tree.unflatten(results, outputs)
 
     return call
 
 
 def shapes(*given: Any, call: Call) -> list[Any]:
-    """What the results look like."""
+    """The shapes and dtypes of the results."""
     lead = () if call.size is None else (call.size,)
     return [
         ShapedArray((*lead, *variable.aval.shape), variable.aval.dtype)
@@ -99,7 +101,7 @@ def shapes(*given: Any, call: Call) -> list[Any]:
 
 
 def by_xla(*given: Any, call: Call) -> list[Any]:
-    """The results, as JAX and XLA compute them."""
+    """The results of a call, as JAX and XLA compute them."""
     function = core.jaxpr_as_fun(core.ClosedJaxpr(call.jaxpr, ()))
     if call.size is None:
         return function(*given)
@@ -110,7 +112,7 @@ def by_xla(*given: Any, call: Call) -> list[Any]:
 def vectorised(
     axis: Any, given: Sequence[Any], axes: Sequence[Any], *, call: Call
 ) -> tuple[list[Any], list[int | None]]:
-    """More lanes: the new axis before the one that is there, and both as one."""
+    """The batching rule: the new axis and the axis of lanes, if there is one, become one axis."""
     count, size = axis.size, call.size
     values, differs = [], []
     for value, at, old in zip(given, axes, call.batched, strict=True):
@@ -123,12 +125,12 @@ def vectorised(
         values.append(moved)
         differs.append(new or old)
     more = call._replace(batched=tuple(differs), size=count * (size or 1))
-    found = lanes_p.bind(*values, call=more)
+    outputs = lanes_p.bind(*values, call=more)
     if size is not None:
-        found = [value.reshape(count, size, *value.shape[1:]) for value in found]
+        outputs = [value.reshape(count, size, *value.shape[1:]) for value in outputs]
     mapped = differing(call.jaxpr, [at is not None for at in axes])
-    results = [value if own else value[0] for value, own in zip(found, mapped, strict=True)]
-    return results, [0 if own else None for own in mapped]
+    results = [value if varies else value[0] for value, varies in zip(outputs, mapped, strict=True)]
+    return results, [0 if varies else None for varies in mapped]
 
 
 def without_constants(closed: Any) -> Any:
@@ -139,11 +141,11 @@ def without_constants(closed: Any) -> Any:
 
 @lru_cache(RECENT)
 def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The function that gives values and then derivatives, and its constants.
+    """The function that returns values and then derivatives, and its constants.
 
     Args:
-        jaxpr: of the values.
-        moving: which of its arguments come with a derivative.
+        jaxpr: traced function of the values.
+        moving: which of its arguments have a derivative.
     """
     function = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))
 
@@ -155,11 +157,11 @@ def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ..
             pairs = zip(values, moving, strict=True)
             return function(*(next(each) if moves else value for value, moves in pairs))
 
-        found, slopes = jax.jvp(of_moving, moved, pushed)
-        return [*found, *(slope for slope in slopes if slope.dtype != jax.dtypes.float0)]
+        outputs, slopes = jax.jvp(of_moving, moved, pushed)
+        return [*outputs, *(slope for slope in slopes if slope.dtype != jax.dtypes.float0)]
 
-    arguments = [jax.ShapeDtypeStruct(of.aval.shape, of.aval.dtype) for of in jaxpr.invars]
-    moved = [of for of, moves in zip(arguments, moving, strict=True) if moves]
+    arguments = [jax.ShapeDtypeStruct(each.aval.shape, each.aval.dtype) for each in jaxpr.invars]
+    moved = [each for each, moves in zip(arguments, moving, strict=True) if moves]
     closed = jax.make_jaxpr(both)(arguments, moved)
     return without_constants(closed), tuple(closed.consts)
 
@@ -167,16 +169,16 @@ def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ..
 def differentiated(
     given: Sequence[Any], tangents: Sequence[Any], *, call: Call
 ) -> tuple[list[Any], list[Any]]:
-    """Values and derivatives in one loop."""
+    """The forward-mode rule: one kernel computes values and derivatives."""
     moving = tuple(not isinstance(tangent, ad.Zero) for tangent in tangents)
     function, constants = derivative(call.jaxpr, moving)
     pushed = [tangent for tangent, moves in zip(tangents, moving, strict=True) if moves]
-    differs = [own for own, moves in zip(call.batched, moving, strict=True) if moves]
+    differs = [batched for batched, moves in zip(call.batched, moving, strict=True) if moves]
     flags = (*(False,) * len(constants), *call.batched, *differs)
     both = call._replace(jaxpr=function, batched=flags)
-    found = lanes_p.bind(*constants, *given, *pushed, call=both)
-    values = found[: len(call.jaxpr.outvars)]
-    slopes = iter(found[len(values) :])
+    outputs = lanes_p.bind(*constants, *given, *pushed, call=both)
+    values = outputs[: len(call.jaxpr.outvars)]
+    slopes = iter(outputs[len(values) :])
     return values, [
         next(slopes) if jnp.issubdtype(value.dtype, jnp.inexact) else ad.Zero(no_derivative(value))
         for value in values
@@ -184,26 +186,26 @@ def differentiated(
 
 
 def no_derivative(value: Any) -> Any:
-    """The type of the derivative of a whole number or a truth value."""
+    """The type of the derivative of a whole number or a truth value, which has none."""
     return ShapedArray(value.shape, jax.dtypes.float0)
 
 
 def in_parts(trace: Any, *given: Any, **params: Any) -> Any:
-    """Where a part of the arguments is not known yet (reverse mode): all of it as JAX's own."""
+    """The partial-evaluation rule, for reverse mode: JAX and XLA compute the whole function."""
     with core.set_current_trace(trace):
         return by_xla(*given, **params)
 
 
 class LaneKernelWarning(UserWarning):
-    """A function runs on XLA, since it cannot be compiled as a lane kernel."""
+    """Warning that XLA compiles a function, because it cannot be compiled as a lane kernel."""
 
 
 WARNED: set[str] = set()
-"""Reasons of which was warned."""
+"""Reasons that have been warned about."""
 
 
 def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: Unsupported) -> Any:
-    """XLA's own program; of the reason is warned once."""
+    """The function compiled by XLA, with one warning for each reason."""
     if call.warn and str(reason) not in WARNED:
         WARNED.add(str(reason))
         text = f"lane kernel: compiled by XLA instead, as there is no translation of {reason}"
@@ -213,18 +215,18 @@ def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: Unsuppor
 
 @lru_cache(RECENT)
 def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | Unsupported:
-    """The CPU's program; vectors, where there are lanes enough and all go the same way."""
-    failed = Unsupported("")
+    """The CPU's program, with vectors if lanes do not diverge in loops; or why there is none."""
+    failure = Unsupported("")
     for width in (cpu.native_width(), 1) if several else (1,):
         try:
             return cpu_program(jaxpr, batched, width)
         except Unsupported as reason:
-            failed = reason
-    return failed
+            failure = reason
+    return failure
 
 
 def lowered_on_cpu(context: Any, *given: Any, call: Call) -> Any:
-    """XLA's call of the kernel; or XLA's own program, where there is none."""
+    """The lowering rule on CPUs: a call of the kernel, or XLA's own program if there is none."""
     if sys.platform == "win32":
         return left_to_xla(context, given, call, Unsupported("threads on Windows"))
     lanes = call.size or 1
@@ -239,7 +241,7 @@ def lowered_on_cpu(context: Any, *given: Any, call: Call) -> Any:
 def foreign_call(
     context: Any, given: Sequence[Any], name: str, shape: tuple[int, int], **numbers: int
 ) -> list[Any]:
-    """XLA's call of a registered program, with memory of this shape in bytes, and these numbers."""
+    """XLA's call of a registered program, with memory of this shape (bytes) and attributes."""
     memory = ShapedArray(shape, np.uint8)
     extended = context.replace(avals_out=[*context.avals_out, memory])
     attributes = {key: np.int64(value) for key, value in numbers.items()}
@@ -248,7 +250,7 @@ def foreign_call(
 
 @lru_cache(RECENT)
 def compiled_for_gpu(jaxpr: Any, batched: tuple[bool, ...]) -> Program | Unsupported:
-    """The GPU's program."""
+    """The GPU's program, or why there is none."""
     try:
         return gpu_program(jaxpr, batched)
     except Unsupported as reason:
@@ -256,7 +258,7 @@ def compiled_for_gpu(jaxpr: Any, batched: tuple[bool, ...]) -> Program | Unsuppo
 
 
 def lowered_on_gpu(context: Any, *given: Any, call: Call) -> Any:
-    """The same on a GPU."""
+    """The lowering rule on GPUs: a call of the kernel, or XLA's own program if there is none."""
     lanes, program = call.size or 1, compiled_for_gpu(call.jaxpr, call.batched)
     try:
         if isinstance(program, Unsupported):

@@ -1,4 +1,4 @@
-"""The program of a traced function: its text, and the memory that it needs."""
+"""The program of a traced function: its text in LLVM's language, and the memory that it needs."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ from vegasfluid.lanes.translate import Translator
 __all__ = ["KERNEL", "Program", "cpu_program", "gpu_program"]
 
 KERNEL = "lanes_kernel"
-"""Name of the function that takes some lanes to their end."""
-
+"""Name of the function that runs lanes from start to end."""
 
 LONGEST_ON_GPU = 40_000
-"""Lines of a program for a GPU: CUDA's driver takes minutes for longer ones (13 s for 13 500 lines
-of PTX on an H100's host)."""
+"""Largest number of lines of a program for a GPU: CUDA's driver takes minutes for longer ones (13 s
+for 13 500 lines of PTX on an H100's host)."""
 
 
 class Program(NamedTuple):
-    """A function for some lanes, in LLVM's language.
+    """A program for one or more lanes, in LLVM's language.
 
     Args:
-        text: of the module.
-        name: by which the text is known.
-        width: lanes that it takes at once.
-        scratch: bytes of memory that each of these lanes needs.
-        arguments: their number.
-        results: their number.
+        text: text of the module.
+        name: hash of the text.
+        width: number of lanes that run at once.
+        scratch: memory that each of these lanes needs, bytes.
+        arguments: number of arguments.
+        results: number of results.
     """
 
     text: str
@@ -62,12 +61,12 @@ def cpu_program(jaxpr: Any, batched: Sequence[bool], width: int) -> Program:
     """The program of a traced function for a CPU.
 
     Args:
-        jaxpr: without constants.
+        jaxpr: traced function, without constants.
         batched: which of its arguments differ between lanes.
-        width: lanes side by side in a vector.
+        width: number of lanes in a vector.
 
     Raises:
-        Unsupported: where something in the function cannot be translated.
+        Unsupported: if something in the function cannot be translated.
     """
     b = Builder(width)
     scratch = Scratch(b)
@@ -91,9 +90,14 @@ def cpu_program(jaxpr: Any, batched: Sequence[bool], width: int) -> Program:
 
 
 def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
-    """The program of a traced function for an NVIDIA GPU, of which each thread takes one lane.
+    """The program of a traced function for an NVIDIA GPU, where each thread runs one lane.
 
-    Arguments and errors as of `cpu_program`.
+    Args:
+        jaxpr: traced function, without constants.
+        batched: which of its arguments differ between lanes.
+
+    Raises:
+        Unsupported: if something in the function cannot be translated.
     """
     b = Builder(1, gpu=True, longest=LONGEST_ON_GPU)
     scratch = Scratch(b, "%lanes", "%lane")
@@ -122,7 +126,7 @@ def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
 
 
 def finished(b: Builder, scratch: Scratch, head: str, begin: Sequence[str], jaxpr: Any) -> Program:
-    """The module with this one function, and what it declares."""
+    """The module with this function and its declarations."""
     lines = [
         *b.declared.values(),
         f"{head} nounwind {{",
@@ -142,7 +146,7 @@ def finished(b: Builder, scratch: Scratch, head: str, begin: Sequence[str], jaxp
 def write_body(
     b: Builder, scratch: Scratch, jaxpr: Any, batched: Sequence[bool], lanes: Sequence[str]
 ) -> None:
-    """The lines that read arguments, compute, and write results; all pointers are `%p` numbers."""
+    """Write the lines that read arguments, compute and store results; pointers are `%p0`, ..."""
     arguments = [
         argument(b, number, variable.aval, differs, lanes)
         for number, (variable, differs) in enumerate(zip(jaxpr.invars, batched, strict=True))
@@ -155,7 +159,7 @@ def write_body(
 
 
 def argument(b: Builder, number: int, aval: Any, differs: bool, lanes: Sequence[str]) -> Value:
-    """An argument of the program; a small one is loaded once."""
+    """An argument of the program; a small one is loaded into registers."""
     dtype, shape = np.dtype(aval.dtype), tuple(aval.shape)
     b.type_of(dtype)
     if differs:
@@ -172,11 +176,11 @@ def argument(b: Builder, number: int, aval: Any, differs: bool, lanes: Sequence[
 def pointers(
     b: Builder, number: int, shape: Sequence[int], dtype: np.dtype, lanes: Sequence[str]
 ) -> tuple[str, ...]:
-    """Where the array of each lane begins."""
-    size, found = constant(math.prod(shape) * dtype.itemsize, INDEX), []
+    """Pointers to the array of each lane, of argument or result `number`."""
+    size, addresses = constant(math.prod(shape) * dtype.itemsize, INDEX), []
     for lane in lanes:
         offset = b.apply("mul {r} {0}, {1}", INDEX, Item(lane, INDEX), size)
-        found.append(
+        addresses.append(
             b.emit(f"getelementptr i8, ptr %p{number}, i64 {offset.text}", INDEX, False).text
         )
-    return tuple(found)
+    return tuple(addresses)

@@ -1,7 +1,7 @@
-"""Translate a function that JAX has traced into a program that takes lanes to their end.
+"""Translation of a function that JAX has traced into a program that runs lanes from start to end.
 
-Everything but loops is written out number by number; what a loop carries stays in registers, and a
-large array that it carries (such as a history) is changed where it stands.
+Everything except loops is written out number by number. Small carried values of a loop stay in
+registers, and a large carried array (such as a history) is changed in place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Translator:
 
     Args:
         b: builder of the program.
-        scratch: its memory.
+        scratch: memory of the program.
     """
 
     def __init__(self, b: Builder, scratch: Scratch) -> None:
@@ -51,7 +51,7 @@ class Translator:
 
         Args:
             jaxpr: traced function.
-            constants: of the function.
+            constants: values of its constants.
             arguments: values of its arguments.
         """
         scope = Scope(jaxpr)
@@ -93,7 +93,7 @@ class Translator:
         raise Unsupported(name)
 
     def each(self, equation: Any, values: list[Value]) -> Value:
-        """The result of an operation that is done element by element."""
+        """The result of an elementwise operation."""
         name, params = equation.primitive.name, equation.params
         shape, dtype = equation.outvars[0].aval.shape, np.dtype(equation.outvars[0].aval.dtype)
         if in_registers(shape):
@@ -110,7 +110,7 @@ class Translator:
         return target
 
     def element(self, value: Value, index: Item) -> Item:
-        """An element of a large array, or the one number that stands for all of them."""
+        """An element of a large array, or the number of a scalar."""
         if isinstance(value, Stored):
             return value.load(self.b, index)
         if len(value.items) != 1:
@@ -118,21 +118,22 @@ class Translator:
         return value.items[0]
 
     def branch(self, equation: Any, values: list[Value]) -> list[Value]:
-        """One of several functions: all are computed, and one is chosen.
+        """The results of a conditional: all branches are computed, and one is selected.
 
-        A function with a loop is not, since the loop might not end where another one is chosen.
+        Branches with loops are not supported: a loop might not end in a lane that selects another
+        branch.
         """
         which = self.arrays.registers(values[0]).items[0]
         branches = equation.params["branches"]
         if which.value is not None:
-            one = branches[int(np.clip(int(which.value), 0, len(branches) - 1))]
-            return self.function(one.jaxpr, [literal(v) for v in one.consts], values[1:])
+            branch = branches[int(np.clip(int(which.value), 0, len(branches) - 1))]
+            return self.function(branch.jaxpr, [literal(v) for v in branch.consts], values[1:])
         if any(has_loop(branch.jaxpr) for branch in branches):
             raise Unsupported("a loop in a branch")
         for value in values[1:]:
             if isinstance(value, Stored):
                 value.memory.references += 1
-        found = [
+        branch_results = [
             self.function(branch.jaxpr, [literal(v) for v in branch.consts], values[1:])
             for branch in branches
         ]
@@ -140,7 +141,7 @@ class Translator:
             if isinstance(value, Stored):
                 value.memory.references -= 1
         results: list[Value] = []
-        for cases in zip(*found, strict=True):
+        for cases in zip(*branch_results, strict=True):
             small = [self.arrays.registers(case) for case in cases]
             rows = zip(*(case.items for case in small), strict=True)
             dtype = small[0].dtype
@@ -149,7 +150,7 @@ class Translator:
         return results
 
     def scan(self, equation: Any, values: list[Value]) -> list[Value]:
-        """A loop that takes a slice of its inputs at each turn, and stacks its outputs."""
+        """A loop that reads a slice of its inputs in each iteration and stacks its outputs."""
         params, body = equation.params, equation.params["jaxpr"]
         length = params["length"]
         constants, carry, inputs = parts_of_scan(params, values)
@@ -173,42 +174,47 @@ class Translator:
         final = loop.end(results[: len(carry)])
         return [
             *final,
-            *(self.arrays.loaded(of, of.shape) if in_registers(of.shape) else of for of in outputs),
+            *(
+                self.arrays.loaded(output, output.shape) if in_registers(output.shape) else output
+                for output in outputs
+            ),
         ]
 
     def room_for(
         self, body: Any, varying: Sequence[bool], carried: int, length: int
     ) -> list[Stored]:
-        """Memory for the outputs of all turns of a scan."""
+        """Memory for the outputs of all iterations of a scan."""
         differs = differing(body, varying)[carried:]
         avals = [variable.aval for variable in body.outvars[carried:]]
         return [
-            self.scratch.array((length, *aval.shape), np.dtype(aval.dtype), own)
-            for aval, own in zip(avals, differs, strict=True)
+            self.scratch.array((length, *aval.shape), np.dtype(aval.dtype), varies)
+            for aval, varies in zip(avals, differs, strict=True)
         ]
 
     def slice_of(self, value: Stored, number: Item) -> Value:
-        """One of the arrays that stand one after the other."""
+        """The slice with this number along the first axis of an array."""
         shape = value.shape[1:]
         start = times(self.b, number, constant(math.prod(shape), INDEX))
         part = Stored(shape, value.memory, plus(self.b, value.offset, start))
         return self.arrays.loaded(part, shape) if in_registers(shape) else part
 
     def repeat(self, equation: Any, values: list[Value]) -> list[Value]:
-        """A loop that ends where a condition says so."""
+        """A loop that ends when its condition is false."""
         params = equation.params
-        skipped = params["cond_nconsts"]
-        split = skipped + params["body_nconsts"]
+        first = params["cond_nconsts"]
+        split = first + params["body_nconsts"]
         condition, body = params["cond_jaxpr"], params["body_jaxpr"]
-        asked, constants, carry = values[:skipped], values[skipped:split], values[split:]
+        condition_constants, constants, carry = values[:first], values[first:split], values[split:]
         flags = [value.varying for value in values]
-        varying = differing_carry(body.jaxpr, flags[skipped:split], flags[split:], [], len(carry))
-        loop = Loop(self.b, self.scratch, carry, varying, [*asked, *constants])
+        varying = differing_carry(body.jaxpr, flags[first:split], flags[split:], [], len(carry))
+        loop = Loop(self.b, self.scratch, carry, varying, [*condition_constants, *constants])
         loop.begin()
-        (goes_on,) = self.function(
-            condition.jaxpr, [literal(v) for v in condition.consts], [*asked, *loop.values]
+        (continues,) = self.function(
+            condition.jaxpr,
+            [literal(v) for v in condition.consts],
+            [*condition_constants, *loop.values],
         )
-        inside = self.arrays.registers(goes_on).items[0]
+        inside = self.arrays.registers(continues).items[0]
         if inside.varying:
             raise Unsupported("lanes side by side in a loop that each ends in its own time")
         loop.enter(inside)
@@ -219,10 +225,10 @@ class Translator:
 
 
 class Scope:
-    """The values of a function's variables, with a count of what stands for each memory.
+    """The values of a function's variables, with counts of the references to each memory.
 
     Args:
-        jaxpr: the function.
+        jaxpr: the traced function.
     """
 
     def __init__(self, jaxpr: Any) -> None:
@@ -238,7 +244,7 @@ class Scope:
             self._last.setdefault(number, []).append(variable)
 
     def bind(self, variable: Any, value: Value) -> None:
-        """Let a variable stand for a value, if anything asks for it later."""
+        """Bind a variable to a value, if it is read later."""
         if variable in self._used:
             self._values[variable] = value
             if isinstance(value, Stored):
@@ -249,7 +255,7 @@ class Scope:
         return literal(variable.val) if is_literal(variable) else self._values[variable]
 
     def release(self, number: int) -> None:
-        """Forget the variables that no equation after this one asks for."""
+        """Release the variables that no equation after this one reads."""
         for variable in self._last.get(number, ()):
             value = self._values.pop(variable)
             if isinstance(value, Stored):
@@ -257,7 +263,7 @@ class Scope:
 
 
 def is_literal(variable: Any) -> bool:
-    """Whether it stands for a constant."""
+    """Whether a variable of a traced function is a constant."""
     return isinstance(variable, core.Literal)
 
 
@@ -265,18 +271,19 @@ def literal(value: Any) -> Value:
     """A constant array.
 
     Raises:
-        Unsupported: where it is too large to be written into a program.
+        Unsupported: if it is too large to be written into a program.
     """
     array = np.asarray(value)
-    if array.dtype == jax.dtypes.float0:  # the derivative of a whole number, which nothing reads
+    if array.dtype == jax.dtypes.float0:  # the derivative of a whole number, which is never read
         array = np.zeros(array.shape, bool)
     if not in_registers(array.shape):
         raise Unsupported(f"a constant of shape {array.shape}")
-    return Small(array.shape, array.dtype, tuple(constant(of, array.dtype) for of in array.ravel()))
+    items = tuple(constant(each, array.dtype) for each in array.ravel())
+    return Small(array.shape, array.dtype, items)
 
 
 def spread_out(value: Small, shape: Sequence[int]) -> list[Item]:
-    """The items of an array, repeated along the axes where it has one element and `shape` more."""
+    """The items of an array broadcast to a shape."""
     if value.shape == tuple(shape):
         return list(value.items)
     numbers = np.broadcast_to(np.arange(len(value.items)).reshape(value.shape), shape)
@@ -284,7 +291,7 @@ def spread_out(value: Small, shape: Sequence[int]) -> list[Item]:
 
 
 def has_loop(jaxpr: Any) -> bool:
-    """Whether a function has a loop without a fixed end."""
+    """Whether a function has a loop without a fixed number of iterations."""
     return any(
         equation.primitive.name == "while"
         or any(has_loop(function) for function in functions_of(equation))
@@ -293,11 +300,11 @@ def has_loop(jaxpr: Any) -> bool:
 
 
 def functions_of(equation: Any) -> list[Any]:
-    """The functions among an equation's parameters."""
-    found = []
+    """The traced functions among an equation's parameters."""
+    functions = []
     for value in equation.params.values():
-        for of in value if isinstance(value, tuple | list) else (value,):
-            inner = getattr(of, "jaxpr", of)
+        for each in value if isinstance(value, tuple | list) else (value,):
+            inner = getattr(each, "jaxpr", each)
             if hasattr(inner, "eqns"):
-                found.append(inner)
-    return found
+                functions.append(inner)
+    return functions

@@ -22,11 +22,11 @@ INLINED = {
     "custom_vjp_call": "call_jaxpr",
     "custom_vjp_call_jaxpr": "fun_jaxpr",
 }
-"""Primitives that stand for a function, and the name of that function among their parameters."""
+"""Primitives that call a function, with the name of the parameter that contains it."""
 
 
 def body_of(equation: Any) -> tuple[Any, Sequence[Any]] | None:
-    """The function that an equation stands for, and its constants; None where it is none."""
+    """The function that an equation calls, and its constants; None if it calls none."""
     name = INLINED.get(equation.primitive.name)
     if name is None or name not in equation.params:
         return None
@@ -37,19 +37,19 @@ def body_of(equation: Any) -> tuple[Any, Sequence[Any]] | None:
 
 
 def parts_of_scan(params: Any, values: Sequence[Any]) -> list[list[Any]]:
-    """What belongs to a scan's arguments: to its constants, carried values and inputs.
+    """Values for a scan's arguments, divided into its constants, carried values and inputs.
 
-    JAX states their numbers, from version 0.11 on by a structure of all three.
+    JAX gives their numbers as parameters, from version 0.11 on as a structure of all three.
     """
     if "num_consts" in params:
         split = params["num_consts"] + params["num_carry"]
-        every = list(values)
-        return [every[: params["num_consts"]], every[params["num_consts"] : split], every[split:]]
+        parts = list(values)
+        return [parts[: params["num_consts"]], parts[params["num_consts"] : split], parts[split:]]
     return [list(part) for part in params["ft_in"].update(values).unpack()]
 
 
 def differing(jaxpr: Any, arguments: Sequence[bool]) -> list[bool]:
-    """Which results differ between lanes, if these arguments do."""
+    """Which results of a function differ between lanes, given which arguments do."""
     known: dict[Any, bool] = dict(zip(jaxpr.invars, arguments, strict=True))
 
     def differs(variable: Any) -> bool:
@@ -62,7 +62,7 @@ def differing(jaxpr: Any, arguments: Sequence[bool]) -> list[bool]:
 
 
 def of_equation(equation: Any, given: list[bool]) -> list[bool]:
-    """The same of one equation."""
+    """Which results of an equation differ between lanes, given which operands do."""
     name, params = equation.primitive.name, equation.params
     function = body_of(equation)
     if function is not None:
@@ -73,13 +73,13 @@ def of_equation(equation: Any, given: list[bool]) -> list[bool]:
         carry = differing_carry(body, constants, begun, each, len(begun))
         return [*carry, *differing(body, [*constants, *carry, *each])[len(carry) :]]
     if name == "while":
-        skipped = params["cond_nconsts"]
-        split = skipped + params["body_nconsts"]
+        first = params["cond_nconsts"]
+        split = first + params["body_nconsts"]
         body = params["body_jaxpr"].jaxpr
-        return differing_carry(body, given[skipped:split], given[split:], [], len(given) - split)
+        return differing_carry(body, given[first:split], given[split:], [], len(given) - split)
     if name == "cond":
         each = [differing(branch.jaxpr, given[1:]) for branch in params["branches"]]
-        return [given[0] or any(of) for of in zip(*each, strict=True)]
+        return [given[0] or any(results) for results in zip(*each, strict=True)]
     return [any(given)] * len(equation.outvars)
 
 
@@ -90,19 +90,19 @@ def differing_carry(
     each: Sequence[bool],
     count: int,
 ) -> list[bool]:
-    """Which of the values that a loop carries differ between lanes at any time.
+    """Which carried values of a loop differ between lanes in any iteration.
 
     Args:
-        body: from constants, carried values and the loop's inputs to carried values and outputs.
-        constants: whether these differ.
-        carry: whether those differ with which the loop begins.
-        each: whether the inputs of a turn differ.
-        count: of carried values.
+        body: maps constants, carried values and inputs to carried values and outputs.
+        constants: which constants differ.
+        carry: which initial carried values differ.
+        each: which inputs of an iteration differ.
+        count: number of carried values.
     """
-    found = list(carry)
+    flags = list(carry)
     while True:
-        after = differing(body, [*constants, *found, *each])[:count]
-        joined = [one or other for one, other in zip(found, after, strict=True)]
-        if joined == found:
-            return found
-        found = joined
+        after = differing(body, [*constants, *flags, *each])[:count]
+        union = [before or later for before, later in zip(flags, after, strict=True)]
+        if union == flags:
+            return flags
+        flags = union
