@@ -1,4 +1,4 @@
-"""The models that come with vegasfluid: where they lie and what they show. Nothing is read yet."""
+"""The bundled models: their files and their purposes. Importing this module reads no file."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from pathlib import Path
 __all__ = ["bundled_models", "model_path", "purpose"]
 
 PACKAGE = Path(__file__).parent
-HOMES = (PACKAGE / "models", PACKAGE.parent / "models")
-"""Where the models lie: in an installed package, and beside the package in its sources."""
+FOLDERS = (PACKAGE / "models", PACKAGE.parent / "models")
+"""Folders of the bundled models: in an installed package, and next to it in the sources."""
 
 
 @cache
 def bundled_models() -> Mapping[str, Path]:
-    """The models that come with vegasfluid: their files by their names.
+    """The files of the bundled models by name.
 
     >>> "weigle_feng_network2" in bundled_models()
     True
     """
-    home = next((home for home in HOMES if home.is_dir()), HOMES[0])
-    return {path.stem: path for path in sorted(home.glob("*.toml"))}
+    folder = next((each for each in FOLDERS if each.is_dir()), FOLDERS[0])
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
 def model_path(name: str) -> Path | None:
-    """The file of a model: a path that exists wins over a shipped model; None: neither.
+    """The file of a model; None if there is none.
+
+    Args:
+        name: path of a model file, or name of a bundled model. An existing path takes precedence.
 
     >>> model_path("no_such_model") is None
     True
@@ -35,6 +38,6 @@ def model_path(name: str) -> Path | None:
 
 
 def purpose(path: Path) -> str:
-    """What a shipped model shows: its first line, a comment."""
+    """The purpose of a bundled model, from the comment in its first line."""
     with path.open(encoding="utf-8") as lines:
         return lines.readline().lstrip("#").strip()

@@ -1,4 +1,4 @@
-"""Where compiled code is kept between runs."""
+"""Folders in which compiled code is cached between runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = [
 
 def cache_root() -> Path:
     """The folder of all caches: $VEGASFLUID_CACHE_DIR, or the user's cache folder."""
-    chosen = os.environ.get("VEGASFLUID_CACHE_DIR")
-    return Path(chosen) if chosen else user_cache_path("vegasfluid")
+    folder = os.environ.get("VEGASFLUID_CACHE_DIR")
+    return Path(folder) if folder else user_cache_path("vegasfluid")
 
 
 def cache_folders() -> dict[str, Path]:
@@ -31,18 +31,18 @@ def cache_folders() -> dict[str, Path]:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """All files in a folder and below; none, where there is no such folder."""
+    """All files in a folder and its subfolders; an empty list if the folder does not exist."""
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def clear_caches() -> None:
-    """Remove all compiled code; it is compiled anew where it is needed."""
+    """Remove all compiled code; it is compiled again when it is needed."""
     for folder in cache_folders().values():
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_error(folder: Path) -> str:
-    """Why nothing can be written into a folder, which is made where need be; or an empty text."""
+    """Why a folder cannot be written to, or an empty text. The folder is created if necessary."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -53,9 +53,9 @@ def write_error(folder: Path) -> str:
 
 
 def keep_compiled_equations() -> None:
-    """Let JAX keep compiled equations on disk.
+    """Make JAX cache compiled equations on disk.
 
-    This changes JAX for the whole process, so programs do it and the library does not.
+    This changes a setting of JAX for the whole process, so only programs call it.
     """
     import jax
 

@@ -1,4 +1,4 @@
-"""Errors that vegasfluid explains in one line."""
+"""The errors that vegasfluid raises; their messages have one line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class InvalidInput(VegasfluidError, ValueError):
     Args:
         whose: the object or table that the parameter belongs to, such as `Vegas`.
         name: the parameter, such as `alpha`.
-        allowed: what the parameter must be, such as `above 0`.
-        given: the value that was given.
+        allowed: the allowed values, such as `above 0`.
+        given: the given value.
 
     >>> print(InvalidInput("Vegas", "alpha", "above 0", -1))
     Vegas: alpha must be above 0, but is -1.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["IntervalTotals", "PathMeans", "interpolation_position"]
+__all__ = ["IntervalTotals", "PathMeans", "interpolation_position", "jain_index"]
 
 Array = Any
 """A NumPy array, a JAX array, or an xarray DataArray."""
@@ -25,10 +25,10 @@ TINY = 1e-300
 
 
 class PathMeans(NamedTuple):
-    """Measures of a path: its links taken together.
+    """Measures of a path of links.
 
     Args:
-        utilisation: of the most utilised link, 0 to 1.
+        utilisation: utilisation of the most utilised link, 0 to 1.
         queue: packets waiting on all links, mean over time.
         queueing_delay: time that a packet waits on all links, s.
         drop_share: fraction of packets dropped by any of the links.
@@ -50,7 +50,7 @@ class IntervalTotals(NamedTuple):
         sent: packets sent, mean of the flows of a class; (flow_class,).
         retransmitted: packets retransmitted, mean of the flows of a class; (flow_class,).
         flow_delivered: distinct packets delivered by each flow; (flow,).
-        capacity: packets/s; (link,).
+        capacity: capacity of each link, packets/s; (link,).
         admitted: packets admitted to the queue; (link,).
         lost: packets dropped; (link,).
         waited: sum of the waiting times of all packets, packets s; (link,).
@@ -97,10 +97,9 @@ class IntervalTotals(NamedTuple):
 
     @property
     def jain_index(self) -> float:
-        """Jain's fairness index of the goodputs x of all flows: (sum x)^2 / (n sum x^2)."""
+        """Jain's fairness index of the goodputs of all flows; 1 if nothing was delivered."""
         delivered = np.asarray(self.flow_delivered, float)
-        squares = float(np.sum(delivered**2))
-        return float(np.sum(delivered)) ** 2 / (delivered.size * squares) if squares else 1.0
+        return float(jain_index(delivered)) if np.any(delivered) else 1.0
 
     @property
     def utilisation(self) -> Array:
@@ -123,7 +122,7 @@ class IntervalTotals(NamedTuple):
         return self.lost / (self.lost + self.admitted + TINY)
 
     def over_path(self, links: Sequence[int]) -> PathMeans:
-        """Utilisation, queue, delay and drops that a packet meets on a path of links.
+        """Utilisation, queue, delay and drops of a path of links.
 
         Args:
             links: indices of the links on the path.
@@ -154,12 +153,26 @@ class IntervalTotals(NamedTuple):
         return self.retransmitted / (self.sent + TINY)
 
 
+def jain_index(rates: Array, count: Array = None) -> Array:
+    """Jain's fairness index of rates x, (sum x)^2 / (n sum x^2): from 1/n to 1.
+
+    Args:
+        rates: rate of each flow, or of a flow of each group, in any unit; (flows,).
+        count: number of flows in each group; None: one flow for each rate.
+
+    >>> float(jain_index(np.array([1.0, 0.0]), np.array([3, 1])))
+    0.75
+    """
+    flows, number = (1, rates.size) if count is None else (count, count.sum())
+    return (flows * rates).sum() ** 2 / (number * (flows * rates**2).sum())
+
+
 def interpolation_position(times: np.ndarray, time: float) -> tuple[int, float]:
-    """Index of the first sample at or after `time`, and the weight of it against the one before.
+    """Index of the first sample at or after `time`, and its weight in linear interpolation.
 
     Args:
         times: increasing sample times, s; (sample,).
-        time: s.
+        time: time at which a value is wanted, s.
 
     >>> interpolation_position(np.array([0.0, 1.0, 3.0]), 2.5)
     (2, 0.75)

@@ -116,7 +116,15 @@ def goodput_ratio(data: xr.Dataset, flow_class: str, warmup: float | None = None
 
 
 def jain_index(data: xr.Dataset, warmup: float | None = None) -> float:
-    """Jain's fairness index of the goodputs x of all flows: (sum x)^2 / (n sum x^2)."""
+    """Jain's fairness index of the goodputs x of all flows, (sum x)^2 / (n sum x^2).
+
+    Args:
+        data: a trajectory.
+        warmup: time left out, s; None: the trajectory's own.
+
+    Returns:
+        From 1/n, if one of n flows has everything, to 1, if all are equal; 1 without any delivery.
+    """
     return interval_totals(data, warmup, "flow_delivered").jain_index
 
 

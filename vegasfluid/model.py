@@ -1,4 +1,4 @@
-"""A model: a network, and how long to watch it. What a model file describes."""
+"""A model: the content of a model file, a network with the times of a run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Model", "check_starts"]
 
 @dataclass(frozen=True)
 class Model(Value):
-    """A network, the time to simulate, and what the model shows.
+    """A network, the time to simulate, and the title and source of the model.
 
     Raises:
         InvalidInput: for a duration that is not above 0, a warm-up that is not below it, or a flow
-            that starts later.
+            that starts at the end or later.
 
     >>> from vegasfluid.congestion.reno import Reno
     >>> from vegasfluid.network import Flows, Link
@@ -30,18 +30,18 @@ class Model(Value):
     """
 
     network: Network
-    """What is connected to what."""
+    """Links, paths and flow classes."""
     duration: Annotated[Seconds, Positive]
-    """Simulated time."""
+    """Simulated time, s."""
     warmup: Seconds = 0.0
-    """Time at the start that is left out of every mean."""
+    """Time at the start that is excluded from means, s."""
     title: str = ""
-    """What the model shows, in a few words."""
+    """Purpose of the model, in a few words."""
     source: str = ""
-    """Where its numbers are from."""
+    """Source of its numbers, such as a paper."""
     ranges: Mapping[str, Range] = field(default_factory=dict)
-    """Which numbers of the network are uncertain, by their names in model files, such as
-    `reno.base_rtt_ms`; the network has the nominal ones."""
+    """Ranges of uncertain parameters by their names in model files, such as `reno.base_rtt_ms`;
+    the network has the nominal values."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,10 +50,10 @@ class Model(Value):
 
 
 def check_starts(network: Network, until: float) -> None:
-    """Refuse a network of which a flow never starts.
+    """Refuse a network with a flow that does not start before the end of the run.
 
     Args:
-        network: whose flows are looked at; those that start at random are not.
+        network: the network; random starts are not checked.
         until: simulated time, s.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Independent work side by side: threads, as compiled code runs without Python's lock."""
+"""Parallel work in threads: compiled code runs without Python's global interpreter lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 def processors() -> int:
-    """How many of the machine's processors this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -24,9 +24,9 @@ def parallel_map(
     """The results of a task for each item, in the order of the items.
 
     Args:
-        task: takes an item.
-        items: one call each.
-        workers: calls at a time; None: as many as there are processors.
+        task: function of one item.
+        items: arguments of the calls.
+        workers: number of parallel calls; None: the number of processors.
 
     >>> parallel_map(abs, [-1, 2, -3])
     [1, 2, 3]

@@ -1,9 +1,9 @@
 """Units as types.
 
-Inside vegasfluid there are only packets, seconds and packets per second, and the unit of a
-number is its type: `alpha: Packets`. At the edge (model files, command options, tables) there
-are no types, so the unit stands in the name: `alpha_packets`, `base_rtt_ms`. Both are read from
-the same annotations, and so are the limits that a value must keep.
+Inside vegasfluid all numbers are in packets, seconds and packets per second, and the type of a
+number gives its unit: `alpha: Packets`. In model files, command options and tables the name gives
+the unit: `alpha_packets`, `base_rtt_ms`. Both, and the limits of values, come from the same
+annotations.
 """
 
 from __future__ import annotations
@@ -41,16 +41,17 @@ __all__ = [
 BITS_PER_MEGABIT = 1e6
 BITS_PER_BYTE = 8
 ETHERNET_PACKET_BYTES = 1500
+"""Size of a full Ethernet packet, bytes."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of a quantity, inside the program and at its edge.
+    """The unit of a quantity, inside the program and in files.
 
     Args:
-        inside: the unit that the program computes in.
-        edge: the suffix of the name at the edge; empty where a number has no unit.
-        scale: how many inside units one edge unit is (for `mbps` it depends on the packet size).
+        inside: the unit inside the program.
+        edge: the unit in files, which ends the quantity's name there; empty for a plain number.
+        scale: inside units per unit in files (for `mbps` it depends on the packet size).
     """
 
     inside: str
@@ -65,19 +66,19 @@ Packets = Annotated[float, Unit("packets", "packets"), Ge(0)]
 """A number of packets: a window, a queue, a backlog."""
 
 Seconds = Annotated[float, Unit("s", "s"), Ge(0)]
-"""A time on the scale of a run, in seconds inside and at the edge."""
+"""A time on the scale of a run, in seconds inside and in files."""
 
 Delay = Annotated[float, Unit("s", "ms", 1e-3), Ge(0)]
-"""A time on the scale of a round trip: seconds inside, milliseconds at the edge."""
+"""A time on the scale of a round trip: seconds inside, milliseconds in files."""
 
 PacketsPerSecond = Annotated[float, Unit("packets/s", "mbps"), Ge(0)]
-"""A rate: packets of the network's size per second inside, Mbit/s at the edge."""
+"""A rate: packets of the network's size per second inside, Mbit/s in files."""
 
 Probability = Annotated[float, Unit("", ""), Ge(0), Le(1)]
-"""A probability for each packet."""
+"""A probability, from 0 to 1."""
 
 Share = Annotated[float, Unit("", ""), Ge(0)]
-"""A number without a unit."""
+"""A number without a unit, at least 0."""
 
 
 def ms(milliseconds: float) -> float:
@@ -132,18 +133,18 @@ def _metadata(hint: Any) -> tuple[Any, ...]:
 
 @cache
 def unit_of(kind: type, name: str) -> Unit | None:
-    """The unit of field `name` of the value class `kind`; None where it is not a quantity."""
+    """The unit of field `name` of the value class `kind`; None if it is not a quantity."""
     return next((m for m in _metadata(hints_of(kind)[name]) if isinstance(m, Unit)), None)
 
 
 @cache
 def limits_of(kind: type, name: str) -> tuple[Limit, ...]:
-    """The limits that field `name` of `kind` must keep."""
+    """The limits of field `name` of the value class `kind`."""
     return tuple(m for m in _metadata(hints_of(kind)[name]) if isinstance(m, Limit))
 
 
 def broken_limit(value: float, limit: Limit) -> str | None:
-    """What the limit allows, where `value` breaks it."""
+    """The allowed values in words, if `value` is outside the limit; else None."""
     match limit:
         case Gt(bound) if not value > bound:  # type: ignore[operator]
             return f"above {bound:g}"
@@ -158,7 +159,7 @@ def broken_limit(value: float, limit: Limit) -> str | None:
 
 
 def is_concrete(value: object) -> bool:
-    """Whether a value is a plain number; traced and symbolic values were checked when concrete."""
+    """Whether a value is a plain number, and not traced, symbolic, boolean or an array."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
@@ -172,7 +173,7 @@ def _types(kind: type, name: str) -> tuple[Any, ...]:
 
 
 def _make_tuples(value: Value) -> None:
-    """Turn lists and arrays into tuples in the fields that may hold several values."""
+    """Convert lists and arrays to tuples in the fields that may contain several values."""
     for field in fields(value):
         given = getattr(value, field.name)
         several = isinstance(given, list) or getattr(given, "ndim", 0) == 1
@@ -181,13 +182,13 @@ def _make_tuples(value: Value) -> None:
 
 
 def _check_type(whose: str, name: str, value: Any, types: tuple[Any, ...]) -> None:
-    """Refuse what no field of these types can hold, such as text in the place of a number."""
-    if not all(isinstance(of, type) and of is not Any for of in types):  # or a `Literal`
+    """Refuse a value that no field of these types may have, such as text instead of a number."""
+    if not all(isinstance(each, type) and each is not Any for each in types):  # or a `Literal`
         return
     if isinstance(value, types) and not (isinstance(value, bool) and bool not in types):
         return
     given = value if isinstance(value, str) else getattr(value, "__name__", str(value))
-    classes = [of.__name__ for of in types if issubclass(of, Value)]
+    classes = [each.__name__ for each in types if issubclass(each, Value)]
     if float in types or int in types:
         if isinstance(value, str | bytes | bool | Mapping | type | NoneType):
             raise InvalidInput(whose, name, "a number", given)
@@ -220,7 +221,7 @@ def check_quantities(value: Value) -> None:
             tuples.
 
     Raises:
-        InvalidInput: for the first field of a wrong type, that is not finite or breaks its limits.
+        InvalidInput: for the first field of a wrong type, not finite, or outside its limits.
     """
     kind = type(value)
     _make_tuples(value)
@@ -234,18 +235,18 @@ def check_quantities(value: Value) -> None:
 
 @dataclass(frozen=True)
 class Value:
-    """A frozen dataclass whose fields are quantities, held against their limits when made."""
+    """A frozen dataclass whose fields are quantities, checked against their limits when created."""
 
     def __post_init__(self) -> None:
         check_quantities(self)
 
     def parameters(self) -> dict[str, Any]:
-        """All fields by name, as a user would give them."""
+        """All fields by name, in inside units."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def require_ordered(value: object, low: str, high: str, *, strict: bool = False) -> None:
-    """Hold two fields of `value` in order: `low` at most (or below) `high`."""
+    """Raise `InvalidInput` unless field `low` is at most (if `strict`, below) field `high`."""
     first, second = getattr(value, low), getattr(value, high)
     if not (is_concrete(first) and is_concrete(second)):
         return

@@ -1,4 +1,4 @@
-"""A number of a network that is not known for sure: from where to where it may lie, and how."""
+"""Ranges of uncertain numbers of a network, with their distributions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from vegasfluid.quantities import Value, require_ordered
 __all__ = ["Range", "RangeDistribution"]
 
 RangeDistribution = Literal["uniform", "log_uniform"]
+"""Distribution of a number in its range: uniform, or uniform in its logarithm."""
 
 
 @dataclass(frozen=True)
 class Range(Value):
-    """From where to where a number may lie, in the unit of the number's name at the edge.
+    """The range of an uncertain number, in the unit of its name in model files.
 
     Raises:
-        InvalidInput: for ends that are not finite or not in order, an unknown spread, or a
+        InvalidInput: for ends that are not finite or not in order, an unknown distribution, or a
             `log_uniform` one from zero or below.
 
     >>> Range(10, 40).nominal, Range(10, 40, "log_uniform").nominal
@@ -27,11 +28,11 @@ class Range(Value):
     """
 
     low: float
-    """The least."""
+    """Smallest value."""
     high: float
-    """The most."""
+    """Largest value."""
     spread: RangeDistribution = "uniform"
-    """Whether equal differences are as likely, or equal ratios."""
+    """Distribution: `uniform`, or `log_uniform` (uniform in the logarithm)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,22 +45,22 @@ class Range(Value):
         if self.spread == "log_uniform" and self.low <= 0:
             raise InvalidInput("Range", "low", "above 0 where spread is log_uniform", self.low)
 
-    def at(self, share: float) -> float:
-        """The number below which that share of the spread lies.
+    def at(self, fraction: float) -> float:
+        """The quantile of the distribution.
 
         Args:
-            share: from 0 to 1.
+            fraction: probability of a smaller value, from 0 to 1.
 
         >>> Range(1, 100, "log_uniform").at(0.5), Range(1, 100).at(1)
         (10.0, 100.0)
         """
-        if share in (0, 1):  # no rounding at the ends
-            return float(self.high if share else self.low)
+        if fraction in (0, 1):  # no rounding at the ends
+            return float(self.high if fraction else self.low)
         if self.spread == "uniform":
-            return self.low + share * (self.high - self.low)
-        return self.low * (self.high / self.low) ** share
+            return self.low + fraction * (self.high - self.low)
+        return self.low * (self.high / self.low) ** fraction
 
     @property
     def nominal(self) -> float:
-        """The middle; of a `log_uniform` spread the geometric one."""
+        """The median: the middle of the range, for `log_uniform` the geometric mean of its ends."""
         return self.at(0.5)

@@ -1,4 +1,4 @@
-"""The times of a run, held against each other; both simulators ask the same."""
+"""Times of a run, and their checks, common to both simulators."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["DEFAULT_SAMPLES", "check_times", "sample_times"]
 
 DEFAULT_SAMPLES = 401
-"""Sample times of a run, where nobody says how many."""
+"""Default number of sample times of a run."""
 
 
 def check_times(until: float, warmup: float | None, samples: int) -> float:
-    """Hold the times of a run against each other.
+    """Check the times of a run.
 
     Args:
         until: simulated time, s.
-        warmup: time that the metrics leave out, s; a quarter of the run where it is None.
+        warmup: time that the metrics exclude, s; a quarter of the run where it is None.
         samples: number of sample times.
 
     Returns:
         The warm-up that applies, s.
 
     Raises:
-        InvalidInput: where they make no sense.
+        InvalidInput: for an end that is not positive and finite, fewer than 2 samples, or a warm-up
+            that is negative or not below the end.
 
     >>> check_times(60.0, None, 401)
     15.0

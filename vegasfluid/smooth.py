@@ -1,11 +1,11 @@
-"""Comparisons that can be differentiated, for arrays and for symbols alike.
+"""Differentiable comparisons and functions for numbers, JAX arrays and SymPy expressions.
 
-A law's drift is written with arithmetic and these functions only. Handed JAX arrays they are
-traced, handed NumPy numbers they compute, handed SymPy expressions they stay expressions, so the
-lines that are integrated are the lines that are analysed.
+The equations of congestion controls use arithmetic and these functions only. With JAX arrays they
+are traced, with NumPy numbers computed, and with SymPy expressions they stay expressions. So the
+same code is integrated and analysed.
 
-JAX's own minimum knows by `value == result` whose derivative to take. XLA may compute the value
-twice, rounded in two ways, and then there is none: so it is chosen by which is smaller.
+JAX's own minimum chooses its derivative by `value == result`. XLA may compute the value twice with
+different rounding, and then neither is chosen. So these functions choose by comparison.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def maximum(a: Real, b: Real) -> Real:
 
 
 def clip(value: Real, low: Real, high: Real) -> Real:
-    """`value` held between `low` and `high`."""
+    """`value` clipped to the range from `low` to `high`."""
     return minimum(maximum(value, low), high)
 
 
 def positive_part(value: Real) -> Real:
-    """`value` where it is above zero, zero elsewhere."""
+    """The larger of `value` and zero."""
     return maximum(value, 0.0)
 
 
@@ -79,26 +79,26 @@ def log1p(value: Real) -> Real:
 
 
 def cube_root(value: Real) -> Real:
-    """The cube root of a value above zero."""
+    """The cube root of a positive value."""
     if _is_symbolic(value):
         return sys.modules["sympy"].cbrt(value)
     return _arrays(value).cbrt(value)
 
 
 def step(excess: Real, width: Real) -> Real:
-    """A unit step that takes `width` to rise: 0 up to excess 0, 1 from `width` on.
+    """A smooth unit step: 0 up to excess 0, 1 from excess `width` on.
 
-    The rise is the cubic 3u^2 - 2u^3, so the first derivative is continuous, and outside the
-    rise the step is exactly 0 or 1: a dead zone between two steps stays dead, however long the
-    run. (A logistic step leaks: over the hundreds of round trips of a run it drags a window from
-    the edge of Vegas's dead zone to its middle.)
+    Between them it is the cubic 3u^2 - 2u^3, so the first derivative is continuous. Outside it is
+    exactly 0 or 1, so that a window in a dead band does not move. (A logistic step would not be
+    exact: over the hundreds of round trips of a run it would move a window from the edge of
+    Vegas's dead band to its middle.)
 
     Args:
-        excess: how far a quantity is above its threshold, in any unit.
-        width: over how much of that unit the step rises, above 0.
+        excess: a quantity minus its threshold, in any unit.
+        width: width of the step, in the same unit; above 0.
 
     >>> [float(step(excess, 0.5)) for excess in (-1.0, 0.25, 2.0)]
     [0.0, 0.5, 1.0]
     """
-    rise = clip(excess / width, 0.0, 1.0)
-    return rise * rise * (3 - 2 * rise)
+    u = clip(excess / width, 0.0, 1.0)
+    return u * u * (3 - 2 * u)

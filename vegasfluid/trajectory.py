@@ -1,10 +1,11 @@
-"""What both simulators return: labelled arrays over time, flow class, flow and link.
+"""Trajectories, the results of both simulators: labelled arrays over time, class, flow and link.
 
-A trajectory is an `xarray.Dataset`. Counters run from the start, so that a mean over any window
-is a difference. Attributes hold units, engine, seed, model and version; `to_netcdf` saves it.
+A trajectory is an `xarray.Dataset`. Counters start at 0 at the start of the run, so that means over
+any interval are differences. Attributes have units, engine, seed, model and version; `to_netcdf`
+saves it.
 
-Inside, a run is a `Recording`: the same arrays without labels, which a search over many runs sums
-up without them. xarray is imported when the first label is written.
+Inside, a run is a `Recording`, the same arrays without labels, from which searches over many runs
+compute their measures. xarray is imported when the first trajectory is made.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ ENGINES = {
     "density": "density model",
     "packets": "packet simulator",
 }
-"""What the attribute `engine` stands for."""
+"""Names of the engines in words, by the attribute `engine`."""
 
 
 class Variable(NamedTuple):
-    """What a variable of a trajectory means."""
+    """Meaning and units of a variable of a trajectory."""
 
     meaning: str
     units: str
@@ -64,8 +65,8 @@ CLASS_VARIABLES = {
     "vegas_above_gamma": Variable("slow starts that Vegas ended by gamma, mean of the class", "1"),
     "vegas_diff": Variable("Vegas's latest estimate of its backlog, mean of the class", "packets"),
 }
-"""Variables over (time, flow_class). A run has Vegas's where packets are simulated and a class
-speaks Vegas; they are 0 for other classes."""
+"""Variables over (time, flow_class). Only packet runs with a Vegas class have those of Vegas, which
+are 0 for other classes."""
 
 LINK_VARIABLES = {
     "queue": Variable("packets waiting, without the one in transmission", "packets"),
@@ -81,26 +82,26 @@ LINK_VARIABLES = {
     "waited": Variable("waiting time of all packets since the start", "packets s"),
     "capacity": Variable("packets that the link sends", "packets/s"),
 }
-"""Variables over (time, link); the capacity over (link). A simulator gives those that it knows."""
+"""Variables over (time, link); `capacity` over (link). Not every engine has all of them."""
 
 WITHIN = "cwnd_variance"
-"""The name of what a distribution of windows adds to `flows`: the variance of a flow's window."""
+"""Name in `Recording.flows` of the variance of a flow's window, of the density model."""
 
 REVERSE = "_reverse"
-"""What the name of a link's other direction ends with, where packets wait there, too."""
+"""Suffix of a link's name for the queue in its other direction."""
 
 
 class Recording(NamedTuple):
     """A run as plain arrays.
 
     Args:
-        network: what was simulated.
-        times: (time,) s.
+        network: the simulated network.
+        times: sample times, s; (time,).
         flows: arrays (time, flow) by names of CLASS_VARIABLES.
-        links: arrays (time, link) by names of LINK_VARIABLES; after the links of the network
-            their other directions follow, where packets wait there, too.
-        error: by which parts of themselves goodput, queue and drops may be off the solution of the
-            equations that were integrated; None where nobody looked.
+        links: arrays (time, link) by names of LINK_VARIABLES; if packets wait in both directions,
+            the queues of the other direction follow those of all links.
+        error: estimated relative errors of goodput, queue and drops from the solver's steps; None
+            if they were not estimated.
     """
 
     network: Network
@@ -152,7 +153,7 @@ def capacities(network: Network, columns: int) -> np.ndarray:
 
 
 def link_names(network: Network, columns: int) -> list[str]:
-    """The names of the links, and of their other directions."""
+    """The names of the queues: of the links, and of their other directions."""
     names = list(network.links)
     return (names + [name + REVERSE for name in names])[:columns]
 
@@ -167,10 +168,10 @@ def make_trajectory(
     """Label the arrays of a run.
 
     Args:
-        recording: of the run; of its flows the class means are kept.
-        attributes: engine, seed, warm-up and what else describes the run.
-        bins: (bin, link) data packets that arrived at each queue.
-        bin_width: of these bins, s; None where there are none.
+        recording: the run; the trajectory has the class means of its flows.
+        attributes: engine, seed, warm-up and other attributes of the run.
+        bins: data packets that arrived at each queue in each bin; (bin, link).
+        bin_width: width of these bins, s; None without bins.
     """
     import xarray as xr
 
@@ -223,7 +224,7 @@ def describe(data: xr.Dataset) -> xr.Dataset:
     known["time"] = Variable("simulated time", "s")
     known["bin"] = Variable("start of a bin", "s")
     known["arrivals"] = Variable("data packets that arrived in the bin", "packets")
-    for name, meant in known.items():
+    for name, variable in known.items():
         if name in data.variables:
-            data[name].attrs.update(long_name=meant.meaning, units=meant.units)
+            data[name].attrs.update(long_name=variable.meaning, units=variable.units)
     return data

@@ -23,7 +23,7 @@ from vegasfluid import (
     Vegas,
 )
 from vegasfluid.analysis import equilibrium, fair_alpha
-from vegasfluid.analysis.equilibria.fair_alpha import with_alpha
+from vegasfluid.analysis.equilibria.fair_alpha import network_with_alpha
 from vegasfluid.tuning import theory
 from vegasfluid.tuning.theory import EquilibriumTheory, explain_by_equilibrium
 
@@ -176,7 +176,7 @@ def test_slope_is_a_difference_of_the_ratio():
     alpha = told(1.0).alpha
 
     def log_ratio(alpha: float) -> float:
-        return math.log(equilibrium(with_alpha(network(), "vegas", alpha)).ratio("vegas"))
+        return math.log(equilibrium(network_with_alpha(network(), "vegas", alpha)).ratio("vegas"))
 
     slope = slope_of(lambda step: log_ratio(alpha * math.exp(step)))
     assert told(1.0).ratio_elasticity == pytest.approx(slope, rel=1e-5)

@@ -20,8 +20,8 @@ from vegasfluid.analysis.equilibria.equilibrium import THEORY, Equilibrium, equi
 from vegasfluid.analysis.equilibria.fair_alpha import (
     FairAlpha,
     fair_alpha,
+    network_with_alpha,
     tuned_class,
-    with_alpha,
 )
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
 from vegasfluid.analysis.literature import PublishedValue, published_formulas
@@ -212,7 +212,7 @@ def find_alpha(
         return AlphaResult(None, None, missing)
     if certificate is not None:
         alpha = float(certificate.alpha)
-        point = equilibrium(with_alpha(network, tuned, alpha), options)
+        point = equilibrium(network_with_alpha(network, tuned, alpha), options)
         return AlphaResult(FairAlpha(alpha, point), certificate, missing)
     fair, _ = attempt(lambda: fair_alpha(network, tuned, ratio, options))
     nearest, _ = (None, "") if fair else attempt(lambda: nearest_alpha(network, tuned, options))
@@ -229,7 +229,7 @@ def packet_ratio(network: Network, tuned: str | None, result: AlphaResult) -> Pa
 
 def nearest_alpha(network: Network, tuned: str, options: FluidOptions) -> NearestAlpha | None:
     """The alpha that gives 95 % of the largest ratio; None if the smallest alpha gives more."""
-    largest = equilibrium(with_alpha(network, tuned, LARGE_ALPHA), options).ratio(tuned)
+    largest = equilibrium(network_with_alpha(network, tuned, LARGE_ALPHA), options).ratio(tuned)
     fair = fair_alpha(network, tuned, NEAR_LARGEST * largest, options)
     if fair is None:
         return None

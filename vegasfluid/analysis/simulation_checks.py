@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from vegasfluid.analysis.equilibria.fair_alpha import with_alpha
+from vegasfluid.analysis.equilibria.fair_alpha import network_with_alpha
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid import record_fluid
 from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS
@@ -150,7 +150,7 @@ def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
     law = cast(Vegas, network.flows[tuned].law)
     if law.implementation.whole_packets:
         alpha = max(float(round(alpha)), 1.0)
-    changed = with_alpha(network, tuned, alpha)
+    changed = network_with_alpha(network, tuned, alpha)
     until = duration(network)
     times = sample_times(until, WARMUP * until, 2)
     ratios = [ratio_of(record_packets(changed, times, seed), tuned) for seed in SEEDS]

@@ -31,7 +31,7 @@ from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.time_grid import TimeGrid, density_step, mean_field_step
 from vegasfluid.fluid.vector_field import VectorField
 from vegasfluid.fluid.window_mesh import WindowMesh
-from vegasfluid.interval_totals import IntervalTotals
+from vegasfluid.interval_totals import IntervalTotals, jain_index
 from vegasfluid.network import Network, require_network
 from vegasfluid.run_options import DEFAULT_SAMPLES, check_times
 
@@ -183,9 +183,8 @@ class FluidModel:
 
     def jain_index(self, solution: FluidSolution) -> Scalar:
         """Jain's fairness index of all flows' goodput after the warm-up; traceable."""
-        count, goodput = jnp.asarray(self.parameters.groups.count), self.totals(solution).goodput
-        total = jnp.sum(count * goodput)
-        return total**2 / (jnp.sum(count) * jnp.sum(count * goodput**2))
+        count = jnp.asarray(self.parameters.groups.count)
+        return jain_index(self.totals(solution).goodput, count)
 
     def _class_means(self, values: Float[Array, "*times groups"]) -> Float[Array, "*times classes"]:
         """Means over the flows of each class of values (..., groups)."""

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+<<<<<<< HEAD
 from vegasfluid.analysis.equilibria.equilibrium import (
     Equilibrium,
     equilibrium,
@@ -27,6 +28,10 @@ from vegasfluid.analysis.equilibria.equilibrium import (
     quantities_near,
 )
 from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, with_alpha
+=======
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, equilibrium, polished
+from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, network_with_alpha
+>>>>>>> 64e78e9 (One formula of Jain's index; modules at the top of the package have docstrings that stand alone)
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
@@ -220,7 +225,7 @@ def saturation_alpha(state: Equilibrium, tuned: str, fraction: float) -> float |
 def largest_ratio(network: Network, tuned: str) -> float | None:
     """Goodput ratio in equilibrium with the largest alpha; None where there is no equilibrium."""
     try:
-        return equilibrium(with_alpha(network, tuned, largest_alpha(network))).ratio(tuned)
+        return equilibrium(network_with_alpha(network, tuned, largest_alpha(network))).ratio(tuned)
     except SolveFailed:
         return None
 
@@ -316,7 +321,7 @@ def scaled_network(network: Network, tuned: str, factor: dict[str, Any]) -> Netw
         link = replace(link, buffer=link.buffer * factor["buffer"], **changes)
     flows = {key: with_longer_delays(one, longer) for key, one in network.flows.items()}
     alpha = cast(Any, network.flows[tuned].law).alpha * factor["alpha"]
-    return with_alpha(replace(network, links={name: link}, flows=flows), tuned, alpha)
+    return network_with_alpha(replace(network, links={name: link}, flows=flows), tuned, alpha)
 
 
 def with_longer_delays(flows: Flows, factor: Any) -> Flows:

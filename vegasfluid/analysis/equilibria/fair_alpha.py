@@ -19,7 +19,7 @@ from vegasfluid.errors import InvalidInput, Unsupported
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.network import Network
 
-__all__ = ["FairAlpha", "fair_alpha", "tuned_class", "with_alpha"]
+__all__ = ["FairAlpha", "fair_alpha", "network_with_alpha", "tuned_class"]
 
 SMALLEST_ALPHA = 0.5
 """Packets: the first alpha of the search; no dialect has a smaller useful one."""
@@ -59,7 +59,7 @@ def tuned_class(network: Network, given: str | None = None) -> str | None:
     return given
 
 
-def with_alpha(network: Network, tuned: str, alpha: Any) -> Network:
+def network_with_alpha(network: Network, tuned: str, alpha: Any) -> Network:
     """The network with another alpha (packets) of a class, and beta two packets above it.
 
     Alpha may be fractional, also for dialects that take whole packets only.
@@ -92,7 +92,7 @@ def fair_alpha(
         raise Unsupported("fair_alpha", "a single flow class", "a ratio needs two classes")
 
     def excess(log_alpha: float) -> float:
-        point = equilibrium(with_alpha(network, tuned, math.exp(log_alpha)), options)
+        point = equilibrium(network_with_alpha(network, tuned, math.exp(log_alpha)), options)
         return math.log(point.ratio(tuned) / ratio)
 
     low = high = math.log(SMALLEST_ALPHA)
@@ -106,4 +106,4 @@ def fair_alpha(
         return None
     root = root_scalar(excess, bracket=(low, high), xtol=TOLERANCE, rtol=TOLERANCE).root
     alpha = math.exp(root)
-    return FairAlpha(alpha, equilibrium(with_alpha(network, tuned, alpha), options))
+    return FairAlpha(alpha, equilibrium(network_with_alpha(network, tuned, alpha), options))
