@@ -20,18 +20,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-<<<<<<< HEAD
 from vegasfluid.analysis.equilibria.equilibrium import (
     Equilibrium,
     equilibrium,
     equilibrium_model,
     quantities_near,
 )
-from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, with_alpha
-=======
-from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, arrays, equilibrium, polished
 from vegasfluid.analysis.equilibria.fair_alpha import fair_alpha, network_with_alpha
->>>>>>> 64e78e9 (One formula of Jain's index; modules at the top of the package have docstrings that stand alone)
 from vegasfluid.analysis.linear_stability.stability import Stability, stability
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.vegas import Vegas
