@@ -44,7 +44,7 @@ _MEANINGS = {
     Outcome.LAG_TOO_SHORT: "a lag reached past the last known time: it is shorter than the step",
     Outcome.NOT_FINITE: "the state was not finite",
     Outcome.HISTORY_OVERFLOW: "a lag reached past the history; increase history_capacity",
-    Outcome.LAG_NEGATIVE: "a lag was negative: the history was asked for the future",
+    Outcome.LAG_NEGATIVE: "a lag was negative: the history was read in the future",
     Outcome.PAST_NOT_FINITE: "the initial history was not finite",
     Outcome.STEP_UNDERFLOW: "the step became too short to advance the time",
     Outcome.MAX_STEPS_REACHED: "the largest number of steps was reached; allow more max_steps",

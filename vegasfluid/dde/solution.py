@@ -50,7 +50,7 @@ class Solution(NamedTuple):
             InvalidInput: if the solve had no dense output.
         """
         if self.curve is None:
-            allowed = "asked for with saveat=SaveAt(dense=True)"
+            allowed = "requested with saveat=SaveAt(dense=True)"
             raise InvalidInput("dde.Solution", "dense output", allowed, "missing")
         return self.curve.evaluate(times)
 

@@ -129,5 +129,5 @@ def test_reading_between_steps_needs_dense_output():
     solution = dde.solve(
         lambda t, y, history, args: -y, diffrax.Tsit5(), 0.0, 1.0, None, jnp.ones(1)
     )
-    with pytest.raises(InvalidInput, match=r"asked for with saveat=SaveAt\(dense=True\)"):
+    with pytest.raises(InvalidInput, match=r"requested with saveat=SaveAt\(dense=True\)"):
         solution.evaluate(0.5)

@@ -327,19 +327,19 @@ def _before_step(
 
 def _add_read_cotangents(pieces: Array, read_cotangents: ReadCotangents) -> Array:
     """The cotangents of all pieces, with those of the rows that a step read added."""
-    looks, powers, n, reads, batch = read_cotangents.perturbations.coefficients.shape
+    evaluations, powers, n, reads, batch = read_cotangents.perturbations.coefficients.shape
     flat = jnp.moveaxis(read_cotangents.perturbations.coefficients, 3, 1).reshape(
-        looks * reads, powers * n, batch
+        evaluations * reads, powers * n, batch
     )
-    starts = read_cotangents.perturbations.starts.reshape(looks * reads, 1, batch)
-    zeros = jnp.zeros((looks * reads, 2, batch), flat.dtype)
+    starts = read_cotangents.perturbations.starts.reshape(evaluations * reads, 1, batch)
+    zeros = jnp.zeros((evaluations * reads, 2, batch), flat.dtype)
     cotangents = jnp.concatenate([starts, zeros, flat], axis=1)
-    rows = read_cotangents.rows.reshape(looks * reads, batch)
+    rows = read_cotangents.rows.reshape(evaluations * reads, batch)
 
     def add(number: Array, pieces: Array) -> Array:
         return _add_to_row(pieces, rows[number], cotangents[number])
 
-    return jax.lax.fori_loop(jnp.int32(0), jnp.int32(looks * reads), add, pieces)
+    return jax.lax.fori_loop(jnp.int32(0), jnp.int32(evaluations * reads), add, pieces)
 
 
 def _add_to_row(

@@ -66,7 +66,7 @@ class ActiveBreaks(NamedTuple):
 class BreakingPoints(NamedTuple):
     """The latest breaks of each instance; break k is in slot k modulo slots, a power of two.
 
-    Break 0, at t0, has a slot of its own after these and is never overwritten.
+    Break 0, at t0, has a separate slot after these and is never overwritten.
 
     Args:
         times: times of the breaks, shape (slots + 1, batch).

@@ -149,7 +149,7 @@ class Track(NamedTuple):
             return frozen.start(row).since(now) > offset
 
         def direction(row: Index) -> Index:
-            """The step to the next row to look at: -1, 1, or 0 where `row` is the one."""
+            """The step to the next row to check: -1, 1, or 0 if `row` is the one."""
             back = (row > oldest) & begins_later(row)
             forward = (row < self.last) & ~begins_later(jnp.minimum(row + one, self.last))
             return jnp.where(back, -one, forward.astype(jnp.int32))

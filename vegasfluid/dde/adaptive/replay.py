@@ -135,12 +135,14 @@ class EventOutputs(NamedTuple):
     slope: Float[Array, "n batch"]
 
 
-def zero_perturbations(problem: Problem, looks: int, reads: int, powers: int) -> ReadPerturbations:
-    """Zero perturbations for `looks` evaluations with `reads` history reads each."""
+def zero_perturbations(
+    problem: Problem, evaluations: int, reads: int, powers: int
+) -> ReadPerturbations:
+    """Zero perturbations of this many evaluations with `reads` history reads each."""
     n, batch = problem.y0.shape
     dtype = problem.y0.dtype
-    starts = jnp.zeros((looks, reads, batch), dtype)
-    return ReadPerturbations(starts, jnp.zeros((looks, powers, n, reads, batch), dtype))
+    starts = jnp.zeros((evaluations, reads, batch), dtype)
+    return ReadPerturbations(starts, jnp.zeros((evaluations, powers, n, reads, batch), dtype))
 
 
 def repeat_step(

@@ -33,7 +33,7 @@ def first_root(
 ) -> tuple[Float[Array, " batch"], Float[Array, "indicators batch"]]:
     """The first root of several indicators within a step, by inverse quadratic interpolation.
 
-    Each indicator is interpolated by itself, since their minimum has a kink where two cross.
+    Each indicator is interpolated separately, as their minimum has a kink where two cross.
 
     Args:
         indicators: maps fractions of the step, shape (batch,), to the indicators, divided by

@@ -227,7 +227,7 @@ class FixedStepHistory:
 
         Args:
             s: one time, or an array of times of any shape.
-            of: for each time, the number of the one component that is asked for; None: all.
+            of: for each time, the number of the one component to return; None: all.
 
         Returns:
             The state, shape (n,); for an array of times, shape (..., n); for single components,
@@ -250,7 +250,7 @@ class FixedStepHistory:
 
         Args:
             s: one time, or an array of times of any shape.
-            of: for each time, the number of the one component that is asked for; None: all.
+            of: for each time, the number of the one component to return; None: all.
 
         Returns:
             dy/dt, shape (n,); for an array of times, shape (..., n); for single components,
