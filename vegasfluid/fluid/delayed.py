@@ -6,19 +6,18 @@ equations read at past times come first, so that the solver keeps a history of t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Array, Float
 
 from vegasfluid import smooth
-from vegasfluid.dde import FixedStepHistory
 from vegasfluid.fluid.delays import DelayBounds
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.shapes import PerGroup, Scalar
 from vegasfluid.fluid.structure import FluidStructure
 
-__all__ = ["DelayedState", "HopRates", "history_size"]
+__all__ = ["DelayedState", "HopRates", "StateHistory", "history_size"]
 
 Selected = Float[Array, " n"]
 """One number for each selected hop or queue."""
@@ -41,6 +40,18 @@ def history_size(indices: Any, structure: FluidStructure, options: FluidOptions)
     else:
         last = indices.dropped if structure.has_ecn else indices.signalled
     return int(last[-1]) + 1
+
+
+class StateHistory(Protocol):
+    """The history of the leading components of the state, such as `dde.FixedStepHistory`."""
+
+    def __call__(self, times: Any, /, of: Any = None) -> Array:
+        """Values at the times, of one component `of` each; None: of all components."""
+        ...
+
+    def slope(self, times: Any, /, of: Any = None) -> Array:
+        """Time derivatives at the times, of one component `of` each; None: of all components."""
+        ...
 
 
 class HopRates(NamedTuple):
@@ -70,7 +81,7 @@ class DelayedState:
 
     def __init__(
         self,
-        history: FixedStepHistory,
+        history: StateHistory,
         indices: Any,
         structure: FluidStructure,
         bounds: DelayBounds,

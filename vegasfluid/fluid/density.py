@@ -45,7 +45,7 @@ from vegasfluid.fluid.senders import (
     synchronised_part,
     timeout_fraction,
 )
-from vegasfluid.fluid.shapes import LawState, PerGroup
+from vegasfluid.fluid.shapes import LawState, PerCell, PerGroup
 from vegasfluid.fluid.window_mesh import WindowMesh
 
 __all__ = ["ClassMesh", "Density", "Distribution"]
@@ -90,7 +90,7 @@ class Density:
         mesh: cells over which the flows are distributed.
     """
 
-    law: Any
+    law: Any  # a CongestionControl; an EpochCongestionControl with an EpochMesh
     mesh: ClassMesh
 
     @classmethod
@@ -114,7 +114,9 @@ class Density:
         """The variance of the windows, packets^2."""
         return self.mean(jnp.square, state, rtt) - self.cwnd(state, rtt) ** 2
 
-    def mean(self, function: Callable[[Any], Any], state: Distribution, rtt: PerGroup) -> PerGroup:
+    def mean(
+        self, function: Callable[[PerCell], PerCell], state: Distribution, rtt: PerGroup
+    ) -> PerGroup:
         """The mean of a function of the window over all flows of a group."""
         growing = function(self.mesh.states(self.law, state.shared, rtt).cwnd)
         recovering = function(self.mesh.recovery_states(self.law, state.shared, rtt).cwnd)
@@ -228,8 +230,13 @@ class Density:
         return law_signals(window, self.law, senders._replace(rate=rate), options)
 
     def loss_event_rate(
-        self, cwnd: Any, growth: Any, senders: SenderSignals, rate: Any, mean_growth: Any
-    ) -> Any:
+        self,
+        cwnd: PerCell,
+        growth: PerCell,
+        senders: SenderSignals,
+        rate: PerCell,
+        mean_growth: PerCell,
+    ) -> PerCell:
         """Loss events of a flow outside recovery, 1/s, at most a few in a round trip.
 
         A random loss hits each packet with the same probability. Synchronised losses hit flows in

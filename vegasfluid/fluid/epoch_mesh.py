@@ -7,7 +7,7 @@ speed. A loss at window w starts an epoch of age 0 at w, of one of three types (
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -53,7 +53,7 @@ class EpochMesh(NamedTuple):
 
     loss_windows: Mesh
     ages: Mesh
-    plateau_times: Any = None
+    plateau_times: Float[Array, "kinds windows 1"] | None = None
 
     def for_law(self, law: EpochCongestionControl) -> EpochMesh:
         """The mesh with the plateau times of a congestion control."""
@@ -100,7 +100,9 @@ class EpochMesh(NamedTuple):
             lambda leaf: jnp.broadcast_to(leaf, shape).reshape(*rtt.shape, -1), states
         )
 
-    def epochs(self, law: EpochCongestionControl, ages: Any, rtt: PerGroup) -> LawState:
+    def epochs(
+        self, law: EpochCongestionControl, ages: Float[Array | np.ndarray, " ages"], rtt: PerGroup
+    ) -> LawState:
         """The law's state at the given ages (s) of each epoch; (groups, kinds, windows, ages)."""
         loss_windows = self.loss_windows.centres[:, None]
         return law.epoch_state(self.plateau_times, loss_windows, ages, rtt[..., None, None, None])

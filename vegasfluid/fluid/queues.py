@@ -27,6 +27,7 @@ from vegasfluid.aqm.droptail import overflow_prob
 from vegasfluid.fluid.delayed import DelayedState
 from vegasfluid.fluid.parameters import FluidParameters
 from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue, Scalar
+from vegasfluid.fluid.state import State
 from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = ["Drops", "ack_clocked", "arrivals", "buffer_in_packets", "drop_probabilities"]
@@ -218,7 +219,7 @@ def drop_tail_loss_bias(
 
 
 def drop_probabilities(
-    state: Any,
+    state: State,
     arriving: PerHop,
     service: PerQueue,
     waiting: PerQueue,
@@ -287,7 +288,7 @@ def full_buffer_drops(
 
 
 def overflow_in_step(
-    before: Any, after: Any, parameters: FluidParameters, structure: FluidStructure
+    before: State, after: State, parameters: FluidParameters, structure: FluidStructure
 ) -> PerHop:
     """Packets of a flow at each hop that exceed the buffer after a solver step.
 
@@ -309,7 +310,7 @@ def overflow_in_step(
 
 
 def queue_derivative(
-    state: Any,
+    state: State,
     arriving: PerHop,
     drops: Drops,
     parameters: FluidParameters,

@@ -29,7 +29,7 @@ from vegasfluid.fluid.delayed import DelayedState
 from vegasfluid.fluid.delays import DelayBounds
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.rtt_noise import RttNoise
-from vegasfluid.fluid.shapes import LawState, PerGroup, PerHop, PerQueue, Scalar
+from vegasfluid.fluid.shapes import LawState, PerCell, PerGroup, PerHop, PerQueue, Scalar
 from vegasfluid.fluid.structure import FluidStructure
 
 __all__ = [
@@ -282,7 +282,7 @@ def loss_events(
     return LossEvents((random + synchronised) * losses, weight * losses)
 
 
-def synchronised_part(cwnd: Any, senders: SenderSignals) -> Any:
+def synchronised_part(cwnd: PerCell, senders: SenderSignals) -> PerCell:
     """Fraction of the losses that is synchronised: 1 - 1/cwnd, as all packets of a window but one
     are ACK-clocked, on queues whose losses follow window growth.
     """
@@ -304,8 +304,8 @@ def outside_recovery(window: LawState, senders: SenderSignals) -> LawState:
 
 
 def timeout_fraction(
-    law: CongestionControl, cwnd: Any, senders: SenderSignals, options: FluidOptions
-) -> Any:
+    law: CongestionControl, cwnd: PerCell, senders: SenderSignals, options: FluidOptions
+) -> PerCell:
     """Fraction of the loss events that end in a timeout, for windows of `cwnd` packets.
 
     A synchronised loss is a single one, and its retransmission is not lost. A mark has the

@@ -21,4 +21,6 @@ Scalar = Float[Array, ""]
 PerGroup = Float[Array, "groups"]
 PerHop = Float[Array, "hops"]
 PerQueue = Float[Array, "queues"]
+PerCell = Float[Array, "groups *cells"]
+"""One number for each group, or for each group and cell of a distribution."""
 Vector = Float[Array, " n"]

@@ -7,11 +7,16 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from vegasfluid.fluid.density import Density
+from vegasfluid.fluid.mean_field import MeanField
 from vegasfluid.fluid.parameters import FluidParameters, GroupParameters
 from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue
 from vegasfluid.fluid.structure import FluidStructure
 
-__all__ = ["Moments", "State", "initial_base_rtt", "initial_state"]
+__all__ = ["Moments", "Population", "State", "initial_base_rtt", "initial_state"]
+
+Population = MeanField | Density
+"""Representation of the flows of a class."""
 
 
 class State(NamedTuple):
@@ -58,7 +63,7 @@ class Moments(NamedTuple):
 
 
 def initial_state(
-    parameters: FluidParameters, populations: tuple[Any, ...], structure: FluidStructure
+    parameters: FluidParameters, populations: tuple[Population, ...], structure: FluidStructure
 ) -> State:
     """The state before the first packet of any flow, with empty queues."""
     groups = parameters.groups

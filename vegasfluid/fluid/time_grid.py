@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from vegasfluid.aqm.base import QueueDiscipline
 from vegasfluid.dde.fixed.history import ring_rows
@@ -62,7 +63,7 @@ class TimeGrid(NamedTuple):
     aligned: bool = False
     finest: float | None = None
 
-    def schedule(self, dtype: Any) -> Schedule:
+    def schedule(self, dtype: DTypeLike) -> Schedule:
         """All steps of the solver, for states of this type."""
         lengths = self.step, self.longest_lag, dtype, self.longer_steps
         if self.aligned:

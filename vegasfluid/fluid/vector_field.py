@@ -26,7 +26,7 @@ import numpy as np
 
 from vegasfluid import smooth
 from vegasfluid.fluid import queues
-from vegasfluid.fluid.delayed import DelayedState, history_size
+from vegasfluid.fluid.delayed import DelayedState, StateHistory, history_size
 from vegasfluid.fluid.layout import Layout
 from vegasfluid.fluid.options import FluidOptions
 from vegasfluid.fluid.parameters import FluidParameters
@@ -39,9 +39,10 @@ from vegasfluid.fluid.senders import (
     measured_rtt,
     timeout_duration,
 )
-from vegasfluid.fluid.shapes import PerGroup, PerHop, PerQueue, Scalar, Vector
-from vegasfluid.fluid.state import Moments, State, initial_base_rtt, initial_state
+from vegasfluid.fluid.shapes import PerCell, PerGroup, PerHop, PerQueue, Scalar, Vector
+from vegasfluid.fluid.state import Moments, Population, State, initial_base_rtt, initial_state
 from vegasfluid.fluid.structure import FluidStructure
+from vegasfluid.traffic import TrafficSource
 
 __all__ = ["Observables", "VectorField", "delays_at", "derivatives", "observe"]
 __all__ += ["round_trip_times"]
@@ -65,7 +66,7 @@ class VectorField(NamedTuple):
     """
 
     parameters: FluidParameters
-    populations: tuple[Any, ...]
+    populations: tuple[Population, ...]
     structure: FluidStructure
     options: FluidOptions
     layout: Layout
@@ -75,7 +76,7 @@ class VectorField(NamedTuple):
     def of(
         cls,
         parameters: FluidParameters,
-        populations: tuple[Any, ...],
+        populations: tuple[Population, ...],
         structure: FluidStructure,
         options: FluidOptions,
     ) -> VectorField:
@@ -92,7 +93,7 @@ class VectorField(NamedTuple):
         """Number of leading components of the state of which the solver keeps a history."""
         return history_size(self.layout.indices, self.structure, self.options)
 
-    def delayed(self, time: Scalar, history: Any) -> DelayedState:
+    def delayed(self, time: Scalar, history: StateHistory) -> DelayedState:
         """The state's counters at times before `time` (s), from the solver's history."""
         bounds = self.parameters.delay_bounds
         return DelayedState(history, self.layout.indices, self.structure, bounds, time)
@@ -109,11 +110,11 @@ class VectorField(NamedTuple):
         )
         return self.saved.pack(state._replace(classes=moments))
 
-    def by_class(self, state: State) -> zip[tuple[Any, Any, slice]]:
+    def by_class(self, state: State) -> zip[tuple[Population, Any, slice]]:
         """Population, state and groups of each class."""
         return zip(self.populations, state.classes, self.structure.class_slices, strict=True)
 
-    def derivative(self, time: Scalar, y: Vector, history: Any) -> Vector:
+    def derivative(self, time: Scalar, y: Vector, history: StateHistory) -> Vector:
         """dy/dt of the whole network; `State` describes the components of y."""
         state = self.clip(self.layout.unpack(y))  # within a step it may be slightly outside
         observed = observe(time, state, self.delayed(time, history), self)
@@ -199,7 +200,7 @@ def mean_windows(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
 
 
 def from_traffic(
-    quantity: Callable[[Any, PerGroup], PerGroup], transfers: PerGroup, field: VectorField
+    quantity: Callable[[TrafficSource, PerGroup], PerGroup], transfers: PerGroup, field: VectorField
 ) -> PerGroup:
     """A quantity that each class's traffic source computes from its groups' transfers."""
     sources = zip(field.parameters.traffic, field.structure.class_slices, strict=True)
@@ -359,6 +360,6 @@ def select(values: Any, groups: slice) -> Any:
     return jax.tree.map(lambda leaf: leaf[groups], values)
 
 
-def scale(factor: PerGroup, values: Any) -> Any:
+def scale(factor: PerGroup, values: PerCell) -> PerCell:
     """Values (groups, ...) times the factor of each group (groups,)."""
     return factor.reshape(factor.shape + (1,) * (values.ndim - 1)) * values

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +31,9 @@ __all__ += ["record", "ring_rows"]
 
 InitialHistory = Callable[[Float[Array, ""]], Float[Array, " n"]]
 """Maps a time before the start, shape (), to the state, shape (n,)."""
+
+Real = float | Float[Array, ""]
+"""A number that may be traced."""
 
 Ring = Float[Array, "rows two_n"]
 """State and slope in one row; grid point k is in row k modulo rows, a power of two."""
@@ -63,17 +65,17 @@ class Grid:
     (8, 2.75)
     """
 
-    start: Any
-    step: Any
-    longest_lag: Any
-    time_tolerance: Any
+    start: Real
+    step: Real
+    longest_lag: Real
+    time_tolerance: Real
     rows: int = field(default=0, metadata={"static": True})
 
     def __post_init__(self) -> None:
         if not self.rows:
-            object.__setattr__(self, "rows", ring_rows(self.longest_lag, self.step))
+            object.__setattr__(self, "rows", ring_rows(float(self.longest_lag), float(self.step)))
 
-    def time(self, number: Int32[Array, ""], ahead: Any, dtype: jnp.dtype) -> Float[Array, ""]:
+    def time(self, number: Int32[Array, ""], ahead: Real, dtype: jnp.dtype) -> Float[Array, ""]:
         """The time `ahead` steps after grid point `number`."""
         return self.start + self.step * (number.astype(dtype) + ahead)
 
@@ -127,7 +129,7 @@ def hermite(
     before: Float[Array, "*lags two_n"],
     after: Float[Array, "*lags two_n"],
     part: Float[Array, "*lags"],
-    step: Any,
+    step: Real,
 ) -> Float[Array, "*lags n"]:
     """The state between two neighbouring grid points, by cubic Hermite interpolation.
 
@@ -154,7 +156,7 @@ def hermite_slope(
     before: Float[Array, "*lags two_n"],
     after: Float[Array, "*lags two_n"],
     part: Float[Array, "*lags"],
-    step: Any,
+    step: Real,
 ) -> Float[Array, "*lags n"]:
     """The derivative in time of the interpolant of `hermite`, which has the same arguments.
 
@@ -205,10 +207,10 @@ class FixedStepHistory:
         self,
         ring: Ring,
         last: Int32[Array, ""],
-        ahead: Any,
+        ahead: Real,
         grid: Grid,
         initial_history: InitialHistory,
-        arriving: Any = False,
+        arriving: bool | Bool[Array, ""] = False,
     ) -> None:
         self._ring, self._last, self._ahead, self._grid = ring, last, ahead, grid
         rounding = grid.time_tolerance * grid.step

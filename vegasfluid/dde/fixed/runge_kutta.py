@@ -21,6 +21,7 @@ from vegasfluid.dde.fixed.history import (
     FixedStepHistory,
     Grid,
     InitialHistory,
+    Real,
     Ring,
     coarser_ring,
     empty_ring,
@@ -123,7 +124,9 @@ def _integrate_stretch(
     def one_step(_: Any, state: _State) -> _State:
         return _advance(problem, state)
 
-    def to_reading(state: _State, reading: tuple[Any, Any]) -> tuple[_State, Float[Array, " k"]]:
+    def to_reading(
+        state: _State, reading: tuple[Int32[Array, ""], Float[Array, ""]]
+    ) -> tuple[_State, Float[Array, " k"]]:
         count, part = reading
         if stretch.even is not None:
             state = jax.lax.fori_loop(0, stretch.even, one_step, state)
@@ -135,10 +138,13 @@ def _integrate_stretch(
 
     if stretch.even is None and state.before is None:
         state = state._replace(before=state.y)
-    return jax.lax.scan(to_reading, state, (stretch.counts, stretch.parts))
+    readings: Any = (stretch.counts, stretch.parts)
+    return jax.lax.scan(to_reading, state, readings)
 
 
-def _inside_last_step(problem: Problem, state: _State, part: Any) -> tuple[Any, Float[Array, " n"]]:
+def _inside_last_step(
+    problem: Problem, state: _State, part: Float[Array, ""]
+) -> tuple[Float[Array, ""], Float[Array, " n"]]:
     """Time and state at fraction `part` of the last step, by linear interpolation.
 
     It preserves every bound and every sum that holds at both ends: counters do not decrease, and
@@ -222,11 +228,11 @@ class _Tableau(NamedTuple):
         next_step: whether the stage is the first one of the next step.
     """
 
-    ahead: Any
-    weight: Any
-    reach: Any
-    ends: Any
-    next_step: Any
+    ahead: Float[Array, "*stages"]
+    weight: Float[Array, "*stages"]
+    reach: Float[Array, "*stages"]
+    ends: Bool[Array, "*stages"]
+    next_step: Bool[Array, "*stages"]
 
 
 def _classical(dtype: jnp.dtype) -> _Tableau:
@@ -244,9 +250,9 @@ def _slope(
     problem: Problem,
     ring: Ring,
     last: Int32[Array, ""],
-    ahead: Any,
+    ahead: Real,
     y: Float[Array, " n"],
-    arriving: Any = False,
+    arriving: bool | Bool[Array, ""] = False,
 ) -> tuple[Float[Array, " n"], FixedStepHistory]:
     """The right-hand side `ahead` steps after grid point `last`, and the history that it read."""
     history = FixedStepHistory(ring, last, ahead, problem.grid, problem.initial_history, arriving)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Array, Float, Int32
+from numpy.typing import DTypeLike
 
 from vegasfluid.dde.fixed.history import Grid, ring_rows
 from vegasfluid.errors import InvalidInput
@@ -36,8 +37,8 @@ class Stretch:
     """
 
     grid: Grid
-    counts: Any
-    parts: Any
+    counts: Int32[Array | np.ndarray, " m"]
+    parts: Float[Array | np.ndarray, " m"]
     even: int | None = field(default=None, metadata={"static": True})
 
 
@@ -53,7 +54,7 @@ class Schedule:
         factor: steps of `first` in one step of `then`.
     """
 
-    times: Any
+    times: Float[Array | np.ndarray, " m"]
     first: Stretch
     then: Stretch | None = None
     factor: int = field(default=1, metadata={"static": True})
@@ -63,7 +64,7 @@ def on_the_grid(
     times: np.ndarray,
     step: float,
     longest_lag: float,
-    dtype: Any,
+    dtype: DTypeLike,
     longer_steps: tuple[float, int] | None = None,
 ) -> Schedule:
     """A schedule whose save times are ends of steps.
@@ -93,7 +94,7 @@ def anywhere(
     times: np.ndarray,
     step: float,
     longest_lag: float,
-    dtype: Any,
+    dtype: DTypeLike,
     longer_steps: tuple[float, int] | None = None,
     rows: int | None = None,
 ) -> Schedule:
@@ -136,7 +137,7 @@ def _even(grid: Grid, readings: int, steps: int) -> Stretch:
 
 
 def _stretch_with_readings(
-    grid: Grid, places: np.ndarray, ends: np.ndarray, begin: int, dtype: Any
+    grid: Grid, places: np.ndarray, ends: np.ndarray, begin: int, dtype: DTypeLike
 ) -> Stretch:
     """A stretch with save times at `places`, in steps, each within the step that ends at `ends`."""
     parts = np.clip(places - (ends - 1), 0.0, 1.0)
@@ -153,7 +154,7 @@ def _switch_interval(times: np.ndarray, longer_steps: tuple[float, int] | None) 
 
 
 def _grid(
-    times: np.ndarray, step: float, longest_lag: float, dtype: Any, rows: int | None = None
+    times: np.ndarray, step: float, longest_lag: float, dtype: DTypeLike, rows: int | None = None
 ) -> Grid:
     """The grid of a step.
 
