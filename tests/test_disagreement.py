@@ -23,7 +23,7 @@ def test_engines_that_agree_say_nothing() -> None:
     assert compare(network(), seen(1.2, 60.0), seen(1.0, 50.0)) == []
 
 
-def test_a_ratio_a_quarter_apart_is_said_once_for_two_classes() -> None:
+def test_a_ratio_that_differs_by_a_quarter_is_reported_once_for_two_classes() -> None:
     """The two numbers, the likely reason, and whom to believe."""
     (said,) = compare(network(), seen(4.75), seen(0.8))
     assert "vegas: a flow gets 4.75 times" in said
@@ -34,7 +34,7 @@ def test_a_ratio_a_quarter_apart_is_said_once_for_two_classes() -> None:
     assert len(compare(network(), seen(1.26), seen(1.0))) == 1
 
 
-def test_a_queue_half_apart_is_said() -> None:
+def test_a_queue_that_differs_by_half_is_reported() -> None:
     (said,) = compare(network(), seen(queue=80.0), seen(queue=50.0))
     assert (
         "the mean queue is 80 packets in the fluid model, but 50 in the packet simulator." in said
@@ -64,7 +64,7 @@ def test_over_drop_tail_single_packets_decide_or_phases() -> None:
     assert "Trust neither" in said
 
 
-def test_starved_classes_and_timeouts_without_losses_are_said() -> None:
+def test_starved_classes_and_timeouts_without_losses_are_reported() -> None:
     (said,) = compare(network(), seen(0.04), seen(0.045))
     assert said.startswith("vegas starves: a flow gets 0.04 times")
     more = {"timeouts": {"reno": 12.0, "vegas": 0.0}, "lost": {"reno": 0.0, "vegas": 0.0}}

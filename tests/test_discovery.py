@@ -15,7 +15,7 @@ class Elsewhere(TrafficSource):
     name: ClassVar[str] = "elsewhere"
 
 
-def test_what_stands_outside_of_the_package_does_not_count() -> None:
+def test_modules_outside_the_package_are_ignored() -> None:
     found = named_subclasses(traffic.__name__, traffic.__path__, TrafficSource)
     assert Elsewhere in TrafficSource.__subclasses__()
     assert "elsewhere" not in found

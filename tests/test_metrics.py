@@ -206,11 +206,11 @@ def test_of_several_links_one_must_be_named(binned, link):
 
 
 @pytest.mark.parametrize("metric", [metrics.cov, metrics.hurst])
-def test_a_run_without_bins_is_refused(run, metric):
+def test_a_run_without_bins_is_rejected(run, metric):
     with pytest.raises(InvalidInput, match="simulated with bin_width"):
         metric(run)
 
 
-def test_a_run_with_too_few_bins_after_the_warm_up_is_refused(binned):
+def test_a_run_with_too_few_bins_after_the_warm_up_is_rejected(binned):
     with pytest.raises(InvalidInput, match="number of counts must be at least 128, but is 0"):
         metrics.cov(binned, "one", warmup=1e9)

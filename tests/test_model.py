@@ -36,7 +36,7 @@ def test_models_are_values() -> None:
         ({"duration": 9.0, "warmup": 9.0}, "Model: warmup must be below duration (9), but is 9.0."),
     ],
 )
-def test_times_that_make_no_sense_are_refused(times: dict[str, float], line: str) -> None:
+def test_invalid_times_are_rejected(times: dict[str, float], line: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         Model(NETWORK, **times)  # type: ignore[arg-type]
     assert str(refused.value) == line

@@ -131,7 +131,7 @@ def test_a_single_link_has_a_name() -> None:
         ),
     ],
 )
-def test_flows_that_make_no_sense_are_refused(fields: dict[str, Any], line: str) -> None:
+def test_invalid_flows_are_rejected(fields: dict[str, Any], line: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Flows(3, Reno(), **fields)
     assert str(caught.value) == line
@@ -143,7 +143,7 @@ def test_a_congestion_control_is_an_instance(law: Any) -> None:
         Flows(3, law, base_rtt=0.04)
 
 
-def test_lists_and_arrays_stand_for_one_value_a_flow() -> None:
+def test_lists_and_arrays_give_one_value_per_flow() -> None:
     for values in ([0.04, 0.05], np.array([0.04, 0.05])):
         flows = Flows(2, Reno(), base_rtt=values, start=[0.0, 1.0])  # type: ignore[arg-type]
         assert flows == Flows(2, Reno(), base_rtt=(0.04, 0.05), start=(0.0, 1.0))
@@ -171,7 +171,7 @@ def test_a_class_has_at_least_one_flow_and_at_most_a_million(count: int) -> None
         ),
     ],
 )
-def test_links_that_make_no_sense_are_refused(link: dict[str, float], line: str) -> None:
+def test_invalid_links_are_rejected(link: dict[str, float], line: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Link(**link)
     assert str(caught.value) == line
@@ -232,7 +232,7 @@ TWO = {"a": LINK, "b": LINK}
         ({"ack_bytes": 65536}, "Network: ack_bytes must be at most 65535, but is 65536."),
     ],
 )
-def test_networks_that_make_no_sense_are_refused(parts: dict[str, Any], line: str) -> None:
+def test_invalid_networks_are_rejected(parts: dict[str, Any], line: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         build(**parts)
     assert str(caught.value) == line
@@ -261,13 +261,13 @@ def test_networks_that_make_no_sense_are_refused(parts: dict[str, Any], line: st
         (lambda: UniformStart(-1.0), "UniformStart: spread must be at least 0, but is -1.0."),
     ],
 )
-def test_laws_that_make_no_sense_are_refused(make: Any, line: str) -> None:
+def test_invalid_laws_are_rejected(make: Any, line: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         make()
     assert str(caught.value) == line
 
 
-def test_what_is_probably_not_meant_is_said() -> None:
+def test_what_is_probably_a_mistake_is_a_warning() -> None:
     slow = Flows(2, Reno(), base_rtt=0.04, access=400.0)
     early = Link(1000.0, 50, Red(20, 80))
     assert Network(LINK, {"reno": RENO}).warnings() == []
@@ -279,7 +279,7 @@ def test_what_is_probably_not_meant_is_said() -> None:
     ]
 
 
-def test_a_class_that_is_not_there_is_refused_by_its_name() -> None:
+def test_an_unknown_class_is_rejected_by_its_name() -> None:
     network, line = build(), "Network: flows must be one of reno, but is 'vegas'."
     for asked in (
         lambda: network.with_law("vegas", Reno()),
@@ -297,7 +297,7 @@ def test_a_class_that_is_not_there_is_refused_by_its_name() -> None:
     [vf.simulate_fluid, vf.simulate_density, vf.simulate_packets],
     ids=lambda of: of.__name__,
 )
-def test_what_is_no_network_is_refused_before_it_is_simulated(simulate: Any) -> None:
+def test_what_is_no_network_is_rejected_before_it_is_simulated(simulate: Any) -> None:
     """A model has a network, and is none."""
     for given, shown in (
         (read_model("weigle_feng_network1"), "Model"),

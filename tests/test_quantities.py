@@ -95,7 +95,7 @@ def test_what_is_no_quantity_has_no_unit() -> None:
         ({"window": float("inf")}, "Sample: window must be a finite number, but is inf."),
     ],
 )
-def test_values_beyond_their_limits_are_refused(fields: dict, line: str) -> None:
+def test_values_beyond_their_limits_are_rejected(fields: dict, line: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Sample(**fields)
     assert str(caught.value) == line
@@ -143,7 +143,7 @@ def test_what_is_in_order_passes(low: float, high: float, strict: bool) -> None:
         (4.0, 4.0, True, "Pair: low must be below high (4), but is 4.0."),
     ],
 )
-def test_what_is_out_of_order_is_refused(low: float, high: float, strict: bool, line: str) -> None:
+def test_values_out_of_order_are_rejected(low: float, high: float, strict: bool, line: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         require_ordered(Pair(low, high), "low", "high", strict=strict)
     assert str(caught.value) == line

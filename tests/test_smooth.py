@@ -63,7 +63,7 @@ def test_the_rise_of_the_symbolic_step_is_the_cubic() -> None:
 
 
 @given(a=st.floats(-1e6, 1e6), b=st.floats(-1e6, 1e6))
-def test_smaller_larger_and_held_between(a: float, b: float) -> None:
+def test_smaller_larger_and_clipped(a: float, b: float) -> None:
     assert smooth.minimum(a, b) == min(a, b)
     assert smooth.maximum(a, b) == max(a, b)
     assert smooth.positive_part(a) == max(a, 0.0)

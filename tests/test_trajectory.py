@@ -72,7 +72,7 @@ def test_labels(run):
     np.testing.assert_array_equal(run["flow_delivered"], 10 * TIMES[:, None] + np.arange(5))
 
 
-def test_every_variable_says_what_it_is_in_which_unit(run):
+def test_every_variable_has_a_description_and_a_unit(run):
     for name in [*run.data_vars, "time"]:
         assert run[name].attrs["units"]
         assert run[name].attrs["long_name"]

@@ -67,7 +67,7 @@ def test_the_same_networks_every_time() -> None:
     assert len({case.name for case in designed()}) == 72
 
 
-def test_queues_dialects_and_competitors_meet_evenly() -> None:
+def test_queues_dialects_and_competitors_are_combined_evenly() -> None:
     met = Counter(
         (case.red, vegas_of(case).dialect, "cubic" in case.network.flows) for case in designed()
     )

@@ -42,7 +42,7 @@ def told(block: Block) -> set[str]:
 
 
 @named(IN_EQUILIBRIUM, {"timeouts"})
-def test_solver_rests_where_the_formulas_say(name: str) -> None:
+def test_equilibria_of_the_solver_agree_with_the_formulas(name: str) -> None:
     """To 1e-6, on networks of many kinds."""
     assert misses(block_of_name()[name].rows(False, ("solver",))) == []
 

@@ -22,7 +22,7 @@ def test_a_gpu_finds_what_the_cpu_does(name):
 
 
 @pytest.mark.skipif(jax.default_backend() == "gpu", reason="JAX sees a GPU")
-def test_the_benchmark_says_in_a_line_that_it_needs_a_gpu():
+def test_without_a_gpu_the_benchmark_ends_with_one_line():
     with pytest.raises(SystemExit, match=r"^benchmarks\.gpu needs a GPU, but JAX has .*Cpu"):
         measure(False)
 

@@ -33,7 +33,7 @@ def test_phase_margins_of_the_simplified_loop(rate: float, margin: float) -> Non
     assert hollot.phase_margin(rate, LOW) == pytest.approx(margin, abs=0.05)
 
 
-def test_the_example_at_rest() -> None:
+def test_the_equilibrium_of_the_example() -> None:
     at = hollot.rest(LOW, SLOPE)
     assert at.cwnd == pytest.approx(15.375, rel=1e-9)
     assert at.queue == pytest.approx(172.5, rel=1e-9)
@@ -41,7 +41,7 @@ def test_the_example_at_rest() -> None:
     assert at.rtt == pytest.approx(0.246, rel=1e-9)
 
 
-def test_the_fluid_rests_where_it_should() -> None:
+def test_the_fluid_model_converges_to_the_equilibrium() -> None:
     figures = Figures()
     hollot.add_fixed_point(figures)
     assert len(figures.targets) == 2
@@ -49,7 +49,7 @@ def test_the_fluid_rests_where_it_should() -> None:
 
 
 @pytest.mark.study
-def test_the_fluid_rests_turns_unstable_and_cycles_as_it_should() -> None:
+def test_the_fluid_model_has_the_equilibrium_boundary_and_limit_cycle() -> None:
     figures = hollot.measure(full=False)
     assert len(figures.targets) == len(figures.values) == 7
     assert figures.missed() == []

@@ -65,7 +65,7 @@ def test_without_optuna_a_line_names_the_group(monkeypatch, capsys):
     assert "dependency group benchmarks" in capsys.readouterr().err
 
 
-def test_ours_is_held_against_the_best_that_began_without_it():
+def test_our_search_is_compared_with_the_best_peer_without_our_initial_guess():
     ours = Spent(5, 1.0, 6, 2.0, 0.0, ended=True)
     peers = {
         "slow": Spent(90, 30.0, 100, 40.0, 0.0, ended=True),

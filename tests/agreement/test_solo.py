@@ -25,7 +25,7 @@ def test_laws_alone() -> None:
     assert sum(name.startswith("solo.reno") for name in figures.targets) >= 20
 
 
-def test_many_renos_under_red_rest_where_theory_says() -> None:
+def test_the_equilibrium_of_many_reno_flows_with_red_agrees_with_theory() -> None:
     found = solo.rest(simulate_fluid(solo.RENO, 100.0, options=solo.BALANCE), 50.0)
     queue, cwnd = solo.reno_over_red(solo.RENO)
     assert found.queue == pytest.approx(queue, rel=0.01)

@@ -35,7 +35,7 @@ def test_the_networks_fill_the_space_that_was_asked_for():
     assert trips.max() >= 110
 
 
-def test_kinds_are_mixed():
+def test_queues_and_round_trip_times_are_mixed():
     kinds = Counter(type(of.link.aqm) for of in NETWORKS)
     assert kinds == {Red: 32, DropTail: 16}
     assert sum(len(set(of.base_rtts(TUNED))) > 1 for of in NETWORKS) >= COUNT // 2 - 4

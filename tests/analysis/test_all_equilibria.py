@@ -77,7 +77,7 @@ def excess_at(rest: Equilibrium) -> list[float]:
     [(RENO, 2), (TWO_LAWS, [[60.0]]), (THREE_LAWS, [[60.0]]), (parking_lot(), [[40.0, 40.0]])],
     ids=["reno", "reno and vegas", "reno, cubic and vegas", "parking lot"],
 )
-def test_there_is_one_rest_and_it_is_proven_to_be_the_only_one(
+def test_there_is_one_equilibrium_and_it_is_proven_to_be_the_only_one(
     network: Network, starts: int | list[list[float]]
 ) -> None:
     found = all_equilibria(network, starts=starts)
@@ -93,7 +93,7 @@ def three() -> Equilibria:
     return all_equilibria(network, starts=[[150.0, 0.0, 150.0], [0.0, 60.0, 0.0]])
 
 
-def test_the_example_has_three_rests_and_no_other(three: Equilibria) -> None:
+def test_the_example_has_exactly_three_equilibria(three: Equilibria) -> None:
     assert three.summary == "3 found, proven to be all"
     assert three.odd
     assert sorted(three.indices) == [-1, 1, 1]
@@ -124,7 +124,7 @@ def test_the_one_of_negative_index_is_not_stable(three: Equilibria) -> None:
     assert third > 0.5
 
 
-def test_the_delay_equations_leave_it_as_fast_as_its_root_says(three: Equilibria) -> None:
+def test_the_delay_equations_leave_it_at_the_rate_of_its_rightmost_root(three: Equilibria) -> None:
     """Packets go over two full links to a third: what comes there is told by two looks back."""
     rest = three.found[2]
     (rate,) = growth_rate(*disturbed([rest], 8.0, 1e-7))
@@ -152,7 +152,7 @@ def test_without_a_budget_nothing_is_claimed(three: Equilibria) -> None:
     assert "undecided" in few.summary
 
 
-def test_no_rest_is_proven_where_there_is_none() -> None:
+def test_it_is_proven_that_there_is_no_equilibrium() -> None:
     """Half a packet around the rest, which is a known number of packets (test_closed_forms)."""
     system = monotone_network(RENO, THEORY)
     whole = isolate_zeros(system, box_of(system))
@@ -181,13 +181,15 @@ def test_no_rest_is_proven_where_there_is_none() -> None:
     ],
     ids=["full", "full before RED", "drop-tail", "vegas", "access", "limits", "marks"],
 )
-def test_rest_at_limits_is_proven_alone_and_is_that_of_the_very_equations(network: Network) -> None:
+def test_the_equilibrium_at_limits_is_proven_unique_and_satisfies_the_equations(
+    network: Network,
+) -> None:
     found = all_equilibria(network, starts=1)
     assert found.summary == "1 found, proven to be all"
     assert np.allclose(excess_at(found.found[0]), 0, atol=1e-6)
 
 
-def test_a_set_of_rests_is_told_and_not_counted() -> None:
+def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:
     link = Link(1000.0, 200)
     idle = Network(link, {"vegas": Flows(10, Vegas(alpha=2, beta=4), base_rtt=0.05)})
     found = all_equilibria(idle, starts=1)
@@ -233,7 +235,7 @@ def test_a_set_of_rests_is_told_and_not_counted() -> None:
         ),
     ],
 )
-def test_what_the_proof_does_not_cover_is_refused(
+def test_what_the_proof_does_not_cover_is_rejected(
     network: Network, options: FluidOptions, says: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
@@ -241,7 +243,7 @@ def test_what_the_proof_does_not_cover_is_refused(
     assert str(refused.value).startswith(says)
 
 
-def test_beginnings_that_make_no_sense_are_refused() -> None:
+def test_invalid_initial_guesses_are_rejected() -> None:
     for starts in (0, [], [[1.0, 2.0]], [[-1.0]], [[300.0]]):
         with pytest.raises(InvalidInput, match="starts"):
             all_equilibria(RENO, starts=starts)

@@ -28,7 +28,7 @@ def rest() -> Equilibrium:
     return equilibrium(NETWORK)
 
 
-def test_a_run_comes_to_that_rest_as_long_as_both_ways_are_alike(rest) -> None:
+def test_a_run_converges_to_that_equilibrium_while_both_directions_are_equal(rest) -> None:
     run = simulated(NETWORK)
     for name, found in (("queue", rest.values.queue), ("cwnd", rest.values.cwnd)):
         np.testing.assert_allclose(run[name][-1], found, rtol=2e-5)
@@ -36,7 +36,7 @@ def test_a_run_comes_to_that_rest_as_long_as_both_ways_are_alike(rest) -> None:
     np.testing.assert_allclose(rest.values.goodput, acks_and_data, rtol=1e-3)
 
 
-def test_what_sets_them_apart_grows_as_the_rightmost_root_says(rest) -> None:
+def test_their_difference_grows_at_the_rate_of_the_rightmost_root(rest) -> None:
     root = stability(rest).rightmost_root
     assert root.real > 0
     other = replace(FORWARD, initial_ssthresh=5.0 * (1 + 1e-10))

@@ -123,7 +123,7 @@ def test_friendly_cubic_has_two_states_that_nothing_hears_of():
     assert ratios(rest) * (points() + losses) ** 2 == pytest.approx(1.0, rel=1e-9)
 
 
-def test_jax_and_sympy_agree_where_the_queue_looks_at_what_arrives():
+def test_jax_and_sympy_agree_for_queues_that_measure_arrivals():
     assert unresponsive().values.drop_prob > 1e-3
     assert ratios(unresponsive()) == pytest.approx(1.0, rel=1e-9)
 
@@ -219,7 +219,7 @@ def slopes_here(name: str, process: str) -> Any:
 @pytest.mark.parametrize("late", [True, False])
 @pytest.mark.parametrize("process", PROCESSES)
 @pytest.mark.parametrize("name", LAWS)
-def test_a_window_answers_as_jax_says(name, process, late):
+def test_the_response_of_a_window_is_that_of_jax(name, process, late):
     """`response`, in 30 digits at two places."""
     numbers = {sp.Symbol(of, positive=True): value for of, value in LAWS[name][1].items()}
     numbers |= {symbol(of): value for of, value in HERE.items()} | {C: 1000}
@@ -318,7 +318,7 @@ def test_marked_packets_are_not_lost():
     assert marked > 0.01
 
 
-def test_a_queue_law_that_looks_at_arrivals_answers_them():
+def test_a_queue_discipline_that_measures_arrivals_responds_to_them():
     """(1 - C/y) (q/B)^20, and its two slopes."""
     place = {"queue": 90.0, "arrivals": 1100.0, "capacity": 1000.0, "buffer": 100.0}
     found = drop_prob_response(DropTail(losses="smooth"), "drop_prob", place)
@@ -332,7 +332,7 @@ def test_a_queue_law_that_looks_at_arrivals_answers_them():
 # ---- refusals
 
 
-def test_what_is_not_told_is_refused():
+def test_unsupported_equilibria_are_rejected():
     rest = reno(True)
     link = rest.network.link
     two = {"first": link, "second": link}

@@ -53,7 +53,7 @@ def reno(count: int = 10, base_rtt: float = 0.1) -> dict[str, Flows]:
 
 
 @pytest.mark.parametrize(("count", "base_rtt"), [(5, 0.05), (10, 0.1), (20, 0.2)])
-def test_reno_under_marks_rests_at_the_root_of_the_closed_form(count, base_rtt):
+def test_the_equilibrium_of_reno_with_marks_is_the_closed_form(count, base_rtt):
     """Marks lose nothing and `wait=False` doubles the curve: section 3 of the theory sheet."""
     made = network(reno(count, base_rtt))
     rest = equilibrium(made)
@@ -70,7 +70,7 @@ def test_reno_under_marks_rests_at_the_root_of_the_closed_form(count, base_rtt):
     assert rest.mean("reno", "goodput") * count == pytest.approx(1000.0, rel=1e-12)
 
 
-def test_vegas_alone_rests_in_a_set_from_alpha_to_beta():
+def test_vegas_alone_has_a_set_of_equilibria_from_alpha_to_beta():
     """La, Walrand and Anantharam: a queue of N alpha to N beta, whatever the round trips are."""
     law, trips = Vegas(3, 5), (0.05, 0.1, 0.15)
     rest = equilibrium(network({"vegas": Flows(6, law, base_rtt=2 * trips)}, DropTail()))
@@ -168,7 +168,7 @@ def test_several_links_share_out_what_each_has():
     assert rest.values.queue == pytest.approx(rest.values.queue[0], rel=0.05)
 
 
-def test_a_long_run_comes_to_rest_there():
+def test_a_long_run_converges_to_the_equilibrium():
     run = simulate_fluid(TWO_TRIPS, until=200.0)
     rest = two_trips()
     assert float(run["queue"][-1, 0]) == pytest.approx(rest.values.queue[0], rel=1e-3)
@@ -176,7 +176,7 @@ def test_a_long_run_comes_to_rest_there():
     assert windows == pytest.approx(rest.values.cwnd, rel=1e-3)
 
 
-def test_where_nothing_is_lost_windows_stand_at_their_limit():
+def test_without_losses_windows_are_at_their_limit():
     flows = {"reno": Flows(2, Reno(), base_rtt=0.1, max_window=20)}
     rest = equilibrium(network(flows))
     assert rest.values.queue[0] == 0
@@ -292,7 +292,7 @@ def beside_deaf(alpha: Any, times: float = 1.0) -> Network:
 
 
 @pytest.mark.parametrize("times", [1.0, 16.0])
-def test_at_the_edge_of_a_dead_zone_beside_reno_windows_follow_alpha(times):
+def test_at_the_edge_of_the_dead_band_against_reno_windows_follow_alpha(times):
     """On one side of the edge nothing moves the window: the slopes are those of the other."""
     alpha, step = 8 * times, 1e-3 * times
     ends = [equilibrium(beside_deaf(alpha + moved, times)).values for moved in (-step, step)]
@@ -309,7 +309,7 @@ def test_the_edge_of_a_dead_zone_is_found_however_numbers_are_rounded(times):
         assert np.count_nonzero(rest.solution.offset) == 1
 
 
-def test_where_nothing_stands_at_a_corner_nothing_is_asked_aside():
+def test_without_corners_the_solution_has_no_offset():
     assert not np.any(six_laws().solution.offset)
 
 
@@ -324,7 +324,7 @@ def test_where_nothing_stands_at_a_corner_nothing_is_asked_aside():
     ],
     ids=["sessions", "adaptive"],
 )
-def test_what_never_rests_is_refused_in_one_line(made, words):
+def test_a_network_without_equilibrium_is_rejected_in_one_line(made, words):
     with pytest.raises(InvalidInput, match=words) as refused:
         equilibrium(made)
     assert "\n" not in str(refused.value)
@@ -362,7 +362,7 @@ def where_newton_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "refine", solver.refine.__wrapped__)
 
 
-def test_an_estimate_at_rest_is_kept_where_newtons_method_fails(monkeypatch):
+def test_an_equilibrium_estimate_is_kept_if_newtons_method_fails(monkeypatch):
     """The search for it has solved the same equations; only the last digits are not polished."""
     made = network(reno())
     exact = equilibrium(made).values.queue

@@ -119,7 +119,7 @@ def test_verdicts_are_those_of_the_nonlinear_equations():
         assert case.measured == pytest.approx(case.predicted, rel=0.05)
 
 
-def test_what_has_no_verdict_says_why():
+def test_a_missing_verdict_has_a_reason():
     vegas = {"vegas": Flows(2, Vegas(3, 5), base_rtt=0.05)}
     with pytest.raises(InvalidInput, match="a continuum of equilibria is not supported"):
         stability(Network(Link(1000.0, 100), vegas))

@@ -51,7 +51,7 @@ def test_synchronised_losses_are_everybodys() -> None:
     assert some.loss_signal_prob(1e-3) == 1e-3
 
 
-def test_other_names_are_refused() -> None:
+def test_other_names_are_rejected() -> None:
     with pytest.raises(InvalidInput, match="losses must be one of overflow, synchronised, smooth"):
         DropTail(losses="none")
 

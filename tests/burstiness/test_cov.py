@@ -75,7 +75,7 @@ def test_each_block_is_left_out_once():
         assert value == pytest.approx(others.std() / others.mean())
 
 
-def test_what_is_no_series_of_counts_is_refused():
+def test_invalid_counts_are_rejected():
     counts = np.random.default_rng(3).poisson(3.0, 200).astype(float)
     with pytest.raises(InvalidInput, match="number of counts must be at least 128, but is 127"):
         cov(counts[:127])

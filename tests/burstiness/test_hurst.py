@@ -136,7 +136,7 @@ def test_methods_by_name():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_no_series_is_refused(method):
+def test_invalid_series_are_rejected(method):
     series = np.arange(float(BINS)) % 7
     broken = series.copy()
     broken[5] = np.nan
@@ -150,7 +150,7 @@ def test_what_is_no_series_is_refused(method):
         hurst(series.reshape(2, -1), method)
 
 
-def test_a_series_without_variation_on_some_scale_is_refused():
+def test_a_series_without_variance_on_some_scale_is_rejected():
     silent = np.concatenate([np.zeros(512), noises(0.5)[0]])
     with pytest.raises(InvalidInput, match="counts of each 32 bins must be different"):
         rescaled_range(silent)
@@ -159,12 +159,12 @@ def test_a_series_without_variation_on_some_scale_is_refused():
 
 
 @pytest.mark.parametrize("bandwidth", [3, BINS // 2])
-def test_a_bandwidth_beyond_the_frequencies_is_refused(bandwidth):
+def test_a_bandwidth_beyond_the_frequencies_is_rejected(bandwidth):
     with pytest.raises(InvalidInput, match="bandwidth must be 4 to 4095"):
         local_whittle(noises(0.5)[0], bandwidth)
 
 
-def test_scales_that_the_series_does_not_have_are_refused():
+def test_scales_that_the_series_does_not_have_are_rejected():
     series = noises(0.5)[0]
     with pytest.raises(InvalidInput, match="finest must be at least 1"):
         wavelet(series, finest=0)

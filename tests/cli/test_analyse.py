@@ -97,7 +97,7 @@ def test_one_document_with_the_keys_that_are_promised(capsys, tmp_path):
     assert document["certificate"] == json.loads(proof.read_text())
 
 
-def test_a_certificate_is_proven_and_a_falsified_one_refused(capsys, tmp_path):
+def test_a_certificate_is_proven_and_a_falsified_one_rejected(capsys, tmp_path):
     proof = tmp_path / "alpha.json"
     assert run_app(["analyse", NETWORK_2, "--json", "--certificate", str(proof)]) == 0
     capsys.readouterr()
@@ -120,7 +120,7 @@ def test_latex(capsys):
     assert shown.count(r"\[") == shown.count(r"\]") == shown.count("%")
 
 
-def test_vegas_alone_is_told_as_a_set(capsys, tmp_path):
+def test_vegas_alone_is_reported_as_a_set_of_equilibria(capsys, tmp_path):
     assert run_app(["analyse", write(tmp_path, VEGAS_ALONE), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["set_valued"]
@@ -146,7 +146,7 @@ def test_a_picture(tmp_path):
         (["certify", "none.json"], "must be an existing file"),
     ],
 )
-def test_refusals_are_one_line(given, words, capsys):
+def test_errors_are_one_line(given, words, capsys):
     assert run_app(given) == 2
     caught = capsys.readouterr()
     assert caught.out == ""
@@ -179,7 +179,7 @@ law = { name = "vegas" }
 """
 
 
-def test_where_theory_only_nears_the_ratio_packets_are_told(capsys, tmp_path):
+def test_if_theory_only_approaches_the_ratio_packets_are_reported(capsys, tmp_path):
     """Of docs/start.md, where recommend finds alpha = 31. Linux's Vegas halves at a loss, as Reno
     does: in theory the ratio nears 1 and never reaches it.
     """
@@ -195,7 +195,7 @@ def test_where_theory_only_nears_the_ratio_packets_are_told(capsys, tmp_path):
     assert any("8 flows" in caveat for caveat in document["caveats"])
 
 
-def test_over_drop_tail_the_saw_tooth_and_the_mean_of_the_cycle_are_told(capsys, tmp_path):
+def test_over_drop_tail_the_sawtooth_and_the_averages_of_the_cycle_are_reported(capsys, tmp_path):
     """The equilibrium is unstable; the closed form's share is about that of the run."""
     assert run_app(["analyse", write(tmp_path, SAW_TOOTH), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -211,7 +211,7 @@ def test_over_drop_tail_the_saw_tooth_and_the_mean_of_the_cycle_are_told(capsys,
     assert any("full buffer of bottleneck" in caveat for caveat in document["caveats"])
 
 
-def test_a_network_that_comes_to_no_rest_is_told_by_a_run(capsys, tmp_path, monkeypatch):
+def test_a_network_without_stable_equilibrium_is_described_by_a_run(capsys, tmp_path, monkeypatch):
     def no_equilibrium(network, options):
         raise SolveFailed("windows and queues come to no rest.")
 

@@ -24,7 +24,7 @@ def test_check_json(run):
     assert found["bandwidth_delay_packets"] == pytest.approx(155e6 / 12000 * base_rtt)
 
 
-def test_check_json_of_a_refused_model_tells_everything_that_is_wrong(run, tmp_path):
+def test_check_json_of_an_invalid_model_reports_all_errors(run, tmp_path):
     path = written(tmp_path, SMALL.replace("count = 2", "count = 0"))
     status, out, err = run("check", path, "--json")
     found = document(out)
@@ -35,7 +35,7 @@ def test_check_json_of_a_refused_model_tells_everything_that_is_wrong(run, tmp_p
     assert all("count: must be at least 1, but is 0" in text for text in found["errors"])
 
 
-def test_check_shows_what_the_file_says(run, small):
+def test_check_shows_the_content_of_the_file(run, small):
     lines = [line.split() for line in run("check", small)[1].splitlines()]
     assert ["reno", "2", "21.23", "reno", "bulk"] in lines  # 20 ms and 1540 bytes at 10 Mbit/s
     assert ["bottleneck", "min_thresh", "20", "packets"] in lines

@@ -107,11 +107,11 @@ def bash_asks(typed: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("typed", COMPLETED)
-def test_bash_is_told(told, typed):
+def test_bash_gets_completions(told, typed):
     assert set(told(**bash_asks(typed)).split()) == COMPLETED[typed]
 
 
-def test_zsh_and_fish_are_told_what_each_word_is_for(told):
+def test_zsh_and_fish_get_descriptions_of_completions(told):
     typed = "vegasfluid recommend weigle_feng_network2_"
     zsh = told(_VEGASFLUID_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=typed)
     assert '"weigle_feng_network2_two_way":"Network 2 with data both ways' in zsh

@@ -85,7 +85,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_what_is_wrong_is_told_with_what_to_do(doctor, case):
+def test_failed_checks_are_reported_with_a_remedy(doctor, case):
     fluid, packets, part = BROKEN[case]
     status, out = doctor(fluid=fluid, packets=packets)
     assert status == 3
@@ -95,7 +95,7 @@ def test_what_is_wrong_is_told_with_what_to_do(doctor, case):
     assert "pip install --upgrade vegasfluid" in out or "vegasfluid doctor --json" in out
 
 
-def test_a_cache_that_cannot_be_written_is_told(doctor, monkeypatch, tmp_path):
+def test_a_cache_that_cannot_be_written_is_reported(doctor, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("VEGASFLUID_CACHE_DIR", str(tmp_path / "file"))
     status, out = doctor(fluid=well(), packets=well())
@@ -103,7 +103,7 @@ def test_a_cache_that_cannot_be_written_is_told(doctor, monkeypatch, tmp_path):
     assert "set VEGASFLUID_CACHE_DIR to a writable folder" in out
 
 
-def test_libraries_that_are_missing_or_too_old_are_told(monkeypatch):
+def test_libraries_that_are_missing_or_too_old_are_reported(monkeypatch):
     needed = ["numpy>=2", "scipy>=99", "no-such-library>=1", "jax>=9; extra == 'other'"]
     monkeypatch.setattr(environment, "requires", lambda name: needed)
     told = environment.missing(environment.packages())
@@ -112,7 +112,7 @@ def test_libraries_that_are_missing_or_too_old_are_told(monkeypatch):
     assert told[1] == "no-such-library>=1 is required, found none"
 
 
-def test_a_gpu_that_jax_does_not_see_is_worth_a_note(doctor, monkeypatch):
+def test_a_gpu_that_jax_does_not_use_is_noted(doctor, monkeypatch):
     monkeypatch.setattr(report, "nvidia_gpu", lambda: True)
     status, out = doctor(fluid=well(), packets=well())
     assert status == 0

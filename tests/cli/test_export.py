@@ -50,7 +50,7 @@ def test_export_writes_into_folders_and_files(run, small, tmp_path):
     assert "ns3::TcpVegas::Alpha" in (tmp_path / "my-attributes.txt").read_text()
 
 
-def test_export_refuses_in_one_line_what_a_system_cannot_do(run, tmp_path):
+def test_export_rejects_in_one_line_what_a_system_cannot_do(run, tmp_path):
     jitter = edited("buffer_packets = 100", "buffer_packets = 100\njitter_ms = 1")
     path = written(tmp_path, jitter)
     refused(run("export", path, "--format", "ns2"), "links.bottleneck: jitter must be 0 for ns-2")

@@ -31,7 +31,7 @@ def test_laws_json(run):
         assert entry["sources"]
 
 
-def test_every_law_of_the_list_can_stand_in_a_model_file(run, tmp_path):
+def test_every_law_of_the_list_can_be_used_in_a_model_file(run, tmp_path):
     """`laws` and the reader of model files agree on names and keys."""
     kinds = document(run("laws", "--json")[1])["traffic_kinds"]
     for kind in kinds:

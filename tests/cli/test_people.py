@@ -84,7 +84,7 @@ def test_a_path_that_exists_wins(run):
     ],
 )
 @pytest.mark.parametrize("command", ["check", "recommend", "analyse"])
-def test_what_is_no_model_is_refused_in_one_line(run, command, given, parts):
+def test_what_is_no_model_is_rejected_in_one_line(run, command, given, parts):
     status, out, err = run(command, given)
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
@@ -140,7 +140,7 @@ def test_without_a_command_people_are_greeted(run):
         assert parsed(line) == 0
 
 
-def test_the_version_is_told(run):
+def test_the_version_is_printed(run):
     assert run("--version") == (0, f"vegasfluid {vf.__version__}\n", "")
 
 
@@ -194,7 +194,7 @@ def test_what_recommend_keeps_is_a_model_with_its_numbers_and_can_be_exported(ru
     assert f"{law.alpha:g}" in out
 
 
-def test_each_command_says_what_to_do_next(run):
+def test_each_command_suggests_the_next_one(run):
     Path("my model.toml").write_text(SMALL)
     assert run("check", "my model.toml")[1].endswith("Next: vegasfluid recommend 'my model.toml'\n")
     alone = SMALL[: SMALL.index("[flows.vegas]")]
@@ -222,7 +222,7 @@ def test_a_pipe_gets_whole_plain_lines(run):
     assert len(run("recommend", "--help")[1].split("--max-drop-share SHARE", 1)[1].split("\n")) > 1
 
 
-def test_columns_are_kept_to_where_they_are_said(run, monkeypatch):
+def test_the_line_width_follows_columns(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     assert max(map(len, run("models")[1].splitlines())) <= 60
 

@@ -21,7 +21,7 @@ def test_recommend_json(run, small):
     assert found["packets"]["runs"] in (3, 6, 12, 24, 48, 96)  # doubled where they tell too little
 
 
-def test_recommend_out_of_reach_ends_with_3_and_says_why(run, small):
+def test_recommend_out_of_reach_exits_with_3_and_a_reason(run, small):
     status, out, err = run("recommend", small, "--runs", "2", "--ratio", "50")
     assert (status, err) == (3, "")
     assert "Goal not reached: even with the largest setting" in " ".join(out.split())

@@ -125,7 +125,7 @@ def test_progress_goes_to_a_terminal_only(run, small, monkeypatch):
     assert "simulate (fluid)" in err
 
 
-def test_the_tolerance_is_kept_to_or_said_to_be_missed(run, small, tmp_path):
+def test_the_tolerance_is_met_or_reported_as_missed(run, small, tmp_path):
     exact = tmp_path / "exact.nc"
     warned = {}
     for tolerance in ("0.5", "1e-13"):
@@ -231,7 +231,7 @@ def test_each_engine_accepts_each_part_of_a_model_file(run, tmp_path, text, engi
     assert all(of["goodput_packets_per_s"] > 0 for of in document(out)["classes"].values())
 
 
-def test_two_engines_are_shown_and_drawn_beside_each_other(run, tmp_path):
+def test_two_engines_are_printed_and_plotted_together(run, tmp_path):
     path, picture = written(tmp_path, SMALL), tmp_path / "both.svg"
     status, out, err = run(
         "simulate", path, "--engine", "density", "--against", "packets", "--plot", picture, "--json"
@@ -246,7 +246,7 @@ def test_two_engines_are_shown_and_drawn_beside_each_other(run, tmp_path):
     assert out.count("Fluid model") == 2
 
 
-def test_a_fluid_says_where_it_does_not_hold(run, tmp_path):
+def test_the_fluid_model_warns_where_it_is_not_valid(run, tmp_path):
     path = written(tmp_path, SMALL)
     _, out, _ = run("simulate", path, "--json")
     assert any(" flows; below 10" in line for line in document(out)["warnings"])

@@ -101,7 +101,7 @@ def test_laws_for_large_windows_grow_by_their_drift(
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_one_loss_takes_the_share_of_the_window_that_the_drift_says(
+def test_one_loss_takes_the_fraction_of_the_window_that_is_in_the_drift(
     law: CongestionControl, window: int, cut: float
 ) -> None:
     clock = Clock(law, window, RTT / 1.5)
@@ -174,7 +174,7 @@ def test_slow_start_doubles_at_the_pace_of_the_drift(
     ids=("reno", *DIALECTS),
 )
 @pytest.mark.parametrize("window", [20, 41, 120])
-def test_one_loss_takes_the_share_that_the_drift_says(
+def test_one_loss_takes_the_fraction_that_is_in_the_drift(
     law: CongestionControl, cut: float, window: int
 ) -> None:
     clock = Clock(law, window + 0.5, RTT / 1.5)
@@ -191,7 +191,7 @@ def test_one_loss_takes_the_share_that_the_drift_says(
 
 
 @pytest.mark.parametrize("dialect", ["brakmo", "ns2"])
-def test_the_end_of_slow_start_gives_up_the_share_that_the_drift_says(dialect: str) -> None:
+def test_the_end_of_slow_start_takes_the_fraction_that_is_in_the_drift(dialect: str) -> None:
     law, window = Vegas(dialect=dialect), 40.0
     clock = Clock(law, window, RTT / 1.5, ssthresh=FAR)
     while clock.flow.ssthresh == FAR:
@@ -216,7 +216,9 @@ def fluid_rest(law: Vegas, lag: float, windows: np.ndarray) -> float:
     ("dialect", "lag"), [("brakmo", 30.0), ("ns2", 30.0), ("ns3", 30.0), ("linux", 2.0)]
 )
 @pytest.mark.parametrize("direction", [1, -1])
-def test_vegas_comes_to_rest_where_the_drift_does(dialect: str, lag: float, direction: int) -> None:
+def test_vegas_converges_to_the_equilibrium_of_the_drift(
+    dialect: str, lag: float, direction: int
+) -> None:
     """With a backlog that moves by about a packet for a packet of window."""
     beyond = []
     for alpha in range(20, 49):  # where whole packets fall is chance: take the mean
@@ -276,7 +278,7 @@ SPREAD = 1 / math.sqrt(3)
         (True, 192, 0.125),  # everything
     ],
 )
-def test_red_drops_the_share_that_drop_prob_says(
+def test_red_drops_the_fraction_drop_prob(
     wait: bool, gentle: bool, average: float, max_drop: float
 ) -> None:
     law = Red(32, 96, max_drop=max_drop, gentle=gentle, wait=wait)
@@ -298,7 +300,7 @@ def test_red_below_min_thresh_drops_nothing(average: int) -> None:
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(weight=st.floats(1e-4, 0.1), waiting=st.integers(0, 500), packets=st.integers(1, 2000))
-def test_reds_average_relaxes_at_the_rate_that_averaging_says(
+def test_reds_average_changes_at_the_rate_of_its_derivative(
     weight: float, waiting: int, packets: int
 ) -> None:
     law, capacity = Red(1000, 2000, weight=weight), 750.0
@@ -310,7 +312,7 @@ def test_reds_average_relaxes_at_the_rate_that_averaging_says(
     assert queue.avg_queue == pytest.approx(expected, rel=1e-9)
 
 
-def test_reds_average_decays_while_the_link_is_idle_as_averaging_says() -> None:
+def test_reds_average_decays_on_an_idle_link_at_the_rate_of_its_derivative() -> None:
     law = Red(1000, 2000, weight=0.01)
     queue = red_queue(law, 100.0)
     law.rule.decide(queue, 0, 50.0)  # the link could have sent 50 packets, and one arrives
@@ -331,7 +333,7 @@ def queue_driver(law: DropTail, service: int, buffer: int) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("load", [1.1, 1.5, 2.0, 3.0])
-def test_a_full_buffer_loses_what_overflow_prob_says(load: float) -> None:
+def test_a_full_buffer_drops_the_fraction_overflow_prob(load: float) -> None:
     service = 10**9
     take, link = queue_driver(DropTail(), service, buffer=10)
     for packet in range(20):  # fill it

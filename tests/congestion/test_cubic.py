@@ -221,7 +221,7 @@ def test_a_mark_takes_what_a_loss_takes() -> None:
     assert steady.flow.w_max == 100.0
 
 
-def test_the_clock_stands_still_while_the_application_limits() -> None:
+def test_the_epoch_time_stops_while_the_application_limits() -> None:
     """Section 5.8: no growth, and t does not count such a time."""
 
     def idle(steady: Steady) -> None:

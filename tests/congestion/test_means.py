@@ -19,7 +19,7 @@ PROB = 1e-4
 
 
 @pytest.mark.parametrize("cut", [0.5, 0.25, 0.125])
-def test_independent_losses_weigh_as_told(cut: float) -> None:
+def test_the_factor_of_independent_losses(cut: float) -> None:
     """W = sqrt(1 / (b k p)) with the factor k; 1.3098 / sqrt(p) for a cut of one half."""
     drawn = capped_aimd(cut, 1e9, PROB)
     told = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
@@ -29,7 +29,7 @@ def test_independent_losses_weigh_as_told(cut: float) -> None:
 
 
 @pytest.mark.parametrize("cut", [0.5, 0.25])
-def test_periodic_losses_weigh_as_told(cut: float) -> None:
+def test_the_factor_of_periodic_losses(cut: float) -> None:
     """A saw-tooth from (1 - b) W to W holds W^2 (1 - (1 - b)^2) / 2 packets: 1/p of them."""
     top = math.sqrt(2 / PROB / (1 - (1 - cut) ** 2))
     told = math.sqrt(1 / (cut * aimd_loss_factor("periodic", cut) * PROB))
@@ -54,7 +54,7 @@ def test_renos_constants(process: str, constant: float) -> None:
 
 @pytest.mark.parametrize("part", [0.5, 0.8, 1.0, 1.2, 1.6])
 @pytest.mark.parametrize(("dialect", "cut"), [("ns2", 0.25), ("brakmo", 0.5)])
-def test_vegas_climbs_back_as_told(dialect: str, cut: float, part: float) -> None:
+def test_vegas_recovers_as_documented(dialect: str, cut: float, part: float) -> None:
     """The mean window of Vegas whose place of rest is a part of what losses would leave it."""
     free = math.sqrt(1 / (cut * aimd_loss_factor("iid", cut) * PROB))
     cap, base = part * free, 0.5

@@ -117,7 +117,7 @@ def test_up_to_the_k_th_packet_and_in_peace_it_is_ns2s_vegas() -> None:
     assert windows[0] == windows[1]
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_input_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="alpha must be at most beta"):
         VegasRerouting(alpha=4)
     with pytest.raises(InvalidInput, match="delta must be below 1"):

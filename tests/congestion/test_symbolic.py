@@ -29,7 +29,7 @@ def in_avoidance(drift: sp.Expr) -> sp.Expr:
     return sp.simplify(sp.sympify(drift))
 
 
-def test_reno_comes_to_rest_at_the_root_of_two_over_p() -> None:
+def test_reno_has_the_equilibrium_root_of_two_over_p() -> None:
     """W = sqrt(2 / p) (Misra, Gong and Towsley, 2000), whatever the round-trip time is."""
     drift = Reno().drift(Window(cwnd, sp.Integer(0)), seen(loss_rate=prob * rate)).cwnd
     (rest,) = sp.solve(in_avoidance(drift), cwnd)
@@ -42,7 +42,7 @@ def test_renos_drift_is_that_of_misra_gong_and_towsley() -> None:
     assert sp.simplify(drift - (1 / rtt - loss * cwnd / 2)) == 0
 
 
-def test_renos_slope_at_rest() -> None:
+def test_renos_slope_at_equilibrium() -> None:
     """d(drift)/dW at W = sqrt(2/p): minus twice the rate of growth over W, by theory 2/(W R)."""
     drift = Reno().drift(Window(cwnd, sp.Integer(0)), seen(prob * 0 + rate, prob * rate)).cwnd
     slope = sp.diff(in_avoidance(drift), cwnd).subs(rate, cwnd / rtt).subs(prob, 2 / cwnd**2)
@@ -55,7 +55,7 @@ def test_reno_in_slow_start_grows_by_one_packet_an_ack() -> None:
     assert drift.slow_start == 0
 
 
-def test_scalable_comes_to_rest_at_increase_over_decrease_and_p() -> None:
+def test_scalable_has_the_equilibrium_increase_over_decrease_and_p() -> None:
     """W = a / (b p): its loss times its window is constant (Kelly, 2003)."""
     step, cut = sp.symbols("a b", positive=True)
     law = Scalable(increase=step, decrease=cut, legacy_window=sp.Integer(0))
@@ -159,7 +159,7 @@ def test_reds_average_follows_the_queue_at_minus_c_times_ln_one_minus_w() -> Non
     assert sp.simplify(drift + capacity * sp.log(1 - weight) * (queue - v)) == 0
 
 
-def test_a_full_buffer_loses_what_comes_above_the_capacity() -> None:
+def test_a_full_buffer_drops_arrivals_above_the_capacity() -> None:
     """Theory sheet, section 10: p = (y - C) / y."""
     state = QueueState(sp.Integer(50), Average(0), sp.Integer(300), sp.Integer(200), sp.Integer(50))
     assert sp.nsimplify(overflow_prob(state)) == sp.Rational(1, 3)

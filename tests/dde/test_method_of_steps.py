@@ -170,7 +170,7 @@ def test_clamps(system, rhs, delayed, count):
     assert max(distances) < 1e-11
 
 
-def test_stored_reference_is_what_comes_out():
+def test_the_stored_reference_is_reproduced():
     """The beginning of problem C: two excursions of the queue, and RED's kinks."""
     problem = jobs()["reno_red"].problem
     stored = np.load(DATA / "reno_red.npz")
@@ -187,7 +187,7 @@ def test_stored_reference_is_what_comes_out():
     np.testing.assert_allclose(found, stored["ys"][:151], rtol=1e-8, atol=1e-8)
 
 
-def test_an_unsolvable_switch_is_refused():
+def test_an_unsolvable_switch_is_rejected():
     """At 0, y' = -sign y slides: no branch leads away."""
     problem = Problem(turn_back, [0.5], (0.0, 1.0), lambda s: [0.5], guards=lambda t, y, h: y)
     with pytest.raises(ArithmeticError, match="switches for ever"):

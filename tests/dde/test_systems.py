@@ -170,7 +170,7 @@ def test_epidemic_conserves_people():
         np.testing.assert_allclose(stored["ys"].sum(1), 6.1, rtol=0, atol=1e-11)
 
 
-def test_a_stored_reference_comes_out_again():
+def test_a_stored_reference_is_reproduced():
     stored = np.load(DATA / "ddetst_c1.npz")
     found = reference(jobs()["ddetst_c1"].problem, rtol=1e-10, atol=1e-11).at(stored["ts"])
     np.testing.assert_allclose(found, stored["ys"], rtol=0, atol=1e-8)

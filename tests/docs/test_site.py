@@ -88,7 +88,7 @@ def test_equations_are_the_growth_that_is_integrated(kind: Any) -> None:
             assert told.get(left, 0.0) == pytest.approx(float(rate), rel=1e-4), (words, name)
 
 
-def test_every_public_name_is_told_once() -> None:
+def test_every_public_name_is_documented_once() -> None:
     pages = api_pages.pages()
     whole = "\n".join(pages.values())
     for name in api_pages.MODULES:
@@ -142,7 +142,7 @@ def test_the_five_papers_are_cited() -> None:
         assert f"{{{title[1]}}}" in text
 
 
-def test_widgets_stand_still() -> None:
+def test_widgets_are_static() -> None:
     """Controls as label and value, outputs as what they held, nothing that needs a script."""
     picture = {"output_type": "display_data", "data": {"image/png": "x"}, "metadata": {}}
     inside = ("slider", "choice", "image", "out")

@@ -11,7 +11,7 @@ from vegasfluid.analysis.charts import (
 )
 
 
-def test_the_stability_of_vegas_by_itself() -> None:
+def test_the_stability_of_vegas_alone() -> None:
     """Its table of critical gains, and the ends of the bulge."""
     text = (ROOT / "docs" / "theory" / "stability.md").read_text()
     page = text[text.index("## Vegas without losses") :].split("\n## ")[0]

@@ -197,7 +197,7 @@ def refused(model: Model, *parts: str) -> None:
         assert part in str(caught.value)
 
 
-def test_what_ns2_does_not_have_is_refused():
+def test_what_ns2_does_not_have_is_rejected():
     law = 'law = { name = "reno", %s }'
     refused(small(RENO='law = { name = "scalable" }'), "flows.reno: law must be one that ns-2 has")
     refused(small(RENO=law % "byte_counting = true"), "law.byte_counting must be False for ns-2")
@@ -237,7 +237,7 @@ def test_every_class_takes_its_own_path(tmp_path):
         assert 0.85 * full < rates["f0"] + rates[short] < full
 
 
-def test_paths_that_ns2_would_not_find_are_refused():
+def test_paths_that_ns2_would_not_find_are_rejected():
     refused(links("abd", "acd"), "such that no two links join the same nodes")
     refused(links("ab", "ba"), "in a ring")
     refused(links("abc", "a", "dc", "d", "bd"), "for ns-2")

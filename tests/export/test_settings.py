@@ -65,7 +65,7 @@ def rest(system: str, settings: dict[str, float], stretch: float, cwnd: float) -
 @pytest.mark.parametrize("of", ["brakmo", "ns2"])
 @pytest.mark.parametrize("system", ["brakmo", "ns2", "ns3", "linux"])
 @pytest.mark.parametrize("around", [2.0, 40.0])
-def test_windows_of_the_system_rest_where_those_of_the_law_do(of, system, around):
+def test_windows_of_the_system_have_the_equilibrium_of_the_law(of, system, around):
     """From below and from above, each by its own integer rule, played out packet by packet.
 
     In one case they differ by the rounding of the setting and of the window, a packet at most; in

@@ -68,7 +68,7 @@ def test_weight_is_that_of_the_kernels_table(wlog):
     assert weight_log(32 * 1000, burst_for(wlog, 32 * 1000, 1000), 1000) == wlog
 
 
-def test_bursts_that_tc_refuses():
+def test_bursts_that_tc_rejects():
     assert weight_log(32 * 1000, 32, 1000) == 1
     assert weight_log(32 * 1000, 31, 1000) is None
 
@@ -155,7 +155,7 @@ def test_freebsd_counts_the_backlog_as_the_textbook_rounded_down():
     assert [line.partition("=")[2] for line in lines] == ["2", "2", "vegas"]
 
 
-def test_a_system_that_cannot_follow_is_refused():
+def test_a_system_that_cannot_follow_is_rejected():
     law = vf.Vegas(30, 32, dialect="ns2")
     model = Model(network().with_law("vegas", law), duration=20)
     losing = OperatingPoint(3.0, cwnd=100.0, drop_prob=4e-4)
@@ -176,13 +176,13 @@ def test_a_system_that_cannot_follow_is_refused():
         ("ns3", vf.HighSpeed(low_window=50)),
     ],
 )
-def test_laws_that_a_system_lacks_are_refused(name, law):
+def test_laws_that_a_system_lacks_are_rejected(name, law):
     model = Model(network().with_law("reno", law), duration=20)
     with pytest.raises(InvalidInput, match=r"^flows.reno: law"):
         exported(name, model)
 
 
-def test_unknown_formats_and_seeds_are_refused():
+def test_unknown_formats_and_seeds_are_rejected():
     model = Model(network(), duration=20)
     with pytest.raises(InvalidInput, match="format must be one of linux, freebsd, ns2, ns3"):
         export_model(model, "ns4")

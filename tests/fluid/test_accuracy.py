@@ -64,7 +64,7 @@ def test_a_run_carries_its_estimate():
     assert "steps" not in attributes.get("warnings", "")
 
 
-def test_a_tolerance_that_cannot_be_met_is_said_to_be_missed():
+def test_a_tolerance_that_cannot_be_met_is_reported_as_missed():
     assert (
         "is not met: for the solver's steps goodput may be off by"
         in run(until=12.0, tolerance=1e-13).attrs["warnings"]
@@ -91,7 +91,7 @@ def test_a_run_that_fails_is_made_again_with_shorter_steps():
     assert tried == pytest.approx([grid.step / part for part in (1, 2, 4)])
 
 
-def test_two_runs_in_turn_that_fail_are_enough():
+def test_two_consecutive_failed_runs_are_enough():
     run, tried = failing(too_long=0.0)
     with pytest.raises(SolveFailed, match="too long"):
         refined(run, mean_field_grid(office(), 10.0, 101), 0.01, 2.0)
@@ -99,7 +99,7 @@ def test_two_runs_in_turn_that_fail_are_enough():
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_tolerance_that_makes_no_sense_is_refused(tolerance):
+def test_an_invalid_tolerance_is_rejected(tolerance):
     with pytest.raises(InvalidInput, match="tolerance must be above 0 and finite"):
         simulate(FULL, 10.0, tolerance=tolerance)
 

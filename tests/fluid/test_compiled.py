@@ -16,7 +16,7 @@ LINKS = {
 
 
 @pytest.mark.parametrize("both_ways", [False, True])
-def test_no_scatter_stands_in_the_loop(both_ways: bool) -> None:
+def test_the_loop_has_no_scatter(both_ways: bool) -> None:
     """Flows of one link and of two, and ACKs that wait in the queues of the opposite data."""
     flows = {
         "reno": Flows(2, Reno(), base_rtt=0.05, path=TWO),

@@ -71,7 +71,7 @@ def test_a_run_that_makes_packets_fails() -> None:
         record_fluid(network, 10.0, 101, tolerance=None)
 
 
-def test_what_queue_laws_keep_is_held_in_its_domain() -> None:
+def test_the_state_of_queue_disciplines_is_clipped_to_its_domain() -> None:
     """An average in the buffer, and RED's adapted maximum among the probabilities."""
     law = Red(5, 15, adaptive=True)
     assert law.clip(AdaptedAverage(-1.0, 1.5), 20.0) == AdaptedAverage(0.0, 1.0)

@@ -67,7 +67,7 @@ def test_marks_from_one_queue_length_on() -> None:
         np.testing.assert_allclose(metric(fluid), metric(packets), rtol=0.1)
 
 
-def test_flows_that_do_not_understand_marks_time_out_beside_flows_that_do() -> None:
+def test_flows_without_ecn_time_out_next_to_flows_with_it() -> None:
     flows = {
         name: Flows(10, Reno(), base_rtt=0.02, ecn=capable)
         for name, capable in (("marked", True), ("dropped", False))

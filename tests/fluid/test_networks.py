@@ -73,7 +73,7 @@ def test_packets_are_kept_from_link_to_link() -> None:
     assert sum(rates) == pytest.approx(1000.0, rel=0.01)  # admitted: the second's buffer fills
 
 
-def test_three_classes_over_two_links_share_as_theory_says() -> None:
+def test_three_classes_over_two_links_share_as_in_theory() -> None:
     """Vegas alone holds alpha packets in all queues of its way: a rate times delays (LPW 2002).
 
     Two links of one capacity, a long flow over both, a short one over each, all with alpha a:
@@ -165,7 +165,7 @@ def test_applications_limit_what_is_sent(traffic, rate: float, law) -> None:
     np.testing.assert_allclose(metrics.goodput(run), rate, rtol=0.01)
 
 
-def test_sessions_come_and_go_in_the_mean() -> None:
+def test_sessions_start_and_end_in_the_mean() -> None:
     """Of a transfer of S packets at rate x and a gap g, a share (S/x) / (S/x + g) is under way.
 
     The rate is held by the advertised window: 10 packets each round trip.

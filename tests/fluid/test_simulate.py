@@ -168,7 +168,7 @@ def test_max_window_limits_the_rate():
         ({"until": 10.0, "samples": 1}, "samples must be at least 2"),
     ],
 )
-def test_refused_times(times, message):
+def test_rejected_times(times, message):
     network = Network(LINK, {"reno": Flows(1, Reno(), base_rtt=0.1)})
     with pytest.raises(InvalidInput, match=message):
         simulate(network, **times)

@@ -88,7 +88,7 @@ def run_of(structure, number: int) -> Recording:
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_nothing_stands_still_leaves_its_domain_or_vanishes(structure) -> None:
+def test_nothing_freezes_leaves_its_domain_or_vanishes(structure) -> None:
     """And what a run says of its error holds, and samples say only where it is read."""
     beyond = []
     for number in range(10):
@@ -102,7 +102,7 @@ def test_nothing_stands_still_leaves_its_domain_or_vanishes(structure) -> None:
     assert np.sum(np.array(beyond) > 0) <= 1, beyond  # 39 of all 40 are within; 99 % is wanted
 
 
-def test_windows_at_their_limit_do_not_stand_still() -> None:
+def test_windows_at_their_limit_do_not_freeze() -> None:
     link = Link(1000.0, 2000)
     reno = Flows(5, Reno(), base_rtt=0.1, max_window=20)
     limited = record_fluid(Network(link, {"reno": reno}), UNTIL, DEFAULT_SAMPLES, tolerance=None)

@@ -82,7 +82,7 @@ def senders_with_losses(synchronised: float) -> SenderSignals:
 
 
 @pytest.mark.parametrize(("process", "factor"), [("periodic", 4 / 3), ("iid", 7 / 6)])
-def test_losses_in_turn_take_half_of_a_window_however_else_losses_come(process, factor) -> None:
+def test_synchronised_losses_take_half_of_a_window_for_any_loss_process(process, factor) -> None:
     """Reno loses W / 2 with each; the factor of the process is for losses that chance decides."""
     law, window = Reno(), Window(jnp.array([1e6]), jnp.zeros(1))
     for synchronised, expected in ((1.0, 0.5 / factor), (0.0, 0.5)):
@@ -103,7 +103,7 @@ def drops_for_each_sent(run, name: str) -> float:
 @pytest.mark.parametrize(
     "simulate", [simulate_fluid, pytest.param(simulate_in_packets, marks=pytest.mark.study)]
 )
-def test_a_vegas_at_rest_loses_little_where_renos_fill_the_buffer(simulate) -> None:
+def test_a_vegas_flow_at_equilibrium_loses_little_if_reno_fills_the_buffer(simulate) -> None:
     """As both simulators have it; with RED instead, they lose alike."""
     common = {"base_rtt": 0.09, "initial_ssthresh": 30.0, "send_overhead": 5e-4}
     flows = {

@@ -41,7 +41,7 @@ def recording(
     return Recording(network, TIMES, of_flows, of_links | {"queue": queue[:, np.newaxis]}, error)
 
 
-def test_where_the_model_holds_nothing_is_said():
+def test_a_valid_model_has_no_warnings():
     assert validity_warnings(recording(), WARMUP) == []
     assert validity_warnings(recording(DropTail()), WARMUP) == []
 
@@ -59,7 +59,7 @@ def test_where_the_model_holds_nothing_is_said():
         ),
     ],
 )
-def test_where_it_does_not_it_is_said(shown, said):
+def test_an_invalid_model_has_warnings(shown, said):
     found = validity_warnings(recording(**shown), WARMUP)
     assert found
     assert any(line.startswith(said) for line in found)
@@ -72,7 +72,7 @@ def test_a_queue_that_oscillates_is_warned_of_above_a_bound():
     assert validity_warnings(recording(DropTail(), swing=0.5), WARMUP) == []
 
 
-def test_a_full_buffer_that_drops_more_of_one_class_is_said():
+def test_a_full_buffer_that_drops_more_of_one_class_is_a_warning():
     """A quarter as much again is the bound; RED, which drops by chance, has none."""
     uneven = {"dropped": (10.0, 12.6)}
     (line,) = validity_warnings(recording(DropTail(), **uneven), WARMUP)
@@ -83,6 +83,6 @@ def test_a_full_buffer_that_drops_more_of_one_class_is_said():
     assert validity_warnings(recording(**uneven), WARMUP) == []
 
 
-def test_a_class_that_loses_nothing_beside_one_that_does_is_said():
+def test_a_class_without_losses_next_to_one_with_losses_is_a_warning():
     (line,) = validity_warnings(recording(DropTail(), dropped=(0.0, 10.0)), WARMUP)
     assert "0.00% of those of vegas" in line

@@ -193,7 +193,7 @@ def test_all_threads_treat_tiny_numbers_alike(monkeypatch):
     assert len(set(found.tolist())) == 1
 
 
-def test_what_cannot_be_translated_runs_on_xla_and_says_so():
+def test_what_cannot_be_translated_runs_on_xla_with_a_note():
     def function(x):
         return jnp.sort(x.ravel()), lax.linalg.cholesky(x @ x.T)
 

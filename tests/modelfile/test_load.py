@@ -185,13 +185,13 @@ def test_numbers_become_floats_and_counts_stay_whole() -> None:
 
 
 @pytest.mark.parametrize("megabits", ["1.55", "0.1", "155", "622", "1e3", "0.3", "9.7"])
-def test_rates_are_what_mbps_says(megabits: str) -> None:
+def test_rates_are_those_of_mbps(megabits: str) -> None:
     model = loads(SMALLEST.replace("capacity_mbps = 12", f"capacity_mbps = {megabits}"))
     assert model.network.link.capacity == mbps(float(megabits))
 
 
 @pytest.mark.parametrize("milliseconds", ["0.1", "0.3", "1.1", "7", "66.7", "1e-3"])
-def test_delays_are_what_ms_says(milliseconds: str) -> None:
+def test_delays_are_those_of_ms(milliseconds: str) -> None:
     model = loads(SMALLEST.replace("base_rtt_ms = 40", f"base_rtt_ms = {milliseconds}"))
     assert model.network.flows["reno"].base_rtt == ms(float(milliseconds))
 
@@ -224,7 +224,7 @@ def test_keys_follow_from_the_annotations_of_a_value_class() -> None:
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.name)
-def test_the_first_line_of_a_model_says_what_it_shows(path: Path) -> None:
+def test_the_first_line_of_a_model_is_its_purpose(path: Path) -> None:
     first = path.read_text(encoding="utf-8").splitlines()[0]
     assert first.startswith("# ")
     assert len(first) > 20

@@ -120,7 +120,7 @@ RATE = "{ low = 8, high = 12 }"
         ("count = 4", "count = 4\nmax_window_packets = { low = 20, high = 30 }", "flows.vegas.max_window_packets: must be a number, but is a table"),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused(old: str, new: str, line: str) -> None:
+def test_invalid_input_is_rejected(old: str, new: str, line: str) -> None:
     assert TEXT.count(old) == 1
     with pytest.raises(ModelFileError) as refused:
         loads(TEXT.replace(old, new), "model.toml")

@@ -211,7 +211,7 @@ def test_one_line_for_a_whole_text(text: str, line: str) -> None:
 @pytest.mark.parametrize(
     "key", ["a" + 400_000 * ".a", "[" + 100_000 * '"a,b" . ' + "a]", 90 * "1."]
 )
-def test_keys_of_very_many_parts_are_refused_before_they_take_memory(key: str) -> None:
+def test_keys_of_very_many_parts_are_rejected_before_they_take_memory(key: str) -> None:
     assert refusal_of(f"duration_s = 1\n{key} = 1") == (
         "a.toml: line 2: must have keys of at most 50 parts, but has more"
     )
@@ -322,7 +322,7 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     assert refusal_of_file(path) == f"{path}: must be UTF-8 text, but byte 10 is not"
 
 
-def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_huge_file_is_rejected_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "huge.toml"
     with path.open("wb") as file:
         file.truncate(100_000_000)

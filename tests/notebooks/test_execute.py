@@ -50,7 +50,7 @@ def test_labels_of_our_pictures_say_their_unit(label):
 
 
 @pytest.mark.parametrize("label", ["", "time", "alpha", "queue [packets]", "time, seconds", "x, y"])
-def test_labels_without_a_unit_are_refused(label):
+def test_labels_without_a_unit_are_rejected(label):
     assert not execute.says_its_unit(label)
 
 
@@ -84,7 +84,7 @@ def test_a_good_notebook_has_no_complaints():
     ],
     ids=("no-picture", "no-name", "no-unit", "order", "stderr", "error", "axes", "unknown"),
 )
-def test_what_is_wrong_is_told(notebook, told):
+def test_faults_are_reported(notebook, told):
     assert any(told in line for line in execute.complaints(notebook))
 
 
@@ -133,7 +133,7 @@ def test_a_picture_with_a_bare_axis_is_not_let_through(tmp_path):
     assert not (tmp_path / "into").exists()
 
 
-def test_a_cell_that_fails_is_told_with_its_traceback(tmp_path):
+def test_a_cell_that_fails_is_reported_with_its_traceback(tmp_path):
     done = run(tmp_path, "1 / 0")
     assert done.returncode == 1
     assert "ZeroDivisionError: division by zero\n" in done.stderr  # and no colours in it

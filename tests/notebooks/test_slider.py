@@ -88,7 +88,7 @@ def test_the_way_back_shows_what_was_there(page):
     assert page.step("alpha", "ArrowLeft") == before
 
 
-def test_a_slider_that_meets_the_other_takes_it_along(page):
+def test_dragging_one_slider_past_the_other_moves_both(page):
     seen = page.step("beta", "Home")
     assert seen.sliders[0] == seen.sliders[1] == 2.0
     check(seen)

@@ -42,7 +42,7 @@ def test_mean_queue_is_the_mean_of_the_samples() -> None:
 
 
 @pytest.mark.parametrize("part", [0.25, 0.5, 1.0])
-def test_one_reno_flow_over_drop_tail_fills_what_the_closed_form_says(part: float) -> None:
+def test_one_reno_flow_over_drop_tail_uses_the_fraction_of_the_closed_form(part: float) -> None:
     """3/4 (1 + b)^2 / (1 + b + b^2) of the link, with a buffer of b bandwidth-delay products."""
     capacity, pipe = 1000.0, 200
     # The packet in transmission counts as buffer in the closed form, and as pipe in base_rtts.
@@ -62,9 +62,7 @@ for losses independent of each other, and in the fluid."""
 
 
 @pytest.mark.parametrize(("wait", "spacing"), [(True, 2 / 3), (False, 2.0)])
-def test_reno_over_red_comes_to_rest_at_the_queue_of_the_closed_form(
-    wait: bool, spacing: float
-) -> None:
+def test_reno_over_red_has_the_queue_of_the_closed_form(wait: bool, spacing: float) -> None:
     """At rest k L (q - min) (C T + q)^2 = c^2 N^2: the same queue for both spacings of drops.
 
     The windows are large (100 packets): the time that recovery takes is left out of the formula.

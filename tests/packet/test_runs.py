@@ -62,7 +62,7 @@ def test_the_number_of_workers_changes_no_byte() -> None:
         simulate_seeds(network, until=5, seeds=[1, 1])
 
 
-def test_another_alpha_meets_the_same_start_times_and_coins() -> None:
+def test_another_alpha_has_the_same_start_times_and_random_drops() -> None:
     first, second = (prepare(mix(alpha), seed=7) for alpha in (1, 5))
     assert first.flows["start"].tobytes() == second.flows["start"].tobytes()
     for name in ("dice_a", "dice_b"):

@@ -81,7 +81,7 @@ def test_packets_are_delivered_as_worked_by_hand() -> None:
     np.testing.assert_array_equal(flows["delivered"][1::2, 0], np.arange(len(DEPARTURES)) + 1)
 
 
-def test_acks_come_back_and_open_the_window_as_worked_by_hand() -> None:
+def test_acks_open_the_window_as_calculated_by_hand() -> None:
     flows, _ = run(around(ACKS))
     before, after = flows[0::2, 0], flows[1::2, 0]
     windows = [1, 2, 3, 4, 5, 6, 7, 8]

@@ -73,7 +73,7 @@ def test_an_expectation_holds_or_does_not(expected, found, met):
 
 
 @pytest.mark.parametrize("expected", [{}, {"within": 1}, {"at_least": 1, "within_share": 0.1}])
-def test_an_expectation_that_expects_nothing_is_refused(expected):
+def test_an_expectation_without_conditions_is_rejected(expected):
     with pytest.raises(ValueError, match="need"):
         Expectation.model_validate(expected)
 
@@ -117,7 +117,7 @@ def test_a_second_engine_contradicts_beyond_the_chance_of_its_seeds(seeds, verdi
     assert judge(a_claim(), evidence).verdict is verdict
 
 
-def test_a_claim_that_nothing_of_ours_speaks_of_has_no_verdict():
+def test_a_claim_without_evidence_of_ours_has_no_verdict():
     evidence = Evidence()
     evidence.note(NS2, "figure1.it", 10.0)
     evidence.note(PACKETS, "figure1.other", 10.0)
@@ -128,7 +128,7 @@ def test_a_claim_that_nothing_of_ours_speaks_of_has_no_verdict():
     ("value", "reason", "explained"),
     [(10.0, None, True), (10.0, "stale", False), (3.0, None, False), (3.0, "for this", True)],
 )
-def test_a_reason_stands_where_one_is_due(value, reason, explained):
+def test_only_claims_that_are_not_reproduced_have_a_reason(value, reason, explained):
     evidence = Evidence()
     evidence.note(PACKETS, "figure1.it", value)
     claim = a_claim(**({"reason": reason} if reason else {}))
@@ -157,7 +157,7 @@ def jobs_of_two_engines():
     }
 
 
-def test_runs_come_in_the_order_of_their_seeds_for_any_number_of_workers():
+def test_results_are_in_the_order_of_the_seeds_for_any_number_of_workers():
     experiment = Experiment("figure1", "", lambda results: Evidence(), jobs=jobs_of_two_engines)
     told = []
     one = run_jobs([experiment], workers=1, report=lambda done, of: told.append((done, of)))
@@ -202,7 +202,7 @@ reason = "for that"
         ("[[assumption]]", "[[claim]]", "claim"),
     ],
 )
-def test_claims_that_are_not_whole_are_refused_in_one_line(tmp_path, old, new, message):
+def test_incomplete_claims_are_rejected_in_one_line(tmp_path, old, new, message):
     (tmp_path / "claims.toml").write_text(A_PAPER.replace(old, new))
     with pytest.raises(InvalidInput, match=message) as refused:
         load_paper(tmp_path)

@@ -91,7 +91,7 @@ def test_excess_and_saturation_of_a_curve():
     assert saturation(curve) == pytest.approx([30, 32])
 
 
-def test_ns2_ran_the_networks_that_its_evidence_speaks_of():
+def test_ns2_ran_the_networks_of_its_evidence():
     assert set(ns2_rows()) == {
         (network, law, clients) for network, clients, _ in RUNS for law in ("reno", "vegas")
     }
@@ -112,7 +112,7 @@ def test_the_longest_silence_and_its_timeouts():
     assert max(rests(of, of.sent)) == pytest.approx((0.5, 2))
 
 
-def test_cuts_at_the_same_time_are_told_from_others():
+def test_simultaneous_cuts_are_distinguished_from_others():
     def cutting(*places):
         cwnd = np.full(41, 10.0)
         for place in places:

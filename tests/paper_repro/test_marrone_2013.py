@@ -36,7 +36,7 @@ def test_every_figure_of_the_paper_with_data_is_spoken_of():
     assert len(shown) >= 18  # 5, 7, 12, 13, ... are drawn beside those that a sentence speaks of
 
 
-def test_the_path_holds_what_the_paper_says():
+def test_the_path_has_the_papers_bandwidth_delay_product():
     """100 Mbit/s are 8333 packets of 1500 bytes a second; d = 100 ms and 200 ms."""
     assert Environment(0.1).product == pytest.approx(833.3, abs=0.1)
     assert Environment(0.2).product == pytest.approx(1666.7, abs=0.1)

@@ -35,7 +35,7 @@ def test_the_path_by_hand():
     assert network.base_rtts("tcp") == pytest.approx([0.07 + sending])
 
 
-def test_the_background_is_120_mbps_beside_one_flow():
+def test_the_background_is_120_mbps_next_to_one_flow():
     network = with_background(vegas(6, 8), 10.0).network
     assert network.flows["udp"].traffic.rate_limit(1500) == pytest.approx(10_000.0)
     assert (network.flows["tcp"].count, network.flows["tcp"].law.gamma) == (1, 200)

@@ -112,7 +112,7 @@ def test_counts_are_those_of_the_whole_run():
     assert found.lost_acks == 0
 
 
-def test_where_vegas_comes_to_have_as_much():
+def test_the_alpha_at_which_vegas_has_equal_goodput():
     assert crossover([1, 10, 100], [0.1, 0.5, 5.0]) == pytest.approx(
         10 * 10 ** (math.log(2) / math.log(10))
     )

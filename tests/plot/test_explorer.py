@@ -98,7 +98,7 @@ def test_the_way_back_draws_the_same_pictures(explorer):
     assert all(np.array_equal(a, b) for a, b in zip(before, pictures(explorer), strict=True))
 
 
-def test_the_picture_is_of_where_the_sliders_stand_or_of_another_point(explorer):
+def test_the_figure_shows_the_values_of_the_sliders_or_given_ones(explorer):
     figure = explorer.picture()
     assert figure.get_suptitle() == str(explorer.reading)
     other = explorer.picture(alpha=9.5, beta=12.0)
@@ -116,7 +116,7 @@ def test_it_is_shown_as_a_widget_with_the_reading_for_those_who_cannot(explorer)
     assert bundle["text/plain"] == str(explorer.reading)
 
 
-def test_without_ipywidgets_one_line_says_what_to_install(monkeypatch):
+def test_without_ipywidgets_one_line_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(VegasfluidError, match=r"pip install 'vegasfluid\[notebooks\]'"):
         vf.plot.explore(network(), until=20, packets=(2, 22))
@@ -133,6 +133,6 @@ def test_without_ipywidgets_one_line_says_what_to_install(monkeypatch):
         ({}, {"packets": (2, 22), "warmup": 30}, "below 20"),
     ],
 )
-def test_bad_input_is_refused(laws, options, message):
+def test_bad_input_is_rejected(laws, options, message):
     with pytest.raises(InvalidInput, match=message):
         vf.plot.explore(network(**laws), until=20, **options)

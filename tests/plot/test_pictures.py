@@ -31,7 +31,7 @@ BASELINE = Path(__file__).parent / "baseline"
 DOTS = 80
 TOLERANCE = 6.0
 """Root mean square over 255 levels: another version of the font's rasteriser makes 1 to 3, a
-missing line or another colour more (`test_another_picture_is_told_from_the_baseline`)."""
+missing line or another colour more (`test_another_plot_is_distinguished_from_the_baseline`)."""
 TIMES = np.linspace(0.0, 40.0, 401)
 VEGAS = vf.Vegas(alpha=4, beta=6, gamma=1, dialect="ns2")
 
@@ -149,7 +149,7 @@ ALL = [(name, "light") for name in PICTURES] + [(name, "dark") for name in IN_TH
 
 
 @pytest.mark.parametrize(("name", "ground"), ALL)
-def test_a_picture_is_the_one_that_was_looked_at(name, ground, tmp_path):
+def test_a_plot_is_that_of_the_baseline(name, ground, tmp_path):
     file = drawn(name, ground, tmp_path)
     assert compare_images(str(BASELINE / file.name), str(file), TOLERANCE) is None
 
@@ -158,7 +158,7 @@ def test_every_public_function_has_a_picture():
     assert set(plot.__all__) - {"theme", "explore", "Explorer"} == set(PICTURES) & set(plot.__all__)
 
 
-def test_another_picture_is_told_from_the_baseline(tmp_path):
+def test_another_plot_is_distinguished_from_the_baseline(tmp_path):
     """Without one of two runs, of which the lines of the other remain."""
     file = tmp_path / "other.png"
     figure_of(plot.queues(run())).savefig(file, dpi=DOTS)
@@ -199,7 +199,7 @@ def test_a_map_is_the_data_and_its_line_is_where_they_are_one():
     np.testing.assert_allclose(alpha[on_rows], buffer[on_rows] / 20)
 
 
-def test_ratios_beside_the_colours_are_plain_numbers():
+def test_ratios_at_the_colour_bar_are_plain_numbers():
     figure = figure_of(plot.fairness_map(swept()))
     figure.canvas.draw()
     low, high = figure.axes[-1].get_ylim()
@@ -215,7 +215,7 @@ def equilibrium() -> Equilibrium:
     return Equilibrium(network(), THEORY, Quantities(**values), cast(Any, None))
 
 
-def test_rest_stands_where_it_is():
+def test_the_equilibrium_is_marked_at_its_values():
     axes = plot.phase_plane(run(), x="queue", y="cwnd:vegas", rest=equilibrium())
     np.testing.assert_allclose(axes.lines[-1].get_xydata(), [[40.0, 14.0]])
     axes = plot.phase_plane(run(), x="queue", y="cwnd:reno", rest=equilibrium())
@@ -245,7 +245,7 @@ def test_the_card_has_the_interval_and_the_numbers():
         (lambda: plot.theme("grey").__enter__(), "light or dark"),
     ],
 )
-def test_bad_input_is_refused(draw, message):
+def test_bad_input_is_rejected(draw, message):
     with pytest.raises(InvalidInput, match=message):
         draw()
 

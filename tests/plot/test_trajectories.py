@@ -44,7 +44,7 @@ def test_one_run():
     np.testing.assert_allclose(rate.lines[0].get_ydata(), 2 * middles)
 
 
-def test_two_runs_are_told_apart():
+def test_two_runs_are_distinguished():
     figure = plot.compare(made("fluid"), made("packets", 3.0))
     windows, queue, drops, _ = figure.axes
     assert labels(drops) == ["bottleneck (fluid)", "bottleneck (packets)"]

@@ -41,12 +41,12 @@ def test_beta_goes_with_alpha(given, alpha, beta):
         ({ALPHA: 9, BETA: 5}, "alpha must be at most beta"),
     ],
 )
-def test_what_makes_no_sense_is_refused(given, said):
+def test_invalid_input_is_rejected(given, said):
     with pytest.raises(InvalidInput, match=said):
         with_numbers(MODEL.network, given)
 
 
-def test_an_unknown_number_is_refused_with_near_ones_before_anything_runs():
+def test_an_unknown_number_is_rejected_with_a_suggestion_before_anything_runs():
     with pytest.raises(InvalidInput) as refused:
         small_sweep(axes=[Numbers("vegas.alfa_packets", [1])])
     assert refused.value.allowed.count("vegas.") >= 2
@@ -74,7 +74,7 @@ def test_values_are_finite_and_different(values):
         *("x=5:1:3", "x=1:1:2", "x=0:1:3:log", "x=nan:1:2", "x=1:inf:2", "x=1:5:-2", "x=:::"),
     ],
 )
-def test_other_forms_and_empty_ranges_are_refused(text):
+def test_malformed_and_empty_ranges_are_rejected(text):
     for read in (numbers_from, size_from):
         with pytest.raises(InvalidInput, match="--over"):
             read(text)
@@ -129,6 +129,6 @@ def test_names_of_dimensions_are_not_taken_twice(label):
         ({"warmup": 3.0}, "warmup must be below"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused(options, said):
+def test_an_invalid_plan_is_rejected(options, said):
     with pytest.raises(InvalidInput, match=said):
         small_sweep(**options)

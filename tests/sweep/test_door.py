@@ -41,7 +41,7 @@ def test_it_listens_on_the_loopback_interface_only(cluster: Client):
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "tls"])
-def test_a_stranger_is_refused(cluster: Client, protocol: str):
+def test_other_users_cannot_connect(cluster: Client, protocol: str):
     """Another user knows the address, but has not the certificate."""
     _, place = cluster.scheduler.address.split("://")
     with pytest.raises((CommClosedError, TypeError, OSError)):

@@ -93,7 +93,7 @@ def deep_sweep(**options) -> Sweep:
     return Sweep(Model(Network(DEEP, flows), 40.0, 20.0), axes, chunk=2, **options)
 
 
-def test_longer_steps_once_queues_stand_change_little(tmp_path):
+def test_longer_steps_once_queues_have_formed_change_little(tmp_path):
     numbers = {}
     for fine in (True, False):
         run(deep_sweep(fine=fine), tmp_path / f"{fine}.zarr")
@@ -105,7 +105,7 @@ def test_longer_steps_once_queues_stand_change_little(tmp_path):
         np.testing.assert_allclose(numbers[False][name], numbers[True][name], rtol=of)
 
 
-def test_where_queues_do_not_stand_steps_stay_short(tmp_path):
+def test_without_queues_steps_stay_short(tmp_path):
     """Vegas beside a Reno flow that sends little keeps a few packets in the queue: its round trips
     stay short.
     """
@@ -205,7 +205,7 @@ def started(path, before="", *, shared=False, **more):
 
 
 @pytest.mark.slow
-def test_two_devices_say_what_one_says(swept, tmp_path):
+def test_two_devices_give_the_results_of_one(swept, tmp_path):
     path = tmp_path / "sweep.zarr"
     process = started(path, XLA_FLAGS="--xla_force_host_platform_device_count=2")
     out, said = process.communicate(timeout=300)

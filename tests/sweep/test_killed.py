@@ -186,7 +186,7 @@ def test_workers_that_die_are_replaced_and_their_chunks_computed_again(
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_it_says_how_to_go_on_and_ends_with_130(asked, undisturbed, tmp_path):
+def test_ctrl_c_stops_it_with_advice_to_resume_and_status_130(asked, undisturbed, tmp_path):
     path = tmp_path / "sweep.zarr"
     process = begun(asked, path, "--workers", "2")
     wait_for(lambda: chunks_in(path) >= 3, process)

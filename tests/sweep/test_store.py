@@ -69,7 +69,7 @@ def test_every_number_is_that_of_a_single_run(tmp_path):
     np.testing.assert_allclose(found["ratio"], rates["vegas"] / rates["reno"], rtol=1e-12)
 
 
-def test_the_dataset_says_what_it_is(tmp_path):
+def test_the_dataset_describes_itself(tmp_path):
     run(small_sweep(name="small.toml", command="vegasfluid sweep small.toml"), tmp_path / "a.zarr")
     data = open_sweep(tmp_path / "a.zarr")
     assert data["ratio"].dims == (ALPHA, "bottleneck.capacity_mbps", "seed")

@@ -90,7 +90,7 @@ def test_pictures(model, tmp_path, more, without_a_cluster):
     assert matplotlib.image.imread(plot).std() > 0.05
 
 
-def test_a_dry_run_says_what_it_takes_and_writes_nothing(model, tmp_path, capsys):
+def test_a_dry_run_estimates_the_cost_and_writes_nothing(model, tmp_path, capsys):
     out = tmp_path / "sweep.zarr"
     assert run_app(packets(model, "--out", out, "--dry-run", "--workers", 2, "--json")) == 0
     budget = json.loads(capsys.readouterr().out)
@@ -134,7 +134,7 @@ COORDINATES = ("seed", "flow_class", "link")
         (("--warmup", "9"), "warmup"),
     ],
 )
-def test_refusals_are_one_line_and_make_no_store(model, tmp_path, capsys, more, said, monkeypatch):
+def test_errors_are_one_line_and_create_no_store(model, tmp_path, capsys, more, said, monkeypatch):
     from vegasfluid.sweep import packet_tasks
 
     monkeypatch.setattr(packet_tasks, "CONNECT_TIMEOUT", 1)
@@ -147,7 +147,7 @@ def test_refusals_are_one_line_and_make_no_store(model, tmp_path, capsys, more, 
         assert not out.exists()
 
 
-def test_more_refusals(model, tmp_path, capsys):
+def test_more_invalid_input(model, tmp_path, capsys):
     assert run_app(packets(model)) == 2
     assert "--out must be given" in capsys.readouterr().err
     assert run_app(packets(model, "--out", tmp_path / "no" / "a.zarr")) == 2
@@ -159,7 +159,7 @@ def test_more_refusals(model, tmp_path, capsys):
     assert "one for this engine" in capsys.readouterr().err
 
 
-def test_with_yes_more_points_are_no_refusal(model, capsys):
+def test_with_yes_more_points_are_allowed(model, capsys):
     many = ("--over", "reno.count=1:3000:3000", "--over", "bottleneck.capacity_mbps=1:1000:1000")
     assert run_app(packets(model, *many, "--dry-run", "--workers", "1", "--json")) == 2
     assert "12000000 points" in capsys.readouterr().err
@@ -179,7 +179,7 @@ def test_an_output_of_another_sweep_is_left_alone(model, tmp_path, capsys, witho
     assert files_of(out) == before
 
 
-def test_with_a_cluster_of_its_own(model, tmp_path):
+def test_with_a_local_cluster(model, tmp_path):
     out = tmp_path / "sweep.zarr"
     done = finished([*packets(model, "--out", out, "--workers", 1, "--json")[1:]])
     assert done.returncode == 0, done.stderr
@@ -231,7 +231,7 @@ class Dying:
         time.sleep(1)
 
 
-def test_an_interrupt_while_an_object_dies_is_not_told_as_a_fault(tmp_path, capsys):
+def test_an_interrupt_while_an_object_is_deleted_is_not_reported_as_an_error(tmp_path, capsys):
     def interrupted() -> None:
         with sweep_progress.show_progress(tmp_path / "sweep.zarr") as report:
             dying = Dying()

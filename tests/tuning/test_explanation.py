@@ -145,7 +145,7 @@ def test_one_flow_against_one_at_a_full_buffer():
         ({"until": 10.0, "runs": 1}, "explain: runs must be at least 2"),
     ],
 )
-def test_refusals(options, message):
+def test_invalid_input(options, message):
     with pytest.raises(InvalidInput, match=message) as refused:
         explain(recommended(office(), LAW), **options)
     assert "\n" not in str(refused.value)
@@ -215,7 +215,7 @@ def test_command(tmp_path, capsys):
     assert explanation["defaults"]["ratio"] == found["before"]["packets"]["ratio"]
 
 
-def test_command_refuses_in_one_line(tmp_path, capsys):
+def test_the_command_rejects_in_one_line(tmp_path, capsys):
     path = tmp_path / "model.toml"
     reno = {"reno": office().flows["reno"]}
     path.write_text(dumps(Model(replace(office(), flows=reno), duration=20.0, warmup=5.0)))

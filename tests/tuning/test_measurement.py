@@ -52,7 +52,7 @@ def test_interval_covers_95_percent():
     assert np.mean(held) == pytest.approx(0.95, abs=0.011)
 
 
-def test_one_run_says_nothing():
+def test_one_run_gives_no_interval():
     assert Measurement(({"ratio": 1.0},)).interval == (0.0, math.inf)
 
 

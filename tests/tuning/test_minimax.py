@@ -85,7 +85,7 @@ class Made(ScenarioFluids):
         return MinimaxEvaluation(at(log_alpha), slopes)
 
 
-def test_two_lines_meet_where_algebra_says():
+def test_two_lines_intersect_where_algebra_says():
     """|x - 1| and |2 x - 4|, of which neither has a floor: x - 1 = 4 - 2 x at 5/3, both 2/3."""
     found = search_minimax(Made(lambda x: x - 1, lambda x: 2 * x - 4), 2.0, 1.0, 100.0)
     assert math.log(found.alpha) == pytest.approx(5 / 3, abs=1e-3)
@@ -252,7 +252,7 @@ def test_the_worst_cases_balance_on_packets(found):
         assert any(far(network, alpha) > robust.worst for network in corners_first)
 
 
-def test_every_network_is_looked_at(found):
+def test_every_network_is_evaluated(found):
     seen = found.robust.scenarios
     assert [of.scenario.numbers for of in seen] == [
         of.numbers for of in make_scenarios(NETWORK, COUNTS, PLACE)

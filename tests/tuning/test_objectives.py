@@ -111,13 +111,13 @@ def test_names(name, goal):
 
 
 @pytest.mark.parametrize("name", ["fair", "alpha-fair", "alpha-fair=x", ""])
-def test_other_names_are_refused(name):
+def test_other_names_are_rejected(name):
     with pytest.raises(InvalidInput, match="must be ratio, jain, proportional, worst-flow, or"):
         objective_named(name)
 
 
 @pytest.mark.parametrize("aversion", [-1.0, math.inf, math.nan])
-def test_other_aversions_are_refused(aversion):
+def test_other_aversions_are_rejected(aversion):
     with pytest.raises(InvalidInput, match="0 or above, and finite"):
         AlphaFair(aversion)
 

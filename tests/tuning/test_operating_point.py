@@ -59,7 +59,7 @@ def test_only_classes_that_were_asked_for():
     assert all(np.isfinite(list(vars(operating_points(MODEL, ["vegas"])["vegas"]).values())))
 
 
-def test_a_class_that_never_starts_is_refused():
+def test_a_class_that_never_starts_is_rejected():
     late = replace(NETWORK.flows["vegas"], start=90.0)
     network = replace(NETWORK, flows={**NETWORK.flows, "vegas": late})
     with pytest.raises(InvalidInput, match=r"flows.vegas: start must be below the simulated time"):

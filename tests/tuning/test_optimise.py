@@ -55,7 +55,7 @@ def test_jains_index_is_raised(searched_model):
     assert 0.8 < found.after.packets.ratio < 1.25
 
 
-def test_a_limit_stands_before_the_ratio(fair, searched_model):
+def test_a_constraint_has_priority_over_the_ratio(fair, searched_model):
     """Fewer drops than the fair alpha makes: what is fairest with so few is taken, and told."""
     bound = 0.8 * fair.after.packets.means()["drop_share"]
     found = recommend(office(), constraints=Constraints(drop_share=bound), **TRIAL)
@@ -86,7 +86,7 @@ def test_a_limit_that_nothing_keeps_to(searched_model):
     )
 
 
-def test_a_gain_margin_is_that_of_rest(fair):
+def test_a_gain_margin_is_that_of_the_equilibrium(fair):
     """One that is kept changes nothing; the search within one is in `test_constrained`."""
     margin = gain_margin(fair.network)
     found = recommend(office(), constraints=Constraints(gain_margin=margin / 1.5), **TRIAL)
@@ -153,7 +153,7 @@ def test_a_goal_and_limits_of_the_command(model, searched_model, capsys):
         (["--pareto", "--plot", "no/x.png"], "--plot must be in an existing folder, but is"),
     ],
 )
-def test_refusals_of_the_command(model, options, line, capsys):
+def test_invalid_input_of_the_command(model, options, line, capsys):
     assert run_app(["recommend", model, *options]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

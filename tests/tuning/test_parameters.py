@@ -15,7 +15,7 @@ from vegasfluid.tuning.parameters import (
 
 
 @pytest.mark.parametrize("dialect", ["brakmo", "ns2", "linux"])
-def test_beta_is_two_above_alpha_and_the_rest_is_kept(dialect):
+def test_beta_is_two_above_alpha_and_all_else_is_unchanged(dialect):
     law = with_alpha(Vegas(3, 9, 2, dialect=dialect, softness=0.5), 7.0)
     assert (law.alpha, law.beta, law.gamma) == (7.0, 9.0, 2)
     assert (law.dialect, law.softness) == (dialect, 0.5)

@@ -131,7 +131,7 @@ def test_out_of_reach_below_the_smallest_alpha():
     assert found.after.packets.interval[0] > 0.05
 
 
-def test_class_that_never_sends_is_refused():
+def test_a_class_that_never_sends_is_rejected():
     late = office(start=60.0)
     with pytest.raises(InvalidInput, match=r"flows.vegas: start must be below the simulated time"):
         recommend(late, until=60.0)

@@ -82,7 +82,7 @@ def test_the_law_stays_what_it_is_otherwise():
     assert law == replace(odd, alpha=7, beta=8)
 
 
-def test_of_several_queues_no_rule_speaks():
+def test_with_several_queues_no_rule_applies():
     link = Link(100.0, 20)
     flows = {
         "reno": Flows(1, Reno(), base_rtt=0.03, path=("a", "b")),

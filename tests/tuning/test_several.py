@@ -82,9 +82,7 @@ def test_the_far_class_holds_more(offices):
         assert part.before.packets.ratio < 0.6
 
 
-def test_rules_for_a_class_are_tried_beside_what_is_recommended_for_the_others(
-    offices, monkeypatch
-):
+def test_rules_for_a_class_are_tried_with_the_recommendations_for_the_others(offices, monkeypatch):
     monkeypatch.setattr(
         "vegasfluid.tuning.explanation.explain_or_reason",
         lambda found: (None, "theory is left out"),
@@ -156,7 +154,7 @@ def test_a_class_that_is_too_far_does_not_keep_the_other_from_its_share():
     check_the_other_has_its_share(vegas(2, 0.15))
 
 
-def test_what_others_are_to_a_class_that_is_tuned_beside_them():
+def test_the_competitors_of_a_class_that_is_tuned_with_others():
     """Flows that get as much as Reno's are such flows; times of their own become their mean."""
     reno = Flows(2, Reno(), base_rtt=(0.02, 0.06))
     network = Network(LINK, {"reno": reno, "a": vegas(2, 0.03), "b": vegas(3, 0.05)})
@@ -174,7 +172,7 @@ def test_what_others_are_to_a_class_that_is_tuned_beside_them():
         (("near", "middle"), "tune must be a class of Vegas flows .near, far., but is .middle."),
     ],
 )
-def test_refusals(tune, message):
+def test_invalid_input(tune, message):
     with pytest.raises(InvalidInput, match=message):
         recommend(NETWORK, tune, **TIMES)
 
@@ -218,6 +216,6 @@ def test_the_command_tunes_the_class_that_is_named(model, capsys):
 
 
 @pytest.mark.parametrize("option", ["--pareto"])
-def test_what_takes_one_class_says_so(option, model, capsys):
+def test_commands_for_one_class_reject_several(option, model, capsys):
     assert run_app(["recommend", model, "--tune", "far", "--tune", "near", option]) == 2
     assert "--tune must be one class with --pareto, but is 'far, near'" in capsys.readouterr().err

@@ -99,7 +99,7 @@ def test_where_it_does_not_matter_gamma_stays():
     assert start.after == start.before
 
 
-def test_a_class_that_starts_late_has_no_start_to_judge():
+def test_a_class_that_starts_late_has_no_start_ratio():
     with pytest.raises(InvalidInput, match=r"flows\.vegas: start must be before the end"):
         tune_gamma_of_class(job_of(long_pipe()), long_pipe(start=30.0))
 

@@ -147,7 +147,7 @@ def test_a_wider_one_where_the_narrowest_is_not_enough(start):
 
 @STARTS
 @pytest.mark.parametrize(("at_3", "reached"), [(0.9, False), (0.92, True)])
-def test_what_even_beta_does_not_settle(start, at_3, reached):
+def test_a_ratio_that_even_beta_does_not_reach(start, at_3, reached):
     """Beta does nothing: at alpha 3 the ratio is too small, at 4 it is 1.3."""
     ratios = RISING | {3: at_3}
     found, _ = whole_alphas(lambda alpha, _: ratios[alpha], start)

@@ -182,7 +182,7 @@ def test_slope_is_a_difference_of_the_ratio():
     assert told(1.0).ratio_elasticity == pytest.approx(slope, rel=1e-5)
 
 
-def test_beyond_the_ceiling_the_recommended_alpha_is_told():
+def test_beyond_the_largest_ratio_the_recommended_alpha_is_explained():
     found = told(2.0, alpha=400)
     assert found.target_missed == "no alpha gives a ratio of 2, it is at most 1.41"
     assert found.regime == "plateau"
@@ -199,7 +199,7 @@ def test_a_goal_below_every_alpha():
     assert found.elasticities == {}
 
 
-def test_an_alpha_that_is_not_found_is_told_as_such(monkeypatch):
+def test_an_alpha_that_is_not_found_is_reported(monkeypatch):
     def fail(*_):
         raise SolveFailed("no rest")
 
@@ -241,7 +241,7 @@ def test_verdict_is_that_of_the_margin():
     assert near.stability.stable != swung.stability.stable
 
 
-def test_flows_that_never_rest_are_refused():
+def test_flows_without_equilibrium_are_rejected():
     traffic = Sessions(mean_gap=0.5, mean_size=1e6, shape=1.5)
     start = network()
     short = replace(start.flows["reno"], traffic=traffic)

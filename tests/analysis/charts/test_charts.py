@@ -105,7 +105,7 @@ def test_quick_averaging_is_none():
 
 
 @pytest.mark.parametrize("parts", [{"cwnd": 0.0}, {"averaging": -1.0}])
-def test_renos_edge_refuses_what_is_not_above_zero(parts):
+def test_renos_boundary_rejects_values_that_are_not_positive(parts):
     with pytest.raises(InvalidInput, match="above 0"):
         reno_critical_gain(**parts)
 
@@ -141,7 +141,7 @@ def test_the_simplified_loop_has_the_phase_margins_of_the_theory(rate, margin):
     assert round(hollot_phase_margin(example(rate)), 1) == margin
 
 
-def test_the_example_rests_where_its_authors_say():
+def test_the_equilibrium_of_the_example_is_that_of_its_authors():
     found = example(0.005)
     assert found.values.cwnd[0] == pytest.approx(15.375, rel=1e-9)
     assert found.values.queue[0] == pytest.approx(172.5, rel=1e-9)
@@ -298,13 +298,13 @@ def test_the_gain_of_a_vegas_that_loses_packets_is_the_slope_of_its_climbing_sha
 
 
 @pytest.mark.parametrize("law", [Reno(), Vegas(alpha=8, beta=10, dialect="linux")])
-def test_laws_that_judge_otherwise_have_no_place_in_vegas_chart(law):
+def test_laws_with_another_rule_are_not_in_vegas_chart(law):
     rest = equilibrium(alone(0.9, 1.3))
     with pytest.raises(InvalidInput, match="control the backlog"):
         vegas_point(replace(rest, network=rest.network.with_law("vegas", law)))
 
 
-def test_a_set_of_rests_has_no_place():
+def test_a_set_of_equilibria_is_no_point_of_the_chart():
     rest = equilibrium(alone(0.9, 1.3))
     with pytest.raises(InvalidInput, match="a continuum"):
         vegas_point(replace(rest, upper=rest))
@@ -329,7 +329,7 @@ def shared(**classes: Flows) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.unoptimised
-def test_flows_beside_others_stand_where_they_would_if_flows_like_them_filled_the_link():
+def test_competing_flows_are_plotted_as_if_flows_like_them_filled_the_link():
     """Vegas flows with the fair alpha leave to Reno what as many Reno flows would."""
     vegas = Flows(3, Vegas(alpha=4, beta=6, dialect="ns2"), base_rtt=0.05)
     mixed = shared(reno=Flows(3, Reno(), base_rtt=0.05), vegas=vegas)
@@ -363,7 +363,7 @@ def test_what_is_in_neither_chart_has_no_place():
 
 
 @pytest.mark.parametrize("rtt_ratio", [0.0, 1.1])
-def test_vegas_edge_refuses_what_is_no_part(rtt_ratio):
+def test_vegas_boundary_rejects_invalid_rtt_ratios(rtt_ratio):
     with pytest.raises(InvalidInput, match="at most 1"):
         vegas_critical_gain(rtt_ratio)
 

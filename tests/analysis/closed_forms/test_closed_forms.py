@@ -192,7 +192,7 @@ def test_the_third_order_of_the_queue():
 
 
 @every_formula
-def test_a_formula_says_what_it_is(name):
+def test_a_formula_has_a_description(name):
     formula = forms.catalogue()[name]
     assert formula.name == name
     for text in (formula.says, formula.holds, formula.source):
@@ -289,7 +289,7 @@ def test_a_root_for_a_small_parameter_is_a_series():
     assert sp.expand(found - series) == 0
 
 
-def test_drifts_at_rest_know_their_conditions():
+def test_equilibrium_drifts_have_their_conditions():
     at = {W: 10, R: 0.1, p: 1e-2}
     drift = forms.equilibrium_drift(
         Reno(), Window(W, sp.Integer(0)), branches.equilibrium_signals(), at
@@ -298,7 +298,7 @@ def test_drifts_at_rest_know_their_conditions():
     assert sp.simplify(drift["cwnd"].expression - (1 / R - W * W * p / R / 2)) == 0
 
 
-def test_refusals_of_numbers():
+def test_invalid_numbers():
     with pytest.raises(InvalidInput, match="exact_term: number must be from 1 to 3"):
         forms.exact_term(4)
     for refused in (0, 2.5):

@@ -210,7 +210,7 @@ def test_fair_alphas_of_the_first_seed_network(low, high, alpha):
     assert round(exact(**there, loss_constant=SQRT2), 3) == alpha
 
 
-def test_the_fair_alpha_beside_cubic():
+def test_the_fair_alpha_against_cubic():
     """Theory sheet, section 5e: network 4 with CUBIC for Reno has 89.589."""
     there, count = network(4), 100
     cubic = forms.equilibrium_window(Cubic(fast_convergence=False, friendly=False))

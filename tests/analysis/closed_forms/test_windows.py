@@ -147,7 +147,7 @@ def test_a_growing_vegas_without_losses_stops_at_the_window(dialect):
             assert at_rest_with(law, rtt, at["base_rtt"], rest * (1 + 1e-9)) == 0
 
 
-def test_the_modified_vegas_rests_where_vegas_does():
+def test_the_modified_vegas_has_the_equilibrium_of_vegas():
     law, at = VegasRerouting(alpha=5, beta=7), {"rtt": 0.12, "base_rtt": 0.1}
     assert forms.equilibrium_window(law)(**at) == forms.equilibrium_window(law.plain)(**at)
 
@@ -244,7 +244,7 @@ def test_the_factor_of_losses_is_the_laws(process):
     assert constant == pytest.approx(np.sqrt(2 / phi), rel=1e-12)
 
 
-def test_every_law_has_a_window_or_is_refused_in_a_line():
+def test_every_law_has_a_window_or_is_rejected_in_one_line():
     refused = {}
     for name, law in congestion_controls().items():
         try:
@@ -259,7 +259,7 @@ def test_every_law_has_a_window_or_is_refused_in_a_line():
     }
 
 
-def test_refusals():
+def test_invalid_input():
     with pytest.raises(InvalidInput, match="loss_process must be one of iid, periodic, meanfield"):
         forms.equilibrium_window(Reno(), "bursts")
     with pytest.raises(InvalidInput, match="law must be one whose window is c / sqrt"):

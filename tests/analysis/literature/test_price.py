@@ -27,7 +27,7 @@ LOSS_BASED = (Reno(), NewReno(), Scalable(), Scalable(0.02, 0.25), HighSpeed())
 @pytest.mark.parametrize("process", LOSS_PROCESSES)
 @pytest.mark.parametrize("law", LOSS_BASED, ids=lambda law: law.name)
 @pytest.mark.parametrize(("cwnd", "rtt"), [(10.0, 0.03), (120.0, 0.2), (3000.0, 0.1), (2e5, 0.1)])
-def test_at_its_price_a_law_rests(
+def test_at_its_price_a_law_is_at_equilibrium(
     law: CongestionControl, process: str, cwnd: float, rtt: float
 ) -> None:
     price = price_of(law, process, cwnd, rtt)(rate=cwnd / rtt, rtt=rtt)
@@ -39,7 +39,9 @@ def test_at_its_price_a_law_rests(
     "law", [Cubic(), Cubic(C=4.0, fast_convergence=False), Cubic(beta=0.8, C=0.2, friendly=False)]
 )
 @pytest.mark.parametrize(("cwnd", "rtt"), [(12.0, 0.01), (400.0, 0.1), (5000.0, 0.3)])
-def test_at_its_price_cubic_rests(law: Cubic, process: str, cwnd: float, rtt: float) -> None:
+def test_at_its_price_cubic_is_at_equilibrium(
+    law: Cubic, process: str, cwnd: float, rtt: float
+) -> None:
     """All of its states are at rest, on the cubic and in the Reno-friendly region."""
     price = price_of(law, process, cwnd, rtt)(rate=cwnd / rtt, rtt=rtt)
     assert drifts.cubic_window(law, rtt, price, process) == pytest.approx(cwnd, rel=1e-7)
@@ -48,7 +50,9 @@ def test_at_its_price_cubic_rests(law: Cubic, process: str, cwnd: float, rtt: fl
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("alpha", [2, 4])
 @pytest.mark.parametrize(("cwnd", "base_rtt"), [(20.0, 0.01), (400.0, 0.1)])
-def test_at_its_delay_vegas_rests(dialect: str, alpha: int, cwnd: float, base_rtt: float) -> None:
+def test_at_its_delay_vegas_is_at_equilibrium(
+    dialect: str, alpha: int, cwnd: float, base_rtt: float
+) -> None:
     """With so few losses that they move the backlog by a billionth."""
     law = Vegas(alpha=alpha, beta=6, dialect=dialect)
 

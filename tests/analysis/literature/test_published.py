@@ -61,7 +61,7 @@ def test_windows_of_the_rfcs() -> None:
     assert not at(class_state(HighSpeed(), 10.0, 1e-2))["window of one"].valid
 
 
-def test_reno_beside_vegas_over_red() -> None:
+def test_reno_against_vegas_over_red() -> None:
     """Mean-field theory has c = sqrt(2) where Mathis has sqrt(3/2)."""
     flows = {
         "reno": Flows(5, Reno(), base_rtt=0.1),

@@ -114,7 +114,7 @@ def test_vegas_climbs_a_packet_a_round_trip(law: Vegas, cut: float) -> None:
     assert found.round_trips == pytest.approx(60 * cut, rel=1e-9)
 
 
-def test_vegas_comes_back_below_alpha_and_not_above() -> None:
+def test_vegas_recovers_below_alpha_and_not_above() -> None:
     """With a queue of 20 ms on 100 ms the window holds cwnd / 6 packets in it."""
     law = Vegas(alpha=5, beta=8, dialect="ns2")
     assert recovery_time(law, 24.0, 0.12, base_rtt=0.1).round_trips == pytest.approx(6, rel=1e-9)
@@ -124,7 +124,7 @@ def test_vegas_comes_back_below_alpha_and_not_above() -> None:
         recovery_time(law, 60.0, 0.12, base_rtt=0.1)
 
 
-def test_refusals() -> None:
+def test_invalid_input() -> None:
     with pytest.raises(InvalidInput, match=r"^recovery_time: law must be one that responds"):
         recovery_time(Unresponsive(), 10.0, 0.1)
     with pytest.raises(InvalidInput, match=r"^recovery_time: rtt must be above 0, but is 0"):

@@ -170,7 +170,7 @@ def test_a_round_trip_takes_time(law: str, rtt: float) -> None:
         getattr(literature, law)(0.01, rtt)
 
 
-def test_other_refusals() -> None:
+def test_other_invalid_input() -> None:
     with pytest.raises(InvalidInput, match=r"^pftk: rto must be above 0, but is 0"):
         pftk(0.01, 0.1, rto=0.0)
     with pytest.raises(InvalidInput, match=r"^mathis: ack_every must be above 0, but is 0"):

@@ -221,7 +221,7 @@ def test_renos_two_utilities_agree_where_losses_are_rare() -> None:
     assert ends[1] - ends[0] == pytest.approx(area, rel=1e-9)
 
 
-def test_refusals() -> None:
+def test_invalid_input() -> None:
     with pytest.raises(InvalidInput, match=r"^price_of: law must be one that answers losses or"):
         utility_of(Unresponsive())
     with pytest.raises(InvalidInput, match=r"but is 'udp'.$"):

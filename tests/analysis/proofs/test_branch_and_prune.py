@@ -70,7 +70,7 @@ def test_nothing_is_found_in_a_box_without_a_zero() -> None:
     assert (found.zeros, found.complete) == ((), True)
 
 
-def test_what_the_budget_does_not_cover_is_told() -> None:
+def test_what_exceeds_the_budget_is_reported() -> None:
     found = isolate_zeros(Toggle(3.0), ((0.0, 4.0), (0.0, 4.0)), budget=1)
     assert found.boxes == 1
     assert found.undecided > 0

@@ -40,7 +40,7 @@ def test_command_prints_json(file, capsys):
     assert printed["digits"] > 15
 
 
-def test_command_says_why_it_refuses(file, capsys):
+def test_the_command_reports_why_it_rejects(file, capsys):
     document = json.loads(file.read_text())
     file.write_text(json.dumps(changed(document, ("problem", "epsilon"), 0.02)))
     assert not run(file, model=None, as_json=False)
@@ -51,7 +51,7 @@ def test_command_says_why_it_refuses(file, capsys):
     assert not json.loads(capsys.readouterr().out)["valid"]
 
 
-def test_command_refuses_another_model(file):
+def test_the_command_rejects_another_model(file):
     with pytest.raises(InvalidInput, match=r"capacity_packets_per_s must be .* as in the model"):
         run(file, model=MODELS / "weigle_feng_network3.toml", as_json=False)
 
@@ -71,7 +71,7 @@ def test_command_refuses_another_model(file):
         (b"{}", "format must be given"),
     ],
 )
-def test_command_refuses_other_files_in_one_line(tmp_path, content, message):
+def test_the_command_rejects_other_files_in_one_line(tmp_path, content, message):
     path = tmp_path / "alpha.json"
     if content is not None:
         path.write_bytes(content)

@@ -71,7 +71,7 @@ BAD_VALUES = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), BAD_VALUES)
-def test_malformed_documents_are_refused_in_one_line(small, path, value, message):
+def test_malformed_documents_are_rejected_in_one_line(small, path, value, message):
     with pytest.raises(InvalidInput) as refused:
         verify(changed(small, path, value))
     assert message in str(refused.value)
@@ -80,12 +80,12 @@ def test_malformed_documents_are_refused_in_one_line(small, path, value, message
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3])
-def test_what_is_no_object_is_refused(document):
+def test_what_is_no_json_object_is_rejected(document):
     with pytest.raises(InvalidInput, match="the document must be a JSON object"):
         verify(document)
 
 
-def test_certificate_of_another_model_is_told():
+def test_a_certificate_of_another_model_is_reported():
     document = certify_alpha(of_the_paper(3)).document()
     matches(document, of_the_paper(3))
     matches(document, with_alpha(of_the_paper(3), 77.0))

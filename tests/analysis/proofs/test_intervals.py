@@ -24,7 +24,7 @@ def test_decimals_enclose_the_ball():
     assert not Enclosure("0", "1").contains(arb.nan())
 
 
-def test_root_that_bisection_meets():
+def test_a_root_at_a_point_of_the_bisection():
     """On it no sign is certain; it is enclosed from both sides all the same."""
     for root in (arb(2), arb(1), arb(0.3)):
         found = enclose_root(lambda point, root=root: (root - point) * arb(1, 1e-9), arb(0), arb(4))

@@ -124,7 +124,7 @@ def test_losses_are_those_of_the_queue_law(red: Red) -> None:
 
 
 @pytest.mark.parametrize("place", [59.2, 59.5, 59.9, 60.3])
-def test_a_full_buffer_loses_what_the_fluid_says(place: float) -> None:
+def test_losses_of_a_full_buffer_are_those_of_the_fluid_model(place: float) -> None:
     """With arrivals C / ((1 - e) (1 - r)), what is admitted is C; the fluid's overflow is r."""
     red = Red(50, 150, 0.1)
     queue = RedLink(1000.0, 60, red_profile(red, marks=False))

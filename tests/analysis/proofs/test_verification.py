@@ -23,7 +23,7 @@ from vegasfluid.analysis.proofs import certify_alpha, verify
 
 
 @pytest.mark.parametrize("path", CLAIMS, ids=".".join)
-def test_claims_that_leave_out_the_truth_are_refused_and_weaker_ones_hold(small, path):
+def test_claims_without_the_true_value_are_rejected_and_weaker_ones_hold(small, path):
     """A bound moved towards the other leaves the truth out; moved away it is true still."""
     place = ("claims", *path)
     inwards = Fraction(1, 10**6) if path[-1] == "low" else Fraction(-1, 10**6)
@@ -39,7 +39,7 @@ def test_claims_that_leave_out_the_truth_are_refused_and_weaker_ones_hold(small,
     assert verify(weaker).valid
 
 
-def test_enclosures_that_are_shifted_or_miss_the_truth_are_refused(small):
+def test_enclosures_that_are_shifted_or_miss_the_true_value_are_rejected(small):
     alpha = at(small, ("claims", "alpha_packets"))
     low, high = Fraction(alpha["low"]), Fraction(alpha["high"])
     width = high - low
@@ -50,7 +50,7 @@ def test_enclosures_that_are_shifted_or_miss_the_truth_are_refused(small):
         assert verdict.refused[0].startswith("alpha_packets is proven to be between")
 
 
-def test_box_without_the_rest_and_beyond_the_curve_is_refused(small):
+def test_a_box_without_the_equilibrium_and_beyond_the_curve_is_rejected(small):
     for low, high in (("105", "200"), ("100", "101"), ("99", "300"), ("100", "301")):
         verdict = verify(changed(small, ("claims", "box_packets"), {"low": low, "high": high}))
         assert len(verdict.refused) == 1
@@ -68,7 +68,7 @@ WITHOUT_EFFECT = {
 
 
 @pytest.mark.parametrize("path", PARAMETERS, ids=".".join)
-def test_other_parameters_are_refused(small, path):
+def test_other_parameters_are_rejected(small, path):
     place = ("problem", *path)
     value = at(small, place)
     if value is None:
@@ -82,7 +82,7 @@ def test_other_parameters_are_refused(small, path):
 
 
 @pytest.mark.parametrize("law", ["newreno", "reno"])
-def test_newreno_rests_as_reno(small, law):
+def test_newreno_has_the_equilibrium_of_reno(small, law):
     """The fluid knows no difference, so the claim is true; of CUBIC as Reno it is not."""
     document = changed(small, ("problem", "competitors", "reno", "law"), law)
     assert verify(restated(document)).valid
@@ -91,7 +91,7 @@ def test_newreno_rests_as_reno(small, law):
 @pytest.mark.parametrize(
     ("key", "value"), [("dialect", "brakmo"), ("dialect", "linux"), ("loss_process", "iid")]
 )
-def test_other_words_are_refused(small, key, value):
+def test_other_words_are_rejected(small, key, value):
     place = ("problem", "tuned", key) if key == "dialect" else ("problem", key)
     assert not verify(restated(changed(small, place, value))).valid
 
@@ -170,7 +170,7 @@ def test_the_fluid_counts_two_losses_a_round_trip():
         certify_alpha(network, ratio=0.02)
 
 
-def test_another_sentence_is_refused(small):
+def test_another_sentence_is_rejected(small):
     said = small["statement"].replace("at least 0.01", "at least 0.5")
     assert said != small["statement"]
     verdict = verify(small | {"statement": said})

@@ -166,7 +166,7 @@ def test_two_switches_at_once():
     np.testing.assert_allclose(ys, known, rtol=0, atol=1e-9)
 
 
-def test_clamp_is_held_from_a_switch_on():
+def test_a_bound_holds_from_a_switch_on():
     """A switch turns the slope outward while the state is at the bound already."""
     _, ys = stepped(ONE, FROM_A_SWITCH, TSIT5, rtol=1e-6, ts=np.linspace(0.0, 4.0, 9))
     known = [0, 0.5, 1, 1, 1, 0.5, 0, 0, 0]

@@ -80,7 +80,7 @@ ALONE = [
 
 
 @pytest.mark.parametrize(("name", "change"), ALONE)
-def test_solve_refuses(name, change):
+def test_solve_rejects(name, change):
     given = {"rhs": by_lag, "solver": diffrax.Bosh3(), "t0": 0.0, "t1": 2.0, "dt0": None}
     given |= {"y0": np.ones(1)} | change
     positional = [given.pop(key) for key in ("rhs", "solver", "t0", "t1", "dt0", "y0")]
@@ -106,7 +106,7 @@ BATCH = [
 
 
 @pytest.mark.parametrize(("name", "change"), BATCH)
-def test_solve_batch_refuses(name, change):
+def test_solve_batch_rejects(name, change):
     given = {"t0": 0.0, "t1": 2.0, "dt0": None, "y0": np.ones((3, 1)), "args": None} | change
     positional = [given.pop(key) for key in ("t0", "t1", "dt0", "y0", "args")]
     with pytest.raises(InvalidInput) as caught:

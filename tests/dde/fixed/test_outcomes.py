@@ -92,7 +92,7 @@ def test_start_that_is_not_finite_is_found():
     assert (solution.outcome, solution.time) == (dde.Outcome.NOT_FINITE, 0.0)
 
 
-def test_last_step_is_looked_at():
+def test_the_last_step_is_checked():
     solution = solved(lambda t, y, history, args: jnp.where(t > 9.99, jnp.nan, y * 0))
     assert (solution.outcome, solution.time) == (dde.Outcome.NOT_FINITE, 10.0)
 
@@ -130,7 +130,7 @@ def test_check_tells_what_when_and_which():
         dde.check(batch(jnp.array([-1.0, 1.0, 2.0])))
 
 
-def test_history_inside_vmap_is_refused_by_jax():
+def test_history_inside_vmap_is_rejected_by_jax():
     def rhs(t, y, history, args):
         return -jax.vmap(history)(t - jnp.array([0.5, 1.0])).sum(0)
 
@@ -164,7 +164,7 @@ def test_history_inside_vmap_is_refused_by_jax():
         ("rhs", {"rhs": lambda t, y, history, args: [1.0]}),
     ],
 )
-def test_nonsense_is_refused(name, options):
+def test_invalid_input_is_rejected(name, options):
     with pytest.raises(InvalidInput) as refusal:
         solved(**{"rhs": by_lag(lambda t: 1.0)} | options)
     assert (refusal.value.whose, refusal.value.name) == ("dde.solve", name)
