@@ -135,16 +135,16 @@ def likely_reason(network: Network, packets: RunMeans) -> str:
             "the flows decide which one loses. Trust neither until send_overhead_ms is set."
         )
     if small:
-        why = f"windows of {', '.join(small)} are below {FEW_PACKETS:g} packets"
+        reason = f"windows of {', '.join(small)} are below {FEW_PACKETS:g} packets"
     elif tails:
-        why = "at a drop-tail queue the order of single packets decides which flow loses"
+        reason = "at a drop-tail queue the order of single packets decides which flow loses"
     elif flows < FEW_FLOWS:
-        why = f"single losses matter with {flows} flows, but the fluid model has only averages"
+        reason = f"single losses matter with {flows} flows, but the fluid model has only averages"
     else:
-        why = "the fluid model has only the averages of windows and queues"
+        reason = "the fluid model has only the averages of windows and queues"
         if any(flows.law.learns_base_rtt for flows in network.flows.values()):
-            why = "a Vegas flow that starts with a queue measures too long a base RTT"
-    return f"The likely reason: {why}. Trust the packet simulator."
+            reason = "a Vegas flow that starts with a queue measures too long a base RTT"
+    return f"The likely reason: {reason}. Trust the packet simulator."
 
 
 def starved_classes(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:

@@ -38,7 +38,7 @@ class DropProbResponse(NamedTuple):
 
     Args:
         value: the probability at equilibrium.
-        denominator: polynomial of the queue discipline's memory, such as s + K for an average.
+        denominator: polynomial of the queue discipline's state, such as s + K for an average.
         queue: numerator for the queue, 1/packets times the denominator.
         arrivals: numerator for the arrival rate, s/packet times the denominator.
     """
@@ -134,7 +134,7 @@ def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> 
         law: the queue discipline, with numbers for its parameters.
         prob: `loss_signal_prob`, drops and marks that senders notice; `drop_prob`, all drops; or
             `forced_prob`, drops of packets that may be marked.
-        values: numbers for queue, arrivals, capacity, buffer and each field of the law's memory.
+        values: numbers for queue, arrivals, capacity, buffer and each field of the law's state.
 
     >>> from vegasfluid import Red
     >>> law = Red(min_thresh=50, max_thresh=150, wait=False, weight=0.01)
@@ -144,9 +144,9 @@ def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> 
     >>> f"{response.value:.3f}, {slope:.4f}, {response.denominator.evalf(6)}"
     '0.040, 0.0020, s + 10.0503'
     """
-    numbers, memory, arrivals = substitutions(values), law.init(), named_symbol("arrivals")
-    memory = memory._replace(**{name: named_symbol(name) for name in memory._fields})
-    state = QueueState(QUEUE, memory, arrivals, C, BUFFER)
+    numbers, arrivals = substitutions(values), named_symbol("arrivals")
+    fields = {name: named_symbol(name) for name in law.init()._fields}
+    state = QueueState(QUEUE, law.init()._replace(**fields), arrivals, C, BUFFER)
     value = (law.drop_prob if prob == "loss_signal_prob" else getattr(law, prob))(state)
     if numbers[QUEUE] > numbers[BUFFER] - 1:
         value = 1 - (1 - value) * (1 - overflow_prob(state))
@@ -157,7 +157,7 @@ def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> 
     moving = {named_symbol(name): branch_at(rate, numbers).expression for name, rate in rates}
     moving = {variable: rate for variable, rate in moving.items() if rate != 0}
 
-    def memory_polynomial(driven: Any) -> Any:
+    def state_polynomial(driven: Any) -> Any:
         rows = [
             [rate.diff(by) - driven(rate) * value.diff(by) for by in moving]
             for rate in moving.values()
@@ -165,11 +165,11 @@ def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> 
         matrix = s * sp.eye(len(moving)) - evaluate(sp.Matrix(rows), numbers)
         return sp.expand(matrix.det())
 
-    denominator = memory_polynomial(lambda rate: 0)
+    denominator = state_polynomial(lambda rate: 0)
 
     def numerator(by: Any) -> Any:
         direct = evaluate(value.diff(by), numbers)
-        return sp.expand((direct - 1) * denominator + memory_polynomial(lambda rate: rate.diff(by)))
+        return sp.expand((direct - 1) * denominator + state_polynomial(lambda rate: rate.diff(by)))
 
     return DropProbResponse(
         evaluate(value, numbers), denominator, numerator(QUEUE), numerator(arrivals)

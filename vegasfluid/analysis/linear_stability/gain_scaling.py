@@ -19,67 +19,67 @@ class GainScaled(QueueDiscipline):
     Only derivatives see the difference: it is for Jacobians at an equilibrium, not for runs.
 
     Args:
-        law: the queue discipline.
+        discipline: the queue discipline.
         gain: factor of the derivatives of its drop probability.
     """
 
-    law: QueueDiscipline
+    discipline: QueueDiscipline
     gain: Any
 
     @property
     def losses_follow_growth(self) -> bool:
         """Whether an overflow drops what arrives in excess, as the scaled discipline does."""
-        return self.law.losses_follow_growth
+        return self.discipline.losses_follow_growth
 
     @property
     def counts_bytes(self) -> bool:
         """Whether the scaled discipline measures its queue in bytes."""
-        return self.law.counts_bytes
+        return self.discipline.counts_bytes
 
     @property
     def marks(self) -> bool:
         """Whether the scaled discipline marks ECN-capable packets."""
-        return self.law.marks
+        return self.discipline.marks
 
     @property
     def average_weight(self) -> Any:
         """Weight of a sample in the scaled discipline's average of the queue."""
-        return self.law.average_weight
+        return self.discipline.average_weight
 
     @property
     def upper_threshold(self) -> Any:
         """Upper threshold of the scaled discipline, packets."""
-        return self.law.upper_threshold
+        return self.discipline.upper_threshold
 
     @property
     def adapts(self) -> bool:
         """Whether the scaled discipline changes its own parameters."""
-        return self.law.adapts
+        return self.discipline.adapts
 
     def init(self) -> Any:
-        """The initial memory of the scaled discipline."""
-        return self.law.init()
+        """The initial state of the scaled discipline."""
+        return self.discipline.init()
 
     def drop_prob(self, seen: QueueState) -> Any:
         """Probability that a packet is dropped or marked, with its derivatives scaled."""
-        return self._scaled(self.law.drop_prob(seen))
+        return self._scaled(self.discipline.drop_prob(seen))
 
     def forced_prob(self, seen: QueueState) -> Any:
         """Probability that a markable packet is dropped, with its derivatives scaled."""
-        return self._scaled(self.law.forced_prob(seen))
+        return self._scaled(self.discipline.forced_prob(seen))
 
     def loss_signal_prob(self, drop_prob: Any) -> Any:
         """Rate per packet at which senders notice drops, as in the scaled discipline."""
-        return self.law.loss_signal_prob(drop_prob)
+        return self.discipline.loss_signal_prob(drop_prob)
 
     def derivative(self, seen: QueueState) -> Any:
-        """Rate of change of the discipline's memory, 1/s, unscaled."""
-        return self.law.derivative(seen)
+        """Rate of change of the discipline's state, 1/s, unscaled."""
+        return self.discipline.derivative(seen)
 
     @property
     def rule(self) -> AdmissionRule:
         """The packet simulator's rule of the scaled discipline."""
-        return self.law.rule
+        return self.discipline.rule
 
     def _scaled(self, prob: Any) -> Any:
         """A probability with its derivatives multiplied by the gain."""
