@@ -380,13 +380,15 @@ def test_the_picture_has_both_edges_and_every_network():
     }
     left, right = stability_charts(points).axes
     lines = {line.get_label(): line for line in (*left.lines, *right.lines)}
-    curves = {"K R = 0.25", "K R = 25", "K R = 25, drops", "edge"}
+    averaging = "averaging constant K R ="
+    curves = {f"{averaging} 0.25", f"{averaging} 25", f"{averaging} 25, drops"}
+    curves |= {"stability boundary"}
     assert set(lines) == curves | set(points)
-    cwnd, gain = lines["K R = 25"].get_data()
+    cwnd, gain = lines[f"{averaging} 25"].get_data()
     assert gain[40] == pytest.approx(reno_critical_gain(cwnd[40], 25.0))
-    cwnd, gain = lines["K R = 25, drops"].get_data()
+    cwnd, gain = lines[f"{averaging} 25, drops"].get_data()
     assert gain[40] == pytest.approx(reno_critical_gain(cwnd[40], 25.0, 2.25 / cwnd[40] ** 2))
-    ratio, gain = lines["edge"].get_data()
+    ratio, gain = lines["stability boundary"].get_data()
     assert vegas_unstable_gains(ratio[100])[0] == pytest.approx(gain[100])
     assert lines["ten"].get_xydata().tolist() == [[0.9, 2.0]]
     assert left.get_ylim()[0] < 1.2 < left.get_ylim()[1]
