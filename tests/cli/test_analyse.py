@@ -89,8 +89,9 @@ def test_one_document_with_the_keys_that_are_promised(capsys, tmp_path):
         "valid": True,
         "violated_conditions": [],
     }
-    (reason,) = published["rate of vegas, no losses"]["violated_conditions"]
-    assert "losses shrink windows" in reason
+    losses, limit = published["rate of vegas, no losses"]["violated_conditions"]
+    assert "losses reduce windows" in losses
+    assert limit == "the window is at its lower limit, 2 packets"
     there = document["at_fair_alpha"]["classes"]
     rates = [there[name]["goodput_packets_per_s"] for name in ("reno", "vegas")]
     assert rates[0] == pytest.approx(rates[1], rel=1e-9)

@@ -74,7 +74,7 @@ def test_reno_against_vegas_over_red() -> None:
     assert mathis.valid
     vegas = formulas["rate of vegas, no losses"]
     assert vegas.model_value == pytest.approx(vegas.value, rel=0.2)
-    assert vegas.violated[0].endswith("above 0: losses shrink windows")
+    assert vegas.violated[0].endswith("above 0: losses reduce windows")
 
 
 def test_vegas_without_losses_sends_alpha_over_the_queueing_delay() -> None:

@@ -21,6 +21,7 @@ from vegasfluid.analysis.literature.throughput import (
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.cubic import Cubic
 from vegasfluid.congestion.highspeed import HighSpeed
+from vegasfluid.congestion.loss_recovery import SMALLEST_SSTHRESH
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.fluid.parameters import build_parameters
@@ -213,6 +214,8 @@ def highspeed_window(state: ClassState) -> PublishedValue:
     )
 
 
+ROUNDING = 1e-9
+"""Relative distance from the smallest window below which a window is at that limit: rounding."""
 HIGHSPEED_PROB = 1e-3
 """Largest drop probability of the response function of RFC 3649, section 5 (Low_P)."""
 
@@ -224,7 +227,9 @@ def vegas_rate(state: ClassState, law: Vegas) -> Iterator[PublishedValue]:
         return
     violated = list(state.violated)
     if state.path.drop_prob > 0:
-        violated.append(f"drop_prob is {state.path.drop_prob:.3g}, above 0: losses shrink windows")
+        violated.append(f"drop_prob is {state.path.drop_prob:.3g}, above 0: losses reduce windows")
+    if state.cwnd <= SMALLEST_SSTHRESH * (1 + ROUNDING):
+        violated.append(f"the window is at its lower limit, {SMALLEST_SSTHRESH:g} packets")
     if law.implementation.divides_by_base_rtt:
         violated.append(f"{law.dialect} divides by the base RTT in its backlog estimate")
     yield PublishedValue(
