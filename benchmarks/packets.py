@@ -30,8 +30,9 @@ from benchmarks.ns2_rows import NS2Row, model_of, ns2_cpu_seconds, ns2_rows
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.network import Flows, Link, Network, UniformStart
-from vegasfluid.packet.setup import prepare
-from vegasfluid.packet.simulate import execute, machine
+from vegasfluid.packet.initial_state import initial_state
+from vegasfluid.packet.jit import compiled
+from vegasfluid.packet.simulate import execute
 
 ONE_WAY = {
     2: "net2_oneway_a134_b139_gentle_start",
@@ -48,8 +49,8 @@ def best_of(task: Callable[[], float], repeats: int) -> float:
 
 def prepared(network: Network, until: float) -> tuple[float, Callable[[], float]]:
     """Data packets that the links have sent in a run, and a task that tells its CPU seconds."""
-    begin = prepare(network, 1)
-    times, kernel = np.array([0.0, until / 4, until]), machine(begin)
+    begin = initial_state(network, 1)
+    times, kernel = np.array([0.0, until / 4, until]), compiled(begin.rules)
     sim = execute(network, begin, times, kernel)  # compiles, and counts
     packets = float(np.sum(sim.flows["sent"] - sim.flows["dropped"]))
 
@@ -153,9 +154,9 @@ def start_seconds(kind: str) -> float:
     """
     numba.njit(lambda x: x + 1)(1)
     network = example(kind)
-    begin = prepare(network, 1)
+    begin = initial_state(network, 1)
     before = time.process_time()
-    execute(network, begin, np.array([0.0, 1e-3]), machine(begin))
+    execute(network, begin, np.array([0.0, 1e-3]), compiled(begin.rules))
     return time.process_time() - before
 
 

@@ -49,7 +49,8 @@ gc.set_threshold(50_000, 20, 20)  # JAX traces millions of objects: collecting t
 
 from tests.packet.conservation import Watch  # noqa: E402
 from vegasfluid.caches import files_in, keep_compiled_equations  # noqa: E402
-from vegasfluid.packet import compiler, simulate  # noqa: E402
+from vegasfluid.packet import simulate  # noqa: E402
+from vegasfluid.packet.jit import kernel  # noqa: E402
 from vegasfluid.parallel import processors  # noqa: E402
 
 keep_compiled_equations()
@@ -93,7 +94,7 @@ class Memory:
             return
         jax.clear_caches()
         eqx.clear_caches()
-        compiler.KERNELS.clear()
+        kernel.KERNELS.clear()
         gc.collect()
         return_memory()
         self.bound = max(MOST_MEMORY, resident() + STEP)
@@ -131,7 +132,7 @@ def reference() -> dict[str, dict[str, Any]]:
 @pytest.fixture(autouse=True)
 def every_run_is_conserved(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No test makes or loses a packet: every run of the packet simulator is held to that."""
-    watch = Watch(simulate.lay_out)
-    monkeypatch.setattr(simulate, "lay_out", watch)
+    watch = Watch(simulate.allocate)
+    monkeypatch.setattr(simulate, "allocate", watch)
     yield
     watch.check_all()

@@ -87,7 +87,7 @@ class Clock:
         flow = self.flow
         beyond = [seq for seq in self.received if seq > expected]
         flow.sacked = len(beyond)
-        flow.edge = max([expected, *(seq + 1 - flow.reordering for seq in beyond)])
+        flow.lost_below = max([expected, *(seq + 1 - flow.reordering for seq in beyond)])
 
     def obey(self, action: int, now: float) -> None:
         flow = self.flow

@@ -26,9 +26,8 @@ from vegasfluid.congestion.newreno import NewReno
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.congestion.scalable import Scalable
 from vegasfluid.congestion.vegas import Vegas
-from vegasfluid.packet.bindings import bindings
-from vegasfluid.packet.compiler import rebound
 from vegasfluid.packet.features import Features
+from vegasfluid.packet.jit import open_names, specialise
 from vegasfluid.packet.link import REFUSED, admit
 from vegasfluid.packet.records import LINK, with_fields
 from vegasfluid.packet.rules import Rules
@@ -327,8 +326,8 @@ def queue_driver(law: DropTail, service: int, buffer: int) -> tuple[Any, Any]:
     for name in dtype.names or ():
         setattr(link, name, 0)
     link.service, link.buffer = service, buffer
-    bound = bindings(Rules((Reno(),), (law,), (Bulk(),), Features()))
-    plain, sim = rebound(admit, bound, lambda f: f, {}), SimpleNamespace(links=[link])
+    bound = open_names(Rules((Reno(),), (law,), (Bulk(),), Features()))
+    plain, sim = specialise(admit, bound, lambda f: f, {}), SimpleNamespace(links=[link])
     return lambda now: plain(sim, 0, 1.0, service, now) != REFUSED, link
 
 

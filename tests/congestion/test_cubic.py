@@ -19,7 +19,7 @@ from vegasfluid.congestion.loss_recovery import (
 )
 
 MS = 10**9  # ps
-FIELDS = ["una", "recover", "max_seq", "duplicates", "inflation", "in_recovery", "edge"]
+FIELDS = ["una", "recover", "max_seq", "duplicates", "inflation", "in_recovery", "lost_below"]
 FIELDS += ["acked_at", "resent_at", "least_rtt", "acked_transmissions"]
 
 
@@ -40,13 +40,13 @@ class Steady:
         self.now += self.rtt / self.flow.cwnd
         self.acks += 1
         self.flow.una += 1
-        self.flow.edge = self.flow.max_seq = self.flow.una
+        self.flow.lost_below = self.flow.max_seq = self.flow.una
         self.rules.on_ack(self.flow, round(self.now), 1)
 
     def lose(self) -> None:
         """One packet is lost and repaired in no time."""
         self.flow.una += 1
-        self.flow.edge = self.flow.una + 1
+        self.flow.lost_below = self.flow.una + 1
         assert self.rules.on_duplicate_ack(self.flow, round(self.now)) & RETRANSMIT
         self.flow.una += 1
         self.rules.on_ack(self.flow, round(self.now), 2)

@@ -23,7 +23,7 @@ from vegasfluid.congestion.vegas import DIALECTS, Vegas
 from vegasfluid.congestion.vegas_rerouting import VegasRerouting
 from vegasfluid.errors import InvalidInput
 from vegasfluid.network import Flows, Link, Network
-from vegasfluid.packet.setup import INITIAL_RTO
+from vegasfluid.packet.initial_state import INITIAL_RTO
 
 FLOWS = Flows(1, Reno(), base_rtt=0.04)
 
@@ -154,7 +154,7 @@ def test_ns3_returns_to_ssthresh_after_a_loss() -> None:
     # ns-3, tcp-vegas.cc, GetSsThresh: max (min (ssthresh, cwnd - 1), 2), in segments.
     duplicate = DIALECTS["ns3"].rules.on_duplicate_ack
     for cwnd, ssthresh, left in ((40.0, 30.0, 30.0), (30.0, 30.0, 29.0), (2.0, 1e5, 2.0)):
-        flow = sender(cwnd, ssthresh=ssthresh, recovery=loss_recovery.SACK, edge=51)
+        flow = sender(cwnd, ssthresh=ssthresh, recovery=loss_recovery.SACK, lost_below=51)
         assert duplicate(flow, 0) == RETRANSMIT + SEND
         assert (flow.cwnd, flow.ssthresh) == (left, left)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vegasfluid.packet.memory import Simulation
+from vegasfluid.packet.state import Simulation
 
 __all__ = ["CHECKS", "Watch"]
 
@@ -21,10 +21,10 @@ def lost(links: np.ndarray) -> np.ndarray:
 
 def packets_of_flows(sim: Simulation) -> None:
     """Every packet is delivered, dropped, a duplicate or under way."""
-    of, moving = sim.flows, sim.stages["tail"] - sim.stages["head"]
-    for_data = np.arange(sim.stage_count) < of["turn"][:, None]
+    of, moving = sim.flows, sim.hops["tail"] - sim.hops["head"]
+    for_data = np.arange(sim.hop_count) < of["data_hops"][:, None]
     assert (moving >= 0).all()
-    assert (sim.stages["tail"][:, 0] == of["sent"]).all()
+    assert (sim.hops["tail"][:, 0] == of["sent"]).all()
     under_way = (moving * for_data).sum(axis=1)
     again = of["sent"] - of["dropped"] - under_way - of["delivered"]
     assert (again >= 0).all()
@@ -34,8 +34,8 @@ def packets_of_flows(sim: Simulation) -> None:
 def packets_of_links(sim: Simulation) -> None:
     """Every packet that reaches a queue is admitted or dropped."""
     for number, queue in enumerate(sim.links):
-        here = sim.stages["link"] == number
-        reached = sim.stages["head"][here].sum()
+        here = sim.hops["link"] == number
+        reached = sim.hops["head"][here].sum()
         assert reached == queue["admitted"] + lost(queue)
     assert sim.flows["dropped"].sum() + sim.flows["acks_dropped"].sum() == lost(sim.links).sum()
 
@@ -90,22 +90,22 @@ CHECKS: dict[str, Callable[[Simulation], None]] = {
 
 
 class Watch:
-    """Holds the runs that come out of `lay_out` to all checks, each when the next one begins."""
+    """Holds the runs that come out of `allocate` to all checks, each when the next one begins."""
 
-    def __init__(self, lay_out: Callable[..., Simulation]) -> None:
-        self.lay_out = lay_out
+    def __init__(self, allocate: Callable[..., Simulation]) -> None:
+        self.allocate = allocate
         self.latest: dict[int, Simulation] = {}
         """By thread."""
 
     def __call__(self, *given: Any) -> Simulation:
         self.check(threading.get_ident())
-        self.latest[threading.get_ident()] = sim = self.lay_out(*given)
+        self.latest[threading.get_ident()] = sim = self.allocate(*given)
         return sim
 
     def check(self, thread: int) -> None:
         """The last run of a thread, unless it was broken off."""
         sim = self.latest.pop(thread, None)
-        if sim is not None and (sim.flows["noted"] == sim.sample_count).all():
+        if sim is not None and (sim.flows["sampled"] == sim.sample_count).all():
             for check in CHECKS.values():
                 check(sim)
 

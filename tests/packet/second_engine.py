@@ -37,7 +37,7 @@ from tests.packet.second_network import (
 )
 from tests.packet.second_tcp import Flow
 from vegasfluid.network import Network
-from vegasfluid.packet.setup import Start
+from vegasfluid.packet.initial_state import InitialState
 from vegasfluid.traffic import random_variates
 
 
@@ -50,7 +50,7 @@ def sampled(log: list[tuple[float, ...]], ticks: np.ndarray) -> np.ndarray:
 class Simulator:
     """The heap of events, the queues and the flows."""
 
-    def __init__(self, network: Network, begin: Start, end: int) -> None:
+    def __init__(self, network: Network, begin: InitialState, end: int) -> None:
         """Of `begin` only the random numbers and start times are used."""
         self.network, self.end, self.order = network, end, count()
         self.ratio = network.ack_bytes / network.packet_bytes

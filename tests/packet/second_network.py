@@ -28,7 +28,7 @@ class Dice:
     """xorshift128+ with shifts 23, 17, 26 (S. Vigna, 2017), in whole numbers."""
 
     def __init__(self, record: Any) -> None:
-        self.s = [int(record["dice_a"]), int(record["dice_b"])]
+        self.s = [int(record["rng_a"]), int(record["rng_b"])]
 
     def uniform(self) -> float:
         x, y = self.s

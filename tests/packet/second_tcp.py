@@ -103,7 +103,7 @@ class Flow:
         spec = self.spec
         zeros = "una next_seq max_seq offered duplicates inflation recover in_recovery srtt rttvar"
         fields = dict.fromkeys(
-            [*zeros.split(), "timeouts", "opened", "finished", "sacked", "edge"], 0
+            [*zeros.split(), "timeouts", "opened", "finished", "sacked", "lost_below"], 0
         )
         for kind in (spec.law.rules.state, spec.law.packet_parameters(), spec.traffic.rules.state):
             fields |= kind
@@ -309,7 +309,7 @@ class Flow:
             return  # overtaken by a later one; or of an older connection, or before the handshake
         if state.recovery == SACK:
             self.board.report(ack.block, state.una, self.times_sent)
-            state.edge = state.una + (state.una in self.board.lost)
+            state.lost_below = state.una + (state.una in self.board.lost)
         if ack.seq > state.una:
             self.take_new_ack(ack, now)
         elif state.una < state.max_seq:

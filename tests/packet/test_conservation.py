@@ -13,9 +13,10 @@ from tests.packet.shared_kernels import SHARED
 from vegasfluid.aqm.droptail import DropTail
 from vegasfluid.aqm.red import Red
 from vegasfluid.congestion.reno import Reno
-from vegasfluid.packet.memory import Simulation
-from vegasfluid.packet.setup import prepare
-from vegasfluid.packet.simulate import execute, machine
+from vegasfluid.packet.initial_state import initial_state
+from vegasfluid.packet.jit import compiled
+from vegasfluid.packet.simulate import execute
+from vegasfluid.packet.state import Simulation
 
 UNTIL = 20.0
 
@@ -33,9 +34,9 @@ RUNS = {
 def end_of(name: str) -> Simulation:
     """What a run worked on, as it was left."""
     counted = name in SHARED  # as in test_engines and test_behaviour: the same kernels
-    begin = prepare(RUNS[name], 1, counted=counted)
+    begin = initial_state(RUNS[name], 1, counted=counted)
     times = np.linspace(0, UNTIL, 2001)
-    return execute(RUNS[name], begin, times, machine(begin), 0.1 if counted else None)
+    return execute(RUNS[name], begin, times, compiled(begin.rules), 0.1 if counted else None)
 
 
 @pytest.mark.parametrize("check", CHECKS)

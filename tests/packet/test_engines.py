@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from inspect import getclosurevars
 
 import numpy as np
 import pytest
@@ -20,11 +21,11 @@ from tests.packet.second_network import Queue, ps
 from tests.packet.second_tcp import Flow
 from tests.packet.shared_kernels import SHARED
 from vegasfluid import Cubic, Flows, Link, Network, Reno
-from vegasfluid.packet.compiler import compiled, interpreted
-from vegasfluid.packet.memory import Simulation
+from vegasfluid.packet.initial_state import InitialState, initial_state, rules_of
+from vegasfluid.packet.jit import compiled, interpreted
 from vegasfluid.packet.rules import layout
-from vegasfluid.packet.setup import Start, prepare, rules_of
-from vegasfluid.packet.simulate import execute, machine
+from vegasfluid.packet.simulate import execute
+from vegasfluid.packet.state import Simulation
 
 END = 12 * 10**12
 BIN = 0.1
@@ -77,7 +78,7 @@ def waited(queue: Queue, end: int) -> float:
 
 
 def require_agreement(
-    first: Simulation, begin: Start, second: Simulator, ticks: np.ndarray = TICKS
+    first: Simulation, begin: InitialState, second: Simulator, ticks: np.ndarray = TICKS
 ) -> None:
     """All samples of both engines are the same, for every queue and every flow."""
     end = int(ticks[-1])
@@ -90,7 +91,7 @@ def require_agreement(
         require_same(first.flow_samples, number, of_flow(flow, ticks), f"{flow.name} ({number})")
 
 
-def second_run(network: Network, begin: Start, end: int = END) -> Simulator:
+def second_run(network: Network, begin: InitialState, end: int = END) -> Simulator:
     """The network at the end of a run of the second engine."""
     second = Simulator(network, begin, end)
     second.run()
@@ -98,8 +99,8 @@ def second_run(network: Network, begin: Start, end: int = END) -> Simulator:
 
 
 @cache
-def shared_start(name: str) -> Start:
-    return prepare(SHARED[name], 3, counted=True)
+def shared_start(name: str) -> InitialState:
+    return initial_state(SHARED[name], 3, counted=True)
 
 
 def ticks_of(name: str) -> np.ndarray:
@@ -125,7 +126,7 @@ def require_losses(last: np.ndarray, name: str) -> None:
 @pytest.mark.parametrize("name", SHARED)
 def test_both_engines_agree_to_the_last_packet(name: str) -> None:
     begin, ticks = shared_start(name), ticks_of(name)
-    first = execute(SHARED[name], begin, ticks * 1e-12, machine(begin), BIN)
+    first = execute(SHARED[name], begin, ticks * 1e-12, compiled(begin.rules), BIN)
     require_agreement(first, begin, shared_second_run(name), ticks)
     require_losses(first.flow_samples[-1], name)
 
@@ -134,8 +135,8 @@ def test_both_engines_agree_to_the_last_packet(name: str) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_both_engines_agree_where_nothing_is_idle(name: str) -> None:
     """Each network by the kernel that its users have, without what only its neighbours need."""
-    begin = prepare(SCENARIOS[name], 3, counted=True)
-    first = execute(SCENARIOS[name], begin, TICKS * 1e-12, machine(begin), BIN)
+    begin = initial_state(SCENARIOS[name], 3, counted=True)
+    first = execute(SCENARIOS[name], begin, TICKS * 1e-12, compiled(begin.rules), BIN)
     require_agreement(first, begin, second_run(SCENARIOS[name], begin))
     require_losses(first.flow_samples[-1], name)
 
@@ -156,17 +157,17 @@ def test_what_the_scenarios_are_made_for_happens_in_them() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_no_field_has_a_name_that_numpy_takes_for_another(name: str) -> None:
     """The interpreted engine would read `record.size` as a property of the record."""
-    for dtype in layout(prepare(SCENARIOS[name], 1).rules).values():
+    for dtype in layout(initial_state(SCENARIOS[name], 1).rules).values():
         assert not set(dtype.names or ()) & set(dir(np.recarray)), name
 
 
 def require_the_same_bytes(network: Network, times: np.ndarray) -> np.ndarray:
     """Compiled and interpreted, the engine leaves the same; what the flows had in the end."""
-    begin = prepare(network, 1, counted=True)
-    fast = execute(network, begin, times, machine(begin), BIN)
+    begin = initial_state(network, 1, counted=True)
+    fast = execute(network, begin, times, compiled(begin.rules), BIN)
     with np.errstate(over="ignore"):  # the random numbers wrap, as they shall
         plain = execute(network, begin, times, on_plain_records(interpreted(begin.rules)), BIN)
-    for array in ("flows", "stages", "links", "flow_samples", "link_samples", "bins"):
+    for array in ("flows", "hops", "links", "flow_samples", "link_samples", "bins"):
         one, other = getattr(fast, array), getattr(plain, array)
         for field in one.dtype.names:
             assert one[field].tobytes() == other[field].tobytes(), f"{array}.{field}"
@@ -191,7 +192,7 @@ def test_shared_kernels_give_the_bytes_of_the_interpreted_engine(name: str) -> N
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_the_interpreted_engine_agrees_where_nothing_is_idle(name: str) -> None:
     """The paths of the engine that a network takes which does not ask for everything."""
-    network, begin = SCENARIOS[name], prepare(SCENARIOS[name], 3, counted=True)
+    network, begin = SCENARIOS[name], initial_state(SCENARIOS[name], 3, counted=True)
     with np.errstate(over="ignore"):
         first = execute(
             network, begin, SHORT * 1e-12, on_plain_records(interpreted(begin.rules)), BIN
@@ -208,7 +209,7 @@ def test_kernels_do_not_share_the_names_of_their_functions() -> None:
     link, names = Link(1000.0, 20), []
     for law in (Reno(), Cubic()):
         rules = rules_of(Network(link, {"flow": Flows(1, law, base_rtt=0.05)}), counted=False)
-        inner = compiled(rules).py_func.__globals__.values()  # type: ignore[attr-defined]
+        inner = getclosurevars(compiled(rules)).nonlocals["kernel"].py_func.__globals__.values()
         names.append({f.py_func.__qualname__ for f in inner if hasattr(f, "py_func")})
     assert all(names)
     assert not names[0] & names[1]

@@ -72,4 +72,4 @@ def test_equal_flows_share_alike_and_runs_differ() -> None:
         TAIL, {name: replace(of, send_overhead=0.0) for name, of in equal.flows.items()}
     )
     still = simulate_seeds(without, 60.0, seeds=(1, 2), warmup=10.0)
-    assert "the runs of all 2 seeds are one and the same" in still.attrs["warnings"]
+    assert "the runs of all 2 seeds are identical" in still.attrs["warnings"]

@@ -15,10 +15,10 @@ from vegasfluid.congestion.vegas import Vegas
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet import simulate, simulate_packets, simulate_seeds
-from vegasfluid.packet.compiler import cache_folder
 from vegasfluid.packet.features import Features
+from vegasfluid.packet.initial_state import initial_state
+from vegasfluid.packet.jit import cache_folder, compiled
 from vegasfluid.packet.rules import Rules
-from vegasfluid.packet.setup import prepare
 from vegasfluid.traffic.bulk import Bulk
 
 RED = Red(5, 15, max_drop=0.2, weight=0.05, wait=False, gentle=True)
@@ -63,22 +63,22 @@ def test_the_number_of_workers_changes_no_byte() -> None:
 
 
 def test_another_alpha_has_the_same_start_times_and_random_drops() -> None:
-    first, second = (prepare(mix(alpha), seed=7) for alpha in (1, 5))
+    first, second = (initial_state(mix(alpha), seed=7) for alpha in (1, 5))
     assert first.flows["start"].tobytes() == second.flows["start"].tobytes()
-    for name in ("dice_a", "dice_b"):
+    for name in ("rng_a", "rng_b"):
         assert first.links[name].tobytes() == second.links[name].tobytes()
         assert first.flows[name].tobytes() == second.flows[name].tobytes()
-    other = prepare(mix(), seed=8)
+    other = initial_state(mix(), seed=8)
     assert (first.flows["start"][:3] != other.flows["start"][:3]).all()
-    assert (first.links["dice_a"] != other.links["dice_a"]).all()
-    assert (first.flows["dice_a"] != other.flows["dice_a"]).all()
+    assert (first.links["rng_a"] != other.links["rng_a"]).all()
+    assert (first.flows["rng_a"] != other.flows["rng_a"]).all()
 
 
 def test_random_starts_lie_in_their_spread() -> None:
     network = Network(
         Link(1000.0, 10), {"reno": Flows(2000, Reno(), base_rtt=0.02, start=UniformStart(0.5))}
     )
-    starts = prepare(network, 1).flows["start"] * 1e-12
+    starts = initial_state(network, 1).flows["start"] * 1e-12
     assert starts.min() >= 0
     assert starts.max() < 0.5
     # The mean of 2000 uniform numbers: standard deviation 0.5 / sqrt(12 * 2000).
@@ -116,8 +116,8 @@ def test_nobody_sends_beyond_what_the_receiver_allows(recovery: str) -> None:
     network = one_way(Network(Link(1000.0, 300), {"reno": flows}))
     ends = []
     for until in np.arange(1.0, 20.0):
-        begin, times = prepare(network, 1, counted=True), np.array([0.0, until])
-        sim = simulate.execute(network, begin, times, simulate.machine(begin), 0.1)
+        begin, times = initial_state(network, 1, counted=True), np.array([0.0, until])
+        sim = simulate.execute(network, begin, times, compiled(begin.rules), 0.1)
         ends.append((sim.flows["max_seq"] - sim.flows["una"]).max())
     assert 300 < max(ends) <= 400
 

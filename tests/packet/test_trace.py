@@ -26,8 +26,9 @@ import numpy as np
 
 from vegasfluid.congestion.reno import Reno
 from vegasfluid.network import Flows, Link, Network
-from vegasfluid.packet.setup import prepare
-from vegasfluid.packet.simulate import execute, machine
+from vegasfluid.packet.initial_state import initial_state
+from vegasfluid.packet.jit import compiled
+from vegasfluid.packet.simulate import execute
 
 NETWORK = Network(
     Link(500.0, 100, delay=0.005),
@@ -55,8 +56,8 @@ def around(times: list[float]) -> np.ndarray:
 
 
 def run(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    begin = prepare(NETWORK, 1)
-    sim = execute(NETWORK, begin, times, machine(begin))
+    begin = initial_state(NETWORK, 1)
+    sim = execute(NETWORK, begin, times, compiled(begin.rules))
     return sim.flow_samples, sim.link_samples[:, 0]
 
 

@@ -83,7 +83,7 @@ def test_kept_answers_leave_nothing_to_go_back_to(name):
     found = {}
     for kind, laws in (("kept", LAWS), ("undone", UNDOING)):
         flow = sender(laws[name])
-        flow.edge = flow.una + 1  # reports say that the oldest packet is lost
+        flow.lost_below = flow.una + 1  # reports say that the oldest packet is lost
         flow.cwnd_prior = flow.w_max = flow.elapsed = 0.0
         assert laws[name].rules.on_duplicate_ack(flow, 0) & RETRANSMIT
         found[kind] = (flow.undo_cwnd, flow.cwnd, flow.undo_ssthresh, flow.ssthresh)

@@ -199,7 +199,7 @@ def shows_loss(flow: Flow) -> bool:
     if flow.una <= flow.recover:
         return False
     if flow.recovery == SACK:
-        return not flow.in_recovery and flow.edge > flow.una
+        return not flow.in_recovery and flow.lost_below > flow.una
     return flow.duplicates == DUPLICATE_ACK_THRESHOLD
 
 

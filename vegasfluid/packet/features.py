@@ -1,7 +1,7 @@
-"""What a network asks of the engine: what it does not ask for is not compiled.
+"""Features of the engine that a network uses; the others are not compiled.
 
-The engine's functions read these names as if they were constants; `compiler` binds them to what
-the network needs, and the branches that cannot be taken fall away before they cost anything.
+The engine reads these names as constants. `jit` binds them to what the network needs, so that
+branches of unused features cost nothing.
 """
 
 from __future__ import annotations
@@ -9,49 +9,49 @@ from __future__ import annotations
 from typing import NamedTuple
 
 __all__ = [
-    "CHANGES",
-    "COUNTED",
-    "DELAYED",
+    "APP_LIMITED",
+    "ARRIVAL_BINS",
+    "DELAYED_ACKS",
+    "DELAY_EVENTS",
+    "ECN",
     "JITTER",
-    "LOOSE",
-    "MARKS",
-    "OFFERED",
-    "OVERHEAD",
-    "SELECTIVE",
-    "STAGES",
+    "MULTI_HOP",
+    "REORDERING",
+    "SACK_BLOCKS",
+    "SEND_OVERHEAD",
     "TWO_WAY",
     "Features",
 ]
 
-STAGES = TWO_WAY = LOOSE = JITTER = CHANGES = False
-DELAYED = SELECTIVE = MARKS = OFFERED = OVERHEAD = COUNTED = False
+MULTI_HOP = TWO_WAY = REORDERING = JITTER = DELAY_EVENTS = False
+DELAYED_ACKS = SACK_BLOCKS = ECN = APP_LIMITED = SEND_OVERHEAD = ARRIVAL_BINS = False
 
 
 class Features(NamedTuple):
-    """What is asked for.
+    """Features of the engine that a network uses.
 
     Args:
-        STAGES: packets wait in more than one place.
+        MULTI_HOP: packets wait in more than one queue.
         TWO_WAY: ACKs wait in queues, too.
-        LOOSE: a packet may overtake another on its way.
+        REORDERING: packets can overtake each other.
         JITTER: links delay packets at random.
-        CHANGES: delays change during the run.
-        DELAYED: receivers hold ACKs back.
-        SELECTIVE: receivers report what came out of order, and senders use it.
-        MARKS: queues mark packets.
-        OFFERED: applications offer less than TCP could send, or connections end.
-        OVERHEAD: senders take a random time for each packet.
-        COUNTED: arrivals are counted in bins.
+        DELAY_EVENTS: delays change during the run.
+        DELAYED_ACKS: receivers delay ACKs.
+        SACK_BLOCKS: receivers report packets out of order, and senders use the reports.
+        ECN: queues mark packets.
+        APP_LIMITED: applications offer less than TCP could send, or connections end.
+        SEND_OVERHEAD: senders wait a random time before each packet.
+        ARRIVAL_BINS: arrivals are counted in bins.
     """
 
-    STAGES: bool = False
+    MULTI_HOP: bool = False
     TWO_WAY: bool = False
-    LOOSE: bool = False
+    REORDERING: bool = False
     JITTER: bool = False
-    CHANGES: bool = False
-    DELAYED: bool = False
-    SELECTIVE: bool = False
-    MARKS: bool = False
-    OFFERED: bool = False
-    OVERHEAD: bool = False
-    COUNTED: bool = False
+    DELAY_EVENTS: bool = False
+    DELAYED_ACKS: bool = False
+    SACK_BLOCKS: bool = False
+    ECN: bool = False
+    APP_LIMITED: bool = False
+    SEND_OVERHEAD: bool = False
+    ARRIVAL_BINS: bool = False

@@ -10,52 +10,52 @@ from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.packet.features import DELAYED, MARKS, OFFERED, SELECTIVE, TWO_WAY
-from vegasfluid.packet.journal import note_receiver
-from vegasfluid.packet.memory import flow_of, slot_of
+from vegasfluid.packet.features import APP_LIMITED, DELAYED_ACKS, ECN, SACK_BLOCKS, TWO_WAY
 from vegasfluid.packet.records import NEVER
-from vegasfluid.packet.ring import ACCESS, changed_delay, push
-from vegasfluid.packet.sender import catch_up, reach_sender
+from vegasfluid.packet.ring import ACCESS, current_delay, push
+from vegasfluid.packet.sampling import sample_receiver
+from vegasfluid.packet.sender import reach_sender, run_until
+from vegasfluid.packet.state import flow_of, slot_of
 
-__all__ = ["reach_receiver", "send_held_ack"]
+__all__ = ["reach_receiver", "send_delayed_ack"]
 
 
-def reach_receiver(sim: Any, f: int, arrival: int, word: int) -> None:
-    """A packet comes over the receiver's access link, which takes them one by one."""
+def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
+    """Process a data packet that comes to the receiver's access link at `arrival` (ps)."""
     flow = flow_of(sim, f)
-    flow.exit_free = max(arrival, flow.exit_free) + flow.exit_service
-    now = flow.exit_free
-    if DELAYED and flow.held_at <= now:
-        send_held_ack(sim, f, flow.held_at)
-    if flow.received_note_at < now:
-        note_receiver(sim, f, now)
+    flow.egress_free = max(arrival, flow.egress_free) + flow.egress_service
+    now = flow.egress_free
+    if DELAYED_ACKS and flow.delack_deadline <= now:
+        send_delayed_ack(sim, f, flow.delack_deadline)
+    if flow.received_sample_at < now:
+        sample_receiver(sim, f, now)
     if not TWO_WAY:
-        catch_up(sim, f, now + flow.return_delay)
-    if MARKS:
-        note_mark(flow, word)
-    prompt = receive(sim, f, word >> 1)
-    if DELAYED and prompt == 0 and flow.reliable and may_hold(flow):
-        flow.held_at = now + flow.ack_delay
+        run_until(sim, f, now + flow.return_delay)
+    if ECN:
+        update_ece(flow, header)
+    prompt = receive(sim, f, header >> 1)
+    if DELAYED_ACKS and prompt == 0 and flow.reliable and may_delay_ack(flow):
+        flow.delack_deadline = now + flow.ack_delay
     elif flow.reliable:
         send_ack(sim, f, now)
 
 
-def may_hold(flow: Any) -> bool:
+def may_delay_ack(flow: Any) -> bool:
     """Whether an ACK may wait for a second packet: not at the start, and only one."""
     if flow.quick_acks > 0:
         flow.quick_acks -= 1
         return False
-    return flow.ack_delay > 0 and flow.held_at == NEVER
+    return flow.ack_delay > 0 and flow.delack_deadline == NEVER
 
 
 def receive(sim: Any, f: int, seq: int) -> int:
-    """Count a packet once, move on over what had come early.
+    """Count a data packet once, and advance over packets that came early.
 
     Returns:
-        1 where an ACK is to be sent at once, 0 where it may be held back.
+        1 if an ACK must be sent at once, 0 if it may be delayed.
     """
     flow = flow_of(sim, f)
-    if OFFERED and not flow.reliable:
+    if APP_LIMITED and not flow.reliable:
         flow.delivered += 1
         return 0
     if seq == flow.expected:
@@ -63,25 +63,25 @@ def receive(sim: Any, f: int, seq: int) -> int:
         flow.expected += 1
         if flow.delivered == flow.expected:  # nothing has come early
             return 0
-        fill(sim, f)
+        advance_expected(sim, f)
     elif seq > flow.expected and slot_of(sim, f, seq).received == 0:
         flow.delivered += 1
         slot_of(sim, f, seq).received = 1
-        if SELECTIVE:
-            find_block(sim, f, seq)
+        if SACK_BLOCKS:
+            update_sack_block(sim, f, seq)
     return 1
 
 
-def fill(sim: Any, f: int) -> None:
-    """Move on over what had come early."""
+def advance_expected(sim: Any, f: int) -> None:
+    """Advance the next expected packet over packets that came early."""
     flow = flow_of(sim, f)
     while slot_of(sim, f, flow.expected).received:
         slot_of(sim, f, flow.expected).received = 0
         flow.expected += 1
 
 
-def find_block(sim: Any, f: int, seq: int) -> None:
-    """The block of packets out of order that holds the latest one, `seq`."""
+def update_sack_block(sim: Any, f: int, seq: int) -> None:
+    """Store the block of packets out of order around the latest one, `seq`."""
     flow = flow_of(sim, f)
     low, high = seq, seq + 1
     if flow.expected < flow.block_low <= seq <= flow.block_high:
@@ -94,31 +94,31 @@ def find_block(sim: Any, f: int, seq: int) -> None:
     flow.block_high = high
 
 
-def note_mark(flow: Any, word: int) -> None:
-    """Echo marks until a packet comes that was sent after the sender's answer."""
-    if (word >> 1) >= flow.reduced_at > flow.answer_seen:
-        flow.echo = 0
+def update_ece(flow: Any, header: int) -> None:
+    """Echo CE marks until a packet arrives that was sent after the sender's response."""
+    if (header >> 1) >= flow.reduced_at > flow.answer_seen:
+        flow.ece = 0
         flow.answer_seen = flow.reduced_at
-    if word & 1:
-        flow.echo = 1
+    if header & 1:
+        flow.ece = 1
 
 
 def send_ack(sim: Any, f: int, now: int) -> None:
-    """Send the ACK of everything that came in order."""
+    """Send the ACK of everything that arrived in order, at `now` (ps)."""
     flow = flow_of(sim, f)
-    flow.held_at = NEVER
-    word = 2 * flow.expected + flow.echo
+    flow.delack_deadline = NEVER
+    header = 2 * flow.expected + flow.ece
     if TWO_WAY:
-        delay = changed_delay(sim, ACCESS, flow.group, flow.access_delay, now)
+        delay = current_delay(sim, ACCESS, flow.flow_class, flow.access_delay, now)
         arrival = now + flow.ack_service + delay
-        push(sim, f, flow.turn, arrival, word, flow.block_low, flow.block_high)
+        push(sim, f, flow.data_hops, arrival, header, flow.block_low, flow.block_high)
     else:
-        reach_sender(sim, f, now + flow.return_delay, word, flow.block_low, flow.block_high)
+        reach_sender(sim, f, now + flow.return_delay, header, flow.block_low, flow.block_high)
 
 
-def send_held_ack(sim: Any, f: int, now: int) -> None:
-    """The ACK was held back for as long as is allowed."""
+def send_delayed_ack(sim: Any, f: int, now: int) -> None:
+    """Send the ACK whose delay timer expires at `now` (ps)."""
     flow = flow_of(sim, f)
     if not TWO_WAY:
-        catch_up(sim, f, now + flow.return_delay)
+        run_until(sim, f, now + flow.return_delay)
     send_ack(sim, f, now)

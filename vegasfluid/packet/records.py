@@ -1,6 +1,6 @@
-"""The records that the packet simulator works on: flows, their stages, links, and what is noted.
+"""Record types of the packet simulator: flows, hops, links, and samples.
 
-A record has the fields that every sender (or queue) has, and those that its laws add. Times are
+A record has the fields that every flow (or queue) has, and those that its rules add. Times are
 integer picoseconds, so that two correct engines agree to the last event.
 """
 
@@ -15,20 +15,20 @@ from vegasfluid.traffic.base import NEVER
 __all__ = [
     "BIN",
     "CHANGE",
-    "DICE",
-    "ENTRY",
     "FLOW",
     "FLOW_SAMPLE",
+    "HEAP_ENTRY",
+    "HOP",
     "LINK",
     "LINK_SAMPLE",
     "NEVER",
     "PACKET",
     "PICOSECONDS",
-    "PLACE",
-    "REPORT",
+    "RNG",
+    "SACK_BLOCK",
     "SLOT",
-    "STAGE",
     "TIME",
+    "WAITING",
     "picoseconds",
     "with_fields",
 ]
@@ -38,70 +38,72 @@ PICOSECONDS = 10**12
 
 
 def _fields(whole: str, real: str = "") -> dict[str, type]:
-    """Fields of whole numbers and of real ones."""
+    """Integer and float fields by name, from lists of names separated by spaces."""
     wholes: dict[str, type] = dict.fromkeys(whole.split(), np.int64)
     return wholes | dict.fromkeys(real.split(), np.float64)
 
 
-DICE: dict[str, type] = {"dice_a": np.uint64, "dice_b": np.uint64}
-"""The fields of a source of random numbers."""
+RNG: dict[str, type] = {"rng_a": np.uint64, "rng_b": np.uint64}
+"""Fields of a random number generator (see `vegasfluid.packet.rng`)."""
 
 
-FLOW = DICE | _fields(
-    whole="where full turn stages group law traffic start"
-    " access_service access_free access_delay exit_service exit_free ack_service return_delay"
+FLOW = RNG | _fields(
+    whole="next_hop full data_hops hops flow_class law traffic start"
+    " access_service access_free access_delay egress_service egress_free ack_service return_delay"
     " overhead ready_at"
     " una next_seq max_seq offered opened duplicates inflation recover in_recovery"
     " keeps_send_times recovery reliable window_limited"
     " deadline srtt rttvar rto min_rto backoff timed_seq timed_at app_at"
     " acked_sent_at acked_transmissions oldest_sent_at oldest_transmissions"
-    " sacked fack edge rexmit holes reordering known_low known_high"
+    " sacked fack lost_below high_rxt holes reordering known_low known_high"
     " acked_at resent_at least_rtt"
-    " expected held_at ack_delay quick_acks block_low block_high"
-    " echo answer_seen reduced_at ect"
+    " expected delack_deadline ack_delay quick_acks block_low block_high"
+    " ece answer_seen reduced_at ect"
     " sent delivered dropped acks_dropped retransmitted timeouts finished"
-    " noted note_at received_noted received_note_at",
+    " sampled sample_at received_sampled received_sample_at",
     real="cwnd ssthresh max_window initial_window undo_cwnd undo_ssthresh",
 )
-"""Fields of a flow; those that every packet needs lie side by side, near those of the laws.
+"""Fields of a flow; those used for every packet come first. Times are in ps.
 
-Path, ps: `access_service` and `exit_service` (sending a packet on the access links of the sender
-and of the receiver), `ack_service` (an ACK), `access_delay` (propagation of each of them),
-`..._free` (when that one is idle again), `return_delay` (of an ACK whose way has no queue),
-`overhead` (largest random delay of a sending), `ready_at` (when the latest of them is over). Its
-stages: data from 0 to below `turn`, ACKs from there to below `stages`; `group` is the number of its
-class.
+Path: `access_service` and `egress_service` (transmission time on the access link of the sender and
+of the receiver), `ack_service` (of an ACK), `access_delay` (propagation of each access link),
+`..._free` (when the link becomes idle), `return_delay` (of an ACK that meets no queue), `overhead`
+(maximum random delay of a transmission), `ready_at` (end of the latest such delay). Hops: data from
+0 to below `data_hops`, ACKs from there to below `hops`. `flow_class` is the index of the class.
 
-Sender, packets: `una` (oldest not acknowledged), `next_seq`, `max_seq` (sent so far), `offered`
-(by the application), `opened` (first of this connection), `cwnd`, `ssthresh`, `max_window`,
-`inflation` (duplicate ACKs counted as window), `recover` (`max_seq` at the last loss), `recovery`
-(how losses are repaired), `window_limited` (whether the window held the last packet back, not the
-application), `app_at` (when the application does something next, ps).
+Sender, packets: `una` (oldest unacknowledged), `next_seq`, `max_seq` (sent so far), `offered` (by
+the application), `opened` (first of this connection), `cwnd`, `ssthresh`, `max_window`,
+`inflation` (duplicate ACKs added to the window), `recover` (`max_seq` at the last loss), `recovery`
+(the recovery scheme), `window_limited` (whether the window limited sending, not the application),
+`app_at` (time of the application's next action).
 
-Scoreboard of selective ACKs (RFC 6675), packets: `sacked` (how many), `fack` (after the highest),
-`edge` (what is below and not acknowledged counts as lost), `rexmit` (next to be resent), `holes`
-(lost ones from there), `reordering` (packets that may overtake before one counts as lost),
-`known_low` and `known_high` (the last block that was reported). To take back an answer to a loss
-that was none: `acked_at` (when the last ACK came), `resent_at`, `least_rtt` (all ps), `undo_cwnd`,
+Scoreboard of selective ACKs (RFC 6675), packets: `sacked` (how many), `fack` (one above the
+highest), `lost_below` (unacknowledged packets below it count as lost), `high_rxt` (next to be
+retransmitted), `holes` (lost ones from there), `reordering` (later packets that must arrive before
+one counts as lost), `known_low` and `known_high` (the latest SACK block). To undo the response to a
+spurious loss: `acked_at` (time of the latest ACK), `resent_at`, `least_rtt`, `undo_cwnd`,
 `undo_ssthresh`.
 
-Receiver: `expected`, `quick_acks` (packets whose ACKs are not held back), `held_at` (when a
-delayed ACK is sent at the latest, ps), `block_low` and `block_high` (the block that holds the
-latest packet out of order), `echo` (whether it echoes a mark), `reduced_at` (`max_seq` when the
-sender last answered a mark) and `answer_seen` (the latest of these that a packet has told of).
+Receiver: `expected`, `quick_acks` (packets to be acknowledged at once), `delack_deadline` (when a
+delayed ACK is sent at the latest), `block_low` and `block_high` (the SACK block around the latest
+packet out of order), `ece` (whether it echoes a mark), `reduced_at` (`max_seq` when the sender
+last responded to a mark) and `answer_seen` (the latest of these known from a packet).
 
-Engine: `where` (the stage with the next packet), `full` (whether a ring had no slot left).
-Journal: `noted` (samples so far) and `note_at` (the time of the next, ps), for the sender and for
-the receiver.
+Engine: `next_hop` (the hop with the next packet), `full` (whether a ring had no slot left).
+Sampling: `sampled` (samples so far) and `sample_at` (time of the next), for the sender and for the
+receiver.
 """
 
-STAGE = _fields(whole="key head tail link service onward last jitter reorders", real="worth")
-"""Fields of a stage, the place where packets of one flow wait to reach one queue: `key` (when
-the first one does, ps), `head` and `tail` of its ring, `link` (-1: no queue, only an order),
-`service` (ps a packet), `worth` (data packets), `onward` (propagation of that link, ps), `jitter`
-(largest random delay, ps), `last` (when the latest one went on, ps)."""
+HOP = _fields(
+    whole="next_arrival head tail link service propagation last_arrival jitter reorders",
+    real="relative_size",
+)
+"""Fields of a hop, where packets of one flow travel to one queue: `next_arrival` (of the first
+packet, ps), `head` and `tail` of its ring, `link` (-1: no queue), `service` (transmission time of a
+packet, ps), `relative_size` (of a packet, in data packets), `propagation` (of the link, ps),
+`jitter` (maximum random delay, ps), `last_arrival` (of the packet before, ps)."""
 
-LINK = DICE | _fields(
+LINK = RNG | _fields(
     whole="service free buffer law head tail in_bytes"
     " admitted early forced full marked uniform_used ect now bin_width",
     real="waited work waiting_size relative_size avg_queue uniform count",
@@ -116,11 +118,11 @@ arriving packet, in data packets), `ect` (whether it may be marked), `now` (ps),
 `uniform_used` (whether the discipline used it). `in_bytes`: the buffer is measured in
 `waiting_size`, not in packets; `bin_width` is that of the bins of arrivals (ps)."""
 
-PACKET = _fields("time word")
-"""A packet under way to a queue: when it comes, and 2 seq + mark (an ACK: 2 upto + echo)."""
+PACKET = _fields("time header")
+"""A packet that travels to a hop: arrival time (ps), 2 seq + CE mark (ACK: 2 ack_number + ECE)."""
 
-REPORT = _fields("low high")
-"""What an ACK says beside its number: the block that the receiver has got last."""
+SACK_BLOCK = _fields("low high")
+"""Fields of an ACK besides its number: the SACK block, from `low` to below `high`."""
 
 SLOT = np.dtype(
     [
@@ -131,43 +133,43 @@ SLOT = np.dtype(
     ],
     align=True,
 )
-"""A packet by its place in the window: when it was last sent (ps), how often, whether it came
-before an earlier one, and whether the sender knows that."""
+"""A packet of the window: when it was last sent (ps), how often, whether it arrived out of order,
+and whether the sender knows that."""
 
-PLACE = np.dtype([("begin", np.int64)])
-"""A waiting packet: when it begins to be sent (ps)."""
+WAITING = np.dtype([("start", np.int64)])
+"""A waiting packet: start of its transmission (ps)."""
 
 CHANGE = np.dtype(
-    [(name, np.int64) for name in ("at", "link", "group", "delay")],
+    [(name, np.int64) for name in ("at", "link", "flow_class", "delay")],
     align=True,
 )
-"""A change of delay: when (ps), of which link (-1: access) of which class, the new one (ps)."""
+"""A change of delay: time (ps), queue (-1: access links), class, new delay (ps)."""
 
 FLOW_SAMPLE: dict[str, type] = _fields(
     whole="sent delivered dropped retransmitted timeouts rtt", real="cwnd ssthresh"
 )
-"""What is noted of a flow at a sample time: counters so far, window, smoothed RTT (ps)."""
+"""Sample of a flow: counters so far, window (packets), smoothed RTT (ps)."""
 
 LINK_SAMPLE = np.dtype(
     [(name, np.int64) for name in ("admitted", "early", "forced", "full", "marked", "queue")]
     + [(name, np.float64) for name in ("waited", "work", "backlog", "avg_queue")],
     align=True,
 )
-"""What is noted of a link at a sample time; `backlog` is the work that it has yet to do."""
+"""Sample of a queue: counters so far; `backlog` is the work still to be transmitted."""
 
 
 TIME = np.dtype([("at", np.int64)])
 """A sample time, ps."""
 
 BIN = np.dtype([("count", np.int64)])
-"""Packets of data that arrived in a bin."""
+"""Number of data packets that arrived in a bin."""
 
-ENTRY = np.dtype([("key", np.int64), ("flow", np.int64)])
-"""An entry of the schedule: when a flow's next event is (ps), and its number."""
+HEAP_ENTRY = np.dtype([("time", np.int64), ("flow", np.int64)])
+"""An entry of the schedule: time of a flow's next event (ps), and the flow's index."""
 
 
 def picoseconds(seconds: float) -> int:
-    """Seconds as whole picoseconds.
+    """Convert seconds to integer picoseconds, rounded.
 
     >>> picoseconds(1.5e-3)
     1500000000
@@ -176,11 +178,11 @@ def picoseconds(seconds: float) -> int:
 
 
 def with_fields(common: Mapping[str, type], added: Iterable[Mapping[str, object]]) -> np.dtype:
-    """A record type with the common fields and those that laws add.
+    """A record type with the common fields and those that packet rules add.
 
     Args:
         common: fields that every record has.
-        added: for each law, its fields with a value whose type they take.
+        added: for each set of rules, its fields with a value whose type they take.
     """
     fields = dict(common)
     for law in added:

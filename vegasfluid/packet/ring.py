@@ -1,107 +1,106 @@
-"""The rings in which packets wait to reach a queue, and the delays between them.
+"""Ring buffers of the packets that travel to each hop, and the delays between hops.
 
-Each stage of each flow has a ring of its own, in order of time. On a path that keeps the order a
-packet goes to the end; on a loose one (a delay became shorter, or jitter lets packets overtake)
-it moves ahead of those that come later than it.
+Each hop of each flow has a ring, ordered by arrival time. A packet is appended at the end, or,
+where packets can be reordered, inserted before those that arrive later.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.packet.dice import uniform
-from vegasfluid.packet.features import CHANGES, JITTER, LOOSE, SELECTIVE
-from vegasfluid.packet.memory import change_of, flow_of, link_of, packet_of, stage_of
+from vegasfluid.packet.features import DELAY_EVENTS, JITTER, REORDERING, SACK_BLOCKS
 from vegasfluid.packet.records import NEVER
+from vegasfluid.packet.rng import uniform
+from vegasfluid.packet.state import change_of, flow_of, hop_of, link_of, packet_of
 
-__all__ = ["ACCESS", "changed_delay", "jittered", "pop", "push"]
+__all__ = ["ACCESS", "add_jitter", "current_delay", "pop", "push"]
 
 ACCESS = -1
-"""In place of a link: the access links of a class."""
+"""Index that stands for the access links of a class, in place of a link's."""
 
 
-def push(sim: Any, f: int, i: int, time: int, word: int, low: int, high: int) -> None:
-    """Let a packet reach stage `i` of flow `f` at a time.
+def push(sim: Any, f: int, i: int, time: int, header: int, low: int, high: int) -> None:
+    """Put a packet into the ring of a hop.
 
     Args:
         sim: the simulation.
-        f: the flow.
-        i: the stage.
-        time: ps.
-        word: 2 seq + mark, or 2 upto + echo for an ACK.
-        low: for an ACK, the first packet of the block that it reports.
+        f: index of the flow.
+        i: index of the hop.
+        time: arrival time at the hop, ps.
+        header: 2 seq + CE mark, or 2 ack_number + ECE for an ACK.
+        low: for an ACK, the first packet of its SACK block.
         high: the packet after that block.
     """
-    stage = stage_of(sim, f, i)
-    place = stage.tail
-    if LOOSE:
-        place = make_way(sim, f, i, time)
-    packet = packet_of(sim, f, i, place)
+    hop = hop_of(sim, f, i)
+    position = hop.tail
+    if REORDERING:
+        position = insert_in_order(sim, f, i, time)
+    packet = packet_of(sim, f, i, position)
     packet.time = time
-    packet.word = word
-    if SELECTIVE:
+    packet.header = header
+    if SACK_BLOCKS:
         packet.low = low
         packet.high = high
-    stage.tail += 1
-    if place == stage.head:
-        stage.key = time
-    if stage.tail - stage.head >= sim.slot_count:
+    hop.tail += 1
+    if position == hop.head:
+        hop.next_arrival = time
+    if hop.tail - hop.head >= sim.slot_count:
         flow_of(sim, f).full = 1
 
 
-def make_way(sim: Any, f: int, i: int, time: int) -> int:
-    """Move what comes later than `time` one place on; the place that is free then."""
-    stage = stage_of(sim, f, i)
-    place = stage.tail
-    while place > stage.head and packet_of(sim, f, i, place - 1).time > time:
-        later, free = packet_of(sim, f, i, place - 1), packet_of(sim, f, i, place)
+def insert_in_order(sim: Any, f: int, i: int, time: int) -> int:
+    """Move the packets of a ring that arrive after `time` (ps) back; returns the free position."""
+    hop = hop_of(sim, f, i)
+    position = hop.tail
+    while position > hop.head and packet_of(sim, f, i, position - 1).time > time:
+        later, free = packet_of(sim, f, i, position - 1), packet_of(sim, f, i, position)
         free.time = later.time
-        free.word = later.word
-        if SELECTIVE:
+        free.header = later.header
+        if SACK_BLOCKS:
             free.low = later.low
             free.high = later.high
-        place -= 1
-    return place
+        position -= 1
+    return position
 
 
 def pop(sim: Any, f: int, i: int) -> None:
-    """Take the first packet away."""
-    stage = stage_of(sim, f, i)
-    stage.head += 1
-    if stage.head == stage.tail:
-        stage.key = NEVER
+    """Remove the first packet from the ring of a hop."""
+    hop = hop_of(sim, f, i)
+    hop.head += 1
+    if hop.head == hop.tail:
+        hop.next_arrival = NEVER
     else:
-        stage.key = packet_of(sim, f, i, stage.head).time
+        hop.next_arrival = packet_of(sim, f, i, hop.head).time
 
 
-def changed_delay(sim: Any, link: int, group: int, delay: int, now: int) -> int:
-    """A delay as it is at a time, ps, given what it was at the start.
+def current_delay(sim: Any, link: int, flow_class: int, delay: int, now: int) -> int:
+    """Propagation delay of a link at a time, after the events up to then, ps.
 
     Args:
         sim: the simulation.
-        link: a number, or ACCESS.
-        group: the class whose access links they are.
-        delay: at the start, ps.
+        link: index of the queue, or ACCESS.
+        flow_class: index of the class whose access links are meant.
+        delay: at the start of the run, ps.
         now: ps.
     """
-    if CHANGES:
+    if DELAY_EVENTS:
         for k in range(sim.change_count):
             change = change_of(sim, k)
             if change.at > now:
                 break
-            if change.link == link and (link != ACCESS or change.group == group):
+            if change.link == link and (link != ACCESS or change.flow_class == flow_class):
                 delay = change.delay
     return delay
 
 
-def jittered(sim: Any, f: int, i: int, time: int) -> int:
-    """When a packet reaches the end of a link that delays it at random, ps."""
+def add_jitter(sim: Any, f: int, i: int, time: int) -> int:
+    """Arrival time of a packet at the end of a link, with the link's random delay, ps."""
     if JITTER:
-        stage = stage_of(sim, f, i)
-        if stage.jitter > 0:
-            # the link's dice: packets come to it in order of time, whatever is looked ahead
-            time += int(uniform(link_of(sim, stage.link)) * stage.jitter)
-            if not stage.reorders:
-                time = max(time, stage.last)
-                stage.last = time
+        hop = hop_of(sim, f, i)
+        if hop.jitter > 0:
+            # the link's generator: packets reach it in order of time, however far flows run ahead
+            time += int(uniform(link_of(sim, hop.link)) * hop.jitter)
+            if not hop.reorders:
+                time = max(time, hop.last_arrival)
+                hop.last_arrival = time
     return time

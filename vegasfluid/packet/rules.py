@@ -1,4 +1,4 @@
-"""What the engine is compiled for: a network's rules, and the records that they need."""
+"""The packet rules that a network uses, and the records that they need."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from vegasfluid.packet.features import Features
 from vegasfluid.packet.records import (
     BIN,
     CHANGE,
-    ENTRY,
     FLOW,
     FLOW_SAMPLE,
+    HEAP_ENTRY,
+    HOP,
     LINK,
     LINK_SAMPLE,
     PACKET,
-    PLACE,
-    REPORT,
+    SACK_BLOCK,
     SLOT,
-    STAGE,
     TIME,
+    WAITING,
     with_fields,
 )
 from vegasfluid.traffic.base import TrafficSource
@@ -32,68 +32,71 @@ __all__ = ["Rules", "counters_of", "flow_fields", "layout", "link_fields"]
 
 
 class Rules(NamedTuple):
-    """What the engine is compiled for.
+    """Rules and features that the engine is compiled for.
 
     Args:
-        laws: one for each set of packet rules, in the order of the numbers in `flow.law`.
-        queues: one for each set of admission rules, in the order of `link.law`.
-        offers: one for each kind of traffic, in the order of `flow.traffic`.
-        features: what the network asks for.
+        controls: one congestion control for each set of packet rules; `flow.law` is an index.
+        disciplines: one queue discipline for each admission rule; `link.law` is an index.
+        sources: one traffic source for each set of rules; `flow.traffic` is an index.
+        features: features of the engine that the network uses.
     """
 
-    laws: tuple[CongestionControl, ...]
-    queues: tuple[QueueDiscipline, ...]
-    offers: tuple[TrafficSource, ...]
+    controls: tuple[CongestionControl, ...]
+    disciplines: tuple[QueueDiscipline, ...]
+    sources: tuple[TrafficSource, ...]
     features: Features
 
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """All rules, as plain functions."""
-        laws, offers = [law.rules for law in self.laws], [kind.rules for kind in self.offers]
+        controls = [control.rules for control in self.controls]
+        sources = [source.rules for source in self.sources]
         return (
-            *(function for rule in laws for function in rule.functions),
-            *(law.rule.decide for law in self.queues),
-            *(f for r in offers for f in (r.on_application, r.on_finished)),
+            *(function for rule in controls for function in rule.functions),
+            *(discipline.rule.decide for discipline in self.disciplines),
+            *(f for r in sources for f in (r.on_application, r.on_finished)),
         )
 
 
 def counters_of(rules: Rules) -> tuple[str, ...]:
-    """The counters of the laws in use, each once."""
-    return tuple(dict.fromkeys(name for law in rules.laws for name in law.rules.counters))
+    """Names of the counters of the congestion controls in use, each once."""
+    return tuple(
+        dict.fromkeys(name for control in rules.controls for name in control.rules.counters)
+    )
 
 
 def flow_fields(kind: CongestionControl | TrafficSource, *sizes: int) -> dict[str, Any]:
-    """The fields that a law or a kind of traffic adds, with their values at the start.
+    """Fields that a congestion control or a traffic source adds to a flow, with initial values.
 
     Args:
-        kind: the law, or the kind of traffic.
-        sizes: for traffic, the size of a packet, bytes.
+        kind: the congestion control or the traffic source.
+        sizes: for a traffic source, the size of a packet, bytes.
     """
     return {**kind.rules.state, **kind.packet_parameters(*sizes)}  # type: ignore[arg-type]
 
 
-def link_fields(law: QueueDiscipline) -> dict[str, Any]:
-    """The fields that a queue law adds, with their values at the start."""
-    return {**law.rule.state, **law.packet_parameters()}
+def link_fields(discipline: QueueDiscipline) -> dict[str, Any]:
+    """Fields that a queue discipline adds to a link, with their initial values."""
+    return {**discipline.rule.state, **discipline.packet_parameters()}
 
 
 def layout(rules: Rules) -> dict[str, np.dtype]:
-    """The type of each array of a `Simulation`."""
-    flows = [flow_fields(law) for law in rules.laws]
-    flows += [flow_fields(kind, 1) for kind in rules.offers]
+    """The record type of each array of a `Simulation`."""
+    flows = [flow_fields(control) for control in rules.controls]
+    flows += [flow_fields(source, 1) for source in rules.sources]
     flow = with_fields(FLOW, flows)
     counters = [dict.fromkeys(counters_of(rules), 0.0)]
     return {
         "flows": flow,
-        "fresh": flow,
-        "stages": with_fields(STAGE, []),
-        "links": with_fields(LINK, [link_fields(law) for law in rules.queues]),
-        "packets": with_fields(PACKET | (REPORT if rules.features.SELECTIVE else {}), []),
+        "initial": flow,
+        "hops": with_fields(HOP, []),
+        "links": with_fields(LINK, [link_fields(each) for each in rules.disciplines]),
+        "packets": with_fields(PACKET | (SACK_BLOCK if rules.features.SACK_BLOCKS else {}), []),
         "slots": SLOT,
-        "places": PLACE,
+        "waiting": WAITING,
         "changes": CHANGE,
         "times": TIME,
         "flow_samples": with_fields(FLOW_SAMPLE, counters),
         "link_samples": LINK_SAMPLE,
         "bins": BIN,
-        "heap": ENTRY,
+        "heap": HEAP_ENTRY,
     }

@@ -1,43 +1,43 @@
-"""The schedule: a binary heap of flows, ordered by (time of the next event, flow)."""
+"""The schedule: a binary heap of flows, ordered by time of the next event and then by index."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from vegasfluid.packet.memory import heap_of
+from vegasfluid.packet.state import heap_of
 
 __all__ = ["build", "sift_down"]
 
 
-def earlier(key: int, f: int, entry: Any) -> bool:
-    """Whether flow `f`, due at `key` (ps), comes before an entry; ties go to the lower flow."""
-    return key < entry.key or (key == entry.key and f < entry.flow)
+def earlier(time: int, f: int, entry: Any) -> bool:
+    """Whether flow `f`, due at `time` (ps), comes before an entry; ties go to the lower index."""
+    return time < entry.time or (time == entry.time and f < entry.flow)
 
 
-def sift_down(sim: Any, place: int) -> None:
-    """Restore the order of the heap after the flow at `place` moved to a later time."""
-    moved = heap_of(sim, place)
-    key, f = moved.key, moved.flow
-    child = 2 * place + 1
+def sift_down(sim: Any, position: int) -> None:
+    """Restore the heap after the entry at `position` was given a later time."""
+    moved = heap_of(sim, position)
+    time, f = moved.time, moved.flow
+    child = 2 * position + 1
     while child < sim.flow_count:
         if child + 1 < sim.flow_count:
-            next_one = heap_of(sim, child + 1)
-            if earlier(next_one.key, next_one.flow, heap_of(sim, child)):
+            right = heap_of(sim, child + 1)
+            if earlier(right.time, right.flow, heap_of(sim, child)):
                 child += 1
-        least = heap_of(sim, child)
-        if earlier(key, f, least):
+        first = heap_of(sim, child)
+        if earlier(time, f, first):
             break
-        hole = heap_of(sim, place)
-        hole.key = least.key
-        hole.flow = least.flow
-        place = child
-        child = 2 * place + 1
-    hole = heap_of(sim, place)
-    hole.key = key
+        hole = heap_of(sim, position)
+        hole.time = first.time
+        hole.flow = first.flow
+        position = child
+        child = 2 * position + 1
+    hole = heap_of(sim, position)
+    hole.time = time
     hole.flow = f
 
 
 def build(sim: Any) -> None:
     """Order the heap of all flows."""
-    for place in range(sim.flow_count // 2 - 1, -1, -1):
-        sift_down(sim, place)
+    for position in range(sim.flow_count // 2 - 1, -1, -1):
+        sift_down(sim, position)

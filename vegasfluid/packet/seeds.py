@@ -1,4 +1,4 @@
-"""Independent seeds side by side."""
+"""Packet runs with independent seeds, in parallel."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ __all__ = ["ONE_RUN", "simulate_seeds"]
 
 
 ONE_RUN = (
-    "the runs of all {} seeds are one and the same: nothing in this network is random, so that an "
-    "interval says nothing; let flows start at random (start_s) or senders wait (send_overhead_ms)."
+    "the runs of all {} seeds are identical: nothing in this network is random, so a confidence "
+    "interval is meaningless; let flows start at random (start_s) or senders wait "
+    "(send_overhead_ms)."
 )
+"""The warning about identical runs; takes the number of seeds."""
 
 
 def simulate_seeds(
@@ -33,25 +35,23 @@ def simulate_seeds(
     bin_width: float | None = None,
     workers: int | None = None,
 ) -> xr.Dataset:
-    """Simulate a network once for each seed, several at a time.
+    """Simulate a network once for each seed, several runs at a time.
 
     Args:
-        network: see `simulate_packets`, as the arguments that are not named here.
+        network: links and the classes of flows that share them.
         until: simulated time, s.
         seeds: one run each, all different.
-        warmup: s.
-        samples: sample times.
-        bin_width: s.
-        workers: runs at a time; None: as many as there are processors. The result does not
-            depend on it.
+        warmup: time that the measures leave out, s; None: a quarter of the run.
+        samples: number of evenly spaced sample times.
+        bin_width: width of the bins in which arrivals are counted, s; None: no bins.
+        workers: runs at a time; None: one per processor. The result does not depend on it.
 
     Returns:
-        The trajectories along a dimension `seed`; `sel(seed=...)` gives one for the metrics. Where
-        nothing in the network is random and all are one and the same run, the attribute `warnings`
-        says so.
+        The trajectories along a dimension `seed`; `sel(seed=...)` gives one for the measures. The
+        attribute `warnings` says if all runs are equal, as nothing in the network is random.
 
     Raises:
-        InvalidInput: for no seeds, or one that comes twice.
+        InvalidInput: for no seeds, or equal seeds.
 
     >>> from vegasfluid import Flows, Link, Reno, metrics
     >>> network = Network(Link(1000.0, 50), {"reno": Flows(2, Reno(), base_rtt=0.04)})
@@ -71,7 +71,7 @@ def simulate_seeds(
 
     runs = parallel_map(one, seeds, workers)
     labels = xr.DataArray(list(seeds), dims="seed", name="seed")
-    together = xr.concat(runs, labels, combine_attrs="drop_conflicts", data_vars="all")
-    same = len(runs) > 1 and all(run.equals(runs[0]) for run in runs[1:])
-    told = {"warnings": ONE_RUN.format(len(runs))} if same else {}
-    return together.assign_attrs(seed=list(seeds), **told)
+    combined = xr.concat(runs, labels, combine_attrs="drop_conflicts", data_vars="all")
+    identical = len(runs) > 1 and all(run.equals(runs[0]) for run in runs[1:])
+    attributes = {"warnings": ONE_RUN.format(len(runs))} if identical else {}
+    return combined.assign_attrs(seed=list(seeds), **attributes)

@@ -1,9 +1,8 @@
-"""Simulate a network packet by packet."""
+"""Simulation of a network packet by packet."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +10,11 @@ import numpy as np
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Network, require_network
 from vegasfluid.packet import engine
-from vegasfluid.packet.compiler import compiled
-from vegasfluid.packet.memory import Simulation, table_of
+from vegasfluid.packet.initial_state import InitialState, initial_state
+from vegasfluid.packet.jit import Kernel, compiled
 from vegasfluid.packet.records import PICOSECONDS, picoseconds
 from vegasfluid.packet.rules import Rules, layout
-from vegasfluid.packet.setup import Start, prepare
+from vegasfluid.packet.state import Simulation
 from vegasfluid.run_options import DEFAULT_SAMPLES, check_times, sample_times
 from vegasfluid.trajectory import Recording, make_trajectory
 
@@ -24,21 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["record_packets", "simulate_packets"]
 
-FEWEST_SLOTS = 256
-MOST_BYTES = 4 * 2**30
-"""Memory that a run may take."""
+MIN_SLOTS = 256
+"""Smallest number of slots of a flow's rings; runs with fewer would often have to be repeated."""
 
-Kernel = Callable[[Simulation], int]
+MAX_BYTES = 4 * 2**30
+"""Largest memory of a run."""
 
 
-def first_slots(network: Network) -> int:
-    """A guess at the slots that a flow's rings need: four times its share of the path."""
+def initial_slot_count(network: Network) -> int:
+    """First guess at the slots of a flow's rings: four times its share of the path's packets."""
     packets = network.bandwidth_delay() + max(link.buffer for link in network.links.values())
-    return 1 << max(int(4 * packets / sum(network.counts)), FEWEST_SLOTS - 1).bit_length()
+    return 1 << max(int(4 * packets / sum(network.counts)), MIN_SLOTS - 1).bit_length()
 
 
-def places_for(network: Network, rules: Rules) -> int:
-    """Places that the longest queue needs, a power of two."""
+def waiting_slot_count(network: Network, rules: Rules) -> int:
+    """Packets that the longest queue's ring must hold, a power of two; 1 where none is needed."""
     if not rules.features.TWO_WAY:
         return 1
     smallest = min(1.0, network.ack_bytes / network.packet_bytes)
@@ -50,20 +49,28 @@ def places_for(network: Network, rules: Rules) -> int:
 
 
 def shapes(
-    begin: Start, slots: int, places: int, samples: int, bins: int
+    initial: InitialState, slots: int, waiting: int, samples: int, bins: int
 ) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays that a run works on."""
-    flows, stages = begin.stages.shape
-    links = len(begin.links)
+    """Shapes of the arrays of a run.
+
+    Args:
+        initial: the initial state.
+        slots: of each flow's rings.
+        waiting: packets that each queue's ring can hold.
+        samples: number of sample times.
+        bins: number of arrival bins.
+    """
+    flows, hops = initial.hops.shape
+    links = len(initial.links)
     return {
         "flows": (flows,),
-        "fresh": (flows,),
-        "stages": (flows, stages),
+        "initial": (flows,),
+        "hops": (flows, hops),
         "links": (links,),
-        "packets": (flows, stages, slots),
+        "packets": (flows, hops, slots),
         "slots": (flows, slots),
-        "places": (links, places),
-        "changes": begin.changes.shape,
+        "waiting": (links, waiting),
+        "changes": initial.changes.shape,
         "times": (samples,),
         "flow_samples": (samples, flows),
         "link_samples": (samples, links),
@@ -72,99 +79,93 @@ def shapes(
     }
 
 
-def lay_out(
-    begin: Start, shape: dict[str, tuple[int, ...]], ticks: np.ndarray, cause: str = ""
+def allocate(
+    initial: InitialState, shape: dict[str, tuple[int, ...]], ticks: np.ndarray, cause: str = ""
 ) -> Simulation:
-    """The arrays that a run works on.
+    """Allocate the arrays of a run, and copy the initial state into them.
 
     Args:
-        begin: what the run begins with.
+        initial: the initial state.
         shape: of each array.
-        ticks: (time,) sample times, ps.
-        cause: whose windows need so much.
+        ticks: sample times, ps; (time,).
+        cause: the class that needs large arrays, for the error message.
 
     Raises:
-        SolveFailed: where they take more than MOST_BYTES of memory.
+        SolveFailed: for arrays of more than MAX_BYTES.
     """
-    types = layout(begin.rules)
-    needed = sum(types[name].itemsize * math.prod(of) for name, of in shape.items())
-    if needed > MOST_BYTES:
+    types = layout(initial.rules)
+    needed = sum(types[name].itemsize * math.prod(lengths) for name, lengths in shape.items())
+    if needed > MAX_BYTES:
         raise SolveFailed(
             f"the run would take {needed / 2**30:.1f} GiB of memory, more than "
-            f"{MOST_BYTES / 2**30:g} GiB; set max_window{cause}, or take fewer samples."
+            f"{MAX_BYTES / 2**30:g} GiB; set max_window{cause}, or take fewer samples."
         )
-    sim = Simulation(**{name: np.zeros(of, types[name]) for name, of in shape.items()})
-    for name in ("flows", "stages", "links", "changes"):
-        getattr(sim, name)[...] = getattr(begin, name)
-    sim.fresh[...] = begin.flows
+    sim = Simulation(**{name: np.zeros(lengths, types[name]) for name, lengths in shape.items()})
+    for name in ("flows", "hops", "links", "changes"):
+        getattr(sim, name)[...] = getattr(initial, name)
+    sim.initial[...] = initial.flows
     sim.times["at"], sim.heap["flow"] = ticks, np.arange(len(sim.heap))
     return Simulation(*(array.view(np.recarray) for array in sim))
 
 
 def execute(
     network: Network,
-    begin: Start,
+    initial: InitialState,
     times: np.ndarray,
     kernel: Kernel,
     bin_width: float | None = None,
 ) -> Simulation:
-    """Run the engine, with larger rings each time that they do not suffice.
+    """Run the engine, again with larger rings where a flow had more packets in flight.
 
     Args:
         network: what to simulate.
-        begin: what the run begins with; it is not changed.
-        times: (time,) sample times, s.
-        kernel: the engine, compiled or not; takes a `Simulation`.
-        bin_width: of the bins in which arrivals are counted, s; None: no bins.
+        initial: the initial state; it is not changed.
+        times: sample times, s; (time,).
+        kernel: the engine, compiled or interpreted.
+        bin_width: width of the bins in which arrivals are counted, s; None: no bins.
 
     Returns:
-        What the run worked on, as it was left.
+        The state at the end of the run, with all samples.
 
     Raises:
-        SolveFailed: where it would take more than MOST_BYTES of memory.
+        SolveFailed: for a run that needs more than MAX_BYTES.
     """
     ticks = np.array([picoseconds(time) for time in times])
     bins = 0
     if bin_width is not None:
-        begin.links["bin_width"] = picoseconds(bin_width)
+        initial.links["bin_width"] = picoseconds(bin_width)
         bins = int(ticks[-1] // picoseconds(bin_width)) + 1
-    slots, places = first_slots(network), places_for(network, begin.rules)
+    slots, waiting = initial_slot_count(network), waiting_slot_count(network, initial.rules)
     cause = ""
     while True:
-        sim = lay_out(begin, shapes(begin, slots, places, len(ticks), bins), ticks, cause)
+        sim = allocate(initial, shapes(initial, slots, waiting, len(ticks), bins), ticks, cause)
         if kernel(sim) == engine.COMPLETED:
             return sim
-        group = int(sim.flows["group"][np.argmax(sim.flows["full"])])
-        cause = f" of {list(network.flows)[group]}, which has {slots} packets in flight"
+        index = int(sim.flows["flow_class"][np.argmax(sim.flows["full"])])
+        cause = f" of {list(network.flows)[index]}, which has {slots} packets in flight"
         slots *= 2
 
 
-def machine(begin: Start) -> Kernel:
-    """The engine as machine code, for what a run begins with."""
-    kernel = compiled(begin.rules)
-    return lambda sim: kernel(table_of(sim))
-
-
 def names_in(samples: np.ndarray) -> tuple[str, ...]:
-    """The names of what was noted."""
+    """Names of the fields of samples."""
     return samples.dtype.names or ()
 
 
-def record(network: Network, times: np.ndarray, sim: Simulation) -> Recording:
+def recording_of(network: Network, times: np.ndarray, sim: Simulation) -> Recording:
     """The samples of a run as plain arrays in seconds and packets."""
     flows, links = sim.flow_samples, sim.link_samples
-    of_flows = {name: flows[name].astype(float) for name in names_in(flows)}
-    of_flows["rtt"] /= PICOSECONDS
-    of_links = {name: links[name].astype(float) for name in names_in(links)}
-    of_links["waited"] /= PICOSECONDS
-    of_links["lost"] = of_links["early"] + of_links["forced"] + of_links["full"]
-    return Recording(network, times, of_flows, of_links)
+    flow_samples = {name: flows[name].astype(float) for name in names_in(flows)}
+    flow_samples["rtt"] /= PICOSECONDS
+    link_samples = {name: links[name].astype(float) for name in names_in(links)}
+    link_samples["waited"] /= PICOSECONDS
+    link_samples["lost"] = link_samples["early"] + link_samples["forced"] + link_samples["full"]
+    return Recording(network, times, flow_samples, link_samples)
 
 
 def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
-    """Simulate every packet of a network, and note what is so at the given times, s."""
-    begin = prepare(network, seed)
-    return record(network, times, execute(network, begin, times, machine(begin)))
+    """Simulate every packet of a network, sampled at `times` (s), without labels."""
+    initial = initial_state(network, seed)
+    return recording_of(network, times, execute(network, initial, times, compiled(initial.rules)))
 
 
 def simulate_packets(
@@ -179,20 +180,20 @@ def simulate_packets(
     """Simulate every packet of a network.
 
     Args:
-        network: links, and the classes of flows over them.
+        network: links and the classes of flows that share them.
         until: simulated time, s.
-        warmup: time that the metrics leave out, s; a quarter of the run where it is None.
-        seed: random start times, queue coins and flows' dice; the same seed gives the same bytes.
+        warmup: time that the measures leave out, s; None: a quarter of the run.
+        seed: of all random numbers; the same seed gives the same bytes.
         samples: number of evenly spaced sample times.
-        bin_width: count the data packets that arrive at each queue in bins of so many seconds,
-            for `metrics.cov` and `metrics.hurst`; None: do not.
+        bin_width: width of bins in which the data packets that arrive at each queue are counted, s,
+            for `metrics.cov` and `metrics.hurst`; None: no bins.
 
     Returns:
         A trajectory (see `vegasfluid.trajectory`).
 
     Raises:
-        InvalidInput: where the times make no sense.
-        SolveFailed: where the run would take too much memory.
+        InvalidInput: for times that make no sense.
+        SolveFailed: for a run that needs too much memory.
 
     >>> from vegasfluid import Flows, Link, Reno, metrics
     >>> network = Network(Link(1000.0, 50), {"reno": Flows(1, Reno(), base_rtt=0.04)})
@@ -205,10 +206,10 @@ def simulate_packets(
     if bin_width is not None and not 1e-9 <= bin_width <= until:
         raise InvalidInput("simulate", "bin_width", f"from 1e-09 to {until:g}", bin_width)
     times = sample_times(until, warmup, samples)
-    begin = prepare(network, seed, counted=bin_width is not None)
-    sim = execute(network, begin, times, machine(begin), bin_width)
+    initial = initial_state(network, seed, counted=bin_width is not None)
+    sim = execute(network, initial, times, compiled(initial.rules), bin_width)
     attributes: dict[str, object] = {"engine": "packets", "seed": seed, "warmup": warmup}
     if assumed := network.assumptions():
         attributes["assumed"] = "\n".join(assumed)
-    recording = record(network, times, sim)
+    recording = recording_of(network, times, sim)
     return make_trajectory(recording, attributes, bins=sim.bins["count"], bin_width=bin_width)

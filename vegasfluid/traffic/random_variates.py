@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["exponential", "pareto"]
 
 uniform: Callable[[Any], float]
-"""Uniform variate in [0, 1) from the generator in a record; set by `vegasfluid.packet.compiler`."""
+"""Uniform variate in [0, 1) from the generator in a record; set by `vegasfluid.packet.jit`."""
 
 
 def exponential(source: Any, mean: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 
 from vegasfluid.errors import Unsupported
 from vegasfluid.export.dialects import Points, vegas_parameters
@@ -168,7 +167,7 @@ def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
 def event_lines(network: Network, topology: Topology) -> list[str]:
     """Lines for changes of delay: lists of the time and a command."""
     lines = []
-    for event, after in zip(network.events, islice(network.stages(), 1, None), strict=True):
+    for event in network.events:
         at = tcl_number(event.at)
         if event.link != "access":
             a, b = topology.links[event.link]
@@ -182,6 +181,8 @@ def event_lines(network: Network, topology: Topology) -> list[str]:
                         "shares access links among flows of one delay"
                     )
                     raise Unsupported("events", "a change of access links", reason)
-                delays = tcl_list([tcl_number(hop) for hop in access_hops(after, name)])
+                delays = tcl_list(
+                    [tcl_number(hop) for hop in access_hops(network.after(event), name)]
+                )
                 lines.append(f"    {{{at} change_access {number} {delays}}}")
     return lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pprint
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any
 
 from vegasfluid.errors import InvalidInput
@@ -233,14 +232,16 @@ def starts(flows: Flows) -> dict[str, float] | list[float]:
 def events(network: Network) -> list[tuple[float, str | int, list[str]]]:
     """Changes of delay: the time (s), a link's name or a class's index, and the new delays."""
     changes: list[tuple[float, str | int, list[str]]] = []
-    for event, after in zip(network.events, islice(network.stages(), 1, None), strict=True):
+    for event in network.events:
         at = float(event.at)
         if event.link != "access":
             changes.append((at, event.link, [seconds(event.delay)]))
             continue
         for number, name in enumerate(network.flows):
             if event.flows in (None, name):
-                changes.append((at, number, [seconds(hop) for hop in access_hops(after, name)]))
+                changes.append(
+                    (at, number, [seconds(hop) for hop in access_hops(network.after(event), name)])
+                )
     return changes
 
 

@@ -1,4 +1,4 @@
-"""From a network to what the packet engine starts with: flows, their stages, links, changes."""
+"""Initial state of a packet run: the records of a network's flows, hops, links and delay events."""
 
 from __future__ import annotations
 
@@ -17,74 +17,78 @@ from vegasfluid.packet.rules import Rules, flow_fields, layout, link_fields
 from vegasfluid.traffic.base import TrafficSource
 from vegasfluid.traffic.bulk import ENDLESS
 
-__all__ = ["Start", "prepare"]
+__all__ = ["InitialState", "initial_state"]
 
 INITIAL_RTO = 3.0
-"""Seconds until the first round-trip sample (RFC 2988, section 2; ns-2's `rtxcur_init_`)."""
+"""Retransmission timeout before the first round-trip sample, s (RFC 2988, section 2; ns-2's
+`rtxcur_init_`)."""
+
 INITIAL_REORDERING = 3
-"""Packets that may overtake before one counts as lost (RFC 6675, DupThresh)."""
+"""Later packets that must arrive before a packet counts as lost (RFC 6675, DupThresh)."""
+
 NO_QUEUE = -1
+"""Queue index of a hop over an access link, which has no queue."""
 
 
-class Start(NamedTuple):
-    """What a run begins with.
+class InitialState(NamedTuple):
+    """Records at the start of a run.
 
     Args:
         flows: (flows,) records, in the order of the network's classes.
-        stages: (flows, stages) records.
-        links: (links,) records, forward and then, where ACKs wait in queues, backward.
-        changes: (changes,) records.
+        hops: (flows, hops) records.
+        links: (links,) records: forward queues, then, where ACKs wait in queues, reverse ones.
+        changes: (changes,) records of delay events.
         rules: the rules in use.
     """
 
     flows: np.ndarray
-    stages: np.ndarray
+    hops: np.ndarray
     links: np.ndarray
     changes: np.ndarray
     rules: Rules
 
 
 def distinct(kinds: Iterable[Any]) -> tuple[Any, ...]:
-    """One of each set of rules, in order; `kinds` are laws or kinds of traffic."""
-    return tuple({mark_of(kind): kind for kind in kinds}.values())
+    """One object for each set of rules, in order of first appearance."""
+    return tuple({rule_key(kind): kind for kind in kinds}.values())
 
 
-def mark_of(kind: CongestionControl | TrafficSource | QueueDiscipline) -> Any:
-    """What tells the rules of laws apart, and those of kinds of traffic, and of queues."""
+def rule_key(kind: CongestionControl | TrafficSource | QueueDiscipline) -> Any:
+    """The function that identifies an object's set of rules."""
     if isinstance(kind, CongestionControl):
         return kind.rules.on_ack
     return kind.rules.on_application if isinstance(kind, TrafficSource) else kind.rule.decide
 
 
-def numbers_of(kinds: Sequence[Any]) -> dict[Any, int]:
-    """The number of each set of rules."""
-    return {mark_of(kind): number for number, kind in enumerate(kinds)}
+def rule_indices(kinds: Sequence[Any]) -> dict[Any, int]:
+    """Index of each set of rules, by its key."""
+    return {rule_key(kind): number for number, kind in enumerate(kinds)}
 
 
 def features_of(network: Network, counted: bool) -> Features:
-    """What a network asks of the engine."""
+    """The engine's features that a network uses."""
     links, classes = network.links.values(), network.flows.values()
     jitter = any(link.jitter > 0 for link in links)
     loose = bool(network.events) or any(link.jitter > 0 and link.jitter_reorders for link in links)
     two_way = loose or jitter or network.two_way
     several = any(len(network.links_of(name)) > 1 for name in network.flows)
     return Features(
-        STAGES=two_way or several,
+        MULTI_HOP=two_way or several,
         TWO_WAY=two_way,
-        LOOSE=loose,
+        REORDERING=loose,
         JITTER=jitter,
-        CHANGES=bool(network.events),
-        DELAYED=any(flows.delayed_ack > 0 for flows in classes),
-        SELECTIVE=any(flows.law.rules.recovery == "sack" for flows in classes),
-        MARKS=any(link.aqm.marks for link in links),
-        OFFERED=any(not flows.traffic.endless for flows in classes),
-        OVERHEAD=any(network.send_overhead(name) > 0 for name in network.flows),
-        COUNTED=counted,
+        DELAY_EVENTS=bool(network.events),
+        DELAYED_ACKS=any(flows.delayed_ack > 0 for flows in classes),
+        SACK_BLOCKS=any(flows.law.rules.recovery == "sack" for flows in classes),
+        ECN=any(link.aqm.marks for link in links),
+        APP_LIMITED=any(not flows.traffic.endless for flows in classes),
+        SEND_OVERHEAD=any(network.send_overhead(name) > 0 for name in network.flows),
+        ARRIVAL_BINS=counted,
     )
 
 
 def start_times(network: Network, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """The start times of each class, s; random ones drawn class by class from `seed`."""
+    """Start times of the flows of each class, s; random ones are drawn class by class."""
     for flows, own in zip(network.flows.values(), seed.spawn(len(network.flows)), strict=True):
         if isinstance(flows.start, UniformStart):
             yield np.random.default_rng(own).uniform(0, flows.start.spread, flows.count)
@@ -92,15 +96,15 @@ def start_times(network: Network, seed: np.random.SeedSequence) -> Iterator[np.n
             yield np.broadcast_to(np.asarray(flows.start, float), (flows.count,))
 
 
-def place_on_path(records: np.ndarray, network: Network, name: str) -> None:
-    """Write the delays and sending times along the path of one class."""
+def fill_path(records: np.ndarray, network: Network, name: str) -> None:
+    """Write the delays and transmission times (ps) along the path of a class into its records."""
     flows, links = network.flows[name], network.links_of(name)
     ratio = network.ack_bytes / network.packet_bytes
     service = 0.0 if flows.access is None else 1 / flows.access
     access = network.access_delays(name)
     acks = ratio * (2 * service + sum(1 / link.capacity for link in links))
     back = sum(link.delay for link in links)
-    records["access_service"] = records["exit_service"] = picoseconds(service)
+    records["access_service"] = records["egress_service"] = picoseconds(service)
     records["ack_service"] = picoseconds(ratio * service)
     records["access_delay"] = [picoseconds(delay) for delay in access]
     records["return_delay"] = [picoseconds(back + 2 * delay + acks) for delay in access]
@@ -109,14 +113,14 @@ def place_on_path(records: np.ndarray, network: Network, name: str) -> None:
 
 
 def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_bytes: int) -> None:
-    """Write the fields of one class of flows that do not depend on its path."""
+    """Write the fields of a class that do not depend on its path into its records."""
     rules, bulk = flows.law.rules, flows.traffic.endless
     records["start"] = [picoseconds(start) for start in starts]
     records["rto"] = picoseconds(INITIAL_RTO)
     records["deadline"] = records["start"] + records["rto"] if bulk else NEVER
     records["offered"] = ENDLESS if bulk else 0
     records["app_at"] = NEVER if bulk else records["start"]
-    records["held_at"] = NEVER
+    records["delack_deadline"] = NEVER
     records["min_rto"] = picoseconds(flows.min_rto)
     records["cwnd"], records["initial_window"] = 1.0, flows.initial_window
     records["ssthresh"] = flows.initial_ssthresh
@@ -137,18 +141,19 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
 
 
 def flow_records(network: Network, rules: Rules, seed: np.random.SeedSequence) -> np.ndarray:
-    """The records of all flows at time 0."""
+    """Records of all flows at the start of a run; (flows,)."""
     records = np.zeros(sum(network.counts), layout(rules)["flows"])
-    ends, laws, kinds = np.cumsum(network.counts), numbers_of(rules.laws), numbers_of(rules.offers)
-    drawn = start_times(network, seed)
-    for group, (name, starts) in enumerate(zip(network.flows, drawn, strict=True)):
+    ends = np.cumsum(network.counts)
+    controls, sources = rule_indices(rules.controls), rule_indices(rules.sources)
+    all_starts = start_times(network, seed)
+    for index, (name, starts) in enumerate(zip(network.flows, all_starts, strict=True)):
         flows = network.flows[name]
-        part = records[ends[group] - flows.count : ends[group]]
+        part = records[ends[index] - flows.count : ends[index]]
         fill_class(part, flows, starts, network.packet_bytes)
-        place_on_path(part, network, name)
-        part["group"] = group
-        part["law"] = laws[mark_of(flows.law)]
-        part["traffic"] = kinds[mark_of(flows.traffic)]
+        fill_path(part, network, name)
+        part["flow_class"] = index
+        part["law"] = controls[rule_key(flows.law)]
+        part["traffic"] = sources[rule_key(flows.traffic)]
     return records
 
 
@@ -158,44 +163,49 @@ def hop_queues(network: Network, name: str, features: Features) -> tuple[list[in
     NO_QUEUE stands for the hop over an access link, which exists where packets can be reordered.
     """
     data, acks = network.queue_indices(name)
-    access = [NO_QUEUE] if features.LOOSE else []
+    access = [NO_QUEUE] if features.REORDERING else []
     return data + access, (acks + access if features.TWO_WAY else [])
 
 
-def stage_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-    """The stages of all flows, and how many of them are for data; (flows, stages), (flows, 2)."""
-    routes = [hop_queues(network, name, rules.features) for name in network.flows]
-    most = max(len(there) + len(back) for there, back in routes)
+def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+    """Records of the hops of all flows at the start of a run.
+
+    Returns:
+        The records, (flows, hops); for each flow the numbers of hops of the data and of data and
+        ACKs, (flows, 2).
+    """
+    paths = [hop_queues(network, name, rules.features) for name in network.flows]
+    most = max(len(data) + len(acks) for data, acks in paths)
     ratio = network.ack_bytes / network.packet_bytes
     links = list(network.links.values())
-    by_class = np.zeros((len(routes), most), layout(rules)["stages"])
-    by_class["key"], by_class["link"] = NEVER, NO_QUEUE
-    for group, (there, back) in enumerate(routes):
-        for i, number in enumerate(there + back):
+    by_class = np.zeros((len(paths), most), layout(rules)["hops"])
+    by_class["next_arrival"], by_class["link"] = NEVER, NO_QUEUE
+    for index, (data, acks) in enumerate(paths):
+        for i, number in enumerate(data + acks):
             if number == NO_QUEUE:
                 continue
-            stage, link = by_class[group, i], links[number % len(links)]
-            stage["link"], stage["worth"] = number, 1.0 if i < len(there) else ratio
-            stage["service"] = picoseconds(stage["worth"] / link.capacity)
-            stage["onward"] = picoseconds(link.delay)
-            stage["jitter"] = picoseconds(link.jitter)
-            stage["reorders"] = link.jitter_reorders
-    ends = np.array([(len(there), len(there) + len(back)) for there, back in routes])
+            hop, link = by_class[index, i], links[number % len(links)]
+            hop["link"], hop["relative_size"] = number, 1.0 if i < len(data) else ratio
+            hop["service"] = picoseconds(hop["relative_size"] / link.capacity)
+            hop["propagation"] = picoseconds(link.delay)
+            hop["jitter"] = picoseconds(link.jitter)
+            hop["reorders"] = link.jitter_reorders
+    ends = np.array([(len(data), len(data) + len(acks)) for data, acks in paths])
     counts = network.counts
     return np.repeat(by_class, counts, axis=0), np.repeat(ends, counts, axis=0)
 
 
 def link_records(network: Network, rules: Rules) -> np.ndarray:
-    """The records of the links, idle and empty; backward ones follow where ACKs wait in queues."""
+    """Records of the links' queues, idle and empty; (links,)."""
     links = list(network.links.values()) * (2 if rules.features.TWO_WAY else 1)
     records = np.zeros(len(links), layout(rules)["links"])
-    numbers = numbers_of(rules.queues)
+    numbers = rule_indices(rules.disciplines)
     for record, link in zip(records, links, strict=True):
         record["service"] = picoseconds(1 / link.capacity)
         record["buffer"] = int(link.buffer)
         record["uniform_used"] = 1
         record["in_bytes"] = link.aqm.counts_bytes
-        record["law"] = numbers[mark_of(link.aqm)]
+        record["law"] = numbers[rule_key(link.aqm)]
         for name, value in link_fields(link.aqm).items():
             record[name] = value
     return records
@@ -222,7 +232,7 @@ def change_records(network: Network, rules: Rules) -> np.ndarray:
 
 
 def rules_of(network: Network, counted: bool) -> Rules:
-    """The rules that a network uses."""
+    """The rules that a network uses; `counted`: whether arrivals are counted in bins."""
     classes = network.flows.values()
     return Rules(
         distinct(flows.law for flows in classes),
@@ -232,26 +242,26 @@ def rules_of(network: Network, counted: bool) -> Rules:
     )
 
 
-def prepare(network: Network, seed: int, *, counted: bool = False) -> Start:
-    """The records of a network at time 0.
+def initial_state(network: Network, seed: int, *, counted: bool = False) -> InitialState:
+    """The records of a network at the start of a run.
 
     Args:
         network: what to simulate.
-        seed: start times, coins of the queues and dice of the flows come from separate streams
-            of it, so that another parameter of a law meets the same ones.
+        seed: start times, links and flows draw from separate streams of it, so that runs with
+            another parameter of a congestion control use common random numbers.
         counted: whether arrivals are counted in bins.
     """
-    starts, coins, dice = np.random.SeedSequence(seed).spawn(3)
+    starts, link_seed, flow_seed = np.random.SeedSequence(seed).spawn(3)
     rules = rules_of(network, counted)
     flows, links = flow_records(network, rules, starts), link_records(network, rules)
-    stages, ends = stage_records(network, rules)
-    flows["turn"], flows["stages"] = ends.T
-    hand_out_dice(flows, dice)
-    hand_out_dice(links, coins)
-    return Start(flows, stages, links, change_records(network, rules), rules)
+    hops, ends = hop_records(network, rules)
+    flows["data_hops"], flows["hops"] = ends.T
+    seed_rngs(flows, flow_seed)
+    seed_rngs(links, link_seed)
+    return InitialState(flows, hops, links, change_records(network, rules), rules)
 
 
-def hand_out_dice(records: np.ndarray, seed: np.random.SeedSequence) -> None:
-    """Give each record its own source of random numbers."""
+def seed_rngs(records: np.ndarray, seed: np.random.SeedSequence) -> None:
+    """Seed the random number generator of each record."""
     states = seed.generate_state(2 * len(records), np.uint64).reshape(-1, 2)
-    records["dice_a"], records["dice_b"] = states.T
+    records["rng_a"], records["rng_b"] = states.T

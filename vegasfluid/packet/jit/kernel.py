@@ -1,0 +1,136 @@
+"""Kernels of the packet engine for a network's rules: compiled, cached on disk, or interpreted."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import threading
+import warnings
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba import njit
+
+from vegasfluid.caches import cache_folders
+from vegasfluid.packet import engine
+from vegasfluid.packet.jit import self_test
+from vegasfluid.packet.jit.specialise import open_names, specialise
+from vegasfluid.packet.rules import Rules, layout
+from vegasfluid.packet.state import Simulation
+
+__all__ = ["Kernel", "cache_folder", "compiled", "interpreted"]
+
+Kernel = Callable[[Simulation], int]
+"""Runs a simulation in place; returns `engine.COMPLETED` or `engine.RING_FULL`."""
+
+SLOWER = (
+    "the packet simulator falls back on plain Numba code, which gives the same results, but takes "
+    f"longer to compile and to run: Numba {numba.__version__} lacks internals that vegasfluid uses."
+)
+"""The warning of the fallback."""
+
+KERNELS: dict[tuple[Any, ...], Kernel] = {}
+"""Kernels of this process, by the rules that they are compiled for."""
+LOCK = threading.Lock()
+
+
+def interpreted(rules: Rules) -> Kernel:
+    """The engine in plain Python: slow, and the reference for the compiled one."""
+    run: Any = engine.run
+    return specialise(run, open_names(rules), lambda function: function, {})
+
+
+def sources_of(functions: Sequence[Callable[..., Any]]) -> Iterator[bytes]:
+    """The source text of every module that a kernel is made from."""
+    package = Path(inspect.getfile(engine)).parent.parent
+    files = {Path(inspect.getfile(function)) for function in functions}
+    for folder in ("packet", "congestion", "aqm", "traffic"):
+        files.update((package / folder).rglob("*.py"))
+    for file in sorted(files):
+        yield file.read_bytes()
+
+
+def cache_folder(rules: Rules) -> Path:
+    """Folder of the machine code for these rules, named by a hash of all its sources."""
+    functions = rules.functions()
+    digest = hashlib.sha256(numba.__version__.encode())
+    for part in sources_of(functions):
+        digest.update(part)
+    for function in functions:
+        digest.update(f"{function.__module__}.{function.__qualname__}".encode())
+    digest.update(repr((rules.features, layout(rules))).encode())
+    return cache_folders()["numba"] / digest.hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def numba_cache_in(folder: Path) -> Iterator[None]:
+    """Let Numba keep the code of functions that are decorated inside in `folder`."""
+    before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def compiled(rules: Rules) -> Kernel:
+    """The engine as machine code for these rules; compiled once per process."""
+    key = (*rules.functions(), rules.features, repr(layout(rules)))
+    with LOCK:
+        if key not in KERNELS:
+            KERNELS[key] = compile_kernel(rules)
+    return KERNELS[key]
+
+
+def compile_kernel(rules: Rules) -> Kernel:
+    """Compile the engine, or load it from the cache; with a warning by plain Numba if need be."""
+    if not self_test.internals_work():
+        warn_of_fallback()
+        return plain_kernel(rules)
+    from vegasfluid.packet.jit.optimised import optimised_kernel
+
+    folder, run = cache_folder(rules), engine.run
+    with numba_cache_in(folder):
+        return optimised_kernel(
+            run,  # type: ignore[arg-type]
+            open_names(rules),
+            layout(rules),
+            called=engine.SELDOM,
+            mark=f"_{folder.name}",
+            cache=True,
+        )
+
+
+@cache
+def warn_of_fallback() -> None:
+    """Warn once per process that kernels are compiled by plain Numba."""
+    warnings.warn(SLOWER, RuntimeWarning, stacklevel=2)
+
+
+COUNTS = tuple(name for name in vars(Simulation) if name.endswith("_count"))
+PlainSimulation = namedtuple("PlainSimulation", (*Simulation._fields, *COUNTS))
+"""A `Simulation` whose sizes are fields, as Numba does not know properties."""
+
+
+def plain_kernel(rules: Rules) -> Kernel:
+    """The engine compiled by `njit` alone, without Numba's internals and without a cache."""
+    translate = njit(error_model="numpy", nogil=True)
+    run: Any = engine.run
+    kernel = specialise(run, open_names(rules), translate, {})
+
+    def run_plain(sim: Simulation) -> int:
+        """Run the kernel on plain structured arrays with the same memory."""
+        types = layout(rules)
+        arrays = {
+            name: np.asarray(array).view(types[name], np.ndarray)
+            for name, array in zip(Simulation._fields, sim, strict=True)
+        }
+        return kernel(PlainSimulation(**arrays, **{name: getattr(sim, name) for name in COUNTS}))
+
+    return run_plain

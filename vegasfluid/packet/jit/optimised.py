@@ -1,0 +1,73 @@
+"""Kernels by Numba's internals: record access by address, deferred code, no reference counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from vegasfluid.packet.jit.deferred_codegen import DeferredCompiler
+from vegasfluid.packet.jit.record_access import record_accessors, table_of
+from vegasfluid.packet.jit.specialise import specialise
+from vegasfluid.packet.state import Simulation
+
+__all__ = ["optimised_kernel"]
+
+OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "boundscheck": False,
+    "nogil": True,
+    "_nrt": False,
+}
+"""Numba's options. The kernel allocates nothing, so arrays need no reference counts (`_nrt`), whose
+locked increments took more than half of the run time."""
+
+INNER_OPTIONS: dict[str, Any] = OPTIONS | {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": DeferredCompiler,
+}
+"""Options for functions that only machine code calls."""
+
+
+def optimised_kernel(
+    function: FunctionType,
+    values: Mapping[str, Any],
+    layout: Mapping[str, np.dtype],
+    called: tuple[str, ...] = (),
+    mark: str = "",
+    cache: bool = False,
+) -> Callable[[Simulation], int]:
+    """Compile a function of a simulation, and all that it calls, to one piece of machine code.
+
+    Args:
+        function: takes a `Simulation` and returns an integer.
+        values: replacements of globals (see `specialise`).
+        layout: the record type of each array of the simulation.
+        called: names of functions that are called; LLVM inlines all others (inlined by Numba they
+            would take three times as long to compile).
+        mark: appended to function names. Numba numbers functions of one name anew in each process:
+            without a mark, a kernel from the cache and one compiled here could use one name for
+            different functions, and the linker would take the first.
+        cache: whether Numba keeps the machine code in its cache folder.
+    """
+    inline, call = njit(forceinline=True, **INNER_OPTIONS), njit(**INNER_OPTIONS)
+    outermost = njit(cache=cache, **OPTIONS)
+
+    def translate(copy: FunctionType) -> Any:
+        """Decorate a specialised function for Numba."""
+        copy.__qualname__ += mark
+        if copy.__name__ == function.__name__:
+            return outermost(copy)
+        return (call if copy.__name__ in called else inline)(copy)
+
+    kernel = specialise(function, {**values, **record_accessors(layout)}, translate, {})
+
+    def run(sim: Simulation) -> int:
+        """Run the kernel on a simulation."""
+        return kernel(table_of(sim))
+
+    return run

@@ -1,0 +1,73 @@
+"""Sampling of flows and links at the sample times.
+
+Senders and receivers run ahead of the links' time, so each is sampled on its own clock, as its
+sample times pass. `jit` binds `sample_counters` to the counters of the congestion controls in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vegasfluid.packet.link import backlog, packets_waiting
+from vegasfluid.packet.records import NEVER
+from vegasfluid.packet.state import flow_of, flow_sample_of, link_of, link_sample_of, time_of
+
+__all__ = ["finish_samples", "sample_links", "sample_receiver", "sample_sender"]
+
+sample_counters: Callable[..., None]
+
+
+def sample_sender(sim: Any, f: int, now: int) -> None:
+    """Sample a sender at all sample times before `now` (ps)."""
+    flow = flow_of(sim, f)
+    while flow.sample_at < now:
+        sample = flow_sample_of(sim, flow.sampled, f)
+        sample.sent = flow.sent
+        sample.retransmitted = flow.retransmitted
+        sample.timeouts = flow.timeouts
+        sample.cwnd = flow.cwnd
+        sample.ssthresh = flow.ssthresh
+        sample.rtt = flow.srtt
+        sample_counters(sample, flow)
+        flow.sampled += 1
+        flow.sample_at = NEVER
+        if flow.sampled < sim.sample_count:
+            flow.sample_at = time_of(sim, flow.sampled).at
+
+
+def sample_receiver(sim: Any, f: int, now: int) -> None:
+    """Sample a receiver at all sample times before `now` (ps)."""
+    flow = flow_of(sim, f)
+    while flow.received_sample_at < now:
+        flow_sample_of(sim, flow.received_sampled, f).delivered = flow.delivered
+        flow.received_sampled += 1
+        flow.received_sample_at = NEVER
+        if flow.received_sampled < sim.sample_count:
+            flow.received_sample_at = time_of(sim, flow.received_sampled).at
+
+
+def sample_links(sim: Any, sampled: int) -> None:
+    """Sample all links, and the drops of all flows, at sample time number `sampled`."""
+    now = time_of(sim, sampled).at
+    for f in range(sim.flow_count):
+        flow_sample_of(sim, sampled, f).dropped = flow_of(sim, f).dropped
+    for number in range(sim.link_count):
+        link, sample = link_of(sim, number), link_sample_of(sim, sampled, number)
+        sample.admitted = link.admitted
+        sample.early = link.early
+        sample.forced = link.forced
+        sample.full = link.full
+        sample.marked = link.marked
+        sample.waited = link.waited
+        sample.work = link.work
+        sample.backlog = backlog(link, now)
+        sample.avg_queue = link.avg_queue
+        sample.queue = packets_waiting(sim, number, now)
+
+
+def finish_samples(sim: Any) -> None:
+    """Fill the remaining samples of flows without further events."""
+    for f in range(sim.flow_count):
+        sample_sender(sim, f, NEVER)
+        sample_receiver(sim, f, NEVER)

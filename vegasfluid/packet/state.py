@@ -1,0 +1,168 @@
+"""State of a run: arrays of records, and the functions by which the engine accesses them.
+
+The engine accesses the arrays through these functions only; `jit.record_access` replaces them in
+machine code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "Simulation",
+    "bin_of",
+    "change_of",
+    "flow_of",
+    "flow_sample_of",
+    "heap_of",
+    "hop_of",
+    "initial_of",
+    "link_of",
+    "link_sample_of",
+    "packet_of",
+    "slot_of",
+    "time_of",
+    "waiting_of",
+]
+
+
+class Simulation(NamedTuple):
+    """State of a run: arrays of records; slot and waiting counts are powers of two.
+
+    Args:
+        flows: (flows,) of FLOW and the rules' fields.
+        initial: (flows,) the flows at the start, to which a new connection resets them.
+        hops: (flows, hops) of HOP.
+        links: (links,) of LINK and the queue disciplines' fields.
+        packets: (flows, hops, slots) of PACKET, and SACK_BLOCK where used: packets travelling to a
+            hop.
+        slots: (flows, slots) of SLOT, the packets of the window.
+        waiting: (links, waiting) of WAITING, the packets in each queue.
+        changes: (changes,) of CHANGE, in order of time.
+        times: (samples,) of TIME, increasing.
+        flow_samples: (samples, flows) of FLOW_SAMPLE and the congestion controls' counters.
+        link_samples: (samples, links) of LINK_SAMPLE.
+        bins: (bins, links) of BIN.
+        heap: (flows,) of HEAP_ENTRY, the schedule.
+    """
+
+    flows: np.ndarray
+    initial: np.ndarray
+    hops: np.ndarray
+    links: np.ndarray
+    packets: np.ndarray
+    slots: np.ndarray
+    waiting: np.ndarray
+    changes: np.ndarray
+    times: np.ndarray
+    flow_samples: np.ndarray
+    link_samples: np.ndarray
+    bins: np.ndarray
+    heap: np.ndarray
+
+    @property
+    def flow_count(self) -> int:
+        """Number of flows."""
+        return self.flows.shape[0]
+
+    @property
+    def hop_count(self) -> int:
+        """Largest number of hops of a flow."""
+        return self.hops.shape[1]
+
+    @property
+    def link_count(self) -> int:
+        """Number of queues, in both directions."""
+        return self.links.shape[0]
+
+    @property
+    def slot_count(self) -> int:
+        """Slots of each ring."""
+        return self.slots.shape[1]
+
+    @property
+    def waiting_count(self) -> int:
+        """Packets that each queue's ring can hold."""
+        return self.waiting.shape[1]
+
+    @property
+    def change_count(self) -> int:
+        """Number of changes of delay."""
+        return self.changes.shape[0]
+
+    @property
+    def sample_count(self) -> int:
+        """Number of sample times."""
+        return self.times.shape[0]
+
+    @property
+    def bin_count(self) -> int:
+        """Number of arrival bins."""
+        return self.bins.shape[0]
+
+
+def flow_of(sim: Any, f: int) -> Any:
+    """The record of flow `f`."""
+    return sim.flows[f]
+
+
+def initial_of(sim: Any, f: int) -> Any:
+    """The record of flow `f` at the start of the run."""
+    return sim.initial[f]
+
+
+def hop_of(sim: Any, f: int, i: int) -> Any:
+    """The record of hop `i` of flow `f`."""
+    return sim.hops[f, i]
+
+
+def link_of(sim: Any, index: int) -> Any:
+    """The record of a link's queue."""
+    return sim.links[index]
+
+
+def packet_of(sim: Any, f: int, i: int, position: int) -> Any:
+    """The packet at a position of the ring of hop `i` of flow `f`."""
+    return sim.packets[f, i, position & (sim.slot_count - 1)]
+
+
+def slot_of(sim: Any, f: int, seq: int) -> Any:
+    """The record of packet `seq` in the window of flow `f`."""
+    return sim.slots[f, seq & (sim.slot_count - 1)]
+
+
+def waiting_of(sim: Any, index: int, position: int) -> Any:
+    """The packet at a position of a link's queue."""
+    return sim.waiting[index, position & (sim.waiting_count - 1)]
+
+
+def change_of(sim: Any, k: int) -> Any:
+    """Change of delay number `k`."""
+    return sim.changes[k]
+
+
+def time_of(sim: Any, k: int) -> Any:
+    """Sample time number `k`."""
+    return sim.times[k]
+
+
+def flow_sample_of(sim: Any, k: int, f: int) -> Any:
+    """Sample `k` of flow `f`."""
+    return sim.flow_samples[k, f]
+
+
+def link_sample_of(sim: Any, k: int, index: int) -> Any:
+    """Sample `k` of a link's queue."""
+    return sim.link_samples[k, index]
+
+
+def bin_of(sim: Any, k: int, index: int) -> Any:
+    """Arrival bin `k` of a link's queue."""
+    return sim.bins[k, index]
+
+
+def heap_of(sim: Any, position: int) -> Any:
+    """The entry of the schedule at a position."""
+    return sim.heap[position]
