@@ -46,6 +46,7 @@ MODULES = (
     "vegasfluid.aqm.base",
     "vegasfluid.traffic",
     "vegasfluid.traffic.base",
+    "vegasfluid.clock",
     "vegasfluid.smooth",
     "vegasfluid.quantities",
     "vegasfluid.discovery",

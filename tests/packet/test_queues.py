@@ -20,10 +20,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from vegasfluid.clock import picoseconds
 from vegasfluid.congestion.unresponsive import Unresponsive
 from vegasfluid.network import Flows, Link, Network, UniformStart
 from vegasfluid.packet.simulate import record_packets
-from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource, ps
+from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource
 from vegasfluid.traffic.cbr import Cbr
 from vegasfluid.traffic.poisson import Poisson
 from vegasfluid.traffic.random_variates import exponential
@@ -37,7 +38,7 @@ def on_application(flow: Any, now: int) -> int:
     """A customer, except at the start, and the next after an exponential time."""
     if now > flow.start:
         flow.offered += int(exponential(flow, flow.mean_packets)) + 1
-    flow.app_at = now + ps(exponential(flow, flow.interval)) + 1
+    flow.app_at = now + picoseconds(exponential(flow, flow.interval)) + 1
     return CONTINUED
 
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from vegasfluid.clock import NEVER, picoseconds
 from vegasfluid.traffic import TrafficSource, random_variates
-from vegasfluid.traffic.base import NEVER, ps
 
 __all__ = ["application", "draw_random_numbers"]
 
@@ -25,7 +25,7 @@ def application(traffic: TrafficSource, seconds: float) -> tuple[SimpleNamespace
     begin = {"start": 0, "app_at": 0, "offered": 0, "finished": 0, **rules.state}
     flow = SimpleNamespace(**begin, **traffic.packet_parameters(1500))
     returned = []
-    while flow.app_at < ps(seconds):
+    while flow.app_at < picoseconds(seconds):
         now = flow.app_at
         returned.append(rules.on_application(flow, now))
         if flow.offered and (flow.app_at == NEVER or getattr(flow, "busy", False)):

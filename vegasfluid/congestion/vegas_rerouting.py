@@ -28,6 +28,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from annotated_types import Ge, Lt
 
 from vegasfluid import smooth
+from vegasfluid.clock import PICOSECONDS
 from vegasfluid.congestion.base import CongestionControl, PacketRules, Signals
 from vegasfluid.congestion.vegas.ns2 import NS2
 from vegasfluid.congestion.vegas.vegas import Vegas, VegasWindow
@@ -37,8 +38,6 @@ __all__ = ["VegasRerouting"]
 
 Flow = Any
 
-PICOSECONDS = 1e12
-"""Picoseconds per second."""
 NO_SAMPLE = 1e30
 """Smallest RTT of a group before its first packet, ps: larger than any RTT."""
 UNKNOWN = -1.0

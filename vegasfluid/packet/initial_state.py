@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vegasfluid.aqm.base import QueueDiscipline
+from vegasfluid.clock import NEVER, picoseconds
 from vegasfluid.congestion.base import CongestionControl
 from vegasfluid.network import Flows, Network, UniformStart
 from vegasfluid.packet.features import Features
-from vegasfluid.packet.records import NEVER, picoseconds
 from vegasfluid.packet.ring import ACCESS
 from vegasfluid.packet.rules import Rules, flow_fields, layout, link_fields
 from vegasfluid.traffic.base import TrafficSource

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from vegasfluid.clock import NEVER
 from vegasfluid.packet.features import APP_LIMITED, DELAYED_ACKS, ECN, SACK_BLOCKS, TWO_WAY
-from vegasfluid.packet.records import NEVER
 from vegasfluid.packet.ring import ACCESS, current_delay, push
 from vegasfluid.packet.sampling import sample_receiver
 from vegasfluid.packet.sender import reach_sender, run_until

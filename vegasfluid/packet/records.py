@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from vegasfluid.traffic.base import NEVER
-
 __all__ = [
     "BIN",
     "CHANGE",
@@ -21,20 +19,14 @@ __all__ = [
     "HOP",
     "LINK",
     "LINK_SAMPLE",
-    "NEVER",
     "PACKET",
-    "PICOSECONDS",
     "RNG",
     "SACK_BLOCK",
     "SLOT",
     "TIME",
     "WAITING",
-    "picoseconds",
     "with_fields",
 ]
-
-PICOSECONDS = 10**12
-"""Picoseconds in a second."""
 
 
 def _fields(whole: str, real: str = "") -> dict[str, type]:
@@ -166,15 +158,6 @@ BIN = np.dtype([("count", np.int64)])
 
 HEAP_ENTRY = np.dtype([("time", np.int64), ("flow", np.int64)])
 """An entry of the schedule: time of a flow's next event (ps), and the flow's index."""
-
-
-def picoseconds(seconds: float) -> int:
-    """Convert seconds to integer picoseconds, rounded.
-
-    >>> picoseconds(1.5e-3)
-    1500000000
-    """
-    return round(seconds * PICOSECONDS)
 
 
 def with_fields(common: Mapping[str, type], added: Iterable[Mapping[str, object]]) -> np.dtype:

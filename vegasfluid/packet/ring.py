@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from vegasfluid.clock import NEVER
 from vegasfluid.packet.features import DELAY_EVENTS, JITTER, REORDERING, SACK_BLOCKS
-from vegasfluid.packet.records import NEVER
 from vegasfluid.packet.rng import uniform
 from vegasfluid.packet.state import change_of, flow_of, hop_of, link_of, packet_of
 

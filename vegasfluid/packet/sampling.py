@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vegasfluid.clock import NEVER
 from vegasfluid.packet.link import backlog, packets_waiting
-from vegasfluid.packet.records import NEVER
 from vegasfluid.packet.state import flow_of, flow_sample_of, link_of, link_sample_of, time_of
 
 __all__ = ["finish_samples", "sample_links", "sample_receiver", "sample_sender"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vegasfluid.clock import NEVER
 from vegasfluid.congestion.loss_recovery import (
     LARGEST_BACKOFF,
     PARTIAL,
@@ -24,7 +25,6 @@ from vegasfluid.congestion.loss_recovery import (
     sample_round_trip,
 )
 from vegasfluid.packet.features import APP_LIMITED, ECN, SACK_BLOCKS, SEND_OVERHEAD, TWO_WAY
-from vegasfluid.packet.records import NEVER
 from vegasfluid.packet.ring import ACCESS, current_delay, push
 from vegasfluid.packet.rng import uniform
 from vegasfluid.packet.sampling import sample_sender

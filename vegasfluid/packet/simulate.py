@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vegasfluid.clock import PICOSECONDS, picoseconds
 from vegasfluid.errors import InvalidInput, SolveFailed
 from vegasfluid.network import Network, require_network
 from vegasfluid.packet import engine
 from vegasfluid.packet.initial_state import InitialState, initial_state
 from vegasfluid.packet.jit import Kernel, compiled
-from vegasfluid.packet.records import PICOSECONDS, picoseconds
 from vegasfluid.packet.rules import Rules, layout
 from vegasfluid.packet.state import Simulation
 from vegasfluid.run_options import DEFAULT_SAMPLES, check_times, sample_times

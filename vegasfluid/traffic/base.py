@@ -17,33 +17,21 @@ from vegasfluid.quantities import Value
 
 __all__ = [
     "CONTINUED",
-    "NEVER",
     "NEW_CONNECTION",
     "NO_LIMIT",
     "SourceRules",
     "TrafficSource",
     "ignore",
-    "ps",
 ]
-
-NEVER = 2**63 - 1
-"""Time of an event that does not happen, ps."""
 
 CONTINUED, NEW_CONNECTION = 0, 1
 """Whether offered data continue the present connection or start a new one."""
 
-PICOSECONDS = 1e12
-"""Picoseconds per second."""
 NO_LIMIT = 1e15
 """Rate of an application without a limit, packets/s (chosen: above any link)."""
 
 Real = Any
 """A float, an array of any shape, or an expression."""
-
-
-def ps(seconds: float) -> int:
-    """Seconds as whole picoseconds, rounded down."""
-    return int(seconds * PICOSECONDS)
 
 
 def ignore(flow: Any, now: int) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vegasfluid.traffic.base import CONTINUED, NEVER, SourceRules, TrafficSource
+from vegasfluid.clock import NEVER
+from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource
 
 __all__ = ["ENDLESS", "Bulk"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from vegasfluid.clock import picoseconds
 from vegasfluid.quantities import PacketsPerSecond, Positive
-from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource, ps
+from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource
 
 __all__ = ["Cbr"]
 
@@ -14,7 +15,7 @@ __all__ = ["Cbr"]
 def on_application(flow: Any, now: int) -> int:
     """Offer a packet, and schedule the next one after an interval."""
     flow.offered += 1
-    flow.app_at = now + ps(flow.interval)
+    flow.app_at = now + picoseconds(flow.interval)
     return CONTINUED
 
 

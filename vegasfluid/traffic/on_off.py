@@ -18,15 +18,14 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt
 
+from vegasfluid.clock import NEVER, picoseconds
 from vegasfluid.errors import InvalidInput
 from vegasfluid.quantities import Delay, PacketsPerSecond, Positive, Seconds, Share, Unit
 from vegasfluid.traffic.base import (
     CONTINUED,
-    NEVER,
     NEW_CONNECTION,
     SourceRules,
     TrafficSource,
-    ps,
 )
 from vegasfluid.traffic.bulk import ENDLESS
 from vegasfluid.traffic.random_variates import exponential, pareto
@@ -42,12 +41,12 @@ def on_application(flow: Any, now: int) -> int:
     """Offer a packet and schedule the next one, after an off time if the on time has ended."""
     if flow.gap > 0.0 and flow.on_until < 0:
         flow.on_until = 0
-        flow.app_at = now + ps(exponential(flow, flow.gap)) + 1
+        flow.app_at = now + picoseconds(exponential(flow, flow.gap)) + 1
         return CONTINUED
     starts = flow.left == 0
     if starts:
         flow.left = transfer_size(flow) if flow.gap > 0.0 else ENDLESS
-        flow.on_until = now + ps(random_duration(flow, flow.on))
+        flow.on_until = now + picoseconds(random_duration(flow, flow.on))
     flow.offered += 1
     flow.left -= 1
     schedule_next(flow, now)
@@ -63,12 +62,12 @@ def random_duration(flow: Any, mean: float) -> float:
 
 def schedule_next(flow: Any, now: int) -> None:
     """Set the time of the next packet; NEVER if the transfer is complete."""
-    next_at = now + ps(flow.interval)
+    next_at = now + picoseconds(flow.interval)
     if flow.left == 0:
         next_at = NEVER
     elif next_at > flow.on_until:
-        next_at = flow.on_until + ps(random_duration(flow, flow.off))
-        flow.on_until = next_at + ps(random_duration(flow, flow.on))
+        next_at = flow.on_until + picoseconds(random_duration(flow, flow.off))
+        flow.on_until = next_at + picoseconds(random_duration(flow, flow.on))
     flow.app_at = next_at
 
 
@@ -76,7 +75,7 @@ def on_finished(flow: Any, now: int) -> None:
     """Start the gap after the last packet of a transfer."""
     if flow.left == 0:
         flow.finished += 1
-        flow.app_at = now + ps(exponential(flow, flow.gap)) + 1
+        flow.app_at = now + picoseconds(exponential(flow, flow.gap)) + 1
 
 
 @dataclass(frozen=True)

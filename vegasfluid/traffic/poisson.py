@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from vegasfluid.clock import picoseconds
 from vegasfluid.quantities import Delay, Positive
-from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource, ps
+from vegasfluid.traffic.base import CONTINUED, SourceRules, TrafficSource
 from vegasfluid.traffic.random_variates import exponential
 
 __all__ = ["Poisson"]
@@ -15,7 +16,7 @@ __all__ = ["Poisson"]
 def on_application(flow: Any, now: int) -> int:
     """Offer a packet, except at the start, and schedule the next one."""
     flow.offered += now > flow.start
-    flow.app_at = now + ps(exponential(flow, flow.interval)) + 1
+    flow.app_at = now + picoseconds(exponential(flow, flow.interval)) + 1
     return CONTINUED
 
 

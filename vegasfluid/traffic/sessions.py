@@ -13,14 +13,13 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt
 
+from vegasfluid.clock import NEVER, picoseconds
 from vegasfluid.quantities import Positive, Seconds, Share, Unit
 from vegasfluid.traffic.base import (
     CONTINUED,
-    NEVER,
     NEW_CONNECTION,
     SourceRules,
     TrafficSource,
-    ps,
 )
 from vegasfluid.traffic.random_variates import exponential, pareto
 
@@ -45,12 +44,12 @@ def mean_transfer(megabytes: float, packet_bytes: int) -> float:
 def on_application(flow: Any, now: int) -> int:
     """Let a session arrive; it starts if none is active."""
     if flow.arrives_at < 0:
-        flow.arrives_at = now + ps(exponential(flow, flow.gap))
+        flow.arrives_at = now + picoseconds(exponential(flow, flow.gap))
     elif now >= flow.arrives_at:
         flow.arrived += 1
         flow.arrives_at = NEVER
         if flow.overlapping:
-            flow.arrives_at = now + ps(exponential(flow, flow.gap)) + 1
+            flow.arrives_at = now + picoseconds(exponential(flow, flow.gap)) + 1
     flow.app_at = flow.arrives_at
     if flow.busy or flow.arrived == 0:
         return CONTINUED
@@ -65,7 +64,7 @@ def on_finished(flow: Any, now: int) -> None:
     flow.busy = 0
     flow.finished += 1
     if not flow.overlapping:
-        flow.arrives_at = now + ps(exponential(flow, flow.gap)) + 1
+        flow.arrives_at = now + picoseconds(exponential(flow, flow.gap)) + 1
         flow.app_at = flow.arrives_at
     elif flow.arrived > 0:
         flow.app_at = now

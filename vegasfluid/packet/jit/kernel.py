@@ -17,6 +17,7 @@ import numba
 import numpy as np
 from numba import njit
 
+from vegasfluid import clock
 from vegasfluid.caches import cache_folders
 from vegasfluid.packet import engine
 from vegasfluid.packet.jit import self_test
@@ -49,7 +50,7 @@ def interpreted(rules: Rules) -> Kernel:
 def sources_of(functions: Sequence[Callable[..., Any]]) -> Iterator[bytes]:
     """The source text of every module that a kernel is made from."""
     package = Path(inspect.getfile(engine)).parent.parent
-    files = {Path(inspect.getfile(function)) for function in functions}
+    files = {Path(inspect.getfile(each)) for each in (clock, *functions)}
     for folder in ("packet", "congestion", "aqm", "traffic"):
         files.update((package / folder).rglob("*.py"))
     for file in sorted(files):
