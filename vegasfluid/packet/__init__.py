@@ -1,4 +1,7 @@
-"""The packet simulator: small, eager, compiled; the judge of every recommendation."""
+"""The packet simulator: every packet of a network, by compiled code.
+
+It checks recommendations that were computed with the fluid model.
+"""
 
 from vegasfluid.packet.seeds import simulate_seeds
 from vegasfluid.packet.simulate import record_packets, simulate_packets

@@ -35,7 +35,8 @@ from vegasfluid.packet.state import bin_of, flow_of, heap_of, hop_of, link_of, p
 __all__ = ["COMPLETED", "RING_FULL", "SELDOM", "run"]
 
 COMPLETED, RING_FULL = 0, 1
-"""Results of `run`: the last sample was taken, or a flow had more in flight than its ring holds."""
+"""Results of `run`: the last sample was taken, or a flow had more packets in flight than its rings
+hold, so that the run must be repeated with larger rings."""
 
 SELDOM = (
     "run_due",
@@ -56,11 +57,12 @@ SELDOM = (
     "send_delayed_ack",
     "insert_in_order",
 )
-"""Functions that few packets reach: called, not inlined, which halves the compile time."""
+"""Names of functions that few packets reach. They are called, not inlined, which halves the compile
+time."""
 
 
 def next_event_time(sim: Any, f: int) -> int:
-    """Time of the next event of a flow, ps; stores in the flow at which hop it happens."""
+    """Time of the next event of flow `f`, ps; stores the index of its hop in `flow.next_hop`."""
     flow = flow_of(sim, f)
     time = hop_of(sim, f, 0).next_arrival
     if MULTI_HOP:
@@ -76,7 +78,7 @@ def next_event_time(sim: Any, f: int) -> int:
 
 
 def step(sim: Any, f: int, now: int) -> None:
-    """Process the next event of a flow at `now` (ps): a packet first, then timers."""
+    """Process the next event of flow `f`, which is due at `now` (ps): a packet before a timer."""
     flow = flow_of(sim, f)
     hop_index = flow.next_hop if MULTI_HOP else 0
     if hop_of(sim, f, hop_index).next_arrival == now:
@@ -88,7 +90,7 @@ def step(sim: Any, f: int, now: int) -> None:
 
 
 def advance(sim: Any, f: int, i: int, now: int) -> None:
-    """Process the packet that arrives at a hop's queue at `now` (ps); if admitted, send it on."""
+    """Process the packet of flow `f` that arrives at hop `i` at `now` (ps): forward or drop it."""
     flow, hop = flow_of(sim, f), hop_of(sim, f, i)
     packet = packet_of(sim, f, i, hop.head)
     header = packet.header
@@ -115,7 +117,7 @@ def advance(sim: Any, f: int, i: int, now: int) -> None:
 
 
 def count_drop(flow: Any, i: int) -> None:
-    """Count a packet of a flow that the queue of hop `i` dropped."""
+    """Count a packet of a flow that the queue of hop `i` dropped: lost data, or a lost ACK."""
     if i < flow.data_hops:
         flow.dropped += 1
     else:
@@ -168,7 +170,7 @@ def forward(sim: Any, f: int, i: int, arrival: int, header: int, low: int, high:
 
 
 def start(sim: Any) -> None:
-    """Send the first window of every flow, and order the schedule."""
+    """Send the first window of every flow at its start time, and build the schedule."""
     for f in range(sim.flow_count):
         flow = flow_of(sim, f)
         flow.sample_at = time_of(sim, 0).at

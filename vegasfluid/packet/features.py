@@ -1,6 +1,6 @@
-"""Features of the engine that a network uses; the others are not compiled.
+"""Features of the engine, of which a network uses some; code for the others is not compiled.
 
-The engine reads these names as constants. `jit` binds them to what the network needs, so that
+The engine reads these names as global constants. `jit` sets them for each network, so that the
 branches of unused features cost nothing.
 """
 
@@ -28,10 +28,10 @@ DELAYED_ACKS = SACK_BLOCKS = ECN = APP_LIMITED = SEND_OVERHEAD = ARRIVAL_BINS = 
 
 
 class Features(NamedTuple):
-    """Features of the engine that a network uses.
+    """Features of the engine that a network uses, one flag each.
 
     Args:
-        MULTI_HOP: packets wait in more than one queue.
+        MULTI_HOP: the path of a packet or its ACK has more than one queue.
         TWO_WAY: ACKs wait in queues, too.
         REORDERING: packets can overtake each other.
         JITTER: links delay packets at random.
@@ -39,9 +39,10 @@ class Features(NamedTuple):
         DELAYED_ACKS: receivers delay ACKs.
         SACK_BLOCKS: receivers report packets out of order, and senders use the reports.
         ECN: queues mark packets.
-        APP_LIMITED: applications offer less than TCP could send, or connections end.
-        SEND_OVERHEAD: senders wait a random time before each packet.
-        ARRIVAL_BINS: arrivals are counted in bins.
+        APP_LIMITED: a traffic source is not bulk: it offers less than TCP could send, or ends
+            connections.
+        SEND_OVERHEAD: senders wait a random time before each burst of packets.
+        ARRIVAL_BINS: arrivals at each queue are counted in bins of time.
     """
 
     MULTI_HOP: bool = False

@@ -48,34 +48,37 @@ class InitialState(NamedTuple):
     rules: Rules
 
 
-def distinct(kinds: Iterable[Any]) -> tuple[Any, ...]:
-    """One object for each set of rules, in order of first appearance."""
-    return tuple({rule_key(kind): kind for kind in kinds}.values())
+def distinct(components: Iterable[Any]) -> tuple[Any, ...]:
+    """One of the components with each set of packet rules, in order of first appearance."""
+    return tuple({rule_key(each): each for each in components}.values())
 
 
-def rule_key(kind: CongestionControl | TrafficSource | QueueDiscipline) -> Any:
-    """The function that identifies an object's set of rules."""
-    if isinstance(kind, CongestionControl):
-        return kind.rules.on_ack
-    return kind.rules.on_application if isinstance(kind, TrafficSource) else kind.rule.decide
+def rule_key(component: CongestionControl | TrafficSource | QueueDiscipline) -> Any:
+    """The function by which a component's set of packet rules is recognised."""
+    if isinstance(component, CongestionControl):
+        return component.rules.on_ack
+    if isinstance(component, TrafficSource):
+        return component.rules.on_application
+    return component.rule.decide
 
 
-def rule_indices(kinds: Sequence[Any]) -> dict[Any, int]:
-    """Index of each set of rules, by its key."""
-    return {rule_key(kind): number for number, kind in enumerate(kinds)}
+def rule_indices(components: Sequence[Any]) -> dict[Any, int]:
+    """Index of each component in a sequence, by the key of its packet rules."""
+    return {rule_key(each): index for index, each in enumerate(components)}
 
 
 def features_of(network: Network, counted: bool) -> Features:
-    """The engine's features that a network uses."""
+    """Features that a network uses; `counted`: whether arrivals are counted in bins."""
     links, classes = network.links.values(), network.flows.values()
     jitter = any(link.jitter > 0 for link in links)
-    loose = bool(network.events) or any(link.jitter > 0 and link.jitter_reorders for link in links)
-    two_way = loose or jitter or network.two_way
+    jitter_reorders = any(link.jitter > 0 and link.jitter_reorders for link in links)
+    reordering = bool(network.events) or jitter_reorders
+    two_way = reordering or jitter or network.two_way
     several = any(len(network.links_of(name)) > 1 for name in network.flows)
     return Features(
         MULTI_HOP=two_way or several,
         TWO_WAY=two_way,
-        REORDERING=loose,
+        REORDERING=reordering,
         JITTER=jitter,
         DELAY_EVENTS=bool(network.events),
         DELAYED_ACKS=any(flows.delayed_ack > 0 for flows in classes),
@@ -88,16 +91,19 @@ def features_of(network: Network, counted: bool) -> Features:
 
 
 def start_times(network: Network, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """Start times of the flows of each class, s; random ones are drawn class by class."""
-    for flows, own in zip(network.flows.values(), seed.spawn(len(network.flows)), strict=True):
+    """Yield the start times of the flows of each class, (flows of the class,), s.
+
+    Random times are drawn from a separate stream for each class.
+    """
+    for flows, stream in zip(network.flows.values(), seed.spawn(len(network.flows)), strict=True):
         if isinstance(flows.start, UniformStart):
-            yield np.random.default_rng(own).uniform(0, flows.start.spread, flows.count)
+            yield np.random.default_rng(stream).uniform(0, flows.start.spread, flows.count)
         else:
             yield np.broadcast_to(np.asarray(flows.start, float), (flows.count,))
 
 
 def fill_path(records: np.ndarray, network: Network, name: str) -> None:
-    """Write the delays and transmission times (ps) along the path of a class into its records."""
+    """Write the delays and transmission times of class `name` into the records of its flows."""
     flows, links = network.flows[name], network.links_of(name)
     ratio = network.ack_bytes / network.packet_bytes
     service = 0.0 if flows.access is None else 1 / flows.access
@@ -113,7 +119,14 @@ def fill_path(records: np.ndarray, network: Network, name: str) -> None:
 
 
 def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_bytes: int) -> None:
-    """Write the fields of a class that do not depend on its path into its records."""
+    """Write the fields of a class that do not depend on its path into the records of its flows.
+
+    Args:
+        records: records of the flows of the class; changed in place.
+        flows: the class.
+        starts: start times of its flows, s.
+        packet_bytes: size of a packet, bytes.
+    """
     rules, bulk = flows.law.rules, flows.traffic.endless
     records["start"] = [picoseconds(start) for start in starts]
     records["rto"] = picoseconds(INITIAL_RTO)
@@ -141,7 +154,7 @@ def fill_class(records: np.ndarray, flows: Flows, starts: np.ndarray, packet_byt
 
 
 def flow_records(network: Network, rules: Rules, seed: np.random.SeedSequence) -> np.ndarray:
-    """Records of all flows at the start of a run; (flows,)."""
+    """Records of all flows at the start of a run, (flows,); `seed` draws random start times."""
     records = np.zeros(sum(network.counts), layout(rules)["flows"])
     ends = np.cumsum(network.counts)
     controls, sources = rule_indices(rules.controls), rule_indices(rules.sources)
@@ -171,8 +184,8 @@ def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]
     """Records of the hops of all flows at the start of a run.
 
     Returns:
-        The records, (flows, hops); for each flow the numbers of hops of the data and of data and
-        ACKs, (flows, 2).
+        The records, (flows, hops); and for each flow the number of hops of its data, and of its
+        data and ACKs together, (flows, 2).
     """
     paths = [hop_queues(network, name, rules.features) for name in network.flows]
     most = max(len(data) + len(acks) for data, acks in paths)
@@ -196,7 +209,7 @@ def hop_records(network: Network, rules: Rules) -> tuple[np.ndarray, np.ndarray]
 
 
 def link_records(network: Network, rules: Rules) -> np.ndarray:
-    """Records of the links' queues, idle and empty; (links,)."""
+    """Records of the links' queues at the start of a run, idle and empty; (links,)."""
     links = list(network.links.values()) * (2 if rules.features.TWO_WAY else 1)
     records = np.zeros(len(links), layout(rules)["links"])
     numbers = rule_indices(rules.disciplines)
@@ -212,9 +225,9 @@ def link_records(network: Network, rules: Rules) -> np.ndarray:
 
 
 def change_records(network: Network, rules: Rules) -> np.ndarray:
-    """Records of the changes of delay, in order of time; (changes,).
+    """Records of the delay events, in order of time; (changes,).
 
-    A base RTT that an event sets is divided between links as they were before all events.
+    A base RTT that an event sets is converted to access delays with the links' initial delays.
     """
     names, rows = list(network.links), []
     for event in network.events:
@@ -232,7 +245,7 @@ def change_records(network: Network, rules: Rules) -> np.ndarray:
 
 
 def rules_of(network: Network, counted: bool) -> Rules:
-    """The rules that a network uses; `counted`: whether arrivals are counted in bins."""
+    """Rules and features that a network uses; `counted`: whether arrivals are counted in bins."""
     classes = network.flows.values()
     return Rules(
         distinct(flows.law for flows in classes),
@@ -243,17 +256,17 @@ def rules_of(network: Network, counted: bool) -> Rules:
 
 
 def initial_state(network: Network, seed: int, *, counted: bool = False) -> InitialState:
-    """The records of a network at the start of a run.
+    """Build the records of a network at the start of a run.
 
     Args:
         network: what to simulate.
-        seed: start times, links and flows draw from separate streams of it, so that runs with
-            another parameter of a congestion control use common random numbers.
+        seed: of all random numbers; start times, links and flows use separate streams, so that runs
+            with another parameter of a congestion control use common random numbers.
         counted: whether arrivals are counted in bins.
     """
-    starts, link_seed, flow_seed = np.random.SeedSequence(seed).spawn(3)
+    start_seed, link_seed, flow_seed = np.random.SeedSequence(seed).spawn(3)
     rules = rules_of(network, counted)
-    flows, links = flow_records(network, rules, starts), link_records(network, rules)
+    flows, links = flow_records(network, rules, start_seed), link_records(network, rules)
     hops, ends = hop_records(network, rules)
     flows["data_hops"], flows["hops"] = ends.T
     seed_rngs(flows, flow_seed)
@@ -262,6 +275,6 @@ def initial_state(network: Network, seed: int, *, counted: bool = False) -> Init
 
 
 def seed_rngs(records: np.ndarray, seed: np.random.SeedSequence) -> None:
-    """Seed the random number generator of each record."""
+    """Seed the random number generators of flow or link records, in place."""
     states = seed.generate_state(2 * len(records), np.uint64).reshape(-1, 2)
     records["rng_a"], records["rng_b"] = states.T

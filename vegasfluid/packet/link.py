@@ -19,13 +19,13 @@ __all__ = ["REFUSED", "admit", "backlog", "packets_waiting"]
 decide: Callable[..., int]
 
 REFUSED = -1
-"""Result of `admit` for a packet that was dropped."""
+"""Result of `admit` for a dropped packet; times are not negative."""
 
 
 def packets_waiting(sim: Any, number: int, now: int) -> int:
-    """Packets in the queue of a link at `now` (ps), without the one in transmission.
+    """Packets in the queue of link `number` at `now` (ps), without the one in transmission.
 
-    If all packets have one size, this follows from the time at which the link becomes idle.
+    If all packets have one size, it follows from the time at which the link becomes idle.
     """
     link = link_of(sim, number)
     if TWO_WAY:
@@ -44,7 +44,7 @@ def backlog(link: Any, now: int) -> float:
 
 
 def load(sim: Any, number: int, waiting: int) -> float:
-    """Work that waits in the queue of a link, in data packets."""
+    """Size of the `waiting` packets in the queue of link `number`, in data packets."""
     link = link_of(sim, number)
     if TWO_WAY:
         if waiting == 0:
@@ -54,12 +54,12 @@ def load(sim: Any, number: int, waiting: int) -> float:
 
 
 def admit(sim: Any, number: int, size: float, service: int, now: int) -> int:
-    """Admit, mark or drop the packet that arrives at a queue.
+    """Admit, mark or drop the packet that arrives at the queue of a link.
 
     Args:
         sim: the simulation.
         number: index of the link.
-        size: of the packet, relative to a data packet.
+        size: size of the packet, in data packets.
         service: transmission time of the packet, ps.
         now: arrival time, ps.
 
@@ -95,7 +95,18 @@ def admit(sim: Any, number: int, size: float, service: int, now: int) -> int:
 
 
 def enqueue(sim: Any, number: int, size: float, service: int, now: int) -> int:
-    """Put an admitted packet at the end of the queue; returns the end of its transmission, ps."""
+    """Append an admitted packet to the queue of link `number` at `now` (ps).
+
+    Args:
+        sim: the simulation.
+        number: index of the link.
+        size: size of the packet, in data packets.
+        service: transmission time of the packet, ps.
+        now: arrival time, ps.
+
+    Returns:
+        The end of the packet's transmission, ps.
+    """
     link = link_of(sim, number)
     start = max(link.free, now)
     link.admitted += 1

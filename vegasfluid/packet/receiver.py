@@ -1,9 +1,9 @@
-"""A TCP receiver: what has arrived, and when it says so.
+"""A TCP receiver: it counts the packets that arrive, and sends ACKs at once or delayed.
 
 Sources:
-    RFC 5681, section 4.2 (ACKs at once for what is out of order, otherwise for every second
-    packet or after a delay); RFC 2018 (the block that holds the latest packet is reported);
-    RFC 3168, section 6.1.3 (a mark is echoed until the sender has answered it).
+    RFC 5681, section 4.2 (an ACK at once for a packet out of order, otherwise for every second
+    packet or after a delay); RFC 2018 (an ACK reports the block that contains the latest packet);
+    RFC 3168, section 6.1.3 (a mark is echoed until the sender has responded to it).
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ __all__ = ["reach_receiver", "send_delayed_ack"]
 
 
 def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
-    """Process a data packet that comes to the receiver's access link at `arrival` (ps)."""
+    """Process a data packet of flow `f` that arrives at the receiver's access link.
+
+    Args:
+        sim: the simulation.
+        f: index of the flow.
+        arrival: time at which the packet reaches the access link, ps.
+        header: 2 seq + CE mark.
+    """
     flow = flow_of(sim, f)
     flow.egress_free = max(arrival, flow.egress_free) + flow.egress_service
     now = flow.egress_free
@@ -41,7 +48,10 @@ def reach_receiver(sim: Any, f: int, arrival: int, header: int) -> None:
 
 
 def may_delay_ack(flow: Any) -> bool:
-    """Whether an ACK may wait for a second packet: not at the start, and only one."""
+    """Whether the ACK of a packet in order may be delayed.
+
+    It may not for the first packets (`quick_acks`, counted down here) or if one is delayed already.
+    """
     if flow.quick_acks > 0:
         flow.quick_acks -= 1
         return False
@@ -49,7 +59,7 @@ def may_delay_ack(flow: Any) -> bool:
 
 
 def receive(sim: Any, f: int, seq: int) -> int:
-    """Count a data packet once, and advance over packets that came early.
+    """Count packet `seq` of flow `f` if it is new, and advance the next expected packet.
 
     Returns:
         1 if an ACK must be sent at once, 0 if it may be delayed.
@@ -61,7 +71,7 @@ def receive(sim: Any, f: int, seq: int) -> int:
     if seq == flow.expected:
         flow.delivered += 1
         flow.expected += 1
-        if flow.delivered == flow.expected:  # nothing has come early
+        if flow.delivered == flow.expected:  # no packet has arrived out of order
             return 0
         advance_expected(sim, f)
     elif seq > flow.expected and slot_of(sim, f, seq).received == 0:
@@ -73,7 +83,7 @@ def receive(sim: Any, f: int, seq: int) -> int:
 
 
 def advance_expected(sim: Any, f: int) -> None:
-    """Advance the next expected packet over packets that came early."""
+    """Advance the next expected packet of flow `f` over packets that have arrived already."""
     flow = flow_of(sim, f)
     while slot_of(sim, f, flow.expected).received:
         slot_of(sim, f, flow.expected).received = 0
@@ -81,7 +91,7 @@ def advance_expected(sim: Any, f: int) -> None:
 
 
 def update_sack_block(sim: Any, f: int, seq: int) -> None:
-    """Store the block of packets out of order around the latest one, `seq`."""
+    """Store the SACK block of flow `f`: the packets out of order around the latest one, `seq`."""
     flow = flow_of(sim, f)
     low, high = seq, seq + 1
     if flow.expected < flow.block_low <= seq <= flow.block_high:
@@ -95,7 +105,10 @@ def update_sack_block(sim: Any, f: int, seq: int) -> None:
 
 
 def update_ece(flow: Any, header: int) -> None:
-    """Echo CE marks until a packet arrives that was sent after the sender's response."""
+    """Set or clear the echo of CE marks, from the header (2 seq + CE mark) of a packet.
+
+    The echo ends with a packet that was sent after the sender's response.
+    """
     if (header >> 1) >= flow.reduced_at > flow.answer_seen:
         flow.ece = 0
         flow.answer_seen = flow.reduced_at
@@ -104,7 +117,7 @@ def update_ece(flow: Any, header: int) -> None:
 
 
 def send_ack(sim: Any, f: int, now: int) -> None:
-    """Send the ACK of everything that arrived in order, at `now` (ps)."""
+    """Send at `now` (ps) the ACK of all packets of flow `f` that arrived in order."""
     flow = flow_of(sim, f)
     flow.delack_deadline = NEVER
     header = 2 * flow.expected + flow.ece
@@ -117,7 +130,7 @@ def send_ack(sim: Any, f: int, now: int) -> None:
 
 
 def send_delayed_ack(sim: Any, f: int, now: int) -> None:
-    """Send the ACK whose delay timer expires at `now` (ps)."""
+    """Send the delayed ACK of flow `f`, whose timer expires at `now` (ps)."""
     flow = flow_of(sim, f)
     if not TWO_WAY:
         run_until(sim, f, now + flow.return_delay)

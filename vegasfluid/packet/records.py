@@ -1,7 +1,7 @@
 """Record types of the packet simulator: flows, hops, links, and samples.
 
-A record has the fields that every flow (or queue) has, and those that its rules add. Times are
-integer picoseconds, so that two correct engines agree to the last event.
+A record has the fields that every flow (or queue) has, and those that packet rules add. Times are
+integer picoseconds (see `vegasfluid.clock`).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 
-def _fields(whole: str, real: str = "") -> dict[str, type]:
-    """Integer and float fields by name, from lists of names separated by spaces."""
-    wholes: dict[str, type] = dict.fromkeys(whole.split(), np.int64)
-    return wholes | dict.fromkeys(real.split(), np.float64)
+def _fields(integers: str, floats: str = "") -> dict[str, type]:
+    """Types of integer and float fields by name, from names separated by spaces."""
+    types: dict[str, type] = dict.fromkeys(integers.split(), np.int64)
+    return types | dict.fromkeys(floats.split(), np.float64)
 
 
 RNG: dict[str, type] = {"rng_a": np.uint64, "rng_b": np.uint64}
@@ -40,7 +40,7 @@ RNG: dict[str, type] = {"rng_a": np.uint64, "rng_b": np.uint64}
 
 
 FLOW = RNG | _fields(
-    whole="next_hop full data_hops hops flow_class law traffic start"
+    integers="next_hop full data_hops hops flow_class law traffic start"
     " access_service access_free access_delay egress_service egress_free ack_service return_delay"
     " overhead ready_at"
     " una next_seq max_seq offered opened duplicates inflation recover in_recovery"
@@ -53,15 +53,16 @@ FLOW = RNG | _fields(
     " ece answer_seen reduced_at ect"
     " sent delivered dropped acks_dropped retransmitted timeouts finished"
     " sampled sample_at received_sampled received_sample_at",
-    real="cwnd ssthresh max_window initial_window undo_cwnd undo_ssthresh",
+    floats="cwnd ssthresh max_window initial_window undo_cwnd undo_ssthresh",
 )
 """Fields of a flow; those used for every packet come first. Times are in ps.
 
 Path: `access_service` and `egress_service` (transmission time on the access link of the sender and
 of the receiver), `ack_service` (of an ACK), `access_delay` (propagation of each access link),
-`..._free` (when the link becomes idle), `return_delay` (of an ACK that meets no queue), `overhead`
-(maximum random delay of a transmission), `ready_at` (end of the latest such delay). Hops: data from
-0 to below `data_hops`, ACKs from there to below `hops`. `flow_class` is the index of the class.
+`..._free` (when the link becomes idle), `return_delay` (of an ACK that waits in no queue),
+`overhead` (maximum random delay of a burst), `ready_at` (end of the latest such delay). Hops:
+data from 0 to below `data_hops`, ACKs from there to below `hops`. `flow_class` is the index of the
+class.
 
 Sender, packets: `una` (oldest unacknowledged), `next_seq`, `max_seq` (sent so far), `offered` (by
 the application), `opened` (first of this connection), `cwnd`, `ssthresh`, `max_window`,
@@ -87,8 +88,8 @@ receiver.
 """
 
 HOP = _fields(
-    whole="next_arrival head tail link service propagation last_arrival jitter reorders",
-    real="relative_size",
+    integers="next_arrival head tail link service propagation last_arrival jitter reorders",
+    floats="relative_size",
 )
 """Fields of a hop, where packets of one flow travel to one queue: `next_arrival` (of the first
 packet, ps), `head` and `tail` of its ring, `link` (-1: no queue), `service` (transmission time of a
@@ -96,11 +97,11 @@ packet, ps), `relative_size` (of a packet, in data packets), `propagation` (of t
 `jitter` (maximum random delay, ps), `last_arrival` (of the packet before, ps)."""
 
 LINK = RNG | _fields(
-    whole="service free buffer law head tail in_bytes"
+    integers="service free buffer law head tail in_bytes"
     " admitted early forced full marked uniform_used ect now bin_width",
-    real="waited work waiting_size relative_size avg_queue uniform count",
+    floats="waited work waiting_size relative_size avg_queue uniform count",
 )
-"""Fields of a link: `service` (ps a data packet), `free` (when it is idle again, ps), `buffer`
+"""Fields of a link: `service` (ps a data packet), `free` (when it becomes idle, ps), `buffer`
 (packets), `head` and `tail` of the ring of waiting packets, counters of packets admitted, marked
 and dropped (early, by force, at a full buffer), `waited` (the sum of waiting times, ps), `work`
 (size of admitted packets, in data packets), and for the queue discipline `waiting_size` (size of
@@ -111,7 +112,8 @@ arriving packet, in data packets), `ect` (whether it may be marked), `now` (ps),
 `waiting_size`, not in packets; `bin_width` is that of the bins of arrivals (ps)."""
 
 PACKET = _fields("time header")
-"""A packet that travels to a hop: arrival time (ps), 2 seq + CE mark (ACK: 2 ack_number + ECE)."""
+"""Fields of a packet on its way to a hop: arrival time (ps), and 2 seq + CE mark, or for an ACK
+2 ack_number + ECE."""
 
 SACK_BLOCK = _fields("low high")
 """Fields of an ACK besides its number: the SACK block, from `low` to below `high`."""
@@ -125,50 +127,54 @@ SLOT = np.dtype(
     ],
     align=True,
 )
-"""A packet of the window: when it was last sent (ps), how often, whether it arrived out of order,
-and whether the sender knows that."""
+"""Fields of a packet in the window: when it was last sent (ps), how often it was sent, whether it
+arrived out of order, and whether a SACK block has reported that to the sender."""
 
 WAITING = np.dtype([("start", np.int64)])
-"""A waiting packet: start of its transmission (ps)."""
+"""Field of a packet in a queue: start of its transmission (ps)."""
 
 CHANGE = np.dtype(
     [(name, np.int64) for name in ("at", "link", "flow_class", "delay")],
     align=True,
 )
-"""A change of delay: time (ps), queue (-1: access links), class, new delay (ps)."""
+"""Fields of a delay event: time (ps), index of the queue (-1: access links), index of the class,
+new delay (ps)."""
 
 FLOW_SAMPLE: dict[str, type] = _fields(
-    whole="sent delivered dropped retransmitted timeouts rtt", real="cwnd ssthresh"
+    integers="sent delivered dropped retransmitted timeouts rtt", floats="cwnd ssthresh"
 )
-"""Sample of a flow: counters so far, window (packets), smoothed RTT (ps)."""
+"""Fields of a sample of a flow: counters since the start, window (packets), smoothed RTT (ps)."""
 
 LINK_SAMPLE = np.dtype(
     [(name, np.int64) for name in ("admitted", "early", "forced", "full", "marked", "queue")]
     + [(name, np.float64) for name in ("waited", "work", "backlog", "avg_queue")],
     align=True,
 )
-"""Sample of a queue: counters so far; `backlog` is the work still to be transmitted."""
+"""Fields of a sample of a queue: counters since the start, `queue` and `avg_queue` (packets),
+`waited` (sum of waiting times, ps), `work` (size of the packets admitted, in data packets) and
+`backlog` (size of those yet to be transmitted, in data packets)."""
 
 
 TIME = np.dtype([("at", np.int64)])
-"""A sample time, ps."""
+"""Field of a sample time: `at` (ps)."""
 
 BIN = np.dtype([("count", np.int64)])
-"""Number of data packets that arrived in a bin."""
+"""Field of a bin of time: number of data packets that arrived at a queue."""
 
 HEAP_ENTRY = np.dtype([("time", np.int64), ("flow", np.int64)])
-"""An entry of the schedule: time of a flow's next event (ps), and the flow's index."""
+"""Fields of an entry of the schedule: time of a flow's next event (ps), and the flow's index."""
 
 
 def with_fields(common: Mapping[str, type], added: Iterable[Mapping[str, object]]) -> np.dtype:
-    """A record type with the common fields and those that packet rules add.
+    """Build a record type from the common fields and those that packet rules add.
 
     Args:
         common: fields that every record has.
-        added: for each set of rules, its fields with a value whose type they take.
+        added: fields of each set of rules, with initial values; an int makes an integer field, any
+            other value a float field.
     """
     fields = dict(common)
-    for law in added:
-        for name, value in law.items():
+    for values in added:
+        for name, value in values.items():
             fields.setdefault(name, np.int64 if isinstance(value, int) else np.float64)
     return np.dtype(list(fields.items()), align=True)

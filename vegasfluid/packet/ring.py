@@ -16,11 +16,11 @@ from vegasfluid.packet.state import change_of, flow_of, hop_of, link_of, packet_
 __all__ = ["ACCESS", "add_jitter", "current_delay", "pop", "push"]
 
 ACCESS = -1
-"""Index that stands for the access links of a class, in place of a link's."""
+"""Index that stands for the access links of a class, in place of the index of a link."""
 
 
 def push(sim: Any, f: int, i: int, time: int, header: int, low: int, high: int) -> None:
-    """Put a packet into the ring of a hop.
+    """Insert a packet into the ring of a hop, in order of arrival.
 
     Args:
         sim: the simulation.
@@ -49,7 +49,17 @@ def push(sim: Any, f: int, i: int, time: int, header: int, low: int, high: int) 
 
 
 def insert_in_order(sim: Any, f: int, i: int, time: int) -> int:
-    """Move the packets of a ring that arrive after `time` (ps) back; returns the free position."""
+    """Move the packets of a ring that arrive after `time` (ps) back by one position.
+
+    Args:
+        sim: the simulation.
+        f: index of the flow.
+        i: index of the hop.
+        time: arrival time of the packet to insert, ps.
+
+    Returns:
+        The position that is free for the packet.
+    """
     hop = hop_of(sim, f, i)
     position = hop.tail
     while position > hop.head and packet_of(sim, f, i, position - 1).time > time:
@@ -64,7 +74,7 @@ def insert_in_order(sim: Any, f: int, i: int, time: int) -> int:
 
 
 def pop(sim: Any, f: int, i: int) -> None:
-    """Remove the first packet from the ring of a hop."""
+    """Remove the first packet from the ring of hop `i` of flow `f`."""
     hop = hop_of(sim, f, i)
     hop.head += 1
     if hop.head == hop.tail:
@@ -74,14 +84,14 @@ def pop(sim: Any, f: int, i: int) -> None:
 
 
 def current_delay(sim: Any, link: int, flow_class: int, delay: int, now: int) -> int:
-    """Propagation delay of a link at a time, after the events up to then, ps.
+    """Propagation delay of a link at a time, with the delay events up to that time, ps.
 
     Args:
         sim: the simulation.
         link: index of the queue, or ACCESS.
         flow_class: index of the class whose access links are meant.
-        delay: at the start of the run, ps.
-        now: ps.
+        delay: delay at the start of the run, ps.
+        now: the time, ps.
     """
     if DELAY_EVENTS:
         for k in range(sim.change_count):
@@ -94,11 +104,21 @@ def current_delay(sim: Any, link: int, flow_class: int, delay: int, now: int) ->
 
 
 def add_jitter(sim: Any, f: int, i: int, time: int) -> int:
-    """Arrival time of a packet at the end of a link, with the link's random delay, ps."""
+    """Add the random delay of a link to the arrival time of a packet.
+
+    Args:
+        sim: the simulation.
+        f: index of the flow.
+        i: index of the hop whose link the packet leaves.
+        time: arrival time at the end of the link without jitter, ps.
+
+    Returns:
+        The arrival time with jitter, ps.
+    """
     if JITTER:
         hop = hop_of(sim, f, i)
         if hop.jitter > 0:
-            # the link's generator: packets reach it in order of time, however far flows run ahead
+            # the generator of the link, which packets of all flows reach in order of time
             time += int(uniform(link_of(sim, hop.link)) * hop.jitter)
             if not hop.reorders:
                 time = max(time, hop.last_arrival)

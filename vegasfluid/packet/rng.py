@@ -1,6 +1,6 @@
-"""Random numbers that are identical in Python and in machine code.
+"""A random number generator with equal results in Python and in machine code: xorshift128+.
 
-Each flow and each link has a generator of its own: the fields `rng_a` and `rng_b` (uint64) of its
+Each flow and each link has its own generator, the fields `rng_a` and `rng_b` (uint64) of its
 record. A draw leaves the other generators unchanged, so that runs with another parameter of a
 congestion control use common random numbers.
 

@@ -1,4 +1,4 @@
-"""The packet rules that a network uses, and the records that they need."""
+"""The packet rules and features that a network uses, and the record types that they need."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
     features: Features
 
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """All rules, as plain functions."""
+        """All packet rules, as plain Python functions."""
         controls = [control.rules for control in self.controls]
         sources = [source.rules for source in self.sources]
         return (
@@ -58,20 +58,20 @@ class Rules(NamedTuple):
 
 
 def counters_of(rules: Rules) -> tuple[str, ...]:
-    """Names of the counters of the congestion controls in use, each once."""
+    """Names of the counters that the congestion controls in use add to samples, without repeats."""
     return tuple(
         dict.fromkeys(name for control in rules.controls for name in control.rules.counters)
     )
 
 
-def flow_fields(kind: CongestionControl | TrafficSource, *sizes: int) -> dict[str, Any]:
+def flow_fields(component: CongestionControl | TrafficSource, *sizes: int) -> dict[str, Any]:
     """Fields that a congestion control or a traffic source adds to a flow, with initial values.
 
     Args:
-        kind: the congestion control or the traffic source.
-        sizes: for a traffic source, the size of a packet, bytes.
+        component: the congestion control or the traffic source.
+        sizes: size of a packet, bytes; for a traffic source only.
     """
-    return {**kind.rules.state, **kind.packet_parameters(*sizes)}  # type: ignore[arg-type]
+    return {**component.rules.state, **component.packet_parameters(*sizes)}  # type: ignore[arg-type]
 
 
 def link_fields(discipline: QueueDiscipline) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def link_fields(discipline: QueueDiscipline) -> dict[str, Any]:
 
 
 def layout(rules: Rules) -> dict[str, np.dtype]:
-    """The record type of each array of a `Simulation`."""
+    """Record types of the arrays of a `Simulation`, by array name, for the rules in use."""
     flows = [flow_fields(control) for control in rules.controls]
     flows += [flow_fields(source, 1) for source in rules.sources]
     flow = with_fields(FLOW, flows)

@@ -1,7 +1,7 @@
-"""Sampling of flows and links at the sample times.
+"""Sampling of flows and links at the sample times of a run.
 
-Senders and receivers run ahead of the links' time, so each is sampled on its own clock, as its
-sample times pass. `jit` binds `sample_counters` to the counters of the congestion controls in use.
+Senders and receivers are simulated ahead of the links' time, so each is sampled when its own time
+passes a sample time. `jit` sets `sample_counters` for the congestion controls in use.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from vegasfluid.packet.state import flow_of, flow_sample_of, link_of, link_sampl
 __all__ = ["finish_samples", "sample_links", "sample_receiver", "sample_sender"]
 
 sample_counters: Callable[..., None]
+"""`(sample, flow)`: copies the counters of the congestion controls from a flow to its sample."""
 
 
 def sample_sender(sim: Any, f: int, now: int) -> None:
-    """Sample a sender at all sample times before `now` (ps)."""
+    """Sample the sender of flow `f` at all sample times before `now` (ps)."""
     flow = flow_of(sim, f)
     while flow.sample_at < now:
         sample = flow_sample_of(sim, flow.sampled, f)
@@ -37,7 +38,7 @@ def sample_sender(sim: Any, f: int, now: int) -> None:
 
 
 def sample_receiver(sim: Any, f: int, now: int) -> None:
-    """Sample a receiver at all sample times before `now` (ps)."""
+    """Sample the receiver of flow `f` at all sample times before `now` (ps)."""
     flow = flow_of(sim, f)
     while flow.received_sample_at < now:
         flow_sample_of(sim, flow.received_sampled, f).delivered = flow.delivered
@@ -48,7 +49,7 @@ def sample_receiver(sim: Any, f: int, now: int) -> None:
 
 
 def sample_links(sim: Any, sampled: int) -> None:
-    """Sample all links, and the drops of all flows, at sample time number `sampled`."""
+    """Sample all links, and the drops of all flows, at the sample time with index `sampled`."""
     now = time_of(sim, sampled).at
     for f in range(sim.flow_count):
         flow_sample_of(sim, sampled, f).dropped = flow_of(sim, f).dropped
@@ -67,7 +68,7 @@ def sample_links(sim: Any, sampled: int) -> None:
 
 
 def finish_samples(sim: Any) -> None:
-    """Fill the remaining samples of flows without further events."""
+    """Take the remaining samples of all flows, after their last events."""
     for f in range(sim.flow_count):
         sample_sender(sim, f, NEVER)
         sample_receiver(sim, f, NEVER)

@@ -1,4 +1,4 @@
-"""The schedule: a binary heap of flows, ordered by time of the next event and then by index."""
+"""The schedule: a binary heap of flows, ordered by the time of the next event, then by index."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["build", "sift_down"]
 
 
 def earlier(time: int, f: int, entry: Any) -> bool:
-    """Whether flow `f`, due at `time` (ps), comes before an entry; ties go to the lower index."""
+    """Whether flow `f`, due at `time` (ps), precedes a heap entry; ties go to the lower index."""
     return time < entry.time or (time == entry.time and f < entry.flow)
 
 
 def sift_down(sim: Any, position: int) -> None:
-    """Restore the heap after the entry at `position` was given a later time."""
+    """Restore the order of the heap after the time of the entry at `position` has increased."""
     moved = heap_of(sim, position)
     time, f = moved.time, moved.flow
     child = 2 * position + 1
@@ -38,6 +38,6 @@ def sift_down(sim: Any, position: int) -> None:
 
 
 def build(sim: Any) -> None:
-    """Order the heap of all flows."""
+    """Order the heap, whose entries have arbitrary times."""
     for position in range(sim.flow_count // 2 - 1, -1, -1):
         sift_down(sim, position)

@@ -7,8 +7,8 @@ that count as lost and were not retransmitted.
 Sources:
     RFC 2018 (SACK blocks), RFC 6675 (pipe; lost packets first). Counting from the highest packet
     that arrived instead of counting arrivals: M. Mathis and J. Mahdavi, "Forward
-    acknowledgement", SIGCOMM 1996. Reordering that grows with what was seen: Linux,
-    net/ipv4/tcp_input.c (behaviour read there, written anew here).
+    acknowledgement", SIGCOMM 1996. The reordering threshold follows Linux,
+    net/ipv4/tcp_input.c (its behaviour, not its code).
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ MAX_REORDERING = 300
 
 
 def pipe(flow: Any) -> int:
-    """Packets of a flow that are in the network, by the sender's estimate."""
+    """Number of packets of a flow in the network, as its sender estimates it (RFC 6675, pipe)."""
     return flow.next_seq - flow.una - flow.sacked - flow.holes
 
 
 def take_sack_block(sim: Any, f: int, low: int, high: int) -> None:
-    """Mark the packets of a SACK block as arrived; most of them were in the previous block."""
+    """Mark the packets of a SACK block of flow `f`, from `low` to below `high`, as arrived.
+
+    Packets that were in the previous block are skipped.
+    """
     flow = flow_of(sim, f)
     if low <= flow.known_low and flow.known_high <= high:
         mark_sacked(sim, f, low, flow.known_low)
@@ -43,7 +46,7 @@ def take_sack_block(sim: Any, f: int, low: int, high: int) -> None:
 
 
 def mark_sacked(sim: Any, f: int, low: int, high: int) -> None:
-    """Mark the packets from `low` to below `high` as arrived, if they were not known to be."""
+    """Mark the unacknowledged packets of flow `f` from `low` to below `high` as arrived."""
     flow = flow_of(sim, f)
     for seq in range(max(low, flow.una), high):
         if not slot_of(sim, f, seq).sacked:
@@ -55,7 +58,7 @@ def mark_sacked(sim: Any, f: int, low: int, high: int) -> None:
 
 
 def note_reordering(sim: Any, f: int, seq: int) -> None:
-    """Raise the reordering threshold where a packet sent once was overtaken, not lost."""
+    """Raise the reordering threshold of flow `f` if packet `seq` was sent once and overtaken."""
     flow = flow_of(sim, f)
     once = slot_of(sim, f, seq).transmissions == 1
     if once and flow.fack - 1 > seq:
@@ -63,7 +66,7 @@ def note_reordering(sim: Any, f: int, seq: int) -> None:
 
 
 def mark_lost(sim: Any, f: int, below: int) -> None:
-    """Count every packet below `below` that has not arrived as lost."""
+    """Count every packet of flow `f` below `below` that has not arrived as lost."""
     flow = flow_of(sim, f)
     while flow.lost_below < below:
         if not slot_of(sim, f, flow.lost_below).sacked and flow.lost_below >= flow.high_rxt:
@@ -72,7 +75,7 @@ def mark_lost(sim: Any, f: int, below: int) -> None:
 
 
 def clear_acknowledged(sim: Any, f: int, first: int) -> None:
-    """Clear the scoreboard for the packets from `first` that are now acknowledged."""
+    """Clear the scoreboard of flow `f` from packet `first` to the last one acknowledged."""
     flow = flow_of(sim, f)
     for seq in range(first, flow.una):
         if slot_of(sim, f, seq).sacked:
@@ -88,7 +91,10 @@ def clear_acknowledged(sim: Any, f: int, first: int) -> None:
 
 
 def next_hole(sim: Any, f: int) -> int:
-    """The next packet to retransmit: the first lost one not yet resent, or else the oldest."""
+    """The packet of flow `f` to retransmit next, which then counts as retransmitted.
+
+    It is the first lost one that was not retransmitted, or, if there is none, the oldest.
+    """
     flow = flow_of(sim, f)
     if flow.holes == 0:
         flow.high_rxt = max(flow.high_rxt, flow.una + 1)
@@ -102,7 +108,7 @@ def next_hole(sim: Any, f: int) -> int:
 
 
 def mark_all_lost(sim: Any, f: int) -> None:
-    """After a timeout, count every packet that has not arrived as lost."""
+    """Count every packet of flow `f` that has not arrived as lost, after a timeout."""
     flow = flow_of(sim, f)
     flow.high_rxt = flow.una
     flow.lost_below = flow.next_seq

@@ -22,7 +22,7 @@ ONE_RUN = (
     "interval is meaningless; let flows start at random (start_s) or senders wait "
     "(send_overhead_ms)."
 )
-"""The warning about identical runs; takes the number of seeds."""
+"""Warning about identical runs; `format` takes the number of seeds."""
 
 
 def simulate_seeds(
@@ -35,23 +35,25 @@ def simulate_seeds(
     bin_width: float | None = None,
     workers: int | None = None,
 ) -> xr.Dataset:
-    """Simulate a network once for each seed, several runs at a time.
+    """Simulate every packet of a network once for each seed, several runs at a time.
 
     Args:
         network: links and the classes of flows that share them.
         until: simulated time, s.
-        seeds: one run each, all different.
+        seeds: seeds of the runs, all different; the same seed gives the same run.
         warmup: time that the measures leave out, s; None: a quarter of the run.
         samples: number of evenly spaced sample times.
         bin_width: width of the bins in which arrivals are counted, s; None: no bins.
         workers: runs at a time; None: one per processor. The result does not depend on it.
 
     Returns:
-        The trajectories along a dimension `seed`; `sel(seed=...)` gives one for the measures. The
-        attribute `warnings` says if all runs are equal, as nothing in the network is random.
+        The trajectories (see `vegasfluid.trajectory`) along a dimension `seed`; `sel(seed=...)`
+        selects one, for `vegasfluid.metrics`. If all runs are equal, as nothing in the network is
+        random, the attribute `warnings` says so.
 
     Raises:
-        InvalidInput: for no seeds, or equal seeds.
+        InvalidInput: for no seeds or equal seeds, or a time out of range.
+        SolveFailed: for a run that needs too much memory.
 
     >>> from vegasfluid import Flows, Link, Reno, metrics
     >>> network = Network(Link(1000.0, 50), {"reno": Flows(2, Reno(), base_rtt=0.04)})
@@ -65,11 +67,11 @@ def simulate_seeds(
     if not seeds or len(set(seeds)) < len(seeds):
         raise InvalidInput("simulate", "seeds", "one or more, all different", list(seeds))
 
-    def one(seed: int) -> xr.Dataset:
+    def simulate(seed: int) -> xr.Dataset:
         options = {"warmup": warmup, "samples": samples, "bin_width": bin_width}
         return simulate_packets(network, until, seed=seed, **options)  # type: ignore[arg-type]
 
-    runs = parallel_map(one, seeds, workers)
+    runs = parallel_map(simulate, seeds, workers)
     labels = xr.DataArray(list(seeds), dims="seed", name="seed")
     combined = xr.concat(runs, labels, combine_attrs="drop_conflicts", data_vars="all")
     identical = len(runs) > 1 and all(run.equals(runs[0]) for run in runs[1:])

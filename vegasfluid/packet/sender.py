@@ -1,7 +1,7 @@
 """A TCP sender: transmission, the retransmission timer, and the processing of ACKs.
 
-Plain scalar Python on the records; `jit` compiles it and binds the names of the packet rules
-(`on_ack`, ...) to the congestion controls in use.
+Plain scalar Python on the records; `jit` compiles it and sets the names of the packet rules
+(`on_ack`, ...) for the congestion controls and traffic sources in use.
 
 Sources:
     RFC 5681 (windows), RFC 6298 (timer), RFC 3042 (limited transmit), RFC 3168 section 6.1.2 (one
@@ -50,7 +50,7 @@ open_connection: Callable[..., None]
 
 
 def transmit(sim: Any, f: int, seq: int, now: int) -> None:
-    """Send one packet over the access link towards the first queue."""
+    """Send packet `seq` of flow `f` at `now` (ps) over the access link towards the first queue."""
     flow = flow_of(sim, f)
     ready = now
     if SEND_OVERHEAD and flow.overhead > 0:
@@ -80,7 +80,7 @@ def transmit(sim: Any, f: int, seq: int, now: int) -> None:
 
 
 def send_window(sim: Any, f: int, now: int) -> None:
-    """Send all packets that the window allows."""
+    """Send at `now` (ps) all packets of flow `f` that the window allows."""
     flow = flow_of(sim, f)
     if SACK_BLOCKS and flow.recovery == SACK:
         send_pipe(sim, f, now)
@@ -99,7 +99,7 @@ def send_window(sim: Any, f: int, now: int) -> None:
 
 
 def send_offered(sim: Any, f: int, now: int) -> None:
-    """Send all packets that the application has offered, without a window."""
+    """Send at `now` (ps) all packets that the application of flow `f` has offered, unreliably."""
     flow = flow_of(sim, f)
     while flow.next_seq < flow.offered:
         transmit(sim, f, flow.next_seq, now)
@@ -108,13 +108,13 @@ def send_offered(sim: Any, f: int, now: int) -> None:
 
 
 def send_pipe(sim: Any, f: int, now: int) -> None:
-    """Send while the pipe is smaller than the window, lost packets first (RFC 6675)."""
+    """Send at `now` (ps) while the pipe is below the window, lost packets first (RFC 6675)."""
     flow = flow_of(sim, f)
-    room = int(min(flow.cwnd, flow.max_window)) - pipe(flow)
+    allowed = int(min(flow.cwnd, flow.max_window)) - pipe(flow)
     last = min(flow.offered, flow.una + sim.slot_count - 1)
     last = min(last, flow.una + int(flow.max_window))
     flow.window_limited = 1
-    while room > 0:
+    while allowed > 0:
         if flow.holes > 0:
             resend_hole(sim, f, now)
         elif flow.next_seq < last:
@@ -123,11 +123,11 @@ def send_pipe(sim: Any, f: int, now: int) -> None:
         else:
             flow.window_limited = flow.next_seq < flow.offered
             break
-        room -= 1
+        allowed -= 1
 
 
 def resend_hole(sim: Any, f: int, now: int) -> None:
-    """Retransmit the first lost packet that was not resent yet."""
+    """Retransmit at `now` (ps) the first lost packet of flow `f` not yet retransmitted."""
     flow = flow_of(sim, f)
     seq = next_hole(sim, f)
     flow.timed_seq = -1
@@ -135,7 +135,10 @@ def resend_hole(sim: Any, f: int, now: int) -> None:
 
 
 def apply_action(sim: Any, f: int, action: int, now: int) -> None:
-    """Carry out the action that a packet rule returned."""
+    """Carry out at `now` (ps) the action that a packet rule returned for flow `f`.
+
+    Actions are defined in `vegasfluid.congestion.loss_recovery`.
+    """
     if action == SEND:
         send_window(sim, f, now)
     elif action:
@@ -143,7 +146,7 @@ def apply_action(sim: Any, f: int, action: int, now: int) -> None:
 
 
 def apply_loss_action(sim: Any, f: int, action: int, now: int) -> None:
-    """Carry out an action of loss recovery."""
+    """Carry out at `now` (ps) an action that is not only SEND: retransmit, and send new packets."""
     flow = flow_of(sim, f)
     if action & (RETRANSMIT | RESEND):
         if action & RETRANSMIT:
@@ -165,7 +168,7 @@ def apply_loss_action(sim: Any, f: int, action: int, now: int) -> None:
 
 
 def on_dupack(sim: Any, f: int, now: int) -> None:
-    """Process an ACK that acknowledges no new packet."""
+    """Process at `now` (ps) an ACK that acknowledges no new packet of flow `f`."""
     flow = flow_of(sim, f)
     if flow.keeps_send_times:
         show_send_times(sim, f)
@@ -173,7 +176,10 @@ def on_dupack(sim: Any, f: int, now: int) -> None:
 
 
 def expire_rto(sim: Any, f: int, now: int) -> None:
-    """Process a retransmission timeout: apply the rule, back off, resend from the oldest packet."""
+    """Process a retransmission timeout of flow `f` at `now` (ps).
+
+    Apply the packet rule, double the timeout, and send again from the oldest packet.
+    """
     flow = flow_of(sim, f)
     flow.timeouts += 1
     on_timeout(flow.law, flow, now)
@@ -188,14 +194,14 @@ def expire_rto(sim: Any, f: int, now: int) -> None:
 
 
 def next_due(flow: Any) -> int:
-    """Time of the sender's next timer, ps."""
+    """Time of the next timer of a flow's sender, ps: retransmission, or the application's."""
     if APP_LIMITED:
         return min(flow.deadline, flow.app_at)
     return flow.deadline
 
 
 def run_due(sim: Any, f: int, now: int) -> None:
-    """Run the timer that is due at `now` (ps): the application's or the retransmission timer."""
+    """Run the timer of flow `f` that is due at `now` (ps): the application's, or retransmission."""
     flow = flow_of(sim, f)
     sample_sender(sim, f, now)
     if APP_LIMITED and flow.app_at == now:
@@ -207,14 +213,17 @@ def run_due(sim: Any, f: int, now: int) -> None:
 
 
 def run_until(sim: Any, f: int, until: int) -> None:
-    """Run all timers of a sender that are due before `until` (ps), in order of time."""
+    """Run all timers of the sender of flow `f` that are due before `until` (ps), in order."""
     flow = flow_of(sim, f)
     while next_due(flow) < until:
         run_due(sim, f, next_due(flow))
 
 
 def show_send_times(sim: Any, f: int) -> None:
-    """Store the send times of the last acknowledged and the oldest packet for the packet rules."""
+    """Copy when and how often two packets of flow `f` were sent, for the packet rules.
+
+    They are the last acknowledged and the oldest unacknowledged packet.
+    """
     flow = flow_of(sim, f)
     acked, oldest = slot_of(sim, f, flow.una - 1), slot_of(sim, f, flow.una)
     flow.acked_sent_at = acked.sent_at
@@ -224,14 +233,14 @@ def show_send_times(sim: Any, f: int) -> None:
 
 
 def update_least_rtt(flow: Any, now: int) -> None:
-    """Update the smallest round trip of a packet that was sent once."""
+    """Update the smallest RTT of a packet that was sent once, from an ACK at `now` (ps)."""
     flow.acked_at = now
     if flow.acked_transmissions == 1:
         flow.least_rtt = min(flow.least_rtt, now - flow.acked_sent_at)
 
 
 def clear_send_times(sim: Any, f: int, first: int) -> None:
-    """Clear the slots of the packets from `first` that are now acknowledged."""
+    """Clear the send counts of flow `f` from packet `first` to the last one acknowledged."""
     flow = flow_of(sim, f)
     for seq in range(first, flow.una):
         slot_of(sim, f, seq).transmissions = 0
@@ -269,7 +278,15 @@ def reach_sender(sim: Any, f: int, now: int, header: int, low: int, high: int) -
 
 
 def acknowledge(sim: Any, f: int, ack_number: int, now: int, ece: int) -> None:
-    """Process an ACK of new packets: advance, apply the packet rule, and send."""
+    """Process an ACK of new packets: update the timer, apply the packet rule, and send.
+
+    Args:
+        sim: the simulation.
+        f: index of the flow.
+        ack_number: all packets below it are acknowledged.
+        now: arrival time, ps.
+        ece: 1 if the ACK echoes a mark.
+    """
     flow = flow_of(sim, f)
     first = flow.una
     flow.una = ack_number

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 __all__ = ["record_packets", "simulate_packets"]
 
 MIN_SLOTS = 256
-"""Smallest number of slots of a flow's rings; runs with fewer would often have to be repeated."""
+"""Smallest number of slots of a flow's rings; chosen: runs with fewer must often be repeated."""
 
 MAX_BYTES = 4 * 2**30
-"""Largest memory of a run."""
+"""Largest memory of a run, bytes; chosen: less than common machines have."""
 
 
 def initial_slot_count(network: Network) -> int:
-    """First guess at the slots of a flow's rings: four times its share of the path's packets."""
+    """First guess at the slots of each ring, a power of two: four fair shares of queue and path."""
     packets = network.bandwidth_delay() + max(link.buffer for link in network.links.values())
     return 1 << max(int(4 * packets / sum(network.counts)), MIN_SLOTS - 1).bit_length()
 
 
 def waiting_slot_count(network: Network, rules: Rules) -> int:
-    """Packets that the longest queue's ring must hold, a power of two; 1 where none is needed."""
+    """Packets that each queue's ring must hold, a power of two; 1 where no ring is needed."""
     if not rules.features.TWO_WAY:
         return 1
     smallest = min(1.0, network.ack_bytes / network.packet_bytes)
@@ -51,12 +51,12 @@ def waiting_slot_count(network: Network, rules: Rules) -> int:
 def shapes(
     initial: InitialState, slots: int, waiting: int, samples: int, bins: int
 ) -> dict[str, tuple[int, ...]]:
-    """Shapes of the arrays of a run.
+    """Shapes of the arrays of a run, by array name.
 
     Args:
         initial: the initial state.
-        slots: of each flow's rings.
-        waiting: packets that each queue's ring can hold.
+        slots: number of slots of each flow's rings.
+        waiting: number of packets that each queue's ring can hold.
         samples: number of sample times.
         bins: number of arrival bins.
     """
@@ -86,9 +86,9 @@ def allocate(
 
     Args:
         initial: the initial state.
-        shape: of each array.
+        shape: shapes of the arrays, by name.
         ticks: sample times, ps; (time,).
-        cause: the class that needs large arrays, for the error message.
+        cause: which class needs large arrays, for the error message.
 
     Raises:
         SolveFailed: for arrays of more than MAX_BYTES.
@@ -115,11 +115,11 @@ def execute(
     kernel: Kernel,
     bin_width: float | None = None,
 ) -> Simulation:
-    """Run the engine, again with larger rings where a flow had more packets in flight.
+    """Run the engine, again with larger rings if a flow has more packets in flight than they hold.
 
     Args:
         network: what to simulate.
-        initial: the initial state; it is not changed.
+        initial: the initial state; only the width of its bins is set.
         times: sample times, s; (time,).
         kernel: the engine, compiled or interpreted.
         bin_width: width of the bins in which arrivals are counted, s; None: no bins.
@@ -147,12 +147,12 @@ def execute(
 
 
 def names_in(samples: np.ndarray) -> tuple[str, ...]:
-    """Names of the fields of samples."""
+    """Names of the fields of an array of records."""
     return samples.dtype.names or ()
 
 
 def recording_of(network: Network, times: np.ndarray, sim: Simulation) -> Recording:
-    """The samples of a run as plain arrays in seconds and packets."""
+    """The samples of a run as plain float arrays, in seconds and packets; `times` are in s."""
     flows, links = sim.flow_samples, sim.link_samples
     flow_samples = {name: flows[name].astype(float) for name in names_in(flows)}
     flow_samples["rtt"] /= PICOSECONDS
@@ -163,7 +163,16 @@ def recording_of(network: Network, times: np.ndarray, sim: Simulation) -> Record
 
 
 def record_packets(network: Network, times: np.ndarray, seed: int) -> Recording:
-    """Simulate every packet of a network, sampled at `times` (s), without labels."""
+    """Simulate every packet of a network, and return plain arrays without labels.
+
+    Args:
+        network: links and the classes of flows that share them.
+        times: sample times, s; (time,).
+        seed: of all random numbers; runs with equal seeds are identical.
+
+    Raises:
+        SolveFailed: for a run that needs too much memory.
+    """
     initial = initial_state(network, seed)
     return recording_of(network, times, execute(network, initial, times, compiled(initial.rules)))
 
@@ -183,7 +192,7 @@ def simulate_packets(
         network: links and the classes of flows that share them.
         until: simulated time, s.
         warmup: time that the measures leave out, s; None: a quarter of the run.
-        seed: of all random numbers; the same seed gives the same bytes.
+        seed: of all random numbers; runs with equal seeds are identical.
         samples: number of evenly spaced sample times.
         bin_width: width of bins in which the data packets that arrive at each queue are counted, s,
             for `metrics.cov` and `metrics.hurst`; None: no bins.
@@ -192,7 +201,7 @@ def simulate_packets(
         A trajectory (see `vegasfluid.trajectory`).
 
     Raises:
-        InvalidInput: for times that make no sense.
+        InvalidInput: for a time or a number of samples that is out of range.
         SolveFailed: for a run that needs too much memory.
 
     >>> from vegasfluid import Flows, Link, Reno, metrics

@@ -1,7 +1,7 @@
-"""State of a run: arrays of records, and the functions by which the engine accesses them.
+"""State of a run: arrays of records, and the functions by which the engine reads and writes them.
 
-The engine accesses the arrays through these functions only; `jit.record_access` replaces them in
-machine code.
+The engine accesses the arrays through these functions only; in machine code,
+`vegasfluid.packet.jit.record_access` replaces them.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Simulation(NamedTuple):
         initial: (flows,) the flows at the start, to which a new connection resets them.
         hops: (flows, hops) of HOP.
         links: (links,) of LINK and the queue disciplines' fields.
-        packets: (flows, hops, slots) of PACKET, and SACK_BLOCK where used: packets travelling to a
-            hop.
+        packets: (flows, hops, slots) of PACKET, and SACK_BLOCK where used: packets on their way to
+            a hop.
         slots: (flows, slots) of SLOT, the packets of the window.
         waiting: (links, waiting) of WAITING, the packets in each queue.
-        changes: (changes,) of CHANGE, in order of time.
-        times: (samples,) of TIME, increasing.
+        changes: (changes,) of CHANGE, the delay events in order of time.
+        times: (samples,) of TIME, the sample times in order.
         flow_samples: (samples, flows) of FLOW_SAMPLE and the congestion controls' counters.
         link_samples: (samples, links) of LINK_SAMPLE.
-        bins: (bins, links) of BIN.
+        bins: (bins, links) of BIN, arrivals in equal bins of time.
         heap: (flows,) of HEAP_ENTRY, the schedule.
     """
 
@@ -79,17 +79,17 @@ class Simulation(NamedTuple):
 
     @property
     def slot_count(self) -> int:
-        """Slots of each ring."""
+        """Number of slots of each flow's rings."""
         return self.slots.shape[1]
 
     @property
     def waiting_count(self) -> int:
-        """Packets that each queue's ring can hold."""
+        """Number of packets that each queue's ring can hold."""
         return self.waiting.shape[1]
 
     @property
     def change_count(self) -> int:
-        """Number of changes of delay."""
+        """Number of delay events."""
         return self.changes.shape[0]
 
     @property
@@ -119,7 +119,7 @@ def hop_of(sim: Any, f: int, i: int) -> Any:
 
 
 def link_of(sim: Any, index: int) -> Any:
-    """The record of a link's queue."""
+    """The record of the queue with this index."""
     return sim.links[index]
 
 
@@ -134,17 +134,17 @@ def slot_of(sim: Any, f: int, seq: int) -> Any:
 
 
 def waiting_of(sim: Any, index: int, position: int) -> Any:
-    """The packet at a position of a link's queue."""
+    """The packet at a position of the queue with this index."""
     return sim.waiting[index, position & (sim.waiting_count - 1)]
 
 
 def change_of(sim: Any, k: int) -> Any:
-    """Change of delay number `k`."""
+    """The record of delay event `k`."""
     return sim.changes[k]
 
 
 def time_of(sim: Any, k: int) -> Any:
-    """Sample time number `k`."""
+    """The record of sample time `k`."""
     return sim.times[k]
 
 
@@ -154,12 +154,12 @@ def flow_sample_of(sim: Any, k: int, f: int) -> Any:
 
 
 def link_sample_of(sim: Any, k: int, index: int) -> Any:
-    """Sample `k` of a link's queue."""
+    """Sample `k` of the queue with this index."""
     return sim.link_samples[k, index]
 
 
 def bin_of(sim: Any, k: int, index: int) -> Any:
-    """Arrival bin `k` of a link's queue."""
+    """Arrival bin `k` of the queue with this index."""
     return sim.bins[k, index]
 
 
