@@ -32,13 +32,13 @@ from vegasfluid.packet.schedule import build, sift_down
 from vegasfluid.packet.sender import next_due, reach_sender, run_due, send_window
 from vegasfluid.packet.state import bin_of, flow_of, heap_of, hop_of, link_of, packet_of, time_of
 
-__all__ = ["COMPLETED", "RING_FULL", "SELDOM", "run"]
+__all__ = ["COMPLETED", "OUT_OF_LINE", "RING_FULL", "run"]
 
 COMPLETED, RING_FULL = 0, 1
 """Results of `run`: the last sample was taken, or a flow had more packets in flight than its rings
 hold, so that the run must be repeated with larger rings."""
 
-SELDOM = (
+OUT_OF_LINE = (
     "run_due",
     "expire_rto",
     "sample_sender",

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
+    "COUNTS",
     "Simulation",
     "bin_of",
     "change_of",
@@ -101,6 +102,10 @@ class Simulation(NamedTuple):
     def bin_count(self) -> int:
         """Number of arrival bins."""
         return self.bins.shape[0]
+
+
+COUNTS = tuple(name for name in vars(Simulation) if name.endswith("_count"))
+"""Names of the sizes of the arrays, which are properties of `Simulation`."""
 
 
 def flow_of(sim: Any, f: int) -> Any:

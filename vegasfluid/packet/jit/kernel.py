@@ -23,32 +23,33 @@ from vegasfluid.packet import engine
 from vegasfluid.packet.jit import self_test
 from vegasfluid.packet.jit.specialise import open_names, specialise
 from vegasfluid.packet.rules import Rules, layout
-from vegasfluid.packet.state import Simulation
+from vegasfluid.packet.state import COUNTS, Simulation
 
 __all__ = ["Kernel", "cache_folder", "compiled", "interpreted"]
 
 Kernel = Callable[[Simulation], int]
 """Runs a simulation in place; returns `engine.COMPLETED` or `engine.RING_FULL`."""
 
-SLOWER = (
-    "the packet simulator falls back on plain Numba code, which gives the same results, but takes "
-    f"longer to compile and to run: Numba {numba.__version__} lacks internals that vegasfluid uses."
+FALLBACK = (
+    f"Numba {numba.__version__} fails the self-test of the packet simulator, which falls back on "
+    "plain Numba code: its results are the same, but it takes longer to compile and to run."
 )
-"""The warning of the fallback."""
+"""Warning that a kernel is compiled without Numba's internals."""
 
 KERNELS: dict[tuple[Any, ...], Kernel] = {}
 """Kernels of this process, by the rules that they are compiled for."""
 LOCK = threading.Lock()
+"""Held while a kernel is looked up or compiled, so that no thread compiles the same one again."""
 
 
 def interpreted(rules: Rules) -> Kernel:
-    """The engine in plain Python: slow, and the reference for the compiled one."""
+    """The engine in plain Python for these rules: slow, the reference for the compiled one."""
     run: Any = engine.run
     return specialise(run, open_names(rules), lambda function: function, {})
 
 
 def sources_of(functions: Sequence[Callable[..., Any]]) -> Iterator[bytes]:
-    """The source text of every module that a kernel is made from."""
+    """Yield the source text of every module from which a kernel is made."""
     package = Path(inspect.getfile(engine)).parent.parent
     files = {Path(inspect.getfile(each)) for each in (clock, *functions)}
     for folder in ("packet", "congestion", "aqm", "traffic"):
@@ -58,7 +59,7 @@ def sources_of(functions: Sequence[Callable[..., Any]]) -> Iterator[bytes]:
 
 
 def cache_folder(rules: Rules) -> Path:
-    """Folder of the machine code for these rules, named by a hash of all its sources."""
+    """Folder of the machine code for these rules; its name is a hash of all sources."""
     functions = rules.functions()
     digest = hashlib.sha256(numba.__version__.encode())
     for part in sources_of(functions):
@@ -71,7 +72,7 @@ def cache_folder(rules: Rules) -> Path:
 
 @contextlib.contextmanager
 def numba_cache_in(folder: Path) -> Iterator[None]:
-    """Let Numba keep the code of functions that are decorated inside in `folder`."""
+    """Context in which functions that Numba decorates are cached in `folder`."""
     before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
     try:
@@ -81,7 +82,10 @@ def numba_cache_in(folder: Path) -> Iterator[None]:
 
 
 def compiled(rules: Rules) -> Kernel:
-    """The engine as machine code for these rules; compiled once per process."""
+    """The engine as machine code for these rules.
+
+    It is compiled, or loaded from the cache folder, once per process.
+    """
     key = (*rules.functions(), rules.features, repr(layout(rules)))
     with LOCK:
         if key not in KERNELS:
@@ -90,7 +94,7 @@ def compiled(rules: Rules) -> Kernel:
 
 
 def compile_kernel(rules: Rules) -> Kernel:
-    """Compile the engine, or load it from the cache; with a warning by plain Numba if need be."""
+    """Compile the engine, or load it from the cache; without Numba's internals if they fail."""
     if not self_test.internals_work():
         warn_of_fallback()
         return plain_kernel(rules)
@@ -102,7 +106,7 @@ def compile_kernel(rules: Rules) -> Kernel:
             run,  # type: ignore[arg-type]
             open_names(rules),
             layout(rules),
-            called=engine.SELDOM,
+            called=engine.OUT_OF_LINE,
             mark=f"_{folder.name}",
             cache=True,
         )
@@ -111,10 +115,9 @@ def compile_kernel(rules: Rules) -> Kernel:
 @cache
 def warn_of_fallback() -> None:
     """Warn once per process that kernels are compiled by plain Numba."""
-    warnings.warn(SLOWER, RuntimeWarning, stacklevel=2)
+    warnings.warn(FALLBACK, RuntimeWarning, stacklevel=2)
 
 
-COUNTS = tuple(name for name in vars(Simulation) if name.endswith("_count"))
 PlainSimulation = namedtuple("PlainSimulation", (*Simulation._fields, *COUNTS))
 """A `Simulation` whose sizes are fields, as Numba does not know properties."""
 

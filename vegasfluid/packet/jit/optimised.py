@@ -41,17 +41,17 @@ def optimised_kernel(
     mark: str = "",
     cache: bool = False,
 ) -> Callable[[Simulation], int]:
-    """Compile a function of a simulation, and all that it calls, to one piece of machine code.
+    """Compile a function of a simulation, and all functions that it calls, as one unit.
 
     Args:
         function: takes a `Simulation` and returns an integer.
         values: replacements of globals (see `specialise`).
         layout: the record type of each array of the simulation.
-        called: names of functions that are called; LLVM inlines all others (inlined by Numba they
+        called: names of functions that stay calls; LLVM inlines all others (inlined by Numba, they
             would take three times as long to compile).
-        mark: appended to function names. Numba numbers functions of one name anew in each process:
-            without a mark, a kernel from the cache and one compiled here could use one name for
-            different functions, and the linker would take the first.
+        mark: appended to function names. Each process numbers functions of equal names anew:
+            without a mark, a cached kernel and a new one could use one name for different
+            functions, of which the linker would take the first.
         cache: whether Numba keeps the machine code in its cache folder.
     """
     inline, call = njit(forceinline=True, **INNER_OPTIONS), njit(**INNER_OPTIONS)

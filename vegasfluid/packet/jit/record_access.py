@@ -16,14 +16,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from vegasfluid.packet.state import Simulation
+from vegasfluid.packet.state import COUNTS, Simulation
 
 __all__ = ["record_accessors", "table_of"]
 
 INT64 = ir.IntType(64)
-
-COUNTS = tuple(name for name in vars(Simulation) if name.endswith("_count"))
-"""Names of the sizes of the arrays, properties of `Simulation`."""
+"""LLVM's type of 64-bit integers."""
 
 TABLE = np.dtype([(name, np.int64) for name in (*Simulation._fields, *COUNTS)], align=True)
 """A simulation in machine code: the address of each array, and the sizes."""
@@ -62,7 +60,7 @@ ACCESSORS = {
 
 
 def table_of(sim: Simulation) -> Any:
-    """The record that stands for a simulation in machine code; `sim` must outlive it."""
+    """The record that represents a simulation in machine code; valid as long as `sim` exists."""
     table = np.zeros(1, TABLE)
     for name, array in zip(Simulation._fields, sim, strict=True):
         table[name] = array.ctypes.data
@@ -81,7 +79,7 @@ def record_accessors(layout: Mapping[str, np.dtype]) -> dict[str, Any]:
 
 
 def table_entry(builder: Any, table: Any, name: str) -> Any:
-    """LLVM value of a field of the table, marked as invariant: nothing writes there."""
+    """LLVM value of field `name` of the table, marked as invariant, as no code writes there."""
     start = builder.bitcast(table, INT64.as_pointer())
     value = builder.load(builder.gep(start, [INT64((TABLE.names or ()).index(name))]))
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -99,7 +97,7 @@ def accessor(dtype: np.dtype, access: Access) -> Any:
     last = len(access.sizes) - 1
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit the LLVM instructions of an access."""
+        """Emit the LLVM instructions that compute the address of a record from its indices."""
         table, *indices = arguments
         position = INT64(0)
         for axis, (size, index) in enumerate(zip(access.sizes, indices, strict=True)):
@@ -112,7 +110,7 @@ def accessor(dtype: np.dtype, access: Access) -> Any:
         return builder.inttoptr(address, context.get_value_type(record))
 
     def typed(table: Any, *indices: Any) -> Any:
-        """The signature of the intrinsic, and how it is generated."""
+        """The signature of the intrinsic, and the function that generates its code."""
         return record(table, *(types.int64 for _ in indices)), generate
 
     by_axes: Any = [None, lambda typing, sim, a: typed(sim, a)]

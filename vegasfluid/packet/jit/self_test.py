@@ -1,4 +1,4 @@
-"""Self-test of the Numba internals that `optimised` uses, on a small function."""
+"""Self-test of the Numba internals that `optimised` uses: they compile a small function."""
 
 from __future__ import annotations
 
@@ -12,33 +12,38 @@ from typing import Any
 import numpy as np
 
 from vegasfluid.caches import cache_folders
-from vegasfluid.packet.state import Simulation, flow_of
+from vegasfluid.packet.state import Simulation, flow_of, packet_of
 
 __all__ = ["internals_work"]
 
 FACTOR = 0
-"""Replaced by `specialise` in the self-test."""
+"""A global constant that `specialise` replaces in the self-test."""
 
 PROBE = np.dtype([("sent", np.int64), ("cwnd", np.float64)], align=True)
 """Record type of all arrays of the self-test."""
 
 
 def doubled(flow: Any) -> int:
-    """Count a packet of a flow, and return a multiple of the count."""
+    """Increase the count of a flow by one, and return FACTOR times the count; inlined."""
     flow.sent += 1
     return FACTOR * flow.sent
 
 
+def last_packet(sim: Any, f: int) -> int:
+    """Read the count of the packet at position 3 of a ring of flow `f`; called, not inlined."""
+    return packet_of(sim, f, 0, 3).sent
+
+
 def probe(sim: Any) -> int:
-    """The function that the self-test compiles: a sum over flows, which it also changes."""
+    """Sum over all flows: the function that the self-test compiles."""
     total = 0
     for f in range(sim.flow_count):
-        total += doubled(flow_of(sim, f))
+        total += doubled(flow_of(sim, f)) + last_packet(sim, f)
     return total
 
 
 def marker() -> Path:
-    """The file in the cache folder that records a passed self-test of these versions."""
+    """The file whose existence records that these versions have passed the self-test."""
     digest = hashlib.sha256(repr((platform.machine(), platform.python_version())).encode())
     for library in ("numba", "llvmlite", "numpy"):
         digest.update(version(library).encode())
@@ -49,7 +54,7 @@ def marker() -> Path:
 
 @cache
 def internals_work() -> bool:
-    """Whether `optimised_kernel` compiles and computes correctly; tested once per installation."""
+    """Whether `optimised_kernel` works with the installed Numba; tested once for each version."""
     passed = marker()
     if passed.exists():
         return True
@@ -67,13 +72,13 @@ def internals_work() -> bool:
 
 
 def passes() -> bool:
-    """Compile and run the self-test; errors of Numba's internals pass through."""
+    """Whether the compiled `probe` computes the right sum; passes on whatever Numba raises."""
     from vegasfluid.packet.jit.optimised import optimised_kernel
 
     shapes = dict.fromkeys(Simulation._fields, (2,)) | {
         "hops": (2, 1),
-        "packets": (2, 1, 1),
-        "slots": (2, 1),
+        "packets": (2, 1, 2),
+        "slots": (2, 2),
         "waiting": (2, 1),
         "flow_samples": (2, 2),
         "link_samples": (2, 2),
@@ -81,5 +86,7 @@ def passes() -> bool:
     }
     sim = Simulation(**{name: np.zeros(shape, PROBE) for name, shape in shapes.items()})
     sim.flows["sent"] = 3, 4
-    run = optimised_kernel(probe, {"FACTOR": 2}, dict.fromkeys(Simulation._fields, PROBE))
-    return run(sim) == 2 * (4 + 5) and sim.flows["sent"].tolist() == [4, 5]
+    sim.packets["sent"][:, 0, 1] = 10, 20
+    layout = dict.fromkeys(Simulation._fields, PROBE)
+    run = optimised_kernel(probe, {"FACTOR": 2}, layout, called=("last_packet",))
+    return run(sim) == 2 * (4 + 5) + 10 + 20 and sim.flows["sent"].tolist() == [4, 5]

@@ -1,4 +1,4 @@
-"""The engine's functions for the rules and features that a network uses.
+"""Copies of the engine's functions for the rules and features that a network uses.
 
 A function is copied with its globals replaced, and so are the functions that it calls: the open
 names `on_ack`, `decide`, ... become dispatchers over the rules in use, and the names in `features`
@@ -17,7 +17,7 @@ from vegasfluid.packet.rules import Rules, counters_of
 
 __all__ = ["open_names", "specialise"]
 
-RENEWED = [
+RESET_FIELDS = [
     "cwnd",
     "ssthresh",
     "srtt",
@@ -34,7 +34,7 @@ RENEWED = [
 """Fields of a flow that a new connection resets to their initial values."""
 
 SEQUENCE_NUMBERS = ("opened", "recover")
-"""Fields of a flow that count packets from the first one of its connection."""
+"""Fields of a flow that are packet numbers, set relative to the first packet of a connection."""
 
 
 def global_names(function: FunctionType) -> set[str]:
@@ -55,7 +55,7 @@ def specialise(
         function: a plain Python function.
         values: replacements by the name of a global, in every copied function.
         translate: applied to each copy, callees first, such as a compiler.
-        done: translated copies by original; filled as they are made.
+        done: translated copies by original function; filled in place.
 
     Returns:
         The translated copy.
@@ -75,13 +75,13 @@ def specialise(
 
 
 def define(name: str, arguments: str, lines: Sequence[str], namespace: dict[str, Any]) -> Any:
-    """Make a function from source text; the text is our own, and this is the only place.
+    """Make a function from source text, which is never a user's; no other code uses `exec`.
 
     Args:
-        name: of the function.
+        name: name of the function.
         arguments: the argument list.
         lines: the body; empty: `pass`.
-        namespace: its globals.
+        namespace: globals of the function.
     """
     text = "\n".join([f"def {name}({arguments}):", *(f"    {line}" for line in lines or ["pass"])])
     exec(text, namespace)
@@ -89,12 +89,12 @@ def define(name: str, arguments: str, lines: Sequence[str], namespace: dict[str,
 
 
 def dispatcher(name: str, functions: Sequence[Callable], arguments: str) -> Callable[..., Any]:
-    """Make a function that calls the i-th of some functions, where i is its first argument.
+    """Make a function `(i, *arguments)` that calls the i-th of some functions.
 
     Args:
-        name: of the new function.
-        functions: what it chooses from.
-        arguments: the argument list of each of them.
+        name: name of the new function.
+        functions: the functions to choose from.
+        arguments: their common argument list.
     """
     last = len(functions) - 1
     lines = [
@@ -106,7 +106,7 @@ def dispatcher(name: str, functions: Sequence[Callable], arguments: str) -> Call
 
 
 def open_names(rules: Rules) -> dict[str, Any]:
-    """Values of the engine's open global names, for the rules in use."""
+    """Values of the global names that the engine leaves open, for the rules and features in use."""
     controls = [control.rules for control in rules.controls]
     disciplines = [discipline.rule for discipline in rules.disciplines]
     sources = [source.rules for source in rules.sources]
@@ -132,17 +132,20 @@ def open_names(rules: Rules) -> dict[str, Any]:
 
 
 def sample_counters(rules: Rules) -> Callable[..., None]:
-    """Make a function that copies the congestion controls' counters from a flow to a sample."""
+    """Make the function `(sample, flow)` that copies the counters in use to a sample."""
     lines = [f"sample.{name} = flow.{name}" for name in counters_of(rules)]
     return define("sample_counters", "sample, flow", lines, {})
 
 
 def open_connection(rules: Rules) -> Callable[..., None]:
-    """Make a function that resets a flow for a new connection, which begins at its next packet."""
+    """Make the function `(flow, initial)` that resets a flow for a new connection.
+
+    The connection starts at the oldest unacknowledged packet; `initial` is the flow at its start.
+    """
     controls = [control.rules for control in rules.controls]
     numbers = {name for control in controls for name in control.places} | set(SEQUENCE_NUMBERS)
     counters = {name for control in controls for name in control.counters}
     state = {name for control in controls for name in control.state} - numbers - counters
-    lines = [f"flow.{name} = initial.{name}" for name in (*RENEWED, *sorted(state))]
+    lines = [f"flow.{name} = initial.{name}" for name in (*RESET_FIELDS, *sorted(state))]
     lines += [f"flow.{name} = flow.una + initial.{name}" for name in sorted(numbers)]
     return define("open_connection", "flow, initial", lines, {})
