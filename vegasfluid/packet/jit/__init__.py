@@ -1,25 +1,27 @@
-"""The packet engine as machine code: everything that depends on Numba's internals.
+"""The packet engine as machine code: all code that depends on Numba's internals.
 
 The engine (`vegasfluid.packet.engine`) and the packet rules of congestion controls, queue
 disciplines and traffic sources are plain Python functions. `compiled` makes one kernel of them for
 the rules and features that a network uses; `interpreted` makes the same kernel in plain Python,
 the reference in the tests.
 
-* `specialise` copies functions with their globals replaced: rules by dispatchers over those in use,
-  features by constants. Code for unused features is never compiled.
-* `record_access` hands the run to machine code as one record of addresses, and LLVM instructions
-  read the arrays: half the compile time.
-* `deferred_codegen` compiles inner functions to LLVM code only, which the outermost one optimises
-  once: half the compile time.
-* `optimised` sets Numba's options: no reference counts (`_nrt`), which took more than half of the
-  run time; functions of every packet are inlined.
-* `kernel` keys the cache on disk by a hash of all sources, as Numba's own cache checks the
-  outermost function only and would run stale code.
+* `specialise` copies functions with their globals replaced, found in their bytecode: packet rules
+  by dispatchers (made with `exec`) over those in use, features by constants. Without it, every
+  kernel would contain all rules and features.
+* `record_access` passes the arrays as one record of addresses, which LLVM instructions read.
+  Without it, a kernel takes 3 times as long to compile and 20 times as long to run.
+* `deferred_codegen` leaves the optimisation of inner functions to the outermost one. Without it, a
+  kernel takes 1.5 times as long to compile.
+* `optimised` turns off reference counts (`_nrt`), as a kernel allocates nothing. Without that, it
+  takes a seventh longer to compile; kernels without `record_access` run 4 times as long.
+* `kernel` keeps machine code in a folder named by a hash of all sources. Numba's own cache checks
+  the outermost function only, and would run stale code.
 
 `specialise` and `kernel` use documented features alone. The others use parts of Numba without a
-public interface: `self_test` runs them on a small function, and where that fails (with another
-Numba, say) `compiled` warns once and falls back on plain `njit`, which gives the same results but
-compiles longer and runs slower.
+public interface. `self_test` tries them on a small function; if that fails, `compiled` warns once
+and falls back on plain `njit`. The results are the same, but a kernel takes 5 times as long to
+compile and 100 times as long to run, and is not cached. (Factors: Weigle and Feng's network 2,
+CPU seconds, Numba 0.68; 5 s to compile and 0.07 s for a run of 200 s.)
 """
 
 from vegasfluid.packet.jit.kernel import Kernel, cache_folder, compiled, interpreted

@@ -22,8 +22,7 @@ OPTIONS: dict[str, Any] = {
     "nogil": True,
     "_nrt": False,
 }
-"""Numba's options. The kernel allocates nothing, so arrays need no reference counts (`_nrt`), whose
-locked increments took more than half of the run time."""
+"""Numba's options. A kernel allocates nothing, so it needs no reference counts (`_nrt`)."""
 
 INNER_OPTIONS: dict[str, Any] = OPTIONS | {
     "no_cpython_wrapper": True,
