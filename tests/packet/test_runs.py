@@ -102,7 +102,7 @@ def test_rings_that_do_not_suffice_are_made_larger(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(simulate, "shapes", watched)
     small = simulate_packets(grown, until=40)
     assert sizes == [256, 512, 1024, 2048, 4096]
-    monkeypatch.setattr(simulate, "FEWEST_SLOTS", 2**14)
+    monkeypatch.setattr(simulate, "MIN_SLOTS", 2**14)
     large = simulate_packets(grown, until=40)
     assert sizes[5:] == [2**14]
     assert small.identical(large)
@@ -125,10 +125,10 @@ def test_nobody_sends_beyond_what_the_receiver_allows(recovery: str) -> None:
 def test_a_run_that_needs_more_memory_than_it_may_take_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(simulate, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(simulate, "MAX_BYTES", 2**20)
     with pytest.raises(SolveFailed, match=r"GiB of memory, more than .* set max_window, or"):
         simulate_packets(late_crowd(), until=40)
-    monkeypatch.setattr(simulate, "MOST_BYTES", 2**22)
+    monkeypatch.setattr(simulate, "MAX_BYTES", 2**22)
     with pytest.raises(SolveFailed, match=r"set max_window of reno, which has \d+ packets in"):
         simulate_packets(late_crowd(), until=40)
 
