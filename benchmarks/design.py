@@ -82,13 +82,13 @@ change is far below the differences that are looked at.
 WANTED = {"ratio": 0.05, "queue": 0.03}
 """Median differences at most, with RED and ten flows or more."""
 CASES, CHOICE = 72, 2001
-"""How many networks, and the seed of the design."""
+"""Number of networks, and seed of the design."""
 SEEDS, FULL_SEEDS = (1, 2), (1, 2, 3, 4, 5)
 TUNED, PACKET_BYTES = "vegas", 1500
 ROUNDS, SHORTEST, LONGEST, FEWEST_PACKETS, MOST_PACKETS = 9, 60.0, 600.0, 5e5, 2e7
 NAMES = {"queue": "queue_packets", "drops": "drop_share"}
 COMPARED = {name: NAMES.get(name, name) for name in ("ratio", "utilisation", "queue", "drops")}
-"""What is compared, and its name in the summary of a run."""
+"""Compared quantities, with their names in the summary of a run."""
 LEAST = {"ratio": 0.0, "queue": 1.0, "drops": 1e-5}
 """Differences are relative, to so much at least (the queue in packets); others are absolute."""
 MANY = 10
@@ -161,7 +161,7 @@ def rounded(value: float) -> float:
 
 
 def needed_drops(window: float) -> float:
-    """The share of packets whose loss holds Reno at a window: 1.5 / window^2 where it is large."""
+    """Loss probability at which Reno has this mean window: 1.5 / window^2 for large ones."""
     return 1 / (1 + window**2 / 1.5)
 
 
@@ -178,17 +178,17 @@ def thresholds(room: float, reach: float, held: float, flows: int) -> tuple[floa
 
 
 def weight(averaging: float, held: float, low: float) -> float:
-    """Of RED's average, over 3 to 30 times the packets on the path."""
+    """Weight of RED's average, which extends over 3 to 30 times the packets on the path."""
     return 1 / (between(averaging, 3.0, 30.0) * (held + low))
 
 
 def own_count(share: float, flows: int) -> int:
-    """How many flows are Vegas's: 0.2 to 0.8 of all, and at least one on each side."""
+    """Number of Vegas flows: a fraction of 0.2 to 0.8, and at least one flow of each class."""
     return min(max(round(flows * (0.2 + 0.6 * share)), 1), flows - 1)
 
 
 def red(point: Point, held: float, flows: int) -> Queue:
-    """RED, and the queue at which its drops are those that Reno needs in the fair share."""
+    """RED, and the queue at which it drops what Reno needs for an equal share, packets."""
     low, high = thresholds(point.room, point.reach, held, flows)
     wait, needed = point.wait < 0.5, needed_drops((held + high) / flows)
     on_curve = 3 * needed / (2 + needed) if wait else needed / 2
@@ -266,7 +266,7 @@ def designed() -> list[Case]:
 
 
 def compared(of: Mapping[str, float]) -> Means:
-    """What is compared, out of the summary of a run."""
+    """Averages of a run that are compared."""
     return {name: of[key] for name, key in COMPARED.items()}
 
 

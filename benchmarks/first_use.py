@@ -35,7 +35,7 @@ class Used(NamedTuple):
 
 
 def uv() -> str:
-    """Where uv is: beside this Python, or on the path."""
+    """Path of uv: next to this Python, or on the search path."""
     places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     found = shutil.which("uv", path=places)
     if found is None:

@@ -72,7 +72,7 @@ def sweep(count: int) -> Callable[[], Any]:
 
 
 def derivative(count: int) -> Callable[[], Any]:
-    """The same, and its derivative by all of Vegas's numbers together."""
+    """Result of a run and its derivative with respect to all parameters of Vegas together."""
     model = base()
     task, posed = task_for(model), together(spread(count), model)
 

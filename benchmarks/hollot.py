@@ -56,12 +56,12 @@ SLOPE, SPAN = 0.1 / 550, 550.0
 MIN_THRESH = 150.0
 """Packets; that of the runs without a slow average."""
 LOW = 172.5 - 2 / 15.375**2 / SLOPE
-"""Packets; with it the example rests at W = 15.375 and q = 172.5."""
+"""Lower threshold, packets, with which the example has its equilibrium at W = 15.375, q = 172.5."""
 QUICK = 100.0
 """A rate of averaging that is quick against a round trip, 1/s."""
 UNTIL, SAMPLE, BUFFER = 400.0, 0.02, 20_000.0
 DYING = 0.95
-"""A queue is coming to rest whose swing falls to less than this within a quarter of the run."""
+"""A queue is stable if its oscillation shrinks to less than this fraction in a quarter of the run."""
 
 
 class Rest(NamedTuple):
@@ -97,7 +97,7 @@ class Cycle(NamedTuple):
 
 
 def rest(low: float, slope: float) -> Rest:
-    """Where window 2 / W^2 = p meets the curve, W = (C T + q) / N (the mean-field closure)."""
+    """Equilibrium: 2 / W^2 = p on the marking curve, with W = (C T + q) / N (mean field)."""
 
     def excess(queue: float) -> float:
         cwnd = (CAPACITY * PROPAGATION + queue) / FLOWS
@@ -190,7 +190,7 @@ def cycles(low: float, slopes: np.ndarray, rates: np.ndarray) -> list[Cycle]:
 
 
 def ending(times: np.ndarray, queue: np.ndarray) -> Cycle:
-    """Mean, swing and period in the last quarter of a run."""
+    """Mean, oscillation and period of the queue in the last quarter of a run."""
     quarter = len(queue) // 4
     before, last, time = queue[-2 * quarter : -quarter], queue[-quarter:], times[-quarter:]
     mean, above = float(last.mean()), last > last.mean()
@@ -223,7 +223,7 @@ def cycle_by_hand(low: float, slope: float, rate: float, step: float) -> Cycle:
 
 
 def boundary(values: np.ndarray, found: list[Cycle]) -> float:
-    """Half-way between the last of rising values at which the queue comes to rest and the next.
+    """Stability boundary: half-way between the last stable one of rising values and the next.
 
     NaN where it never does, or always.
     """

@@ -62,7 +62,7 @@ def network_of(scenario: Mapping[str, Any], late: float = 0.0) -> Network:
 
 
 def law_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> CongestionControl:
-    """The law of a flow, as the kernel has it."""
+    """Congestion control of a flow, with the parameters of the kernel."""
     if flow["algo"] == "vegas":
         return Vegas(**scenario["vegas"], dialect="linux")
     return Reno(recovery="sack", byte_counting=True)

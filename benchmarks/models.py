@@ -30,7 +30,7 @@ COMMAND = (sys.executable, "-c", "from vegasfluid.cli import main; main()", "rec
 
 
 class Answer(NamedTuple):
-    """Of one run; seconds by the clock and of processors."""
+    """Result of one run: wall time and CPU time, s."""
 
     status: int
     reached: bool

@@ -74,7 +74,7 @@ def add_packets(figures: Figures, rows: list[NS2Row], seeds: tuple[int, ...]) ->
 
 
 def worst(differences: list[float]) -> float:
-    """The largest difference, either way."""
+    """Difference with the largest absolute value."""
     return max(abs(difference) for difference in differences)
 
 

@@ -99,7 +99,7 @@ def round_trips(given: Mapping[str, Any]) -> list[float]:
 
 
 def queue_of(given: Mapping[str, Any]) -> DropTail | Red:
-    """The queue law."""
+    """Queue discipline of the scenario's bottleneck."""
     if given["queue"] == "droptail":
         return DropTail()
     red = {"max_p": 1.0, "q_weight": 0.002, "gentle": False, "wait": True} | given["red"]
@@ -115,7 +115,7 @@ def queue_of(given: Mapping[str, Any]) -> DropTail | Red:
 
 
 def law_of(flow: Mapping[str, Any]) -> CongestionControl:
-    """The law of a flow."""
+    """Congestion control of a flow group."""
     if flow["algo"] != "vegas":
         recovery = {"reno": "reno", "newreno": "newreno", "sack": "sack"}[flow["algo"]]
         return Reno(recovery=recovery)
@@ -124,7 +124,7 @@ def law_of(flow: Mapping[str, Any]) -> CongestionControl:
 
 
 def traffic_of(given: Mapping[str, Any], flow: Mapping[str, Any]) -> TrafficSource:
-    """What a flow's application offers."""
+    """Traffic source of a flow group."""
     traffic = flow.get("traffic", "ftp")
     kind = traffic if isinstance(traffic, str) else traffic["type"]
     of = {} if isinstance(traffic, str) else traffic

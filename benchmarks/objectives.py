@@ -75,7 +75,7 @@ class OneParameter:
         return math.log(ratio) if ratio > 0 else -WORST
 
     def judged(self, distance: float) -> Judged:
-        """What is minimised."""
+        """Objective to minimise, with whether the point reaches the goal and is allowed."""
         return Judged(distance**2, abs(distance) < NEAR)
 
     def judge(self, x: np.ndarray) -> Judged:

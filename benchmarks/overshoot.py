@@ -64,7 +64,7 @@ def differences(rows: list[NS2Row], part: float) -> dict[str, float]:
 
 
 def fitted(rows: list[NS2Row], tolerance: float) -> float:
-    """The false base RTT that tells these rows best, in units of the true one."""
+    """Wrong base RTT that fits these rows best, relative to the true one."""
 
     def loss(part: float) -> float:
         return float(np.sum(np.square(list(differences(rows, part).values()))))

@@ -69,7 +69,7 @@ def packets_and_seconds(network: Network, until: float, repeats: int) -> tuple[f
 
 
 def both_ways(network: Network) -> Network:
-    """The same classes once more against the stream."""
+    """Network with the same classes also in the reverse direction."""
     back = {f"{name}_back": replace(of, direction="reverse") for name, of in network.flows.items()}
     return replace(network, flows={**network.flows, **back})
 
@@ -84,7 +84,7 @@ def crowd(count: int) -> Network:
 
 
 def add_networks(figures: Figures, repeats: int) -> None:
-    """Weigle and Feng's networks, one way and both ways, beside ns-2."""
+    """Add the speed on Weigle and Feng's networks, with one-way and two-way data, and of ns-2."""
     rows = {row.name: row for row in ns2_rows()}
     for number, name in ONE_WAY.items():
         bounds = {"per_cpu_s": 20e6, "times_ns2": 40}
@@ -161,7 +161,7 @@ def start_seconds(kind: str) -> float:
 
 
 def add_compilation(figures: Figures, repeats: int) -> None:
-    """In fresh processes: with an empty cache, and with what that left."""
+    """Add start times of new processes, with an empty cache and then with a filled one."""
     for kind in COMPILED:
         cold, warm = [], []
         for _ in range(repeats):

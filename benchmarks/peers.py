@@ -24,7 +24,7 @@ class Enough(Exception):
 
 
 class Judged(NamedTuple):
-    """What came of an evaluation.
+    """Result of an evaluation of the objective.
 
     Args:
         loss: what is minimised.

@@ -154,7 +154,7 @@ def recommendation_seconds(number: int, cache: str) -> tuple[float, float]:
 
 
 def add_grid(figures: Figures, number: int, cache: str) -> None:
-    """The whole recommendation beside ns-2."""
+    """Add the CPU time of a recommendation and that of a grid search with ns-2."""
     rows = [row for row in ns2_rows() if row.network == number and not row.gentle_start]
     ns2 = statistics.median(row.cpu_s for row in rows)
     cpu, wall = recommendation_seconds(number, cache)

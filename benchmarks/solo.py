@@ -239,9 +239,9 @@ def add_cubic(figures: Figures, engines: dict[str, Engine], until: float) -> Non
 
 
 def add_vegas(figures: Figures, engines: dict[str, Engine], until: float) -> None:
-    """Vegas alone: between N alpha and N (beta + 1) packets wait, as Linux counts; none is lost.
+    """Vegas alone: N alpha to N (beta + 1) packets wait, as Linux counts them; none is lost.
 
-    Where in the band it rests is a matter of how it came there: hence the wider target.
+    The target is wide because the equilibrium in this band depends on the initial condition.
     """
     held = VEGAS.link.capacity * VEGAS.base_rtts("vegas")[0]
     flows, law = VEGAS.flows["vegas"], cast(Vegas, VEGAS.flows["vegas"].law)
@@ -260,7 +260,7 @@ def add_rests(
     until: float,
     at_most: float,
 ) -> None:
-    """Models against packets; drop shares are told without a target."""
+    """Add differences of the models from the packet simulator; loss ratios have no target."""
     packets = rest(simulate_packets(network, until), until / 4)
     for engine, simulate in engines.items():
         found = rest(simulate(network, until), until / 4)
@@ -272,7 +272,7 @@ def add_rests(
 
 
 def measure(full: bool) -> Figures:
-    """Every law; the density model with `--full`."""
+    """Measure every congestion control; with `full` also the density model."""
     keep_compiled_equations()
     figures = Figures()
     engines: dict[str, Engine] = {"fluid": simulate_fluid}

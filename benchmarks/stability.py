@@ -172,7 +172,7 @@ FAMILIES = (
 
 
 def cases(family: Family, sides: tuple[float, ...] = SIDES) -> list[Case]:
-    """A family beside its boundary."""
+    """Networks of a family on both sides of its stability boundary."""
     sides = (sides[0], sides[-1]) if family.wide else sides
     critical = critical_value(family.network_of, family.low, family.high, family.options)
     equilibria = [equilibrium(family.network_of(part * critical), family.options) for part in sides]

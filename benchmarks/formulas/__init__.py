@@ -1,1 +1,1 @@
-"""Closed forms against the solver of rest, the fluid and packets."""
+"""Closed forms compared with the equilibrium solver, the fluid model and the packet simulator."""

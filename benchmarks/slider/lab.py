@@ -25,7 +25,7 @@ __all__ = ["Lab", "LabFailed", "jupyter_lab"]
 STARTING, STOPPING = 180.0, 30.0
 """Seconds that the server may take; far more than it needs."""
 BETWEEN = 0.2
-"""Seconds from one look to the next."""
+"""Interval between two checks, s."""
 LAST_LINES = 60
 QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
 OPTIONS = (

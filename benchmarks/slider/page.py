@@ -91,7 +91,7 @@ ALL_RUN = r"""
 
 
 def chromium() -> str | None:
-    """Where the browser is; None: there is none."""
+    """Path of the browser; None if it is not installed."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 

@@ -70,7 +70,7 @@ def spent_by(client: Client, sweep: Sweep) -> Spent:
 
 
 def counting(processes: int) -> float:
-    """Seconds until so many processes have counted to the same number."""
+    """Wall time in which this many processes count to the same number, s."""
     command = [sys.executable, "-c", f"for _ in range({COUNT}): pass"]
     begin = time.perf_counter()
     started = [subprocess.Popen(command) for _ in range(processes)]
@@ -79,12 +79,12 @@ def counting(processes: int) -> float:
 
 
 def control() -> float:
-    """What this machine gives two processes that share nothing, beside one: 2 if it is idle."""
+    """Speed-up by a second, independent process on this machine; 2 if it is idle."""
     return statistics.median(2 * counting(1) / counting(2) for _ in range(TURNS))
 
 
 def add_packets(figures: Figures) -> None:
-    """Two workers beside one, in turns; and what the store takes."""
+    """Add the speed-up by a second worker, alternating with one, and the cost of the store."""
     sweep = packets()
     with connect(1, None) as one, connect(2, None) as two:
         for client in (one, two):  # the kernel is compiled or loaded

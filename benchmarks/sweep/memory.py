@@ -64,7 +64,7 @@ def largest(points: int) -> dict[str, float]:
 
 
 def add_memory(figures: Figures) -> None:
-    """Few points beside many."""
+    """Add the memory of sweeps with few and with many points."""
     few, many = largest(FEW), largest(MANY)
     for name, of in (("own", "asking process"), ("worker", "largest worker")):
         key = of.replace(" ", "_")

@@ -150,7 +150,7 @@ def add_ns2(figures: Figures, cpu: float) -> None:
 
 
 def alone(point: Point, model: Model) -> float:
-    """The ratio of a point, run by itself."""
+    """Ratio of a point in a single run."""
     network = network_at(point, model)
     recording = record_fluid(network, model.duration, SAMPLES, tolerance=None)
     return summary(recording, "vegas", model.warmup)["ratio"]

@@ -58,7 +58,7 @@ def add_case(figures: Figures, name: str, of: Judgement) -> None:
 
 
 def share_within(ratios: list[float], bounds: tuple[float, float]) -> float:
-    """The share of ratios within bounds; NaN where there are none."""
+    """Fraction of the ratios within bounds; NaN if there are no ratios."""
     known = [of for of in ratios if not math.isnan(of)]
     return float(np.mean([bounds[0] <= of <= bounds[1] for of in known])) if known else math.nan
 

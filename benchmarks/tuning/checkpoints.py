@@ -20,7 +20,7 @@ __all__ = ["kept"]
 T = TypeVar("T")
 
 ABOVE = {"cli", "plot", "sweep"}
-"""Parts of the package that no recommendation hangs on."""
+"""Parts of the package that do not affect recommendations."""
 
 
 def sources() -> str:

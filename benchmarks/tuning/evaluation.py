@@ -68,7 +68,7 @@ def red_min_over_n(case: Untuned) -> Vegas:
 
 
 def default_law(case: Untuned) -> Vegas:
-    """What the network has before it is tuned."""
+    """Vegas with the parameters that the network has before it is tuned."""
     return cast(Vegas, case.network.flows[TUNED].law)
 
 

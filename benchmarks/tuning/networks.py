@@ -39,7 +39,7 @@ from vegasfluid.quantities import mbps, ms
 __all__ = ["COUNT", "PACKET_BYTES", "TUNED", "Untuned", "untuned"]
 
 COUNT, CHOICE = 48, 2026
-"""How many networks, and the seed of the design."""
+"""Number of networks, and seed of the design."""
 TUNED, PACKET_BYTES = "vegas", 1500
 MIXED = (0.5, 1.0, 2.0)
 """Round trips, in units of the middle one."""
@@ -79,7 +79,7 @@ class Untuned(NamedTuple):
 
 
 def queue_of(point: Point, held: float, flows: int, tail: bool) -> tuple[QueueDiscipline, float]:
-    """The queue's law, and its buffer, packets."""
+    """Queue discipline and buffer, packets."""
     if tail:
         queue = drop_tail(point.room, held, flows)
         return queue.law, queue.buffer

@@ -41,7 +41,7 @@ class OnNs2(NamedTuple):
 
 
 def can_run(case: Untuned) -> bool:
-    """Whether ns-2 has all that a network has, such as its laws."""
+    """Whether ns-2 supports everything in a network, such as its congestion controls."""
     try:
         export_model(Model(case.network, duration=case.until, warmup=case.warmup), "ns2")
     except InvalidInput:
