@@ -52,16 +52,16 @@ __all__ = [
 FLOWS, CAPACITY, PROPAGATION = 60, 3750.0, 0.2
 """Flows, packets/s and seconds."""
 SLOPE, SPAN = 0.1 / 550, 550.0
-"""Of the marking curve, 1/packets, and how far it reaches, packets."""
+"""Slope of the marking curve, 1/packets, and its extent, packets."""
 MIN_THRESH = 150.0
-"""Packets; that of the runs without a slow average."""
+"""Lower threshold of the runs without a slow average, packets."""
 LOW = 172.5 - 2 / 15.375**2 / SLOPE
 """Lower threshold, packets, with which the example has its equilibrium at W = 15.375, q = 172.5."""
 QUICK = 100.0
-"""A rate of averaging that is quick against a round trip, 1/s."""
+"""Averaging constant that is fast compared with a round trip, 1/s."""
 UNTIL, SAMPLE, BUFFER = 400.0, 0.02, 20_000.0
 DYING = 0.95
-"""A queue is stable if its oscillation shrinks to less than this fraction in a quarter of the run."""
+"""A queue is stable if its oscillation shrinks below this fraction in a quarter of the run."""
 
 
 class Rest(NamedTuple):
