@@ -12,16 +12,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
-from vegasfluid.analysis.equilibria.equations import (
-    EquilibriumEquations,
-    Unknowns,
-    buffer_sizes,
-)
-from vegasfluid.analysis.equilibria.pseudo_transient import Estimate, residual
+from vegasfluid.analysis.equilibria.continuation import evaluate, flatten, unflatten
+from vegasfluid.analysis.equilibria.equations import Unknowns, buffer_sizes
+from vegasfluid.analysis.equilibria.pseudo_transient import Estimate
 from vegasfluid.fluid.model import FluidModel
 
 __all__ = ["BEYOND_LIMITS", "Solution", "is_continuum", "solution_from"]
@@ -67,11 +62,6 @@ class Solution(NamedTuple):
         return self.limited | (self.offset != 0)
 
 
-def flatten(unknowns: Unknowns) -> np.ndarray:
-    """The unknowns as one NumPy vector."""
-    return np.asarray(ravel_pytree(unknowns)[0])
-
-
 def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> Solution:
     """The solution of an approximate equilibrium, with its limits and corners identified.
 
@@ -80,10 +70,9 @@ def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> 
         estimate: the approximate equilibrium; unknowns at a limit may lie beyond it.
         side: from which windows approached their corners: -1 from below, 1 from above.
     """
-    equations = EquilibriumEquations.from_model(model)
-    inside = jax.tree.map(np.asarray, equations.clipped(estimate.unknowns))
-    original, clipped = flatten(estimate.unknowns), flatten(inside)
-    excess = original - clipped
+    original = flatten(estimate.unknowns)
+    clipped = evaluate(model, original, clip=True).unknowns
+    inside, excess = unflatten(model, clipped), original - clipped
     beyond = np.abs(excess) > AT_LIMIT * (1e-3 + np.abs(clipped))
     limit_side = np.where(beyond, np.sign(excess), 0.0)
     queue = np.asarray(estimate.unknowns.queue)
@@ -92,7 +81,7 @@ def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> 
     limited, window = estimate.constant | (limit_side != 0), is_window(inside)
 
     def rates(offset: np.ndarray) -> np.ndarray:
-        return np.asarray(rates_at(model, inside, jnp.asarray(offset)))
+        return evaluate(model, clipped + offset).rates
 
     size = CORNER_OFFSET + RELATIVE_CORNER_OFFSET * clipped
     offset = side * np.where(window & (limit_side == 0), size, 0.0)
@@ -113,15 +102,8 @@ def is_window(unknowns: Unknowns) -> np.ndarray:
     return flatten(zeros._replace(classes=classes)) > 0
 
 
-@jax.jit
-def rates_at(model: FluidModel, unknowns: Unknowns, offset: Any) -> Any:
-    """Residual of the equilibrium equations at an offset from the unknowns, as a flat vector."""
-    vector, unravel = ravel_pytree(unknowns)
-    return ravel_pytree(residual(model, unravel(vector + offset)))[0]
-
-
 def is_continuum(model: FluidModel, unknowns: Unknowns) -> bool:
     """Whether a window could be a little larger and stay there: equilibria form a continuum."""
     window = is_window(unknowns)
-    rates = np.asarray(rates_at(model, unknowns, CONTINUUM_OFFSET * window))
+    rates = evaluate(model, flatten(unknowns) + CONTINUUM_OFFSET * window).rates
     return bool(np.any(rates[window] == 0))

@@ -23,7 +23,7 @@ import numpy as np
 
 from vegasfluid.analysis.equilibria.corners import Solution, is_continuum, solution_from
 from vegasfluid.analysis.equilibria.equations import EquilibriumEquations, Unknowns
-from vegasfluid.analysis.equilibria.newton import ScaledEquations, newton
+from vegasfluid.analysis.equilibria.newton import newton, refine
 from vegasfluid.analysis.equilibria.pseudo_transient import approximate_equilibrium
 from vegasfluid.errors import SolveFailed, Unsupported
 from vegasfluid.fluid.model import FluidModel
@@ -32,14 +32,11 @@ from vegasfluid.fluid.parameters import as_floats, build_parameters
 from vegasfluid.network import Network, require_network
 
 __all__ = ["THEORY", "Equilibrium", "Quantities", "after_events", "equilibrium"]
-__all__ += ["equilibrium_model", "estimate", "finite_quantities", "quantities_near", "refine"]
+__all__ += ["equilibrium_model", "estimate", "finite_quantities", "quantities_near"]
 
 THEORY = replace(MISRA_GONG_TOWSLEY, delayed_rtt=True)
 """Options of mean-field theory: mean windows without recovery and timeouts, and senders that see
 the round-trip time of one round trip ago."""
-SLOW = 1e-6
-"""Rates below this fraction of each unknown, 1/s: where Newton's method fails, an estimate with
-such rates is kept."""
 DELAY_BOUNDS = (1e-9, 1e9)
 """Bounds to which delays are clipped, s: wide, because no solver step limits them here."""
 
@@ -163,19 +160,6 @@ def equilibrium_model(network: Network, options: FluidOptions) -> FluidModel:
 def quantities_near(model: FluidModel, solution: Solution) -> Quantities:
     """The equilibrium of a model near a solution; differentiable in the model's numbers."""
     return quantities(EquilibriumEquations.from_model(model), newton(model, solution))
-
-
-@jax.jit
-def refine(model: FluidModel, solution: Solution) -> Unknowns:
-    """The zero of the equations near an estimate, with all digits.
-
-    The estimate itself if Newton's method fails and its rates are small; otherwise NaN.
-    """
-    equations = ScaledEquations(model, solution)
-    root, zero = equations.root(), jnp.zeros_like(equations.flat)
-    slow = jnp.max(jnp.abs(equations.residual(zero, model))) < SLOW
-    fallback = jnp.where(slow, zero, jnp.nan)
-    return equations.unknowns(jnp.where(jnp.all(jnp.isfinite(root)), root, fallback))
 
 
 def quantities(equations: EquilibriumEquations, unknowns: Unknowns) -> Quantities:

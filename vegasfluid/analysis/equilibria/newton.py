@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from vegasfluid.analysis.equilibria.continuation import evaluate, flatten, residual, unflatten
 from vegasfluid.analysis.equilibria.corners import BEYOND_LIMITS, Solution
 from vegasfluid.analysis.equilibria.equations import EquilibriumEquations, Unknowns
-from vegasfluid.analysis.equilibria.pseudo_transient import residual
 from vegasfluid.fluid.model import FluidModel
 
-__all__ = ["SMALLEST_SCALE", "ScaledEquations", "newton"]
+__all__ = ["SMALLEST_SCALE", "ScaledEquations", "newton", "refine"]
 
 TOLERANCE = 1e-10
 """Newton's method ends after a step smaller than this fraction of each unknown; the remaining error
@@ -22,6 +23,9 @@ is about its square. Rates have rounding errors of about 1e-12 of the unknowns, 
 tolerance may never be reached."""
 MAX_STEPS = 100
 """Bound on the steps of Newton's method."""
+SLOW = 1e-6
+"""Rates below this fraction of each unknown, 1/s: where Newton's method fails, an estimate with
+rates as small as these is kept."""
 SMALLEST_SCALE = 1e-3
 """Floor on the scale by which each unknown is made dimensionless, in its own unit."""
 
@@ -106,3 +110,41 @@ def newton(model: FluidModel, solution: Solution) -> Unknowns:
     equations = ScaledEquations(model, solution)
     root = equations.root()
     return equations.unknowns(root - equations.step(root, model))
+
+
+def refine(model: FluidModel, estimate: Solution) -> Unknowns:
+    """The zero of the equations near an estimate, with all digits; NumPy arrays.
+
+    The estimate itself if Newton's method fails and its rates are small; otherwise NaN.
+    """
+    flat = flatten(estimate.unknowns)
+    scale = np.maximum(np.abs(flat), SMALLEST_SCALE)
+    limit = evaluate(model, flat + BEYOND_LIMITS * estimate.limit_side, clip=True).unknowns
+
+    def scaled(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`ScaledEquations.residual` and its Jacobian; (n,) and (n, n)."""
+        vector = flat + scale * z
+        local = evaluate(model, vector + estimate.offset)
+        rates = local.rates - estimate.offset_rate
+        residual = np.where(estimate.limited, vector - limit, rates)
+        jacobian = np.where(estimate.limited[:, None], np.eye(flat.size), local.jacobian)
+        return residual / scale, jacobian * scale / scale[:, None]
+
+    z, change = np.zeros_like(flat), np.inf
+    value, jacobian = scaled(z)
+    fallback = z if np.max(np.abs(value)) < SLOW else np.full_like(z, np.nan)
+    for _ in range(MAX_STEPS):
+        step = solve(jacobian, value)
+        z, change = z - step, np.max(np.abs(step))
+        if not change > TOLERANCE:
+            break
+        value, jacobian = scaled(z)
+    return unflatten(model, flat + scale * (z if change <= TOLERANCE else fallback))
+
+
+def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The solution of a linear system; NaN if the matrix is singular."""
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        return np.full_like(right, np.nan)

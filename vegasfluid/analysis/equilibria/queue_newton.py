@@ -22,10 +22,9 @@ from vegasfluid.analysis.equilibria.corners import Solution, solution_from
 from vegasfluid.analysis.equilibria.equations import buffer_sizes
 from vegasfluid.analysis.equilibria.pseudo_transient import (
     SteadyState,
-    as_numpy,
     estimate_at,
     first_vector,
-    linearised,
+    rates_at,
     steady_state,
 )
 from vegasfluid.errors import SolveFailed
@@ -150,8 +149,8 @@ def growth_derivative(model: FluidModel, point: QueuePoint, number: int) -> np.n
     difference = DIFFERENCE_STEP * (1 + point.queue[number])
     queue = point.queue + difference * (np.arange(point.queue.size) == number)
     vector = point.steady.vector
-    before = as_numpy(linearised(model, vector, point.queue))
-    shifted = as_numpy(linearised(model, vector, queue))
+    before = rates_at(model, vector, point.queue)
+    shifted = rates_at(model, vector, queue)
     correction = np.linalg.solve(before.jacobian, before.rate - shifted.rate)
-    after = as_numpy(linearised(model, vector + correction, queue))
+    after = rates_at(model, vector + correction, queue)
     return (after.queue_growth - point.steady.queue_growth) / difference

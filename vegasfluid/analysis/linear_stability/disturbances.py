@@ -22,7 +22,8 @@ from vegasfluid.analysis.equilibria.equations import (
     EquilibriumEquations,
     Unknowns,
 )
-from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, equilibrium_model, refine
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, equilibrium_model
+from vegasfluid.analysis.equilibria.newton import refine
 from vegasfluid.errors import Unsupported
 from vegasfluid.fluid.model import FluidModel
 from vegasfluid.fluid.parameters import build_parameters

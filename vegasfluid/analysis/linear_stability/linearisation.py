@@ -13,8 +13,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from vegasfluid.analysis.equilibria.equations import EquilibriumEquations
-from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, equilibrium_model, refine
-from vegasfluid.analysis.equilibria.newton import SMALLEST_SCALE
+from vegasfluid.analysis.equilibria.equilibrium import Equilibrium, equilibrium_model
+from vegasfluid.analysis.equilibria.newton import SMALLEST_SCALE, refine
 from vegasfluid.analysis.linear_stability.delay_system import DelaySystem, DelayTerm
 from vegasfluid.analysis.linear_stability.jacobians import (
     HistoryRead,
