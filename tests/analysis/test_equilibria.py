@@ -24,6 +24,7 @@ from vegasfluid import (
     Network,
     Red,
     Reno,
+    Scalable,
     Sessions,
     SolveFailed,
     Vegas,
@@ -32,7 +33,6 @@ from vegasfluid import (
     simulate_fluid,
 )
 from vegasfluid.analysis import closed_forms, equilibrium
-from vegasfluid.analysis.equilibria import equilibrium as solver
 from vegasfluid.analysis.equilibria import newton
 from vegasfluid.analysis.equilibria.equilibrium import Equilibrium
 from vegasfluid.analysis.linear_stability.disturbances import disturbed
@@ -375,3 +375,15 @@ def test_a_failure_tells_the_estimate_from_which_it_sought(monkeypatch):
     told = r"near the estimate with queues of 64\.58\d+ and windows of 16\.\d+ packets"
     with pytest.raises(SolveFailed, match=told):
         equilibrium(network(reno()))
+
+
+@pytest.mark.parametrize("capacity", [1000.0, 2000.0, 4000.0])
+def test_scalable_tcp_has_one_equilibrium_however_numbers_are_rounded(capacity):
+    """Kelly 2003: w = a / (b p). With l losses/s the rate of a window, a w / rtt - b w l, is zero
+    for any w, but that is no continuum: l follows the windows.
+    """
+    point = equilibrium(
+        network({"scalable": Flows(4, Scalable(), base_rtt=0.05)}, capacity=capacity)
+    )
+    assert point.upper is None
+    assert point.values.cwnd * point.values.drop_prob == pytest.approx(0.01 / 0.125)

@@ -103,7 +103,12 @@ def is_window(unknowns: Unknowns) -> np.ndarray:
 
 
 def is_continuum(model: FluidModel, unknowns: Unknowns) -> bool:
-    """Whether a window could be a little larger and stay there: equilibria form a continuum."""
-    window = is_window(unknowns)
-    rates = evaluate(model, flatten(unknowns) + CONTINUUM_OFFSET * window).rates
-    return bool(np.any(rates[window] == 0))
+    """Whether a window could be a little larger and stay there: equilibria form a continuum.
+
+    Its rate is then zero for any queues near these, too. (For given losses per second, the rate of
+    a Scalable TCP window is proportional to the window, and zero only at one round-trip time.)
+    """
+    window, queues = is_window(unknowns), slice(model.structure.queue_count)
+    local = evaluate(model, flatten(unknowns) + CONTINUUM_OFFSET * window)
+    in_dead_band = (local.rates == 0) & ~np.any(local.jacobian[:, queues], axis=1)
+    return bool(np.any(window & in_dead_band))
