@@ -17,6 +17,9 @@ from vegasfluid.lanes import LaneKernelWarning, cpu, lane_kernel, primitive
 from vegasfluid.lanes.gpu import ptx
 from vegasfluid.lanes.program import gpu_program
 
+pytestmark = pytest.mark.optimised
+"""What users run: vectors and single numbers agree to the last digit in optimised code."""
+
 X = jnp.linspace(-2.0, 3.0, 6).reshape(2, 3)
 ROWS = 512
 

@@ -44,23 +44,28 @@ def native_width() -> int:
     return next((bits // 64 for name, bits in VECTOR_BITS if features.get(name)), 2)
 
 
+def optimisation_level() -> int:
+    """LLVM's level: 2, or 0 where JAX's option `jax_disable_most_optimizations` is set."""
+    return 0 if jax.config.read("jax_disable_most_optimizations") else 2
+
+
 @cache
-def machine() -> Any:
-    """LLVM's target machine for this processor."""
+def machine(level: int) -> Any:
+    """LLVM's target machine for this processor, at an optimisation level from 0 to 3."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()
     # Without this feature LLVM would halve vectors of 512 bits.
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=f"{features},-prefer-256-bit", opt=2, jit=True
+        cpu=llvm.get_host_cpu_name(), features=f"{features},-prefer-256-bit", opt=level, jit=True
     )
 
 
-def optimised(text: str, target: Any) -> Any:
-    """The module of a text after LLVM's optimisation."""
+def optimised(text: str, target: Any, level: int = 2) -> Any:
+    """The module of a text after LLVM's optimisation at a level from 0 to 3."""
     module = llvm.parse_assembly(text)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_unrolling = False
     options.loop_vectorization = False
     options.slp_vectorization = False
@@ -75,7 +80,7 @@ REGISTERED: set[str] = set()
 
 def register(program: Program) -> str:
     """Compile or load a program and register it with XLA; returns its name for XLA."""
-    name = f"vegasfluid_lanes_{program.name}_{program.width}"
+    name = f"vegasfluid_lanes_{program.name}_{program.width}_{optimisation_level()}"
     if name not in REGISTERED:
         handler = loaded(machine_code(program))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
@@ -88,9 +93,9 @@ def machine_code(program: Program) -> bytes:
     path = cache_file(program)
     if path is not None and (cached := read_cached(path)) is not None:
         return cached
-    target = machine()
-    text = f"{program.text}\n{handler_text(program)}"
-    code = emitted(optimised(text, target), target)
+    level = optimisation_level()
+    text, target = f"{program.text}\n{handler_text(program)}", machine(level)
+    code = emitted(optimised(text, target, level), target)
     if path is not None:
         write_cached(path, code)
     return code
@@ -116,6 +121,7 @@ def cache_file(program: Program) -> Path | None:
     if not folder or "://" in str(folder):
         return None
     compiler = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}-{interface_version()}"
+    compiler += f"-{optimisation_level()}"
     return Path(folder) / FOLDER / f"{program.name}-{program.width}-{compiler}.o"
 
 
@@ -146,7 +152,7 @@ ENGINES: list[Any] = []
 
 def loaded(code: bytes) -> Any:
     """The handler in an object file, as a C function."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(2))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     ENGINES.append(engine)

@@ -73,7 +73,7 @@ def register(program: Program) -> str:
         kernel = kernel_of(ptx(program))
         launch = ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
         text = handler_text(program, kernel, launch)
-        host = machine()
+        host = machine(2)
         handler = loaded(host.emit_object(optimised(text, host)))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
         REGISTERED.add(name)
