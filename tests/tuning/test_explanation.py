@@ -186,7 +186,7 @@ def test_screen(told, capsys):
 
 def test_screen_without_theory(silent, capsys):
     text = shown(capsys, silent)
-    assert "Theory does not apply here: bottleneck: aqm.adaptive must be false" in text
+    assert "Theory does not apply here: bottleneck: aqm.adaptive is not supported" in text
     assert "RED thresholds - 2 8 28" in text
     assert "Regime" not in text
 
