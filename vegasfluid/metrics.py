@@ -116,7 +116,9 @@ def goodput_ratio(data: xr.Dataset, flow_class: str, warmup: float | None = None
 
 
 def jain_index(data: xr.Dataset, warmup: float | None = None) -> float:
-    """Jain's fairness index of the goodputs x of all flows, (sum x)^2 / (n sum x^2).
+    """Jain's fairness index of all flows' goodputs x after the warm-up, (sum x)^2 / (n sum x^2).
+
+    `interval_totals.jain_index` has the formula.
 
     Args:
         data: a trajectory.

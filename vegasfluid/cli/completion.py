@@ -54,7 +54,9 @@ def files(incomplete: str) -> list[str]:
 
 
 def candidates(folder_path: Path, prefix: str) -> Iterator[Path]:
-    """Model files in a folder, and in its subfolders whose names start with the typed text."""
+    """Model files that complete a prefix: those in a folder whose names start with it, and, unless
+    it is empty, those directly in subfolders whose names do; none if the folder is unreadable.
+    """
     try:
         for path in sorted(folder_path.iterdir()):
             if path.name.startswith(prefix) and not path.name.startswith("."):

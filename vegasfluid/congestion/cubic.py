@@ -240,7 +240,11 @@ class Cubic(EpochCongestionControl):
         return self.with_losses(window, rates, signals)
 
     def closure(self, process: str) -> tuple[Any, Any]:
-        """Fraction of the variance of ages in `drift`, and growth of W_est, packets per round trip.
+        """Two constants of `drift`, from the loss process, beta and `fast_convergence`.
+
+        They are the fraction of the variance of the flows' times since their last loss that counts
+        in the mean slope of the cubic (a pure number), and the growth of W_est, packets per round
+        trip.
 
         With b = 1 - beta, a fraction of 1/3 gives the equilibrium (C / b)^(1/4) (R / p)^(3/4) of
         Vardoyan, Hollot and Towsley. The RFC's periodic losses give (C (3 + beta) / (4 b))^(1/4)

@@ -63,7 +63,10 @@ class Reno(CongestionControl):
         require_recovery(self)
 
     def growth(self, window: Window, signals: Signals) -> Window:
-        """One packet per ACK in slow start, 1/cwnd after it."""
+        """d(window)/dt, packets/s: one packet per ACK in slow start, 1/cwnd per ACK after it.
+
+        The field `slow_start` falls to 0, in 1/s, when the window reaches the initial ssthresh.
+        """
         counted = signals._replace(ack_every=1.0) if self.byte_counting else signals
         growth = loss_based_growth(window, counted, increase=1)
         if not self.validates:

@@ -141,7 +141,7 @@ class FluidModel:
         grid: TimeGrid | None = None,
         aligned: bool = False,
     ) -> FluidSolution:
-        """Solve the equations with the default step; can be differentiated and batched.
+        """Solve the equations from 0 to `until` with the default step; differentiable, batchable.
 
         Args:
             until: end of the run, s.
@@ -150,6 +150,10 @@ class FluidModel:
             grid: sample times and step, from `time_grid` of a model with concrete numbers; needed
                 where capacities, buffers or delays are traced.
             aligned: whether a whole number of steps lies between two samples, as `jax.grad` needs.
+
+        Returns:
+            The states at the sample times, the solver's result and both times. `goodput`, `queue`
+            and `jain_index` compute means after the warm-up from it.
 
         Raises:
             InvalidInput: for invalid times.

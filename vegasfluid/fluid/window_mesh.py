@@ -89,11 +89,13 @@ class WindowMesh(NamedTuple):
     def after_loss(
         self, masses: Masses, states: LawState, law: CongestionControl, signals: Signals
     ) -> Masses:
-        """Flows that have a loss event, by their recovery cell; (groups, recovery_cells).
+        """Loss events, fraction of the flows per second, by the cell of the window after the loss.
+
+        The flows are then in recovery; shape (groups, recovery_cells).
 
         Args:
-            masses: flows per second in each of the states.
-            states: the law's states before the loss.
+            masses: loss events in each cell, fraction of the flows per second; (groups, cells).
+            states: the law's states in these cells before the loss.
             law: congestion control of the class.
             signals: what these flows observe.
         """

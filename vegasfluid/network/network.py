@@ -151,7 +151,11 @@ class Network(Value):
         return self.flows[name]
 
     def path_of(self, flows: str) -> tuple[str, ...]:
-        """The names of the links that a class crosses, in their forward direction."""
+        """The names of the links that a class crosses; without a `path`, the only link.
+
+        They are in the order of the links' forward direction, also for a class whose `direction` is
+        reverse: its data cross them from the last to the first.
+        """
         path = self.flow_class(flows).path
         return tuple(self.links) if path is None else path
 

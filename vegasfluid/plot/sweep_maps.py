@@ -117,7 +117,17 @@ def colour_bar(mesh: Any, axes: list[Axes], title: str) -> Colorbar:
 def values_and_dims(
     data: xr.Dataset, metric: str, over: Sequence[str]
 ) -> tuple[xr.DataArray, list[str], list[str]]:
-    """Values to plot, dimensions along the axes (vertical, horizontal), and those of the panels."""
+    """A metric's values averaged over seeds, the dimensions of the axes, and those of the panels.
+
+    Args:
+        data: results of a sweep.
+        metric: its name.
+        over: dimensions for the axes, vertical first; empty: the last one or two, those with
+            numbers before others.
+
+    Raises:
+        InvalidInput: for an unknown name, or more than two dimensions for the axes or the panels.
+    """
     known = [str(name) for name in data.data_vars if data[name].dtype.kind == "f"]
     if metric not in known:
         raise InvalidInput("sweep", "--metric", "one of " + ", ".join(known), metric)

@@ -98,9 +98,11 @@ class TrafficSource(Value):
         """The rules for single packets."""
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Parameters that `rules` reads from the flow record, by field name.
+        """Numbers that `rules` reads from the flow record, by field name.
+
+        Times are in s (the rules convert them to ps), sizes in packets, switches are 0 or 1.
 
         Args:
-            packet_bytes: size of a packet, bytes.
+            packet_bytes: size of a packet, bytes, which converts sizes in MB to packets.
         """
         return {}

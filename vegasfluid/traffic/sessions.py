@@ -111,7 +111,12 @@ class Sessions(TrafficSource):
 
     @property
     def rules(self) -> SourceRules:
-        """The rules that offer whole transfers."""
+        """The packet simulator's functions: when a session comes, and what follows its last ACK.
+
+        A session offers all packets of a transfer of random size at once, over a new connection.
+        The next one comes a random gap after the last ACK. If `overlapping`, sessions come
+        independently of transfers, and wait while another one is active.
+        """
         state = {"arrives_at": -1, "arrived": 0, "busy": 0}
         return SourceRules(on_application, on_finished, state)
 

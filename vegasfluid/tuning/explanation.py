@@ -44,7 +44,12 @@ class MeasuredSetting:
     packets: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """Alpha, beta and means over the runs, by the names of the JSON output."""
+        """The setting for JSON: `alpha_packets`, `beta_packets`, and means over the packet runs.
+
+        The means are the goodput ratio (`ratio`, with its 95 % interval), Jain's index,
+        utilisation, queue (packets), queueing delay (s) and the fraction of packets dropped
+        (`drop_share`); `runs` is the number of runs.
+        """
         means = self.packets.means()
         return {
             "alpha_packets": self.law.alpha,
@@ -78,7 +83,12 @@ class Explanation:
     drop_tail_backlog: float | None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain numbers and texts, the block `explanation` of the command's JSON output."""
+        """The block `explanation` of the JSON output: theory, and packet runs of other parameters.
+
+        Theory is the equilibrium and its stability; packet runs are those of the rules of thumb
+        (`heuristics`) and of the `defaults`. Keys end in their unit (`_packets`, `_s`); the others
+        are pure numbers or texts. What is missing is null, with the reason under `..._missing`.
+        """
         return {
             **theory_as_json(self.theory),
             "theory_missing": self.theory_missing or None,

@@ -166,7 +166,9 @@ class AlphaFair(Objective):
 
     @property
     def key(self) -> str:  # type: ignore[override]
-        """Its name in JSON."""
+        """The objective's name in JSON: `proportional_fairness` for an aversion of 1, else as in
+        `alpha_fairness_2`.
+        """
         proportional = self.aversion == 1
         return "proportional_fairness" if proportional else f"alpha_fairness_{self.aversion:g}"
 

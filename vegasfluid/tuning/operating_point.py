@@ -20,7 +20,7 @@ __all__ = ["operating_points"]
 def operating_points(
     model: Model, classes: Collection[str] | None = None, seed: int = 1
 ) -> dict[str, OperatingPoint]:
-    """Round-trip time, window and drop probability of classes, by a packet run.
+    """Mean RTT over base RTT, window and drop probability of classes, from a packet run.
 
     A run and not an equilibrium, since every network has one. A run of packets, since the fluid's
     drop share may be half as high again. Windows and round-trip times are means after the warm-up
@@ -30,6 +30,10 @@ def operating_points(
         model: the network, its duration and warm-up.
         classes: names; None: all.
         seed: of the run.
+
+    Returns:
+        By class: `rtt_over_base` (a pure number, at least 1), `cwnd` (packets) and `drop_prob`
+        (the fraction of packets dropped along the class's path).
 
     Raises:
         InvalidInput: for a class that starts after the end.

@@ -40,7 +40,11 @@ UTILISATION_KEPT = 0.99
 
 
 class Options(RunSettings, total=False):
-    """Keyword arguments of `recommend` but the ranges; see there."""
+    """Keyword arguments of `recommend` but `ranges` and `substitute`; see there.
+
+    With ranges of uncertain numbers, the goodput ratio of one class is optimised for its worst case
+    over them; `substitute` makes the network with other values of these numbers.
+    """
 
     ratio: float
     objective: Objective | None

@@ -107,7 +107,10 @@ def cubic_window(loss_process: str = "meanfield", fast_convergence: bool = False
 
 @cache
 def reno_friendly_window(loss_process: str = "meanfield") -> Formula:
-    """CUBIC's equilibrium window in its Reno-friendly region.
+    """CUBIC's equilibrium window in its Reno-friendly region, packets: a constant over sqrt(p).
+
+    p is the drop probability. The constant depends on the cut b = 1 - beta, but not for periodic
+    losses.
 
     Args:
         loss_process: a name in `LOSS_PROCESSES`.

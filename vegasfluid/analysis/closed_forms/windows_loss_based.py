@@ -62,7 +62,10 @@ OUT_OF_SLOW_START = Window(W, sp.Integer(0))
 
 @cache
 def reno_window() -> Formula:
-    """Equilibrium window of Reno and NewReno, whose drift is the same.
+    """Equilibrium window of Reno and NewReno, packets, from drop_prob p and loss_factor phi.
+
+    phi is a factor on the loss rate: 1 in the one-point (mean-field) closure, 4/3 for periodic
+    losses.
 
     >>> reno_window().text(), f"{reno_window()(loss_factor=1, drop_prob=0.02):.1f}"
     ('W = sqrt(2)/(sqrt(p)*sqrt(phi))', '10.0')

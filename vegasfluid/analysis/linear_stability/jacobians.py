@@ -177,7 +177,10 @@ def reads_of_structure(
 
 @jax.jit
 def jacobians(model: FluidModel, point: Unknowns, gain: Any) -> Jacobians:
-    """The Jacobians of the equations at an equilibrium.
+    """Derivatives of all rates of change at an equilibrium, by all that the equations read there.
+
+    They read the present unknowns, the present counters, and past values and rates from the
+    history, each with its delay (s).
 
     Args:
         model: the fluid model.

@@ -162,7 +162,11 @@ class Linearisation(NamedTuple):
         return columns
 
     def outputs(self, found: Jacobians) -> list[Output]:
-        """The outputs that vary and that some rate depends on."""
+        """The past values and rates of stored components (counters, queues) that act on the system.
+
+        They are those whose delayed reads change some rate, and which vary with the unknowns or
+        with past outputs; each as (index of the component, whether its rate is read), sorted.
+        """
         columns = self.delayed_reads(found)
         used = {read.output for read, column in columns.items() if column.any()}
         return [output for output in sorted(used) if self.varies(found, output)]

@@ -1,8 +1,9 @@
-"""The prover: finds the claims of a certificate, and says why where nothing can be claimed.
+"""The search for the claims of a certificate; `theorem` has the proof of what is claimed.
 
-Queues are enclosed by the interval Newton method: a step that maps an interval into its own
-interior proves that there is exactly one root in it. So they depend neither on the bisection nor on
-the monotonicity that the checker relies on. The result is then checked like any other certificate.
+Where nothing can be claimed, it says why. Queues are enclosed by the interval Newton method: a step
+that maps an interval into its own interior proves that there is exactly one root in it. So they
+depend neither on the bisection nor on the monotonicity that the checker relies on. The result is
+then checked like any other certificate.
 
 Sources:
     Interval Newton: R. E. Moore, "Interval Analysis", 1966 (not checked against the original).

@@ -184,7 +184,16 @@ class RedLink(LosslessLink):
         return LinkState(queue / self.capacity, spare, lost, dropped)
 
     def overflow_residual(self, queue: Interval, occupancy: Interval) -> Interval:
-        """S (e + r - e r) - r with r = occupancy - queue: zero at the link's queue."""
+        """The fluid's overflow minus occupancy - queue: 0 at the equilibrium queue of an occupancy.
+
+        With e the fraction that RED drops early, r = occupancy - queue the fraction that finds the
+        buffer full, and S the smooth step from 0 at one packet below the buffer to 1 at it, it is
+        S (e + r - e r) - r, a fraction of the arrivals.
+
+        Args:
+            queue: packets.
+            occupancy: queue (packets) plus r.
+        """
         early, overflow = self.early(queue), occupancy - queue
         full = smooth_step(queue - self.overflow_start, ONE)
         return full * (early + overflow - early * overflow) - overflow

@@ -1,7 +1,9 @@
 """TCP Vegas: keep the backlog between alpha and beta packets.
 
 The window grows by one packet per round trip while the estimated backlog is below alpha, shrinks by
-one while it is above beta, and is constant between. `VegasImplementation` defines the dialects.
+one while it is above beta, and is constant between. `VegasImplementation` defines the dialects,
+each in its own file (`brakmo`, `ns2`, `ns3`, `linux`), where a sender compares its backlog once a
+round trip. Here: the parameters, and the fluid's mean of that rule.
 
 Sources:
     L. Brakmo and L. Peterson, IEEE JSAC 13(8), 1995, section IV.

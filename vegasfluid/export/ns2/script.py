@@ -165,7 +165,14 @@ def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
 
 
 def event_lines(network: Network, topology: Topology) -> list[str]:
-    """Lines for changes of delay: lists of the time and a command."""
+    """Elements of the Tcl list `events`, {time (s), command, its arguments}: one for each change.
+
+    The command `change_link` sets the delay (s) of a link, `change_access` the access delays (s) of
+    a class.
+
+    Raises:
+        Unsupported: for access links of different delays without an access rate.
+    """
     lines = []
     for event in network.events:
         at = tcl_number(event.at)
