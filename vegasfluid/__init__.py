@@ -14,7 +14,11 @@ _public_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported on first use, or the version."""
+    """The public class, function or module `name`, imported on first use; `__version__`: a string.
+
+    Raises:
+        AttributeError: for a name that is not in `__init__.pyi`.
+    """
     if name == "__version__":
         from vegasfluid.version import package_version
 

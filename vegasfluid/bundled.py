@@ -16,7 +16,7 @@ FOLDERS = (PACKAGE / "models", PACKAGE.parent / "models")
 
 @cache
 def bundled_models() -> Mapping[str, Path]:
-    """The files of the bundled models by name.
+    """Paths of the bundled model files (TOML), by model name: the file name without `.toml`.
 
     >>> "weigle_feng_network2" in bundled_models()
     True
@@ -26,10 +26,13 @@ def bundled_models() -> Mapping[str, Path]:
 
 
 def model_path(name: str) -> Path | None:
-    """The file of a model; None if there is none.
+    """Path of a model file, given its path or the name of a bundled model.
 
     Args:
         name: path of a model file, or name of a bundled model. An existing path takes precedence.
+
+    Returns:
+        The path; None if no such file and no such bundled model exists.
 
     >>> model_path("no_such_model") is None
     True
@@ -38,6 +41,6 @@ def model_path(name: str) -> Path | None:
 
 
 def purpose(path: Path) -> str:
-    """The purpose of a bundled model, from the comment in its first line."""
+    """Purpose of a bundled model: the text of the comment in the first line of its file `path`."""
     with path.open(encoding="utf-8") as lines:
         return lines.readline().lstrip("#").strip()

@@ -20,13 +20,13 @@ __all__ = [
 
 
 def cache_root() -> Path:
-    """The folder of all caches: $VEGASFLUID_CACHE_DIR, or the user's cache folder."""
+    """Folder of all caches: $VEGASFLUID_CACHE_DIR, or `vegasfluid` in the user's cache folder."""
     folder = os.environ.get("VEGASFLUID_CACHE_DIR")
     return Path(folder) if folder else user_cache_path("vegasfluid")
 
 
 def cache_folders() -> dict[str, Path]:
-    """The folder of each cache: compiled equations (JAX) and packet simulators (Numba)."""
+    """Folders of compiled code: `jax` (fluid model's equations), `numba` (packet simulators)."""
     return {"jax": cache_root() / "jax", "numba": cache_root() / "numba"}
 
 
@@ -36,13 +36,16 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def clear_caches() -> None:
-    """Remove all compiled code; it is compiled again when it is needed."""
+    """Remove the folders of compiled JAX and Numba code; it is compiled again when needed."""
     for folder in cache_folders().values():
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_error(folder: Path) -> str:
-    """Why a folder cannot be written to, or an empty text. The folder is created if necessary."""
+    """The operating system's message why `folder` cannot be written to; empty if it can.
+
+    The folder is created if necessary, and a temporary file is written to it as a test.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -53,7 +56,7 @@ def write_error(folder: Path) -> str:
 
 
 def keep_compiled_equations() -> None:
-    """Make JAX cache compiled equations on disk.
+    """Make JAX cache all compiled equations on disk, in the folder `jax` of `cache_folders`.
 
     This changes a setting of JAX for the whole process, so only programs call it.
     """

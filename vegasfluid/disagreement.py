@@ -46,7 +46,15 @@ class RunMeans(NamedTuple):
 
 
 def run_means(document: Mapping[str, Any]) -> RunMeans:
-    """Averages from the JSON document of a run (see `vegasfluid.metrics.summarise`)."""
+    """Averages of a run after the warm-up: goodput ratios, queues, windows, timeouts, losses.
+
+    Args:
+        document: JSON document of the run, from `vegasfluid.metrics.summarise`.
+
+    Returns:
+        The ratios by class, queues (packets) by link, and by class mean windows (packets), numbers
+        of timeouts and fractions of packets that were retransmitted.
+    """
     classes = document["classes"]
     total = sum(flow["count"] * flow["goodput_packets_per_s"] for flow in classes.values())
     flows = sum(flow["count"] for flow in classes.values())
@@ -66,15 +74,15 @@ def run_means(document: Mapping[str, Any]) -> RunMeans:
 
 
 def disagreements(network: Network, fluid: xr.Dataset, packets: xr.Dataset) -> list[str]:
-    """Sentences on how a fluid run and a packet run of a network disagree.
+    """Sentences on how a fluid run and a packet run of a network disagree, after their warm-ups.
 
     Reported are goodput ratios that differ by more than a quarter, mean queues that differ by more
     than half, a class that starves in either, and fluid timeouts of a class without losses.
 
     Args:
         network: network that both simulated.
-        fluid: trajectory of a fluid model.
-        packets: trajectory of the packet simulator.
+        fluid: trajectory of a fluid model, from `simulate_fluid` or `simulate_density`.
+        packets: trajectory of the packet simulator, from `simulate_packets`.
 
     Returns:
         Sentences with both values, the likely reason and which to trust; empty if they agree.
@@ -91,7 +99,11 @@ def disagreements(network: Network, fluid: xr.Dataset, packets: xr.Dataset) -> l
 
 
 def compare(network: Network, fluid: RunMeans, packets: RunMeans) -> list[str]:
-    """Sentences on how the averages of a fluid run and a packet run disagree."""
+    """Sentences on how the averages of a fluid run and of a packet run of a network disagree.
+
+    They concern goodput ratios, mean queues, starved classes and fluid timeouts without losses; the
+    last sentence on ratios or queues also names the likely reason. Empty if the runs agree.
+    """
     sentences = [*ratio_differences(fluid, packets), *queue_differences(fluid, packets)]
     if sentences:
         sentences[-1] += f" {likely_reason(network, packets)}"
@@ -99,7 +111,11 @@ def compare(network: Network, fluid: RunMeans, packets: RunMeans) -> list[str]:
 
 
 def ratio_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
-    """Sentences on goodput ratios that differ; with two classes the first one implies the other."""
+    """One sentence for each class whose goodput ratio differs by over 25 % of the packet run's.
+
+    The ratio is the goodput of a flow over that of a flow of the other classes. With two classes
+    only the first is compared, as its ratio is the inverse of the second one's.
+    """
     names = list(packets.ratios)[: 1 if len(packets.ratios) == 2 else None]
     for name in names:
         fluid_value, packet_value = fluid.ratios[name], packets.ratios[name]
@@ -111,7 +127,10 @@ def ratio_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
 
 
 def queue_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
-    """Sentences on mean queues that differ."""
+    """One sentence for each link whose mean queues in the two runs differ too much.
+
+    The limit is half of the packet run's mean queue, but at least one packet.
+    """
     for name, packet_value in packets.queues.items():
         fluid_value = fluid.queues[name]
         if abs(fluid_value - packet_value) > max(QUEUE_DIFFERENCE * packet_value, SMALL_QUEUE):
@@ -122,7 +141,12 @@ def queue_differences(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
 
 
 def likely_reason(network: Network, packets: RunMeans) -> str:
-    """Sentence on why a fluid model and packets probably differ, and which to trust."""
+    """One or two sentences: why the fluid model probably differs from packets, and which to trust.
+
+    Args:
+        network: the simulated network; its AQMs, flow counts and send overheads suggest the reason.
+        packets: averages of the packet run, of which the mean windows (packets) are used.
+    """
     from vegasfluid.fluid.validity import FEW_FLOWS, FEW_PACKETS  # slow to import
 
     flows = min(network.flow_count(name) for name in network.links)
@@ -148,7 +172,10 @@ def likely_reason(network: Network, packets: RunMeans) -> str:
 
 
 def starved_classes(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
-    """Sentences on classes that get almost nothing in either engine."""
+    """One sentence for each class whose goodput ratio is below 0.05 in either run.
+
+    The ratio is the goodput of a flow over that of a flow of the other classes.
+    """
     for name, packet_value in packets.ratios.items():
         fluid_value = fluid.ratios[name]
         if min(fluid_value, packet_value) < STARVATION_RATIO:
@@ -159,7 +186,7 @@ def starved_classes(fluid: RunMeans, packets: RunMeans) -> Iterator[str]:
 
 
 def timeouts_without_losses(fluid: RunMeans) -> Iterator[str]:
-    """Sentences on fluid timeouts of a class that loses nothing."""
+    """One sentence for each class with timeouts in a fluid run but no retransmitted packets."""
     for name, timeouts in fluid.timeouts.items():
         if timeouts > 0 and fluid.lost.get(name, 0.0) == 0:
             yield (

@@ -20,12 +20,15 @@ Kind = TypeVar("Kind", bound=Named)
 
 
 def named_subclasses(package: str, path: Iterable[str], base: type[Kind]) -> dict[str, type[Kind]]:
-    """Import the modules of a package; returns its named subclasses of a class, sorted by name.
+    """Import all modules of a package and return its named subclasses of a class.
 
     Args:
         package: name of the package.
         path: folders of its modules (`__path__`).
         base: the abstract class; only subclasses with a name, defined in the package, are returned.
+
+    Returns:
+        The subclasses by their names in model files, sorted by name.
 
     >>> from vegasfluid import aqm
     >>> list(named_subclasses("vegasfluid.aqm", aqm.__path__, aqm.QueueDiscipline))

@@ -78,16 +78,20 @@ class IntervalTotals(NamedTuple):
 
     @property
     def share(self) -> Array:
-        """Fraction of the total goodput that each class gets; (flow_class,)."""
+        """Fraction of the goodput of all flows that each class got, 0 to 1; (flow_class,)."""
         total = self.delivered * self.count
         return total / total.sum()
 
     def goodput_ratio(self, tuned: int, others: Sequence[int] = ()) -> float:
-        """Goodput of a flow of class number `tuned` over that of a flow of other classes.
+        """Mean goodput of a flow of one class divided by that of a flow of other classes.
 
         Args:
             tuned: index of the class in the numerator.
-            others: indices of the classes in the denominator; empty: all others.
+            others: indices of the classes in the denominator, whose flows all have the same weight;
+                empty: all classes but `tuned`.
+
+        Returns:
+            The ratio; infinite where the other flows delivered nothing, NaN where no flow did.
         """
         rates, counts = np.asarray(self.goodput), np.array(self.count, float)
         excluded = set(range(counts.size)) - set(others) if others else {tuned}
@@ -97,35 +101,43 @@ class IntervalTotals(NamedTuple):
 
     @property
     def jain_index(self) -> float:
-        """Jain's fairness index of the goodputs of all flows; 1 if nothing was delivered."""
+        """Jain's index of the goodputs of all n flows, 1/n to 1; 1 if nothing was delivered."""
         delivered = np.asarray(self.flow_delivered, float)
         return float(jain_index(delivered)) if np.any(delivered) else 1.0
 
     @property
     def utilisation(self) -> Array:
-        """Fraction of the capacity that each link used; (link,)."""
+        """Fraction of the capacity of each link that was used, 0 to 1; (link,).
+
+        The work sent is the work admitted minus the increase of the work still to be sent.
+        """
         return (self.work - self.backlog) / (self.capacity * self.seconds)
 
     @property
     def mean_queue(self) -> Array:
-        """Packets waiting at each link, mean over time; (link,)."""
+        """Packets waiting at each link, mean over the interval, by Little's law; (link,)."""
         return self.waited / self.seconds
 
     @property
     def queueing_delay(self) -> Array:
-        """Mean waiting time of a packet at each link, s; (link,)."""
+        """Waiting time at each link, s, mean over the packets admitted; (link,)."""
         return self.waited / (self.admitted + TINY)
 
     @property
     def drop_share(self) -> Array:
-        """Fraction of the arriving packets that each link dropped; (link,)."""
+        """Fraction of the packets arriving at each link that it dropped, 0 to 1; (link,)."""
         return self.lost / (self.lost + self.admitted + TINY)
 
     def over_path(self, links: Sequence[int]) -> PathMeans:
-        """Utilisation, queue, delay and drops of a path of links.
+        """Utilisation, queue, queueing delay and drop share of a path of links.
 
         Args:
             links: indices of the links on the path.
+
+        Returns:
+            The largest utilisation, the sums of the mean queues (packets) and mean delays (s), and
+            the
+            fraction of packets that the links drop if they do so independently.
 
         >>> counters = {"admitted": np.array([80.0, 90.0]), "lost": np.array([20.0, 10.0])}
         >>> counters |= {"work": np.array([80.0, 90.0]), "backlog": np.zeros(2)}
@@ -149,12 +161,12 @@ class IntervalTotals(NamedTuple):
 
     @property
     def retransmit_share(self) -> Array:
-        """Fraction of the sent packets that were retransmissions; (flow_class,)."""
+        """Fraction of the packets sent that were retransmissions, by class; (flow_class,)."""
         return self.retransmitted / (self.sent + TINY)
 
 
 def jain_index(rates: Array, count: Array = None) -> Array:
-    """Jain's fairness index of rates x, (sum x)^2 / (n sum x^2): from 1/n to 1.
+    """Jain's fairness index of the rates x of n flows, (sum x)^2 / (n sum x^2): from 1/n to 1.
 
     Args:
         rates: rate of each flow, or of a flow of each group, in any unit; (flows,).
@@ -168,11 +180,15 @@ def jain_index(rates: Array, count: Array = None) -> Array:
 
 
 def interpolation_position(times: np.ndarray, time: float) -> tuple[int, float]:
-    """Index of the first sample at or after `time`, and its weight in linear interpolation.
+    """Position of a time among sample times, for linear interpolation between two samples.
 
     Args:
         times: increasing sample times, s; (sample,).
         time: time at which a value is wanted, s.
+
+    Returns:
+        The index i, at least 1, of the first sample at or after `time`, and the weight of sample i;
+        sample i - 1 has the rest. (Outside the samples this extrapolates.)
 
     >>> interpolation_position(np.array([0.0, 1.0, 3.0]), 2.5)
     (2, 0.75)

@@ -42,31 +42,40 @@ CONSTANTS = ("count", "capacity")
 
 
 def _interval(data: xr.Dataset, warmup: float | None) -> tuple[float, float]:
-    """Start and end of the time over which a trajectory is averaged, s."""
+    """Start (end of the warm-up) and end of the time over which a run is averaged, s.
+
+    The start is `warmup`, or the warm-up of the run where that is None.
+    """
     start = float(data.attrs["warmup"] if warmup is None else warmup)
     return start, float(data["time"].values[-1])
 
 
 def _increase(data: xr.Dataset, name: str, warmup: float | None) -> xr.DataArray:
-    """Increase of a counter of a trajectory after the warm-up."""
+    """Increase of the counter `name` of a trajectory from the warm-up (s) to the end of the run.
+
+    It has the counter's unit and dimensions, without `time`.
+    """
     start, end = _interval(data, warmup)
     return value_at(data[name], end) - value_at(data[name], start)
 
 
 def value_at(counter: xr.DataArray, time: float) -> xr.DataArray:
-    """Value of a counter at a time (s), interpolated linearly between its samples."""
+    """Value of a counter at a time (s), interpolated linearly; it has no dimension `time`."""
     after, weight = interpolation_position(counter["time"].values, time)
     low, high = (counter.isel(time=i, drop=True) for i in (after - 1, after))
     return low + weight * (high - low)
 
 
 def interval_totals(data: xr.Dataset, warmup: float | None, *counters: str) -> IntervalTotals:
-    """Increase of counters of a trajectory after the warm-up, as labelled arrays.
+    """Increase of counters of a trajectory from the end of the warm-up to the end of the run.
 
     Args:
         data: a trajectory.
-        warmup: time left out, s; None: the trajectory's own.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
         counters: names of fields of `IntervalTotals`, which are variables of the trajectory.
+
+    Returns:
+        Totals whose fields `counters` are labelled arrays; the others but `seconds` are None.
     """
     start, end = _interval(data, warmup)
     totals = {
@@ -77,29 +86,55 @@ def interval_totals(data: xr.Dataset, warmup: float | None, *counters: str) -> I
 
 
 def goodput(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Goodput of a flow, packets/s, mean of each class; (flow_class,)."""
+    """Goodput of a flow after the warm-up: packets delivered without repetitions, per second.
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        Mean over the flows of each class, packets/s; (flow_class,).
+    """
     return interval_totals(data, warmup, "delivered").goodput
 
 
 def time_mean(data: xr.Dataset, name: str, warmup: float | None = None) -> xr.DataArray:
-    """Mean over time of a sampled variable such as `cwnd`, in its own unit; (flow_class,)."""
+    """Mean of a sampled variable over all sample times from the end of the warm-up.
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        name: a variable with the dimension `time` that is not a counter: `cwnd`, `rtt`, `queue`.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        The mean in the unit of the variable (packets; s for `rtt`); (flow_class,), for variables
+        of links (link,).
+    """
     start, end = _interval(data, warmup)
     return data[name].sel(time=slice(start, end)).mean("time")
 
 
 def share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Fraction of the total goodput that each class gets; (flow_class,)."""
+    """Fraction of the goodput of all flows that each class gets after the warm-up.
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        The fractions, 0 to 1, with the sum 1; (flow_class,).
+    """
     return interval_totals(data, warmup, "delivered", "count").share
 
 
 def goodput_ratio(data: xr.Dataset, flow_class: str, warmup: float | None = None) -> float:
-    """Goodput of a flow of one class over that of a flow of the other classes.
+    """Mean goodput of a flow of one class divided by that of a flow of the other classes.
 
     Args:
-        data: a trajectory.
+        data: trajectory of a run, from any of the simulators.
         flow_class: name of the class in the numerator; the denominator is the mean over all
             flows of the other classes.
-        warmup: time left out, s; None: the trajectory's own.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
 
     Returns:
         The ratio; infinite where the other flows delivered nothing, NaN where no flow did.
@@ -116,57 +151,108 @@ def goodput_ratio(data: xr.Dataset, flow_class: str, warmup: float | None = None
 
 
 def jain_index(data: xr.Dataset, warmup: float | None = None) -> float:
-    """Jain's fairness index of all flows' goodputs x after the warm-up, (sum x)^2 / (n sum x^2).
-
-    `interval_totals.jain_index` has the formula.
+    """Jain's index of the goodputs x of all n flows after the warm-up, (sum x)^2 / (n sum x^2).
 
     Args:
-        data: a trajectory.
-        warmup: time left out, s; None: the trajectory's own.
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
 
     Returns:
-        From 1/n, if one of n flows has everything, to 1, if all are equal; 1 without any delivery.
+        From 1/n, if one flow has everything, to 1, if all are equal; 1 without any delivery.
     """
     return interval_totals(data, warmup, "flow_delivered").jain_index
 
 
 def utilisation(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Fraction of the capacity that each link used; (link,)."""
+    """Fraction of its capacity that each link used after the warm-up.
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        The fraction, 0 to 1; (link,).
+    """
     return interval_totals(data, warmup, "work", "backlog", "capacity").utilisation
 
 
 def mean_queue(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Packets waiting at each link, mean over time (Little's law on waiting times); (link,)."""
+    """Packets waiting at each link, mean over the time after the warm-up.
+
+    It is the sum of all waiting times divided by the time (Little's law).
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        The mean queue without the packet in transmission, packets; (link,).
+    """
     return interval_totals(data, warmup, "waited").mean_queue
 
 
 def queueing_delay(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Mean waiting time of a packet at each link, s; (link,)."""
+    """Waiting time of a packet at each link, mean over the packets admitted after the warm-up.
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        The mean, s; (link,).
+    """
     return interval_totals(data, warmup, "waited", "admitted").queueing_delay
 
 
 def drop_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Fraction of the arriving packets that each link dropped; (link,)."""
+    """Fraction of the packets arriving at each link that it drops after the warm-up.
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        The fraction, 0 to 1; (link,).
+    """
     return interval_totals(data, warmup, "lost", "admitted").drop_share
 
 
 def retransmit_share(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Fraction of the sent packets that were retransmissions, of each class; (flow_class,)."""
+    """Fraction of the packets sent after the warm-up that were retransmissions.
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        The fraction in each class, 0 to 1; (flow_class,).
+    """
     return interval_totals(data, warmup, "retransmitted", "sent").retransmit_share
 
 
 def timeouts(data: xr.Dataset, warmup: float | None = None) -> xr.DataArray:
-    """Number of retransmission timeouts of all flows of each class; (flow_class,)."""
+    """Number of retransmission timeouts after the warm-up.
+
+    Args:
+        data: trajectory of a run, from any of the simulators.
+        warmup: time at the start that is left out, s; None: the warm-up of the run.
+
+    Returns:
+        The sum over all flows of each class; (flow_class,).
+    """
     return _increase(data, "timeouts", warmup)
 
 
 def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.DataArray:
-    """Data packets that arrived at a link in each bin after the warm-up; (bin,).
+    """Number of data packets that arrived at a link in each bin after the warm-up.
 
     Args:
         data: a trajectory of a run with `bin_width`.
         link: its name; None: the only link.
-        warmup: time left out, s; None: the trajectory's own.
+        warmup: bins that begin before this time (s) are left out; None: the warm-up of the run.
+
+    Returns:
+        The counts; (bin,), labelled by the start of each bin, s.
 
     Raises:
         InvalidInput: for a run without bins, or a link that the network does not have.
@@ -183,12 +269,18 @@ def arrivals_of(data: xr.Dataset, link: str | None, warmup: float | None) -> xr.
 
 
 def cov(data: xr.Dataset, link: str | None = None, warmup: float | None = None) -> Estimate:
-    """Coefficient of variation of the number of packets that arrive at a link in a bin.
+    """Coefficient of variation (standard deviation / mean) of packet arrivals at a link per bin.
 
     Args:
         data: a trajectory of a run with `bin_width`.
         link: its name; None: the only link.
-        warmup: bins that begin before this time (s) are left out; None: the trajectory's own.
+        warmup: bins that begin before this time (s) are left out; None: the warm-up of the run.
+
+    Returns:
+        The estimate and the ends of its 95 % confidence interval, without unit.
+
+    Raises:
+        InvalidInput: for a run without bins, or a link that the network does not have.
 
     >>> import numpy as np
     >>> import xarray as xr
@@ -213,13 +305,19 @@ def hurst(
     link: str | None = None,
     warmup: float | None = None,
 ) -> Estimate:
-    """Hurst exponent of the packets that arrive at a link in consecutive bins.
+    """Hurst exponent of the number of packets that arrive at a link in consecutive bins.
 
     Args:
         data: a trajectory of a run with `bin_width`.
         method: an estimator in `vegasfluid.burstiness.METHODS`.
         link: its name; None: the only link.
-        warmup: bins that begin before this time (s) are left out; None: the trajectory's own.
+        warmup: bins that begin before this time (s) are left out; None: the warm-up of the run.
+
+    Returns:
+        The estimate and the ends of its 95 % confidence interval, without unit.
+
+    Raises:
+        InvalidInput: for a run without bins, or an unknown link or method.
 
     >>> import numpy as np
     >>> import xarray as xr
@@ -239,14 +337,17 @@ def hurst(
 
 
 def summarise(run: xr.Dataset, network: Network) -> dict[str, Any]:
-    """Measures of each class and each link after the warm-up, as in the JSON output.
+    """Measures of each class and each link after the warm-up of the run, as in the JSON output.
 
     Args:
         run: a trajectory.
         network: the simulated network; its packet size converts packets/s to Mbit/s.
 
     Returns:
-        `classes`, `links` and `jain_index`: plain numbers by the names of the JSON output.
+        `classes`: by name, `count` and per flow `goodput_packets_per_s`, `goodput_mbps`,
+        `cwnd_packets`, `rtt_s`, `retransmit_share`, and `timeouts` of all flows.
+        `links`: by name, `utilisation`, `queue_packets`, `queueing_delay_s`, `drop_share`.
+        `jain_index`: fairness among all flows.
     """
     one_mbps = mbps(1.0, network.packet_bytes)
     columns = {

@@ -50,10 +50,10 @@ class Model(Value):
 
 
 def check_starts(network: Network, until: float) -> None:
-    """Refuse a network with a flow that does not start before the end of the run.
+    """Check that every flow starts before the end of the run; random starts are not checked.
 
     Args:
-        network: the network; random starts are not checked.
+        network: the network.
         until: simulated time, s.
 
     Raises:

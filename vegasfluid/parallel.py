@@ -21,7 +21,7 @@ def processors() -> int:
 def parallel_map(
     task: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None
 ) -> list[Result]:
-    """The results of a task for each item, in the order of the items.
+    """Results of `task(item)` for each item, in the order of the items, computed in threads.
 
     Args:
         task: function of one item.

@@ -82,7 +82,13 @@ Share = Annotated[float, Unit("", ""), Ge(0)]
 
 
 def ms(milliseconds: float) -> float:
-    """Milliseconds as seconds.
+    """Convert a time from milliseconds to seconds.
+
+    Args:
+        milliseconds: the time, ms.
+
+    Returns:
+        The time, s.
 
     >>> ms(40)
     0.04
@@ -91,11 +97,14 @@ def ms(milliseconds: float) -> float:
 
 
 def mbps(megabits_per_second: float, packet_bytes: float = ETHERNET_PACKET_BYTES) -> float:
-    """Mbit/s (1 Mbit = 1 000 000 bit) as packets per second.
+    """Convert a rate from Mbit/s (1 Mbit = 1 000 000 bit) to packets/s.
 
     Args:
-        megabits_per_second: the rate on the wire.
-        packet_bytes: the size of a packet on the wire, in bytes.
+        megabits_per_second: the rate on the wire, Mbit/s.
+        packet_bytes: the size of a packet on the wire, bytes.
+
+    Returns:
+        The rate, packets/s.
 
     >>> round(mbps(155), 1)
     12916.7
@@ -104,11 +113,11 @@ def mbps(megabits_per_second: float, packet_bytes: float = ETHERNET_PACKET_BYTES
 
 
 def bits_per_second(packets_per_second: float, packet_bytes: float) -> float:
-    """Packets per second as bit/s.
+    """Convert a rate from packets/s to bit/s.
 
     Args:
-        packets_per_second: the rate.
-        packet_bytes: the size of a packet, in bytes.
+        packets_per_second: the rate, packets/s.
+        packet_bytes: the size of a packet, bytes.
 
     >>> bits_per_second(1000.0, 1500)
     12000000.0
@@ -118,12 +127,12 @@ def bits_per_second(packets_per_second: float, packet_bytes: float) -> float:
 
 @cache
 def hints_of(kind: type) -> dict[str, Any]:
-    """The resolved annotations of a value class, with their units and limits."""
+    """Type annotations of the fields of a value class by field name, with units and limits."""
     return get_type_hints(kind, include_extras=True)
 
 
 def _metadata(hint: Any) -> tuple[Any, ...]:
-    """Units and limits of an annotation, also inside `X | None` and `tuple[X, ...]`."""
+    """`Unit` and limits in an annotation, also those inside `X | None` and `tuple[X, ...]`."""
     inner = getattr(hint, "__metadata__", ())
     for argument in getattr(hint, "__args__", ()):
         if argument is not type(None) and hasattr(argument, "__metadata__"):
@@ -133,18 +142,21 @@ def _metadata(hint: Any) -> tuple[Any, ...]:
 
 @cache
 def unit_of(kind: type, name: str) -> Unit | None:
-    """The unit of field `name` of the value class `kind`; None if it is not a quantity."""
+    """Unit of field `name` of the value class `kind`, inside the program and in files.
+
+    None if the annotation of the field has no unit.
+    """
     return next((m for m in _metadata(hints_of(kind)[name]) if isinstance(m, Unit)), None)
 
 
 @cache
 def limits_of(kind: type, name: str) -> tuple[Limit, ...]:
-    """The limits of field `name` of the value class `kind`."""
+    """Limits (`Ge`, `Gt`, `Le`, `Lt`) of field `name` of the value class `kind`."""
     return tuple(m for m in _metadata(hints_of(kind)[name]) if isinstance(m, Limit))
 
 
 def broken_limit(value: float, limit: Limit) -> str | None:
-    """The allowed values in words, if `value` is outside the limit; else None."""
+    """The allowed values in words, such as `above 0`, if `value` violates `limit`; else None."""
     match limit:
         case Gt(bound) if not value > bound:  # type: ignore[operator]
             return f"above {bound:g}"
@@ -159,13 +171,13 @@ def broken_limit(value: float, limit: Limit) -> str | None:
 
 
 def is_concrete(value: object) -> bool:
-    """Whether a value is a plain number, and not traced, symbolic, boolean or an array."""
+    """Whether `value` is a real number; not so if it is traced, symbolic, boolean or an array."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 @cache
 def _types(kind: type, name: str) -> tuple[Any, ...]:
-    """The types that field `name` of the value class `kind` may have, without units."""
+    """Types that the annotation of field `name` of the value class `kind` allows."""
     hint = hints_of(kind)[name]
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     plain = (part.__origin__ if get_origin(part) is Annotated else part for part in parts)
@@ -173,7 +185,7 @@ def _types(kind: type, name: str) -> tuple[Any, ...]:
 
 
 def _make_tuples(value: Value) -> None:
-    """Convert lists and arrays to tuples in the fields that may contain several values."""
+    """Convert lists and 1-D arrays to tuples in those fields of `value` whose type has a tuple."""
     for field in fields(value):
         given = getattr(value, field.name)
         several = isinstance(given, list) or getattr(given, "ndim", 0) == 1
@@ -182,7 +194,17 @@ def _make_tuples(value: Value) -> None:
 
 
 def _check_type(whose: str, name: str, value: Any, types: tuple[Any, ...]) -> None:
-    """Refuse a value that no field of these types may have, such as text instead of a number."""
+    """Check that a value has one of the types that a field allows.
+
+    Args:
+        whose: name of the class, for the error message.
+        name: name of the field, for the error message.
+        value: the value; traced and symbolic numbers pass.
+        types: types that the field may have.
+
+    Raises:
+        InvalidInput: for any other type, or a fraction where only whole numbers are allowed.
+    """
     if not all(isinstance(each, type) and each is not Any for each in types):  # or a `Literal`
         return
     if isinstance(value, types) and not (isinstance(value, bool) and bool not in types):
@@ -241,12 +263,18 @@ class Value:
         check_quantities(self)
 
     def parameters(self) -> dict[str, Any]:
-        """All fields by name, in inside units."""
+        """All fields by name, in the units of the program: packets, s, packets/s."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def require_ordered(value: object, low: str, high: str, *, strict: bool = False) -> None:
-    """Raise `InvalidInput` unless field `low` is at most (if `strict`, below) field `high`."""
+    """Check that field `low` of a value is at most (if `strict`, below) field `high`.
+
+    Traced and symbolic fields are not checked.
+
+    Raises:
+        InvalidInput: if the fields are in the wrong order.
+    """
     first, second = getattr(value, low), getattr(value, high)
     if not (is_concrete(first) and is_concrete(second)):
         return

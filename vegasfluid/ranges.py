@@ -46,7 +46,7 @@ class Range(Value):
             raise InvalidInput("Range", "low", "above 0 where spread is log_uniform", self.low)
 
     def at(self, fraction: float) -> float:
-        """The quantile of the distribution.
+        """Quantile of the distribution, in the unit of the range.
 
         Args:
             fraction: probability of a smaller value, from 0 to 1.
@@ -62,5 +62,5 @@ class Range(Value):
 
     @property
     def nominal(self) -> float:
-        """The median: the middle of the range, for `log_uniform` the geometric mean of its ends."""
+        """Median, in the unit of the range: its middle, or for `log_uniform` sqrt(low high)."""
         return self.at(0.5)

@@ -13,15 +13,15 @@ DEFAULT_SAMPLES = 401
 
 
 def check_times(until: float, warmup: float | None, samples: int) -> float:
-    """Check the times of a run.
+    """Check the times of a run, and return its warm-up, s.
 
     Args:
         until: simulated time, s.
-        warmup: time that the metrics exclude, s; a quarter of the run where it is None.
+        warmup: time at the start that the metrics exclude, s; None: a quarter of `until`.
         samples: number of sample times.
 
     Returns:
-        The warm-up that applies, s.
+        `warmup`, or its default, s.
 
     Raises:
         InvalidInput: for an end that is not positive and finite, fewer than 2 samples, or a warm-up
@@ -41,7 +41,12 @@ def check_times(until: float, warmup: float | None, samples: int) -> float:
 
 
 def sample_times(until: float, warmup: float | None, samples: int) -> np.ndarray:
-    """Evenly spaced times from 0 to `until`, and the end of the warm-up; (time,) s.
+    """Sample times of a run, s: evenly spaced, and the end of the warm-up; (time,).
+
+    Args:
+        until: simulated time, s.
+        warmup: end of the warm-up, s, added unless it is one of the others; None: none.
+        samples: number of evenly spaced times, from 0 to `until`.
 
     >>> sample_times(4.0, 1.0, 3).tolist()
     [0.0, 1.0, 2.0, 4.0]

@@ -35,7 +35,7 @@ def _arrays(*values: Real) -> Any:
 
 
 def minimum(a: Real, b: Real) -> Real:
-    """The smaller of two values."""
+    """The smaller of `a` and `b`, elementwise, in their unit."""
     if _is_symbolic(a, b):
         return sys.modules["sympy"].Min(a, b)
     arrays = _arrays(a, b)
@@ -45,7 +45,7 @@ def minimum(a: Real, b: Real) -> Real:
 
 
 def maximum(a: Real, b: Real) -> Real:
-    """The larger of two values."""
+    """The larger of `a` and `b`, elementwise, in their unit."""
     if _is_symbolic(a, b):
         return sys.modules["sympy"].Max(a, b)
     arrays = _arrays(a, b)
@@ -55,31 +55,31 @@ def maximum(a: Real, b: Real) -> Real:
 
 
 def clip(value: Real, low: Real, high: Real) -> Real:
-    """`value` clipped to the range from `low` to `high`."""
+    """`value` clipped to the range from `low` to `high`, elementwise."""
     return minimum(maximum(value, low), high)
 
 
 def positive_part(value: Real) -> Real:
-    """The larger of `value` and zero."""
+    """The larger of `value` and zero, elementwise."""
     return maximum(value, 0.0)
 
 
 def exp(value: Real) -> Real:
-    """The exponential function."""
+    """The exponential function of `value`, elementwise."""
     if _is_symbolic(value):
         return sys.modules["sympy"].exp(value)
     return _arrays(value).exp(value)
 
 
 def log1p(value: Real) -> Real:
-    """The natural logarithm of 1 + value."""
+    """The natural logarithm of 1 + `value`, elementwise."""
     if _is_symbolic(value):
         return sys.modules["sympy"].log(1 + value)
     return _arrays(value).log1p(value)
 
 
 def cube_root(value: Real) -> Real:
-    """The cube root of a positive value."""
+    """The cube root of `value`, which must not be negative, elementwise."""
     if _is_symbolic(value):
         return sys.modules["sympy"].cbrt(value)
     return _arrays(value).cbrt(value)

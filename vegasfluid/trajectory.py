@@ -111,21 +111,24 @@ class Recording(NamedTuple):
     error: tuple[float, float, float] | None = None
 
     def totals_after(self, warmup: float) -> IntervalTotals:
-        """Increase of the counters from the end of the warm-up (s) to the end of the run.
+        """Increase of the run's counters from the end of the warm-up to the end of the run.
 
         Args:
-            warmup: time left out, s.
+            warmup: time at the start that is left out, s; counters are interpolated linearly there.
+
+        Returns:
+            Totals with all fields: by class, by flow (`flow_delivered`) and by queue.
         """
         counts = self.network.counts
         after, weight = interpolation_position(self.times, warmup)
 
         def increase(values: np.ndarray) -> np.ndarray:
-            """Increase of counters (time, ...), interpolated at the warm-up."""
+            """Increase of counters (time, ...) from the end of the warm-up to the end; (...)."""
             low, high = values[after - 1].astype(float), values[after].astype(float)
             return values[-1] - (low + weight * (high - low))
 
         def class_mean(name: str) -> np.ndarray:
-            """Increase of a flow's counter, mean of each class; (flow_class,)."""
+            """Increase of counter `name` after the warm-up, mean of each class; (flow_class,)."""
             return class_means(counts, increase(self.flows[name])[np.newaxis])[0]
 
         return IntervalTotals(
@@ -142,7 +145,7 @@ class Recording(NamedTuple):
 
 
 def capacities(network: Network, columns: int) -> np.ndarray:
-    """Capacity of each queue of a trajectory, packets/s; (link,).
+    """Capacity of each queue of a trajectory, data packets/s; (link,).
 
     Args:
         network: the simulated network.
@@ -153,7 +156,7 @@ def capacities(network: Network, columns: int) -> np.ndarray:
 
 
 def link_names(network: Network, columns: int) -> list[str]:
-    """The names of the queues: of the links, and of their other directions."""
+    """Names of the first `columns` queues: of the links, then these with the suffix `_reverse`."""
     names = list(network.links)
     return (names + [name + REVERSE for name in names])[:columns]
 
@@ -165,13 +168,17 @@ def make_trajectory(
     bins: np.ndarray | None = None,
     bin_width: float | None = None,
 ) -> xr.Dataset:
-    """Label the arrays of a run.
+    """Trajectory of a run: labelled arrays with class means, from its arrays by flow.
 
     Args:
         recording: the run; the trajectory has the class means of its flows.
         attributes: engine, seed, warm-up and other attributes of the run.
         bins: data packets that arrived at each queue in each bin; (bin, link).
         bin_width: width of these bins, s; None without bins.
+
+    Returns:
+        Variables over (time, flow_class), (time, link), (time, flow) and (bin, link), with their
+        meanings and units as attributes; `timeouts` are summed over a class, the others means.
     """
     import xarray as xr
 
@@ -205,20 +212,33 @@ def make_trajectory(
 
 
 def spread(counts: Sequence[int], flows: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The standard deviation of the windows of each class; (time, flow_class)."""
+    """Standard deviation of the windows of the flows of each class, packets; (time, flow_class).
+
+    Args:
+        counts: number of flows of each class.
+        flows: `cwnd` of each flow (packets), and of the density model its `cwnd_variance`
+            (packets^2), which is added; (time, flow).
+    """
     cwnd = flows["cwnd"].astype(float)
     squares = class_means(counts, cwnd**2 + flows.get(WITHIN, 0.0))
     return np.sqrt(np.maximum(squares - class_means(counts, cwnd) ** 2, 0.0))
 
 
 def class_means(counts: Sequence[int], values: np.ndarray) -> np.ndarray:
-    """The mean over the flows of each class: (time, flow) to (time, flow_class)."""
+    """Means of `values` (time, flow) over the flows of each class; (time, flow_class).
+
+    The flows are in the order of classes, of which `counts` gives the numbers of flows.
+    """
     starts = np.cumsum([0, *counts[:-1]])
     return np.add.reduceat(values, starts, axis=1) / counts
 
 
 def describe(data: xr.Dataset) -> xr.Dataset:
-    """Write units and meanings into the attributes of every variable."""
+    """Write meaning (`long_name`) and unit (`units`) into the attributes of every variable.
+
+    Returns:
+        The trajectory `data`, changed in place.
+    """
     known = CLASS_VARIABLES | LINK_VARIABLES
     known["flow_delivered"] = Variable("packets delivered once since the start", "packets")
     known["time"] = Variable("simulated time", "s")

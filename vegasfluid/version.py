@@ -8,7 +8,7 @@ __all__ = ["package_version"]
 
 
 def package_version() -> str:
-    """The version of vegasfluid that runs."""
+    """Version of the installed package, such as `0.1.0`; `unknown` in a source tree."""
     try:
         return version("vegasfluid")
     except PackageNotFoundError:  # run from a source tree that is not installed

@@ -91,7 +91,16 @@ class Flows(Value):
                 raise InvalidInput("Flows", name, allowed, f"{len(value)} values")
 
     def propagation(self, links: Sequence[Link]) -> tuple[float, ...]:
-        """Round-trip propagation delay of each flow over the links of its path, s; (flow,)."""
+        """Round-trip propagation delay of each flow, s; (flow,).
+
+        Args:
+            links: the links of the flows' path; unused where `base_rtt` is given.
+
+        Returns:
+            `base_rtt`, or else four access-link delays and twice the delays of the links.
+            Transmission
+            and queueing are not included.
+        """
         if isinstance(self.base_rtt, tuple):
             return self.base_rtt
         if self.base_rtt is not None:

@@ -64,7 +64,13 @@ class Network(Value):
         self._check_connections()
 
     def _check_connections(self) -> None:
-        """Check that paths, base RTTs and events fit the links."""
+        """Check that the paths, base RTTs and events of all classes fit the links.
+
+        Raises:
+            InvalidInput: for no links or flows, a missing, empty or unknown path, a base RTT below
+                the
+                delay of the links, or events that are invalid or not in order of time.
+        """
         if not self.links:
             raise InvalidInput("Network", "links", "at least one link", "none")
         if not self.flows:
@@ -88,7 +94,7 @@ class Network(Value):
     def _check_round_trip(
         self, whose: str, given_as: str, flows: Flows, links: Sequence[Link]
     ) -> None:
-        """Check that each flow's round-trip propagation delay covers the links of its path twice.
+        """Check that each flow's round-trip propagation delay is at least twice that of its links.
 
         Args:
             whose: the table that the value belongs to, for the error message.
@@ -137,11 +143,14 @@ class Network(Value):
         return next(iter(self.links.values()))
 
     def links_of(self, flows: str) -> tuple[Link, ...]:
-        """The links that a class crosses, in their forward direction."""
+        """Links on the path of the class named `flows`, in order of their forward direction."""
         return tuple(self.links[name] for name in self.path_of(flows))
 
     def flow_class(self, name: str) -> Flows:
         """The class of flows with a name.
+
+        Args:
+            name: name of the class.
 
         Raises:
             InvalidInput: for an unknown name.
@@ -160,10 +169,16 @@ class Network(Value):
         return tuple(self.links) if path is None else path
 
     def queue_indices(self, flows: str) -> tuple[list[int], list[int]]:
-        """Indices of the queues that the data packets and the ACKs of a class cross, in order.
+        """Indices of the queues on the path of a class, in the order in which packets cross them.
 
         Queue i < n (the number of links) is that of link i in the forward direction, n + i that
         of the same link in the reverse direction.
+
+        Args:
+            flows: name of the class.
+
+        Returns:
+            Indices for the data packets, and for the ACKs.
 
         >>> from vegasfluid.congestion.reno import Reno
         >>> links = {"one": Link(1000.0, 100), "two": Link(1000.0, 100)}
@@ -178,19 +193,25 @@ class Network(Value):
         return (reverse, forward) if upstream else (forward, reverse)
 
     def access_delays(self, flows: str) -> list[float]:
-        """One-way propagation delay of the access links of each flow of a class, s; (flow,).
+        """One-way propagation delay of one access link of each flow of a class, s; (flow,).
 
-        A quarter of the round-trip propagation delay that is not the links': a round trip crosses
-        the access links of both ends twice.
+        It is a quarter of the round-trip propagation delay that remains without the links of the
+        path: a round trip crosses the access links of both ends twice.
+
+        Args:
+            flows: name of the class.
         """
         links = self.links_of(flows)
         shared = 2 * sum(link.delay for link in links)
         return [max(rtt - shared, 0.0) / 4 for rtt in self.flow_class(flows).propagation(links)]
 
     def after(self, event: Event) -> Network:
-        """The network with the delays that apply after an event, and without events.
+        """Copy of the network with the delays that apply after an event, and without events.
 
-        A link's new delay adds to the round trips of the classes that cross it.
+        Twice the change of a link's delay is added to the base RTTs of the classes that cross it.
+
+        Args:
+            event: new delay of a link or of access links, s.
         """
         if event.link == "access":
             flows = dict(self.flows)
@@ -210,7 +231,10 @@ class Network(Value):
         return replace(self, links=links, flows={**self.flows, **flows}, events=())
 
     def stages(self) -> Iterator[Network]:
-        """The network before the first event, and after each event, without events."""
+        """Copies of the network without events: before the first event, then after each event.
+
+        Each has the delays that apply from that event to the next one.
+        """
         network = replace(self, events=())
         yield network
         for event in self.events:
@@ -218,7 +242,7 @@ class Network(Value):
             yield network
 
     def flow_count(self, link: str) -> int:
-        """The number of flows that cross a link."""
+        """Number of flows of all classes whose paths have the link `link`, in any direction."""
         return sum(flows.count for name, flows in self.flows.items() if link in self.path_of(name))
 
     def send_overhead(self, flows: str) -> float:
@@ -229,6 +253,9 @@ class Network(Value):
         randomness, flows over a drop-tail link synchronise, and the phase of their packets decides
         which of them loses (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched
         gateways", 1992, which proposes this remedy); the timing of real hosts always varies.
+
+        Args:
+            flows: name of the class.
         """
         chosen = self.flow_class(flows)
         if chosen.send_overhead is not None or not chosen.law.rules.reliable:
@@ -238,7 +265,10 @@ class Network(Value):
         return max(times, default=0.0)
 
     def assumptions(self) -> list[str]:
-        """Defaults that packet runs use where the model gives no value, one sentence each."""
+        """Sentences on the send overheads (ms) that packet runs use where the model gives none.
+
+        One sentence for all classes with the same default; empty if no default applies.
+        """
         delayed: dict[float, list[str]] = {}
         for name, flows in self.flows.items():
             time = self.send_overhead(name)
@@ -257,18 +287,31 @@ class Network(Value):
 
     @property
     def counts(self) -> list[int]:
-        """Number of flows of each class; (flow_class,)."""
+        """Number of flows of each class, in the order of `flows`; (flow_class,)."""
         return [flows.count for flows in self.flows.values()]
 
     def with_law(self, flows: str, law: CongestionControl) -> Network:
-        """A copy of the network with another congestion control for one class of flows."""
+        """Copy of the network with another congestion control for one class of flows.
+
+        Args:
+            flows: name of the class.
+            law: its new congestion control.
+
+        Raises:
+            InvalidInput: for an unknown class.
+        """
         replaced = replace(self.flow_class(flows), law=law)
         return replace(self, flows={**self.flows, flows: replaced})
 
     def base_rtts(self, flows: str) -> tuple[float, ...]:
-        """Round-trip time of each flow of a class with empty queues, s; (flow,).
+        """Base RTT of each flow of a class: round-trip time with empty queues, s; (flow,).
 
-        Propagation, and the transmission time of a packet and its acknowledgement on every link.
+        It is the propagation delay, and the transmission times of a data packet and its ACK on
+        every
+        link of the path and on the access links.
+
+        Args:
+            flows: name of the class.
         """
         chosen, links = self.flow_class(flows), self.links_of(flows)
         size = 1 + self.ack_bytes / self.packet_bytes
@@ -280,7 +323,7 @@ class Network(Value):
         return tuple(rtts[id(delay)] for delay in delays)
 
     def mean_base_rtt(self, flows: str) -> float:
-        """Mean round-trip time of the flows of a class with empty queues, s."""
+        """Mean base RTT (propagation and transmission) of the flows of class `flows`, s."""
         rtts = self.base_rtts(flows)
         return sum(rtts) / len(rtts)
 
@@ -290,14 +333,18 @@ class Network(Value):
         return min(link.capacity for link in self.links.values()) * sum(rtts) / len(rtts)
 
     def fair_share(self) -> float:
-        """Smallest capacity per flow of any link, packets/s."""
+        """Smallest capacity per flow: of each link, divided by its flows, packets/s."""
         return min(
             float(link.capacity) / max(self.flow_count(name), 1)
             for name, link in self.links.items()
         )
 
     def warnings(self) -> list[str]:
-        """Properties of the network that are valid but probably unintended, one sentence each."""
+        """Sentences on properties that are valid but probably unintended; empty if there are none.
+
+        These are access links that together are slower than the slowest link, and buffers smaller
+        than the upper threshold of the AQM.
+        """
         sentences = []
         slowest = min(link.capacity for link in self.links.values())
         if _below(sum(map(access_rate, self.flows.values())), slowest):
@@ -350,10 +397,13 @@ def _check_parts(name: str, given: Any, kind: type) -> None:
 
 
 def access_rate(flows: Flows) -> float:
-    """Sum of the rates of all access links of a class, packets/s; infinite without a limit."""
+    """Sum of the access-link rates of the flows of a class, at one end, packets/s.
+
+    Infinite where the access links have no limit.
+    """
     return math.inf if flows.access is None else flows.access * flows.count
 
 
 def _below(a: Any, b: Any) -> bool:
-    """Whether two values are plain numbers and the first is smaller."""
+    """Whether `a` and `b` are both plain numbers (not traced) and `a` is smaller."""
     return is_concrete(a) and is_concrete(b) and a < b
