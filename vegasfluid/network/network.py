@@ -147,10 +147,7 @@ class Network(Value):
         return tuple(self.links[name] for name in self.path_of(flows))
 
     def flow_class(self, name: str) -> Flows:
-        """The class of flows with a name.
-
-        Args:
-            name: name of the class.
+        """The class of flows named `name`.
 
         Raises:
             InvalidInput: for an unknown name.
@@ -169,16 +166,11 @@ class Network(Value):
         return tuple(self.links) if path is None else path
 
     def queue_indices(self, flows: str) -> tuple[list[int], list[int]]:
-        """Indices of the queues on the path of a class, in the order in which packets cross them.
+        """Indices of the queues that the data packets and the ACKs of class `flows` cross, in
+        order.
 
         Queue i < n (the number of links) is that of link i in the forward direction, n + i that
         of the same link in the reverse direction.
-
-        Args:
-            flows: name of the class.
-
-        Returns:
-            Indices for the data packets, and for the ACKs.
 
         >>> from vegasfluid.congestion.reno import Reno
         >>> links = {"one": Link(1000.0, 100), "two": Link(1000.0, 100)}
@@ -193,13 +185,10 @@ class Network(Value):
         return (reverse, forward) if upstream else (forward, reverse)
 
     def access_delays(self, flows: str) -> list[float]:
-        """One-way propagation delay of one access link of each flow of a class, s; (flow,).
+        """One-way propagation delay of one access link of each flow of class `flows`, s; (flow,).
 
         It is a quarter of the round-trip propagation delay that remains without the links of the
         path: a round trip crosses the access links of both ends twice.
-
-        Args:
-            flows: name of the class.
         """
         links = self.links_of(flows)
         shared = 2 * sum(link.delay for link in links)
@@ -209,9 +198,6 @@ class Network(Value):
         """Copy of the network with the delays that apply after an event, and without events.
 
         Twice the change of a link's delay is added to the base RTTs of the classes that cross it.
-
-        Args:
-            event: new delay of a link or of access links, s.
         """
         if event.link == "access":
             flows = dict(self.flows)
@@ -231,9 +217,8 @@ class Network(Value):
         return replace(self, links=links, flows={**self.flows, **flows}, events=())
 
     def stages(self) -> Iterator[Network]:
-        """Copies of the network without events: before the first event, then after each event.
-
-        Each has the delays that apply from that event to the next one.
+        """Copies of the network without events: with the initial delays, then those after each
+        event.
         """
         network = replace(self, events=())
         yield network
@@ -246,16 +231,13 @@ class Network(Value):
         return sum(flows.count for name, flows in self.flows.items() if link in self.path_of(name))
 
     def send_overhead(self, flows: str) -> float:
-        """Maximum of the random delay before each transmission of a class, s (packet engine only).
+        """Maximum of the random delay before each transmission of class `flows` in packet runs, s.
 
         The default is one packet time of the slowest drop-tail link on the path that several flows
         share; 0 without such a link, and for flows that do not respond to losses. Without any
         randomness, flows over a drop-tail link synchronise, and the phase of their packets decides
         which of them loses (S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched
         gateways", 1992, which proposes this remedy); the timing of real hosts always varies.
-
-        Args:
-            flows: name of the class.
         """
         chosen = self.flow_class(flows)
         if chosen.send_overhead is not None or not chosen.law.rules.reliable:
@@ -265,10 +247,7 @@ class Network(Value):
         return max(times, default=0.0)
 
     def assumptions(self) -> list[str]:
-        """Sentences on the send overheads (ms) that packet runs use where the model gives none.
-
-        One sentence for all classes with the same default; empty if no default applies.
-        """
+        """Sentences on the send overheads (ms) that packet runs use where the model gives none."""
         delayed: dict[float, list[str]] = {}
         for name, flows in self.flows.items():
             time = self.send_overhead(name)
@@ -304,14 +283,9 @@ class Network(Value):
         return replace(self, flows={**self.flows, flows: replaced})
 
     def base_rtts(self, flows: str) -> tuple[float, ...]:
-        """Base RTT of each flow of a class: round-trip time with empty queues, s; (flow,).
+        """Round-trip time of each flow of class `flows` with empty queues, s; (flow,).
 
-        It is the propagation delay, and the transmission times of a data packet and its ACK on
-        every
-        link of the path and on the access links.
-
-        Args:
-            flows: name of the class.
+        Propagation, and the transmission time of a packet and its ACK on every link of the path.
         """
         chosen, links = self.flow_class(flows), self.links_of(flows)
         size = 1 + self.ack_bytes / self.packet_bytes
