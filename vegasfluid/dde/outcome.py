@@ -34,7 +34,7 @@ class Outcome(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """The outcome in words; completes "failed at t = ...: "."""
+        """What the outcome means, in words that complete "dde.solve failed at t = ...: "."""
         return _MEANINGS[self]
 
 
@@ -65,7 +65,7 @@ class Fault(NamedTuple):
 
     @classmethod
     def none(cls) -> Fault:
-        """No fault so far.
+        """The fault of a solve without faults so far: code SUCCESS at grid point 0.
 
         >>> int(Fault.none().code)
         0
@@ -73,7 +73,16 @@ class Fault(NamedTuple):
         return cls(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
 
     def note(self, outcome: Outcome, occurred: Bool[Array, ""], step: Int32[Array, ""]) -> Fault:
-        """This fault if there is one; else `outcome` at grid point `step`, if it `occurred`.
+        """The first fault after one more check of a solve.
+
+        Args:
+            outcome: the fault that was checked for.
+            occurred: whether it occurred.
+            step: number of the grid point at which it was checked.
+
+        Returns:
+            A fault with code `outcome` at grid point `step` if it occurred and this fault's code is
+            SUCCESS; else this fault.
 
         >>> fault = Fault.none().note(Outcome.NOT_FINITE, jnp.array(True), jnp.int32(7))
         >>> fault = fault.note(Outcome.LAG_TOO_LONG, jnp.array(True), jnp.int32(8))

@@ -10,7 +10,7 @@ __all__ = ["check_flat", "check_shape"]
 
 
 def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    """Raise `InvalidInput` unless the value returned by the function `name` has this shape.
+    """Raise `InvalidInput` unless `value`, returned by the user's function `name`, has this shape.
 
     >>> import jax.numpy as jnp
     >>> check_shape("rhs", jnp.ones(2), (2,))
@@ -22,7 +22,7 @@ def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
 
 
 def check_flat(name: str, value: Any) -> None:
-    """Raise `InvalidInput` unless the value returned by the function `name` has one axis.
+    """Raise `InvalidInput` unless the value that the user's function `name` returned has one axis.
 
     >>> import jax.numpy as jnp
     >>> check_flat("guards", jnp.ones(2))

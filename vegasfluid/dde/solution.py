@@ -17,7 +17,14 @@ class Curve(Protocol):
     """Dense output: the solution at any time."""
 
     def evaluate(self, times: Any) -> Array:
-        """The states at `times`, shape (*times, n); for a batch, with the batch axis first."""
+        """The states y at any times between t0 and t1.
+
+        Args:
+            times: one time, or an array of times, in the unit of t0; the same for all instances.
+
+        Returns:
+            States, shape `(*times, n)`; for a batch, `(batch, *times, n)`.
+        """
         ...
 
 
@@ -38,10 +45,11 @@ class Solution(NamedTuple):
     """Dense output; None unless requested by `SaveAt(dense=True)`."""
 
     def evaluate(self, times: float | Float[Array, "*times"]) -> Array:
-        """The states at any times between t0 and t1, from the dense output.
+        """The states y at any times between t0 and t1, from the dense output.
 
         Args:
-            times: one time, or an array of times; the same for every instance of a batch.
+            times: one time, or an array of times, in the unit of t0; the same for every instance of
+                a batch.
 
         Returns:
             States, shape `(*times, n)`; for a batch, `(batch, *times, n)`.
@@ -59,10 +67,16 @@ def check(solution: Solution) -> Solution:
     """Return the solution if it succeeded, else raise; call it outside `jax.jit`.
 
     Args:
-        solution: one solution, or a batch of them.
+        solution: result of `solve`, `solve_batch` or `solve_fixed`: one solution, or a batch of
+            them.
+
+    Returns:
+        `solution`, unchanged, if its outcomes are all SUCCESS.
 
     Raises:
-        SolveFailed: if a solve failed; with its outcome, its time, and its number in a batch.
+        SolveFailed: if a solve failed; with the outcome of the first one that failed, the end of
+            the step in which it failed (in the unit of t0) and, for a batch, its number and how
+            many failed.
 
     >>> import jax.numpy as jnp
     >>> from vegasfluid import dde

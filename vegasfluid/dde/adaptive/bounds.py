@@ -58,13 +58,19 @@ class Modes(NamedTuple):
 
 
 def bounds_of(bounds: tuple[Bound, ...], args: PyTree, dtype: Any) -> BoundArrays:
-    """The bounds of one instance, computed from its `args`.
+    """The bounds of the bounded components of one instance, each array of shape (bounds,).
+
+    Args:
+        bounds: the user's bounds; functions among them are evaluated with `args`.
+        args: the user's arguments of the instance.
+        dtype: dtype of the result. A bound that is None is infinite.
 
     >>> bounds_of((Bound(0, lower=lambda args: 2 * args),), 3.0, jnp.float32).lower.tolist()
     [6.0]
     """
 
     def value(bound: BoundValue | None, default: float) -> Array:
+        """One bound as an array of shape (), evaluated with `args`; `default` where it is None."""
         number = bound(args) if callable(bound) else default if bound is None else bound
         return jnp.asarray(number, dtype).reshape(())
 
@@ -75,7 +81,12 @@ def bounds_of(bounds: tuple[Bound, ...], args: PyTree, dtype: Any) -> BoundArray
 
 
 def bounded_components(values: Float[Array, "n batch"], bounded: tuple[int, ...]) -> Array:
-    """The bounded components of a state or slope; shape (bounds, *batch)."""
+    """The components of a state or slope that have bounds, shape (bounds, *batch).
+
+    Args:
+        values: state or slope, shape (n, *batch).
+        bounded: indices of the bounded components.
+    """
     parts = [values[component] for component in bounded]
     return jnp.stack(parts) if parts else jnp.zeros((0, *values.shape[1:]), values.dtype)
 
@@ -83,7 +94,13 @@ def bounded_components(values: Float[Array, "n batch"], bounded: tuple[int, ...]
 def zero_slopes_at_bounds(
     slope: Float[Array, "n batch"], modes: Modes, bounded: tuple[int, ...]
 ) -> Float[Array, "n batch"]:
-    """The slope dy/dt, with zero for each component that stays at a bound."""
+    """A slope dy/dt with zeros for the components that stay at a bound; shape (n, *batch).
+
+    Args:
+        slope: dy/dt as without bounds, shape (n, *batch).
+        modes: says which bounded components are at a bound.
+        bounded: indices of the bounded components.
+    """
     for number, component in enumerate(bounded):
         at_bound = modes.at_bound[number] != 0
         slope = slope.at[component].set(jnp.where(at_bound, 0.0, slope[component]))

@@ -59,7 +59,7 @@ class ActiveBreaks(NamedTuple):
     upper_level: Float[Array, "sites batch"]
 
     def interval(self, now: CompensatedTime) -> ActiveInterval:
-        """The active intervals relative to the time `now`."""
+        """The times of the breaks before and after each read time, minus the time `now`."""
         return ActiveInterval(self.lower.since(now), self.upper.since(now))
 
 
@@ -81,7 +81,13 @@ class BreakingPoints(NamedTuple):
     def added(
         self, which: Bool[Array, " batch"], time: CompensatedTime, level: Float[Array, " batch"]
     ) -> BreakingPoints:
-        """These breaks and one more, at `time`, for the instances in `which`."""
+        """The breaking points with one more for the instances in `which`.
+
+        Args:
+            which: the instances, shape (batch,).
+            time: its time in each instance.
+            level: number of continuous derivatives of y there, shape (batch,).
+        """
         numbers = jnp.arange(self.levels.shape[0], dtype=jnp.int32)[:, None]
         here = which & (numbers == self._slot(self.count))
 
@@ -92,13 +98,21 @@ class BreakingPoints(NamedTuple):
         return BreakingPoints(times, put(level, self.levels), self.count + which.astype(jnp.int32))
 
     def overflow(self, passed: Int32[Array, "sites batch"]) -> Bool[Array, " batch"]:
-        """Which instances have a site next to a break that has been overwritten."""
+        """Which instances have a site next to a break that has been overwritten; shape (batch,).
+
+        Args:
+            passed: number of breaks that each site (lookup of the history) has passed.
+        """
         one = jnp.int32(1)
         oldest = jnp.maximum(passed - one, one)
         return jnp.any((passed > 0) & (self.count - oldest > self._slots), axis=0)
 
     def active_breaks(self, passed: Int32[Array, "sites batch"]) -> ActiveBreaks:
-        """The active breaks of sites that have passed this many breaks."""
+        """The breaks before and after the time that each site reads: their times and levels.
+
+        Args:
+            passed: number of breaks that each site (lookup of the history) has passed.
+        """
         last = passed - jnp.int32(1)
         lower = _or(passed > 0, self._clock(last), -jnp.inf)
         upper = _or(passed < self.count, self._clock(passed), jnp.inf)
@@ -106,15 +120,19 @@ class BreakingPoints(NamedTuple):
 
     @property
     def _slots(self) -> Int32[Array, ""]:
+        """Number of slots for breaks, without that of break 0; a power of two."""
         return jnp.int32(self.levels.shape[0] - 1)
 
     def _slot(self, number: Array) -> Array:
+        """The slot in which the break of this number is: the last one for break 0."""
         return jnp.where(number == 0, self._slots, number & (self._slots - jnp.int32(1)))
 
     def _level(self, number: Int32[Array, "sites batch"]) -> Float[Array, "sites batch"]:
+        """Number of continuous derivatives of y at the breaks of these numbers."""
         return jnp.take_along_axis(self.levels, self._slot(number), axis=0)
 
     def _clock(self, number: Int32[Array, "sites batch"]) -> CompensatedTime:
+        """Times of the breaks of these numbers, shape (sites, batch)."""
         slot = self._slot(number)
         return jax.tree.map(lambda part: jnp.take_along_axis(part, slot, axis=0), self.times)
 
@@ -122,7 +140,13 @@ class BreakingPoints(NamedTuple):
 def first_breaking_point(
     slots: int, begin: CompensatedTime, level: Float[Array, " batch"]
 ) -> BreakingPoints:
-    """A record of breaks that holds the one at t0 only."""
+    """The breaking points (times at which a derivative of y jumps) of a batch at t0: t0 only.
+
+    Args:
+        slots: number of later breaks that can be kept, a power of two.
+        begin: t0 of each instance.
+        level: number of continuous derivatives of y at t0, -1 where y itself jumps; (batch,).
+    """
     empty = jnp.zeros((slots, level.shape[0]), level.dtype)
 
     def column(first: Array) -> Array:
@@ -139,14 +163,16 @@ def updated_active_breaks(
     read_times: Float[Array, "sites batch"],
     near: Float[Array, " batch"],
 ) -> ActiveBreaks:
-    """The active breaks of all sites, found again for read times that may have jumped.
+    """The breaks before and after the time that each site reads, for times that may have jumped.
+
+    A site is one lookup of the history; a break is a time at which a derivative of y jumps.
 
     Args:
         breaks: all breaks so far.
         passed: number of breaks that each site had passed before, shape (sites, batch).
         now: the time to which `read_times` refer.
         read_times: the times that the sites read, minus `now`; shape (sites, batch).
-        near: a break no further ahead than this counts as passed, shape (batch,).
+        near: a break no further ahead than this time counts as passed, shape (batch,).
     """
 
     def shift(active_breaks: ActiveBreaks) -> Array:
@@ -164,6 +190,6 @@ def updated_active_breaks(
 
 
 def _or(which: Array, time: CompensatedTime, default: float) -> CompensatedTime:
-    """The time where `which` is true, else `default`."""
+    """The time where `which` is true, else `default`; all of the same shape and unit."""
     compensation = jnp.where(which, time.compensation, 0.0)
     return CompensatedTime(jnp.where(which, time.whole, default), compensation)

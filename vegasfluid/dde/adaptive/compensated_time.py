@@ -33,21 +33,21 @@ class CompensatedTime(NamedTuple):
 
     @classmethod
     def at(cls, time: Float[Array, "*batch"]) -> CompensatedTime:
-        """A plain time as a compensated one."""
+        """A plain time as a compensated one, with a compensation of 0."""
         return cls(time, jnp.zeros_like(time))
 
     def after(self, passed: Float[Array, "*batch"]) -> CompensatedTime:
-        """The time `passed` later."""
+        """The time that is `passed` later, in the same unit."""
         added = passed + self.compensation
         whole = self.whole + added
         return CompensatedTime(whole, added - (whole - self.whole))
 
     def since(self, other: CompensatedTime) -> Float[Array, "*batch"]:
-        """The difference, this time minus `other`."""
+        """The time that has passed since `other`: this time minus `other`, as one float."""
         return (self.whole - other.whole) + (self.compensation - other.compensation)
 
     def until(self, time: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-        """The difference, a plain `time` minus this one."""
+        """The time left until the plain time `time`: `time` minus this one, as one float."""
         return (time - self.whole) - self.compensation
 
     def plain(self) -> Float[Array, "*batch"]:

@@ -35,9 +35,13 @@ class DensePieces(NamedTuple):
     time_tolerance: Float[Array, "*batch"]
 
     def evaluate(self, times: float | Float[Array, "*times"]) -> Array:
-        """The states at `times`, shape (*times, n); nan before t0 and after the end of the solve.
+        """The states y at any times; nan before t0 and after the end of the solve.
 
-        For a batch, the batch axis comes first.
+        Args:
+            times: one time, or an array of times, in the unit of t0; the same for all instances.
+
+        Returns:
+            States, shape (*times, n); for a batch, (batch, *times, n).
         """
         times = jnp.asarray(times, self.time_tolerance.dtype)
         if self.last.ndim:

@@ -108,15 +108,32 @@ class History:
         """How far beyond its active interval a call read, at most; negative where none did."""
 
     def __call__(self, s: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state at the past times s, shape (n,); for an array of times, shape (..., n)."""
+        """The state y at past times.
+
+        Args:
+            s: one time, or an array of times, in the unit of t; s <= t.
+
+        Returns:
+            The state, shape (n,); for an array of times, shape (..., n).
+        """
         return self._at(self._now.until(jnp.asarray(s, self._time_tolerance.dtype)))
 
     def ago(self, lag: float | Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state at t - lag: as `history(t - lag)`, but without the rounding error of t."""
+        """The state y at t - lag: as `history(t - lag)`, but without the rounding error of t.
+
+        Args:
+            lag: one lag, or an array of lags, in the unit of t; lag >= 0.
+
+        Returns:
+            The state, shape (n,); for an array of lags, shape (..., n).
+        """
         return self._at(self._point.ahead - jnp.asarray(lag, self._time_tolerance.dtype))
 
     def _at(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The state at time `now` + `offset`."""
+        """The state y, shape (..., n), at times `offset` after the start of the current step.
+
+        Offsets are negative for times before the step. The reads and their faults are recorded.
+        """
         clipped = self._clipped_to_interval(offset)
         row = self._track.search(self._now, clipped, self._hint(offset))
         piece = self._track.piece(row)
@@ -137,14 +154,20 @@ class History:
         return jnp.where(before[..., None], initial_history, jnp.moveaxis(interpolated, 0, -1))
 
     def _before(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags n"]:
-        """The initial history; after t0 its extrapolation if that is finite, else y(t0)."""
+        """The initial history at times `offset` after the step's start, shape (..., n).
+
+        For times after t0 it is the function's extrapolation if that is finite, else y(t0).
+        """
         value = self._initial_history(self._now.whole + jax.lax.stop_gradient(offset))
         finite = jnp.all(jnp.isfinite(value), axis=-1)
         before = jnp.minimum(offset, self._first)
         return self._initial_history(self._now.whole + jnp.where(finite, offset, before))
 
     def _clipped_to_interval(self, offset: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
-        """The time whose piece is read: `offset`, clipped to the active interval of its site.
+        """The times, relative to the step's start, at which the history is searched for each read.
+
+        They are `offset`, clipped to the interval between the breaking points (jumps of a
+        derivative of y) around each read; `overshoot` records by how much.
 
         A read time is often the start of a piece, up to rounding, and a compiler may round it in
         two ways and choose two rows. So it is moved by the tolerance: back at the end of a step,
@@ -161,7 +184,12 @@ class History:
         return jnp.clip(time, lower + self._time_tolerance, upper - self._time_tolerance)
 
     def _perturbation(self, offset: Float[Array, "*lags"]) -> tuple[Array, Array]:
-        """The perturbations of this call's piece starts and coefficients."""
+        """Zeros that give the reverse pass the cotangents of one call's reads.
+
+        Returns:
+            Perturbation of the start of each piece read, shape (...), and of its coefficients,
+            shape (powers, n, ...), where ... is the shape of `offset`.
+        """
         perturbations, first = (
             self._point.perturbations,
             sum(read_times.size for read_times in self.read_times),
@@ -173,7 +201,7 @@ class History:
         return perturbations.starts[reads].reshape(offset.shape), added
 
     def _hint(self, offset: Float[Array, "*lags"]) -> Int32[Array, "*lags"]:
-        """Rows at which the search for this call's times starts."""
+        """Rows of the history at which the search for each time starts, shape of `offset`."""
         first, hints = sum(read_times.size for read_times in self.read_times), self._point.hints
         if hints is not None and first + offset.size <= hints.size:
             return hints[first : first + offset.size].reshape(offset.shape)
@@ -189,7 +217,16 @@ class History:
         before: Array,
         initial_history: Array,
     ) -> None:
-        """Record the times and rows that were read, and the first fault, for the solver."""
+        """Record one call's reads for the solver: their times and rows, and the first fault.
+
+        Args:
+            offset: times read, relative to the step's start.
+            row: rows of the history that hold them.
+            lost: whether each has been overwritten.
+            within: whether each lies in the current step.
+            before: whether each lies before t0.
+            initial_history: the initial history at these times, shape (..., n).
+        """
         track, advance = self._track, VANISHED_LAG_TOLERANCE * self._previous_step
         faults = (
             (Outcome.HISTORY_OVERFLOW, lost),
@@ -205,12 +242,15 @@ class History:
 
 
 def _chosen(which: Array, this: Piece, other: Piece) -> Piece:
-    """The piece `this` where `which` is true, else `other`; the start is that of `other`."""
+    """The piece `this` where `which` is true, else `other`, element by element.
+
+    Only the rate and the coefficients are chosen; the start is always that of `other`.
+    """
     rate = jnp.where(which, this.rate, other.rate)
     coefficients = jnp.where(which, _wide(this.coefficients, which), other.coefficients)
     return Piece(other.start, rate, coefficients)
 
 
 def _wide(coefficients: Array, like: Array) -> Array:
-    """Coefficients of one piece, with axes of length 1 for the axes of `like`."""
+    """Coefficients, shape (powers, n), with an axis of length 1 added for each axis of `like`."""
     return coefficients.reshape(coefficients.shape + (1,) * like.ndim)

@@ -34,14 +34,14 @@ class Piece(NamedTuple):
     coefficients: Float[Array, "powers n *batch"]
 
     def at(self, passed: Float[Array, "*batch"]) -> Float[Array, "n batch"]:
-        """The state at time `passed` after the start, shape (n, *batch)."""
+        """The state y at time `passed` after the piece's start, shape (n, *batch)."""
         return horner(self.coefficients, passed * self.rate)
 
 
 def horner(
     coefficients: Float[Array, "powers n *batch"], u: Float[Array, "*batch"]
 ) -> Float[Array, "n batch"]:
-    """The value at u of a polynomial whose coefficients are in ascending order.
+    """The values at u, shape (n, *batch), of n polynomials with coefficients in ascending order.
 
     >>> horner(jnp.array([[1.0], [2.0], [3.0]]), jnp.array(2.0)).tolist()
     [17.0]
@@ -63,15 +63,20 @@ class Ring(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows (pieces) that the ring can keep of each instance."""
         return self.pieces.shape[-2]
 
     def slot(self, row: Index) -> Index:
-        """The slot of a row."""
+        """The slot in which each row is: its number modulo the ring's rows, a power of two."""
         return row & jnp.int32((1 << (self.rows - 1).bit_length()) - 1)
 
     def write(self, row: Int32[Array, " batch"], piece: Piece) -> Ring:
-        """The ring of a batch with one piece of each instance written to its row `row`."""
+        """The ring of a batch with one piece of each instance written to its row `row`.
+
+        Args:
+            row: number of the row of each instance, counted from t0; shape (batch,).
+            piece: dense output of one step of each instance.
+        """
         flat = piece.coefficients.reshape(-1, piece.rate.shape[0])
         whole = jnp.concatenate([jnp.stack([*piece.start, piece.rate]), flat]).T
         return Ring(put_rows(self.pieces, self.slot(row), whole[:, None]))
@@ -82,7 +87,13 @@ def put_rows(
     slot: Int32[Array, " batch"],
     values: Float[Array, "batch some width"],
 ) -> Float[Array, "batch rows width"]:
-    """A table with `values` written to consecutive rows of each instance, from its `slot` on."""
+    """A table with new values in consecutive rows of each instance.
+
+    Args:
+        table: shape (batch, rows, width).
+        slot: first row to be written of each instance, shape (batch,).
+        values: the new rows, shape (batch, number of rows written, width).
+    """
     batch = table.shape[0]
     if jax.default_backend() != "cpu":
         zero = jnp.int32(0)
@@ -100,7 +111,7 @@ def put_rows(
 
 
 def empty_ring(rows: int, piece: Piece) -> Ring:
-    """A ring of zeros for pieces of the shape of `piece`."""
+    """A history of zeros with `rows` rows for each instance, for pieces of the shape of `piece`."""
     powers, n, batch = piece.coefficients.shape
     return Ring(jnp.zeros((batch, rows, 3 + powers * n), piece.rate.dtype))
 
@@ -124,23 +135,26 @@ class Track(NamedTuple):
         return jnp.maximum(self.last - jnp.int32(self.ring.rows - 1), jnp.int32(0))
 
     def start(self, row: Index) -> CompensatedTime:
-        """Time at which the piece in a row starts."""
+        """Time at which the piece (dense output of one step) in each of these rows starts."""
         slot = self.ring.slot(row)
         return CompensatedTime(*(_get(self.ring.pieces, slot, column) for column in (0, 1)))
 
     def piece(self, row: Index) -> Piece:
-        """The piece in a row."""
+        """The piece (dense output of one step) in each of these rows."""
         flat = self.ring.pieces.at[self.ring.slot(row)].get(mode="promise_in_bounds")
         coefficients = jnp.moveaxis(flat[..., 3:], -1, 0).reshape(-1, self.size, *row.shape)
         return Piece(CompensatedTime(flat[..., 0], flat[..., 1]), flat[..., 2], coefficients)
 
     def search(self, now: CompensatedTime, offset: Float[Array, "*lags"], hint: Index) -> Index:
-        """The latest row that starts at or before `now` + `offset`; the oldest if none does.
+        """The latest row whose piece starts at or before `now` + `offset`; the oldest if none does.
 
         Args:
             now: reference time.
-            offset: time relative to it, negative for the past.
+            offset: times relative to it, negative for the past; any shape.
             hint: rows at which the linear search starts; the nearer, the faster.
+
+        Returns:
+            Row numbers, shape of `offset`.
         """
         frozen, now, offset = jax.lax.stop_gradient((self, now, offset))
         one, oldest = jnp.int32(1), self.oldest
@@ -163,7 +177,17 @@ class Track(NamedTuple):
         return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), move, initial)[0]
 
     def bisect(self, now: CompensatedTime, offset: Float[Array, "*lags"]) -> Index:
-        """The row that `search` finds, by bisection: for times far from any known row."""
+        """The latest row whose piece starts at or before `now` + `offset`; the oldest if none does.
+
+        By bisection, for times far from any known row; `search` is faster near one.
+
+        Args:
+            now: reference time.
+            offset: times relative to it, negative for the past; any shape.
+
+        Returns:
+            Row numbers, shape of `offset`.
+        """
         one = jnp.int32(1)
         frozen, now, offset = jax.lax.stop_gradient((self, now, offset))
 
@@ -180,4 +204,5 @@ class Track(NamedTuple):
 
 
 def _get(pieces: Array, slot: Index, column: int) -> Array:
+    """One column of a ring's pieces in these slots; shape of `slot`."""
     return pieces.at[slot, column].get(mode="promise_in_bounds")

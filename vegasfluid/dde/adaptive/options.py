@@ -77,7 +77,9 @@ DEFAULTS = Options(
 
 
 def with_defaults(options: Any) -> dict[str, Any]:
-    """All options, with defaults for those not given.
+    """All options of `solve` by name, with defaults for those not given.
+
+    Of `adjoint`, `progress_meter` and `saveat`, None becomes diffrax's object for it.
 
     Raises:
         InvalidInput: for an unknown option.

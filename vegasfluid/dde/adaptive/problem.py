@@ -137,26 +137,37 @@ class InstanceContext(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, context: StepContext) -> InstanceContext:
-        """The inputs of all instances of a batch at the start of a step."""
+        """The inputs of `evaluate_rhs_one` for all instances of a batch in one step.
+
+        Args:
+            problem: the batch: arguments, t0 and rounding error of times.
+            context: the step: its start, modes and active intervals, and the previous step's
+                length.
+        """
         constants = (problem.args, problem.begin, problem.time_tolerance)
         return cls(*constants, context.now, context.modes, context.previous_step, context.interval)
 
     @classmethod
     def axes(cls) -> InstanceContext:
-        """The batch axis of each field, for `jax.vmap`."""
+        """The batch axis of each field for `jax.vmap`: the first of `args`, the last of all others.
+        """
         return cls(0, *[-1] * 6)  # type: ignore[arg-type]
 
 
 def evaluate_rhs(
     problem: Problem, context: StepContext, point: EvaluationPoint, *, with_guards: bool = False
 ) -> Evaluation:
-    """Evaluate the right-hand side of all instances.
+    """Evaluate the right-hand side dy/dt of all instances at one point of a step.
 
     Args:
         problem: the batch.
-        context: history and modes of the step.
-        point: time and state in the step.
-        with_guards: whether to evaluate the guards too.
+        context: history, and active bounds and guard signs, of the step.
+        point: time and state at which it is evaluated.
+        with_guards: whether to evaluate the guards too; else their indicators are 0.
+
+    Returns:
+        dy/dt, shape (n, batch), with and without bounds, the guards' indicators, the past times
+        read, and the first fault of a read.
     """
     size, batch = point.y.shape
     point = point._replace(arriving=jnp.broadcast_to(jnp.asarray(point.arriving), (batch,)))
@@ -182,7 +193,19 @@ def evaluate_rhs_one(
     point: EvaluationPoint,
     with_guards: bool,
 ) -> Evaluation:
-    """Evaluate the right-hand side of one instance; arguments as in `evaluate_rhs`."""
+    """Evaluate the right-hand side dy/dt of one instance at one point of a step.
+
+    Args:
+        equation: the user's functions.
+        track: the history of the instance.
+        instance: its arguments, t0, and start, modes and active intervals of the step.
+        point: time and state at which it is evaluated.
+        with_guards: whether to evaluate the guards too; else their indicators are 0.
+
+    Returns:
+        dy/dt, shape (n,), with and without bounds, the guards' indicators, shape (m,), the past
+        times read, and the first fault of a read.
+    """
 
     def initial_history(s: Array) -> Array:
         return equation.initial_history(s, instance.args)
@@ -211,4 +234,5 @@ def evaluate_rhs_one(
 
 
 def _joined(parts: list[Array], dtype: Any) -> Array:
+    """One-dimensional arrays joined to one; an empty array of this dtype if there are none."""
     return jnp.concatenate(parts) if parts else jnp.zeros(0, dtype)

@@ -48,13 +48,13 @@ def solve(
     """Solve y'(t) = rhs(t, y(t), history, args) from t0 to t1; called as `diffrax.diffeqsolve`.
 
     Args:
-        rhs: dy/dt, shape (n,), as a function of (t, y, history, args). `history(s)` is y at time
-            s <= t, for one time or an array of times; `history.ago(lag)` is y at t - lag. See
-            `History` for where it may be called. With `guards`, a fifth argument says whether
-            each guard is not negative.
+        rhs: dy/dt, shape (n,), as a function of (t, y, history, args). `history(s)` is y at time s
+            <= t, for one time or an array of times; `history.ago(lag)` is y at t - lag. See
+            `History` for where it may be called. With `guards`, a fifth argument says whether each
+            guard is not negative.
         solver: `diffrax.Bosh3()`, `Tsit5()`, `Dopri5()` or `Dopri8()`. An equation whose `rhs`
             never calls `history`, without bounds and guards, may use any solver of diffrax.
-        t0: start.
+        t0: start; all times have one unit, of the caller's choice.
         t1: end.
         dt0: first step; None: chosen by the controller. With constant steps, their length.
         y0: state at t0, shape (n,), floating; its dtype is used for the whole computation.
@@ -62,7 +62,8 @@ def solve(
         options: see `Options`.
 
     Returns:
-        The states at the requested times, and how the solve ended.
+        `ts` (m,), the times requested by `saveat` (unless given: t1); `ys` (m, n), the states
+        there; `outcome`, `time` of a failure, `stats` and, with dense output, `curve`.
 
     Raises:
         InvalidInput: for an argument out of range.
@@ -103,20 +104,20 @@ def solve_batch(
     dense output has 4 powers for Bosh3, 5 for Tsit5 and Dopri5, 7 for Dopri8.
 
     Args:
-        rhs: right-hand side of one instance, as are all other functions.
-        solver: as in `solve`.
+        rhs: dy/dt of one instance, shape (n,), as a function of (t, y, history, args).
+        solver: a diffrax solver, as in `solve`.
         t0: start: one time for all instances, or shape (batch,).
         t1: end, likewise.
         dt0: first step, likewise; None: chosen by the controller.
         y0: states at t0, shape (batch, n).
         args: a pytree; every leaf has the batch axis first.
-        chunk: instances that are solved side by side; chunks are solved one after the other.
-            None: all, but on a CPU 64 (their histories fit in the cache), or 1 with bounds or
-            guards, since instances side by side wait for each other's events.
+        chunk: instances that are solved side by side; chunks are solved one after the other. None:
+            all, but on a CPU 64 (their histories fit in the cache), or 1 with bounds or guards,
+            since instances side by side wait for each other's events.
         options: see `Options`; save times are shared, `max_steps` is for each instance.
 
     Returns:
-        As `solve`, with the batch axis first in every array.
+        As `solve`, with the batch axis first: `ts` (batch, m), `ys` (batch, m, n) and so on.
 
     Raises:
         InvalidInput: for an argument out of range.
@@ -148,6 +149,16 @@ def solve_batch(
 
 
 def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
+    """Number of instances of a batch that are solved side by side, at most `batch`.
+
+    Args:
+        chunk: number given by the user; None: on a CPU 64, or 1 with events; else all.
+        batch: number of instances.
+        events: whether the equation has bounds or guards.
+
+    Raises:
+        InvalidInput: unless `chunk` is None or a whole number from 1 up.
+    """
     if chunk is None:
         fitting = 1 if events else CPU_CHUNK
         return min(batch, fitting) if jax.default_backend() == "cpu" else batch
@@ -157,7 +168,14 @@ def _chunk_size(chunk: int | None, batch: int, events: bool) -> int:
 
 
 def _solve_in_chunks(solve: Callable[[Any], Any], given: PyTree, batch: int, size: int) -> Any:
-    """Solve a batch in chunks of `size`; copies of the last instance fill up the last chunk."""
+    """The results of a batch that is solved in chunks, one after the other; the batch axis first.
+
+    Args:
+        solve: maps arguments of `size` instances, with the batch axis first, to their results.
+        given: arguments of the batch; every leaf has the batch axis first.
+        batch: number of instances.
+        size: instances in a chunk; copies of the last instance fill up the last chunk.
+    """
     if size >= batch:
         return solve(given)
     chunks = -(-batch // size)
@@ -170,7 +188,13 @@ def _solve_in_chunks(solve: Callable[[Any], Any], given: PyTree, batch: int, siz
 def _solve_arrays(
     arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
 ) -> Solution:
-    """Solve a batch; by diffrax itself without history reads, bounds, guards and projection."""
+    """The solution of a batch of equations from their checked arguments; the batch axis first.
+
+    Diffrax itself solves equations without history reads, bounds, guards and projection.
+
+    Raises:
+        InvalidInput: if one of the user's functions returns another shape than it must.
+    """
     require_first_step(arguments, traced)
     delayed, guards = _features_used(arguments, traced, args)
     if delayed or guards or arguments.bounds or arguments.project:
@@ -179,7 +203,9 @@ def _solve_arrays(
 
 
 def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) -> tuple[bool, int]:
-    """Whether the right-hand side reads the history, and the number of guards.
+    """Whether the right-hand side or the guards read the history, and the number of guards.
+
+    Both are found by tracing the user's functions with the arguments of the first instance.
 
     Raises:
         InvalidInput: if one of the user's functions returns another shape than it must.
@@ -187,6 +213,7 @@ def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) 
     reads = []
 
     def probe(time: Array, y: Array, args: PyTree) -> tuple[Array, Array]:
+        """The slope, shape (n,), and the guards' indicators, shape (m,); notes history reads."""
         history = RecordingHistory(y)
         indicators = jnp.zeros(0)
         if arguments.guards is not None:
@@ -208,7 +235,11 @@ def _features_used(arguments: Arguments, traced: TracedArguments, args: PyTree) 
 
 
 def _raise_failures(solution: Solution, throw: bool) -> Solution:
-    """The solution; a failure raises `SolveFailed`, under `jax.jit` a runtime error."""
+    """The solution, unchanged; if `throw` is set and any instance failed, an error is raised.
+
+    Raises:
+        SolveFailed: with the first failure; under `jax.jit`, JAX's runtime error.
+    """
     if not throw:
         return solution
     if not isinstance(solution.outcome, Tracer) and not isinstance(solution.time, Tracer):

@@ -40,7 +40,10 @@ Ring = Float[Array, "rows two_n"]
 
 
 def ring_rows(longest_lag: float, step: float) -> int:
-    """Number of rows of a ring that covers `longest_lag`: a power of two.
+    """Number of rows of a history ring: a power of two, at least `longest_lag` / `step` + 3.
+
+    One row holds one grid point; `longest_lag` and the distance `step` of grid points have one
+    unit.
 
     >>> ring_rows(2.0, 0.5)
     8
@@ -76,12 +79,12 @@ class Grid:
             object.__setattr__(self, "rows", ring_rows(float(self.longest_lag), float(self.step)))
 
     def time(self, number: Int32[Array, ""], ahead: Real, dtype: jnp.dtype) -> Float[Array, ""]:
-        """The time `ahead` steps after grid point `number`."""
+        """Time `ahead` steps after grid point `number`, in the unit of `start`; a `dtype` float."""
         return self.start + self.step * (number.astype(dtype) + ahead)
 
 
 def empty_ring(y: Float[Array, " n"], rows: int) -> Ring:
-    """A ring of zeros for states of the shape of `y`.
+    """A history ring of zeros, shape (rows, 2 n), for states of the length n and dtype of `y`.
 
     >>> empty_ring(jnp.ones(3), 8).shape
     (8, 6)
@@ -92,7 +95,14 @@ def empty_ring(y: Float[Array, " n"], rows: int) -> Ring:
 def record(
     ring: Ring, number: Int32[Array, ""], y: Float[Array, " n"], slope: Float[Array, " n"]
 ) -> Ring:
-    """The ring with the state and slope of grid point `number` written to it.
+    """A copy of a history ring with the state and slope of one grid point written to it.
+
+    Args:
+        ring: states and slopes at grid points, shape (rows, 2 n); the number of rows is a power of
+            two.
+        number: number of the grid point; it goes to row `number` modulo rows.
+        y: state there, shape (n,).
+        slope: dy/dt there, shape (n,).
 
     >>> record(jnp.zeros((2, 2)), jnp.int32(5), jnp.ones(1), jnp.full(1, 7.0)).tolist()
     [[0.0, 0.0], [1.0, 7.0]]
@@ -103,13 +113,14 @@ def record(
 
 
 def coarser_ring(ring: Ring, last: Int32[Array, ""], factor: int, rows: int) -> Ring:
-    """The ring of a coarser grid, from that of a finer one.
+    """The history ring of a coarser grid, from that of a finer one; shape (rows, 2 n).
 
     Args:
-        ring: ring of the finer grid, with its points up to `last`.
+        ring: states and slopes at the finer grid's points up to `last`; point k in row k modulo
+            rows.
         last: number, on the finer grid, of a point of both grids.
         factor: finer steps in one coarser step.
-        rows: number of rows of the coarser ring.
+        rows: number of rows of the coarser ring, a power of two; older points are left out.
 
     >>> ring = jnp.arange(8.0)[:, None]  # point k in row k
     >>> coarser_ring(ring, jnp.int32(6), 2, 4)[:, 0].tolist()  # points 0, 2, 4, 6
@@ -136,8 +147,11 @@ def hermite(
     Args:
         before: state and slope at the earlier point, concatenated; shape (..., 2 n).
         after: state and slope one step later, likewise.
-        part: position between them, from 0 to 1.
+        part: position between them as a fraction of the step, from 0 to 1; shape (...).
         step: time between them.
+
+    Returns:
+        The state, shape (..., n).
 
     >>> before, after = jnp.array([0.0, 0.0]), jnp.array([8.0, 12.0])
     >>> hermite(before, after, jnp.array(0.5), 2.0).tolist()  # t^3 at 1
@@ -158,7 +172,16 @@ def hermite_slope(
     part: Float[Array, "*lags"],
     step: Real,
 ) -> Float[Array, "*lags n"]:
-    """The derivative in time of the interpolant of `hermite`, which has the same arguments.
+    """The slope dy/dt between two neighbouring grid points, by cubic Hermite interpolation.
+
+    Args:
+        before: state and slope at the earlier point, concatenated; shape (..., 2 n).
+        after: state and slope one step later, likewise.
+        part: position between them as a fraction of the step, from 0 to 1; shape (...).
+        step: time between them.
+
+    Returns:
+        dy/dt, shape (..., n).
 
     >>> before, after = jnp.array([0.0, 0.0]), jnp.array([8.0, 12.0])
     >>> hermite_slope(before, after, jnp.array(0.5), 2.0).tolist()  # 3 t^2 at 1
@@ -225,15 +248,18 @@ class FixedStepHistory:
     def __call__(
         self, s: float | Float[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None = None
     ) -> Array:
-        """The state at past times.
+        """The state y at past times: interpolated; before the start, `initial_history`.
+
+        A time after the last known grid point, or further back than the longest lag, is clipped to
+        these and sets `too_short` or `too_long`.
 
         Args:
-            s: one time, or an array of times of any shape.
+            s: one time, or an array of times of any shape, in the unit of t.
             of: for each time, the number of the one component to return; None: all.
 
         Returns:
-            The state, shape (n,); for an array of times, shape (..., n); for single components,
-            the shape of the times.
+            The state, shape (n,); for an array of times, shape (..., n); for single components, the
+            shape of the times.
         """
         s = jnp.asarray(s, self._ring.dtype)
         interpolated = self._read(self._within(s), hermite, of)
@@ -248,15 +274,15 @@ class FixedStepHistory:
     ) -> Array:
         """The slope dy/dt at past times; 0 before the start, whatever `initial_history` is.
 
-        It is of order 3, while the state is of order 4.
+        It is of order 3 in the step, while the state is of order 4.
 
         Args:
-            s: one time, or an array of times of any shape.
+            s: one time, or an array of times of any shape, in the unit of t.
             of: for each time, the number of the one component to return; None: all.
 
         Returns:
-            dy/dt, shape (n,); for an array of times, shape (..., n); for single components,
-            the shape of the times.
+            dy/dt, shape (n,); for an array of times, shape (..., n); for single components, the
+            shape of the times.
         """
         s = jnp.asarray(s, self._ring.dtype)
         interpolated = self._read(self._within(s), hermite_slope, of)
@@ -264,7 +290,11 @@ class FixedStepHistory:
         return slopes if of is None else slopes[..., 0]
 
     def _within(self, s: Float[Array, "*lags"]) -> Float[Array, "*lags"]:
-        """Steps from the last known grid point to `s` (negative), clipped to the history."""
+        """Steps from the last known grid point to the times s (negative in the past), clipped.
+
+        They are clipped to 0 and to the longest lag before the time of evaluation; `too_short` and
+        `too_long` record whether any time had to be.
+        """
         time_tolerance, bound = self._grid.time_tolerance, self._grid.longest_lag / self._grid.step
         offset = (s - self._origin) / self._grid.step
         late = offset > time_tolerance
@@ -279,12 +309,15 @@ class FixedStepHistory:
         cubic: Callable[..., Array],
         of: Int32[np.ndarray, "*lags"] | None = None,
     ) -> Float[Array, "*lags n"]:
-        """The interpolant `cubic` at `offset` steps from the last known grid point.
+        """The values of `cubic` (`hermite` or `hermite_slope`), shape (..., n), at past times.
+
+        The times are given as `offset`, in steps from the last known grid point (negative in the
+        past). `of` chooses one component for each time; None: all.
 
         A lag of whole steps falls on a grid point up to rounding, and a compiler that computes
         `offset` twice may round it in two ways. If the choice of the interval changed exactly at
-        grid points, `part` and rows could then belong to different intervals (observed with XLA
-        on CPU, under `vmap`). So it changes `time_tolerance` before them.
+        grid points, `part` and rows could then belong to different intervals (observed with XLA on
+        CPU, under `vmap`). So it changes `time_tolerance` before them.
         """
         nearest = jnp.floor(offset + self._grid.time_tolerance).astype(jnp.int32)
         back = jnp.minimum(nearest, jnp.int32(-1))
@@ -295,7 +328,11 @@ class FixedStepHistory:
     def _row(
         self, number: Int32[Array, "*lags"], of: Int32[np.ndarray, "*lags"] | None
     ) -> Float[Array, "*lags two_n"]:
-        """State and slope at a grid point; of single components if `of` is given."""
+        """State and slope, concatenated, at the grid points of these numbers; shape (..., 2 n).
+
+        With `of`, the number of one component for each point: its state and slope only, shape (...,
+        2).
+        """
         slot = number & jnp.int32(self._ring.shape[0] - 1)
         if of is None:
             return self._ring.at[slot].get(mode="promise_in_bounds")

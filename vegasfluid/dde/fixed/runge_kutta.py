@@ -76,15 +76,17 @@ class _State(NamedTuple):
 def integrate(
     problem: Problem, y0: Float[Array, " n"], schedule: Schedule
 ) -> tuple[Float[Array, "m k"], Fault]:
-    """Integrate a problem with the steps of a schedule.
+    """Integrate a delay equation from y0 with the constant steps of a schedule.
 
     Args:
-        problem: the problem; its grid is that of the schedule's first stretch.
+        problem: the equation and its options; its grid is that of the schedule's first stretch.
         y0: state at the start, shape (n,).
-        schedule: steps and save times.
+        schedule: steps and m save times.
 
     Returns:
-        The saved values at the schedule's times, shape (m, k), and the first fault.
+        The saved values `problem.save(t, y)` at the schedule's times, shape (m, k), and the first
+        fault: an `Outcome` and the number of the grid point where it occurred, in the first
+        stretch's steps.
 
     >>> import numpy as np
     >>> from vegasfluid.dde.fixed.schedule import on_the_grid
@@ -119,7 +121,12 @@ def integrate(
 def _integrate_stretch(
     problem: Problem, state: _State, stretch: Stretch
 ) -> tuple[_State, Float[Array, "m k"]]:
-    """The state after a stretch, and the saved values at its save times."""
+    """Integrate a delay equation over a stretch of equal steps.
+
+    Returns:
+        The solver's state after the last step, and the saved values `problem.save(t, y)` at the
+        stretch's m save times, shape (m, k).
+    """
 
     def one_step(_: Any, state: _State) -> _State:
         return _advance(problem, state)
@@ -127,6 +134,10 @@ def _integrate_stretch(
     def to_reading(
         state: _State, reading: tuple[Int32[Array, ""], Float[Array, ""]]
     ) -> tuple[_State, Float[Array, " k"]]:
+        """Step to the next save time, which lies in the last step at a fraction of it.
+
+        Returns the solver's state after these steps and the saved values, shape (k,).
+        """
         count, part = reading
         if stretch.even is not None:
             state = jax.lax.fori_loop(0, stretch.even, one_step, state)
@@ -145,7 +156,7 @@ def _integrate_stretch(
 def _inside_last_step(
     problem: Problem, state: _State, part: Float[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, " n"]]:
-    """Time and state at fraction `part` of the last step, by linear interpolation.
+    """Time and state y at fraction `part` (0 to 1) of the last step, interpolated linearly.
 
     It preserves every bound and every sum that holds at both ends: counters do not decrease, and
     packets sent equal those delivered, dropped and in flight. A cubic violates these at a kink.
@@ -157,13 +168,16 @@ def _inside_last_step(
 
 
 def _on_coarser_grid(state: _State, factor: int, then: Stretch) -> _State:
-    """The state on the coarser grid, with every `factor`-th point of the history."""
+    """The solver's state for the stretch `then`, whose steps are `factor` times as long.
+
+    Its history keeps every `factor`-th grid point; the state's number is divided by `factor`.
+    """
     ring = coarser_ring(state.ring, state.number - factor, factor, then.grid.rows)
     return state._replace(number=state.number // jnp.int32(factor), ring=ring)
 
 
 def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
-    """The solve at grid point 0, where the ring contains y0 only."""
+    """The solver's state at grid point 0, the start: y0, its slope, and a history of y0 only."""
     number = jnp.zeros((), jnp.int32)
     components = y0[: problem.history_components]
     ring = record(
@@ -175,8 +189,9 @@ def _begin(problem: Problem, y0: Float[Array, " n"]) -> _State:
 
 
 def _advance(problem: Problem, state: _State) -> _State:
-    """One step: write the ring, then evaluate the stages with the new ring.
+    """The solver's state one step later, by the classical Runge-Kutta method of order 4.
 
+    The step writes the start's state and slope into the history and evaluates the stages with it.
     The stages are a loop, so that the right-hand side is compiled once and not four times; the run
     time is the same.
     """
@@ -184,6 +199,11 @@ def _advance(problem: Problem, state: _State) -> _State:
     ring = record(state.ring, state.number, state.y[components], state.slope[components])
 
     def stage(carry: _Stage, row: _Tableau) -> tuple[_Stage, tuple[Bool[Array, ""], ...]]:
+        """Evaluate one stage: its slope, and the state at which the next stage is evaluated.
+
+        Returns also whether the stage read the history beyond its longest lag or after its last
+        point.
+        """
         slope, history = _slope(problem, ring, state.number, row.ahead, carry.point, ~row.next_step)
         total = carry.total + row.weight * slope
         free = state.y + step * jnp.where(row.ends, total / 6, row.reach * slope)
@@ -236,7 +256,11 @@ class _Tableau(NamedTuple):
 
 
 def _classical(dtype: jnp.dtype) -> _Tableau:
-    """The classical method of order 4; the first evaluation has weight 1."""
+    """The classical Runge-Kutta method of order 4 as a table of its second to fourth stage.
+
+    The fourth row is the first stage of the next step. The first stage, not in the table, has
+    weight 1 of 6.
+    """
     return _Tableau(
         ahead=jnp.array([0.5, 0.5, 1.0, 1.0], dtype),
         weight=jnp.array([2.0, 2.0, 1.0, 0.0], dtype),
@@ -254,7 +278,16 @@ def _slope(
     y: Float[Array, " n"],
     arriving: bool | Bool[Array, ""] = False,
 ) -> tuple[Float[Array, " n"], FixedStepHistory]:
-    """The right-hand side `ahead` steps after grid point `last`, and the history that it read."""
+    """The slope dy/dt `ahead` steps after grid point `last`, and the history that was read for it.
+
+    Args:
+        problem: the delay equation and its grid.
+        ring: states and slopes at the grid points up to `last`, shape (rows, 2 n).
+        last: number of the last known grid point.
+        ahead: steps from there to the evaluation, 0 to 1.
+        y: state at that time, shape (n,).
+        arriving: whether this evaluation ends a step and is not the start of the next one.
+    """
     history = FixedStepHistory(ring, last, ahead, problem.grid, problem.initial_history, arriving)
     time = problem.grid.time(last, ahead, y.dtype)
     slope = problem.rhs(time, y, history, problem.args)
@@ -265,10 +298,18 @@ def _slope(
 def _note_lag_faults(
     fault: Fault, too_long: Bool[Array, ""], too_short: Bool[Array, ""], number: Int32[Array, ""]
 ) -> Fault:
-    """The first fault, now including lags out of bounds in the step to grid point `number`."""
+    """The first fault of a solve, after one more step.
+
+    Args:
+        fault: the first fault so far.
+        too_long: whether a lag in this step was longer than the history.
+        too_short: whether a lag in this step reached past the last known time.
+        number: number of the grid point at which the step ends.
+    """
     fault = fault.note(Outcome.LAG_TOO_LONG, too_long, number)
     return fault.note(Outcome.LAG_TOO_SHORT, too_short, number)
 
 
 def _not_finite(y: Float[Array, " n"]) -> Bool[Array, ""]:
+    """Whether any component of the state y is infinite or nan."""
     return ~jnp.all(jnp.isfinite(y))

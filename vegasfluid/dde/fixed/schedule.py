@@ -67,14 +67,20 @@ def on_the_grid(
     dtype: DTypeLike,
     longer_steps: tuple[float, int] | None = None,
 ) -> Schedule:
-    """A schedule whose save times are ends of steps.
+    """A schedule of constant steps in which each save time is the end of a step.
+
+    All times have one unit, which the caller chooses.
 
     Args:
-        times: save times, equally spaced; shape (m,).
-        step: longest step.
+        times: save times, equally spaced; the first is the start; shape (m,).
+        step: longest step; the intervals of `times` are divided into equal steps no longer than
+            this.
         longest_lag: longest lag that the history covers.
         dtype: dtype of the states.
         longer_steps: (time after the start, factor) from which steps are longer by that factor.
+
+    Returns:
+        The save times with one stretch of equal steps, or two with `longer_steps`.
 
     Raises:
         InvalidInput: for a step that is too short.
@@ -100,13 +106,18 @@ def anywhere(
 ) -> Schedule:
     """A schedule with exactly this step, whose save times may lie within steps.
 
+    All times have one unit, which the caller chooses.
+
     Args:
-        times: save times, increasing; shape (m,).
+        times: save times, increasing; the first is the start; shape (m,).
         step: length of the steps.
         longest_lag: longest lag that the history covers.
         dtype: dtype of the states.
         longer_steps: (time after the start, factor) from which steps are longer by that factor.
         rows: rows of the ring, if more than needed: shorter steps then use the same program.
+
+    Returns:
+        The save times with one stretch of equal steps, or two with `longer_steps`.
 
     Raises:
         InvalidInput: for a step that is too short.
@@ -133,20 +144,33 @@ def anywhere(
 
 
 def _even(grid: Grid, readings: int, steps: int) -> Stretch:
+    """A stretch of `readings` save times, each after another `steps` steps of the grid."""
     return Stretch(grid, np.full(readings, steps, np.int32), np.ones(readings), steps)
 
 
 def _stretch_with_readings(
     grid: Grid, places: np.ndarray, ends: np.ndarray, begin: int, dtype: DTypeLike
 ) -> Stretch:
-    """A stretch with save times at `places`, in steps, each within the step that ends at `ends`."""
+    """A stretch of equal steps whose save times lie within steps.
+
+    Args:
+        grid: grid of the steps.
+        places: save times, in steps of the grid since its start; shape (m,).
+        ends: number of the grid point at the end of the step that contains each, shape (m,).
+        begin: number of the grid point at which the stretch starts.
+        dtype: dtype of the states.
+    """
     parts = np.clip(places - (ends - 1), 0.0, 1.0)
     counts = np.diff(ends, prepend=begin)
     return Stretch(grid, counts.astype(np.int32), parts.astype(dtype))
 
 
 def _switch_interval(times: np.ndarray, longer_steps: tuple[float, int] | None) -> tuple[int, int]:
-    """First interval with longer steps (beyond the last one: none), and their factor."""
+    """Number of the first interval of `times` with longer steps, and the factor of their lengths.
+
+    `longer_steps` is (time after the start, factor); without it the number is that of all
+    intervals, and the factor is 1.
+    """
     if longer_steps is None or longer_steps[1] == 1:
         return times.size - 1, 1
     after = int(np.searchsorted(times, times[0] + longer_steps[0] - 1e-9))
@@ -156,10 +180,12 @@ def _switch_interval(times: np.ndarray, longer_steps: tuple[float, int] | None) 
 def _grid(
     times: np.ndarray, step: float, longest_lag: float, dtype: DTypeLike, rows: int | None = None
 ) -> Grid:
-    """The grid of a step.
+    """The grid of steps of length `step` from the first save time on, with the history's size.
+
+    Its history ring covers `longest_lag` and has at least `rows` rows. All times have one unit.
 
     Raises:
-        InvalidInput: if the step is too short for the precision of times.
+        InvalidInput: if the step is too short for the precision of times, or for 2**31 steps.
     """
     if (times[-1] - times[0]) / step >= 2**31 - 1:
         raise InvalidInput("dde.solve", "dt0", "large enough for less than 2**31 steps", step)
@@ -173,7 +199,7 @@ def _grid(
 
 
 def _coarser_grid(grid: Grid, factor: int) -> Grid:
-    """The grid of every `factor`-th point."""
+    """The grid of every `factor`-th point; its history has about twice the rows that it needs."""
     rows = max(2 * grid.rows // 2 ** math.floor(math.log2(factor)), 8)
     return replace(
         grid, step=grid.step * factor, time_tolerance=grid.time_tolerance / factor, rows=rows

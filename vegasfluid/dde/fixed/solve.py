@@ -39,26 +39,27 @@ def solve_fixed(
     """Solve y'(t) = rhs(t, y(t), history, args) from y(t0) = y0 with steps of constant length.
 
     The classical Runge-Kutta method: order 4 in `dt0` where the solution is smooth between grid
-    points. It can be compiled, batched and differentiated in both modes, also with respect to
-    lags (with order 3; order 1 if the slope jumps at t0 and t0 plus a lag is not a grid point).
+    points. It can be compiled, batched and differentiated in both modes, also with respect to lags
+    (with order 3; order 1 if the slope jumps at t0 and t0 plus a lag is not a grid point).
 
     Args:
         rhs: dy/dt, shape (n,), as a function of (t, y, history, args); see `FixedStepHistory`.
         y0: state at t0, shape (n,), floating; its dtype is used for the whole computation.
         args: passed to `rhs`; any pytree.
-        ts: times of the saved states, shape (m,), concrete, equally spaced; the first is t0.
-        dt0: longest step; each interval of `ts` is divided into equal steps no longer than this.
-            It must not exceed the shortest lag, and should divide constant lags.
+        ts: times of the saved states, shape (m,), concrete, equally spaced; the first is t0. All
+            times have one unit, of the caller's choice.
+        dt0: longest step; each interval of `ts` is divided into equal steps no longer than this. It
+            must not exceed the shortest lag, and should divide constant lags.
         longest_lag: bound on the lags; the history needs memory for `longest_lag / dt0` points.
         project: maps the states before and after a step to the state at its end.
-        initial_history: y at one time s < t0, shape () to shape (n,); None: y0. If it differs
-            from y0 at t0, order 4 requires t0 plus each lag on the grid.
+        initial_history: y at one time s < t0, shape () to shape (n,); None: y0. If it differs from
+            y0 at t0, order 4 requires t0 plus each lag on the grid.
         history_components: number of leading components of y in both histories; None: all.
         save: maps (t, y) to the saved values, shape (k,); None: y.
         longer_steps: (time after t0, factor) from which steps are longer by that factor.
 
     Returns:
-        The saved values and the outcome; a lag out of bounds is a failure.
+        Save times `ts` (m,), saved values `ys` (m, k) and `outcome`; a lag out of bounds fails.
 
     Raises:
         InvalidInput: for an argument out of range.
@@ -98,6 +99,8 @@ def solve_along(
 ) -> Solution:
     """Solve a delay equation with the steps of a schedule, whose numbers may be traced.
 
+    All times have one unit, which the caller chooses.
+
     Args:
         steps: grid and save times.
         rhs: dy/dt, shape (n,), as a function of (t, y, history, args).
@@ -111,7 +114,7 @@ def solve_along(
         warn: whether to warn where `lanes` is set but XLA has to compile it.
 
     Returns:
-        The saved values and the outcome, as `solve_fixed` returns them.
+        Save times `ts` (m,), saved values `ys` (m, k), `outcome` and the time of the first fault.
     """
     components, grid = _checked_components(history_components, y0), steps.first.grid
     before_start = initial_history or (lambda s: y0[:components])
@@ -127,16 +130,22 @@ def solve_along(
 
 
 def _time(fault: Fault, grid: Grid, y0: Array) -> Array:
-    """Time of the fault; nan without one."""
+    """Time of a fault, shape (), from its grid point; nan for a solve that succeeded."""
     fine = fault.code == jnp.int32(Outcome.SUCCESS)
     return jnp.where(fine, jnp.nan, grid.time(fault.step, 0.0, y0.dtype))
 
 
 def _same(before: Array, y: Array) -> Array:
+    """The state after a step, unchanged: the projection where the user gives none."""
     return y
 
 
 def _checked_components(history_components: int | None, y0: Array) -> int | None:
+    """The number of leading state components that the history keeps, or None for all.
+
+    Raises:
+        InvalidInput: unless it is None or from 1 to the length of y0.
+    """
     if history_components is not None and not 1 <= history_components <= y0.size:
         raise InvalidInput(
             "dde.solve", "history_components", f"from 1 to {y0.size}", history_components
@@ -145,12 +154,22 @@ def _checked_components(history_components: int | None, y0: Array) -> int | None
 
 
 def _positive(name: str, value: float) -> float:
+    """The value of the option `name` of `solve_fixed` as a float.
+
+    Raises:
+        InvalidInput: unless it is above 0 and finite.
+    """
     if not 0 < value < math.inf:
         raise InvalidInput("dde.solve", name, "above 0 and finite", value)
     return float(value)
 
 
 def _checked_state(y0: Float[ArrayLike, " n"]) -> Array:
+    """The state at t0 as a JAX array, shape (n,).
+
+    Raises:
+        InvalidInput: unless it is floating, has one axis and is not empty.
+    """
     state = jnp.asarray(y0)
     if state.ndim != 1 or not state.size or not jnp.issubdtype(state.dtype, jnp.floating):
         given = f"shape {state.shape} of {state.dtype}"
@@ -159,7 +178,11 @@ def _checked_state(y0: Float[ArrayLike, " n"]) -> Array:
 
 
 def _checked_times(ts: Float[ArrayLike, " m"]) -> np.ndarray:
-    """The save times as an array; refuses fewer than two, and times not equally spaced."""
+    """The save times as an array of float64, shape (m,).
+
+    Raises:
+        InvalidInput: for fewer than two times, and for times not finite or not equally spaced.
+    """
     times = np.asarray(ts, dtype=float)
     if times.ndim != 1 or times.size < 2 or not np.all(np.isfinite(times)):
         raise InvalidInput("dde.solve", "ts", "two or more finite times", times.tolist())
@@ -174,7 +197,12 @@ def _checked_times(ts: Float[ArrayLike, " m"]) -> np.ndarray:
 
 
 def _check_functions(problem: Problem, y0: Array) -> None:
-    """Refuse an `initial_history` or a `project` that returns another shape than the state's."""
+    """Check that the user's `initial_history` and `project` return arrays of the right shapes.
+
+    Raises:
+        InvalidInput: unless `initial_history` returns the components of the history, and `project`
+            an array of the shape of y0.
+    """
     some_time = jax.ShapeDtypeStruct((), y0.dtype)
     check_shape(
         "initial_history",
