@@ -149,8 +149,7 @@ class InstanceContext(NamedTuple):
 
     @classmethod
     def axes(cls) -> InstanceContext:
-        """The batch axis of each field for `jax.vmap`: the first of `args`, the last of all others.
-        """
+        """The batch axis of each field for `jax.vmap`: the first of `args`, the last of others."""
         return cls(0, *[-1] * 6)  # type: ignore[arg-type]
 
 
