@@ -34,12 +34,12 @@ Values = dict[str, float]
 
 @dataclass(frozen=True)
 class ApplicableFormula:
-    """A closed form with its arguments for a network.
+    """A closed form with the values of its arguments for one network.
 
     Args:
-        name: what it gives, such as `window of reno`.
-        formula: the closed form.
-        values: its arguments, by name.
+        name: the quantity that it gives, such as `window of reno`.
+        formula: the closed form; it knows the unit of its result.
+        values: its arguments by name, in the units of the formula.
     """
 
     name: str
@@ -48,12 +48,15 @@ class ApplicableFormula:
 
     @property
     def value(self) -> float:
-        """The value of the formula, in its unit."""
+        """The formula evaluated with `values`: one number in the formula's unit, e.g. packets."""
         return float(self.formula(**self.values))
 
 
 def applicable(name: str, formula: Formula, values: Values) -> Iterator[ApplicableFormula]:
-    """The formula with those of the values that it takes; nothing if one is missing."""
+    """Yield one `ApplicableFormula` with the arguments that the formula takes from `values`.
+
+    Yields nothing if `values` (by argument name, in the formula's units) lacks one of them.
+    """
     if set(formula.takes) <= set(values):
         yield ApplicableFormula(name, formula, {key: values[key] for key in formula.takes})
 
@@ -61,12 +64,16 @@ def applicable(name: str, formula: Formula, values: Values) -> Iterator[Applicab
 def applicable_formulas(
     point: Equilibrium, tuned: str | None, ratio: float
 ) -> list[ApplicableFormula]:
-    """The closed forms that apply to an equilibrium; none with several links.
+    """The closed forms that apply to an equilibrium of a network with one link, with their values.
 
     Args:
-        point: the equilibrium, at which the tuned class has the ratio.
-        tuned: the Vegas class; None if there is none.
-        ratio: of the goodputs of a tuned flow and a flow of the other classes.
+        point: the equilibrium; for the fair alpha that with the wanted ratio.
+        tuned: name of the Vegas class whose alpha is varied; None if there is none.
+        ratio: goodput of a flow of class `tuned` divided by that of a flow of the other classes.
+
+    Returns:
+        The window of each class that has a formula. For RED shared by Vegas class `tuned` and Reno
+        also the fair alpha, the queue and the largest ratio. Empty for several links.
     """
     network, process = point.network, point.options.loss_process
     if len(network.links) != 1:
@@ -78,9 +85,15 @@ def applicable_formulas(
 
 
 def drop_tail_formulas(network: Network) -> list[ApplicableFormula]:
-    """The closed forms of the sawtooth at a drop-tail buffer.
+    """The closed forms of the sawtooth of one Reno flow at one drop-tail buffer.
 
-    They cover one Reno flow, alone or with one Vegas flow whose alpha is its backlog.
+    Args:
+        network: one drop-tail link with one Reno flow, alone or with one Vegas flow.
+
+    Returns:
+        For Reno alone the utilisation (a fraction). With Vegas, whose alpha counts as its backlog:
+        the lowest queue (packets), Vegas's share of the goodput (a fraction) and the fair backlogs
+        (packets). Empty for any other network.
     """
     if len(network.links) != 1 or network.link.aqm.drops_by_chance:
         return []
@@ -114,7 +127,11 @@ def drop_tail_formulas(network: Network) -> list[ApplicableFormula]:
 
 
 def window_formulas(point: Equilibrium, process: str) -> Iterator[ApplicableFormula]:
-    """The formula of each class's window at an equilibrium with a loss process."""
+    """Yield the closed form of each class's window (packets) at an equilibrium with one link.
+
+    Each takes drop probability, round-trip times and parameters from `point`; `process` is a name
+    in `LOSS_PROCESSES`. Classes without losses or without a formula are left out.
+    """
     common = link_values(point)
     for name, flows in point.network.flows.items():
         law = flows.law.plain if isinstance(flows.law, VegasRerouting) else flows.law
@@ -126,7 +143,11 @@ def window_formulas(point: Equilibrium, process: str) -> Iterator[ApplicableForm
 
 
 def window_formula(law: CongestionControl, process: str, prob: float) -> Formula | None:
-    """The window of a congestion control at a drop probability; None without losses or formula."""
+    """The closed form of a congestion control's window (packets) at equilibrium.
+
+    None if the drop probability `prob` is 0 or there is no formula for this congestion control and
+    loss process (a name in `LOSS_PROCESSES`).
+    """
     if prob <= 0:
         return None
     if isinstance(law, Vegas):
@@ -140,7 +161,12 @@ def window_formula(law: CongestionControl, process: str, prob: float) -> Formula
 def fair_alpha_formulas(
     point: Equilibrium, tuned: str, ratio: float, process: str
 ) -> Iterator[ApplicableFormula]:
-    """The fair alpha of Vegas flows that share RED with Reno flows, and related quantities."""
+    """Yield the closed forms for a Vegas class that shares one RED link with Reno flows.
+
+    They are the queue and the fair alphas (packets) with which a flow of class `tuned` has `ratio`
+    times the goodput of a Reno flow, alpha at saturation (packets), and the largest ratio. Yields
+    nothing for other queue disciplines or congestion controls.
+    """
     network = point.network
     law, red = network.flows[tuned].law, network.link.aqm
     others = [flows for name, flows in network.flows.items() if name != tuned]
@@ -173,7 +199,10 @@ def fair_alpha_formulas(
 
 
 def link_values(point: Equilibrium) -> Values:
-    """Capacity, buffer, queue and drop probability of the one link."""
+    """Arguments of formulas from the one link of an equilibrium.
+
+    Keys: `capacity` (packets/s), `buffer` and `queue` (packets), `drop_prob` (probability).
+    """
     link = point.network.link
     return {
         "capacity": float(link.capacity),
@@ -184,7 +213,10 @@ def link_values(point: Equilibrium) -> Values:
 
 
 def class_values(point: Equilibrium, name: str) -> Values:
-    """Mean round-trip time, base RTT and backlog of a class."""
+    """Arguments of formulas from class `name` at an equilibrium, as means over its flows.
+
+    Keys: `rtt` and `base_rtt` (s), `backlog` (packets of one flow).
+    """
     return {
         "rtt": point.mean(name, "rtt"),
         "base_rtt": float(np.mean(point.network.base_rtts(name))),
@@ -193,7 +225,12 @@ def class_values(point: Equilibrium, name: str) -> Values:
 
 
 def law_values(law: Any, process: str) -> Values:
-    """Parameters of a congestion control that formulas take."""
+    """Arguments of formulas from a congestion control's parameters, with a loss process.
+
+    Keys: `loss_factor` always; for Vegas `alpha` (packets) and `cut` (fraction of the window that a
+    loss takes); for CUBIC `cut` and `cubic_c` (C of RFC 9438); for Scalable TCP `cut` and
+    `increase` (packets per ACK).
+    """
     values = {"loss_factor": loss_factor(law, process)}
     if isinstance(law, Vegas):
         cut = law.implementation.loss_cut
@@ -206,5 +243,8 @@ def law_values(law: Any, process: str) -> Values:
 
 
 def loss_factor(law: CongestionControl, process: str) -> float:
-    """The congestion control's `loss_factor` with a loss process, where it is one number."""
+    """The dimensionless factor on the loss rate in a law's drift, for a loss process.
+
+    It is evaluated at a window of 10 packets and a round-trip time of 0.1 s.
+    """
     return float(law.loss_factor(process, law.init(np.float64(10.0), np.float64(0.1))))

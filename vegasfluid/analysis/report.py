@@ -133,7 +133,7 @@ def analyse(
     options: FluidOptions = THEORY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Analysis:
-    """Analyse a network: equilibria, stability, fair alpha, closed forms, proof, and a few runs.
+    """Analyse a network: equilibria, fair alpha, closed forms, proof and runs, as an `Analysis`.
 
     Args:
         network: links, and classes of flows that send without end.
@@ -206,7 +206,12 @@ class AlphaResult(NamedTuple):
 def find_alpha(
     network: Network, tuned: str | None, ratio: float, options: FluidOptions
 ) -> AlphaResult:
-    """The alpha that gives a ratio, from a proof where proofs cover the network."""
+    """The alpha (packets) of class `tuned` that gives a goodput ratio, with a proof if possible.
+
+    `ratio` is the goodput of a tuned flow divided by that of a flow of the other classes. Alpha is
+    taken from a proof where proofs cover the network, else found numerically. If no alpha gives the
+    ratio, `nearest` has the one for 95 % of the largest ratio. All is None if `tuned` is.
+    """
     certificate, missing = attempt(lambda: certify(network, tuned, ratio, options))
     if tuned is None:
         return AlphaResult(None, None, missing)
@@ -220,7 +225,11 @@ def find_alpha(
 
 
 def packet_ratio(network: Network, tuned: str | None, result: AlphaResult) -> PacketRatio | None:
-    """The ratio that the packet simulator gives with the alpha of theory; None without one."""
+    """The goodput ratio that the packet simulator gives with an alpha from theory.
+
+    The alpha of class `tuned` is `result.fair`, or else `result.nearest`. None if there is neither,
+    if `tuned` is None, or if the simulation fails.
+    """
     setting = result.fair or result.nearest
     if setting is None or tuned is None:
         return None
@@ -228,7 +237,11 @@ def packet_ratio(network: Network, tuned: str | None, result: AlphaResult) -> Pa
 
 
 def nearest_alpha(network: Network, tuned: str, options: FluidOptions) -> NearestAlpha | None:
-    """The alpha that gives 95 % of the largest ratio; None if the smallest alpha gives more."""
+    """The alpha (packets) of class `tuned` that gives 95 % of the largest goodput ratio in theory.
+
+    The largest ratio is that with an alpha of a million packets. None if already an alpha of half a
+    packet gives more than 95 % of it.
+    """
     largest = equilibrium(network_with_alpha(network, tuned, LARGE_ALPHA), options).ratio(tuned)
     fair = fair_alpha(network, tuned, NEAR_LARGEST * largest, options)
     if fair is None:
@@ -251,7 +264,10 @@ def mean_windows(
 
 
 def search_all(point: Equilibrium) -> Equilibria:
-    """All equilibria of a network; with one link there is only one, so one start is enough."""
+    """All equilibria of the network of `point`, with a proof that there are no others if possible.
+
+    With one link there is only one equilibrium, so one start of the search is enough.
+    """
     if len(point.network.links) > 1:
         return all_equilibria(point.network, point.options)
     return all_equilibria(point.network, point.options, starts=1, budget=ONE_LINK_BUDGET)
@@ -260,10 +276,12 @@ def search_all(point: Equilibrium) -> Equilibria:
 def certify(
     network: Network, tuned: str | None, ratio: float, options: FluidOptions
 ) -> Certificate | None:
-    """A certificate of the fair alpha.
+    """A proof of the alpha (packets) with which a flow of class `tuned` has a goodput ratio.
+
+    `ratio` is relative to a flow of the other classes. None if no alpha is proven to give it.
 
     Raises:
-        Unsupported: if proofs do not cover the network or the options.
+        Unsupported: if proofs do not cover the network or the options, or `tuned` is None.
     """
     if tuned is None:
         reason = "a proof needs exactly one class of Vegas flows, and other flows"
@@ -275,12 +293,15 @@ def certify(
 
 
 def with_stability(point: Equilibrium) -> AnalysedEquilibrium:
-    """An equilibrium with its stability, or why that is missing."""
+    """An equilibrium with its linear stability, or with the reason (text) why that is missing."""
     return AnalysedEquilibrium(point, *attempt(lambda: stability(point)))
 
 
 def attempt(compute: Callable[[], Result]) -> tuple[Result | None, str]:
-    """A result and an empty string; or None and the message of the error."""
+    """The result of `compute()` and an empty string; None and the message if it raises.
+
+    Only `InvalidInput` (which includes `Unsupported`) and `SolveFailed` are caught.
+    """
     try:
         return compute(), ""
     except (InvalidInput, SolveFailed) as error:

@@ -83,7 +83,11 @@ class PacketRatio:
 
 
 def duration(network: Network) -> float:
-    """Duration of a run that gives meaningful averages, s: a dozen sawtooth periods of Reno."""
+    """Duration of a run of a network that gives meaningful averages, s.
+
+    It is 12 sawtooth periods of a Reno flow with a fair window at the slowest link, from 30 s to
+    200 s, and shorter where a million packets pass sooner.
+    """
     link = min(network.links.values(), key=lambda link: float(link.capacity))
     capacity = float(link.capacity)
     in_flight = network.bandwidth_delay() + float(link.buffer) / 2
@@ -93,7 +97,14 @@ def duration(network: Network) -> float:
 
 
 def limit_cycle(network: Network) -> LimitCycle:
-    """Averages of a fluid run of a network.
+    """Averages of a fluid run of a network over the last three quarters of the run.
+
+    Args:
+        network: links, and classes of flows.
+
+    Returns:
+        Mean window (packets), round-trip time (s) and goodput (packets/s) by class, the range of
+        each queue (packets), and the period of the first queue's oscillation (s).
 
     Raises:
         InvalidInput: if the fluid model does not support the network.
@@ -105,6 +116,7 @@ def limit_cycle(network: Network) -> LimitCycle:
     measured, names = run.times >= warmup, list(network.flows)
 
     def means(name: str) -> dict[str, float]:
+        """The mean of a flow variable of the run after the warm-up, by class name."""
         values = class_means(network.counts, run.flows[name][measured]).mean(axis=0)
         return dict(zip(names, map(float, values), strict=True))
 
@@ -126,7 +138,8 @@ def limit_cycle(network: Network) -> LimitCycle:
 def period_of(times: np.ndarray, queue: np.ndarray) -> float | None:
     """Period of an oscillating queue, s: mean time between upward crossings of its mean.
 
-    None if it hardly oscillates or crosses its mean fewer than three times.
+    `times` (s) and `queue` (packets) have shape (samples,). None if the queue hardly oscillates or
+    crosses its mean fewer than three times.
 
     >>> times = np.linspace(0.0, 10.0, 1001)
     >>> round(period_of(times, 5.0 + np.sin(2 * np.pi * times / 2.5)), 3)
@@ -146,6 +159,10 @@ def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
         network: links, and classes of flows.
         tuned: the Vegas class whose alpha is set.
         alpha: packets; rounded if the dialect takes whole numbers only.
+
+    Returns:
+        The alpha used, and the geometric mean, smallest and largest ratio of runs with three seeds:
+        goodput of a tuned flow divided by that of a flow of the other classes, after the warm-up.
     """
     law = cast(Vegas, network.flows[tuned].law)
     if law.implementation.whole_packets:
@@ -159,13 +176,16 @@ def measure_ratio(network: Network, tuned: str, alpha: float) -> PacketRatio:
 
 
 def ratio_of(run: Recording, tuned: str) -> float:
-    """Goodput of a tuned flow divided by that of a flow of the other classes, after the warm-up."""
+    """Goodput of a flow of class `tuned` divided by that of a flow of the other classes.
+
+    The first quarter of the run is left out.
+    """
     totals = run.totals_after(WARMUP * float(run.times[-1]))
     return totals.goodput_ratio(list(run.network.flows).index(tuned))
 
 
 def caveats(network: Network, windows: dict[str, float]) -> Iterator[str]:
-    """Reasons why theory and packets may differ on a network, one clause each.
+    """Yield the reasons why theory and packet simulation may differ on a network, each as a clause.
 
     Args:
         network: links, and classes of flows.

@@ -61,28 +61,31 @@ class Equilibria:
 
     @property
     def count(self) -> int:
-        """Number of equilibria that were found."""
+        """Number of isolated equilibria that were found; those of a continuum are not counted."""
         return len(self.found)
 
     @property
     def odd(self) -> bool:
-        """Whether that number is odd, as the number of all is if none is degenerate."""
+        """Whether the number of equilibria found is odd.
+
+        The number of all equilibria of a network is odd if none is degenerate.
+        """
         return self.count % 2 == 1
 
     def other_than(self, point: Equilibrium) -> tuple[Equilibrium, ...]:
-        """The found equilibria without a given one."""
+        """The equilibria in `found` whose queues or drop probabilities differ from `point`."""
         return tuple(other for other in self.found if not same_equilibrium(other, point))
 
     @property
     def complete(self) -> bool:
-        """Whether those found are proven to be all."""
+        """Whether the equilibria found are proven to be all equilibria of the network."""
         if self.proof is None or self.proven_only:
             return False
         return self.proof.complete and len(self.proof.zeros) == self.count
 
     @property
     def summary(self) -> str:
-        """Number of equilibria and state of the proof, in one line."""
+        """Text of one line: how many equilibria were found, and what is proven about others."""
         parts = [f"{self.count} found"]
         if self.continuum is not None:
             parts.append("others form a continuum with Vegas between alpha and beta: not counted")
@@ -114,6 +117,10 @@ def all_equilibria(
         starts: number of initial queues, or these queues, packets.
         budget: bound on the boxes of queues that the proof examines; 0 for no proof.
 
+    Returns:
+        The equilibria found and the state of the proof. Where equilibria form a continuum, one of
+        them, and no proof.
+
     Raises:
         InvalidInput: for an invalid number of starts or boxes, or queues above the buffers.
         Unsupported: if the network has no equilibrium, or the proof does not cover it.
@@ -136,12 +143,15 @@ def all_equilibria(
 
 
 def with_proof(found: Sequence[Equilibrium], reduced: MonotoneNetwork, budget: int) -> Equilibria:
-    """The found equilibria with what is proven about them and about all others.
+    """The equilibria found, with what a branch-and-prune proof says about them and about others.
 
     Args:
         found: the equilibria.
-        reduced: the equations in which only the queues are unknown.
-        budget: bound on the boxes that are examined.
+        reduced: the network's equations in which only the queues are unknown.
+        budget: bound on the boxes of queues that the proof examines.
+
+    Returns:
+        `Equilibria` with index of each, further proven queues (packets), and the proof.
     """
     zeros = [zero_of(point, reduced) for point in found]
     domain, known = tuple(reduced.bounds), [zero for zero in zeros if zero]
@@ -156,7 +166,11 @@ def with_proof(found: Sequence[Equilibrium], reduced: MonotoneNetwork, budget: i
 
 
 def zero_of(point: Equilibrium, reduced: MonotoneNetwork) -> Zero | None:
-    """The proven zero of the reduced equations at an equilibrium; None if there is no proof."""
+    """The proven zero of the reduced equations that belongs to a numerical equilibrium.
+
+    The equations have one occupancy (packets) per link. None if no zero is proven, or if the proven
+    one is farther away than a relative 1e-6.
+    """
     occupancies = reduced.occupancies(point.values.queue, point.values.drop_prob)
     zero = zero_near(reduced, occupancies)
     if zero is None:
@@ -169,5 +183,8 @@ def zero_of(point: Equilibrium, reduced: MonotoneNetwork) -> Zero | None:
 
 
 def queues_of(box: Box) -> Box:
-    """The queues in a box of occupancies, packets; a negative occupancy is spare capacity."""
+    """The (low, high) bounds of each queue, packets, from those of the occupancies.
+
+    A negative occupancy is spare capacity, so the queue is empty.
+    """
     return tuple((max(low, 0.0), max(high, 0.0)) for low, high in box)

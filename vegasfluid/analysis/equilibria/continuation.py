@@ -108,28 +108,40 @@ class Continuation(NamedTuple):
 
 
 def evaluate(model: FluidModel, vector: np.ndarray, *, clip: bool = False) -> Evaluation:
-    """The equilibrium equations and their Jacobian, as NumPy arrays.
+    """The equilibrium equations and their Jacobian at a point, as NumPy arrays.
 
     Args:
         model: the fluid model.
-        vector: all unknowns as a flat vector; (n,).
+        vector: all unknowns as a flat vector, each in its own unit; (n,).
         clip: whether to clip the unknowns to their domain first.
+
+    Returns:
+        The point, the rates of change (unit of each unknown per s) and their Jacobian (1/s).
     """
     return jax.tree.map(np.asarray, continuation(model, vector, clip, 0).local)
 
 
 @jax.jit
 def residual(model: FluidModel, unknowns: Unknowns) -> Unknowns:
-    """`EquilibriumEquations.residual` of a model, traced once for all that is derived from it."""
+    """Rate of change of each unknown of a fluid model, in its own unit per second.
+
+    It is 0 at equilibrium. For counter rates it is their error, 1/s. Compiled form of
+    `EquilibriumEquations.residual`.
+    """
     return EquilibriumEquations.from_model(model).residual(unknowns)
 
 
 def evaluation(model: FluidModel, vector: Vector, clip: Any) -> Evaluation:
-    """See `evaluate`; JAX arrays."""
+    """The equilibrium equations of a model and their Jacobian at a flat vector; JAX arrays.
+
+    `vector` has all unknowns, (n,); where `clip` is true, they are clipped to their domain first.
+    `evaluate` gives the same as NumPy arrays.
+    """
     equations = EquilibriumEquations.from_model(model)
     unravel = ravel_pytree(initial_guess(equations))[1]
 
     def point_of(vector: Vector) -> tuple[Vector, Vector]:
+        """The (clipped) point at which the equations are evaluated; twice, for `has_aux`."""
         clipped = ravel_pytree(equations.clipped(unravel(vector)))[0]
         point = jnp.where(clip, clipped, vector)
         return point, point
@@ -144,11 +156,14 @@ def evaluation(model: FluidModel, vector: Vector, clip: Any) -> Evaluation:
 
 
 def linearised(local: Evaluation, vector: Vector, acceleration: Vector) -> Linearised:
-    """Rates and Jacobian of all unknowns but the queues.
+    """Rates (unit of each unknown per s) and Jacobian (1/s) of all unknowns but the queues.
+
+    AQM states and counter rates are accelerated; beyond a limit a restoring rate is added. The
+    growth of each queue, packets/s, is returned, too.
 
     Args:
         local: the equations at the clipped unknowns; (n,).
-        vector: the unknowns, not clipped; (n,).
+        vector: the unknowns, not clipped, queues first; (n,).
         acceleration: factor on the rate of each unknown but the queues, see `accelerations`.
     """
     queues = slice(vector.size - acceleration.size)
@@ -162,7 +177,11 @@ def linearised(local: Evaluation, vector: Vector, acceleration: Vector) -> Linea
 
 
 def accelerations(unknowns: Unknowns) -> np.ndarray:
-    """Factor on the rate of each unknown but the queues, FAST or 1; (n,)."""
+    """Dimensionless factor on the rate of each unknown but the queues; (n - queues,).
+
+    It is 100 for AQM states and counter rates, so that they follow the windows, and 1 for the
+    others.
+    """
     ones = jax.tree.map(lambda part: np.ones(np.shape(part)), unknowns)
     fast = jax.tree.map(lambda part: FAST * part, (ones.aqm_states, ones.counter_rates))
     return flatten((fast[0], ones.classes, ones.in_timeout, fast[1]))
@@ -176,15 +195,20 @@ def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) ->
 
     Args:
         model: the fluid model.
-        start: all unknowns as a flat vector; (n,). The queues among them do not change.
+        start: all unknowns as a flat vector, queues first; (n,). The queues do not change.
         clip: whether the equations are evaluated at the clipped unknowns.
         max_steps: bound on the number of steps.
+
+    Returns:
+        The last state: unknowns, the equations there, step size (s), number of steps, and whether
+        it converged or diverged.
     """
     guess = jax.eval_shape(lambda: initial_guess(EquilibriumEquations.from_model(model)))
     acceleration, queues = accelerations(guess), model.structure.queue_count
     identity = jnp.eye(acceleration.size)
 
     def advance(now: Continuation) -> Continuation:
+        """One implicit Euler step: kept, and the next is longer; or rejected, and it is shorter."""
         others, step = now.vector[queues:], now.step
         before = linearised(now.local, now.vector, acceleration)
         change = jnp.linalg.solve(identity / step - before.jacobian, before.rate)
@@ -215,29 +239,33 @@ def continuation(model: FluidModel, start: Vector, clip: Any, max_steps: Any) ->
 
 
 def reverses(vector: Vector, before: Vector, after: Vector) -> Vector:
-    """Whether a step crossed a corner: a rate changed its sign and is nearly as large as before."""
+    """Whether a step crossed a corner: some rate changed its sign and is nearly as large as before.
+
+    `vector` holds the unknowns (n,); `before` and `after` are their rates before and after the
+    step, each in the unknown's unit per second.
+    """
     allowed = LARGEST_REVERSAL * jnp.abs(before) + ROUNDING * (1 + jnp.abs(vector))
     return jnp.any((before * after < 0) & (jnp.abs(after) > allowed))
 
 
 @jax.jit
 def compiled_guess(model: FluidModel) -> Unknowns:
-    """`initial_guess` of a model, as one program."""
+    """Start of a search for a model's equilibrium: small windows, empty queues; JAX arrays."""
     return initial_guess(EquilibriumEquations.from_model(model))
 
 
 def initial_unknowns(model: FluidModel) -> Unknowns:
-    """Small windows and empty queues, as NumPy arrays."""
+    """Start of a search for a model's equilibrium: small windows, empty queues; NumPy arrays."""
     return jax.tree.map(np.asarray, compiled_guess(model))
 
 
 def flatten(unknowns: Any) -> np.ndarray:
-    """The leaves of a tree as one NumPy vector, in the order of `ravel_pytree`; (n,)."""
+    """All arrays of a pytree in one NumPy vector (n,), in the order of `ravel_pytree`."""
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(unknowns)])
 
 
 def unflatten(model: FluidModel, vector: np.ndarray) -> Unknowns:
-    """The unknowns of a model from their flat vector, as NumPy arrays."""
+    """The `Unknowns` (NumPy arrays) of a model from their flat vector (n,), see `flatten`."""
     leaves, tree = jax.tree.flatten(initial_unknowns(model))
     parts = np.split(vector, np.cumsum([leaf.size for leaf in leaves])[:-1])
     shaped = [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)]

@@ -58,7 +58,10 @@ class Solution(NamedTuple):
 
     @property
     def insensitive(self) -> Any:
-        """Which unknowns do not respond to small disturbances, to first order."""
+        """Boolean (n,): unknowns that do not respond to small disturbances, to first order.
+
+        These are the unknowns at a limit or at a corner.
+        """
         return self.limited | (self.offset != 0)
 
 
@@ -69,6 +72,10 @@ def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> 
         model: the fluid model.
         estimate: the approximate equilibrium; unknowns at a limit may lie beyond it.
         side: from which windows approached their corners: -1 from below, 1 from above.
+
+    Returns:
+        The unknowns clipped to their limits, which of them are at a limit, and for windows at a
+        corner the offset (packets) at which their equation is evaluated.
     """
     original = flatten(estimate.unknowns)
     clipped = evaluate(model, original, clip=True).unknowns
@@ -81,6 +88,7 @@ def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> 
     limited, window = estimate.constant | (limit_side != 0), is_window(inside)
 
     def rates(offset: np.ndarray) -> np.ndarray:
+        """Rate of each unknown, in its unit per second, at an offset from the clipped estimate."""
         return evaluate(model, clipped + offset).rates
 
     size = CORNER_OFFSET + RELATIVE_CORNER_OFFSET * clipped
@@ -94,7 +102,7 @@ def solution_from(model: FluidModel, estimate: Estimate, side: float = -1.0) -> 
 
 
 def is_window(unknowns: Unknowns) -> np.ndarray:
-    """Which unknowns are congestion windows, as a flat boolean vector."""
+    """Boolean vector (n,): which of the flattened unknowns are congestion windows."""
     zeros = jax.tree.map(lambda part: np.zeros(np.shape(part)), unknowns)
     classes = tuple(
         {name: part + (name == "cwnd") for name, part in fields.items()} for fields in zeros.classes
@@ -103,10 +111,11 @@ def is_window(unknowns: Unknowns) -> np.ndarray:
 
 
 def is_continuum(model: FluidModel, unknowns: Unknowns) -> bool:
-    """Whether a window could be a little larger and stay there: equilibria form a continuum.
+    """Whether an equilibrium of a model is one of a continuum, as inside Vegas's dead band.
 
-    Its rate is then zero for any queues near these, too. (For given losses per second, the rate of
-    a Scalable TCP window is proportional to the window, and zero only at one round-trip time.)
+    It is if a window that is 0.01 packets larger has rate zero, too, for any queues near these.
+    (For given losses per second, the rate of a Scalable TCP window is proportional to the window,
+    and zero only at one round-trip time.)
     """
     window, queues = is_window(unknowns), slice(model.structure.queue_count)
     local = evaluate(model, flatten(unknowns) + CONTINUUM_OFFSET * window)

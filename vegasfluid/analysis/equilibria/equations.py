@@ -71,11 +71,11 @@ class RampHistory:
         self._values, self._rates, self._time = values, rates, time
 
     def __call__(self, times: Any, of: Any = slice(None)) -> Vector:
-        """The components `of` at past times, s."""
+        """Values of stored components `of` (indices) at `times` (s): linear in time."""
         return self._values[of] + self._rates[of] * (times - self._time)
 
     def slope(self, times: Any, of: Any = slice(None)) -> Vector:
-        """The rates of the components `of` at past times, 1/s."""
+        """Constant rates of stored components `of` (indices), 1/s, in the shape of `times`."""
         return self._rates[of] + 0 * times
 
 
@@ -92,7 +92,10 @@ class EquilibriumEquations(NamedTuple):
 
     @classmethod
     def from_model(cls, model: FluidModel) -> EquilibriumEquations:
-        """The equations of a fluid model, with true base RTTs where none are overridden."""
+        """The equilibrium equations of a fluid model.
+
+        Senders assume the true base RTT of their path (s), unless the model overrides it.
+        """
         field = model.vector_field
         override = field.parameters.groups.base_rtt_override
         true, _ = delays_at(jnp.asarray(REFERENCE_TIME), field.parameters)
@@ -100,11 +103,14 @@ class EquilibriumEquations(NamedTuple):
 
     @property
     def counter_count(self) -> int:
-        """Number of counters, which are the first components of the state."""
+        """Number of counters (loss events, arrivals, signals, drops), first in the state."""
         return int(self.field.layout.indices.queue[0])
 
     def state(self, unknowns: Unknowns) -> State:
-        """The full state of the fluid model, with counters at zero; queues in packets."""
+        """The fluid model's state from unknowns with queues in packets; counters are zero.
+
+        Fields that are constant at equilibrium get the values that a long run leaves in them.
+        """
         return self.state_from_work(self.in_work_units(unknowns))
 
     def in_work_units(self, unknowns: Unknowns) -> Unknowns:
@@ -122,7 +128,11 @@ class EquilibriumEquations(NamedTuple):
         return unknowns._replace(queue=unknowns.queue * size)
 
     def state_from_work(self, unknowns: Unknowns) -> State:
-        """The full state of the fluid model, with counters at zero; queues in work."""
+        """The fluid model's state from unknowns with queues in data packets of work.
+
+        Counters are zero. Fields that are constant at equilibrium get the values that a long run
+        leaves in them.
+        """
         parameters, structure = self.field.parameters, self.field.structure
         base, _ = delays_at(jnp.asarray(REFERENCE_TIME), parameters)
         rtt = round_trip_times(base, unknowns.queue / parameters.queues.capacity, structure)
@@ -144,7 +154,11 @@ class EquilibriumEquations(NamedTuple):
         )
 
     def delayed(self, unknowns: Unknowns) -> DelayedState:
-        """Past values and rates of a network that has always been in this state."""
+        """Past values and rates of the fluid model's counters and queues in a constant past.
+
+        Queues have always been those of `unknowns` (packets), and counters have always grown at its
+        counter rates (1/s).
+        """
         constant, work = jnp.zeros_like(unknowns.queue), self.in_work_units(unknowns).queue
         values = jnp.concatenate([jnp.zeros(self.counter_count), work])
         rates = jnp.concatenate([unknowns.counter_rates, constant])
@@ -152,19 +166,26 @@ class EquilibriumEquations(NamedTuple):
         return self.field.delayed(jnp.asarray(REFERENCE_TIME), history)
 
     def evaluate(self, unknowns: Unknowns) -> tuple[Observables, State]:
-        """The fluid model's observables, and the rate of change of every part of the state."""
+        """The fluid model's observables, and the rate of change (1/s) of every part of its state.
+
+        Both are taken at `unknowns` (queues in packets) after a past in which they were the same.
+        """
         state, delayed = self.state(unknowns), self.delayed(unknowns)
         observed = observe(jnp.asarray(REFERENCE_TIME), state, delayed, self.field)
         return observed, derivatives(state, observed, self.field)
 
     def residual(self, unknowns: Unknowns) -> Unknowns:
-        """Rates of change of the unknowns, 1/s; for counter rates, the error of the rates."""
+        """Rate of change of each unknown, in its own unit per second; all are zero at equilibrium.
+
+        For a counter rate it is the difference between the rate that follows and the given one,
+        1/s. Queues are in packets.
+        """
         _, rates = self.evaluate(unknowns)
         error = counter_rates(rates) - unknowns.counter_rates
         return self.unknowns_of(rates, unknowns)._replace(counter_rates=error)
 
     def unknowns_of(self, state: State, unknowns: Unknowns) -> Unknowns:
-        """The unknowns in a state, with the counter rates of `unknowns`."""
+        """Extract the unknowns from a state, in its units; counter rates come from `unknowns`."""
         classes = tuple(
             {name: getattr(values, name) for name in fields}
             for values, fields in zip(state.classes, unknowns.classes, strict=True)
@@ -174,19 +195,26 @@ class EquilibriumEquations(NamedTuple):
         )
 
     def clipped(self, unknowns: Unknowns) -> Unknowns:
-        """The unknowns clipped to their limits, such as the buffer and the largest window."""
+        """The unknowns clipped to their limits, such as 0 to the buffer for queues (packets)."""
         clipped = self.unknowns_of(self.field.clip(self.state(unknowns)), unknowns)
         buffer = buffer_in_packets(self.field.parameters)
         return clipped._replace(queue=smooth.clip(unknowns.queue, 0.0, buffer))
 
 
 def with_stationary_fields(law: Any, state: Any, rtt: Any, base_rtt: Any) -> Any:
-    """A class's state with the values that a long run leaves in the fields that stay constant."""
+    """A class's state with its constant fields set to the values that a long run leaves in them.
+
+    `state` holds the fields of congestion control `law`, `rtt` and `base_rtt` are in s, all
+    (groups,).
+    """
     return state._replace(**law.stationary_fields(state, rtt, base_rtt))
 
 
 def counter_rates(rates: State) -> Vector:
-    """Rates of the counters whose history is used, 1/s, from the derivative of a state."""
+    """One vector of counter rates, 1/s, from a state that holds derivatives; (counters,).
+
+    The order is loss events of each group, then arrivals, signals and drops at each hop.
+    """
     return jnp.concatenate([rates.loss_events, rates.arrived, rates.signalled, rates.dropped])
 
 
@@ -197,7 +225,10 @@ def stationary_field_names(law: Any) -> frozenset[str]:
 
 
 def initial_guess(equations: EquilibriumEquations) -> Unknowns:
-    """Small windows and empty queues, from which windows grow to the equilibrium from below."""
+    """The unknowns with which a search for an equilibrium starts: small windows, empty queues.
+
+    From them windows grow to the equilibrium from below. Counter rates are zero.
+    """
     field = equations.field
     initial = initial_state(field.parameters, field.populations, field.structure)
     classes = tuple(

@@ -80,11 +80,12 @@ class Equilibrium:
     upper: Equilibrium | None = None
 
     def mean(self, name: str, quantity: str) -> float:
-        """The mean of a quantity over the flows of a class.
+        """The mean of a quantity over the flows of a class, in the quantity's unit.
 
         Args:
             name: the flow class.
-            quantity: a field of `Quantities` with one value for each group, such as `cwnd`.
+            quantity: a field of `Quantities` with one value for each group: `cwnd` or `backlog`
+                (packets), `rtt` (s), or `goodput` (packets/s of one flow).
         """
         parameters, structure = build_parameters(self.network)
         groups = dict(zip(self.network.flows, structure.class_slices, strict=True))[name]
@@ -93,7 +94,7 @@ class Equilibrium:
         return float(np.sum(count * values) / np.sum(count))
 
     def ratio(self, tuned: str) -> float:
-        """Goodput of a flow of class `tuned` divided by that of a flow of the other classes."""
+        """Mean goodput of a flow of class `tuned` divided by that of the flows of other classes."""
         others = [name for name in self.network.flows if name != tuned]
         counts = [self.network.flows[name].count for name in others]
         rates = [self.mean(name, "goodput") for name in others]
@@ -132,7 +133,7 @@ class Equilibrium:
 
 
 def after_events(network: Network) -> Network:
-    """The network after its events, with all flows started.
+    """The network after its events, with all flows started at time 0 and no events left.
 
     Raises:
         Unsupported: if the network has no equilibrium: finite transfers, or adaptive RED.
@@ -151,19 +152,29 @@ def after_events(network: Network) -> Network:
 
 
 def equilibrium_model(network: Network, options: FluidOptions) -> FluidModel:
-    """The fluid model of a network with its numbers as JAX arrays and delays almost unbounded."""
+    """The fluid model of a network for equilibrium equations.
+
+    All numbers are JAX arrays, and delays (s) are almost unbounded, since no solver step limits
+    them.
+    """
     parameters, structure = build_parameters(network, delay_bounds=DELAY_BOUNDS)
     return FluidModel(as_floats(parameters), structure, options)
 
 
 @jax.jit
 def quantities_near(model: FluidModel, solution: Solution) -> Quantities:
-    """The equilibrium of a model near a solution; differentiable in the model's numbers."""
+    """Queues, windows and rates of a model at its equilibrium near a solution; JAX arrays.
+
+    Found by Newton's method; NaN if that fails. Differentiable in the model's numbers.
+    """
     return quantities(EquilibriumEquations.from_model(model), newton(model, solution))
 
 
 def quantities(equations: EquilibriumEquations, unknowns: Unknowns) -> Quantities:
-    """Queues, windows and rates at a solution of the equilibrium equations."""
+    """Queues, drop probabilities, windows, round-trip times, goodputs and backlogs at equilibrium.
+
+    `unknowns` must solve the equations, with queues in packets; `Quantities` has units and shapes.
+    """
     observed, rates = equations.evaluate(unknowns)
     field, structure = equations.field, equations.field.structure
     state = equations.state(unknowns)
@@ -228,12 +239,15 @@ def equilibrium(network: Network, options: FluidOptions = THEORY) -> Equilibrium
 
 
 def estimate(model: FluidModel) -> Solution:
-    """An approximate equilibrium, approached from below, with its limits and corners."""
+    """An approximate equilibrium of a model (about ten digits), approached from small windows.
+
+    The result also says which unknowns are at a limit or at a corner.
+    """
     return solution_from(model, approximate_equilibrium(model))
 
 
 def finite_quantities(model: FluidModel, unknowns: Unknowns, start: Solution) -> Quantities:
-    """Quantities at a solution, as NumPy arrays.
+    """Queues, windows and rates at a solution, as NumPy arrays; an error if one is not finite.
 
     Args:
         model: the fluid model.
@@ -260,5 +274,5 @@ def comma_separated(values: Any) -> str:
 
 @jax.jit
 def quantities_at(model: FluidModel, unknowns: Unknowns) -> Quantities:
-    """`quantities` of a model at given unknowns, compiled."""
+    """Queues, windows and rates (`Quantities`) of a fluid model at given unknowns; compiled."""
     return quantities(EquilibriumEquations.from_model(model), unknowns)

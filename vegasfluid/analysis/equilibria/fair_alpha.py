@@ -46,7 +46,9 @@ class FairAlpha(NamedTuple):
 
 
 def tuned_class(network: Network, given: str | None = None) -> str | None:
-    """The class of Vegas flows that is tuned: the given one, or the only one; None if none is.
+    """The name of the Vegas class that is tuned: `given`, or else the network's only Vegas class.
+
+    None if no class is given, and none or several are Vegas, or there is no other class.
 
     Raises:
         InvalidInput: if the given class does not exist or is not Vegas.
@@ -60,7 +62,7 @@ def tuned_class(network: Network, given: str | None = None) -> str | None:
 
 
 def network_with_alpha(network: Network, tuned: str, alpha: Any) -> Network:
-    """The network with another alpha (packets) of a class, and beta two packets above it.
+    """A copy of the network with this alpha (packets) for class `tuned`, and beta 2 packets above.
 
     Alpha may be fractional, also for dialects that take whole packets only.
     """
@@ -92,6 +94,7 @@ def fair_alpha(
         raise Unsupported("fair_alpha", "a single flow class", "a ratio needs two classes")
 
     def excess(log_alpha: float) -> float:
+        """log(goodput ratio / wanted ratio) at equilibrium, for log(alpha / packets)."""
         point = equilibrium(network_with_alpha(network, tuned, math.exp(log_alpha)), options)
         return math.log(point.ratio(tuned) / ratio)
 

@@ -49,12 +49,15 @@ class MultistartSearch:
         self.continuum: Equilibrium | None = None
 
     def try_default(self) -> None:
-        """Add the equilibrium that `equilibrium` finds, if any."""
+        """Search from empty queues (see `equilibrium`), and add what is found to `found`."""
         with suppress(SolveFailed):
             self.add(equilibrium(self.network, self.options))
 
     def try_near(self, queue: np.ndarray) -> None:
-        """Add the equilibrium to which Newton's method leads from given queues, if any."""
+        """Add the equilibrium to which Newton's method leads from given queues to `found`, if any.
+
+        `queue` is in packets, (queues,). One of a continuum is kept in `continuum` instead.
+        """
         solution = solution_near(self.model, queue)
         if solution is None:
             return
@@ -65,13 +68,19 @@ class MultistartSearch:
             self.add(replace(point, upper=point) if continuum else point)
 
     def try_between(self) -> None:
-        """Search between each two equilibria: the third of three is often unstable."""
+        """Search from queues between each two equilibria found, and add new ones to `found`.
+
+        The third of three equilibria is often unstable and lies between the others.
+        """
         for one, other in list(combinations(self.found, 2)):
             for fraction in BETWEEN:
                 self.try_near((1 - fraction) * one.values.queue + fraction * other.values.queue)
 
     def add(self, point: Equilibrium) -> None:
-        """Keep an equilibrium unless it was found before."""
+        """Append an equilibrium to `found` unless an equal one is there.
+
+        The first one of a continuum goes to `continuum` instead.
+        """
         if point.upper is not None:
             self.continuum = self.continuum or point
         elif not any(same_equilibrium(point, other) for other in self.found):
@@ -79,7 +88,10 @@ class MultistartSearch:
 
 
 def same_equilibrium(one: Equilibrium, other: Equilibrium) -> bool:
-    """Whether two equilibria have the same queues and drop probabilities."""
+    """Whether two equilibria have equal queues (packets) and drop probabilities.
+
+    Differences up to 1e-6, absolute or relative, are allowed.
+    """
     return all(
         np.allclose(getattr(one.values, name), getattr(other.values, name), rtol=SAME, atol=SAME)
         for name in ("queue", "drop_prob")
@@ -96,6 +108,9 @@ def multistart(
         options: switches of the fluid model (`FluidOptions`).
         starts: number of starts, the first of which is that of `equilibrium`; or a list of initial
             queues, packets.
+
+    Returns:
+        The search, with all different equilibria in `found`, and one of a continuum in `continuum`.
 
     Raises:
         InvalidInput: for no start, or queues that do not fit the network.
@@ -117,7 +132,11 @@ def multistart(
 def initial_queues(
     buffers: np.ndarray, starts: int | Sequence[Sequence[float]]
 ) -> list[np.ndarray]:
-    """Initial queues of a search, packets.
+    """Initial queues of a search, packets: one array (queues,) for each start.
+
+    Args:
+        buffers: buffer of each queue, packets; (queues,).
+        starts: number of starts, spread by a Halton sequence; or the queues themselves, packets.
 
     Raises:
         InvalidInput: if there are none, or they do not fit the buffers.

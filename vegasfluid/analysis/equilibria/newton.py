@@ -58,11 +58,15 @@ class ScaledEquations:
         self.scale = jnp.maximum(jnp.abs(self.flat), SMALLEST_SCALE)
 
     def unknowns(self, z: Any) -> Unknowns:
-        """The unknowns at a scaled deviation from the solution; z has shape (n,)."""
+        """The unknowns, in their own units, at dimensionless deviation z (n,) from the solution."""
         return self.unravel(self.flat + self.scale * z)
 
     def residual(self, z: Any, model: FluidModel) -> Any:
-        """Scaled residual of each unknown, 1/s; its distance from the limit where it has one."""
+        """Residual of each unknown at deviation z (n,), divided by the unknown's scale; (n,).
+
+        It is the rate of change, 1/s, or for an unknown at a limit its dimensionless distance from
+        it. `model` may have other numbers than the one whose solution z starts from.
+        """
         solution = self.solution
         flat = self.flat + self.scale * z
         rates = ravel_pytree(residual(model, self.unravel(flat + solution.offset)))[0]
@@ -73,11 +77,15 @@ class ScaledEquations:
         return jnp.where(jnp.asarray(solution.limited), flat - limit, rates) / self.scale
 
     def root(self) -> Any:
-        """The zero, NaN if Newton's method fails; has no derivatives by the model's numbers."""
+        """The dimensionless deviation z (n,) at which the residual is zero; NaN if not found.
+
+        It has no derivatives by the model's numbers.
+        """
         parameters = jax.lax.stop_gradient(self.model.parameters)
         model = replace(self.model, parameters=parameters)
 
         def iterate(progress: Progress) -> Progress:
+            """One step of Newton's method from the present z."""
             change = self.step(progress.z, model)
             return Progress(progress.z - change, jnp.max(jnp.abs(change)), progress.steps + 1)
 
@@ -90,7 +98,10 @@ class ScaledEquations:
         return jax.lax.stop_gradient(jnp.where(last.change <= TOLERANCE, last.z, jnp.nan))
 
     def step(self, z: Any, model: FluidModel) -> Any:
-        """The step of Newton's method, to be subtracted from z; has no derivatives by z."""
+        """The step of Newton's method at z, dimensionless, to be subtracted from z; (n,).
+
+        It has derivatives by the numbers of `model`, but not by z.
+        """
         z = jax.lax.stop_gradient(z)
 
         def with_value(z: Any) -> tuple[Any, Any]:
@@ -102,10 +113,10 @@ class ScaledEquations:
 
 
 def newton(model: FluidModel, solution: Solution) -> Unknowns:
-    """The zero of the equilibrium equations near a solution; differentiable in the model's numbers.
+    """The unknowns at a model's equilibrium near a solution, queues in packets; JAX arrays.
 
-    One more Newton step with the traced numbers gives the derivatives of the implicit function
-    theorem. NaN if Newton's method fails.
+    NaN if Newton's method fails. Differentiable in the model's numbers: one more Newton step with
+    the traced numbers gives the derivatives of the implicit function theorem.
     """
     equations = ScaledEquations(model, solution)
     root = equations.root()
@@ -113,7 +124,7 @@ def newton(model: FluidModel, solution: Solution) -> Unknowns:
 
 
 def refine(model: FluidModel, estimate: Solution) -> Unknowns:
-    """The zero of the equations near an estimate, with all digits; NumPy arrays.
+    """The unknowns at a model's equilibrium near an estimate, with all digits; NumPy arrays.
 
     The estimate itself if Newton's method fails and its rates are small; otherwise NaN.
     """
@@ -122,7 +133,10 @@ def refine(model: FluidModel, estimate: Solution) -> Unknowns:
     limit = evaluate(model, flat + BEYOND_LIMITS * estimate.limit_side, clip=True).unknowns
 
     def scaled(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`ScaledEquations.residual` and its Jacobian; (n,) and (n, n)."""
+        """Residual of each unknown at deviation z, divided by its scale, and the Jacobian by z.
+
+        Shapes (n,) and (n, n), both in 1/s; for an unknown at a limit the distance from the limit.
+        """
         vector = flat + scale * z
         local = evaluate(model, vector + estimate.offset)
         rates = local.rates - estimate.offset_rate
@@ -143,7 +157,7 @@ def refine(model: FluidModel, estimate: Solution) -> Unknowns:
 
 
 def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The solution of a linear system; NaN if the matrix is singular."""
+    """The solution x of `matrix` x = `right`; all NaN if the matrix is singular."""
     try:
         return np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:

@@ -42,7 +42,10 @@ QUEUE_TOLERANCE = 1e-10
 
 
 def first_vector(model: FluidModel) -> np.ndarray:
-    """All unknowns of the initial guess but the queues, as a flat vector."""
+    """Initial guess for a model's unknowns without the queues, as a flat vector; (n,).
+
+    Each is in its own unit: small windows in packets, counter rates of zero.
+    """
     return flatten(initial_unknowns(model)[1:])
 
 
@@ -70,6 +73,9 @@ def steady_state(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> Ste
         start: initial values of these unknowns; (n,).
         queue: packets; (queues,).
 
+    Returns:
+        The values, the growth of each queue (packets/s), the Jacobian, and whether they converged.
+
     Raises:
         SolveFailed: if values become infinite or NaN.
     """
@@ -83,7 +89,7 @@ def steady_state(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> Ste
 
 
 def rates_at(model: FluidModel, vector: np.ndarray, queue: np.ndarray) -> Linearised:
-    """Rates and Jacobian of all unknowns but the queues.
+    """Rates and Jacobian (1/s) of all unknowns but the queues, and each queue's growth (packets/s).
 
     Args:
         model: the fluid model.
@@ -122,6 +128,9 @@ def estimate_at(model: FluidModel, queue: np.ndarray, steady: SteadyState) -> Es
 def approximate_equilibrium(model: FluidModel) -> Estimate:
     """An equilibrium with about ten digits, approached from small windows and empty queues.
 
+    Returns:
+        The unknowns, queues in packets, and which of them have a constant rate.
+
     Raises:
         SolveFailed: if windows or queues do not converge.
     """
@@ -143,9 +152,15 @@ def approximate_equilibrium(model: FluidModel) -> Estimate:
 
 
 def balanced_queue(model: FluidModel, start: np.ndarray, queue: np.ndarray, number: int) -> float:
-    """The length at which one queue stops growing while the others are fixed, packets."""
+    """The length at which queue `number` stops growing while the others are fixed, packets.
+
+    The other unknowns are in steady state, searched from `start` (n,). The result is 0 where the
+    queue drains even when empty, and the buffer where it grows even when full; `queue` is not
+    changed.
+    """
 
     def growth(packets: float) -> float:
+        """Growth of queue `number` (packets/s) if it has this many packets."""
         lengths = queue.copy()
         lengths[number] = packets
         return float(steady_state(model, start, lengths).queue_growth[number])

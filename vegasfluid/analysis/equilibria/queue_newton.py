@@ -67,16 +67,19 @@ class QueuePoint(NamedTuple):
 
     @property
     def imbalance(self) -> float:
-        """Sum of the absolute logarithms of the loads; 0 at equilibrium."""
+        """Sum over the queues of |log(load)|, dimensionless; 0 at equilibrium.
+
+        A queue that is empty with load below 1, or full with load above 1, adds nothing.
+        """
         return float(np.sum(np.abs(self.log_load)))
 
 
 def halton_queues(buffers: np.ndarray, count: int) -> Iterator[np.ndarray]:
-    """Initial queues, packets: a Halton sequence with many empty and short queues.
+    """Yield initial queues of a search, packets: a Halton sequence with many short queues.
 
     Args:
-        buffers: of each queue, packets.
-        count: how many points.
+        buffers: buffer of each queue, packets; (queues,).
+        count: number of arrays (queues,) to yield.
 
     >>> [start.round(1).tolist() for start in halton_queues(np.array([100.0, 100.0]), 3)]
     [[0.0, 0.0], [1.2, 0.0], [0.0, 11.6]]
@@ -87,7 +90,11 @@ def halton_queues(buffers: np.ndarray, count: int) -> Iterator[np.ndarray]:
 
 
 def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
-    """The equilibrium to which Newton's method leads from given queues (packets); None if none."""
+    """The equilibrium of a model to which Newton's method leads from given queues (packets).
+
+    None if the method does not converge. The result also says which unknowns are at limits or
+    corners.
+    """
     try:
         point = evaluate(model, first_vector(model), queue)
         for _ in range(MAX_STEPS):
@@ -105,7 +112,11 @@ def solution_near(model: FluidModel, queue: np.ndarray) -> Solution | None:
 
 
 def evaluate(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> QueuePoint:
-    """The steady state and the loads for given queues (packets), from a first vector of others."""
+    """The steady state of all other unknowns, and each link's load, for given queues (packets).
+
+    `start` (n,) holds initial values of these unknowns. A load is admitted traffic divided by
+    capacity.
+    """
     steady = steady_state(model, start, queue)
     capacity = np.asarray(model.parameters.queues.capacity)
     load = np.maximum(1 + steady.queue_growth / capacity, SMALLEST_LOAD)
@@ -116,7 +127,10 @@ def evaluate(model: FluidModel, start: np.ndarray, queue: np.ndarray) -> QueuePo
 
 
 def damped_step(model: FluidModel, point: QueuePoint) -> QueuePoint | None:
-    """A Newton step, halved until it reduces the imbalance; None if it never does."""
+    """The queues (packets) after a Newton step, halved until it reduces the imbalance of the loads.
+
+    Returned with their steady state and loads; None if no halving reduces the imbalance.
+    """
     change = newton_step(model, point)
     fraction = 1.0
     for _ in range(MAX_HALVINGS):
@@ -129,7 +143,10 @@ def damped_step(model: FluidModel, point: QueuePoint) -> QueuePoint | None:
 
 
 def newton_step(model: FluidModel, point: QueuePoint) -> np.ndarray:
-    """Newton's step of the queues that can change, packets; 0 for the others; (queues,)."""
+    """Newton's change of each queue that would make the logarithms of all loads zero, packets.
+
+    0 for queues that are empty with spare capacity or full with excess load; (queues,).
+    """
     queue = point.queue
     inside = (queue > 0) & (queue < buffer_sizes(model))
     free = np.flatnonzero((point.log_load != 0) | inside)
@@ -142,9 +159,10 @@ def newton_step(model: FluidModel, point: QueuePoint) -> np.ndarray:
 
 
 def growth_derivative(model: FluidModel, point: QueuePoint, number: int) -> np.ndarray:
-    """Derivative of the queues' growth by one queue, 1/s, with windows in steady state; (queues,).
+    """Derivative of each queue's growth by the length of queue `number`, 1/s; (queues,).
 
-    A finite difference in the queue, with a linear correction of the other unknowns.
+    Windows and all other unknowns follow to their steady state. A finite difference in the queue,
+    with a linear correction of the other unknowns.
     """
     difference = DIFFERENCE_STEP * (1 + point.queue[number])
     queue = point.queue + difference * (np.arange(point.queue.size) == number)
