@@ -9,8 +9,8 @@ import xarray as xr
 from vegasfluid import Flows, Link, Network, Reno
 from vegasfluid.trajectory import (
     CLASS_VARIABLES,
+    CWND_VARIANCE,
     LINK_VARIABLES,
-    WITHIN,
     Recording,
     class_means,
     make_trajectory,
@@ -55,11 +55,11 @@ def test_the_spread_of_windows_is_that_between_flows_and_within(run):
     between = np.sqrt([1 / 4, 2 / 3])
     np.testing.assert_allclose(run["cwnd_spread"], np.tile(between, (3, 1)), rtol=1e-9)
     values = 10 * TIMES[:, None] + np.arange(5)
-    flows = {name: values.copy() for name in CLASS_VARIABLES} | {WITHIN: 0 * values + 2.0}
+    flows = {name: values.copy() for name in CLASS_VARIABLES} | {CWND_VARIANCE: 0 * values + 2.0}
     links = {name: 100 * TIMES[:, None] for name in LINK_VARIABLES if name != "capacity"}
     told = make_trajectory(Recording(NETWORK, TIMES, flows, links), {})
     np.testing.assert_allclose(told["cwnd_spread"], np.tile(np.sqrt(between**2 + 2), (3, 1)))
-    assert WITHIN not in told
+    assert CWND_VARIANCE not in told
 
 
 def test_labels(run):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASS_VARIABLES",
+    "CWND_VARIANCE",
     "ENGINES",
     "LINK_VARIABLES",
-    "WITHIN",
     "Recording",
     "Variable",
     "class_means",
@@ -70,7 +70,7 @@ are 0 for other classes."""
 
 LINK_VARIABLES = {
     "queue": Variable("packets waiting, without the one in transmission", "packets"),
-    "avg_queue": Variable("the queue law's average of the queue", "packets"),
+    "avg_queue": Variable("the queue discipline's average of the queue", "packets"),
     "admitted": Variable("packets admitted since the start", "packets"),
     "lost": Variable("packets dropped since the start", "packets"),
     "early": Variable("packets dropped by chance since the start", "packets"),
@@ -84,7 +84,7 @@ LINK_VARIABLES = {
 }
 """Variables over (time, link); `capacity` over (link). Not every engine has all of them."""
 
-WITHIN = "cwnd_variance"
+CWND_VARIANCE = "cwnd_variance"
 """Name in `Recording.flows` of the variance of a flow's window, of the density model."""
 
 REVERSE = "_reverse"
@@ -185,7 +185,9 @@ def make_trajectory(
     network, times, flows, links, _ = recording
     names = list(network.flows)
     counts, columns = network.counts, links["queue"].shape[1]
-    classes = {name: class_means(counts, data) for name, data in flows.items() if name != WITHIN}
+    classes = {
+        name: class_means(counts, data) for name, data in flows.items() if name != CWND_VARIANCE
+    }
     classes["timeouts"] *= counts
     classes["cwnd_spread"] = spread(counts, flows)
     variables = {
@@ -220,7 +222,7 @@ def spread(counts: Sequence[int], flows: Mapping[str, np.ndarray]) -> np.ndarray
             (packets^2), which is added; (time, flow).
     """
     cwnd = flows["cwnd"].astype(float)
-    squares = class_means(counts, cwnd**2 + flows.get(WITHIN, 0.0))
+    squares = class_means(counts, cwnd**2 + flows.get(CWND_VARIANCE, 0.0))
     return np.sqrt(np.maximum(squares - class_means(counts, cwnd) ** 2, 0.0))
 
 

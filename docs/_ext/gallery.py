@@ -135,7 +135,9 @@ def compare() -> Figure:
 
 def phase_plane() -> Figure:
     """The window of Vegas against the queue, approaching the equilibrium in a spiral."""
-    return figure_of(vf.plot.phase_plane(fluid(), x="queue", y="cwnd:vegas", rest=equilibrium()))
+    return figure_of(
+        vf.plot.phase_plane(fluid(), x="queue", y="cwnd:vegas", equilibrium=equilibrium())
+    )
 
 
 def fairness_map() -> Figure:

@@ -111,7 +111,7 @@ def test_a_certificate_is_proven_and_a_falsified_one_rejected(capsys, tmp_path):
     assert run_app(["certify", str(proof), "--json"]) == 2
     told = json.loads(capsys.readouterr().out)
     assert not told["valid"]
-    assert told["refused"]
+    assert told["reasons"]
 
 
 def test_latex(capsys):

@@ -11,13 +11,13 @@ def test_laws_json(run):
     assert (status, err) == (0, "")
     names = {part: [entry["name"] for entry in entries] for part, entries in found.items()}
     laws = {"cubic", "highspeed", "newreno", "reno", "scalable", "udp", "vegas", "vegas_rerouting"}
-    assert set(names["window_laws"]) == laws
-    assert {"droptail", "red"} <= set(names["queue_laws"])
-    assert set(names["traffic_kinds"]) == {"bulk", "cbr", "poisson", "on_off", "sessions"}
+    assert set(names["congestion_controls"]) == laws
+    assert {"droptail", "red"} <= set(names["queue_disciplines"])
+    assert set(names["traffic_sources"]) == {"bulk", "cbr", "poisson", "on_off", "sessions"}
     dialects = {entry["name"]: entry["defaults"] for entry in found["vegas_dialects"]}
     assert dialects["ns2"] == {"alpha": 1, "beta": 3, "gamma": 1}
     assert dialects["linux"] == dialects["ns3"] == {"alpha": 2, "beta": 4, "gamma": 1}
-    red = next(entry for entry in found["queue_laws"] if entry["name"] == "red")
+    red = next(entry for entry in found["queue_disciplines"] if entry["name"] == "red")
     parameters = {entry["name"]: entry for entry in red["parameters"]}
     assert parameters["min_thresh"] == {
         "name": "min_thresh",
@@ -27,13 +27,13 @@ def test_laws_json(run):
         "required": True,
     }
     assert parameters["weight"]["default"] == 0.002
-    for entry in found["window_laws"] + found["queue_laws"] + found["vegas_dialects"]:
-        assert entry["sources"]
+    for key in ("congestion_controls", "queue_disciplines", "vegas_dialects"):
+        assert all(entry["sources"] for entry in found[key])
 
 
 def test_every_law_of_the_list_can_be_used_in_a_model_file(run, tmp_path):
     """`laws` and the reader of model files agree on names and keys."""
-    kinds = document(run("laws", "--json")[1])["traffic_kinds"]
+    kinds = document(run("laws", "--json")[1])["traffic_sources"]
     for kind in kinds:
         required = [entry["key"] for entry in kind["parameters"] if entry["required"]]
         keys = "".join(f", {key} = 2" for key in required)

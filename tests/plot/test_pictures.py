@@ -216,9 +216,9 @@ def equilibrium() -> Equilibrium:
 
 
 def test_the_equilibrium_is_marked_at_its_values():
-    axes = plot.phase_plane(run(), x="queue", y="cwnd:vegas", rest=equilibrium())
+    axes = plot.phase_plane(run(), x="queue", y="cwnd:vegas", equilibrium=equilibrium())
     np.testing.assert_allclose(axes.lines[-1].get_xydata(), [[40.0, 14.0]])
-    axes = plot.phase_plane(run(), x="queue", y="cwnd:reno", rest=equilibrium())
+    axes = plot.phase_plane(run(), x="queue", y="cwnd:reno", equilibrium=equilibrium())
     np.testing.assert_allclose(axes.lines[-1].get_xydata(), [[40.0, 20.0]])
 
 

@@ -24,13 +24,14 @@ LAW = Vegas(7, 9, dialect="ns2")
 TIMES = {"until": 20.0, "warmup": 5.0}
 
 THEORY_KEYS = {
-    "regime", "rest_alpha_packets", "rest_ratio", "goal_at_rest_missing", "climbing_share",
-    "window_per_alpha", "ratio_per_alpha", "terms_packets", "sensitivities",
+    "regime", "equilibrium_alpha_packets", "equilibrium_ratio", "equilibrium_alpha_missing",
+    "recovering_fraction",
+    "window_elasticity", "ratio_elasticity", "terms_packets", "elasticities",
     "saturation_alpha_packets", "saturation_over_alpha", "largest_ratio", "stable", "gain_margin",
     "delay_margin_s", "stability_missing",
 }  # fmt: skip
 OTHER_KEYS = {
-    "theory_missing", "drop_tail_fair_backlog_packets", "heuristics", "heuristics_missing",
+    "theory_missing", "drop_tail_fair_backlog_packets", "rules_of_thumb", "rules_of_thumb_missing",
     "defaults",
 }  # fmt: skip
 TRIED_KEYS = {
@@ -94,7 +95,7 @@ def test_other_defaults_are_measured():
 def check_document(why: Explanation) -> dict[str, Any]:
     document = json.loads(json.dumps(why.as_json(), allow_nan=False))
     assert set(document) == THEORY_KEYS | OTHER_KEYS
-    for tried in (*document["heuristics"].values(), document["defaults"]):
+    for tried in (*document["rules_of_thumb"].values(), document["defaults"]):
         assert set(tried) == TRIED_KEYS
         low, high = tried["ratio_ci95"]
         assert low <= tried["ratio"] <= high
@@ -104,16 +105,16 @@ def check_document(why: Explanation) -> dict[str, Any]:
 def test_document(told):
     document = check_document(told)
     assert document["theory_missing"] is None
-    assert document["goal_at_rest_missing"] is None
+    assert document["equilibrium_alpha_missing"] is None
     assert sum(document["terms_packets"].values()) == pytest.approx(LAW.alpha)
-    assert document["rest_ratio"] == pytest.approx(1.0)
+    assert document["equilibrium_ratio"] == pytest.approx(1.0)
     assert document["saturation_over_alpha"] == pytest.approx(
-        document["saturation_alpha_packets"] / document["rest_alpha_packets"]
+        document["saturation_alpha_packets"] / document["equilibrium_alpha_packets"]
     )
-    assert set(document["sensitivities"]) == {
+    assert set(document["elasticities"]) == {
         "flows", "capacity", "base_rtt", "min_thresh", "max_thresh", "max_drop",
     }  # fmt: skip
-    assert document["heuristics_missing"] == {}
+    assert document["rules_of_thumb_missing"] == {}
     assert document["drop_tail_fair_backlog_packets"] is None
 
 
@@ -122,7 +123,7 @@ def test_where_theory_is_silent_rules_are_measured_all_the_same(silent):
     assert all(document[key] is None for key in THEORY_KEYS)
     assert document["theory_missing"] == silent.theory_missing
     assert "adaptive RED keeps changing max_drop" in silent.theory_missing
-    assert set(document["heuristics"]) == set(RULES)
+    assert set(document["rules_of_thumb"]) == set(RULES)
 
 
 def test_one_flow_against_one_at_a_full_buffer():

@@ -119,7 +119,7 @@ def check_unfair(found, ratio, apart):
     assert not found["reached"]
     start = f"no single alpha is fair to {apart} this far apart: the ratio is "
     assert found["reason"].startswith(start)
-    least, most = robust["worst"]["least"], robust["worst"]["most"]
+    least, most = robust["worst"]["lowest"], robust["worst"]["highest"]
     assert least["ratio"] < ratio < most["ratio"]
     factor = max(most["ratio"] / ratio, ratio / least["ratio"])
     assert robust["worst"]["factor"] == pytest.approx(factor)
@@ -140,8 +140,8 @@ def test_fifteen_times_as_many_flows_are_not_fair(many, command):
     assert status == 3
     check_unfair(found, GOAL, "numbers of flows")
     worst = found["robust"]["worst"]
-    assert worst["most"]["numbers"] == {"reno.count": 60}
-    assert worst["least"]["numbers"] == {"reno.count": 4}
+    assert worst["highest"]["numbers"] == {"reno.count": 60}
+    assert worst["lowest"]["numbers"] == {"reno.count": 4}
     own = found["robust"]["nominal_only"]
     assert found["recommended"]["alpha_packets"] > own["alpha_packets"]
 
@@ -153,8 +153,8 @@ def test_round_trips_twenty_times_as_long_are_not_fair(far, command):
     assert status == 3
     check_unfair(found, 1.0, "RTTs")
     worst = found["robust"]["worst"]
-    assert worst["most"]["numbers"] == {"reno.base_rtt_ms": 200.0}
-    assert worst["least"]["numbers"]["reno.base_rtt_ms"] < 40
+    assert worst["highest"]["numbers"] == {"reno.base_rtt_ms": 200.0}
+    assert worst["lowest"]["numbers"]["reno.base_rtt_ms"] < 40
     own = found["robust"]["nominal_only"]
     assert found["recommended"]["alpha_packets"] < own["alpha_packets"]
 

@@ -95,7 +95,7 @@ def test_a_recommendation_on_fresh_runs(found):
 def test_rules_of_one_queue_do_not_apply(found):
     why = explain(found, until=20.0, runs=2).as_json()
     assert why["theory_missing"]
-    assert set(why["heuristics_missing"].values()) == {"there is no single queue"}
+    assert set(why["rules_of_thumb_missing"].values()) == {"there is no single queue"}
     assert why["defaults"]["ratio"] < found.after.packets.ratio
 
 

@@ -119,7 +119,7 @@ def verdict_document(
         "certificate": str(path),
         "model": model,
         "valid": verdict.valid,
-        "refused": list(verdict.refused),
+        "reasons": list(verdict.reasons),
         "statement": certificate.statement,
         "alpha_packets": {"low": certificate.alpha.low, "high": certificate.alpha.high},
         "digits": verdict.digits,
@@ -133,7 +133,7 @@ def show(path: Path, model: str | None, verdict: Verdict, packets: PacketRatio |
     out, certificate = console(), verdict.certificate
     if not verdict.valid:
         out.print(f"{path} is not valid.", style="bold")
-        for reason in verdict.refused:
+        for reason in verdict.reasons:
             out.print(f"Not proven: {reason}.")
         return
     out.print(f"{path} is valid: everything in it is proven.", style="bold")

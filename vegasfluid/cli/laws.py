@@ -18,9 +18,9 @@ from vegasfluid.traffic import traffic_sources
 __all__ = ["run"]
 
 TABLES = {
-    "window_laws": "congestion control",
-    "queue_laws": "queue discipline",
-    "traffic_kinds": "traffic source",
+    "congestion_controls": "congestion control",
+    "queue_disciplines": "queue discipline",
+    "traffic_sources": "traffic source",
 }
 """Keys of the JSON document, with the headings of their tables."""
 
@@ -28,10 +28,10 @@ TABLES = {
 def run(*, as_json: bool) -> None:
     """Print every congestion control, queue discipline and traffic source with its parameters."""
     document = {
-        "window_laws": [law_entry(law) for law in congestion_controls().values()],
+        "congestion_controls": [law_entry(law) for law in congestion_controls().values()],
         "vegas_dialects": [dialect_entry(name) for name in DIALECTS],
-        "queue_laws": [law_entry(law) for law in queue_disciplines().values()],
-        "traffic_kinds": [law_entry(kind) for kind in traffic_sources().values()],
+        "queue_disciplines": [law_entry(law) for law in queue_disciplines().values()],
+        "traffic_sources": [law_entry(kind) for kind in traffic_sources().values()],
     }
     if as_json:
         print_json(document)
@@ -93,7 +93,7 @@ def show(document: dict[str, list[dict[str, Any]]]) -> None:
 def sources_table(document: dict[str, list[dict[str, Any]]]) -> Table:
     """Table of the literature and source code behind each law."""
     rows = table("sources", "", texts=[""])
-    for title in ("window_laws", "vegas_dialects", "queue_laws", "traffic_kinds"):
+    for title in ("congestion_controls", "vegas_dialects", "queue_disciplines", "traffic_sources"):
         for entry in document[title]:
             rows.add_row(entry["name"], "; ".join(entry["sources"]))
     return rows

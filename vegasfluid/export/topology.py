@@ -64,7 +64,7 @@ def build_topology(network: Network, system: str) -> Topology:
     routes = {name: (number[path[0], 0], number[path[-1], 1]) for name, path in paths.items()}
     for name, path in paths.items():
         if _shortest_routes(pairs, *routes[name]) != (len(path), 1):
-            allowed = f"the only shortest way between its ends, for {system}"
+            allowed = f"the only shortest path between its ends, for {system}"
             raise InvalidInput(f"flows.{name}", "path", allowed, ", ".join(path))
     return Topology(len(set(number.values())), links, routes)
 

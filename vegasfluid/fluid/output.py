@@ -16,7 +16,7 @@ from vegasfluid.fluid.structure import FluidStructure
 from vegasfluid.fluid.vector_field import VectorField
 from vegasfluid.interval_totals import IntervalTotals, interpolation_position
 from vegasfluid.network import Network
-from vegasfluid.trajectory import WITHIN, Recording
+from vegasfluid.trajectory import CWND_VARIANCE, Recording
 
 __all__ = ["delivered", "to_recording", "totals_after_warmup"]
 
@@ -161,7 +161,7 @@ def group_arrays(state: State, rtt: np.ndarray, field: VectorField) -> dict[str,
             dropped[:, hop.group] += state.dropped[:, number]
     return {
         "cwnd": cwnd,
-        WITHIN: variance,
+        CWND_VARIANCE: variance,
         "rtt": np.maximum(rtt, cwnd / np.asarray(parameters.groups.access)),
         "delivered": delivered(state, structure),
         "dropped": dropped,

@@ -29,7 +29,7 @@ def phase_plane(
     *runs: xr.Dataset,
     x: str | None = None,
     y: str | None = None,
-    rest: Equilibrium | None = None,
+    equilibrium: Equilibrium | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Plot two quantities of each run against each other; a ring marks the start, a dot the end.
@@ -40,7 +40,7 @@ def phase_plane(
             the first link or, as `queue:LINK`, of another. None: the window of the first class, or
             the queue if there is only one class.
         y: quantity on the vertical axis; None: the window of the last class.
-        rest: equilibrium to mark by a star; it has no `avg_queue`. None: no star.
+        equilibrium: equilibrium to mark by a star; it has no `avg_queue`. None: no star.
         ax: axes to draw on; None: a new figure.
 
     Raises:
@@ -58,8 +58,8 @@ def phase_plane(
         axes.plot(right, up, line, color=hue, linewidth=1.0, label=run_label(run))
         axes.plot(right[0], up[0], "o", color=hue, markerfacecolor="none")
         axes.plot(right[-1], up[-1], "o", color=hue)
-    if rest is not None:
-        at = equilibrium_value(rest, x), equilibrium_value(rest, y)
+    if equilibrium is not None:
+        at = equilibrium_value(equilibrium, x), equilibrium_value(equilibrium, y)
         axes.plot(*at, "*", color=colour(3), markersize=11, label="equilibrium", linestyle="none")
     axes.set_xlabel(axis_label(runs[0], x))
     axes.set_ylabel(axis_label(runs[0], y))
@@ -99,7 +99,7 @@ def axis_label(run: xr.Dataset, name: str) -> str:
     return f"{variable}{f' of {owner}' if owner else ''}, {run[variable].attrs.get('units', '')}"
 
 
-def equilibrium_value(rest: Equilibrium, name: str) -> float:
+def equilibrium_value(equilibrium: Equilibrium, name: str) -> float:
     """Value of a quantity at an equilibrium.
 
     Raises:
@@ -107,9 +107,9 @@ def equilibrium_value(rest: Equilibrium, name: str) -> float:
     """
     variable, owner = parts(name)
     if variable in OF_CLASS:
-        return rest.mean(owner, variable)
+        return equilibrium.mean(owner, variable)
     if variable == "queue":
-        links = list(rest.network.links)
-        return float(rest.values.queue[links.index(owner) if owner else 0])
+        links = list(equilibrium.network.links)
+        return float(equilibrium.values.queue[links.index(owner) if owner else 0])
     allowed = "queue, cwnd or rtt"
     raise InvalidInput("phase_plane", "a quantity of an equilibrium", allowed, name)

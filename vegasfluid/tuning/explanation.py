@@ -23,7 +23,7 @@ from vegasfluid.tuning.theory import EquilibriumTheory, explain_by_equilibrium
 
 __all__ = ["Explanation", "MeasuredSetting", "explain"]
 
-NO_RED = "the queue law is not RED"
+NO_RED = "the queue discipline is not RED"
 """Why a rule of thumb is missing on one link."""
 NO_QUEUE = "there is no single queue"
 """Why all rules of thumb are missing over several links."""
@@ -93,8 +93,8 @@ class Explanation:
             **theory_as_json(self.theory),
             "theory_missing": self.theory_missing or None,
             "drop_tail_fair_backlog_packets": self.drop_tail_backlog,
-            "heuristics": {name: setting.as_json() for name, setting in self.rules.items()},
-            "heuristics_missing": {
+            "rules_of_thumb": {name: setting.as_json() for name, setting in self.rules.items()},
+            "rules_of_thumb_missing": {
                 name: NO_RED if self.rules else NO_QUEUE for name in RULES if name not in self.rules
             },
             "defaults": self.defaults.as_json(),
@@ -107,14 +107,14 @@ def theory_as_json(theory: EquilibriumTheory | None) -> dict[str, Any]:
     saturation = theory and theory.saturation_alpha
     return {
         "regime": theory and theory.regime,
-        "rest_alpha_packets": theory and theory.alpha,
-        "rest_ratio": theory and theory.ratio,
-        "goal_at_rest_missing": (theory and theory.target_missed) or None,
-        "climbing_share": theory and theory.recovering_fraction,
-        "window_per_alpha": theory and theory.window_elasticity,
-        "ratio_per_alpha": theory and theory.ratio_elasticity,
+        "equilibrium_alpha_packets": theory and theory.alpha,
+        "equilibrium_ratio": theory and theory.ratio,
+        "equilibrium_alpha_missing": (theory and theory.target_missed) or None,
+        "recovering_fraction": theory and theory.recovering_fraction,
+        "window_elasticity": theory and theory.window_elasticity,
+        "ratio_elasticity": theory and theory.ratio_elasticity,
         "terms_packets": theory and theory.terms,
-        "sensitivities": theory and theory.elasticities,
+        "elasticities": theory and theory.elasticities,
         "saturation_alpha_packets": saturation,
         "saturation_over_alpha": saturation / theory.alpha if theory and saturation else None,
         "largest_ratio": theory and theory.largest_ratio,

@@ -223,7 +223,7 @@ def tuned_parameters(
         return alphas
     if not isinstance(network.link.aqm, Red):
         given = network.link.aqm.name
-        raise InvalidInput("recommend", "the queue law (it is to be tuned)", "red", given)
+        raise InvalidInput("recommend", "the queue discipline (it is tuned)", "red", given)
     return (*alphas, RedParameter("min_thresh"), RedParameter("spread"), RedParameter("max_drop"))
 
 

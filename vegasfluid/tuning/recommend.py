@@ -198,7 +198,7 @@ def make_evaluators(
     """
     if not names:
         allowed = "vegas for one class at least, to have one to tune"
-        raise InvalidInput("recommend", "the law of classes", allowed, "none")
+        raise InvalidInput("recommend", "the congestion control of the classes", allowed, "none")
     tuned = [tunable_class(network, name) for name in names]
     others = tuple(name for name in network.flows if name not in tuned)
     if not others:

@@ -342,8 +342,8 @@ class Robustness:
             "ranges": {name: given.parameters() for name, given in self.ranges.items()},
             "scenarios": [result.as_json() for result in self.scenarios],
             "worst": {
-                "most": self.highest.as_json(),
-                "least": self.lowest.as_json(),
+                "highest": self.highest.as_json(),
+                "lowest": self.lowest.as_json(),
                 "factor": math.exp(self.worst),
                 "regret_log_ratio": self.regret,
             },
@@ -353,8 +353,8 @@ class Robustness:
                 "beta_packets": law.beta,
                 **self.nominal_optimum.as_json(),
                 "worst": {
-                    "most": self.nominal_highest.as_json(),
-                    "least": self.nominal_lowest.as_json(),
+                    "highest": self.nominal_highest.as_json(),
+                    "lowest": self.nominal_lowest.as_json(),
                     "factor": math.exp(self.nominal_worst),
                     "regret_log_ratio": self.nominal_regret,
                 },

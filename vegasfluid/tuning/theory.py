@@ -228,7 +228,7 @@ def largest_ratio(network: Network, tuned: str) -> float | None:
 def stability_or_reason(state: Equilibrium) -> tuple[Stability | None, str]:
     """Linear stability of the equilibrium, or why it is not decided."""
     if state.upper is not None:
-        return None, "windows rest anywhere between alpha and beta, neither lost nor left"
+        return None, "every window between alpha and beta is an equilibrium"
     try:
         return stability(state), ""
     except (InvalidInput, SolveFailed) as error:

@@ -39,7 +39,7 @@ PARAMETERS: list[Path] = [
 """Of the problem, those that are not text."""
 BOUNDS: list[Path] = [
     *(("box_packets",), ("alpha_packets",), ("alpha_below_packets",), ("alpha_above_packets",)),
-    *((SLOPE,), ("queue_packets",), ("drop_prob",), ("climbing_share",)),
+    *((SLOPE,), ("queue_packets",), ("drop_prob",), ("recovering_fraction",)),
     *(
         ("classes", name, key)
         for name in ("reno", "cubic", "vegas")

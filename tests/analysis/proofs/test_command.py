@@ -36,7 +36,7 @@ def test_command_prints_json(file, capsys):
     assert run(file, model=None, as_json=True)
     printed = json.loads(capsys.readouterr().out)
     assert printed["valid"]
-    assert printed["refused"] == []
+    assert printed["reasons"] == []
     assert printed["digits"] > 15
 
 

@@ -116,7 +116,7 @@ def test_fair_backlog_of_the_theory_sheet(number):
     queue = float(found.claims["queue_packets",])
     backlog = queue / sum(network.counts)
     assert round(backlog, 3) == THEORY_SHEET[number]
-    assert float(found.claims["climbing_share",]) == pytest.approx(0.5, rel=1e-15)
+    assert float(found.claims["recovering_fraction",]) == pytest.approx(0.5, rel=1e-15)
     assert float(found.alpha) == pytest.approx(backlog * (1 + math.log(2) / 8), rel=1e-14)
 
 

@@ -125,7 +125,7 @@ def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Veg
     group = group or only_group(equilibrium, "vegas_point")
     derivatives = drift_derivatives(group.flows.law, group.values, equilibrium.options.loss_process)
     if derivatives.states != ("cwnd",):
-        reason = "the chart is for laws whose only state is the window"
+        reason = "the chart is for congestion controls whose only state is the window"
         raise Unsupported("vegas_point", f"law {group.flows.law.name}", reason)
     numbers = substitutions({**group.values, "drop_prob": 0})
     drift, by_cwnd, by_rtt, by_acks = (
@@ -136,7 +136,9 @@ def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Veg
     gain_by_cwnd = -(by_cwnd + by_acks / rtt) * rtt / (1 - base_rtt / rtt)
     gain_by_rtt = -by_rtt * rtt**3 / (cwnd * base_rtt)
     if not gain_by_rtt > 0 or abs(gain_by_cwnd - gain_by_rtt) > SAME * gain_by_rtt:
-        reason = "the chart is for laws that control the backlog W (R - T) / R, below their limits"
+        reason = (
+            "the chart is for congestion controls of the backlog W (R - T) / R, below their limits"
+        )
         raise Unsupported("vegas_point", f"law {group.flows.law.name}", reason)
     return VegasPoint(base_rtt / rtt, gain_by_rtt, drift * rtt)
 

@@ -33,7 +33,7 @@ def proven_intervals(proof: Proof) -> dict[Key, arb]:
         ("alpha_packets_per_log_ratio",): proof.slope,
         ("queue_packets",): equilibrium.queue,
         ("drop_prob",): equilibrium.prob,
-        ("climbing_share",): equilibrium.recovering,
+        ("recovering_fraction",): equilibrium.recovering,
     }
     for name in equilibrium.windows:
         intervals["classes", name, "cwnd_packets"] = equilibrium.windows[name]

@@ -94,7 +94,7 @@ def certify_alpha(
         certificate = Certificate.of(problem, find_claims(SingleLinkEquations(problem)))
     verdict = verify(certificate)
     if not verdict.valid:
-        raise SolveFailed("no certificate: " + "; ".join(verdict.refused))
+        raise SolveFailed("no certificate: " + "; ".join(verdict.reasons))
     return certificate
 
 

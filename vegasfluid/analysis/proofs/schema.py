@@ -208,7 +208,7 @@ class Claims(Record):
     box_packets: BoundsRecord
     queue_packets: BoundsRecord
     drop_prob: BoundsRecord
-    climbing_share: BoundsRecord
+    recovering_fraction: BoundsRecord
     classes: dict[str, ClassClaims]
 
 

@@ -28,16 +28,16 @@ class Verdict:
 
     Args:
         certificate: the certificate.
-        refused: why it is not valid, one line each; empty if it is valid.
+        reasons: why it is not valid, one line each; empty if it is valid.
     """
 
     certificate: Certificate
-    refused: tuple[str, ...]
+    reasons: tuple[str, ...]
 
     @property
     def valid(self) -> bool:
         """Whether all claims are proven."""
-        return not self.refused
+        return not self.reasons
 
     @property
     def digits(self) -> float:
@@ -73,36 +73,36 @@ def verify(document: Mapping[str, Any] | Certificate) -> Verdict:
         document = document.document()
     certificate = Certificate.read(document)
     try:
-        refused = unproven_claims(certificate, prove(certificate.problem))
+        reasons = unproven_claims(certificate, prove(certificate.problem))
     except NotProven as reason:
         return Verdict(certificate, (str(reason),))
     if document["statement"] != certificate.statement:
-        refused.append("statement is not the sentence that the claims make")
-    return Verdict(certificate, tuple(refused))
+        reasons.append("statement does not match the claims")
+    return Verdict(certificate, tuple(reasons))
 
 
 def unproven_claims(certificate: Certificate, proof: Proof) -> list[str]:
     """The claims that a proof does not support, one line each."""
-    refused = []
+    reasons = []
     for key, interval in proven_intervals(proof).items():
         claim = certificate.claims[key]
         if not interval.is_finite():
-            refused.append(f"{'.'.join(key)} is not enclosed")
+            reasons.append(f"{'.'.join(key)} is not enclosed")
         elif not claim.contains(interval):
             proven = Enclosure.around(interval)
-            refused.append(
+            reasons.append(
                 f"{'.'.join(key)} is proven to be between {proven.low} and {proven.high}, "
                 f"but is claimed to be between {claim.low} and {claim.high}"
             )
     whole, claim = Enclosure.within(*proof.box), certificate.box
     if not (whole.bounds[0] <= claim.bounds[0] and claim.bounds[1] <= whole.bounds[1]):
-        refused.append(
+        reasons.append(
             f"box_packets must be within {whole.low} and {whole.high}, "
             f"but is from {claim.low} to {claim.high}"
         )
     if not claim.contains(proof.equilibrium.queue):
-        refused.append("the equilibrium queue is not in box_packets")
-    return refused
+        reasons.append("the equilibrium queue is not in box_packets")
+    return reasons
 
 
 def matches(document: Mapping[str, Any] | Certificate, network: Network) -> None:

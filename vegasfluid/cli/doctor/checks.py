@@ -26,14 +26,14 @@ class Check(NamedTuple):
     Args:
         name: what was checked.
         ok: whether the check passed.
-        told: what was found.
+        finding: what was found.
         remedy: what to do if the check failed.
         seconds: computing time of the check, s; None: negligible.
     """
 
     name: str
     ok: bool
-    told: str
+    finding: str
     remedy: str
     seconds: float | None = None
 

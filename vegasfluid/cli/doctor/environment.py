@@ -26,13 +26,13 @@ class Part(NamedTuple):
 
     Args:
         name: name of the component.
-        here: whether it is installed.
+        installed: whether it is installed.
         purpose: what it is for.
         get: command that installs it.
     """
 
     name: str
-    here: bool
+    installed: bool
     purpose: str
     get: str
 

@@ -77,7 +77,7 @@ def show(document: dict[str, Any], optional: list[Part], results: list[Check]) -
     show_caches(out, document["caches"])
     rows = table("optional", "found", "purpose", "how to install", texts=("found", "purpose"))
     for part in optional:
-        rows.add_row(part.name, "yes" if part.here else "no", part.purpose, part.get)
+        rows.add_row(part.name, "yes" if part.installed else "no", part.purpose, part.get)
     rows.columns[-1].justify = "left"
     out.print(rows)
     out.print()
@@ -102,7 +102,7 @@ def show_checks(out: Console, results: list[Check]) -> None:
     rows = table("check", "result", "details", "s", texts=("result", "details"))
     for check in results:
         seconds = "" if check.seconds is None else f"{check.seconds:.1f}"
-        rows.add_row(check.name, OK if check.ok else FAILED, check.told, seconds)
+        rows.add_row(check.name, OK if check.ok else FAILED, check.finding, seconds)
     out.print(rows)
     out.print()
     for check in results:
