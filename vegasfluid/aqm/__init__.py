@@ -16,7 +16,7 @@ __all__ = ["QueueDiscipline", "queue_disciplines"]
 
 @cache
 def queue_disciplines() -> dict[str, type[QueueDiscipline]]:
-    """All queue disciplines, by their names in model files.
+    """Classes of all queue disciplines of this package, by their names in model files.
 
     >>> sorted(queue_disciplines())
     ['droptail', 'red']

@@ -93,7 +93,10 @@ class QueueDiscipline(Value):
 
     @property
     def average_weight(self) -> Real:
-        """Weight of an arriving packet's sample in an average of the queue; 0: no average."""
+        """Weight of one arriving packet's sample in the moving average of the queue, 0 to 1.
+
+        0: the discipline has no average.
+        """
         return 0.0
 
     @property
@@ -108,58 +111,87 @@ class QueueDiscipline(Value):
 
     @property
     def counts_bytes(self) -> bool:
-        """Whether queue and buffer are measured in bytes, so that small packets take less."""
+        """Whether queue and buffer are measured in bytes, so that small packets take less space."""
         return False
 
     @property
     def adapts(self) -> bool:
-        """Whether it keeps adjusting its parameters, so that there is no equilibrium."""
+        """Whether the discipline keeps adjusting its parameters, so that no equilibrium exists."""
         return False
 
     @property
     def losses_follow_growth(self) -> bool:
-        """Whether losses divide among flows in proportion to the growth of their windows.
+        """Whether losses at the queue divide among flows in proportion to their windows' growth.
 
         True where only a full buffer drops packets (see `fluid.queues.drop_tail_loss_bias`).
         """
         return False
 
     def init(self) -> Any:
-        """State for an empty queue."""
+        """State of the discipline in the fluid model at an empty queue: an average of 0 packets."""
         return Average(0.0)
 
     @abstractmethod
     def drop_prob(self, state: QueueState) -> Real:
-        """Probability that an arriving packet is dropped or marked before the buffer is full."""
+        """Probability that an arriving packet is dropped or marked before the buffer is full.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+
+        Returns:
+            The probability, 0 to 1, for a packet of the size of a data packet.
+        """
 
     def forced_prob(self, state: QueueState) -> Real:
-        """Probability that an ECN-capable packet is dropped: by default the same."""
+        """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
+
+        By default it equals `drop_prob`; a discipline that marks packets drops fewer.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+        """
         return self.drop_prob(state)
 
     def loss_signal_prob(self, drop_prob: Real) -> Real:
-        """Loss signals of a flow per packet, given its drop probability: by default the same."""
+        """Fraction of a flow's packets whose loss or mark its sender responds to, 0 to 1.
+
+        By default each lost or marked packet is one signal.
+
+        Args:
+            drop_prob: probability that a packet of the flow is dropped or marked.
+        """
         return drop_prob
 
     @abstractmethod
     def derivative(self, state: QueueState) -> Any:
-        """Time derivative of `state.aqm_state`, each field in its unit per second."""
+        """Time derivative of the AQM state in the fluid model.
+
+        Args:
+            state: queue, AQM state, arrival rate, capacity and buffer of the link.
+
+        Returns:
+            A tuple such as `state.aqm_state`, each field in its unit per second.
+        """
 
     def clip(self, aqm_state: Any, buffer: Real) -> Any:
-        """The state clipped to its domain: an average queue from 0 to a full buffer.
+        """An AQM state of the fluid model clipped to its domain: an average from 0 to `buffer`.
 
         Solutions stay inside, but a step of a solver may not.
 
         Args:
-            aqm_state: from `init`.
-            buffer: packets.
+            aqm_state: the state, such as `init` returns.
+            buffer: size of the buffer, packets.
         """
         return aqm_state._replace(avg_queue=smooth.clip(aqm_state.avg_queue, 0.0, buffer))
 
     @property
     @abstractmethod
     def rule(self) -> AdmissionRule:
-        """The rule for single packets."""
+        """The packet simulator's rule, which admits, marks or drops an arriving packet."""
 
     def packet_parameters(self) -> dict[str, float]:
-        """Parameters that `rule` reads from the queue's record, by field name."""
+        """Parameters that `rule` reads from the queue's record, by field name.
+
+        Queue lengths are in packets, probabilities from 0 to 1, switches 0 or 1.
+        """
         return {}

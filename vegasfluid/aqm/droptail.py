@@ -32,7 +32,10 @@ OVERFLOW_PROBABILITY = 1e-6
 
 
 def overflow_prob(state: QueueState) -> Any:
-    """Drop probability at a full buffer; it rises from 0 over the last packet of free buffer."""
+    """Fraction of the arrivals that a full buffer drops: 1 - C/y, 0 to 1.
+
+    C is the capacity, y the arrival rate. Over the last packet of free buffer it rises from 0.
+    """
     excess = smooth.positive_part(
         1 - state.capacity / smooth.maximum(state.arrival_rate, LEAST_ARRIVAL_RATE)
     )
@@ -40,30 +43,33 @@ def overflow_prob(state: QueueState) -> Any:
 
 
 def no_early_drops(state: QueueState) -> Any:
-    """Zero: only a full buffer drops packets."""
+    """Drop probability before the buffer is full: zero, as only a full buffer drops packets."""
     return 0.0 * state.queue
 
 
 def load(state: QueueState) -> Any:
-    """Arrival rate divided by capacity."""
+    """Load of a link: arrival rate divided by capacity, without unit."""
     return smooth.maximum(state.arrival_rate, LEAST_ARRIVAL_RATE) / state.capacity
 
 
 def smooth_overflow(state: QueueState) -> Any:
-    """(1 - 1/load) (q/B)^20 above a load of 1, else 0."""
+    """Drop probability of queue q in buffer B: (1 - 1/load) (q/B)^20 above a load of 1, else 0."""
     fill = smooth.clip(state.queue / state.buffer, 0.0, 1.0)
     return smooth.positive_part(1 - 1 / load(state)) * fill**FILL_EXPONENT
 
 
 def mm1k(state: QueueState) -> Any:
-    """Loss probability of M/M/1/K, (1 - r) r^K / (1 - r^(K + 1)): load r, K packets of buffer."""
+    """Loss probability of an M/M/1/K queue, (1 - r) r^K / (1 - r^(K + 1)).
+
+    r is the load (arrival rate divided by capacity), K the buffer in packets.
+    """
     log = smooth.log1p(load(state) - 1) + LOG_LOAD_OFFSET
     exponent = smooth.clip(-(state.buffer + 1) * log, -LARGEST_EXPONENT, LARGEST_EXPONENT)
     return (smooth.exp(-log) - 1) / (smooth.exp(exponent) - 1)
 
 
 def small_buffer(state: QueueState) -> Any:
-    """The load to the power of the buffer in packets, at most 1."""
+    """Drop probability r^B, at most 1: load r (arrival rate / capacity), buffer of B packets."""
     return smooth.exp(smooth.minimum(state.buffer * smooth.log1p(load(state) - 1), 0.0))
 
 
@@ -78,7 +84,7 @@ LOSSES = {
 
 
 def decide(queue: Any, waiting: int, idle_packets: float) -> int:
-    """Admit every packet; the link itself drops packets that do not fit into the buffer."""
+    """Admit every packet that arrives at a queue (ADMIT); if it does not fit, the link drops it."""
     return ADMIT
 
 
@@ -113,28 +119,38 @@ class DropTail(QueueDiscipline):
 
     @property
     def losses_follow_growth(self) -> bool:
-        """True where only a full buffer drops packets."""
+        """Whether losses divide among flows in proportion to their windows' growth.
+
+        True for the loss models `overflow` and `synchronised`, where only a full buffer drops.
+        """
         return LOSSES[self.losses] is no_early_drops
 
     def drop_prob(self, state: QueueState) -> Any:
-        """Drop probability before the buffer is full, by the chosen loss model."""
+        """Probability, 0 to 1, that an arriving packet is dropped before the buffer is full.
+
+        It follows from queue, buffer, arrival rate and capacity by the loss model `losses`; 0 for
+        `overflow` and `synchronised`.
+        """
         return LOSSES[self.losses](state)
 
     def loss_signal_prob(self, drop_prob: Any) -> Any:
-        """The drop probability; with `synchronised` losses, 1 during an overflow."""
+        """Fraction of a flow's packets whose loss its sender responds to, 0 to 1.
+
+        It is the drop probability `drop_prob`; with `synchronised` losses, 1 during an overflow.
+        """
         if self.losses != "synchronised":
             return drop_prob
         return smooth.maximum(drop_prob, smooth.step(drop_prob, OVERFLOW_PROBABILITY))
 
     def derivative(self, state: QueueState) -> Average:
-        """Zero: drop-tail has no average."""
+        """Time derivative of the average queue, packets/s: zero, as drop-tail has no average."""
         return Average(0.0 * state.queue)
 
     def clip(self, aqm_state: Average, buffer: Any) -> Average:
-        """The state unchanged, as it is constant."""
+        """`aqm_state` unchanged: drop-tail has no average that could leave its domain."""
         return aqm_state
 
     @property
     def rule(self) -> AdmissionRule:
-        """The rule that admits every packet; only the full buffer drops."""
+        """The packet simulator's rule: admit every packet; the link drops at a full buffer."""
         return AdmissionRule(decide)

@@ -56,14 +56,25 @@ SMALLEST_MAX_DROP_WIDTH = 1e-3
 
 
 def update_average(queue: Any, load: float, idle_packets: float) -> None:
-    """Update the moving average; an idle time first decays it by the packets it could have sent."""
+    """Update the moving average queue in a queue's record by one sample, at a packet's arrival.
+
+    Args:
+        queue: record of the queue; `avg_queue` (packets) is changed in place.
+        load: packets waiting now, or their total size in data packets.
+        idle_packets: packets that the link could have sent while idle, by which the average first
+            decays.
+    """
     if idle_packets > 0.0:
         queue.avg_queue *= (1.0 - queue.weight) ** idle_packets
     queue.avg_queue += queue.weight * (load - queue.avg_queue)
 
 
 def adapt(queue: Any) -> None:
-    """Twice a second, adapt `max_drop` so that the average queue enters its target range."""
+    """Twice a second, adapt `max_drop` of a queue's record towards an average in its target range.
+
+    The range is the middle fifth between the thresholds: `max_drop` rises by up to 0.01 for an
+    average queue above it, and falls by 10 % below it.
+    """
     if queue.now < queue.adapted_at + ADAPTATION_INTERVAL:
         return
     queue.adapted_at = queue.now
@@ -75,7 +86,10 @@ def adapt(queue: Any) -> None:
 
 
 def curve(queue: Any) -> float:
-    """Drop probability p_b at the present average, before drops are spaced."""
+    """Drop probability p_b, 0 to 1, at the average queue of a queue's record.
+
+    It is that of RED's curve, before drops are spaced.
+    """
     average = queue.avg_queue
     if average < queue.max_thresh:
         position = (average - queue.min_thresh) / (queue.max_thresh - queue.min_thresh)
@@ -87,7 +101,13 @@ def curve(queue: Any) -> float:
 
 
 def spaced(prob: float, count: float, wait: float) -> float:
-    """Drop probability of the `count`-th packet since the last drop, from p_b (`prob`)."""
+    """Drop probability of one packet, 0 to 1, with RED's spacing of drops.
+
+    Args:
+        prob: p_b, the probability by RED's curve.
+        count: packets since the last drop, including this one.
+        wait: 1: drops are at least 1/p_b packets apart; 0: at most.
+    """
     progress = count * prob
     if wait:
         if progress < 1.0:
@@ -97,7 +117,16 @@ def spaced(prob: float, count: float, wait: float) -> float:
 
 
 def decide(queue: Any, waiting: int, idle_packets: float) -> int:
-    """Update the average queue and decide on the arriving packet."""
+    """Decide on a packet that arrives at a RED queue, after updating the average queue.
+
+    Args:
+        queue: record of the queue, changed in place.
+        waiting: packets in the queue, without the one in transmission.
+        idle_packets: packets that the link could have sent while it was idle just before.
+
+    Returns:
+        ADMIT, EARLY (dropped at random), FORCED (dropped as the average is too long) or MARK.
+    """
     update_average(queue, queue.waiting_size if queue.in_bytes else float(waiting), idle_packets)
     if queue.adaptive:
         adapt(queue)
@@ -174,39 +203,45 @@ class Red(QueueDiscipline):
 
     @property
     def average_weight(self) -> Any:
-        """`weight`: of one sample in the average queue."""
+        """Weight of one arriving packet's sample in the average queue (`weight`), 0 to 1."""
         return self.weight
 
     @property
     def upper_threshold(self) -> Any:
-        """`max_thresh`: average queue above which drops are not random, packets."""
+        """Average queue above which drops are no longer random (`max_thresh`), packets."""
         return self.max_thresh
 
     @property
     def marks(self) -> bool:
-        """`ecn`: whether ECN-capable packets are marked."""
+        """Whether ECN-capable packets are marked instead of dropped (`ecn`)."""
         return self.ecn
 
     @property
     def counts_bytes(self) -> bool:
-        """`in_bytes`: whether queue and buffer are measured in bytes."""
+        """Whether queue and buffer are measured in bytes (`in_bytes`)."""
         return self.in_bytes
 
     @property
     def adapts(self) -> bool:
-        """`adaptive`: whether `max_drop` is adjusted all the time."""
+        """Whether `max_drop` is adjusted all the time, so that no equilibrium exists."""
         return self.adaptive
 
     def init(self) -> Average | AdaptedAverage:
-        """State for an empty queue; with `adaptive`, `max_drop` is part of it."""
+        """State in the fluid model for an empty queue: an average queue of 0 packets.
+
+        With `adaptive`, the state also has the adapted drop probability, first `max_drop`.
+        """
         return AdaptedAverage(0.0, self.max_drop) if self.adaptive else Average(0.0)
 
     def present_max_drop(self, aqm_state: Average | AdaptedAverage) -> Any:
-        """Drop probability p_b at `max_thresh` now."""
+        """Drop probability p_b at `max_thresh`, 0 to 1: adapted in the state, or `max_drop`."""
         return aqm_state.max_drop if isinstance(aqm_state, AdaptedAverage) else self.max_drop
 
     def curve(self, aqm_state: Average | AdaptedAverage) -> Any:
-        """Drop probability p_b at the average queue, before drops are spaced."""
+        """Drop probability p_b, 0 to 1, by RED's curve, at the average queue of an AQM state.
+
+        Drops are spaced afterwards, which `drop_prob` includes.
+        """
         average, max_drop = aqm_state.avg_queue, self.present_max_drop(aqm_state)
         position = (average - self.min_thresh) / (self.max_thresh - self.min_thresh)
         early = max_drop * smooth.clip(position, 0.0, 1.0)
@@ -216,15 +251,21 @@ class Red(QueueDiscipline):
         return early + (1 - max_drop) * smooth.step(above, 1.0)
 
     def drop_prob(self, state: QueueState) -> Any:
-        """Fraction of packets dropped at the present average queue, with spaced drops."""
+        """Fraction of arriving packets dropped or marked before the buffer is full, 0 to 1.
+
+        It follows from the average queue in `state.aqm_state` by RED's curve p_b, and the spacing
+        of
+        drops: 2 p_b / (3 - p_b) with `wait`, else 2 p_b, at most 1.
+        """
         prob = self.curve(state.aqm_state)
         return 2 * prob / (3 - prob) if self.wait else smooth.minimum(2 * prob, 1.0)
 
     def forced_prob(self, state: QueueState) -> Any:
-        """Probability that an ECN-capable packet is dropped.
+        """Probability, 0 to 1, that an ECN-capable packet is dropped before the buffer is full.
 
-        Without `ecn`: as any packet. With `ecn` and `hard_drop`: 1 where drops are certain, else 0.
-        With `ecn` alone: 0.
+        Without `ecn`: as any packet. With `ecn` and `hard_drop`: 1 where the average queue is so
+        long
+        that drops are certain, else 0. With `ecn` alone: 0.
         """
         if not self.ecn:
             return self.drop_prob(state)
@@ -234,7 +275,11 @@ class Red(QueueDiscipline):
         return smooth.step(state.aqm_state.avg_queue - certain, 1.0)
 
     def derivative(self, state: QueueState) -> Average | AdaptedAverage:
-        """Time derivative, with one sample per packet time of the link: rate -C ln(1 - weight)."""
+        """Time derivative of the average queue, packets/s; with `adaptive` of `max_drop`, too, 1/s.
+
+        The average approaches the queue of `state` at the rate -C ln(1 - weight): one sample per
+        packet time of the link with capacity C.
+        """
         rate = -smooth.log1p(-self.weight) * state.capacity
         average = rate * (state.queue - state.aqm_state.avg_queue)
         if not self.adaptive:
@@ -242,14 +287,17 @@ class Red(QueueDiscipline):
         return AdaptedAverage(average, self.max_drop_derivative(state.aqm_state))
 
     def clip(self, aqm_state: Average | AdaptedAverage, buffer: Any) -> Average | AdaptedAverage:
-        """The average clipped to the buffer, and an adapted `max_drop` clipped to 0..1."""
+        """`aqm_state` clipped: average from 0 to `buffer` (packets), adapted `max_drop` 0 to 1."""
         clipped = super().clip(aqm_state, buffer)
         if isinstance(clipped, AdaptedAverage):
             return clipped._replace(max_drop=smooth.clip(clipped.max_drop, 0.0, 1.0))
         return clipped
 
     def max_drop_derivative(self, aqm_state: AdaptedAverage) -> Any:
-        """d(max_drop)/dt, 1/s: the steps of `adapt`, spread over the time between them."""
+        """Time derivative of the adapted `max_drop`, 1/s, at the average queue of an AQM state.
+
+        The packet rule's adaptation every 0.5 s is spread evenly over that time.
+        """
         span = self.max_thresh - self.min_thresh
         position = (aqm_state.avg_queue - self.min_thresh) / span
         max_drop, width = aqm_state.max_drop, TRANSITION_WIDTH
@@ -263,11 +311,14 @@ class Red(QueueDiscipline):
 
     @property
     def rule(self) -> AdmissionRule:
-        """The rule of ns-2.35."""
+        """The packet simulator's rule, as in ns-2.35: admits, marks or drops an arriving packet."""
         return AdmissionRule(decide, state={"above": 0, "adapted_at": 0})
 
     def packet_parameters(self) -> dict[str, float]:
-        """Thresholds, probability, weight and switches, by field name."""
+        """Parameters that the packet rule reads from the queue's record, by field name.
+
+        Thresholds are in packets, `max_drop` and `weight` fractions, switches 0 or 1.
+        """
         switches = ("gentle", "wait", "ecn", "hard_drop", "adaptive", "in_bytes")
         whole = {name: int(getattr(self, name)) for name in switches}
         return {name: float(value) for name, value in self.parameters().items()} | whole

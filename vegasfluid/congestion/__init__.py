@@ -16,7 +16,7 @@ __all__ = ["CongestionControl", "congestion_controls"]
 
 @cache
 def congestion_controls() -> dict[str, type[CongestionControl]]:
-    """All congestion controls, by their names in model files.
+    """Classes of all congestion controls of this package, by their names in model files.
 
     >>> sorted(congestion_controls())
     ['cubic', 'highspeed', 'newreno', 'reno', 'scalable', 'udp', 'vegas', 'vegas_rerouting']

@@ -113,25 +113,28 @@ class CongestionControl(Value):
 
     @property
     def label(self) -> str:
-        """Name for tables, with the implementation where there are several."""
+        """Name for tables and plots, with the implementation where there are several."""
         return self.name
 
     @property
     def whole_thresholds(self) -> bool:
-        """Whether thresholds must be whole numbers of packets."""
+        """Whether alpha, beta and gamma must be whole numbers of packets, as in some dialects."""
         return False
 
     def init(self, cwnd: Real, rtt: Real) -> Any:
-        """Initial state of a flow.
+        """Initial state of a flow, in slow start.
 
         Args:
             cwnd: initial window, packets.
             rtt: round-trip time of its first packet, s.
+
+        Returns:
+            A named tuple with `cwnd` (packets), `slow_start` (1) and the fields of the control.
         """
         return Window(cwnd, cwnd / cwnd)
 
     def cwnd_of(self, window: Any, rtt: Real) -> Real:
-        """Congestion window of a state, packets."""
+        """Congestion window of a flow's state `window` at a round-trip time (s), packets."""
         return window.cwnd
 
     def in_flight(self, window: Any, rtt: Real) -> Real:
@@ -139,13 +142,21 @@ class CongestionControl(Value):
 
         A sender does not send a fraction of a packet; the mean fraction of a window that grows
         steadily is one half.
+
+        Args:
+            window: state of a flow.
+            rtt: round-trip time, s.
         """
         return whole_part(self.cwnd_of(window, rtt), 1.0)
 
     def clip(self, window: Any, largest: Real) -> Any:
-        """The state clipped to its domain: cwnd to 2 packets and `largest`, others to `domains`.
+        """A state with its window clipped to 2..`largest` packets, and the others to `domains`.
 
         Solutions stay inside, but a step of a solver may not.
+
+        Args:
+            window: state of a flow.
+            largest: largest window, packets.
         """
         fields = {
             name: smooth.clip(getattr(window, name), *bounds)
@@ -154,43 +165,55 @@ class CongestionControl(Value):
         return window._replace(cwnd=smooth.clip(window.cwnd, SMALLEST_SSTHRESH, largest), **fields)
 
     def stationary_fields(self, window: Any, rtt: Real, base_rtt: Real) -> dict[str, Real]:
-        """Fields that have stopped changing at equilibrium, with the values that a run gives them.
+        """Fields of the state that no longer change at equilibrium, with their values after a run.
 
         Args:
             window: the state.
             rtt: round-trip time at equilibrium, s.
             base_rtt: base RTT that the flow has measured, s.
+
+        Returns:
+            Values by field name; by default `slow_start`, 0.
         """
         return {"slow_start": 0 * window.cwnd}
 
     def upper_variant(self) -> CongestionControl:
-        """The congestion control with the largest of the equilibria that this one has.
+        """A control whose only equilibrium is the one with the largest window of this control.
 
-        Vegas has a range of equilibria between alpha and beta; others have only one.
+        Vegas has a range of equilibria between alpha and beta; others have only one, and return
+        themselves.
         """
         return self
 
     @abstractmethod
     def growth(self, window: Any, signals: Signals) -> Any:
-        """Rate of change of the state between losses.
+        """Rate of change of a flow's state between losses.
 
         Args:
             window: the state; all fields have the same shape.
             signals: what the sender observes, of the same shape.
 
         Returns:
-            d(window)/dt, each field in its unit per second.
+            d(window)/dt, each field in its unit per second (`cwnd`: packets/s).
         """
 
     @abstractmethod
     def after_loss(self, window: Any, signals: Signals) -> Any:
-        """The state after one loss event."""
+        """State of a flow after one loss event, given that before it.
+
+        Args:
+            window: state before the loss; all fields have the same shape.
+            signals: what the sender observes, of the same shape.
+
+        Returns:
+            A tuple such as `window`, with the smaller `cwnd` (packets).
+        """
 
     def loss_factor(self, process: str, window: Any) -> Real:
-        """Factor of the loss rate in `drift`, which uses only the mean window.
+        """Factor, without unit, by which `drift` multiplies the loss rate of a mean window.
 
         Windows vary between losses, so the mean of their square is not the square of their mean.
-        The factor corrects the equilibrium window for this.
+        The factor corrects the equilibrium window for this; by default it is 1.
 
         Args:
             process: a name in `LOSS_PROCESSES`.
@@ -199,19 +222,28 @@ class CongestionControl(Value):
         return 1
 
     def drift(self, window: Any, signals: Signals) -> Any:
-        """Mean rate of change of the state, by growth and by losses.
+        """Mean rate of change of the state of a group of flows, by growth and by losses.
 
         Args:
             window: mean state of a group of flows; all fields have the same shape.
             signals: what the senders observe, of the same shape.
 
         Returns:
-            d(window)/dt, in packets/s and 1/s.
+            d(window)/dt, each field in its unit per second (`cwnd`: packets/s).
         """
         return self.with_losses(window, self.growth(window, signals), signals)
 
     def with_losses(self, window: Any, growth: Any, signals: Signals) -> Any:
-        """Mean rate of change: `growth` of the flows that may grow, plus the effect of losses."""
+        """Mean rate of change of a state: growth of the flows not in recovery, plus losses.
+
+        Args:
+            window: mean state of a group of flows.
+            growth: its rate of change between losses, each field in its unit per second.
+            signals: what the senders observe, of which `growing` and `loss_rate` are used.
+
+        Returns:
+            d(window)/dt, each field in its unit per second.
+        """
         loss_rate = signals.loss_rate * self.loss_factor(signals.loss_process, window)
         fields = zip(window, growth, self.after_loss(window, signals), strict=True)
         rates = (
@@ -222,21 +254,27 @@ class CongestionControl(Value):
 
     @property
     def recovery_scheme(self) -> str:
-        """Recovery scheme, which sets the fraction of losses that end in a timeout (`TIMEOUTS`)."""
+        """Name of the recovery scheme that sets the fraction of losses that end in a timeout.
+
+        It is a name in `loss_recovery.TIMEOUTS`.
+        """
         return self.rules.recovery
 
     @property
     @abstractmethod
     def rules(self) -> PacketRules:
-        """The rules for single packets."""
+        """The packet simulator's rules: functions on a flow's record for ACKs and losses."""
 
     def packet_parameters(self) -> dict[str, float]:
-        """Parameters that `rules` reads from the flow record, by field name."""
+        """Parameters that `rules` reads from the flow's record, by field name.
+
+        Windows and thresholds are in packets, times in ps, switches 0 or 1.
+        """
         return {}
 
 
 def aimd_loss_factor(process: str, cut: Real) -> Real:
-    """`loss_factor` of additive increase with multiplicative decrease.
+    """Factor of the loss rate of a mean window, for additive increase, multiplicative decrease.
 
     With periodic losses the mean window is sqrt((2 - b) / (2 b p)), with independent losses
     sqrt(2 / (pi p)) / prod((1 - u^(2k-1)) / (1 - u^(2k))), u = 1 - b; the mean-field equation gives
@@ -245,6 +283,10 @@ def aimd_loss_factor(process: str, cut: Real) -> Real:
     Args:
         process: a name in `LOSS_PROCESSES`.
         cut: fraction b of the window that a loss takes away.
+
+    Returns:
+        The factor, without unit, with which the mean-field equation has the mean window of the
+        process; 1 for `meanfield`.
 
     >>> round(aimd_loss_factor("periodic", 0.5), 4), round(aimd_loss_factor("iid", 0.5), 4)
     (1.3333, 1.1667)
@@ -256,22 +298,37 @@ def aimd_loss_factor(process: str, cut: Real) -> Real:
 
 
 def whole_part(cwnd: Real, growing: Real) -> Real:
-    """Mean whole part of windows, packets: the fraction `growing` is not whole, the others are."""
+    """Mean of the whole parts of windows, packets, at least the smaller of the window and 1.
+
+    Args:
+        cwnd: mean window, packets.
+        growing: fraction of the windows that grow and are not whole: they lose 1/2 on average.
+    """
     return smooth.maximum(cwnd - growing / 2, smooth.minimum(cwnd, 1.0))
 
 
 def leaves_slow_start(cwnd: Real, signals: Signals) -> Real:
-    """Whether a window has reached the ssthresh of the first slow start, 0 to 1."""
+    """Fraction, 0 to 1, to which a window has reached the ssthresh of the first slow start.
+
+    It rises smoothly from 0 to 1 over one packet above `signals.initial_ssthresh`.
+
+    Args:
+        cwnd: congestion window, packets.
+        signals: what the sender observes.
+    """
     return smooth.step(cwnd - signals.initial_ssthresh, 1.0)
 
 
 def loss_based_growth(window: Window, signals: Signals, increase: Real) -> Window:
-    """`growth` by slow start and, after it, by a constant number of packets per round trip.
+    """Rate of change between losses: slow start, then a constant increase per round trip.
 
     Args:
         window: the state.
         signals: what the sender observes.
         increase: growth after slow start, packets per round trip.
+
+    Returns:
+        d(cwnd)/dt, packets/s, and d(slow_start)/dt, 1/s.
     """
     stop = leaves_slow_start(window.cwnd, signals)
     doubling = window.slow_start * (1 - stop)

@@ -65,10 +65,11 @@ VARIANCE_FAST_CONVERGENCE, VARIANCE_PLAIN = (0.868, -1.48, 1.02), (0.92, -1.3, 1
 
 
 def begin_epoch(flow: Flow) -> None:
-    """Start congestion avoidance with a cubic through the present window (section 4.2).
+    """Start a congestion-avoidance epoch: a cubic through the present window (section 4.2).
 
     Without a loss before (slow start ended at ssthresh, or after a timeout), W_max is the present
-    window and K is 0 (sections 4.8 and 4.10).
+    window and K is 0 (sections 4.8 and 4.10). Sets `w_max`, `w_est` (packets) and `k` (s) of the
+    flow's record.
     """
     flow.in_epoch = 1
     flow.elapsed = 0
@@ -78,12 +79,15 @@ def begin_epoch(flow: Flow) -> None:
 
 
 def cubic(flow: Flow, t: float) -> float:
-    """W_cubic at the age `t` (s) of the epoch, packets."""
+    """Window of the cubic, W_cubic, packets, at the age `t` (s) of the flow's present epoch."""
     return flow.cubic_c * (t - flow.k) ** 3 + flow.w_max
 
 
 def count_time(flow: Flow, now: int) -> None:
-    """Advance the epoch's age, except while the application limits the sender (section 5.8)."""
+    """Advance the age `elapsed` (ps) of the flow's epoch to the time `now` (ps).
+
+    It stands still while the application limits the sender (section 5.8).
+    """
     if flow.window_limited and flow.was_limited:
         flow.elapsed += now - flow.seen_at
     flow.was_limited = flow.window_limited
@@ -91,7 +95,7 @@ def count_time(flow: Flow, now: int) -> None:
 
 
 def grow(flow: Flow, acked: int) -> None:
-    """Follow the cubic, or the Reno-friendly window if that is larger (sections 4.2 to 4.5)."""
+    """Grow `flow.cwnd` along the cubic or the Reno-friendly window, for `acked` new packets."""
     fraction = min(acked / flow.cwnd, 1.0)  # of a round trip
     t = flow.elapsed * SECONDS
     flow.w_est += fraction * (1.0 if flow.w_est >= flow.cwnd_prior else flow.alpha_cubic)
@@ -104,7 +108,7 @@ def grow(flow: Flow, acked: int) -> None:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow by one packet per ACK in slow start, along the cubic afterwards."""
+    """Grow `flow.cwnd` for an ACK of `acked` packets at `now` (ps): slow start, then the cubic."""
     count_time(flow, now)
     if not flow.window_limited:
         return
@@ -117,7 +121,10 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Beta times the window in use, packets; sets W_max, too (sections 4.6 and 4.7)."""
+    """Window after a loss, packets: beta times the window in use (`window`), at least 2.
+
+    Sets W_max for the next epoch, too, which fast convergence lowers (sections 4.6 and 4.7).
+    """
     flow.in_epoch = 0
     flow.cwnd_prior = window
     if flow.fast_convergence and window < flow.w_max:
@@ -128,7 +135,7 @@ def window_after_loss(flow: Flow, window: float) -> float:
 
 
 def window_after_timeout(flow: Flow, window: float) -> float:
-    """Beta times the window in use, packets; the next epoch starts after slow start (4.8)."""
+    """New ssthresh after a timeout, packets: beta times the window in use with its inflation."""
     remaining = window_after_loss(flow, window_in_use(flow))
     flow.w_max = 0.0
     return remaining
@@ -185,26 +192,45 @@ class Cubic(EpochCongestionControl):
         require_recovery(self)
 
     def init(self, cwnd: Any, rtt: Any) -> CubicWindow:
-        """Slow start; the epoch after it has K = 0 (section 4.10)."""
+        """Initial state: slow start with the window `cwnd` (packets); after it, K = 0 (4.10)."""
         zero = 0 * cwnd
         return CubicWindow(cwnd, zero, zero, zero, cwnd / cwnd)
 
     def growth(self, window: CubicWindow, signals: Signals) -> CubicWindow:
-        """The slope of the cubic, or of the Reno-friendly window where that is steeper."""
+        """Rate of change of a flow's state between losses: d(cwnd)/dt in packets/s.
+
+        It is the slope of the cubic, or of the Reno-friendly window where that is steeper; before,
+        slow start.
+        """
         reno_increase = 3 * (1 - self.beta) / (1 + self.beta)
         return self.derivative(window, signals, (window.elapsed - window.k) ** 2, reno_increase)
 
     def plateau_time(self, kind: Any, lost: Any) -> Any:
-        """K, s: for half the height with fast convergence, 0 after slow start (4.2, 4.7, 4.10)."""
+        """Time K from a loss to the plateau of the cubic, s (sections 4.2, 4.7, 4.10).
+
+        Args:
+            kind: AFTER_LOSS; FAST_CONVERGENCE: for half the height; AFTER_SLOW_START: 0.
+            lost: window at the loss, packets.
+        """
         factor = smooth.cube_root(1 - kind / 2)
         return factor * smooth.cube_root((1 - self.beta) * lost / self.C)
 
     def window_before_loss(self, window: Any) -> Any:
-        """The window divided by beta (section 4.6)."""
+        """Window before a loss that leaves `window`, packets: `window` / beta (section 4.6)."""
         return window / self.beta
 
     def epoch_state(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> CubicWindow:
-        """The cubic, or the Reno-friendly window (sections 4.2 and 4.3)."""
+        """State of a flow at an age of its epoch (sections 4.2 and 4.3).
+
+        Args:
+            plateau: time K from the loss to the plateau of the cubic, s.
+            lost: window at the loss, packets.
+            age: time since the recovery from the loss, s.
+            rtt: round-trip time, s.
+
+        Returns:
+            The state; its window is that of the cubic, or the Reno-friendly one where larger.
+        """
         start = self.beta * lost
         cwnd = start + self.C * (plateau**3 + (age - plateau) ** 3)
         if self.friendly:
@@ -216,11 +242,14 @@ class Cubic(EpochCongestionControl):
         return CubicWindow(cwnd, plateau, age, age**2, 0.0)
 
     def max_epoch_age(self, largest: float) -> float:
-        """K plus the time in which the cubic rises from its plateau by `largest`, s."""
+        """Age, s, at which any window exceeds `largest` packets: K, and a rise by `largest`."""
         return (((1 - self.beta) * largest) ** (1 / 3) + largest ** (1 / 3)) / self.C ** (1 / 3)
 
     def applies_fast_convergence(self, window: CubicWindow) -> Any:
-        """1 for a loss below the plateau, 0 above it (section 4.7)."""
+        """Fraction, 0 to 1, of losses in state `window` to which fast convergence applies.
+
+        1 for a loss below the plateau, 0 above it (section 4.7); 0 without `fast_convergence`.
+        """
         if not self.fast_convergence:
             return 0 * window.k
         return smooth.step(
@@ -228,10 +257,11 @@ class Cubic(EpochCongestionControl):
         )
 
     def drift(self, window: CubicWindow, signals: Signals) -> CubicWindow:
-        """Mean rate of change of flows whose last losses were at different times.
+        """Mean rate of change of a group of flows whose last losses were at different times.
 
         The mean of the slope 3 C (t - K)^2 is 3 C ((s - K)^2 + v), with the mean s and the variance
         v of the ages t. As ages and windows are correlated, only a fraction of v is used.
+        Each field is in its unit per second (`cwnd`: packets/s).
         """
         fraction, reno_increase = self.closure(signals.loss_process)
         variance = smooth.positive_part(window.squared - window.elapsed**2)
@@ -271,7 +301,7 @@ class Cubic(EpochCongestionControl):
     def derivative(
         self, window: CubicWindow, signals: Signals, distance: Any, reno_increase: Any
     ) -> CubicWindow:
-        """Rate of change between losses.
+        """Rate of change of a state between losses.
 
         The age advances only while the window is used (section 5.8); a window grows by at most one
         half of itself per round trip (section 4.2).
@@ -281,6 +311,9 @@ class Cubic(EpochCongestionControl):
             signals: what the sender observes.
             distance: squared time to the plateau, s^2.
             reno_increase: growth of the Reno-friendly window, packets per round trip.
+
+        Returns:
+            d(window)/dt, each field in its unit per second (`cwnd`: packets/s).
         """
         stop = leaves_slow_start(window.cwnd, signals)
         doubling = window.slow_start * (1 - stop)
@@ -300,11 +333,13 @@ class Cubic(EpochCongestionControl):
         )
 
     def after_loss(self, window: CubicWindow, signals: Signals) -> CubicWindow:
-        """A new epoch from beta times the window (sections 4.2, 4.6 and 4.7).
+        """State after one loss event: a new epoch from beta times the window `window.cwnd`.
 
-        With fast convergence, W_max is (1 + beta) / 2 of a window that is smaller than at the loss
-        before, which halves the height of the plateau; the mean over flows is used. Periodic losses
-        always occur at the same window, so that fast convergence does not apply.
+        Sections 4.2, 4.6 and 4.7. With fast convergence, W_max is (1 + beta) / 2 of a window that
+        is
+        smaller than at the loss before, which halves the height of the plateau; the mean over flows
+        is used. Periodic losses always occur at the same window, so that fast convergence does not
+        apply.
         """
         cut = 1 - self.beta
         converges = self.fast_convergence and signals.loss_process != "periodic"
@@ -321,7 +356,7 @@ class Cubic(EpochCongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet rules of RFC 9438."""
+        """The packet simulator's rules of RFC 9438: functions on a flow's record."""
         return PacketRules(
             increase_window,
             window_after_loss,
@@ -340,7 +375,12 @@ class Cubic(EpochCongestionControl):
         )
 
     def packet_parameters(self) -> dict[str, float]:
-        """Parameters, and the increase of the Reno-friendly window (section 4.3)."""
+        """Parameters that the packet rules read from the flow's record, by field name.
+
+        `cubic_c` (packets/s^3), `beta`, `alpha_cubic` (increase of the Reno-friendly window,
+        packets
+        per round trip, section 4.3), and switches as 0 or 1.
+        """
         return {
             "cubic_c": float(self.C),
             "beta": float(self.beta),

@@ -33,7 +33,7 @@ class EpochCongestionControl(CongestionControl):
 
     @abstractmethod
     def window_before_loss(self, window: Any) -> Any:
-        """Window before a loss that leaves `window`, packets."""
+        """Window before a loss that leaves the window `window`; both in packets."""
 
     @abstractmethod
     def epoch_state(self, plateau: Any, lost: Any, age: Any, rtt: Any) -> Any:
@@ -44,12 +44,15 @@ class EpochCongestionControl(CongestionControl):
             lost: window at the loss, packets.
             age: time since the recovery from the loss, s.
             rtt: round-trip time, s.
+
+        Returns:
+            The state, with its window `cwnd` in packets.
         """
 
     @abstractmethod
     def max_epoch_age(self, largest: float) -> float:
-        """Age at which every window that was smaller than `largest` at its loss exceeds it, s."""
+        """Age (s) at which windows that were below `largest` (packets) at their loss exceed it."""
 
     @abstractmethod
     def applies_fast_convergence(self, state: Any) -> Any:
-        """Whether a loss in a state starts an epoch of kind FAST_CONVERGENCE, 0 to 1."""
+        """Fraction, 0 to 1, of losses in a state that start an epoch of kind FAST_CONVERGENCE."""

@@ -39,7 +39,7 @@ Flow = Any
 
 
 def decrease(flow: Flow, window: float) -> float:
-    """b(w): fraction of a window of `window` packets that a loss takes away."""
+    """b(w): fraction of a window of `window` packets that a loss takes away, 0.5 at most."""
     if window <= flow.low_window:
         return 0.5
     position = math.log(window / flow.low_window) / math.log(flow.high_window / flow.low_window)
@@ -47,7 +47,7 @@ def decrease(flow: Flow, window: float) -> float:
 
 
 def increase(flow: Flow, window: float) -> float:
-    """a(w): packets by which a window of `window` packets grows per round trip."""
+    """a(w): packets by which a window of `window` packets grows per round trip, 1 at least."""
     if window <= flow.low_window:
         return 1.0
     slope = math.log(flow.high_prob / flow.low_prob)
@@ -58,7 +58,10 @@ def increase(flow: Flow, window: float) -> float:
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow by one packet per ACK in slow start, by a(w) packets per round trip afterwards."""
+    """Grow `flow.cwnd` for an ACK: one packet in slow start, a(w) per round trip afterwards.
+
+    `now` (ps) and `acked` (packets) are not used: growth depends on the number of ACKs.
+    """
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
     else:
@@ -66,7 +69,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """The window in use minus the fraction b(w) of it, packets."""
+    """Window after a loss, packets: the window in use (`window`) minus the fraction b(w) of it."""
     return window * (1 - decrease(flow, window))
 
 
@@ -101,21 +104,24 @@ class HighSpeed(CongestionControl):
         require_ordered(self, "high_prob", "low_prob", strict=True)
 
     def cut(self, window: Window) -> Any:
-        """b(w): fraction of the window that a loss takes away."""
+        """b(w): fraction of the window `window.cwnd` that a loss takes away."""
         position = smooth.minimum(self.log_ratio(window) / self.log_range, 1)
         return 0.5 + (self.high_decrease - 0.5) * position
 
     def log_ratio(self, window: Window) -> Any:
-        """Logarithm of the window divided by `low_window`, at least 0."""
+        """Natural logarithm of the window `window.cwnd` divided by `low_window`, at least 0."""
         return smooth.log1p(smooth.maximum(window.cwnd / self.low_window, 1) - 1)
 
     @property
     def log_range(self) -> Any:
-        """Logarithm of `high_window` divided by `low_window`."""
+        """Natural logarithm of `high_window` divided by `low_window`."""
         return smooth.log1p(self.high_window / self.low_window - 1)
 
     def growth(self, window: Window, signals: Signals) -> Window:
-        """a(w) packets per round trip after slow start."""
+        """Rate of change of a flow's state between losses: d(cwnd)/dt in packets/s.
+
+        One packet per ACK in slow start, then a(w) packets per round trip.
+        """
         cut = self.cut(window)
         slope = smooth.log1p(self.high_prob / self.low_prob - 1) / self.log_range
         prob = self.low_prob * smooth.exp(slope * self.log_ratio(window))
@@ -124,19 +130,26 @@ class HighSpeed(CongestionControl):
         return loss_based_growth(window, signals, increase)
 
     def after_loss(self, window: Window, signals: Signals) -> Window:
-        """The window minus the fraction b(w)."""
+        """State after one loss event: `window.cwnd` minus the fraction b(w), outside slow start."""
         return Window((1 - self.cut(window)) * window.cwnd, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
-        """That of additive increase with the cut b(w); exact for periodic losses (RFC 3649)."""
+        """Factor, without unit, of the loss rate of a mean window, for a loss process.
+
+        It is that of additive increase with the cut b(w); exact for periodic losses (RFC 3649).
+        """
         return aimd_loss_factor(process, self.cut(window))
 
     @property
     def rules(self) -> PacketRules:
-        """The packet rules of RFC 3649."""
+        """The packet simulator's rules of RFC 3649: functions on a flow's record."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
-        """The two points of the response function, and the decrease at the upper one."""
+        """Parameters that the packet rules read from the flow's record, by field name.
+
+        The two points of the response function (packets, probabilities), and the decrease, a
+        fraction, at the upper one.
+        """
         names = ("low_window", "high_window", "low_prob", "high_prob", "high_decrease")
         return {name: float(getattr(self, name)) for name in names}

@@ -96,7 +96,7 @@ def require_recovery(law: Any) -> None:
     """Check that the parameter `recovery` of a congestion control is a name in `RECOVERIES`.
 
     Raises:
-        InvalidInput: for any other name.
+        InvalidInput: for any other name than reno, newreno and sack.
     """
     if law.recovery not in RECOVERIES:
         allowed = "one of " + ", ".join(RECOVERIES)
@@ -104,7 +104,7 @@ def require_recovery(law: Any) -> None:
 
 
 def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, rtt_over_timer: Any) -> Any:
-    """Fraction of loss events that end in a timeout, in the fluid model.
+    """Fraction of loss events that end in a timeout in the fluid model, 0 to 1.
 
     A small window gives fewer than three duplicate ACKs, a retransmitted packet may be lost, too,
     and Reno often has a timeout after two or more losses in a window.
@@ -124,9 +124,14 @@ def timeout_share(recovery: str, cwnd: Any, drop_prob: Any, rtt_over_timer: Any)
 
 
 def sample_round_trip(flow: Flow, rtt: int) -> None:
-    """Update the retransmission timer by a round-trip sample, ps (RFC 6298, section 2).
+    """Update smoothed RTT, its variation and the retransmission timer of a flow's record, ps.
 
-    After many expiries the sample replaces the estimate, as section 5 allows and ns-2 does.
+    RFC 6298, section 2. After many expiries the sample replaces the estimate, as section 5 allows
+    and ns-2 does.
+
+    Args:
+        flow: record of the flow, changed in place.
+        rtt: the round-trip sample, ps.
     """
     if flow.srtt == 0 or flow.backoff > LARGEST_TRUSTED_BACKOFF:
         flow.srtt = rtt
@@ -140,19 +145,31 @@ def sample_round_trip(flow: Flow, rtt: int) -> None:
 
 
 def leave_recovery(flow: Flow) -> None:
-    """A new ACK ends fast recovery and deflates the window (RFC 5681, section 3.2, step 6)."""
+    """End fast recovery of a flow, and deflate its window, for an ACK of new packets.
+
+    RFC 5681, section 3.2, step 6. Changes the flow's record.
+    """
     flow.duplicates = 0
     flow.inflation = 0
     flow.in_recovery = 0
 
 
 def window_in_use(flow: Flow) -> float:
-    """The window, including its inflation by duplicate ACKs in recovery, packets."""
+    """Window of a flow's sender, packets, including its inflation by duplicate ACKs in recovery."""
     return min(flow.cwnd, flow.max_window) + flow.inflation
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Process an ACK of `acked` new packets: continue recovery, or let the window grow."""
+    """Process an ACK of new packets: continue recovery, or let the window grow.
+
+    Args:
+        flow: record of the flow, changed in place.
+        now: time of the ACK, ps.
+        acked: number of new packets that it acknowledges.
+
+    Returns:
+        The sender's actions: a sum of RETRANSMIT, RESEND, SEND and SEND_ONE.
+    """
     if flow.acked_transmissions == 1:
         on_rtt_sample(flow, float(now - flow.acked_sent_at))
     action = on_recovery_ack(flow, acked)
@@ -165,14 +182,23 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
 
 
 def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Process a duplicate ACK: fast retransmit if it indicates a loss, else limited transmit."""
+    """Process a duplicate ACK at `now` (ps): fast retransmit, or limited transmit.
+
+    Fast retransmit if it indicates a loss; the window then shrinks, too.
+
+    Returns:
+        The sender's actions: a sum of RETRANSMIT, RESEND, SEND and SEND_ONE.
+    """
     if shows_loss(flow):
         return fast_retransmit(flow, window_after_loss(flow, window_in_use(flow)))
     return limited_transmit(flow)
 
 
 def on_ecn_echo(flow: Flow, now: int) -> None:
-    """Reduce the window for a mark as for a loss; nothing is lost (RFC 3168, section 6.1.2)."""
+    """Reduce `flow.cwnd` and `flow.ssthresh` (packets) for an ACK that echoes a mark.
+
+    As for a loss, but outside recovery only, and nothing is sent again (RFC 3168, section 6.1.2).
+    """
     if flow.in_recovery == 0:
         window = window_after_mark(flow, window_in_use(flow))
         flow.ssthresh = max(window, SMALLEST_SSTHRESH)
@@ -180,7 +206,10 @@ def on_ecn_echo(flow: Flow, now: int) -> None:
 
 
 def on_timeout(flow: Flow, now: int) -> None:
-    """Restart slow start from one packet (RFC 5681, section 3.1)."""
+    """After a timeout at `now` (ps), set a flow's window to one packet: slow start again.
+
+    Slow start ends at the control's window after a timeout, at least 2 packets (RFC 5681, 3.1).
+    """
     window = window_after_timeout(flow, min(flow.cwnd, flow.max_window))
     flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
     flow.cwnd = 1.0
@@ -190,10 +219,11 @@ def on_timeout(flow: Flow, now: int) -> None:
 
 
 def shows_loss(flow: Flow) -> bool:
-    """Count a duplicate ACK; whether it indicates a loss, at most once per window of data.
+    """Count a duplicate ACK of a flow; whether it indicates a loss.
 
-    Without SACK the third duplicate ACK in a row does (RFC 5681, section 3.2), once all packets
-    sent before the last loss are acknowledged (RFC 6582, section 3.2, step 2).
+    At most one per window of data does. Without SACK it is the third duplicate ACK in a row
+    (RFC 5681, section 3.2), once all packets sent before the last loss are acknowledged (RFC 6582,
+    section 3.2, step 2); with SACK, the first that makes the oldest packet count as lost.
     """
     flow.duplicates += 1
     if flow.una <= flow.recover:
@@ -204,10 +234,11 @@ def shows_loss(flow: Flow) -> bool:
 
 
 def limited_transmit(flow: Flow) -> int:
-    """Actions for a duplicate ACK that indicates no new loss.
+    """The sender's actions for a duplicate ACK that indicates no new loss.
 
-    Each one before the third sends one new packet (RFC 3042); later ones inflate the window by one
-    packet (RFC 5681, section 3.2, step 4). With SACK the scoreboard counts packets in flight.
+    Each one before the third sends one new packet (SEND_ONE, RFC 3042); later ones inflate the
+    window by one packet (RFC 5681, section 3.2, step 4) and SEND. With SACK the scoreboard counts
+    packets in flight: SEND.
     """
     if flow.recovery == SACK:
         return SEND
@@ -219,7 +250,17 @@ def limited_transmit(flow: Flow) -> int:
 
 
 def fast_retransmit(flow: Flow, window: float) -> int:
-    """Retransmit the oldest packet and reduce the window (RFC 5681, section 3.2)."""
+    """Enter fast recovery: reduce the window and retransmit the oldest packet.
+
+    RFC 5681, section 3.2.
+
+    Args:
+        flow: record of the flow, changed in place.
+        window: window after the loss, packets.
+
+    Returns:
+        The sender's actions: RETRANSMIT + SEND.
+    """
     flow.undo_cwnd, flow.undo_ssthresh = flow.cwnd, flow.ssthresh
     flow.ssthresh = max(float(int(window)), SMALLEST_SSTHRESH)
     flow.cwnd = max(window, 1.0)
@@ -230,7 +271,11 @@ def fast_retransmit(flow: Flow, window: float) -> int:
 
 
 def on_recovery_ack(flow: Flow, acked: int) -> int:
-    """Actions for an ACK of new packets in recovery; NOTHING outside recovery."""
+    """The sender's actions for an ACK of new packets in recovery; NOTHING outside recovery.
+
+    `acked` is the number of new packets acknowledged. An ACK of all packets sent before the loss
+    (for Reno, any new ACK) ends recovery; a partial ACK retransmits the next packet.
+    """
     if not flow.in_recovery or flow.recovery == RENO:
         leave_recovery(flow)
         return NOTHING
@@ -246,7 +291,7 @@ def on_recovery_ack(flow: Flow, acked: int) -> int:
 
 
 def deflate(flow: Flow, acked: int) -> None:
-    """Reduce the window by one packet less than a partial ACK acknowledges.
+    """Reduce a flow's window by `acked` - 1 packets: less than a partial ACK acknowledges.
 
     RFC 6582, section 3.2, step 3.
     """
@@ -259,7 +304,7 @@ def deflate(flow: Flow, acked: int) -> None:
 
 
 def undo_if_spurious(flow: Flow) -> None:
-    """Undo the window reduction after a spurious loss.
+    """Undo a flow's window reduction if the loss was spurious, and leave recovery.
 
     If the ACK arrives sooner after the retransmission than the smallest RTT, it acknowledges the
     original packet (RFC 3522 distinguishes the two by timestamps).

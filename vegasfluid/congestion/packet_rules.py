@@ -30,6 +30,9 @@ def specialise(handler: FunctionType, functions: tuple[tuple[str, Handler], ...]
     Args:
         handler: a function of `vegasfluid.congestion.loss_recovery`.
         functions: the functions that replace its undefined names, by these names.
+
+    Returns:
+        The copy; its name ends in a hash of the functions' names.
     """
     copy = FunctionType(
         handler.__code__, {**handler.__globals__, **dict(functions)}, handler.__name__
@@ -99,7 +102,10 @@ class PacketRules:
 
     @property
     def decisions(self) -> tuple[tuple[str, Handler], ...]:
-        """Functions of the congestion control, by the names that the handlers use."""
+        """Functions of the congestion control, with the names by which the handlers call them.
+
+        Missing ones are replaced by `window_after_loss`, or by functions that do nothing.
+        """
         return (
             ("increase_window", self.increase_window),
             ("window_after_loss", self.window_after_loss),
@@ -117,27 +123,39 @@ class PacketRules:
 
     @property
     def on_ack(self) -> Handler:
-        """`(flow, now, acked) -> int`, for an ACK of new packets: the sender's actions."""
+        """Function `(flow, now, acked) -> int` for an ACK of new packets: the sender's actions.
+
+        `now` is in ps; the actions are a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
+        """
         return self._handler(loss_recovery.on_ack)
 
     @property
     def on_duplicate_ack(self) -> Handler:
-        """`(flow, now) -> int`, for a duplicate ACK: the sender's actions."""
+        """Function `(flow, now) -> int` for a duplicate ACK: the sender's actions.
+
+        `now` is in ps; the actions are a sum of `RETRANSMIT`, `RESEND`, `SEND` and `SEND_ONE`.
+        """
         return self._handler(loss_recovery.on_duplicate_ack)
 
     @property
     def on_ecn_echo(self) -> Handler:
-        """`(flow, now) -> None`, for an ECN echo, at most once per window of data."""
+        """Function `(flow, now) -> None` that reduces the window for an ECN echo; `now` in ps.
+
+        The sender calls it at most once per window of data.
+        """
         return self._handler(loss_recovery.on_ecn_echo)
 
     @property
     def on_timeout(self) -> Handler:
-        """`(flow, now) -> None`, for a timeout; the sender then restarts at the oldest packet."""
+        """Function `(flow, now) -> None` that sets the windows after a timeout; `now` in ps.
+
+        The sender then restarts at the oldest packet.
+        """
         return self._handler(loss_recovery.on_timeout)
 
     @property
     def functions(self) -> tuple[Handler, ...]:
-        """All functions that the packet simulator compiles."""
+        """All functions that the packet simulator compiles: four handlers, and the decisions."""
         return (
             *(self.on_ack, self.on_duplicate_ack, self.on_timeout, self.on_ecn_echo),
             *(function for _, function in self.decisions),
@@ -145,7 +163,7 @@ class PacketRules:
 
     @property
     def recovery_number(self) -> int:
-        """Number of the recovery scheme in the flow record."""
+        """Number of the recovery scheme in the flow record: RENO, NEWRENO, SACK or FINE."""
         return loss_recovery.RECOVERY_NUMBERS[self.recovery]
 
     @property

@@ -25,7 +25,11 @@ __all__ = ["Reno"]
 
 
 def increase_window(flow: Any, now: int, acked: int) -> None:
-    """Grow by one packet per ACK in slow start, by one packet per round trip afterwards."""
+    """Grow `flow.cwnd` for an ACK: one packet in slow start, 1/cwnd afterwards.
+
+    With `byte_counting`, it grows by that for each of the `acked` packets; with `validates`, only
+    while the window limits the sender. `now` (ps) is not used.
+    """
     counted = acked if flow.byte_counting else 1
     if flow.validates and not flow.window_limited:
         return
@@ -36,7 +40,7 @@ def increase_window(flow: Any, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Any, window: float) -> float:
-    """Half of the window in use, packets."""
+    """Window after a loss, packets: half of the window in use (`window`)."""
     return window / 2
 
 
@@ -74,18 +78,21 @@ class Reno(CongestionControl):
         return growth._replace(cwnd=growth.cwnd * signals.window_limited)
 
     def after_loss(self, window: Window, signals: Signals) -> Window:
-        """Half of the window, out of slow start."""
+        """State after one loss event: half of the window `window.cwnd`, outside slow start."""
         return Window(window.cwnd / 2, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
-        """That of a cut by one half: 4/3 for periodic losses, 7/6 for independent ones."""
+        """Factor, without unit, of the loss rate of a mean window, for a loss process.
+
+        4/3 for periodic losses, 7/6 for independent ones, 1 for the mean field.
+        """
         return aimd_loss_factor(process, 1 / 2)
 
     @property
     def rules(self) -> PacketRules:
-        """The packet rules of RFC 5681."""
+        """The packet simulator's rules of RFC 5681: functions on a flow's record."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
-        """`byte_counting` and `validates` as 0 or 1."""
+        """Switches that the packet rules read: `byte_counting` and `validates` as 0 or 1."""
         return {"byte_counting": int(self.byte_counting), "validates": int(self.validates)}

@@ -35,7 +35,10 @@ Flow = Any
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Grow by one packet per ACK in slow start, by a constant fraction per ACK afterwards."""
+    """Grow `flow.cwnd` for an ACK: one packet in slow start, then `increase` packets.
+
+    Up to the legacy window it grows by 1/cwnd. `now` (ps) and `acked` are not used.
+    """
     if flow.cwnd < flow.ssthresh:
         flow.cwnd += 1.0
     elif flow.cwnd <= flow.legacy_window:
@@ -45,7 +48,10 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """The window in use minus a fraction b of it, or one half up to the legacy window, packets."""
+    """Window after a loss, packets: the window in use (`window`) minus the fraction b of it.
+
+    Up to the legacy window, minus one half.
+    """
     if window <= flow.legacy_window:
         return window / 2
     return window * (1 - flow.decrease)
@@ -76,26 +82,35 @@ class Scalable(CongestionControl):
         require_recovery(self)
 
     def above(self, window: Window) -> Any:
-        """Whether the window is above the legacy window, 0 to 1."""
+        """Fraction, 0 to 1, to which a window is above the legacy window: a step of one packet."""
         return smooth.step(window.cwnd - self.legacy_window, 1.0)
 
     def growth(self, window: Window, signals: Signals) -> Window:
-        """A constant increase per ACK; Reno's up to the legacy window."""
+        """Rate of change of a flow's state between losses: d(cwnd)/dt in packets/s.
+
+        One packet per ACK in slow start, then `increase` packets per ACK; up to the legacy window
+        one packet per round trip.
+        """
         above = self.above(window)
         return loss_based_growth(window, signals, 1 - above + above * self.increase * window.cwnd)
 
     def after_loss(self, window: Window, signals: Signals) -> Window:
-        """The window minus a constant fraction, or minus one half up to the legacy window."""
+        """State after one loss event: the window minus the fraction `decrease`, no slow start.
+
+        Up to the legacy window, minus one half.
+        """
         above = self.above(window)
         cut = (1 - above) / 2 + above * self.decrease
         return Window((1 - cut) * window.cwnd, 0 * window.slow_start)
 
     def loss_factor(self, process: str, window: Window) -> Any:
-        """ln(1 / (1 - b)) / b, for both periodic and independent losses.
+        """Factor, without unit, of the loss rate of a mean window, for a loss process.
 
-        Growth is exponential: a cycle of 1/p packets goes from W to W / (1 - b) and takes
-        ln(1 / (1 - b)) / a round trips. Independent losses have the same mean, by the limit
-        s -> 0 of the moments s a E[W^(s-1)] = p (1 - (1 - b)^s) E[W^s].
+        ln(1 / (1 - b)) / b, for both periodic and independent losses. Growth is exponential: a
+        cycle
+        of 1/p packets goes from W to W / (1 - b) and takes ln(1 / (1 - b)) / a round trips.
+        Independent losses have the same mean, by the limit s -> 0 of the moments
+        s a E[W^(s-1)] = p (1 - (1 - b)^s) E[W^s]. Up to the legacy window it is Reno's.
         """
         if process == "meanfield":
             return 1.0
@@ -104,10 +119,10 @@ class Scalable(CongestionControl):
 
     @property
     def rules(self) -> PacketRules:
-        """The packet rules of Kelly's paper."""
+        """The packet simulator's rules of Kelly's paper: functions on a flow's record."""
         return PacketRules(increase_window, window_after_loss, recovery=self.recovery)
 
     def packet_parameters(self) -> dict[str, float]:
-        """Increase, decrease and legacy window."""
+        """Numbers that the packet rules read: `increase`, `legacy_window` (packets), `decrease`."""
         names = ("increase", "decrease", "legacy_window")
         return {name: float(getattr(self, name)) for name in names}

@@ -23,11 +23,11 @@ __all__ = ["Unresponsive"]
 
 
 def increase_window(flow: Any, now: int, acked: int) -> None:
-    """Do nothing: there are no ACKs."""
+    """Do nothing to the window of a flow: without ACKs it is constant."""
 
 
 def window_after_loss(flow: Any, window: float) -> float:
-    """The window itself: losses are not detected."""
+    """Window after a loss, packets: the window itself, as losses are not detected."""
     return window
 
 
@@ -43,18 +43,18 @@ class Unresponsive(CongestionControl):
     sources: ClassVar[tuple[str, ...]] = ("RFC 768",)
 
     def growth(self, window: Window, signals: Signals) -> Window:
-        """Zero: the window is constant."""
+        """Rate of change of the state between losses: zero, as the window is constant."""
         return Window(0.0 * window.cwnd, 0.0 * window.slow_start)
 
     def after_loss(self, window: Window, signals: Signals) -> Window:
-        """The state itself: losses are not detected."""
+        """State after a loss: `window` itself, as losses are not detected."""
         return window
 
     def stationary_fields(self, window: Window, rtt: Any, base_rtt: Any) -> dict[str, Any]:
-        """All fields of the state."""
+        """Fields that no longer change at equilibrium, by name: all fields of the state."""
         return window._asdict()
 
     @property
     def rules(self) -> PacketRules:
-        """Packet rules that do nothing."""
+        """The packet simulator's rules, which never change the window; nothing is acknowledged."""
         return PacketRules(increase_window, window_after_loss, reliable=False)

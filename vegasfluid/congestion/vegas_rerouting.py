@@ -47,7 +47,10 @@ ns2_on_ack = NS2.rules.on_ack
 
 
 def take_route_sample(flow: Flow, rtt: float) -> None:
-    """Use the RTT of a packet, ps: the K-th gives `backlog_delay`, later ones form groups of N."""
+    """Use the RTT (ps) of a packet that was sent once: the K-th gives `backlog_delay`.
+
+    Later ones form groups of N, of which the smallest RTT is compared with the base RTT.
+    """
     if flow.backlog_delay == UNKNOWN:
         if flow.una - flow.opened >= flow.learning:
             flow.backlog_delay = rtt - flow.base_rtt
@@ -61,7 +64,11 @@ def take_route_sample(flow: Flow, rtt: float) -> None:
 
 
 def end_group(flow: Flow) -> None:
-    """After N packets, count the groups in a row with a high RTT; after L, change the base RTT."""
+    """After N packets, count the groups in a row with a high RTT; after L, change the base RTT.
+
+    The base RTT (ps) becomes the smallest RTT of the group, and the window (packets) grows in
+    proportion, plus one packet. Changes the flow's record.
+    """
     allowed = flow.backlog_delay + min(flow.delta * flow.base_rtt, flow.margin)
     if flow.group_rtt - flow.base_rtt <= allowed:
         flow.groups_high = 0
@@ -74,7 +81,16 @@ def end_group(flow: Flow) -> None:
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Process an ACK as the Vegas of ns-2, then use its RTT to detect a longer route."""
+    """Process an ACK as the Vegas of ns-2, then use its RTT to detect a longer route.
+
+    Args:
+        flow: record of the flow, changed in place.
+        now: time of the ACK, ps.
+        acked: number of new packets that it acknowledges.
+
+    Returns:
+        The sender's actions: a sum of RETRANSMIT, RESEND, SEND and SEND_ONE.
+    """
     action = ns2_on_ack(flow, now, acked)
     if flow.acked_transmissions == 1:
         take_route_sample(flow, float(now - flow.acked_sent_at))
@@ -147,35 +163,53 @@ class VegasRerouting(CongestionControl):
 
     @property
     def plain(self) -> Vegas:
-        """The same Vegas without detection of routes."""
+        """Vegas of ns-2 with the same alpha, beta, gamma and softness: no detection of routes."""
         return Vegas(self.alpha, self.beta, self.gamma, dialect="ns2", softness=self.softness)
 
     def init(self, cwnd: Any, rtt: Any) -> ReroutingWindow:
-        """Initial state: that of Vegas, with nothing measured."""
+        """Initial state: slow start with the window `cwnd` (packets), and `rtt` (s) as base RTT.
+
+        Nothing is measured yet: the other fields are 0.
+        """
         zero = 0 * cwnd
         return ReroutingWindow(*self.plain.init(cwnd, rtt), zero, zero, zero)
 
     def stationary_fields(self, window: ReroutingWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
-        """Those of Vegas, a measured `backlog_delay`, and no group with a high RTT."""
+        """Fields that no longer change at equilibrium, by name, with their values after a run.
+
+        No slow start, the base RTT (s) that the flow has measured, the queueing delay of its
+        backlog
+        (s), and no group with a high RTT.
+        """
         measured = {"acked": self.learning + 0 * window.cwnd, "backlog_delay": rtt - base_rtt}
         plain = self.plain.stationary_fields(_as_vegas(window), rtt, base_rtt)
         return plain | measured | {"groups_high": 0 * window.cwnd}
 
     def upper_variant(self) -> VegasRerouting:
-        """The same with the thresholds of Vegas's upper variant."""
+        """A copy whose only equilibrium is the one with the largest backlog of this control.
+
+        Its alpha and beta are those of Vegas's upper variant.
+        """
         plain = self.plain.upper_variant()
         return replace(self, alpha=plain.alpha, beta=plain.beta)
 
     def in_flight(self, window: ReroutingWindow, rtt: Any) -> Any:
-        """Packets in flight, as for Vegas."""
+        """Packets in flight that a state allows at a round-trip time (s), as for Vegas."""
         return self.plain.in_flight(_as_vegas(window), rtt)
 
     def growth(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
-        """Rate of change between losses, as for Vegas; the base RTT follows a longer route."""
+        """Rate of change of a flow's state between losses, each field in its unit per second.
+
+        The window changes as Vegas's; the base RTT follows a longer route.
+        """
         return self.derivative(window, signals, self.plain.growth(_as_vegas(window), signals))
 
     def drift(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
-        """Mean rate of change, with the fraction of recovering flows and the losses of Vegas."""
+        """Mean rate of change of the state of a group of flows, by growth and by losses.
+
+        As for Vegas, a fraction of the flows recovers from losses, and the others are at
+        equilibrium. Each field is in its unit per second (`cwnd`: packets/s).
+        """
         plain = self.plain
         backlog = plain.backlog(_as_vegas(window), signals)
         recovering = plain.recovering_fraction(backlog)
@@ -185,7 +219,16 @@ class VegasRerouting(CongestionControl):
     def derivative(
         self, window: ReroutingWindow, signals: Signals, plain: VegasWindow
     ) -> ReroutingWindow:
-        """Rate of change between losses, from that of Vegas (`plain`)."""
+        """Rate of change of a state between losses, with detection of longer routes.
+
+        Args:
+            window: the state.
+            signals: what the sender observes.
+            plain: rate of change of Vegas's part of the state, each field in its unit per second.
+
+        Returns:
+            d(window)/dt, each field in its unit per second.
+        """
         rise = signals.rtt - window.base_rtt
         learning = smooth.step(self.learning - window.acked, 1.0)
         margin = smooth.minimum(self.delta * window.base_rtt, self.margin)
@@ -206,17 +249,17 @@ class VegasRerouting(CongestionControl):
         )
 
     def after_loss(self, window: ReroutingWindow, signals: Signals) -> ReroutingWindow:
-        """The state after a loss, as for Vegas."""
+        """State after one loss event: as for Vegas of ns-2, the window minus a quarter."""
         after = self.plain.after_loss(_as_vegas(window), signals)
         return window._replace(cwnd=after.cwnd, slow_start=after.slow_start)
 
     def loss_factor(self, process: str, window: ReroutingWindow) -> Any:
-        """Factor of the loss rate, as for Vegas."""
+        """Factor, without unit, of the loss rate of a mean window, for a loss process; Vegas's."""
         return self.plain.loss_factor(process, _as_vegas(window))
 
     @property
     def rules(self) -> PacketRules:
-        """Packet rules of the Vegas of ns-2, with detection of longer routes."""
+        """The packet simulator's rules: Vegas of ns-2, with detection of longer routes."""
         vegas = NS2.rules
         return replace(
             vegas,
@@ -231,7 +274,10 @@ class VegasRerouting(CongestionControl):
         )
 
     def packet_parameters(self) -> dict[str, float]:
-        """Parameters in packets or as fractions, and the margin in ps."""
+        """Parameters that the packet rules read from the flow's record, by field name.
+
+        Thresholds and group sizes are in packets, `delta` is a fraction, `margin` in ps.
+        """
         names = ("alpha", "beta", "gamma", "learning", "delta")
         return {
             **{name: float(getattr(self, name)) for name in names},

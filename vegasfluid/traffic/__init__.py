@@ -16,7 +16,7 @@ __all__ = ["TrafficSource", "traffic_sources"]
 
 @cache
 def traffic_sources() -> dict[str, type[TrafficSource]]:
-    """All traffic sources, by their names in model files.
+    """Classes of all traffic sources of this package, by their names in model files.
 
     >>> sorted(traffic_sources())
     ['bulk', 'cbr', 'on_off', 'poisson', 'sessions']

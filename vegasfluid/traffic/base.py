@@ -35,7 +35,7 @@ Real = Any
 
 
 def ignore(flow: Any, now: int) -> None:
-    """Do nothing: the application does not wait for the end of a transfer."""
+    """Do nothing at the end of a transfer: the application does not wait for it."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,19 @@ class TrafficSource(Value):
     """Whether all data is available from the start, so that `on_application` is never called."""
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """Largest mean rate during a transfer, packets/s, given the packet size in bytes."""
+        """Largest mean rate that a flow's application allows during a transfer, packets/s.
+
+        Args:
+            packet_bytes: size of a packet, bytes.
+        """
         return NO_LIMIT
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
-        """Mean size of a transfer, packets, given the packet size in bytes."""
+        """Mean size of a transfer, packets; infinite for a source without end.
+
+        Args:
+            packet_bytes: size of a packet, bytes.
+        """
         return math.inf
 
     def initial_transfers(self) -> float:
@@ -85,17 +93,25 @@ class TrafficSource(Value):
         return 1.0
 
     def arrival_rate(self, transfers: Real) -> Real:
-        """New transfers of a flow, 1/s, given its number of active or waiting transfers."""
+        """New transfers of a flow, 1/s.
+
+        Args:
+            transfers: mean number of its transfers that are active or waiting.
+        """
         return 0.0 * transfers
 
     def busy_fraction(self, transfers: Real) -> Real:
-        """Fraction of time with an active transfer, given the number of active or waiting ones."""
+        """Fraction of time in which a flow has an active transfer, 0 to 1.
+
+        Args:
+            transfers: mean number of its transfers that are active or waiting.
+        """
         return transfers
 
     @property
     @abstractmethod
     def rules(self) -> SourceRules:
-        """The rules for single packets."""
+        """The packet simulator's rules: when an application offers packets to TCP, and how many."""
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
         """Numbers that `rules` reads from the flow record, by field name.

@@ -15,7 +15,7 @@ ENDLESS = 2**60
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer the whole file."""
+    """Offer the whole endless file to TCP (`flow.offered`); returns CONTINUED."""
     flow.offered = ENDLESS
     flow.app_at = NEVER
     return CONTINUED
@@ -35,5 +35,5 @@ class Bulk(TrafficSource):
 
     @property
     def rules(self) -> SourceRules:
-        """The rule that offers the whole file at the start."""
+        """The packet simulator's rule, which offers an endless file at the start."""
         return SourceRules(on_application)

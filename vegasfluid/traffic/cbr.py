@@ -13,7 +13,7 @@ __all__ = ["Cbr"]
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer a packet, and schedule the next one after an interval."""
+    """Offer one packet at `now` (ps), and schedule the next after an interval; CONTINUED."""
     flow.offered += 1
     flow.app_at = now + picoseconds(flow.interval)
     return CONTINUED
@@ -34,14 +34,14 @@ class Cbr(TrafficSource):
     """Rate at which packets are offered to TCP."""
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """The rate, packets/s."""
+        """Rate at which packets are offered to TCP, packets/s."""
         return self.rate
 
     @property
     def rules(self) -> SourceRules:
-        """The rule that offers single packets."""
+        """The packet simulator's rule, which offers single packets at equal intervals."""
         return SourceRules(on_application)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Time between two packets, s."""
+        """Numbers that the packet rule reads: `interval`, time between two packets, s."""
         return {"interval": 1 / self.rate}

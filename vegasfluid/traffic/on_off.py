@@ -38,7 +38,11 @@ TIMES = ("pareto", "exponential")
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer a packet and schedule the next one, after an off time if the on time has ended."""
+    """Offer one packet at `now` (ps), and schedule the next, or first a gap before a session.
+
+    Returns:
+        NEW_CONNECTION for the first packet of a transfer, else CONTINUED.
+    """
     if flow.gap > 0.0 and flow.on_until < 0:
         flow.on_until = 0
         flow.app_at = now + picoseconds(exponential(flow, flow.gap)) + 1
@@ -54,14 +58,18 @@ def on_application(flow: Any, now: int) -> int:
 
 
 def random_duration(flow: Any, mean: float) -> float:
-    """Random on or off time with a mean, s."""
+    """Random on or off time, s, with the mean `mean` (s) and the flow's distribution."""
     if flow.memoryless:
         return exponential(flow, mean)
     return pareto(flow, mean, flow.tail_index)
 
 
 def schedule_next(flow: Any, now: int) -> None:
-    """Set the time of the next packet; NEVER if the transfer is complete."""
+    """Set `flow.app_at`, the time of the next packet after `now`; both in ps.
+
+    It comes after an interval, or after an off time if the on time has ended; NEVER if the
+    transfer is complete.
+    """
     next_at = now + picoseconds(flow.interval)
     if flow.left == 0:
         next_at = NEVER
@@ -72,7 +80,7 @@ def schedule_next(flow: Any, now: int) -> None:
 
 
 def on_finished(flow: Any, now: int) -> None:
-    """Start the gap after the last packet of a transfer."""
+    """After the last ACK of a transfer, at `now` (ps), start a random gap before the next one."""
     if flow.left == 0:
         flow.finished += 1
         flow.app_at = now + picoseconds(exponential(flow, flow.gap)) + 1
@@ -116,30 +124,37 @@ class OnOff(TrafficSource):
             raise InvalidInput("OnOff", missing, "given with the other one of a session", "missing")
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """Mean rate over on and off times, packets/s."""
+        """Mean rate of a flow over on and off times during a transfer, packets/s."""
         return self.rate * self.on / (self.on + self.off)
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
-        """Mean size of a transfer, packets; infinite without sessions."""
+        """Mean size of a transfer, packets of `packet_bytes` bytes; infinite without sessions."""
         return (
             mean_transfer(self.mean_size, packet_bytes) if self.mean_size is not None else math.inf
         )
 
     def initial_transfers(self) -> float:
-        """One without sessions; zero with sessions, as a flow starts with a gap."""
+        """Number of active transfers when a flow starts: 1 without sessions, else 0 (a gap)."""
         return 1.0 if self.mean_gap is None else 0.0
 
     def arrival_rate(self, transfers: Any) -> Any:
-        """New transfers, 1/s: one per mean gap while none is active; zero without sessions."""
+        """New transfers of a flow, 1/s: one per mean gap while none is active.
+
+        Zero without sessions. `transfers` is the fraction of time with an active transfer.
+        """
         return 0.0 * transfers if self.mean_gap is None else (1 - transfers) / self.mean_gap
 
     @property
     def rules(self) -> SourceRules:
-        """The rules that offer single packets."""
+        """The packet simulator's rules, which offer single packets during on times."""
         return SourceRules(on_application, on_finished, {"on_until": -1, "left": 0})
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Times, s, their distribution, and the mean transfer, packets."""
+        """Numbers that the packet rules read from the flow's record, by field name.
+
+        Mean times `on`, `off`, `gap` and the `interval` of packets, s; `tail_index`; `memoryless`
+        (1: exponential times); mean `transfer`, packets.
+        """
         return {
             "on": float(self.on),
             "off": float(self.off),

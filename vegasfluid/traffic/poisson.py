@@ -14,7 +14,10 @@ __all__ = ["Poisson"]
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Offer a packet, except at the start, and schedule the next one."""
+    """Offer one packet at `now` (ps), except at the start, and schedule the next; CONTINUED.
+
+    The interval is exponentially distributed.
+    """
     flow.offered += now > flow.start
     flow.app_at = now + picoseconds(exponential(flow, flow.interval)) + 1
     return CONTINUED
@@ -35,14 +38,14 @@ class Poisson(TrafficSource):
     """Mean time between two packets."""
 
     def rate_limit(self, packet_bytes: int) -> float:
-        """Mean rate, packets/s."""
+        """Mean rate at which packets are offered to TCP, packets/s."""
         return 1 / self.mean_interval
 
     @property
     def rules(self) -> SourceRules:
-        """The rule that offers single packets."""
+        """The packet simulator's rule, which offers single packets at random intervals."""
         return SourceRules(on_application)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Mean time between two packets, s."""
+        """Numbers that the packet rule reads: `interval`, mean time between two packets, s."""
         return {"interval": self.mean_interval}

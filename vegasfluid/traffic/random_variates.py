@@ -17,11 +17,14 @@ uniform: Callable[[Any], float]
 
 
 def exponential(source: Any, mean: float) -> float:
-    """Exponential variate with a mean, in the unit of the mean."""
+    """Exponential variate with the mean `mean`, in its unit, from the record's generator."""
     return -mean * math.log(1.0 - uniform(source))
 
 
 def pareto(source: Any, mean: float, shape: float) -> float:
-    """Pareto variate with a mean and a shape above 1, in the unit of the mean."""
+    """Pareto variate with the mean `mean`, in its unit, and a shape above 1.
+
+    It is drawn from the generator in the record `source`.
+    """
     smallest = mean * (shape - 1.0) / shape
     return smallest * (1.0 - uniform(source)) ** (-1.0 / shape)

@@ -32,17 +32,26 @@ LARGEST = 1e9
 
 
 def transfer_size(flow: Any) -> int:
-    """Random size of a transfer, packets."""
+    """Random size of a transfer, packets: Pareto with the mean and tail index of the flow."""
     return int(min(pareto(flow, flow.transfer, flow.tail_index), LARGEST)) + 1
 
 
 def mean_transfer(megabytes: float, packet_bytes: int) -> float:
-    """Mean size of a transfer, packets; rounding up adds about one half."""
+    """Mean size of a transfer in whole packets; rounding up adds about one half.
+
+    Args:
+        megabytes: mean size, MB (1 000 000 bytes).
+        packet_bytes: size of a packet, bytes.
+    """
     return megabytes * BYTES / packet_bytes + 0.5
 
 
 def on_application(flow: Any, now: int) -> int:
-    """Let a session arrive; it starts if none is active."""
+    """Let a session arrive at `now` (ps), schedule the next, start one if none is active.
+
+    Returns:
+        NEW_CONNECTION if a session starts: all its packets are offered; else CONTINUED.
+    """
     if flow.arrives_at < 0:
         flow.arrives_at = now + picoseconds(exponential(flow, flow.gap))
     elif now >= flow.arrives_at:
@@ -60,7 +69,7 @@ def on_application(flow: Any, now: int) -> int:
 
 
 def on_finished(flow: Any, now: int) -> None:
-    """Start the next waiting session, or the gap before the next one."""
+    """After the last ACK of a session, at `now` (ps), start a waiting one, or a random gap."""
     flow.busy = 0
     flow.finished += 1
     if not flow.overlapping:
@@ -94,19 +103,27 @@ class Sessions(TrafficSource):
     """Whether sessions arrive independently and wait while another of the flow is active."""
 
     def mean_transfer_size(self, packet_bytes: int) -> float:
-        """Mean size of a transfer in whole packets."""
+        """Mean size of a transfer in whole packets of `packet_bytes` bytes."""
         return mean_transfer(self.mean_size, packet_bytes)
 
     def initial_transfers(self) -> float:
-        """Zero: a flow starts with a gap."""
+        """Number of active transfers when a flow starts: 0, as it starts with a gap."""
         return 0.0
 
     def arrival_rate(self, transfers: Any) -> Any:
-        """New transfers, 1/s: constant if sessions overlap, else only while none is active."""
+        """New transfers of a flow, 1/s: one per mean gap.
+
+        If sessions do not overlap, only while none is active: `transfers` is the fraction of time
+        with an active one.
+        """
         return (1.0 + 0.0 * transfers if self.overlapping else 1 - transfers) / self.mean_gap
 
     def busy_fraction(self, transfers: Any) -> Any:
-        """The number n of transfers; if sessions overlap, n / (1 + n) as in an M/M/1 queue."""
+        """Fraction of time in which a flow has an active transfer, 0 to 1.
+
+        It is the mean number n of active or waiting transfers; if sessions overlap, n / (1 + n) as
+        in an M/M/1 queue.
+        """
         return transfers / (1 + transfers) if self.overlapping else transfers
 
     @property
@@ -121,7 +138,10 @@ class Sessions(TrafficSource):
         return SourceRules(on_application, on_finished, state)
 
     def packet_parameters(self, packet_bytes: int) -> dict[str, float]:
-        """Mean gap, s, mean transfer, packets, tail index (shape), and `overlapping` as 0 or 1."""
+        """Numbers that the packet rules read from the flow's record, by field name.
+
+        Mean `gap`, s; mean `transfer`, packets; `tail_index` (shape); `overlapping` as 0 or 1.
+        """
         return {
             "gap": float(self.mean_gap),
             "transfer": self.mean_size * BYTES / packet_bytes,

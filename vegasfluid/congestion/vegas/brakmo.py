@@ -23,7 +23,11 @@ Flow = Any
 
 
 def end_round(flow: Flow, rtt: float) -> None:
-    """At the end of a round trip, compare the backlog with the thresholds and set the increase."""
+    """At the end of a round trip, compare the backlog with the thresholds and set the increase.
+
+    `rtt` is the latest round-trip time, ps. Sets `flow.increase`, the packets by which each ACK of
+    the next round trip changes the window, and may end slow start.
+    """
     backlog = flow.cwnd * (rtt - flow.base_rtt) / rtt
     flow.vegas_diff = backlog
     if flow.cwnd < flow.ssthresh:
@@ -45,13 +49,16 @@ def end_round(flow: Flow, rtt: float) -> None:
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Store the latest round-trip time and update the base RTT, ps."""
+    """Store `rtt` (ps) as the flow's latest round-trip time, and update its base RTT."""
     flow.latest_rtt = rtt
     flow.base_rtt = min(flow.base_rtt, rtt)
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Add the increase for each ACK; at the end of a round trip, set it for the next one."""
+    """Add the increase to `flow.cwnd` for an ACK; at the end of a round trip, set it anew.
+
+    `now` (ps) and `acked` are not used.
+    """
     if flow.una > flow.round_end:
         if flow.latest_rtt > 0.0:
             end_round(flow, flow.latest_rtt)
@@ -63,12 +70,12 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Half of the window in use, packets."""
+    """Window after a loss, packets: half of the window in use (`window`)."""
     return window / 2
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """After a timeout, restart slow start with two packets and a round trip that doubles them."""
+    """After a timeout, set `flow.cwnd` to two packets, and start with a round that doubles it."""
     flow.cwnd = 2.0
     flow.doubling_round = 1
 

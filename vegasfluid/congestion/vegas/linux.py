@@ -32,14 +32,17 @@ FEWEST_SAMPLES = 3
 
 
 def begin_round(flow: Flow) -> None:
-    """Start a round: store its last packet and discard the samples of the last round."""
+    """Start a round trip of a flow: store its last packet, discard the RTT samples before."""
     flow.round_end = flow.next_seq
     flow.round_samples = 0
     flow.round_rtt = NO_SAMPLE
 
 
 def end_round(flow: Flow, acked: int) -> None:
-    """At the end of a round, change the window by one packet, or leave slow start."""
+    """At the end of a round trip, change `flow.cwnd` by one packet, or leave slow start.
+
+    The backlog (packets, by the smallest RTT of the round) is compared with alpha, beta or gamma.
+    """
     queueing = (flow.round_rtt - flow.base_rtt) / flow.base_rtt
     backlog = int(flow.cwnd * queueing)
     flow.vegas_diff = float(backlog)
@@ -64,7 +67,10 @@ def end_round(flow: Flow, acked: int) -> None:
 
 
 def reno_step(flow: Flow, acked: int) -> None:
-    """Grow as Reno, where there are too few samples or Vegas is off."""
+    """Grow `flow.cwnd` as Reno for an ACK, where RTT samples are few or Vegas is off.
+
+    `acked` is the number of new packets that it acknowledges.
+    """
     if flow.cwnd < flow.ssthresh:
         flow.cwnd = min(flow.cwnd + acked, flow.ssthresh)
     else:
@@ -72,14 +78,18 @@ def reno_step(flow: Flow, acked: int) -> None:
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Update the smallest round-trip time of the round and the base RTT, ps."""
+    """Update a flow's smallest round-trip time of the round and base RTT by `rtt`, all in ps."""
     flow.base_rtt = min(flow.base_rtt, rtt)
     flow.round_rtt = min(flow.round_rtt, rtt)
     flow.round_samples += 1
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Change the window once per round; grow as Reno while packets are missing or reordered."""
+    """Change `flow.cwnd` for an ACK: by Vegas's rule at the end of a round trip.
+
+    As Reno while packets are missing or reordered, or after a round with fewer than three RTT
+    samples; slow start grows with every ACK. `acked` is the number of new packets acknowledged.
+    """
     if flow.sacked > 0 or flow.una < flow.recover:
         reno_step(flow, acked)
         flow.was_off = 1
@@ -98,12 +108,12 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """Half of the window in use, packets."""
+    """Window after a loss, packets: half of the window in use (`window`)."""
     return window / 2
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """Start a round after a timeout."""
+    """Start a round trip of a flow after a timeout."""
     begin_round(flow)
 
 

@@ -39,7 +39,11 @@ CHECKED_ACKS = 2
 
 
 def end_round(flow: Flow, now: int) -> None:
-    """At the end of a round, estimate the backlog and set the next round's increase."""
+    """At the end of a round trip (`now`, ps), estimate the backlog, set the next round's increase.
+
+    Without an RTT sample, the time since the start of the round counts as its RTT. Changes the
+    flow's record.
+    """
     if flow.round_samples > 0:
         rtt = flow.round_rtt_sum / flow.round_samples
     else:
@@ -57,8 +61,10 @@ def end_round(flow: Flow, now: int) -> None:
 
 
 def choose_step(flow: Flow, backlog: int) -> None:
-    """Set the increase by the backlog: grow below alpha, shrink above beta; above gamma, end slow
-    start.
+    """Set a flow's increase for the next round trip by its backlog (packets).
+
+    Grow below alpha; shrink by one packet above beta, at once; above gamma, end slow start and
+    take 1/8 of the window away. `increase` is in packets per ACK.
     """
     flow.vegas_diff = float(backlog)
     if flow.cwnd < flow.ssthresh:
@@ -82,7 +88,7 @@ def choose_step(flow: Flow, backlog: int) -> None:
 
 
 def take_sample(flow: Flow, rtt: int) -> None:
-    """Update the round's mean RTT, the base RTT and the fine-grained timer by a sample, ps."""
+    """Update a flow's mean RTT of the round, base RTT and fine-grained timer by `rtt` (ps)."""
     flow.round_rtt_sum += rtt
     flow.round_samples += 1
     flow.base_rtt = min(flow.base_rtt, float(rtt))
@@ -93,7 +99,10 @@ def take_sample(flow: Flow, rtt: int) -> None:
 
 
 def start_connection(flow: Flow, now: int) -> None:
-    """Initialise all estimates by the round trip of the first ACK, which counts as no sample."""
+    """Initialise a flow's estimates (ps) by the round trip of the first ACK, at `now` (ps).
+
+    It counts as no sample of the round.
+    """
     rtt = float(now - flow.acked_sent_at)
     flow.base_rtt = rtt
     flow.fine_rtt = rtt
@@ -103,13 +112,19 @@ def start_connection(flow: Flow, now: int) -> None:
 
 
 def oldest_expired(flow: Flow, now: int) -> bool:
-    """Whether the fine-grained timer of the oldest packet expired, or it is unsent (a quirk)."""
+    """Whether the fine-grained timer of a flow's oldest packet has expired at `now` (ps).
+
+    Also true if that packet was offered but not sent (a quirk of ns-2).
+    """
     unsent = flow.una == flow.max_seq
     return flow.una < flow.offered and (unsent or now - flow.oldest_sent_at >= flow.fine_timeout)
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Add the increase for an ACK, while the window is used."""
+    """Add the increase to `flow.cwnd` for an ACK, if at most two packets of it are unused.
+
+    `now` (ps) and `acked` are not used.
+    """
     if flow.increase == 1.0 and flow.cwnd >= flow.ssthresh:
         flow.increase = 0.0
     if flow.increase > 0 and flow.cwnd - (flow.next_seq - flow.una + 1) <= 2:
@@ -117,7 +132,16 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def on_ack(flow: Flow, now: int, acked: int) -> int:
-    """Deflate the window, end a round, grow, take an RTT sample, check for a second loss."""
+    """Process an ACK of new packets: window, round trip, RTT sample, check for a second loss.
+
+    Args:
+        flow: record of the flow, changed in place.
+        now: time of the ACK, ps.
+        acked: number of new packets that it acknowledges; not used.
+
+    Returns:
+        The sender's actions: SEND, or RESEND + SEND if the oldest packet's timer has expired.
+    """
     if flow.duplicates > DUPLICATE_ACK_THRESHOLD and flow.cwnd > flow.cwnd_after_loss:
         flow.cwnd = max(flow.cwnd_after_loss, SMALLEST_WINDOW)
         flow.ssthresh = 2.0
@@ -140,7 +164,14 @@ def on_ack(flow: Flow, now: int, acked: int) -> int:
 
 
 def on_duplicate_ack(flow: Flow, now: int) -> int:
-    """Retransmit at the third duplicate ACK, or at any if the fine-grained timer expired."""
+    """Process a duplicate ACK at `now` (ps): retransmit at the third, or if a timer expired.
+
+    The timer is the fine-grained one of the oldest packet. Later duplicate ACKs inflate the window
+    by one packet each.
+
+    Returns:
+        The sender's actions: a sum of RETRANSMIT and SEND, or 0.
+    """
     flow.duplicates += 1
     action = 0
     if oldest_expired(flow, now) or flow.duplicates == DUPLICATE_ACK_THRESHOLD:
@@ -155,7 +186,10 @@ def on_duplicate_ack(flow: Flow, now: int) -> int:
 
 
 def reduce_window(flow: Flow, now: int) -> None:
-    """Reduce the window by a quarter, at most once per window of data; by half at a second loss."""
+    """Reduce a flow's window for a loss at `now` (ps), at most once per window of data.
+
+    A first loss takes away a quarter of the window, a second one of the same packet a half.
+    """
     again = flow.oldest_transmissions > 1
     flow.after_timeout = 0
     flow.recover = flow.max_seq
@@ -178,12 +212,12 @@ def reduce_window(flow: Flow, now: int) -> None:
 
 
 def window_after_timeout(flow: Flow, window: float) -> float:
-    """Half of the window in use, packets."""
+    """Window at which the slow start after a timeout ends, packets: half of that in use."""
     return window / 2
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """Restart slow start with two packets; the base RTT is kept."""
+    """After a timeout at `now` (ps), set `flow.cwnd` to two packets; the base RTT is kept."""
     flow.cwnd = 2.0
     flow.cwnd_after_loss = 0.0
     flow.cwnd_changed_at = now
@@ -191,7 +225,7 @@ def on_restart(flow: Flow, now: int) -> None:
 
 
 def window_after_mark(flow: Flow, window: float) -> float:
-    """Three quarters of the window in use, as after a first loss, packets."""
+    """Window after an ECN mark, packets: 3/4 of that in use (`window`), as after a first loss."""
     return window * 3 / 4
 
 

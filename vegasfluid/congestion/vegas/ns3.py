@@ -43,19 +43,25 @@ drop less than 4 % of the packets the factors are 1.50 and 1.61, of the others 1
 
 
 def begin_round(flow: Flow) -> None:
-    """Start a round: store its last packet and discard the samples of the last round."""
+    """Start a round trip of a flow: store its last packet, discard the RTT samples before."""
     flow.round_end = flow.next_seq
     flow.round_samples = 0
     flow.round_rtt = NO_SAMPLE
 
 
 def window_after_loss(flow: Flow, window: float) -> float:
-    """ssthresh, at most one packet less than the window in use and at least two, packets."""
+    """Window after a loss, packets: ssthresh, at least one packet less than the one in use.
+
+    It is at least two packets. `window` is the window in use, packets.
+    """
     return max(min(flow.ssthresh, window - 1.0), SMALLEST_SSTHRESH)
 
 
 def end_round(flow: Flow) -> None:
-    """At the end of a round, change the window by one packet, or leave slow start."""
+    """At the end of a round trip, change `flow.cwnd` by one packet, or leave slow start.
+
+    The backlog (packets, by the smallest RTT of the round) is compared with alpha, beta or gamma.
+    """
     window = int(flow.cwnd)
     target = int(window * (flow.base_rtt / flow.round_rtt))
     backlog = window - target
@@ -80,19 +86,23 @@ def end_round(flow: Flow) -> None:
 
 
 def reno_step(flow: Flow) -> None:
-    """Grow as Reno, where there are too few samples or Vegas is off."""
+    """Grow `flow.cwnd` as Reno for an ACK, where RTT samples are few or Vegas is off."""
     flow.cwnd += 1.0 if flow.cwnd < flow.ssthresh else 1.0 / flow.cwnd
 
 
 def on_rtt_sample(flow: Flow, rtt: float) -> None:
-    """Update the smallest round-trip time of the round and the base RTT, ps."""
+    """Update a flow's smallest round-trip time of the round and base RTT by `rtt`, all in ps."""
     flow.base_rtt = min(flow.base_rtt, rtt)
     flow.round_rtt = min(flow.round_rtt, rtt)
     flow.round_samples += 1
 
 
 def increase_window(flow: Flow, now: int, acked: int) -> None:
-    """Change the window once per round; grow as Reno while packets are missing or reordered."""
+    """Change `flow.cwnd` for an ACK: by Vegas's rule at the end of a round trip.
+
+    As Reno while packets are missing or reordered, or after a round with fewer than three RTT
+    samples; slow start grows with every ACK. `acked` is the number of new packets acknowledged.
+    """
     if flow.sacked > 0 or flow.una < flow.recover:
         reno_step(flow)
         flow.was_off = 1
@@ -111,7 +121,7 @@ def increase_window(flow: Flow, now: int, acked: int) -> None:
 
 
 def on_restart(flow: Flow, now: int) -> None:
-    """Start a round after a timeout."""
+    """Start a round trip of a flow after a timeout."""
     begin_round(flow)
 
 

@@ -113,23 +113,24 @@ class Vegas(CongestionControl):
 
     @property
     def implementation(self) -> VegasImplementation:
-        """The constants and rules of the dialect."""
+        """Constants and packet rules of the dialect `dialect`."""
         return DIALECTS[self.dialect]
 
     @property
     def label(self) -> str:
-        """Name and dialect."""
+        """Name for tables and plots: `vegas`, and the dialect."""
         return f"{self.name}, {self.dialect}"
 
     @property
     def whole_thresholds(self) -> bool:
-        """Whether the dialect's thresholds must be whole numbers of packets."""
+        """Whether alpha, beta and gamma must be whole numbers of packets in the dialect."""
         return self.implementation.whole_packets
 
     @property
     def recovery_scheme(self) -> str:
-        """Recovery scheme whose fraction of timeouts the fluid model uses: `timeouts_like` of the
-        dialect, or else that of its packet rules.
+        """Name of the recovery scheme that sets the fraction of losses that end in a timeout.
+
+        It is `timeouts_like` of the dialect, or else the scheme of its packet rules.
         """
         return self.implementation.timeouts_like or self.rules.recovery
 
@@ -147,23 +148,36 @@ class Vegas(CongestionControl):
         return low - middle, high + middle
 
     def init(self, cwnd: Any, rtt: Any) -> VegasWindow:
-        """Slow start, with the first packet's round-trip time as base RTT."""
+        """Initial state: slow start with the window `cwnd` (packets), and `rtt` (s) as base RTT."""
         return VegasWindow(cwnd, cwnd / cwnd, rtt + 0 * cwnd, 0 * cwnd)
 
     def stationary_fields(self, window: VegasWindow, rtt: Any, base_rtt: Any) -> dict[str, Any]:
-        """No slow start, the measured base RTT and, without `keeps_ssthresh`, a threshold of 0."""
+        """Fields of the state that no longer change at equilibrium, by name, with their values.
+
+        No slow start, the base RTT (s) that the flow has measured and, in dialects without
+        `keeps_ssthresh`, a threshold of 0 packets.
+        """
         zero = 0 * window.cwnd
         fields = {"slow_start": zero, "base_rtt": base_rtt + zero}
         return fields if self.implementation.keeps_ssthresh else fields | {"threshold": zero}
 
     def upper_variant(self) -> Vegas:
-        """Vegas whose growing window has the equilibrium backlog of a shrinking one."""
+        """Vegas whose only equilibrium has the largest backlog of this one's dead band.
+
+        Its alpha gives a growing window the equilibrium backlog of a shrinking one.
+        """
         alpha = self.equilibrium_backlogs[1] - self.implementation.alpha_offset
         return replace(self, alpha=alpha, beta=cast(Any, self.beta) + self.softness)
 
     def in_flight(self, window: VegasWindow, rtt: Any) -> Any:
-        """The window minus the unsent fraction of a packet: 1/2 while it recovers from a loss, at
-        equilibrium that of the dialect.
+        """Packets in flight that a state allows: the window minus its unsent fraction of a packet.
+
+        The fraction is 1/2 while the window recovers from a loss, at equilibrium that of the
+        dialect.
+
+        Args:
+            window: state of a flow, or mean state of a group.
+            rtt: round-trip time, s.
         """
         divisor = window.base_rtt if self.implementation.divides_by_base_rtt else rtt
         backlog = window.cwnd * (rtt - window.base_rtt) / divisor
@@ -172,17 +186,17 @@ class Vegas(CongestionControl):
         return whole_part(window.cwnd, recovering + unsent)
 
     def sample(self, window: VegasWindow, signals: Signals) -> Any:
-        """Round-trip time in the dialect's estimate of the backlog, s.
+        """Round-trip time from which the dialect estimates the backlog, s.
 
-        The smallest of n numbers that are uniform over an interval is on average 1 / (n + 1) of
-        its width above the lower end.
+        It is the mean, or the smallest of a round trip. The smallest of n numbers that are uniform
+        over an interval is on average 1 / (n + 1) of its width above the lower end.
         """
         if not self.implementation.uses_min_rtt:
             return signals.rtt
         return signals.rtt - signals.jitter / 2 + signals.jitter / (window.cwnd + 1)
 
     def backlog(self, window: VegasWindow, signals: Signals) -> Any:
-        """The backlog as the dialect estimates it, packets."""
+        """Backlog of a flow as the dialect estimates it from window, RTT and base RTT, packets."""
         sample = self.sample(window, signals)
         divisor = window.base_rtt if self.implementation.divides_by_base_rtt else sample
         return window.cwnd * (sample - window.base_rtt) / divisor
@@ -205,19 +219,26 @@ class Vegas(CongestionControl):
         return as_reno + (1 - as_reno) * (grow - shrink)
 
     def growth(self, window: VegasWindow, signals: Signals) -> VegasWindow:
-        """At most one packet per round trip up or down; slow start as the dialect's."""
+        """Rate of change of a flow's state between losses, each field in its unit per second.
+
+        After slow start the window changes by at most one packet per round trip, up below alpha or
+        down above beta; slow start is the dialect's.
+        """
         backlog = self.backlog(window, signals)
         grow = smooth.step(self.equilibrium_backlogs[0] - backlog, self.softness)
         return self.derivative(window, signals, backlog, grow)
 
     def drift(self, window: VegasWindow, signals: Signals) -> VegasWindow:
-        """Mean rate of change of flows that recover from losses and of flows at equilibrium."""
+        """Mean rate of change of flows that recover from losses and of flows at equilibrium.
+
+        Each field is in its unit per second (`cwnd`: packets/s); losses are included.
+        """
         backlog = self.backlog(window, signals)
         growth = self.derivative(window, signals, backlog, self.recovering_fraction(backlog))
         return self.with_losses(window, growth, signals)
 
     def recovering_fraction(self, backlog: Any) -> Any:
-        """Fraction of the flows that recover from a loss, estimated from the mean backlog.
+        """Fraction of the flows that recover from a loss, from their mean backlog (packets).
 
         A flow that loses the fraction b of its window W grows for b W round trips, on average
         b W / 2 below its equilibrium. If a small fraction f of the flows recovers, the mean is
@@ -232,13 +253,16 @@ class Vegas(CongestionControl):
     def derivative(
         self, window: VegasWindow, signals: Signals, backlog: Any, grow: Any
     ) -> VegasWindow:
-        """Rate of change between losses.
+        """Rate of change of a state between losses.
 
         Args:
             window: the state.
             signals: what the sender observes.
             backlog: estimated backlog, packets.
             grow: fraction of the flows that grow.
+
+        Returns:
+            d(window)/dt, each field in its unit per second (`cwnd`: packets/s).
         """
         implementation = self.implementation
         reached = leaves_slow_start(window.cwnd, signals)
@@ -262,18 +286,22 @@ class Vegas(CongestionControl):
         )
 
     def after_loss(self, window: VegasWindow, signals: Signals) -> VegasWindow:
-        """The window minus the dialect's loss cut, out of slow start."""
+        """State after one loss event: the window minus the dialect's loss cut, no slow start.
+
+        With `keeps_ssthresh`, at least the state's threshold, but one packet less than before.
+        """
         left = (1 - self.implementation.loss_cut) * window.cwnd
         if self.implementation.keeps_ssthresh:
             left = smooth.maximum(left, smooth.minimum(window.threshold, window.cwnd - 1))
         return window._replace(cwnd=left, slow_start=0 * window.slow_start)
 
     def threshold_derivative(self, window: VegasWindow, signals: Signals) -> Any:
-        """d(threshold)/dt, packets/s.
+        """Time derivative of the smallest window after a loss (`threshold`), packets/s.
 
         The threshold follows (1 - b) times the window upwards, and falls with the window. Windows
         of single flows exceed the threshold by about an exponential variate with the mean of the
-        group. A loss raises the threshold of those whose (1 - b) times the window is above it.
+        group. A loss raises the threshold of those whose (1 - b) times the window is above it. Zero
+        in dialects without `keeps_ssthresh`.
         """
         if not self.implementation.keeps_ssthresh:
             return 0 * window.threshold
@@ -286,14 +314,17 @@ class Vegas(CongestionControl):
         return change / signals.rtt + by_losses
 
     def loss_factor(self, process: str, window: VegasWindow) -> Any:
-        """That of additive increase with the dialect's cut, as for a saturated Vegas."""
+        """Factor, without unit, of the loss rate of a mean window, for a loss process.
+
+        It is that of additive increase with the dialect's cut, as for a Vegas that losses limit.
+        """
         return aimd_loss_factor(process, self.implementation.loss_cut)
 
     @property
     def rules(self) -> PacketRules:
-        """Packet rules of the dialect."""
+        """The packet simulator's rules of the dialect: functions on a flow's record."""
         return self.implementation.rules
 
     def packet_parameters(self) -> dict[str, float]:
-        """alpha, beta and gamma, packets."""
+        """Parameters that the packet rules read: alpha, beta and gamma, packets."""
         return {name: float(getattr(self, name)) for name in ("alpha", "beta", "gamma")}
