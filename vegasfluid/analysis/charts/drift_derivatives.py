@@ -50,7 +50,7 @@ class DropProbResponse(NamedTuple):
 
     @property
     def gradient(self) -> Any:
-        """Transfer functions from queue and arrival rate to the probability; (1, 2)."""
+        """Transfer functions from queue (1/packets), arrivals (s/packet) to probability; (1, 2)."""
         return sp.Matrix([[self.queue, self.arrivals]]) / self.denominator
 
 
@@ -82,7 +82,11 @@ def named_symbol(name: str) -> Any:
 
 
 def substitutions(values: StateValues) -> dict[Any, Any]:
-    """Numbers for symbols, with all digits; signals follow from cwnd, rtt and drop_prob."""
+    """SymPy numbers for symbols, with 30 digits, from the numbers of named quantities.
+
+    If cwnd (packets), rtt (s) and drop_prob are given, the symbols of a sender's measured
+    round-trip time, ACK rate and loss rate (1/s) get the values that follow.
+    """
     numbers = {named_symbol(name): sp.Float(float(value), DIGITS) for name, value in values.items()}
     if {W, R, p} <= numbers.keys():
         rate = numbers[W] / numbers[R]
@@ -91,20 +95,28 @@ def substitutions(values: StateValues) -> dict[Any, Any]:
 
 
 def evaluate(expression: Any, numbers: Mapping[Any, Any]) -> Any:
-    """An expression, or a matrix of them, with numbers substituted for symbols."""
+    """A SymPy expression, or a matrix of them, with `numbers` for its symbols, to 30 digits.
+
+    Symbols without a number, such as s, stay.
+    """
     return expression.subs(dict(numbers)).evalf(DIGITS)
 
 
 def drift_derivatives(
     law: CongestionControl, values: StateValues, loss_process: str = "meanfield", ack_every: int = 1
 ) -> DriftDerivatives:
-    """Partial derivatives of a congestion control's drift at equilibrium, in symbols.
+    """Partial derivatives of a congestion control's drift at equilibrium, in SymPy symbols.
 
     Args:
         law: the congestion control, with numbers or symbols for its parameters.
-        values: numbers that select the branch wherever the drift compares quantities.
+        values: numbers that select the branch wherever the drift compares quantities: cwnd
+            (packets), rtt and base_rtt (s), drop_prob, and further states by their field names.
         loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
         ack_every: packets that one ACK acknowledges.
+
+    Returns:
+        The drift (unit of each state per s) and its derivatives by states, round-trip time, ACK
+        rate and loss rate.
     """
     initial = law.init(W, R)
     window = initial._replace(**{name: named_symbol(name) for name in initial._fields})
@@ -119,6 +131,7 @@ def drift_derivatives(
     equilibrium = {SAMPLED: R, ACKS: W / R, LOSSES: p * W / R}
 
     def derivative(function: Any, variables: Sequence[Any]) -> Any:
+        """Jacobian of a column of expressions by variables, signals at equilibrium."""
         return function.jacobian(sp.Matrix(variables)).subs(equilibrium)
 
     variables = [named_symbol(name) for name in states]
@@ -134,7 +147,11 @@ def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> 
         law: the queue discipline, with numbers for its parameters.
         prob: `loss_signal_prob`, drops and marks that senders notice; `drop_prob`, all drops; or
             `forced_prob`, drops of packets that may be marked.
-        values: numbers for queue, arrivals, capacity, buffer and each field of the law's state.
+        values: numbers for queue and buffer (packets), arrivals and capacity (packets/s), and each
+            field of the law's state.
+
+    Returns:
+        The probability at equilibrium, and its transfer functions as polynomials in s (1/s).
 
     >>> from vegasfluid import Red
     >>> law = Red(min_thresh=50, max_thresh=150, wait=False, weight=0.01)
@@ -158,6 +175,7 @@ def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> 
     moving = {variable: rate for variable, rate in moving.items() if rate != 0}
 
     def state_polynomial(driven: Any) -> Any:
+        """Polynomial in s of the discipline's state, with feedback of `driven` rates."""
         rows = [
             [rate.diff(by) - driven(rate) * value.diff(by) for by in moving]
             for rate in moving.values()
@@ -168,6 +186,7 @@ def drop_prob_response(law: QueueDiscipline, prob: str, values: StateValues) -> 
     denominator = state_polynomial(lambda rate: 0)
 
     def numerator(by: Any) -> Any:
+        """Numerator of the transfer function from `by` to the probability; in s."""
         direct = evaluate(value.diff(by), numbers)
         return sp.expand((direct - 1) * denominator + state_polynomial(lambda rate: rate.diff(by)))
 

@@ -25,12 +25,13 @@ class FlowGroup(NamedTuple):
     """Flows of one class and one base RTT, at equilibrium.
 
     Args:
-        name: of their class.
+        name: name of their class.
         flows: their class.
         count: number of flows.
         rate: sending rate of one flow, packets/s.
         limit: rate that application and access link allow one flow, packets/s.
-        values: numbers for the symbols of the class's drift.
+        values: numbers for the symbols of the class's drift: cwnd (packets), rtt and base_rtt (s),
+            drop_prob, and the other states.
     """
 
     name: str
@@ -47,12 +48,18 @@ class FlowGroup(NamedTuple):
 
     @property
     def drop_field(self) -> str:
-        """The queue discipline's probability with which the group's packets are dropped."""
+        """Name of the queue discipline's probability with which the group's packets are dropped.
+
+        `forced_prob` for flows with ECN, whose packets are usually marked; else `drop_prob`.
+        """
         return "forced_prob" if self.flows.ecn and self.window_limited else "drop_prob"
 
 
 def flow_groups(equilibrium: Equilibrium) -> Iterator[FlowGroup]:
-    """Flow groups of a network with one link, in the order of the fluid model's groups."""
+    """Yield the flow groups of a network with one link at equilibrium, in the fluid model's order.
+
+    Each has the number of its flows, their rates (packets/s), windows, round-trip times and losses.
+    """
     network, queue = equilibrium.network, float(equilibrium.values.queue[0])
     windows, classes = iter(equilibrium.values.cwnd), equilibrium.solution.unknowns.classes
     for (name, flows), states in zip(network.flows.items(), classes, strict=True):
@@ -68,11 +75,14 @@ def flow_groups(equilibrium: Equilibrium) -> Iterator[FlowGroup]:
 
 
 def link_drop_prob(equilibrium: Equilibrium, prob: str = "loss_signal_prob") -> DropProbResponse:
-    """Linear response of a probability of a network's one link; numbers and s.
+    """Linear response of a probability of a network's one link to its queue and arrival rate.
 
     Args:
         equilibrium: of a network with one link.
         prob: which probability, see `drop_prob_response`.
+
+    Returns:
+        The probability at equilibrium, and its transfer functions as polynomials in s (1/s).
     """
     link, [state] = equilibrium.network.link, equilibrium.solution.unknowns.aqm_states
     values = {name: float(np.asarray(value)) for name, value in state._asdict().items()}

@@ -22,7 +22,11 @@ SAME = 1e-6
 
 
 def only_group(equilibrium: Equilibrium, caller: str) -> FlowGroup:
-    """The single flow group of a network; raises `InvalidInput` for `caller` if there are more."""
+    """The single flow group of a network with one link, at equilibrium.
+
+    Raises:
+        InvalidInput: if there are several groups; the message names `caller`.
+    """
     first, *others = flow_groups(equilibrium)
     if others:
         raise InvalidInput(caller, "the number of flow groups", "1", len(others) + 1)
@@ -30,7 +34,10 @@ def only_group(equilibrium: Equilibrium, caller: str) -> FlowGroup:
 
 
 def equivalent_count(equilibrium: Equilibrium, group: FlowGroup) -> float:
-    """Number of flows of this group that would send as much as all flows of the network."""
+    """Number of flows like those of `group` that would send as much as all flows of the network.
+
+    It is a fraction in general: total sending rate divided by the rate of one flow of the group.
+    """
     return sum(other.count * other.rate for other in flow_groups(equilibrium)) / group.rate
 
 
@@ -55,12 +62,17 @@ class RenoLoop(NamedTuple):
 
 
 def reno_loop(equilibrium: Equilibrium, caller: str, group: FlowGroup | None = None) -> RenoLoop:
-    """The loop of Reno flows and their one queue.
+    """The feedback loop of Reno flows and their one queue: poles (1/s), slope (1/packets) and gain.
 
     Args:
         equilibrium: of a network with one link.
         caller: whose input an error names.
         group: the Reno flows; None: the network's only flows.
+
+    Raises:
+        InvalidInput: for several flow groups, if no group is given.
+        Unsupported: for flows without Reno, or a drop probability that does not rise with the
+            queue alone.
     """
     group, prob = group or only_group(equilibrium, caller), link_drop_prob(equilibrium)
     network = equilibrium.network
@@ -85,6 +97,10 @@ def reno_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Reno
         equilibrium: of a network with one link.
         group: the flows, from `flow_groups`. Their point is that of a link with flows like them
             only, and the same queue. None: the network has one class with one base RTT.
+
+    Returns:
+        The window (packets), the gain and the averaging constant (dimensionless), and the
+        probability that a packet is dropped.
 
     Raises:
         InvalidInput: for several flow groups, if no group is given.
@@ -113,7 +129,11 @@ def vegas_point(equilibrium: Equilibrium, group: FlowGroup | None = None) -> Veg
 
     Args:
         equilibrium: of a network with one link.
-        group: the flows, as for `reno_point`.
+        group: the flows, from `flow_groups`; None: the network has one class with one base RTT.
+
+    Returns:
+        Base RTT over RTT, the gain (packets per RTT per packet of backlog),
+        and the window reduction by losses, packets per RTT.
 
     Raises:
         InvalidInput: for several flow groups, if no group is given.
@@ -151,6 +171,9 @@ def points_at(equilibrium: Equilibrium) -> dict[str, RenoPoint | VegasPoint]:
 
     Args:
         equilibrium: of the network; flows that are in neither chart get no point.
+
+    Returns:
+        Points by class name, or by `NAME, T ms` with base RTT T. Empty for several links.
     """
     points: dict[str, RenoPoint | VegasPoint] = {}
     groups = list(flow_groups(equilibrium)) if len(equilibrium.network.links) == 1 else []

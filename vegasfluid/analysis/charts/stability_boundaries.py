@@ -42,7 +42,10 @@ __all__ += ["vegas_boundary", "vegas_critical_gain", "vegas_unstable_gains"]
 
 
 def find_zero(function: Callable[[float], float], low: float, high: float) -> float:
-    """The zero of a function between two arguments at which its signs differ, to rounding."""
+    """The zero of a function between arguments `low` and `high`, at which its signs differ.
+
+    Exact to rounding (1e-15), in the unit of the argument.
+    """
     return root_scalar(function, bracket=(low, high), xtol=1e-15).root
 
 
@@ -67,10 +70,14 @@ class BoundaryPoint(NamedTuple):
 
 
 def vegas_boundary(omega: float) -> BoundaryPoint:
-    """The point of the stability boundary where Vegas has a root at i omega / R.
+    """The point of Vegas's stability boundary where the loop oscillates at a frequency omega / R.
 
     Args:
-        omega: from LOWEST_FREQUENCY to below HIGHEST_FREQUENCY.
+        omega: frequency in units of 1/R (R is the round-trip time), from LOWEST_FREQUENCY to below
+            HIGHEST_FREQUENCY.
+
+    Returns:
+        Base RTT over RTT, and the gain, packets per RTT per packet of backlog.
 
     >>> f"{vegas_boundary(1.0).rtt_ratio:.4f}, {vegas_boundary(1.0).gain:.4f}"
     '0.8691, 1.6654'
@@ -95,7 +102,7 @@ STABLE_AT_HIGH_GAIN = vegas_boundary(HIGHEST_FREQUENCY).rtt_ratio
 def reno_critical_gain(
     cwnd: float = math.inf, averaging: float = math.inf, drop_prob: float = 0.0
 ) -> float:
-    """The gain A_c up to which Reno over RED is stable; infinite if it always is.
+    """The gain N p' / p (dimensionless) up to which Reno over RED is stable; infinite if always.
 
     With drops and windows below about 5 packets, much larger gains may be stable again.
 
@@ -137,9 +144,10 @@ def reno_critical_gain(
 
 
 def vegas_unstable_gains(rtt_ratio: float) -> tuple[float, float]:
-    """The range of gains with which Vegas without losses is unstable, 1/packets.
+    """The lowest and the highest gain between which Vegas without losses is unstable.
 
-    Both are infinite if no gain is unstable.
+    A gain is in packets per round trip by which the window grows less, per packet of backlog. Both
+    are infinite if no gain is unstable.
 
     Args:
         rtt_ratio: T/R, base RTT over round-trip time, above 0, at most 1.
@@ -168,10 +176,15 @@ def vegas_unstable_gains(rtt_ratio: float) -> tuple[float, float]:
 
 
 def vegas_critical_gain(rtt_ratio: float) -> float:
-    """The gain G_c up to which Vegas without losses is stable, 1/packets; infinite if all are.
+    """The gain up to which Vegas without losses is stable; infinite if it is for all gains.
+
+    A gain is in packets per round trip by which the window grows less, per packet of backlog.
 
     Args:
         rtt_ratio: T/R, base RTT over round-trip time, above 0, at most 1.
+
+    Raises:
+        InvalidInput: for a ratio outside that range.
 
     >>> [round(vegas_critical_gain(ratio), 3) for ratio in (1.0, 0.9, 0.68)]
     [1.135, 1.497, inf]
@@ -183,9 +196,11 @@ class RenoPoint(NamedTuple):
     """A point in the chart of Reno over RED.
 
     Args:
-        cwnd: W, packets.
-        gain: A = N p' / p.
-        averaging: K R; infinite without averaging.
+        cwnd: window W of a flow, packets.
+        gain: A = N p' / p, dimensionless: flows times slope of the drop probability over the queue
+            (1/packets), divided by the drop probability.
+        averaging: K R, rate of the queue's average times round-trip time; infinite without
+            averaging.
         drop_prob: probability that a packet is dropped; 0 where packets are marked.
     """
 
@@ -196,12 +211,12 @@ class RenoPoint(NamedTuple):
 
     @property
     def critical(self) -> float:
-        """The gain up to which Reno is stable with this window, averaging and loss."""
+        """Dimensionless gain N p' / p up to which Reno is stable with this window and averaging."""
         return reno_critical_gain(self.cwnd, self.averaging, self.drop_prob)
 
     @property
     def stable(self) -> bool:
-        """Whether the point is on the stable side of the boundary."""
+        """Whether Reno is stable at this point: its gain is below the critical one."""
         return self.gain < self.critical
 
 
@@ -209,7 +224,7 @@ class VegasPoint(NamedTuple):
     """A point in the chart of Vegas without losses.
 
     Args:
-        rtt_ratio: T/R.
+        rtt_ratio: T/R, base RTT over round-trip time.
         gain: G, packets per round trip by which the window grows less for each packet of backlog.
         losses: packets per round trip by which losses reduce the window, which the chart leaves
             out.
@@ -221,11 +236,11 @@ class VegasPoint(NamedTuple):
 
     @property
     def critical(self) -> float:
-        """The gain up to which Vegas is stable with this ratio, 1/packets."""
+        """Gain up to which Vegas is stable at this T/R, packets per RTT per packet of backlog."""
         return vegas_critical_gain(self.rtt_ratio)
 
     @property
     def stable(self) -> bool:
-        """Whether the point is on the stable side of the boundary."""
+        """Whether Vegas is stable at this point: its gain is no unstable one for its T/R."""
         low, high = vegas_unstable_gains(self.rtt_ratio)
         return self.gain < low or self.gain > high

@@ -36,10 +36,13 @@ class DelayTerm(NamedTuple):
 
 
 class DelaySystem(NamedTuple):
-    """A linear system with delayed outputs, of NumPy arrays.
+    """A linear system with delayed outputs, of NumPy arrays; n states and m outputs.
+
+    x' = A x + delayed terms of y; y = C x + delayed terms of y. The states x are deviations from an
+    equilibrium, dimensionless (in units of the equilibrium's values).
 
     Args:
-        state_matrix: A; (n, n).
+        state_matrix: A, 1/s; (n, n).
         output_matrix: C; (m, n).
         terms: the delayed terms.
     """
@@ -50,11 +53,14 @@ class DelaySystem(NamedTuple):
 
     @property
     def longest_delay(self) -> float:
-        """The longest delay, s; 0 without delays."""
+        """The longest delay of any delayed term, s; 0 without delayed terms."""
         return max((term.delay for term in self.terms), default=0.0)
 
     def characteristic(self, s: complex) -> np.ndarray:
-        """The matrix whose determinant is the characteristic function; (n + m, n + m)."""
+        """The characteristic matrix at complex s (1/s); (n + m, n + m) for n states, m outputs.
+
+        Its determinant is zero where s is a root of the linear delay equation.
+        """
         n, m = self.state_matrix.shape[0], self.output_matrix.shape[0]
         matrix = np.zeros((n + m, n + m), complex)
         matrix[:n, :n] = s * np.eye(n) - self.state_matrix
@@ -67,7 +73,7 @@ class DelaySystem(NamedTuple):
         return matrix
 
     def characteristic_derivative(self, s: complex) -> np.ndarray:
-        """The derivative of the characteristic matrix by s; (n + m, n + m)."""
+        """Derivative by s of the characteristic matrix, at a complex s (1/s); (n + m, n + m)."""
         n, m = self.state_matrix.shape[0], self.output_matrix.shape[0]
         matrix = np.zeros((n + m, n + m), complex)
         matrix[:n, :n] = np.eye(n)
@@ -80,12 +86,18 @@ class DelaySystem(NamedTuple):
 
 
 def kernel(s: complex, delay: float) -> complex:
-    """Transfer function of a uniformly distributed delay: the integral of exp(s t), -delay to 0."""
+    """The integral of exp(s t) over t from -delay to 0, in s.
+
+    It is the transfer function of a uniformly distributed delay; `s` is in 1/s, `delay` in s.
+    """
     return -np.expm1(-s * delay) / s if abs(s) * delay > 1e-6 else delay * (1 - s * delay / 2)
 
 
 def kernel_derivative(s: complex, delay: float) -> complex:
-    """The derivative by s of the transfer function of a uniformly distributed delay."""
+    """The derivative by s of the integral of exp(s t) over t from -delay to 0, in s^2.
+
+    `s` is complex, 1/s; `delay` is in s.
+    """
     if abs(s) * delay < 1e-4:
         return -(delay**2) / 2 + s * delay**3 / 3
     return (delay * np.exp(-s * delay) - kernel(s, delay)) / s

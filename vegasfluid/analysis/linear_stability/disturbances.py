@@ -44,12 +44,12 @@ are rounding errors, larger ones nonlinear."""
 
 
 class RunLengths(NamedTuple):
-    """Duration, step and history length of a run; concrete.
+    """Duration, step and history length of a run; plain numbers, not traced.
 
     Args:
-        until: s.
-        step: s.
-        longest_lag: s.
+        until: simulated time, s.
+        step: fixed step of the solver, s.
+        longest_lag: longest delay that the solver's history covers, s.
     """
 
     until: float
@@ -94,13 +94,23 @@ def disturbed(
 
 
 def stack(trees: Sequence[Any]) -> Any:
-    """Pytrees of arrays as one, with a new first axis."""
+    """Pytrees of one structure as one pytree, whose arrays have a new first axis over the trees."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
 @partial(jax.jit, static_argnames=("lengths",))
 def run(model: FluidModel, point: Unknowns, lengths: RunLengths, by: Any) -> Any:
-    """The windows of one network from a disturbed equilibrium, packets; (samples, groups)."""
+    """Simulate one network from its equilibrium with queues and class states increased.
+
+    Args:
+        model: the fluid model.
+        point: the equilibrium, queues in packets.
+        lengths: simulated time, step and history length, s.
+        by: relative increase of queues and windows at the start.
+
+    Returns:
+        The window of a flow of each group, packets; (samples, groups), evenly spaced in time.
+    """
     equations = EquilibriumEquations.from_model(model)
     field, size = equations.field, equations.field.history_size
     point = equations.in_work_units(point)
@@ -126,7 +136,10 @@ def run(model: FluidModel, point: Unknowns, lengths: RunLengths, by: Any) -> Any
 
 
 def windows_of(field: VectorField, time: Any, y: Any) -> Any:
-    """The windows in a state vector at a time of the run (s), packets; (groups,)."""
+    """The window of a flow of each group, packets, from a state vector `y` of a run; (groups,).
+
+    `time` is counted from the start of the run, s.
+    """
     saved = field.saved.unpack(field.save(time + REFERENCE_TIME, y))
     return jnp.concatenate([values.cwnd for values in saved.classes])
 
@@ -143,11 +156,17 @@ class ShiftedHistory:
         self._history, self._rates = history, rates
 
     def __call__(self, times: Any, of: Any = None) -> Any:
-        """The components `of` at past times, s."""
+        """Values of the stored components `of` (indices; None: all) at past times, s.
+
+        Times are those of the equations, in which the run starts at REFERENCE_TIME.
+        """
         return self._history(times - REFERENCE_TIME, of=of)
 
     def slope(self, times: Any, of: Any = None) -> Any:
-        """The rates of the components `of` at past times, 1/s."""
+        """Rates of the stored components `of` (indices; None: all) at past times (s), 1/s.
+
+        Before the run starts, at REFERENCE_TIME, they are the constant rates of the equilibrium.
+        """
         during = self._history.slope(times - REFERENCE_TIME, of=of)
         before = times < REFERENCE_TIME
         before = jnp.asarray(before)[..., None] if of is None else before
@@ -157,18 +176,23 @@ class ShiftedHistory:
 def growth_rate(times: np.ndarray, windows: np.ndarray) -> np.ndarray:
     """The rate at which small disturbances grow, 1/s; negative if they decay; (networks,).
 
-    Measured is the range of the most oscillating window in tenths of the run, except the first two.
-    Infinite where fewer than two of these ranges are between rounding and nonlinear effects.
+    It is the slope of the logarithm of the most oscillating window's range (largest less smallest)
+    in tenths of the run, without the first two. Infinite where fewer than two of these ranges are
+    between rounding and nonlinear effects.
 
     Args:
-        times: s; (samples,).
+        times: sample times, s; (samples,).
         windows: packets; (networks, samples, groups).
     """
     return np.array([growth_of(times, cwnd) for cwnd in windows])
 
 
 def growth_of(times: np.ndarray, cwnd: np.ndarray) -> float:
-    """`growth_rate` of one network; cwnd is (samples, groups), packets."""
+    """The rate at which a small disturbance of one network grows, 1/s; negative if it decays.
+
+    `times` are in s, (samples,); `cwnd` are the windows, packets, (samples, groups). The result
+    is infinite if fewer than two tenths of the run can be used, see `growth_rate`.
+    """
     length = len(times) // INTERVALS
     ranges = np.array(
         [np.ptp(cwnd[n * length : (n + 1) * length], axis=0) for n in range(2, INTERVALS)]

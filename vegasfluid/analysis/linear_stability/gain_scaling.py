@@ -28,7 +28,7 @@ class GainScaled(QueueDiscipline):
 
     @property
     def losses_follow_growth(self) -> bool:
-        """Whether an overflow drops what arrives in excess, as the scaled discipline does."""
+        """Whether losses divide among flows in proportion to the growth of their windows."""
         return self.discipline.losses_follow_growth
 
     @property
@@ -43,7 +43,7 @@ class GainScaled(QueueDiscipline):
 
     @property
     def average_weight(self) -> Any:
-        """Weight of a sample in the scaled discipline's average of the queue."""
+        """Weight (0 to 1) of one sample in the scaled discipline's average of the queue."""
         return self.discipline.average_weight
 
     @property
@@ -53,27 +53,33 @@ class GainScaled(QueueDiscipline):
 
     @property
     def adapts(self) -> bool:
-        """Whether the scaled discipline changes its own parameters."""
+        """Whether the scaled discipline changes its own parameters during a run."""
         return self.discipline.adapts
 
     def init(self) -> Any:
-        """The initial state of the scaled discipline."""
+        """State of the scaled discipline for an empty queue, e.g. an average of 0 packets."""
         return self.discipline.init()
 
     def drop_prob(self, seen: QueueState) -> Any:
-        """Probability that a packet is dropped or marked, with its derivatives scaled."""
+        """Probability that an arriving packet is dropped or marked, for the queue and state `seen`.
+
+        Its value is that of the scaled discipline, its derivatives are multiplied by `gain`.
+        """
         return self._scaled(self.discipline.drop_prob(seen))
 
     def forced_prob(self, seen: QueueState) -> Any:
-        """Probability that a markable packet is dropped, with its derivatives scaled."""
+        """Probability that a packet that may be marked is dropped, for queue and state `seen`.
+
+        Its value is that of the scaled discipline, its derivatives are multiplied by `gain`.
+        """
         return self._scaled(self.discipline.forced_prob(seen))
 
     def loss_signal_prob(self, drop_prob: Any) -> Any:
-        """Rate per packet at which senders notice drops, as in the scaled discipline."""
+        """Loss signals to a flow per packet, from its drop probability; not scaled."""
         return self.discipline.loss_signal_prob(drop_prob)
 
     def derivative(self, seen: QueueState) -> Any:
-        """Rate of change of the discipline's state, 1/s, unscaled."""
+        """Rate of change per second of the discipline's state for the queue `seen`, unscaled."""
         return self.discipline.derivative(seen)
 
     @property
@@ -82,6 +88,6 @@ class GainScaled(QueueDiscipline):
         return self.discipline.rule
 
     def _scaled(self, prob: Any) -> Any:
-        """A probability with its derivatives multiplied by the gain."""
+        """A probability with the same value, and with its derivatives multiplied by `gain`."""
         value = jax.lax.stop_gradient(prob)
         return value + self.gain * (prob - value)

@@ -40,12 +40,12 @@ CACHED_STRUCTURES = 64
 
 
 class HistoryRead(NamedTuple):
-    """One read of the history by the equations.
+    """One read of the solver's history by the equations.
 
     Args:
-        is_rate: whether rates were read, and not values.
+        is_rate: whether rates of the stored components were read, and not their values.
         components: indices of the stored components; (k,).
-        delays: s; (k,).
+        delays: how far back each was read, s; (k,).
     """
 
     is_rate: bool
@@ -68,15 +68,19 @@ class RecordingHistory(RampHistory):
         self._perturbations, self.reads = perturbations, []
 
     def __call__(self, times: Any, of: Any = slice(None)) -> Any:
-        """The components `of` at past times, s."""
+        """Perturbed values of stored components `of` (indices) at `times` (s); recorded."""
         return super().__call__(times, of) + self._record(False, times, of)
 
     def slope(self, times: Any, of: Any = slice(None)) -> Any:
-        """The rates of the components `of` at past times, 1/s."""
+        """Perturbed rates (1/s) of stored components `of` (indices) at `times` (s); recorded."""
         return super().slope(times, of) + self._record(True, times, of)
 
     def _record(self, is_rate: bool, times: Any, of: Any) -> Any:
-        """Record a read and return the perturbation of its answer."""
+        """Append a read to `reads`, and return the perturbation to be added to its answer.
+
+        `is_rate` says whether rates are read, `times` (s) when, and `of` which components
+        (indices). The perturbation is 0 if there are none.
+        """
         components = np.arange(self._values.size)[of]
         delays = (self._time - times) * jnp.ones(components.shape)
         self.reads.append(HistoryRead(is_rate, components, delays))
@@ -87,9 +91,10 @@ class Rates(NamedTuple):
     """Rates of change near an equilibrium.
 
     Args:
-        unknowns: of the unknowns but the counter rates, 1/s; (n,).
-        stored: of the components that the history holds: counters, then queues.
-        reads: of the history.
+        unknowns: of the unknowns but the counter rates, each in its own unit per second; (n,).
+        stored: of the components that the history holds: counters, 1/s, then queues, data packets
+            of work per second.
+        reads: the reads of the history that the equations made.
     """
 
     unknowns: Any
@@ -104,14 +109,16 @@ def rates_near(
     counters: Any,
     perturbations: Any,
 ) -> Rates:
-    """Rates of change of a state near an equilibrium; all queues are in data packets of work.
+    """Rates of change of a state near an equilibrium, and the history reads that they need.
+
+    All queues are in data packets of work; rates are in the unit of each unknown per second.
 
     Args:
-        equations: of the network.
+        equations: equilibrium equations of the network.
         unknowns: the present state.
-        point: the equilibrium, of which the history is a ramp.
+        point: the equilibrium; the past is that of a network that has always been there.
         counters: present values of the counters, 0 at equilibrium; (counters,).
-        perturbations: of the answers of the history; None for none.
+        perturbations: added to the answers of the history, one array for each read; None for none.
     """
     values = jnp.concatenate([jnp.zeros(equations.counter_count), point.queue])
     ramp = jnp.concatenate([point.counter_rates, jnp.zeros_like(point.queue)])
@@ -126,19 +133,22 @@ def rates_near(
 
 
 def with_counters(state: Any, counters: Any) -> Any:
-    """A state with given counters, in the order in which the history stores them."""
+    """A copy of a state with `counters`: its loss events, arrivals, signals and drops in a row."""
     names = ("loss_events", "arrived", "signalled", "dropped")
     ends = np.cumsum([getattr(state, name).size for name in names])[:-1]
     return state._replace(**dict(zip(names, jnp.split(counters, ends), strict=True)))
 
 
 class Jacobians(NamedTuple):
-    """Jacobians of `Rates` at an equilibrium.
+    """Jacobians of the rates of change at an equilibrium.
+
+    Each is a tuple of derivatives by the n unknowns, by the counters, and by the answers of the
+    history; of shapes (rates, n), (rates, counters) and (rates, answers).
 
     Args:
-        unknowns: of the unknowns' rates, by the unknowns, the counters and the history's answers.
-        stored: of the stored components' rates, by the same.
-        delays: of each answer of the history, s.
+        unknowns: derivatives of the rates of the unknowns (without counter rates).
+        stored: derivatives of the rates of the stored components: counters, then queues.
+        delays: delay of each answer of the history, s; (answers,).
     """
 
     unknowns: tuple[Any, Any, Any]
@@ -147,7 +157,10 @@ class Jacobians(NamedTuple):
 
 
 def history_reads(equations: EquilibriumEquations, point: Unknowns) -> list[HistoryRead]:
-    """The history reads of the equations at an equilibrium; their delays have only a shape."""
+    """The reads of past values and rates that the equations make at an equilibrium, in their order.
+
+    They are traced, not computed: their delays have a shape but no values.
+    """
     reads: list[HistoryRead] = []
     zeros = jnp.zeros(equations.counter_count)
     jax.eval_shape(lambda: reads.extend(rates_near(equations, point, point, zeros, None).reads))
@@ -155,7 +168,10 @@ def history_reads(equations: EquilibriumEquations, point: Unknowns) -> list[Hist
 
 
 def cached_reads(model: FluidModel, point: Unknowns) -> tuple[HistoryRead, ...]:
-    """The history reads of a model without delays, the same for all networks of one structure."""
+    """The reads of past values and rates by a model's equations, without delays (None).
+
+    They are the same for all networks of one structure, and are cached. `point` is the equilibrium.
+    """
     leaves, treedef = jax.tree.flatten((model, point))
     return reads_of_structure(treedef, tuple(leaf.shape for leaf in leaves))
 
@@ -164,7 +180,11 @@ def cached_reads(model: FluidModel, point: Unknowns) -> tuple[HistoryRead, ...]:
 def reads_of_structure(
     treedef: Any, shapes: tuple[tuple[int, ...], ...]
 ) -> tuple[HistoryRead, ...]:
-    """The history reads of a model and an equilibrium, from their pytree structure and shapes."""
+    """The reads of past values and rates by the equations of a model, without delays (None).
+
+    `treedef` is the pytree structure of the tuple (model, equilibrium), and `shapes` are the
+    shapes of its arrays.
+    """
     reads: list[HistoryRead] = []
 
     def trace(*leaves: Any) -> None:
@@ -186,7 +206,10 @@ def jacobians(model: FluidModel, point: Unknowns, gain: Any) -> Jacobians:
         model: the fluid model.
         point: the equilibrium, with queues in data packets of work.
         gain: factor of the queues' feedback: derivatives of drop probabilities, and deviations of
-            past queues.
+            past queues; 1 for the network as it is.
+
+    Returns:
+        Derivatives of the rates of unknowns and of counters and queues, and the delays, s.
     """
     aqm = tuple(GainScaled(discipline, gain) for discipline in model.parameters.aqm)
     scaled = replace(model, parameters=model.parameters._replace(aqm=aqm))
@@ -197,6 +220,7 @@ def jacobians(model: FluidModel, point: Unknowns, gain: Any) -> Jacobians:
     gains = [jnp.where(reads_queues(read, equations), gain, 1.0) for read in reads]
 
     def rates(vector: Any, counters: Any, answers: Any) -> tuple[tuple[Any, Any], Any]:
+        """The rates of unknowns and of stored components, and as second part the delays, s."""
         parts = jnp.split(answers, ends[:-1])
         perturbations = [factor * part for factor, part in zip(gains, parts, strict=True)]
         unknowns = unravel(vector)._replace(counter_rates=point.counter_rates)
@@ -211,5 +235,8 @@ def jacobians(model: FluidModel, point: Unknowns, gain: Any) -> Jacobians:
 
 
 def reads_queues(read: HistoryRead, equations: EquilibriumEquations) -> np.ndarray:
-    """Which answers of a read are past queues, which senders see as round-trip times; (k,)."""
+    """Boolean (k,): which of the k values of a history read are past queues.
+
+    Senders see past queues as round-trip times.
+    """
     return (read.components >= equations.counter_count) & (not read.is_rate)

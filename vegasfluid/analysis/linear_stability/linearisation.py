@@ -49,7 +49,10 @@ class FeedbackLoop(NamedTuple):
 
     @classmethod
     def from_systems(cls, closed_loop: DelaySystem, open_loop: DelaySystem) -> FeedbackLoop:
-        """The loop of a network from its systems with and without feedback."""
+        """The feedback loop from a network's linear systems with and without queue feedback.
+
+        Finds the columns of the characteristic matrix in which the two systems differ.
+        """
         differs = np.any(closed_loop.state_matrix != open_loop.state_matrix, axis=0)
         differs |= np.any(closed_loop.output_matrix != open_loop.output_matrix, axis=0)
         outputs = np.zeros(closed_loop.output_matrix.shape[0], bool)
@@ -60,10 +63,10 @@ class FeedbackLoop(NamedTuple):
         return cls(closed_loop, open_loop, feedback)
 
     def return_ratio(self, s: complex) -> np.ndarray:
-        """The return ratio L(s): each feedback signal after one pass of the loop; (k, k).
+        """The return ratio L(s) at a complex s (1/s), dimensionless; (k, k) for k feedback signals.
 
-        The feedback counts as positive: s is a root of the characteristic function where L(s) has
-        the eigenvalue 1.
+        It is each feedback signal after one pass of the loop. The feedback counts as positive: s is
+        a root of the characteristic function where L(s) has the eigenvalue 1.
         """
         matrix = self.open_loop.characteristic(s)
         difference = (self.closed_loop.characteristic(s) - matrix)[:, self.feedback]
@@ -72,6 +75,9 @@ class FeedbackLoop(NamedTuple):
 
 def linearise(point: Equilibrium) -> FeedbackLoop:
     """The linear delay system near an equilibrium, with and without the queues' feedback.
+
+    Args:
+        point: the equilibrium. Deviations from it are in units of its values, rates in 1/s.
 
     Raises:
         Unsupported: where the equations have no Jacobian: a continuum of equilibria, or a full
@@ -96,7 +102,10 @@ def linearise(point: Equilibrium) -> FeedbackLoop:
 
 
 def require_smooth(point: Equilibrium) -> None:
-    """Raise `Unsupported` for an equilibrium at which the equations have no Jacobian."""
+    """Raise `Unsupported` for an equilibrium at which the equations have no Jacobian.
+
+    That is one of a continuum of equilibria, or one with a full buffer.
+    """
     if point.upper is not None:
         reason = "every backlog between alpha and beta is one, and none has a Jacobian"
         raise Unsupported("stability", "a continuum of equilibria", reason)
@@ -114,9 +123,10 @@ class DelayedRead(NamedTuple):
     """The effect of a past output on the equations.
 
     Args:
-        output: which is read.
-        delay: s.
-        distributed: whether its integral over the delay is used, as for a counter's increase.
+        output: the output that is read.
+        delay: how far back, s.
+        distributed: whether the output's integral over the delay is used, as for the increase of a
+            counter, and not its past value.
     """
 
     output: Output
@@ -140,7 +150,11 @@ class Linearisation(NamedTuple):
     reads: tuple[HistoryRead, ...]
 
     def output_row(self, found: Jacobians, output: Output) -> np.ndarray:
-        """Derivative of an output by the present unknowns; (n,)."""
+        """Derivative of a delayed output by the n present unknowns, each in its own unit; (n,).
+
+        The output is a queue, or the rate of a stored component; `found` holds the Jacobians.
+        Unknowns at a limit or corner have 0.
+        """
         component, is_rate = output
         if is_rate:
             return found.stored[0][component] * self.free
@@ -148,7 +162,11 @@ class Linearisation(NamedTuple):
         return (np.arange(self.values.size) == queue) * self.free.astype(float)
 
     def delayed_reads(self, found: Jacobians) -> dict[DelayedRead, np.ndarray]:
-        """Derivatives of the rates of unknowns and stored components by each delayed read."""
+        """Derivatives of the rates of unknowns, then of stored components, by each delayed read.
+
+        `found` holds the Jacobians. Reads of one output with the same delay (s) are added up. The
+        arrays have shape (n + stored components,).
+        """
         derivatives = np.concatenate([found.unknowns[2], found.stored[2]])
         components = [(read.is_rate, int(n)) for read in self.reads for n in read.components]
         columns: dict[DelayedRead, np.ndarray] = {}
@@ -172,13 +190,20 @@ class Linearisation(NamedTuple):
         return [output for output in sorted(used) if self.varies(found, output)]
 
     def varies(self, found: Jacobians, output: Output) -> bool:
-        """Whether an output depends on the unknowns, or on past outputs, as from link to link."""
+        """Whether a delayed output depends on the unknowns or, as from link to link, on the past.
+
+        `found` holds the Jacobians at the equilibrium.
+        """
         component, is_rate = output
         by_past = is_rate and found.stored[2][component].any()
         return bool(self.output_row(found, output).any() or by_past)
 
     def system(self, found: Jacobians, outputs: list[Output]) -> DelaySystem:
-        """The linear delay system, with each unknown in units of its value at equilibrium."""
+        """The linear delay system with the given delayed outputs, from the Jacobians `found`.
+
+        Its states are the unknowns not at limits or corners, each in units of its value at
+        equilibrium, so the state matrix is in 1/s.
+        """
         size, free = self.values.size, self.free
         unit = np.maximum(np.abs(self.values), SMALLEST_SCALE)
         rows = [size + component if is_rate else -1 for component, is_rate in outputs]
@@ -198,13 +223,16 @@ class Linearisation(NamedTuple):
         return DelaySystem(state_matrix, matrix.reshape(-1, size)[:, free], terms)
 
     def coupled_system(self, found: Jacobians) -> DelaySystem:
-        """The linear delay system without states that do not take part in the dynamics."""
+        """The linear delay system (rates in 1/s) from Jacobians `found`, coupled states only.
+
+        Left out are states that decay alone and do not both depend on others and affect others.
+        """
         whole = self.system(found, self.outputs(found))
         return restricted(whole, coupled_states(whole))
 
 
 def coupled_states(system: DelaySystem) -> np.ndarray:
-    """Which states both depend on others and affect others, or do not decay alone; (n,).
+    """Boolean (n,): states that both depend on others and affect others, or do not decay alone.
 
     The others, such as the fraction in timeout where timeouts are not modelled, decay at the rate
     on the diagonal and do not affect the network's stability.
@@ -218,6 +246,6 @@ def coupled_states(system: DelaySystem) -> np.ndarray:
 
 
 def restricted(system: DelaySystem, kept: np.ndarray) -> DelaySystem:
-    """The system with some of its states; kept is boolean, (n,)."""
+    """The system with only those of its n states for which the boolean `kept` (n,) is true."""
     terms = tuple(term._replace(into_state=term.into_state[kept]) for term in system.terms)
     return DelaySystem(system.state_matrix[kept][:, kept], system.output_matrix[:, kept], terms)

@@ -59,7 +59,12 @@ class NyquistLoci(NamedTuple):
 
 
 def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
-    """The eigenvalues of a loop's return ratio along the imaginary axis, each as one curve."""
+    """The eigenvalues of a loop's return ratio along the imaginary axis, each as one curve.
+
+    Returns:
+        3000 frequencies (rad/s), spaced logarithmically, and the complex eigenvalues,
+        dimensionless, at each; (points, curves).
+    """
     frequencies = np.geomspace(LOWEST, HIGHEST, POINTS) / (loop.closed_loop.longest_delay or 1.0)
     values = np.linalg.eigvals(np.stack([loop.return_ratio(1j * omega) for omega in frequencies]))
     for number in range(1, len(values)):
@@ -69,16 +74,21 @@ def nyquist_loci(loop: FeedbackLoop) -> NyquistLoci:
 
 
 def gain_margin(loci: NyquistLoci) -> Crossing | None:
-    """The smallest gain of the queues' feedback with a root on the imaginary axis; None if none."""
+    """The smallest gain of the queues' feedback with a root on the imaginary axis.
+
+    Returns:
+        The gain, dimensionless (1 is the network as it is), and the frequency of the oscillation
+        that starts there, rad/s; None if there is no such gain.
+    """
     real = crossings(loci, np.imag, lambda value: value.real)
     return min((Crossing(1 / value.real, omega) for omega, value in real), default=None)
 
 
 def delay_margin(loci: NyquistLoci) -> Crossing | None:
-    """The smallest additional delay of the feedback at which a stable network oscillates, s.
+    """The smallest additional delay of the feedback at which a stable network oscillates.
 
     Returns:
-        Delay and frequency; None if no delay makes it oscillate.
+        The delay, s, and the frequency, rad/s; None if no delay makes it oscillate.
     """
     unit = crossings(loci, lambda value: np.abs(value) - 1, np.abs)
     phases = ((np.angle(value) % (2 * np.pi), omega) for omega, value in unit)
@@ -88,13 +98,16 @@ def delay_margin(loci: NyquistLoci) -> Crossing | None:
 def crossings(
     loci: NyquistLoci, function: Callable[[Any], Any], strength: Callable[[Any], Any]
 ) -> list[tuple[float, complex]]:
-    """Frequencies (rad/s) at which a function of an eigenvalue is zero, and the eigenvalues there.
+    """Frequencies at which a function of an eigenvalue is zero, and the eigenvalues there.
 
     Args:
         loci: the eigenvalues of the return ratio.
         function: real, of one complex number or of an array.
         strength: real, of an eigenvalue; crossings where it is largest are refined, none where it
             is negligible or negative.
+
+    Returns:
+        Pairs of a frequency, rad/s, and a complex eigenvalue; at most 12, the strongest first.
     """
     brackets = []
     for curve in loci.curves.T:
@@ -124,6 +137,7 @@ def refine(
     """
 
     def at(omega: float) -> float:
+        """Value of `function` for the followed eigenvalue at a frequency, rad/s."""
         fraction = (omega - bracket[0]) / (bracket[1] - bracket[0])
         guess = values[0] + fraction * (values[1] - values[0])
         return float(function(nearest_eigenvalue(loop, omega, complex(guess))))
@@ -133,6 +147,6 @@ def refine(
 
 
 def nearest_eigenvalue(loop: FeedbackLoop, omega: float, value: complex) -> complex:
-    """The eigenvalue of the return ratio at a frequency (rad/s) that is nearest to a value."""
+    """The eigenvalue nearest to `value` of a loop's return ratio at frequency `omega` (rad/s)."""
     eigenvalues = np.linalg.eigvals(loop.return_ratio(1j * omega))
     return complex(eigenvalues[np.argmin(np.abs(eigenvalues - value))])

@@ -57,12 +57,18 @@ def chebyshev_nodes(intervals: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @cache
 def differentiation_matrix(intervals: int, outputs: int) -> np.ndarray:
-    """d/dtheta of several outputs on the Chebyshev nodes; both axes are (node, output)."""
+    """Matrix of d/dtheta for several outputs on Chebyshev nodes of [-1, 0].
+
+    Rows and columns are numbered by node, then by output; (outputs (intervals + 1),) * 2.
+    """
     return np.kron(chebyshev_nodes(intervals)[1], np.eye(outputs))
 
 
 def interpolation_weights(theta: float, intervals: int) -> np.ndarray:
-    """Weights by which values on the nodes give the value at theta; (intervals + 1,)."""
+    """Weights by which values on the Chebyshev nodes give the value at theta; (intervals + 1,).
+
+    `theta` is from -1 to 0: a past time in units of the longest delay.
+    """
     nodes, _, weights = chebyshev_nodes(intervals)
     distances = theta - nodes
     if np.any(distances == 0):
@@ -71,7 +77,10 @@ def interpolation_weights(theta: float, intervals: int) -> np.ndarray:
 
 
 def quadrature_weights(theta: float, intervals: int) -> np.ndarray:
-    """Weights by which values on the nodes give the integral from theta to 0; (intervals + 1,)."""
+    """Weights by which values on the Chebyshev nodes give the integral from theta to 0.
+
+    `theta` is from -1 to 0: a past time in units of the longest delay; (intervals + 1,).
+    """
     points, weights = np.polynomial.legendre.leggauss(intervals + 1)
     values = np.stack([interpolation_weights(theta * (1 - x) / 2, intervals) for x in points])
     return -theta / 2 * weights @ values
@@ -115,7 +124,10 @@ def generator(system: DelaySystem, intervals: int = INTERVALS) -> np.ndarray:
 
 
 def newton_polish(system: DelaySystem, guess: complex) -> complex:
-    """The root near a guess, 1/s, by Newton's method on the determinant's logarithm."""
+    """The root of the characteristic function near a guess, complex, 1/s, by Newton's method.
+
+    If the iteration fails or does not end, its last value.
+    """
     s = guess
     for _ in range(NEWTON_STEPS):
         try:

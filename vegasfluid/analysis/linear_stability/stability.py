@@ -60,6 +60,10 @@ def stability(network: Network | Equilibrium, options: FluidOptions = THEORY) ->
         network: the network, or its equilibrium with the options it was found with.
         options: switches of the fluid model (`FluidOptions`).
 
+    Returns:
+        Whether the equilibrium is stable, its rightmost roots (1/s), the gain margin (a factor),
+        the delay margin (s) and the frequency at which oscillations start (rad/s).
+
     Raises:
         Unsupported: for a continuum of equilibria, a full buffer, or a network without equilibrium.
         SolveFailed: if no equilibrium is found.
@@ -101,11 +105,17 @@ def critical_value(
         high: a value at which the opposite holds.
         options: switches of the fluid model (`FluidOptions`).
 
+    Returns:
+        The value, in the unit of the parameter, with nine digits.
+
     Raises:
         InvalidInput: if the network is stable at both values, or at neither.
+        Unsupported: where an equilibrium has no Jacobian.
+        SolveFailed: if no equilibrium is found at a value.
     """
 
     def largest_real_part(value: float) -> float:
+        """Real part of the rightmost root with a value of the parameter, 1/s."""
         point = equilibrium(network_of(value), options)
         return float(np.real(rightmost_roots(linearise(point).closed_loop)[0]))
 

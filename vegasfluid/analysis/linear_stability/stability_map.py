@@ -96,7 +96,7 @@ def follow(
     values: tuple[Any, Any],
     near: Solution,
 ) -> FollowedPoints:
-    """Equilibria at some points of a grid, by Newton's method from solutions near them.
+    """Equilibria and Jacobians at points of a grid, by Newton's method from solutions near them.
 
     Args:
         network_of: the network with two parameters.
@@ -104,6 +104,9 @@ def follow(
         options: switches of the fluid model.
         values: of the two parameters, each (points,).
         near: solutions whose `unknowns` are flat vectors; each array (points, n).
+
+    Returns:
+        The unknowns, whether they are an equilibrium, and the Jacobians, one row for each point.
     """
 
     def at_point(first: Any, second: Any, near: Solution) -> FollowedPoints:
@@ -114,7 +117,10 @@ def follow(
 
 
 def follow_to(model: FluidModel, near: Solution) -> FollowedPoints:
-    """The equilibrium of a model, by Newton's method from a solution with flat `unknowns`."""
+    """The equilibrium of a model and its Jacobians, by Newton's method from a solution near it.
+
+    `near` has its `unknowns` as a flat vector. `valid` is false if the result is no equilibrium.
+    """
     equations = EquilibriumEquations.from_model(model)
     unravel, limited = ravel_pytree(initial_guess(equations))[1], near.limited
     scaled = ScaledEquations(model, near._replace(unknowns=unravel(near.unknowns)))
@@ -180,19 +186,23 @@ class EquilibriumGrid:
         self.model = self.model_at(self.values[0].size // 2)
 
     def model_at(self, point: int) -> FluidModel:
-        """The fluid model at a point."""
+        """The fluid model of the network at a grid point (its index, counted row by row)."""
         network = self.network_of(*(float(part[point]) for part in self.values))
         return equilibrium_model(after_events(network), self.options)
 
     def neighbours(self, point: int) -> list[int]:
-        """The up to four points next to a point."""
+        """Indices of the up to four grid points next to a point, counted row by row."""
         row, column = divmod(point, self.shape[1])
         places = ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1))
         rows, columns = self.shape
         return [r * columns + c for r, c in places if 0 <= r < rows and 0 <= c < columns]
 
     def solve(self, point: int) -> None:
-        """Solve for the equilibrium at a point from scratch."""
+        """Solve for the equilibrium at a grid point (index) from scratch, and store it.
+
+        Unknowns go to `flat`, Jacobians to `jacobians`; without an equilibrium the point goes to
+        `unsolved`.
+        """
         model = self.model_at(point)
         try:
             solution = estimate(model)
@@ -211,7 +221,11 @@ class EquilibriumGrid:
             self.unsolved.add(point)
 
     def follow_to(self, targets: list[Target]) -> None:
-        """Follow equilibria to at most BATCH points, and keep those that are valid."""
+        """Follow equilibria to at most 64 grid points, and store the valid ones.
+
+        Unknowns go to `flat`, the starting points to `seed`, and Jacobians to `jacobians`, by
+        point.
+        """
         padding = [0] * (BATCH - len(targets))
         rows = np.array([*range(len(targets)), *padding])
         points = np.array([target.point for target in targets])[rows]
@@ -229,7 +243,7 @@ class EquilibriumGrid:
                 )
 
     def fill(self) -> None:
-        """Find the equilibria at all points."""
+        """Find and store the equilibria at all grid points, from the grid's middle outwards."""
         for point in centre_first(self.shape):
             if point in self.flat or point in self.unsolved:
                 continue
@@ -239,7 +253,10 @@ class EquilibriumGrid:
                 frontier = self.spread(frontier)
 
     def spread(self, frontier: list[int]) -> list[int]:
-        """Follow equilibria from some points to their neighbours; return the points reached."""
+        """Follow equilibria from some grid points (indices) to unsolved neighbours; store them.
+
+        Returns the indices of the points reached.
+        """
         targets: dict[int, Target] = {}
         for point in frontier:
             for other in self.neighbours(point):
@@ -253,7 +270,10 @@ class EquilibriumGrid:
         return [point for point in targets if point in self.flat]
 
     def rightmost(self, point: int, reads: tuple[Any, ...], counter_count: int) -> float:
-        """Real part of the rightmost root at a point, 1/s."""
+        """Real part of the rightmost root at a grid point (index), 1/s; negative if stable.
+
+        `reads` are the history reads of the equations, `counter_count` is the number of counters.
+        """
         found = self.jacobians[point]
         size = found.unknowns[0].shape[0]
         free = ~self.seed[point].solution.insensitive[:size]
@@ -263,7 +283,7 @@ class EquilibriumGrid:
 
 
 def centre_first(shape: tuple[int, int]) -> np.ndarray:
-    """The points of a grid, from its middle outwards."""
+    """Indices of the points of a grid of shape (rows, columns), sorted from its middle outwards."""
     rows, columns = np.indices(shape)
     distance = np.abs(rows / shape[0] - 0.5) + np.abs(columns / shape[1] - 0.5)
     return np.argsort(distance.ravel(), kind="stable")
@@ -275,7 +295,7 @@ def stability_map(
     second: np.ndarray,
     options: FluidOptions = THEORY,
 ) -> StabilityMap:
-    """The rightmost root of a network over a grid of two parameters.
+    """The rightmost root of a network, and its first queue, over a grid of two parameters.
 
     Args:
         network_of: makes the network with two parameters, which may be traced; all networks need
@@ -283,6 +303,10 @@ def stability_map(
         first: values of the first parameter; (rows,).
         second: values of the second parameter; (columns,).
         options: switches of the fluid model (`FluidOptions`).
+
+    Returns:
+        Real part of the rightmost root, 1/s, and the first link's queue at equilibrium, packets;
+        both (rows, columns).
 
     Raises:
         InvalidInput: for values that the network does not allow, or no values.
