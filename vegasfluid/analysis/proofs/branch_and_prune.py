@@ -62,20 +62,23 @@ class IsolatedZeros(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether it is proven that there is no other zero."""
+        """Whether no box is undecided: all zeros of the system in the box are then known."""
         return self.undecided == 0
 
 
 def isolate_zeros(
     system: Monotone, box: Box, known: Sequence[Zero] = (), budget: int = 20000
 ) -> IsolatedZeros:
-    """Isolate all zeros in a box by branch and prune.
+    """Isolate all zeros of a system in a box by branch and prune.
 
     Args:
-        system: the functions.
+        system: the functions, each of which falls, or stays, where a variable rises.
         box: the lowest and the highest value of each variable.
         known: zeros that are already proven (`zero_near`).
         budget: largest number of boxes to examine.
+
+    Returns:
+        The proven zeros, and how many boxes are undecided; none if `complete`.
 
     >>> from flint import arb_mat
     >>> class Line:
@@ -110,7 +113,14 @@ class BranchAndPrune:
         self.attempts = 0
 
     def run(self, budget: int) -> IsolatedZeros:
-        """Examine boxes, largest first, until none is left or the budget is spent."""
+        """Search the domain for zeros: examine boxes, largest first, within a budget.
+
+        Args:
+            budget: largest number of boxes to examine.
+
+        Returns:
+            The proven zeros, the number of boxes examined, and how many remain undecided.
+        """
         queue, number = [(-volume(self.domain), 0, self.domain)], count(1)
         examined = 0
         while queue and examined < budget:
@@ -122,7 +132,14 @@ class BranchAndPrune:
         return IsolatedZeros(tuple(self.zeros), examined, len(undecided), share)
 
     def prune(self, box: Box) -> list[Box]:
-        """The parts of a box that may contain further zeros."""
+        """Examine a box, add the zeros that are proven to be in it, and return its undecided parts.
+
+        Args:
+            box: the lowest and the highest value of each variable.
+
+        Returns:
+            Boxes that may contain further zeros; empty if none can.
+        """
         if any(inside(box, zero.isolating_box) for zero in self.zeros):
             return []
         for zero in self.zeros:
@@ -141,7 +158,17 @@ class BranchAndPrune:
         return split(contracted.box, contracted.side, split_point(contracted.box[contracted.side]))
 
     def apply_krawczyk(self, box: Box) -> list[Box] | None:
-        """The part of a box that Krawczyk's operator leaves; None where it gains too little."""
+        """Examine a box by Krawczyk's operator, and add a zero that it proves.
+
+        In some boxes it also starts Newton's method at the middle; a zero found so is added.
+
+        Args:
+            box: the lowest and the highest value of each variable.
+
+        Returns:
+            The parts that may contain further zeros; empty if there are none; None where the
+            operator fails or leaves more than half of the volume.
+        """
         self.attempts += 1
         if self.attempts % NEWTON_EVERY == 1 and self.add(
             zero_near(self.system, [split_point(side) for side in box])
@@ -164,7 +191,11 @@ class BranchAndPrune:
         return [common] if volume(common) < MAX_SHRINKAGE * volume(box) else None
 
     def add(self, zero: Zero | None) -> bool:
-        """Add a zero to the list if it is new and in the box; whether it was added."""
+        """Add a zero to the list if it is new and in the domain; return whether it was added.
+
+        Args:
+            zero: a proven zero; None adds nothing.
+        """
         if zero is None or not inside(zero.enclosure, self.domain):
             return False
         new = all(disjoint(zero.enclosure, other.isolating_box) for other in self.zeros)
@@ -173,31 +204,41 @@ class BranchAndPrune:
         return new
 
     def is_known(self, zero: Zero | None) -> bool:
-        """Whether a zero is already in the list."""
+        """Whether a zero lies in the isolating box of one in the list; False for None."""
         if zero is None:
             return False
         return any(inside(zero.enclosure, other.isolating_box) for other in self.zeros)
 
 
 def volume(box: Box) -> float:
-    """The volume of a box, the product of its sides."""
+    """The product of a box's side lengths, in the units of its variables."""
     return math.prod(high - low for low, high in box)
 
 
 def split(box: Box, side: int, value: float) -> list[Box]:
-    """The two parts of a box below and above a value of one variable."""
+    """The two parts of a box, below and above a value of one variable.
+
+    Args:
+        box: the lowest and the highest value of each variable.
+        side: index of the variable.
+        value: where it is split.
+    """
     low, high = box[side]
     parts = (low, value), (value, high)
     return [(*box[:side], part, *box[side + 1 :]) for part in parts]
 
 
 def overlap(box: Box, other: Box) -> bool:
-    """Whether two boxes have more in common than faces."""
+    """Whether the interiors of two boxes have a point in common; touching faces do not count."""
     return all(a < d and c < b for (a, b), (c, d) in zip(box, other, strict=True))
 
 
 def split_at_face(box: Box, other: Box) -> list[Box]:
-    """A box split at a face of another box that overlaps it and does not contain it."""
+    """Both parts of a box, split at the first face of another box that cuts it.
+
+    Raises:
+        ValueError: where no face of the other box lies inside the box.
+    """
     for side, ((low, high), faces) in enumerate(zip(box, other, strict=True)):
         for face in faces:
             if low < face < high:
@@ -206,7 +247,7 @@ def split_at_face(box: Box, other: Box) -> list[Box]:
 
 
 def intersection(side: tuple[float, float], interval: arb) -> tuple[float, float]:
-    """The intersection of a side with an interval, rounded outwards."""
+    """The common part of a side (low, high) and an interval, its ends rounded outwards."""
     low, high = float(interval.lower()), float(interval.upper())
     return (
         max(side[0], math.nextafter(low, -math.inf)),

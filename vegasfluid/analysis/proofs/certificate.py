@@ -24,7 +24,12 @@ __all__ = ["Certificate", "proven_intervals"]
 
 
 def proven_intervals(proof: Proof) -> dict[Key, arb]:
-    """The intervals that a proof encloses, by the key of the claim about each."""
+    """The intervals that a proof encloses, by the keys that lead to each claim in the document.
+
+    The last key ends in the unit. There are alpha, alpha at the ratio times e^-epsilon and
+    e^epsilon, d alpha / d ln(ratio), queue, drop probability, the fraction of tuned flows that
+    recovers from a loss, and each class's window, round-trip time and rate per flow.
+    """
     equilibrium = proof.equilibrium
     intervals: dict[Key, arb] = {
         ("alpha_packets",): proof.alpha,
@@ -60,13 +65,23 @@ class Certificate:
 
     @classmethod
     def of(cls, problem: FairAlphaProblem, proof: Proof) -> Certificate:
-        """The claims that a proof supports, rounded outwards; the box is rounded inwards."""
+        """The certificate of what a proof encloses, with each interval as two decimals.
+
+        Claims are rounded outwards, the box of queues inwards.
+
+        Args:
+            problem: the parameters.
+            proof: what is proven about them.
+        """
         claims = {key: Enclosure.around(ball) for key, ball in proven_intervals(proof).items()}
         return cls(problem, Enclosure.within(*proof.box), claims, running_software())
 
     @classmethod
     def read(cls, document: Any) -> Certificate:
-        """The certificate in a JSON document; nothing in it is proven yet.
+        """The certificate in a JSON document; only its form is checked, and nothing in it proven.
+
+        Args:
+            document: a parsed JSON document.
 
         Raises:
             InvalidInput: for a document that is no certificate, with the first error.
@@ -81,16 +96,21 @@ class Certificate:
 
     @property
     def alpha(self) -> Enclosure:
-        """The fair alpha, packets."""
+        """The claimed bounds of the alpha that gives the wanted ratio of rates, packets."""
         return self.claims["alpha_packets",]
 
     @property
     def statement(self) -> str:
-        """The claims in words."""
+        """The claims about alpha as an English sentence."""
         return statement(self.problem, self.claims)
 
     def document(self) -> dict[str, Any]:
-        """The certificate as a JSON object."""
+        """The certificate as a JSON object.
+
+        Returns:
+            `format`, `version` and `software`; `statement`, the claims in words; `problem`, the
+            parameters; `claims`, each with `low` and `high` as decimals in text. Keys end in units.
+        """
         from vegasfluid.analysis.proofs import schema  # pydantic, only where documents are written
 
         return {
@@ -103,13 +123,17 @@ class Certificate:
         }
 
     def save(self, path: Path) -> None:
-        """Write the certificate as a JSON file."""
+        """Write the certificate as an indented JSON file.
+
+        Args:
+            path: the file to write; an existing one is replaced.
+        """
         text = json.dumps(self.document(), indent=2, allow_nan=False)
         Path(path).write_text(text + "\n", encoding="utf-8")
 
 
 def running_software() -> str:
-    """Name and version of the running program."""
+    """Name and version of this package as a text such as `vegasfluid 1.0`."""
     try:
         return f"vegasfluid {version('vegasfluid')}"
     except PackageNotFoundError:  # run from a source tree that is not installed
@@ -117,7 +141,7 @@ def running_software() -> str:
 
 
 def statement(problem: FairAlphaProblem, claims: Mapping[Key, Enclosure]) -> str:
-    """The claims about alpha in words.
+    """The claims about alpha as an English sentence, with the model and the numbers of flows.
 
     The wording is part of the format: a certificate whose sentence differs is not valid.
 

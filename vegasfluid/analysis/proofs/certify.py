@@ -45,8 +45,8 @@ NEWTON_STEPS = 12
 FIRST_RADIUS = 2.0**-40
 """Radius of the first interval of Newton's method, relative to the queue above min_thresh."""
 SEARCH_PARTS = 24
-"""Parts into which the queues from q- to q+ are divided: fewer than the checker's 64, so that its
-enclosures lie within these."""
+"""Parts into which the queues between the two ratios e^-epsilon and e^epsilon times the wanted one
+are divided: fewer than the checker's 64, so that its enclosures lie within these."""
 RATIO_MARGIN = 1e-9
 """Relative distance to the largest ratio below which a ratio counts as out of reach."""
 SLOPE_MARGIN = 1e-3
@@ -75,6 +75,9 @@ def certify_alpha(
         epsilon: the unfairness `abs(ln(achieved ratio / ratio))` to bound alpha by, above 0 to 1.
         loss_process: how losses arrive: meanfield, periodic or iid.
 
+    Returns:
+        The certificate: its parameters, and claims such as `alpha`, packets.
+
     Raises:
         InvalidInput: for a network that the proof does not cover, and a ratio out of reach.
         SolveFailed: where the checker does not confirm the result.
@@ -99,10 +102,17 @@ def certify_alpha(
 
 
 def find_claims(equations: SingleLinkEquations) -> Proof:
-    """The equilibrium, alpha and slope to claim, enclosed by the interval Newton method.
+    """Enclose alpha at the wanted ratio and at e^-epsilon and e^epsilon times it, with the slope.
+
+    Queues are enclosed by the interval Newton method; the slope d alpha / d ln(ratio), packets, is
+    widened a little. The result holds the equilibrium of the wanted ratio, too.
+
+    Args:
+        equations: of the problem, at the current precision.
 
     Raises:
-        InvalidInput: where there is nothing to claim.
+        InvalidInput: where there is nothing to claim: RED drops nothing, no positive alpha gives
+            the ratio, or a limit of windows binds.
     """
     problem, top = equations.problem, equations.largest_queue.lower()
     if not equations.min_thresh < equations.largest_queue:
@@ -132,7 +142,7 @@ def find_claims(equations: SingleLinkEquations) -> Proof:
 
 
 def bisect_last(condition: Callable[[arb], bool], low: arb, high: arb) -> arb:
-    """The approximate point up to which a condition holds, by bisection.
+    """The approximate point up to which a condition holds, by bisection; its sides are not proven.
 
     Args:
         condition: holds below the point and not above it.
@@ -146,10 +156,14 @@ def bisect_last(condition: Callable[[arb], bool], low: arb, high: arb) -> arb:
 
 
 def queue_of_ratio(equations: SingleLinkEquations, ratio: arb) -> arb:
-    """Enclose the equilibrium queue for a ratio by the interval Newton method, packets.
+    """Enclose the equilibrium queue (packets) at a ratio of rates by the interval Newton method.
+
+    Args:
+        equations: at the current precision.
+        ratio: rate of a tuned flow over the mean rate of the others.
 
     Raises:
-        SolveFailed: where no step maps an interval into itself.
+        SolveFailed: where no step maps an interval into itself, so that no queue is proven.
     """
     guess = bisect_last(
         lambda queue: bool(equations.excess(queue, ratio) > 0),

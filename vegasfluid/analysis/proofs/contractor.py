@@ -30,11 +30,19 @@ class Monotone(Smooth, Protocol):
     """Functions that fall, or stay, where any variable rises."""
 
     def upper_bound(self, low: Sequence[arb], /) -> list[arb]:
-        """Upper bounds of the functions in a box, from its corner of lowest variables."""
+        """Upper bounds of the functions in a box, in their own units; (functions,).
+
+        Args:
+            low: the lowest value of each variable in the box, where every function is largest.
+        """
         ...
 
     def lower_bound(self, high: Sequence[arb], /) -> list[arb]:
-        """Lower bounds of the functions in a box, from its corner of highest variables."""
+        """Lower bounds of the functions in a box, in their own units; (functions,).
+
+        Args:
+            high: the highest value of each variable in the box, where every function is smallest.
+        """
         ...
 
 
@@ -67,15 +75,28 @@ class Contractor:
         self.upper, self.lower = self.upper_bound(self.low), self.lower_bound(self.high)
 
     def upper_bound(self, low: Sequence[float]) -> list[arb]:
-        """Upper bounds of the functions in a box, from its corner of lowest variables."""
+        """Upper bounds of the system's functions in a box, in their own units; (functions,).
+
+        Args:
+            low: the lowest value of each variable.
+        """
         return self.system.upper_bound([arb(value) for value in low])
 
     def lower_bound(self, high: Sequence[float]) -> list[arb]:
-        """Lower bounds of the functions in a box, from its corner of highest variables."""
+        """Lower bounds of the system's functions in a box, in their own units; (functions,).
+
+        Args:
+            high: the highest value of each variable.
+        """
         return self.system.lower_bound([arb(value) for value in high])
 
     def contract(self) -> Contracted | None:
-        """Remove halves until none can be removed; None where no part can contain a zero."""
+        """Remove halves of the box that contain no zero of the system, until none can be removed.
+
+        Returns:
+            The contracted box, the side to bisect next, and how much the functions change over the
+            box; None where no part of it can contain a zero.
+        """
         while True:
             if any(bound < 0 for bound in self.upper) or any(bound > 0 for bound in self.lower):
                 return None
@@ -87,24 +108,25 @@ class Contractor:
 
     @property
     def box(self) -> Box:
-        """The box as it is now."""
+        """The lowest and highest value of each variable, after the halves removed so far."""
         return tuple(zip(self.low, self.high, strict=True))
 
     @property
     def variation(self) -> float:
-        """The largest change of a function over the box, in units of its scale."""
+        """The largest gap between upper and lower bound of a function in the box, by its scale."""
         rows = zip(self.upper, self.lower, self.system.scale, strict=True)
         return max(float(upper - lower) / scale for upper, lower, scale in rows)
 
     def remove_half(self, side: int) -> float | None:
-        """Remove a half of the box if it has no zero.
+        """Remove one half of the box in a variable, if it is proven to contain no zero.
 
         Args:
-            side: index of the side to halve.
+            side: index of the variable.
 
         Returns:
             None if a half was removed; otherwise how much bisecting this side would tighten the
-            bounds of the functions.
+            bounds of the functions, a pure number, larger for wide sides; 0 for one too narrow to
+            bisect.
         """
         if self.high[side] - self.low[side] <= SMALLEST_WIDTH * (1 + abs(self.low[side])):
             return 0.0
@@ -124,12 +146,15 @@ class Contractor:
         return gain + WIDTH_WEIGHT * (self.high[side] - self.low[side]) / (top - bottom)
 
     def squashed(self, value: arb) -> float:
-        """A function value mapped to between -1 and 1, so that changes of sign count most."""
+        """A function value v mapped to v / (s + |v|), with s the largest scale: between -1 and 1.
+
+        So changes of sign count most in the choice of a side.
+        """
         relative = float(value) / max(self.system.scale)
         return relative / (1 + abs(relative))
 
 
 def split_point(side: tuple[float, float]) -> float:
-    """The value at which a side is bisected: 0 if the side contains it, else the midpoint."""
+    """The value at which an interval (low, high) is bisected: 0 if inside it, else the midpoint."""
     low, high = side
     return 0.0 if low < 0 < high else (low + high) / 2

@@ -55,7 +55,7 @@ def ends_of(ball: arb) -> tuple[Fraction, Fraction]:
 
 
 def round_decimal(value: Fraction, *, up: bool, beyond: int = 0) -> str:
-    """Round a number to a decimal of `DIGITS` significant digits.
+    """Round a number up or down to `DIGITS` significant digits, as decimal text.
 
     Args:
         value: the number.
@@ -94,24 +94,36 @@ class Enclosure:
 
     @classmethod
     def around(cls, ball: arb) -> Enclosure:
-        """The ball rounded outwards, by one unit of the last digit more than necessary."""
+        """Two decimals of 20 digits that enclose a ball, each a unit of the last digit farther out.
+
+        Args:
+            ball: a finite interval.
+        """
         low, high = ends_of(ball)
         return cls(round_decimal(low, up=False, beyond=1), round_decimal(high, up=True, beyond=1))
 
     @classmethod
     def within(cls, low: arb, high: arb) -> Enclosure:
-        """The interval from `low` to `high`, rounded inwards."""
+        """Two decimals of 20 digits inside an interval, `low` rounded up and `high` rounded down.
+
+        Args:
+            low: enclosure of the lower end.
+            high: enclosure of the upper end.
+        """
         inner = ends_of(low)[1], ends_of(high)[0]
         return cls(round_decimal(inner[0], up=True), round_decimal(inner[1], up=False))
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """Both ends as exact fractions."""
+        """The lower and the upper end as exact fractions."""
         return Fraction(self.low), Fraction(self.high)
 
     @property
     def digits(self) -> float:
-        """The number of known decimal digits: minus log10 of the relative width."""
+        """Decimal digits to which the number is known: -log10((high - low) / max(|low|, |high|)).
+
+        Infinite where both ends are equal.
+        """
         low, high = self.bounds
         largest = max(abs(low), abs(high))
         if high <= low or largest == 0:
@@ -119,7 +131,7 @@ class Enclosure:
         return -math.log10((high - low) / largest)
 
     def contains(self, ball: arb) -> bool:
-        """Whether the whole ball lies in the enclosure; False for a ball without bounds."""
+        """Whether a whole ball lies between the two decimals; False for one that is not finite."""
         if not ball.is_finite():
             return False
         inner, (low, high) = ends_of(ball), self.bounds

@@ -40,7 +40,7 @@ MAX_BISECTIONS = 600
 
 
 def with_slope(value: arb, slope: arb) -> arb_series:
-    """A number that has the given value and slope."""
+    """A power series of two terms: an interval `value` with its derivative `slope`."""
     return arb_series([value, slope], SERIES_TERMS)
 
 
@@ -50,17 +50,19 @@ def variable(value: arb) -> arb_series:
 
 
 def value_of(number: Interval) -> arb:
-    """The value of a number, without its slope."""
+    """The interval without its slope, as an `arb`, of a number with or without one."""
     return number[0] if isinstance(number, arb_series) else number
 
 
 def slope_of(number: Interval) -> arb:
-    """The slope of a number; 0 where it has none."""
+    """The derivative that a number carries, as an `arb`; 0 for a plain interval."""
     return number[1] if isinstance(number, arb_series) else arb(0)
 
 
 def maximum(a: Interval, b: Interval) -> Interval:
-    """The larger of two numbers; where they overlap, the hull of both slopes.
+    """An enclosure of the larger of two numbers, with a slope if one of them has a slope.
+
+    Where the intervals overlap, the slope is the hull of both slopes.
 
     >>> wide = variable(arb(0, 1))
     >>> both = maximum(2 * wide, 3 * wide)
@@ -78,18 +80,24 @@ def maximum(a: Interval, b: Interval) -> Interval:
 
 
 def minimum(a: Interval, b: Interval) -> Interval:
-    """The smaller of two numbers; where they overlap, the hull of both slopes."""
+    """An enclosure of the smaller of two numbers, with a slope if one of them has a slope.
+
+    Where the intervals overlap, the slope is the hull of both slopes.
+    """
     return -maximum(-a, -b)
 
 
 def smooth_step(x: Interval, width: arb) -> Interval:
-    """The cubic step from 0 at x = 0 to 1 at x = width: `vegasfluid.smooth.step` on intervals."""
+    """The cubic 3 u^2 - 2 u^3 with u = x / width clipped to 0 to 1, on intervals.
+
+    It rises from 0 at x = 0 to 1 at x = width, as `vegasfluid.smooth.step`.
+    """
     fraction = minimum(maximum(x / width, ZERO), ONE)
     return fraction * fraction * (3 - 2 * fraction)
 
 
 def subdivide(low: arb, high: arb, parts: int) -> Iterator[arb]:
-    """Intervals of equal width that together cover the one from `low` to `high`."""
+    """Yield `parts` intervals of equal width, in order, that together cover `low` to `high`."""
     width = (high - low) / parts
     for index in range(parts):
         start, end = low + index * width, low + (index + 1) * width
@@ -97,12 +105,15 @@ def subdivide(low: arb, high: arb, parts: int) -> Iterator[arb]:
 
 
 def enclose_root(decreasing: Callable[[arb], arb], low: arb, high: arb) -> arb:
-    """Enclose the root of a function that is positive before it and negative after it.
+    """Enclose the root of a function that is positive below it and negative above it, by bisection.
 
     Args:
         decreasing: an enclosure of the function's value at a point.
         low: a point below the root.
         high: a point above the root.
+
+    Returns:
+        An interval that contains the root, as narrow as the signs can be proven.
 
     >>> enclose_root(lambda x: 9 - 4 * x * x, arb(0), arb(4)).contains(arb(1.5))
     True

@@ -54,15 +54,22 @@ class Smooth(Protocol):
 
     @property
     def scale(self) -> Sequence[float]:
-        """The typical size of each function, for relative measures."""
+        """The typical size of each function, in its own unit, which relative measures divide by."""
         ...
 
     def at(self, variables: Sequence[arb], /) -> list[arb]:
-        """Enclosures of the functions at intervals of the variables."""
+        """Enclosures of the functions' values at intervals of the variables; (functions,)."""
         ...
 
     def slopes(self, variables: Sequence[arb], /) -> arb_mat:
-        """An enclosure of all slopes between points of a box."""
+        """An interval matrix with all slopes of the functions between points of a box.
+
+        Args:
+            variables: an interval for each variable.
+
+        Returns:
+            The matrix; row i, column j: function i by variable j.
+        """
         ...
 
 
@@ -81,7 +88,7 @@ class Zero(NamedTuple):
 
 
 def inside(box: Box, other: Box) -> bool:
-    """Whether a box is contained in another."""
+    """Whether each side of `box` lies in that of `other`; common ends count."""
     return all(c <= a and b <= d for (a, b), (c, d) in zip(box, other, strict=True))
 
 
@@ -91,7 +98,9 @@ def disjoint(box: Box, other: Box) -> bool:
 
 
 def zero_near(system: Smooth, guess: Sequence[float]) -> Zero | None:
-    """The zero to which Newton's method converges, in as large an isolating box as can be proven.
+    """The zero to which Newton's method converges, if one is proven, with a box of no other zero.
+
+    The isolating box is as large as can be proven by halving a first one.
 
     Args:
         system: the functions.
@@ -118,7 +127,15 @@ def zero_near(system: Smooth, guess: Sequence[float]) -> Zero | None:
 
 
 def newton(system: Smooth, variables: list[arb]) -> list[arb]:
-    """The point that Newton's method reaches from a starting point; proves nothing."""
+    """The approximate zero (one point for each variable) that Newton's method reaches; not proven.
+
+    Args:
+        system: the functions.
+        variables: the starting point.
+
+    Raises:
+        ZeroDivisionError: where the slopes are singular or a step is longer than `LONGEST_STEP`.
+    """
     for _ in range(NEWTON_STEPS):
         inverse = system.slopes(variables).mid().inv()
         steps = (inverse * column(system.at(variables))).entries()
@@ -129,7 +146,15 @@ def newton(system: Smooth, variables: list[arb]) -> list[arb]:
 
 
 def first_radii(system: Smooth, middle: list[arb]) -> list[float]:
-    """How far each variable moves, to first order, if each function changes by its scale."""
+    """How far each variable moves to first order if every function changes by its scale.
+
+    Args:
+        system: the functions.
+        middle: the point of linearisation.
+
+    Returns:
+        An upper bound of each variable's move, in its unit: |inverse slopes| times the scales.
+    """
     inverse = system.slopes(middle).mid().inv()
     size = range(len(middle))
     return [sum(abs(float(inverse[i, j])) * system.scale[j] for j in size) for i in size]
@@ -141,7 +166,16 @@ def column(values: Sequence[arb]) -> arb_mat:
 
 
 def krawczyk_image(system: Smooth, box: Sequence[arb]) -> list[arb] | None:
-    """Krawczyk's operator K(X) of a box; None where the slopes are not finite.
+    """Krawczyk's operator m - Y F(m) + (1 - Y F'(X)) (X - m) of a box X with midpoint m.
+
+    It contains every zero of F in X. Y is the inverse of the slopes at m.
+
+    Args:
+        system: the functions F and their slopes F'.
+        box: an interval for each variable, X.
+
+    Returns:
+        An interval for each variable; None where the slopes are not finite.
 
     Raises:
         ZeroDivisionError: where the matrix of slopes at the midpoint is singular.
@@ -158,11 +192,14 @@ def krawczyk_image(system: Smooth, box: Sequence[arb]) -> list[arb] | None:
 
 
 def zero_in(system: Smooth, box: Sequence[arb]) -> Zero | None:
-    """The zero in a box, if it is proven that there is exactly one; None otherwise.
+    """The only zero in a box, with a tight enclosure; None if one is not proven to be there alone.
 
     Args:
         system: the functions.
         box: an interval for each variable.
+
+    Raises:
+        ZeroDivisionError: where the slopes at the midpoint are singular.
     """
     image = krawczyk_image(system, box)
     if image is None or not in_interior(image, box):
@@ -180,12 +217,17 @@ def zero_in(system: Smooth, box: Sequence[arb]) -> Zero | None:
 
 
 def in_interior(image: Sequence[arb], box: Sequence[arb]) -> bool:
-    """Whether an image lies in the interior of a box."""
+    """Whether each interval of `image` lies in the interior of that of `box`."""
     return all(side.contains_interior(mapped) for side, mapped in zip(box, image, strict=True))
 
 
 def float_ends(interval: arb, *, outwards: bool) -> tuple[float, float]:
-    """The ends of an interval as doubles, rounded outwards or inwards."""
+    """Lower and upper end of an interval as doubles, one double beyond it or inside it.
+
+    Args:
+        interval: the interval.
+        outwards: whether the doubles enclose the interval; otherwise they lie in it.
+    """
     low, high = float(interval.lower()), float(interval.upper())
     direction = -math.inf if outwards else math.inf
     return math.nextafter(low, direction), math.nextafter(high, -direction)

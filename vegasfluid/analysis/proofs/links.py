@@ -44,7 +44,7 @@ LOWEST_OCCUPANCY = 1.0625
 
 
 class LinkState(NamedTuple):
-    """What packets meet at a link.
+    """Delay, spare capacity and losses at a link in equilibrium; intervals, with or without slopes.
 
     Args:
         wait: queueing delay, s.
@@ -73,16 +73,23 @@ class LosslessLink:
         self.overflow_start = self.buffer - 1
 
     def occupancy(self, queue: float, lost: float) -> float:
-        """The approximate occupancy of a link with a known queue and loss probability.
+        """The occupancy of a link from its queue in floating point: the queue itself, packets.
 
         Args:
             queue: packets.
-            lost: probability that a packet is dropped or marked.
+            lost: probability that a packet is dropped or marked; unused.
         """
         return queue
 
     def state(self, occupancy: Interval) -> LinkState:
-        """Delay, spare capacity and loss probabilities at an occupancy."""
+        """Queueing delay, spare capacity and loss probabilities of a link at an occupancy.
+
+        Nothing is lost up to a queue of one packet below the buffer; above it, the loss probability
+        is anything from 0 to 1.
+
+        Args:
+            occupancy: the queue, packets; if negative, minus the spare capacity, packets/s.
+        """
         queue, spare = maximum(occupancy, ZERO), maximum(-occupancy, ZERO)
         if value_of(occupancy) <= self.overflow_start:
             return LinkState(queue / self.capacity, spare, arb(0), arb(0))
@@ -106,18 +113,30 @@ class DropTailLink(LosslessLink):
         self.top = float(buffer) + 1
 
     def occupancy(self, queue: float, lost: float) -> float:
-        """The approximate occupancy of a link with a known queue (packets) and loss probability."""
+        """The occupancy of a link in floating point: queue plus fraction of arrivals lost.
+
+        Args:
+            queue: packets.
+            lost: fraction of the arriving packets that is lost.
+        """
         return queue + lost
 
     def state(self, occupancy: Interval) -> LinkState:
-        """Delay, spare capacity and loss probabilities at an occupancy: full before it loses."""
+        """Queueing delay, spare capacity and loss probability of a link at an occupancy.
+
+        Packets are lost only while the queue is equal to the buffer.
+
+        Args:
+            occupancy: queue (packets) plus fraction of arrivals lost; if negative, minus the spare
+                capacity, packets/s.
+        """
         queue = minimum(maximum(occupancy, ZERO), self.buffer)
         overflow = maximum(occupancy - self.buffer, ZERO)
         return LinkState(queue / self.capacity, maximum(-occupancy, ZERO), overflow, overflow)
 
 
 class RedLink(LosslessLink):
-    """A link with RED.
+    """A link with RED: early drops or marks by its queue, and overflow near a full buffer.
 
     Args:
         capacity: capacity, packets/s.
@@ -136,7 +155,11 @@ class RedLink(LosslessLink):
         self.max_drop = arb(red.max_drop)
 
     def curve(self, queue: Interval) -> Interval:
-        """RED's probability at a queue (packets), before drops are spaced."""
+        """RED's drop probability per packet (0 to 1) at a constant queue, before drops are spaced.
+
+        Args:
+            queue: packets.
+        """
         span = self.max_thresh - self.min_thresh
         rise = minimum(maximum((queue - self.min_thresh) / span, ZERO), ONE)
         above = queue - self.max_thresh
@@ -147,16 +170,23 @@ class RedLink(LosslessLink):
         return self.max_drop * rise + (1 - self.max_drop) * upper
 
     def early(self, queue: Interval) -> Interval:
-        """The fraction of packets that RED drops or marks at a queue (packets)."""
+        """The fraction of arriving packets (0 to 1) that RED drops or marks at a constant queue.
+
+        Args:
+            queue: packets.
+        """
         prob = self.curve(queue)
         return 2 * prob / (3 - prob) if self.red.wait else minimum(2 * prob, ONE)
 
     def forced(self, queue: Interval, early: Interval) -> Interval:
-        """The fraction of packets that RED drops although they may be marked.
+        """The fraction of arriving packets that RED drops, of flows whose packets may be marked.
+
+        It is all that RED drops or marks if it does not mark; 0 if it does, but for hard drops
+        above its curve.
 
         Args:
             queue: packets.
-            early: the fraction that it drops or marks.
+            early: the fraction of arriving packets that it drops or marks.
         """
         if not self.red.marks:
             return early
@@ -165,13 +195,23 @@ class RedLink(LosslessLink):
         return smooth_step(queue - (2 if self.red.gentle else 1) * self.max_thresh, ONE)
 
     def occupancy(self, queue: float, lost: float) -> float:
-        """The approximate occupancy of a link with a known queue (packets) and loss probability."""
+        """The occupancy of a link in floating point: queue plus fraction of arrivals that overflow.
+
+        Args:
+            queue: packets.
+            lost: fraction of the arriving packets that is dropped or marked, early or by overflow.
+        """
         if queue <= self.overflow_start:
             return queue
         return queue + 1 - (1 - lost) / (1 - float(value_of(self.early(arb(queue)))))
 
     def state(self, occupancy: Interval) -> LinkState:
-        """Delay, spare capacity and loss probabilities at an occupancy."""
+        """Queueing delay, spare capacity and loss probabilities of a link at an occupancy.
+
+        Args:
+            occupancy: queue (packets) plus fraction of arrivals that finds the buffer full; if
+                negative, minus the spare capacity, packets/s.
+        """
         queue, spare = maximum(occupancy, ZERO), maximum(-occupancy, ZERO)
         overflow: Interval = ZERO
         if not value_of(occupancy) <= self.overflow_start:
@@ -199,7 +239,12 @@ class RedLink(LosslessLink):
         return full * (early + overflow - early * overflow) - overflow
 
     def queue_at(self, occupancy: Interval) -> Interval:
-        """The queue at an occupancy of 0 or more, packets."""
+        """An enclosure of the equilibrium queue, packets; with a slope if the occupancy has one.
+
+        Args:
+            occupancy: queue (packets) plus fraction of arrivals that finds the buffer full; not
+                negative.
+        """
         if not value_of(self.early(self.buffer)) > 0:
             return minimum(occupancy, self.buffer)
         value = value_of(occupancy)
@@ -211,7 +256,13 @@ class RedLink(LosslessLink):
         return with_slope(queue, -by_occupancy / by_queue * slope_of(occupancy))
 
     def enclose_queue(self, occupancy: arb) -> arb:
-        """Enclose the queue at an exact occupancy (packets) by bisection, as far as signs show."""
+        """Enclose the equilibrium queue (packets) at an exact occupancy, by bisection.
+
+        It ends at a queue where the sign of `overflow_residual` is not certain.
+
+        Args:
+            occupancy: queue (packets) plus fraction of arrivals that finds the buffer full.
+        """
         low, high = arb(0), minimum(occupancy, self.buffer)
         for _ in range(MAX_BISECTIONS):
             middle = ((low + high) / 2).mid()

@@ -38,7 +38,7 @@ Rate = Callable[[Sender, Interval, Interval], Interval]
 
 
 class PathState(NamedTuple):
-    """What the packets of a sender meet along their path.
+    """Losses and delay that the packets of a sender meet along their path.
 
     Args:
         lost: probability that a packet is lost or marked.
@@ -52,7 +52,11 @@ class PathState(NamedTuple):
 
 
 class MonotoneNetwork:
-    """The equations F(u) = 0 of a network, with F falling in every occupancy.
+    """The equations F(u) = 0 of a network: the excess of each link, packets/s.
+
+    The excess is traffic plus spare capacity minus capacity. It falls, or stays, where an occupancy
+    u rises. An occupancy is the queue (packets) plus the fraction of arrivals that overflow; if
+    negative, minus the spare capacity (packets/s).
 
     Args:
         links: the links.
@@ -64,20 +68,26 @@ class MonotoneNetwork:
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
-        """The lowest and the highest occupancy of each link."""
+        """The lowest and highest occupancy of each link, between which all equilibria lie.
+
+        An occupancy is the queue (packets) plus the fraction of arrivals that overflow; if
+        negative, minus the spare capacity (packets/s).
+        """
         return [(link.bottom, link.top) for link in self.links]
 
     @property
     def scale(self) -> list[float]:
-        """The scale of each component of F: the capacity of its link, packets/s."""
+        """The capacity of each link, packets/s, by which relative measures divide its equation."""
         return [float(link.capacity) for link in self.links]
 
     def excess(self, states: Sequence[LinkState], rate: Rate) -> list[Interval]:
-        """F of each link, packets/s.
+        """Traffic through each link plus spare capacity minus capacity, packets/s; (links,).
+
+        It is 0 in equilibrium.
 
         Args:
-            states: delay and losses at each link.
-            rate: the rate of a sender for given losses and round-trip time.
+            states: delay, spare capacity and loss probabilities at each link.
+            rate: the rate (packets/s) of a flow for its loss probability and round-trip time (s).
         """
         excess: list[Interval] = [
             state.spare - link.capacity for link, state in zip(self.links, states, strict=True)
@@ -90,7 +100,12 @@ class MonotoneNetwork:
         return excess
 
     def path_state(self, sender: Sender, states: Sequence[LinkState]) -> PathState:
-        """Losses and round-trip time along the path of a sender."""
+        """A sender's loss probability, RTT (s), and fraction of packets that passes each link.
+
+        Args:
+            sender: one flow, with its path and base RTT.
+            states: delay and loss probabilities at each link of the network.
+        """
         rtt, lost, passing = sender.base_rtt, arb(0), arb(1)
         passed: list[Interval] = []
         for link in sender.route.path:
@@ -102,7 +117,12 @@ class MonotoneNetwork:
         return PathState(lost, rtt, passed)
 
     def link_states(self, occupancies: Sequence[Interval]) -> list[LinkState]:
-        """Delay and losses at each link."""
+        """Queueing delay, spare capacity and loss probabilities of each link at its occupancy.
+
+        Args:
+            occupancies: of each link: queue (packets) plus fraction of arrivals that overflow; if
+                negative, minus the spare capacity (packets/s).
+        """
         pairs = zip(self.links, occupancies, strict=True)
         return [link.state(occupancy) for link, occupancy in pairs]
 
@@ -112,6 +132,10 @@ class MonotoneNetwork:
         Args:
             queues: queue of each link, packets.
             lost: probability that each link drops or marks a packet.
+
+        Returns:
+            Of each link: queue (packets) plus fraction of arrivals that overflow; without a queue,
+            minus the spare capacity (packets/s).
         """
         known = zip(self.links, queues, lost, strict=True)
         filled = [link.occupancy(float(queue), float(prob)) for link, queue, prob in known]
@@ -122,23 +146,51 @@ class MonotoneNetwork:
         ]
 
     def upper_bound(self, low: Sequence[arb]) -> list[arb]:
-        """An upper bound of F (packets/s) in a box, from its corner of lowest occupancies."""
+        """Upper bounds of traffic + spare capacity - capacity (packets/s) of each link in a box.
+
+        Args:
+            low: the lowest occupancy of each link.
+        """
         return self.values(low, lambda sender, lost, rtt: sender.highest_rate(lost, rtt))
 
     def lower_bound(self, high: Sequence[arb]) -> list[arb]:
-        """A lower bound of F (packets/s) in a box, from its corner of highest occupancies."""
+        """Lower bounds of traffic + spare capacity - capacity (packets/s) of each link in a box.
+
+        Args:
+            high: the highest occupancy of each link.
+        """
         return self.values(high, lambda sender, lost, rtt: sender.lowest_rate(lost, rtt))
 
     def at(self, occupancies: Sequence[arb]) -> list[arb]:
-        """An enclosure of F (packets/s) at intervals of occupancies."""
+        """Enclosures of traffic + spare capacity - capacity of each link, packets/s; (links,).
+
+        Args:
+            occupancies: of each link: queue (packets) plus fraction of arrivals that overflow; if
+                negative, minus the spare capacity (packets/s).
+        """
         return self.values(occupancies, lambda sender, lost, rtt: sender.rate(lost, rtt))
 
     def values(self, occupancies: Sequence[arb], rate: Rate) -> list[arb]:
-        """F without slopes (packets/s), for a given rate function of the senders."""
+        """Traffic + spare capacity - capacity of each link, packets/s, without slopes; (links,).
+
+        Args:
+            occupancies: of each link.
+            rate: the rate (packets/s) of a flow for its loss probability and round-trip time (s).
+        """
         return [value_of(excess) for excess in self.excess(self.link_states(occupancies), rate)]
 
     def slopes(self, occupancies: Sequence[arb]) -> arb_mat:
-        """An enclosure of the Jacobian of F in a box of occupancies."""
+        """An interval matrix: derivatives of each link's excess by the links' occupancies.
+
+        The excess is traffic + spare capacity - capacity, packets/s.
+
+        Args:
+            occupancies: an interval for each link: queue (packets) plus fraction of arrivals that
+                overflow; if negative, minus the spare capacity (packets/s).
+
+        Returns:
+            The Jacobian: one row for each excess, one column for each occupancy.
+        """
         fixed = self.link_states(occupancies)
         varied = self.link_states([variable(occupancy) for occupancy in occupancies])
         rate_slopes = {

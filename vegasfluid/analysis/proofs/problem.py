@@ -161,5 +161,5 @@ class FairAlphaProblem(Value):
 
     @property
     def groups(self) -> dict[str, FlowGroup]:
-        """Every class by name, the tuned one first."""
+        """All classes of flows by name: the tuned one first, then its competitors."""
         return {self.tuned_name: self.tuned, **self.competitors}

@@ -50,7 +50,12 @@ class PowerLaw(NamedTuple):
     rtt_power: fmpq
 
     def __call__(self, prob: Interval, rtt: Interval) -> Interval:
-        """The window, packets, for a drop probability and a round-trip time in s."""
+        """The window K p^-a R^b, packets.
+
+        Args:
+            prob: drop probability p.
+            rtt: round-trip time R, s.
+        """
         scaled = self.factor if self.rtt_power == 0 else self.factor * rtt ** arb(self.rtt_power)
         return scaled * prob ** arb(-self.loss_power)
 
@@ -80,17 +85,19 @@ class ResponseFunction(NamedTuple):
 
     @property
     def branches(self) -> tuple[PowerLaw, ...]:
-        """All power laws, the limit included."""
+        """All power laws whose values the window can have: those of the regions, and the limit."""
         return self.regions if self.at_most is None else (*self.regions, self.at_most)
 
 
 def exact_decimal(constant: float) -> arb:
-    """A decimal constant of the source text as the exact decimal, not as its nearest double."""
+    """An enclosure of a constant's decimal as it is written, not of its nearest double."""
     return arb(repr(constant))
 
 
 def loss_factor(process: str, cut: fmpq) -> fmpq:
-    """The loss correction factor phi of additive increase, as an exact fraction.
+    """The factor phi on the loss rate of additive increase that corrects for the loss process.
+
+    It is an exact fraction, 1 for meanfield.
 
     Args:
         process: how losses arrive: meanfield, periodic or iid.
@@ -106,7 +113,9 @@ def loss_factor(process: str, cut: fmpq) -> fmpq:
 
 
 def response_function(group: LossBasedFlows, process: str) -> ResponseFunction:
-    """The response function of loss-based flows, at the current precision.
+    """A loss-based flow's equilibrium window (packets) as a function of drop probability and RTT.
+
+    Its constants are enclosed at the current precision.
 
     Args:
         group: the flows.
@@ -119,7 +128,9 @@ def response_function(group: LossBasedFlows, process: str) -> ResponseFunction:
 
 
 def cubic_response(group: CubicFlows, process: str) -> ResponseFunction:
-    """The response function of CUBIC: cubic and Reno-friendly region, limited by steepest growth.
+    """CUBIC's equilibrium window (packets) as a function of drop probability and round-trip time.
+
+    It is the larger of the cubic and the Reno-friendly window, limited by the steepest growth.
 
     Args:
         group: the flows.
@@ -140,9 +151,15 @@ def cubic_response(group: CubicFlows, process: str) -> ResponseFunction:
 
 
 def loss_statistics(group: CubicFlows, process: str) -> tuple[arb, arb]:
-    """The fraction of the variance of loss times that counts, and Reno-friendly growth per RTT.
+    """Two constants of CUBIC's equilibrium: `Cubic.closure` in interval arithmetic.
 
-    `Cubic.spread` in interval arithmetic; the growth is in packets.
+    Args:
+        group: the flows.
+        process: how losses arrive: meanfield, periodic or iid.
+
+    Returns:
+        The fraction of the variance of the times since the last loss that counts in the mean slope
+        of the cubic, and the Reno-friendly growth, packets per round trip.
     """
     beta = arb(group.beta)
     cut = 1 - beta
@@ -158,11 +175,11 @@ def loss_statistics(group: CubicFlows, process: str) -> tuple[arb, arb]:
 
 
 def plateau_age(height: arb, variance_fraction: arb) -> arb:
-    """CUBIC's K in units of the mean time since a loss: the root u of h u^3 = 3 (1 - u)^2 + 3 v.
+    """CUBIC's K over the mean time since a loss: the root u of h u^3 = 3 (1 - u)^2 + 3 v.
 
     Args:
         height: h, at least 1; exactly 1 without fast convergence.
-        variance_fraction: v, the fraction of the variance that counts.
+        variance_fraction: v, the fraction of the variance of these times that counts.
     """
     return enclose_root(
         lambda u: 3 * (1 - u) ** 2 + 3 * variance_fraction - height * u**3,

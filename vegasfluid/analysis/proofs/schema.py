@@ -72,12 +72,20 @@ ALLOWED = {
 
 
 def invalid(allowed: str) -> PydanticCustomError:
-    """The error of a validator for a value that is not of the allowed form."""
+    """An error that a pydantic validator raises for a value of a wrong form.
+
+    Args:
+        allowed: what is allowed, as the message words it.
+    """
     return PydanticCustomError("not_allowed", "invalid", {"allowed": allowed})
 
 
 def exact_double(value: Any) -> float:
-    """A JSON number as a double, if it is finite and the double has exactly its value."""
+    """A JSON number as a double.
+
+    Raises:
+        PydanticCustomError: for another type, and for a number that no finite double equals.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise invalid("a number")
     try:
@@ -90,7 +98,11 @@ def exact_double(value: Any) -> float:
 
 
 def decimal_text(value: Any) -> str:
-    """A decimal number as text, as claims have it."""
+    """The same text, if it is a decimal number in the form of claims.
+
+    Raises:
+        PydanticCustomError: for any other value.
+    """
     if not is_decimal(value):
         raise invalid("a decimal number in quotes")
     return value
@@ -224,7 +236,10 @@ class CertificateDocument(Record):
 
 
 def read_document(document: Any) -> CertificateDocument:
-    """Check the form of a JSON document.
+    """A certificate's JSON document as a pydantic model; only its keys and types are checked.
+
+    Args:
+        document: a parsed JSON document.
 
     Raises:
         InvalidInput: with the first key that is missing, unknown or of a wrong form.
@@ -236,7 +251,11 @@ def read_document(document: Any) -> CertificateDocument:
 
 
 def in_one_line(error: ErrorDetails) -> InvalidInput:
-    """An error of pydantic as a one-line message; only the beginning of a long value is shown."""
+    """The `InvalidInput` of one pydantic error: path of the key, what is allowed, what was given.
+
+    Args:
+        error: the first of a `ValidationError`.
+    """
     error_type, given = error["type"], error["input"]
     path = [str(key) for key in error["loc"]]
     if path[:2] == ["problem", "competitors"] and len(path) > 4:
@@ -253,13 +272,19 @@ def in_one_line(error: ErrorDetails) -> InvalidInput:
 
 
 def refusal(where: str, allowed: str, given: object) -> InvalidInput:
-    """The error for a value of a certificate; of a long value only the beginning is shown."""
+    """The `InvalidInput` for a value of a certificate; only the beginning of a long value is shown.
+
+    Args:
+        where: path of the key in the document.
+        allowed: what is allowed there, in words.
+        given: the value.
+    """
     shown = given if len(repr(given)) <= LONGEST_TEXT else repr(given)[:60] + " ..."
     return InvalidInput("certificate", where, allowed, shown)
 
 
 def problem_from(record: ProblemRecord) -> FairAlphaProblem:
-    """The problem that a document states.
+    """The parameters in a document as a `FairAlphaProblem`, in the units of its fields.
 
     Raises:
         InvalidInput: for the first parameter outside its range.
@@ -280,7 +305,7 @@ def problem_from(record: ProblemRecord) -> FairAlphaProblem:
 
 
 def claims_from(record: Claims, classes: tuple[str, ...]) -> dict[Key, Enclosure]:
-    """All claims by their keys.
+    """The claimed bounds of all numbers, by the keys that lead to each claim.
 
     Args:
         record: the claims.
@@ -306,7 +331,15 @@ def claims_from(record: Claims, classes: tuple[str, ...]) -> dict[Key, Enclosure
 
 
 def enclosure(bounds: BoundsRecord, where: str) -> Enclosure:
-    """A claimed interval, if its ends are in order; `where` is its path in the document."""
+    """A claimed interval as an `Enclosure`.
+
+    Args:
+        bounds: its ends, as decimals in text.
+        where: its path in the document, for the message.
+
+    Raises:
+        InvalidInput: where the lower end is above the upper one.
+    """
     claim = Enclosure(bounds.low, bounds.high)
     low, high = claim.bounds
     if low > high:
@@ -315,7 +348,12 @@ def enclosure(bounds: BoundsRecord, where: str) -> Enclosure:
 
 
 def with_keys(record: type[Record], value: object) -> dict[str, Any]:
-    """The attributes of a value that a record has as fields, by their keys in the document."""
+    """The attributes of a value that are fields of a record, by their keys in the document.
+
+    Args:
+        record: the pydantic model; its aliases are the keys, with units.
+        value: such as a `RedProfile`; attributes that the model lacks are left out.
+    """
     return {
         field.alias or name: getattr(value, name)
         for name, field in record.model_fields.items()
@@ -324,7 +362,7 @@ def with_keys(record: type[Record], value: object) -> dict[str, Any]:
 
 
 def problem_document(problem: FairAlphaProblem) -> dict[str, Any]:
-    """The parameters of a problem as a JSON object."""
+    """The parameters of a problem as a JSON object; keys end in units (`base_rtt_s`)."""
     competitors = {
         name: {"law": flows.law}
         | with_keys(CubicRecord if isinstance(flows, CubicFlows) else LossBasedRecord, flows)
@@ -338,7 +376,11 @@ def problem_document(problem: FairAlphaProblem) -> dict[str, Any]:
 
 
 def claims_document(claims: Mapping[Key, Enclosure]) -> dict[str, Any]:
-    """Claims as a JSON object."""
+    """Claims as nested JSON objects; each claim has `low` and `high`, decimals in text.
+
+    Args:
+        claims: by the keys that lead to them, which end in units.
+    """
     document: dict[str, Any] = {}
     for key, claim in claims.items():
         table = document

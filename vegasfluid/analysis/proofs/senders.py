@@ -67,7 +67,7 @@ class Route(NamedTuple):
 
 
 class RateSlopes(NamedTuple):
-    """A rate and its partial derivatives, enclosed for a box of losses and round-trip times.
+    """A flow's rate and its partial derivatives, enclosed for a box of losses and round-trip times.
 
     Args:
         rate: packets/s.
@@ -80,7 +80,12 @@ class RateSlopes(NamedTuple):
     by_rtt: arb
 
     def along(self, lost: Interval, rtt: Interval) -> arb_series:
-        """The rate, with its slope by the chain rule where loss and round-trip time have slopes."""
+        """A flow's rate (packets/s) as a series whose slope follows by the chain rule.
+
+        Args:
+            lost: loss probability, with or without a slope.
+            rtt: round-trip time (s), with or without a slope.
+        """
         return with_slope(self.rate, self.by_lost * slope_of(lost) + self.by_rtt * slope_of(rtt))
 
 
@@ -98,7 +103,7 @@ class Sender(ABC):
 
     @abstractmethod
     def rate(self, lost: arb, rtt: arb) -> arb:
-        """The equilibrium rate, packets/s.
+        """The equilibrium rate of one flow, packets/s.
 
         Args:
             lost: probability that a packet is lost or marked.
@@ -107,18 +112,32 @@ class Sender(ABC):
 
     @abstractmethod
     def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
-        """The equilibrium rate and its partial derivatives."""
+        """A flow's equilibrium rate, packets/s, with its derivatives by loss probability and RTT.
+
+        Args:
+            lost: interval of probabilities that a packet is lost or marked.
+            rtt: interval of round-trip times, s.
+        """
 
     def highest_rate(self, lost: arb, rtt: arb) -> arb:
-        """An upper bound of the rate in a box of losses and round-trip times, packets/s."""
+        """An upper bound of a flow's equilibrium rate, packets/s: that at the lowest loss
+        probability and the lowest round-trip time (s) of two intervals.
+        """
         return self.rate(maximum(lost.lower(), ZERO), rtt.lower()).upper()
 
     def lowest_rate(self, lost: arb, rtt: arb) -> arb:
-        """A lower bound of the rate in a box of losses and round-trip times, packets/s."""
+        """A lower bound of a flow's equilibrium rate, packets/s: that at the highest loss
+        probability and the highest round-trip time (s) of two intervals.
+        """
         return self.rate(lost.upper(), rtt.upper()).lower()
 
     def limited(self, window: Interval, rtt: Interval) -> Interval:
-        """The rate of a window (packets) within the limits of windows and access links."""
+        """The rate window / rtt, packets/s, at most that of the access link.
+
+        Args:
+            window: packets; clipped to between two packets and `max_window`.
+            rtt: round-trip time, s.
+        """
         window = minimum(maximum(window, arb(SMALLEST_SSTHRESH)), arb(self.group.max_window))
         access = self.group.access
         return window / rtt if access is None else minimum(window / rtt, arb(access))
@@ -138,22 +157,24 @@ class LossBasedSender(Sender):
         self.window = response_function(group, loss_process)
 
     def rate(self, lost: arb, rtt: arb) -> arb:
-        """The equilibrium rate, packets/s."""
+        """A flow's equilibrium rate, packets/s, for a loss probability and round-trip time (s)."""
         return value_of(self.limited_rate(lost, rtt))
 
     def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
-        """The equilibrium rate and its partial derivatives."""
+        """A flow's equilibrium rate, packets/s, with derivatives by loss probability and RTT, s."""
         by_lost = slope_of(self.limited_rate(variable(lost), rtt))
         by_rtt = slope_of(self.limited_rate(lost, variable(rtt)))
         return RateSlopes(self.rate(lost, rtt), by_lost, by_rtt)
 
     def limited_rate(self, lost: Interval, rtt: Interval) -> Interval:
-        """The rate within its limits (packets/s), with a slope where an argument has one."""
+        """A flow's equilibrium rate within the limits of windows and access link, packets/s, for a
+        loss probability and a round-trip time (s); with a slope if one of them has a slope.
+        """
         return self.limited(self.window(maximum(lost, SMALLEST_LOSS), rtt), rtt)
 
 
 class VegasBalance:
-    """The terms of Vegas' equilibrium equation: backlog, blur, and growth lost to loss events.
+    """The terms of Vegas' equilibrium equation: backlog, its spread over flows, and losses.
 
     Args:
         group: the flows.
@@ -168,23 +189,33 @@ class VegasBalance:
         self.loss_weight = arb(cut * loss_factor(loss_process, cut))
 
     def backlog(self, window: Interval, rtt: Interval) -> Interval:
-        """The backlog that a flow estimates from its window and round-trip time, packets."""
+        """The backlog that a flow estimates, packets: window (packets) times (rtt - base RTT) /
+        rtt, or over the base RTT with Linux; times in s.
+        """
         divisor = self.base_rtt if self.implementation.divides_by_base_rtt else rtt
         return window * (rtt - self.base_rtt) / divisor
 
     def width(self, backlog: Interval) -> Interval:
-        """The range of backlog over which flows are spread after losses, packets."""
+        """The range over which flows' backlogs are spread after losses, packets: half of the mean
+        backlog (packets) times the fraction that a loss takes of the window, at least `softness`.
+        """
         return maximum(self.cut * backlog / 2, self.softness)
 
     def loss_per_rtt(self, window: Interval, lost: Interval) -> Interval:
-        """Packets that losses take from the window per round trip, phi b p W^2.
+        """Packets that losses take from a window W per round trip: phi b p W^2.
 
-        In equilibrium this is the fraction of flows that grow back after a loss.
+        In equilibrium this is the fraction of flows whose windows grow back after a loss.
+
+        Args:
+            window: W, packets.
+            lost: probability p that a packet is lost or marked.
         """
         return self.loss_weight * lost * window * window
 
     def growth_threshold(self, backlog: Interval, growth: Interval) -> Interval:
-        """The threshold below which windows grow, such that they grow by a given amount, packets.
+        """The backlog (packets) below which windows grow, if their mean growth is as given.
+
+        It is alpha plus the dialect's offset.
 
         Args:
             backlog: mean backlog of the flows, packets.
@@ -213,11 +244,19 @@ class VegasSender(Sender):
 
     @property
     def has_dead_band(self) -> bool:
-        """Whether there are windows between alpha and beta that neither grow nor shrink."""
+        """Whether some backlogs make the window neither grow nor shrink (beta is above alpha)."""
         return bool(self.shrinks_above > self.grows_below)
 
     def net_growth(self, window: Interval, lost: Interval, rtt: Interval) -> Interval:
-        """h: packets per round trip by which the window grows, minus what losses take."""
+        """Growth of the mean window minus what losses take, packets per round trip.
+
+        It is 0 in equilibrium.
+
+        Args:
+            window: mean window of a flow, packets.
+            lost: probability that a packet is lost or marked.
+            rtt: round-trip time, s.
+        """
         backlog, shrink = self.backlog_and_shrink(window, rtt)
         below = maximum(self.grows_below - backlog, ZERO)
         growth = 1 - (-below / self.balance.width(backlog)).exp() - shrink
@@ -227,30 +266,37 @@ class VegasSender(Sender):
         return growth - self.balance.loss_per_rtt(window, lost)
 
     def threshold_residual(self, window: Interval, lost: Interval, rtt: Interval) -> Interval:
-        """The growth threshold that the window would need, minus the one it has, packets.
+        """The growth threshold with which a window is in equilibrium minus the flow's own, packets.
 
         Zero in equilibrium, like `net_growth`, but without its kink where the backlog is alpha.
+        Window in packets, round-trip time in s.
         """
         backlog, shrink = self.backlog_and_shrink(window, rtt)
         growth = self.balance.loss_per_rtt(window, lost) + shrink
         return self.balance.growth_threshold(backlog, growth) - self.grows_below
 
     def backlog_and_shrink(self, window: Interval, rtt: Interval) -> tuple[Interval, Interval]:
-        """The backlog (packets) and the fraction of flows that shrink their window by a packet."""
+        """The estimated backlog (packets) at a window (packets) and RTT (s), and the mean shrinkage
+        of windows for it, 0 to 1 packet per round trip.
+        """
         backlog = self.balance.backlog(window, rtt)
         return backlog, smooth_step(backlog - self.shrinks_above, self.balance.softness)
 
     def window(self, lost: arb, rtt: arb) -> arb:
-        """An interval that contains all equilibrium windows, packets."""
+        """An interval that contains all equilibrium windows, packets, for intervals of loss
+        probability and of round-trip time (s).
+        """
         low = self.smallest_window(lost.upper(), rtt.upper())
         return low.union(self.largest_window(lost.lower(), rtt.lower()))
 
     def rate(self, lost: arb, rtt: arb) -> arb:
-        """The equilibrium rate, packets/s."""
+        """An enclosure of a flow's equilibrium rates, packets/s, for intervals of loss probability
+        and of round-trip time (s).
+        """
         return value_of(self.limited(self.window(lost, rtt), rtt))
 
     def slopes(self, lost: arb, rtt: arb) -> RateSlopes:
-        """The equilibrium rate and its partial derivatives."""
+        """A flow's equilibrium rate, packets/s, with derivatives by loss probability and RTT, s."""
         window = self.window(lost, rtt)
         by_lost, by_rtt = self.window_slopes(window, lost, rtt)
         rates = (
@@ -260,10 +306,15 @@ class VegasSender(Sender):
         return RateSlopes(value_of(rates[0]), slope_of(rates[0]), slope_of(rates[1]))
 
     def window_slopes(self, window: arb, lost: arb, rtt: arb) -> list[arb]:
-        """Derivatives of the window by loss probability and round-trip time.
+        """Derivatives of the equilibrium window by loss probability (packets) and RTT (packets/s).
 
         `threshold_residual` is smooth where the backlog is alpha, near which most windows are in
         equilibrium. It cannot be used in the dead band, where nothing is lost.
+
+        Args:
+            window: enclosure of the equilibrium windows, packets.
+            lost: interval of probabilities that a packet is lost or marked.
+            rtt: interval of round-trip times, s.
         """
         smooth = (lost > 0 or not self.has_dead_band) and window > self.min_samples
         for residual in (
@@ -277,17 +328,23 @@ class VegasSender(Sender):
         return slopes
 
     def highest_rate(self, lost: arb, rtt: arb) -> arb:
-        """An upper bound of the rate in a box of losses and round-trip times, packets/s."""
+        """An upper bound of a flow's equilibrium rate, packets/s: that at the lowest loss
+        probability and the lowest round-trip time (s) of two intervals.
+        """
         lost, rtt = maximum(lost.lower(), ZERO), rtt.lower()
         return value_of(self.limited(self.largest_window(lost, rtt), rtt)).upper()
 
     def lowest_rate(self, lost: arb, rtt: arb) -> arb:
-        """A lower bound of the rate in a box of losses and round-trip times, packets/s."""
+        """A lower bound of a flow's equilibrium rate, packets/s: that at the highest loss
+        probability and the highest round-trip time (s) of two intervals.
+        """
         lost, rtt = lost.upper(), rtt.upper()
         return value_of(self.limited(self.smallest_window(lost, rtt), rtt)).lower()
 
     def largest_window(self, lost: arb, rtt: arb) -> arb:
-        """A proven upper bound of all equilibrium windows, packets."""
+        """A proven upper bound of all equilibrium windows, packets, for a loss probability and a
+        round-trip time (s); `max_window` where none is proven.
+        """
         lost = maximum(lost, ZERO)
         root = self.approximate_root(lost, rtt, lambda growth: growth >= 0)
         for margin in ROOT_MARGINS:
@@ -297,7 +354,9 @@ class VegasSender(Sender):
         return arb(self.group.max_window)
 
     def smallest_window(self, lost: arb, rtt: arb) -> arb:
-        """A proven lower bound of all equilibrium windows, packets."""
+        """A proven lower bound of all equilibrium windows, packets, for a loss probability and a
+        round-trip time (s); 2, the smallest window, where none is proven.
+        """
         root = self.approximate_root(lost, rtt, lambda growth: growth > 0)
         for margin in ROOT_MARGINS:
             window = arb(root * (1 - margin))

@@ -65,7 +65,9 @@ class LinkEquilibrium(NamedTuple):
 
 
 class SingleLinkEquations:
-    """The equilibrium equations of a problem, at the precision at which they are built.
+    """The equilibrium of one RED link with a tuned Vegas class, as explicit functions of its queue.
+
+    They are evaluated at the precision at which they are built.
 
     Args:
         problem: the parameters, each taken exactly.
@@ -88,7 +90,10 @@ class SingleLinkEquations:
 
     @property
     def largest_queue(self) -> arb:
-        """The queue where RED's curve ends, p is 1 or the buffer begins to overflow, packets."""
+        """The largest queue of the equations, packets: up to it RED's curve is smooth.
+
+        There the curve ends, every packet is dropped, or the queue is one packet below the buffer.
+        """
         red, link = self.problem.red, self.link
         top = minimum(link.max_thresh * (2 if self.gentle_region else 1), link.overflow_start)
         if red.wait or (not self.gentle_region and red.max_drop < 0.5):
@@ -100,22 +105,38 @@ class SingleLinkEquations:
         return minimum(top, link.max_thresh * (1 + above))
 
     def admitted(self, prob: Interval) -> Interval:
-        """The fraction of packets that the queue admits at a drop or mark probability."""
+        """The fraction of arriving packets that the queue admits: 1 - prob, or 1 where RED marks.
+
+        Args:
+            prob: probability that a packet is dropped or marked.
+        """
         return ONE if self.problem.red.marks else 1 - prob
 
     def rtt(self, name: str, queue: Interval) -> Interval:
-        """The round-trip time of a class at a queue (packets), s."""
+        """The round-trip time of a class, s: base RTT plus queue / capacity.
+
+        Args:
+            name: name of the class.
+            queue: packets.
+        """
         return self.base_rtts[name] + queue / self.capacity
 
     def mean_rate(self, rates: dict[str, Interval]) -> Interval:
-        """The mean rate X of the competitors' flows, packets/s."""
+        """The mean rate of a flow over all flows of all competing classes, packets/s.
+
+        Args:
+            rates: rate of a flow of each competing class, packets/s.
+        """
         total: Any = arb(0)
         for name, rate in rates.items():
             total = total + self.counts[name] * rate
         return total / self.competitor_count
 
     def equilibrium(self, queue: Interval) -> LinkEquilibrium:
-        """The equilibrium that has a given queue.
+        """The equilibrium at a given queue, in which the tuned flows use the capacity others leave.
+
+        It has the round-trip time, window and rate of each class, the ratio of rates, and the tuned
+        flows' backlog.
 
         Args:
             queue: above `min_thresh` and up to `largest_queue`, packets; with a slope if it is a
@@ -141,12 +162,15 @@ class SingleLinkEquations:
         )
 
     def alpha(self, equilibrium: LinkEquilibrium) -> Interval:
-        """The alpha of the tuned class in an equilibrium, packets; not finite where f may be 1."""
+        """The parameter alpha with which the tuned class has a given equilibrium, packets.
+
+        It is not finite where all flows of the class may be recovering from a loss.
+        """
         threshold = self.vegas.growth_threshold(equilibrium.backlog, equilibrium.recovering)
         return threshold - self.alpha_offset
 
     def excess(self, queue: Interval, ratio: arb) -> Interval:
-        """Admitted traffic minus capacity if a tuned flow has the given ratio, packets/s.
+        """Admitted traffic minus capacity, packets/s, at a queue if a tuned flow has a given ratio.
 
         Args:
             queue: packets.
@@ -161,7 +185,9 @@ class SingleLinkEquations:
         return self.admitted(prob) * self.mean_rate(rates) * shares - self.capacity
 
     def sensitivity(self, queue: arb) -> tuple[arb, arb]:
-        """Derivatives by the queue of ln(ratio) and of alpha, valid in the whole interval.
+        """Derivatives by the queue of ln(ratio), 1/packets, and of alpha, a pure number.
+
+        Both enclose all derivatives in an interval of queues.
 
         Args:
             queue: an interval, packets.

@@ -89,7 +89,16 @@ def fair_alpha_problem(
 
 
 def certified_red(link: Link, network: Network) -> RedProfile:
-    """The RED of a link, if a certificate covers its options."""
+    """RED's equilibrium parameters on a link, if a certificate covers its options.
+
+    Args:
+        link: the link.
+        network: its network; RED marks only if all of its classes use ECN.
+
+    Raises:
+        InvalidInput: for another queue discipline, adaptive RED, RED in bytes, jitter, and ECN in
+            some classes only.
+    """
     red = link.aqm
     if type(red) is not Red:
         raise InvalidInput("certificate", "aqm", "red", red.name)
@@ -102,7 +111,12 @@ def certified_red(link: Link, network: Network) -> RedProfile:
 
 
 def red_profile(red: Red, *, marks: bool) -> RedProfile:
-    """The equilibrium parameters of RED; `marks`: whether it marks packets instead of dropping."""
+    """RED's parameters that matter in equilibrium: thresholds (packets), max_drop and switches.
+
+    Args:
+        red: the queue discipline.
+        marks: whether it marks packets of ECN-capable flows instead of dropping them.
+    """
     return RedProfile(
         min_thresh=float(red.min_thresh),
         max_thresh=float(red.max_thresh),
@@ -114,7 +128,11 @@ def red_profile(red: Red, *, marks: bool) -> RedProfile:
 
 
 def all_or_no_ecn(network: Network) -> bool:
-    """Whether all classes use ECN; invalid input if only some do."""
+    """Whether all classes use ECN; False if none does.
+
+    Raises:
+        InvalidInput: if some classes use it and others do not.
+    """
     ecn = {name: flows.ecn for name, flows in network.flows.items()}
     if len(set(ecn.values())) > 1:
         without = next(name for name, capable in ecn.items() if not capable)
@@ -124,7 +142,11 @@ def all_or_no_ecn(network: Network) -> bool:
 
 
 def only_base_rtt(network: Network, name: str) -> float:
-    """The base RTT of a class, s; invalid input if its flows have different ones."""
+    """The base RTT of all flows of a class, s.
+
+    Raises:
+        InvalidInput: if its flows have different ones.
+    """
     rtts = set(network.base_rtts(name))
     if len(rtts) > 1:
         allowed = "the same for all flows of a class (make a class of each)"
@@ -133,7 +155,15 @@ def only_base_rtt(network: Network, name: str) -> float:
 
 
 def tuned_flows(network: Network, name: str) -> VegasFlows:
-    """The class to tune, if it is Vegas."""
+    """The parameters of the Vegas class to tune: number, base RTT, limits, dialect, softness.
+
+    Args:
+        network: the network.
+        name: name of the class.
+
+    Raises:
+        InvalidInput: for a class that is not Vegas, or not covered by a certificate.
+    """
     flows = network.flows[name]
     if type(flows.law) is not Vegas:
         raise InvalidInput(f"flows.{name}", "law", "vegas to be tuned", flows.law.name)
@@ -142,7 +172,15 @@ def tuned_flows(network: Network, name: str) -> VegasFlows:
 
 
 def competing_flows(network: Network, name: str) -> LossBasedFlows:
-    """A class that is not tuned, if it is Reno, NewReno or CUBIC."""
+    """The parameters of a class that is not tuned: number, base RTT, limits, congestion control.
+
+    Args:
+        network: the network.
+        name: name of the class.
+
+    Raises:
+        InvalidInput: unless it is Reno, NewReno or CUBIC and covered by a certificate.
+    """
     flows = network.flows[name]
     require_bulk(name, flows, "certificate")
     group = loss_based_flows(flows, flows.count, only_base_rtt(network, name))
@@ -186,13 +224,26 @@ def group_fields(flows: Flows, count: int, base_rtt: float) -> dict[str, Any]:
 
 
 def vegas_flows(flows: Flows, law: Vegas, count: int, base_rtt: float) -> VegasFlows:
-    """Some Vegas flows of a class: how many, and their base RTT in s."""
+    """The parameters of a number of identical Vegas flows of a class.
+
+    Args:
+        flows: the class.
+        law: its congestion control.
+        count: number of flows.
+        base_rtt: their base RTT, s.
+    """
     fields = group_fields(flows, count, base_rtt)
     return VegasFlows(**fields, dialect=law.dialect, softness=float(law.softness))
 
 
 def loss_based_flows(flows: Flows, count: int, base_rtt: float) -> LossBasedFlows | None:
-    """Some flows of a class (how many, base RTT in s); None unless Reno, NewReno or CUBIC."""
+    """The parameters of a number of identical flows of a class; None unless Reno, NewReno or CUBIC.
+
+    Args:
+        flows: the class.
+        count: number of flows.
+        base_rtt: their base RTT, s.
+    """
     law, fields = flows.law, group_fields(flows, count, base_rtt)
     if type(law) in (Reno, NewReno):
         return LossBasedFlows(**fields, law=law.name)
@@ -232,12 +283,15 @@ def monotone_network(network: Network, options: FluidOptions) -> MonotoneNetwork
 
 
 def link_equations(name: str, link: Link, *, alike: bool) -> LosslessLink:
-    """The equations of a link.
+    """The equations of a link in equilibrium: losses and delay as functions of its occupancy.
 
     Args:
         name: its name.
         link: the link.
         alike: whether all flows that cross it are identical.
+
+    Raises:
+        InvalidInput: for jitter, and for a queue discipline that the proof does not cover.
     """
     if link.jitter:
         raise InvalidInput(name, "jitter", "0 for a proof", link.jitter)
@@ -253,7 +307,16 @@ def link_equations(name: str, link: Link, *, alike: bool) -> LosslessLink:
 
 
 def senders_of(network: Network, name: str, options: FluidOptions) -> Iterator[Sender]:
-    """The senders of a class, one for each base RTT."""
+    """Yield the equilibrium rates of a class's flows: one sender for each base RTT, with its count.
+
+    Args:
+        network: the network.
+        name: name of the class.
+        options: fluid options, of which the loss process is used.
+
+    Raises:
+        InvalidInput: for flows that the proof does not cover.
+    """
     flows, process = network.flows[name], options.loss_process
     require_bulk(name, flows, "proof")
     links = network.links_of(name)
@@ -285,7 +348,7 @@ def require_single_marking(name: str, flows: Flows, links: tuple[Link, ...]) -> 
 def sender_of(
     name: str, flows: Flows, count: int, base_rtt: float, route: Route, process: str
 ) -> Sender:
-    """The equations of a sender, if its congestion control has known equilibrium windows.
+    """The equilibrium rate of some flows of a class as a function of losses and round-trip time.
 
     Args:
         name: name of the class.
@@ -294,6 +357,9 @@ def sender_of(
         base_rtt: their base RTT, s.
         route: their path.
         process: how losses arrive.
+
+    Raises:
+        InvalidInput: for a congestion control without known equilibrium windows.
     """
     law = flows.law
     if isinstance(law, Vegas) and type(law) is Vegas and law.dialect in PROVABLE_DIALECTS:

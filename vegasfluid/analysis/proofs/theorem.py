@@ -122,6 +122,10 @@ def prove(problem: FairAlphaProblem) -> Proof:
     Args:
         problem: the parameters.
 
+    Returns:
+        Enclosures of the equilibrium, of alpha at the wanted ratio and at e^-epsilon and e^epsilon
+        times it (packets), and of d alpha / d ln(ratio).
+
     Raises:
         NotProven: where anything could not be proven.
     """
@@ -158,7 +162,16 @@ def require_box(equations: SingleLinkEquations) -> None:
 
 
 def require_falling_rates(equations: SingleLinkEquations) -> None:
-    """Prove (H1) for the whole box, subdividing it where necessary; raise NotProven otherwise."""
+    """Prove that competitors' rates fall as the queue rises from min_thresh to the largest queue.
+
+    It is hypothesis (H1); the range is subdivided where necessary.
+
+    Args:
+        equations: at the current precision.
+
+    Raises:
+        NotProven: where a sign stays uncertain, or a window may not grow without bound as p falls.
+    """
     branches = [branch for law in equations.responses.values() for branch in law.branches]
     if not all(branch.factor > 0 and branch.loss_power > 0 for branch in branches):
         raise NotProven("a competitor's window is not proven to grow without bound as p falls")
@@ -174,7 +187,12 @@ def require_falling_rates(equations: SingleLinkEquations) -> None:
 
 
 def rates_fall(equations: SingleLinkEquations, above: arb) -> bool:
-    """Whether p provably rises and all rates fall, for queues `above` min_thresh (packets)."""
+    """Whether it is proven that p does not fall and all competitors' rates fall as the queue rises.
+
+    Args:
+        equations: at the current precision.
+        above: interval of queues above RED's min_thresh, packets.
+    """
     return all(
         elasticity >= 0 and -loss_power * elasticity - by_rtt < 0
         for elasticity in loss_elasticities(equations, above)
@@ -183,7 +201,10 @@ def rates_fall(equations: SingleLinkEquations, above: arb) -> bool:
 
 
 def rate_elasticities(equations: SingleLinkEquations, above: arb) -> Iterator[tuple[arb, arb]]:
-    """Minus the elasticities of each branch of a rate: by p, and by the queue through the RTT.
+    """Yield, for each branch of each competitor's rate, minus its elasticities.
+
+    They are that by the drop probability, and that by the queue above min_thresh through the
+    round-trip time; pure numbers.
 
     Args:
         equations: at the current precision.
@@ -197,7 +218,7 @@ def rate_elasticities(equations: SingleLinkEquations, above: arb) -> Iterator[tu
 
 
 def loss_elasticities(equations: SingleLinkEquations, above: arb) -> Iterator[arb]:
-    """The elasticity t p'(t) / p(t) of RED, on each of its slopes that the queues may lie on.
+    """Yield RED's elasticity t p'(t) / p(t), a pure number, on each slope the queues may lie on.
 
     Args:
         equations: at the current precision.
@@ -215,14 +236,20 @@ def loss_elasticities(equations: SingleLinkEquations, above: arb) -> Iterator[ar
 
 
 def enclose_queue(equations: SingleLinkEquations, ratio: arb) -> arb:
-    """Enclose the equilibrium queue for a ratio by bisection with certain signs; needs (H1).
+    """Enclose the equilibrium queue for a ratio of rates by bisection with certain signs.
+
+    Rates must have been proven to fall as the queue rises (`require_falling_rates`).
 
     Args:
         equations: at the current precision.
-        ratio: an interval; the result contains the queues of all ratios in it.
+        ratio: rate of a tuned flow over the mean rate of the others, an interval; the result
+            contains the queues of all ratios in it.
 
     Returns:
         The queue, packets.
+
+    Raises:
+        NotProven: where the queue may be at RED's min_thresh or above the largest queue.
     """
     high = equations.largest_queue.lower()
     if not equations.excess(high, ratio) < 0:
@@ -234,13 +261,16 @@ def enclose_queue(equations: SingleLinkEquations, ratio: arb) -> arb:
 
 
 def enclose_alpha_slope(equations: SingleLinkEquations, first: arb, last: arb, parts: int) -> arb:
-    """Enclose d alpha / d ln ratio over a range of queues and prove it positive, packets.
+    """Enclose d alpha / d ln(ratio), packets, over a range of queues, and prove it positive.
 
     Args:
         equations: at the current precision.
         first: lowest queue, packets.
         last: highest queue, packets.
         parts: number of parts into which the range is divided.
+
+    Raises:
+        NotProven: where alpha or the ratio may not rise with the queue.
     """
     slope = None
     for queue in subdivide(first.lower(), last.upper(), parts):
@@ -257,13 +287,16 @@ def enclose_alpha_slope(equations: SingleLinkEquations, first: arb, last: arb, p
 
 
 def require_no_limits(equations: SingleLinkEquations, first: arb, last: arb, parts: int) -> None:
-    """Prove that no limit of windows binds over a range of queues; raise NotProven otherwise.
+    """Prove that no limit of windows, access links or losses binds a class over a range of queues.
 
     Args:
         equations: at the current precision.
         first: lowest queue, packets.
         last: highest queue, packets.
         parts: number of parts into which the range is divided.
+
+    Raises:
+        NotProven: for the first limit that may bind.
     """
     for queue in subdivide(first.lower(), last.upper(), parts):
         equilibrium = equations.equilibrium(queue)
@@ -274,13 +307,16 @@ def require_no_limits(equations: SingleLinkEquations, first: arb, last: arb, par
 def require_free_window(
     equations: SingleLinkEquations, equilibrium: LinkEquilibrium, name: str, flows: FlowGroup
 ) -> None:
-    """Prove that no limit binds the windows of a class; raise NotProven otherwise.
+    """Prove that no limit binds a class: smallest and largest window, access link, losses per RTT.
 
     Args:
         equations: at the current precision.
         equilibrium: the equilibrium, or an enclosure of several.
         name: name of the class.
         flows: the class.
+
+    Raises:
+        NotProven: for the first limit that may bind.
     """
     window, smallest = equilibrium.windows[name], SMALLEST_SSTHRESH
     if name == equations.problem.tuned_name:

@@ -41,7 +41,7 @@ class Verdict:
 
     @property
     def digits(self) -> float:
-        """The number of decimal digits to which alpha is claimed."""
+        """The number of decimal digits to which alpha is claimed: -log10 of its relative width."""
         return self.certificate.alpha.digits
 
 
@@ -82,7 +82,14 @@ def verify(document: Mapping[str, Any] | Certificate) -> Verdict:
 
 
 def unproven_claims(certificate: Certificate, proof: Proof) -> list[str]:
-    """The claims that a proof does not support, one line each."""
+    """The claims of a certificate that a proof of its parameters does not support, one line each.
+
+    A claim is supported if it contains the proven interval.
+
+    Args:
+        certificate: the claims.
+        proof: what is proven about its parameters.
+    """
     reasons = []
     for key, interval in proven_intervals(proof).items():
         claim = certificate.claims[key]
