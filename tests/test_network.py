@@ -210,7 +210,7 @@ TWO = {"a": LINK, "b": LINK}
         ),
         (
             {"events": (Event(2.0, "bottleneck", 0.1), Event(1.0, "bottleneck", 0.2))},
-            "events[1]: at must be in order of time, but is 1.0.",
+            "events[1]: at must be at least 2, the time of the previous event, but is 1.0.",
         ),
         (
             {"flows": {"reno": dataclasses.replace(RENO, path=())}},

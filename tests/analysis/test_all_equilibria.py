@@ -204,7 +204,11 @@ def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:
 @pytest.mark.parametrize(
     ("network", "options", "says"),
     [
-        (RENO, DEFAULT_OPTIONS, "FluidOptions: recovery must be false for a proof, but is True."),
+        (
+            RENO,
+            DEFAULT_OPTIONS,
+            "FluidOptions: recovery must be False to prove the number of equilibria, but is True.",
+        ),
         (
             Network(Link(1000.0, 200, DropTail("smooth")), {"reno": Flows(2, Reno(), 0.05)}),
             THEORY,
@@ -218,12 +222,12 @@ def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:
         (
             Network(LINK, {"cubic": Flows(2, Cubic(beta=0.95), base_rtt=0.05)}),
             THEORY,
-            "flows.cubic: beta must be at most 0.9 for a proof, but is 0.95.",
+            "flows.cubic: beta must be at most 0.9 to prove the number of equilibria, but is 0.95.",
         ),
         (
             Network(LINK, {"reno": Flows(2, Reno(), base_rtt=0.05, delayed_ack=0.1)}),
             THEORY,
-            "flows.reno: delayed_ack must be 0 for a proof, but is 0.1.",
+            "flows.reno: delayed_ack must be 0 to prove the number of equilibria, but is 0.1.",
         ),
         (
             Network(
@@ -231,7 +235,7 @@ def test_a_set_of_equilibria_is_reported_and_not_counted() -> None:
                 {"reno": Flows(2, Reno(), base_rtt=0.05, path=("one", "two"))},
             ),
             THEORY,
-            "flows.reno: path must be of one link where packets are marked, but is '2 links'.",
+            "flows.reno: the number of links on the path must be 1",
         ),
     ],
 )

@@ -112,7 +112,7 @@ def test_models_are_listed_shown_and_copied(run):
         (("models", "wiegle_feng_network1"), "did you mean weigle_feng_network1?"),
         (("models", NAME, "--out", "there.toml"), "a new file"),
         (("models", NAME, "--out", "mine.txt"), "named *.toml"),
-        (("models", "--out", "mine.toml"), "given together with NAME"),
+        (("models", "--out", "mine.toml"), "NAME must be given with --out"),
         (("recommend", "there.toml", "--out", "there.toml"), "a file other than MODEL"),
         (("recommend", NAME, "--out", "no/such/folder.toml"), "in an existing folder"),
         (

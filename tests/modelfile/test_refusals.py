@@ -142,7 +142,7 @@ CASES_OF_LINKS = [
     ("flows = \"reno\"", "flows = \"vegas\"", 'events[0].flows: must be one of reno, but is "vegas"'),
     ("at_s = 5", "at_s = -5", "events[0].at_s: must be at least 0, but is -5"),
     ("at_s = 5\n", "", "events[0].at_s: must be given, but is missing"),
-    ("delay_ms = 9\n", "delay_ms = 9\n" + EVENT.replace("5", "4.5"), "events[1].at_s: must be in order of time, but is 4.5"),
+    ("delay_ms = 9\n", "delay_ms = 9\n" + EVENT.replace("5", "4.5"), "events[1].at_s: must be at least 5, the time of the previous event, but is 4.5"),
     ("[[events]]", "[events]", "events: must be a list, but is a table"),
     ("buffer_packets = 9\n[links.down]", "buffer_packets = 9\ndelay_ms = 4\n[links.down]", "flows.reno.base_rtt_ms: must be at least twice the delay of its links (0.008 s), but is 7"),
     ("path = [\"up\"]", "path = [\"up\"]\ntraffic = { name = \"on_off\", on_ms = 5, off_ms = 5, rate_mbps = 1, mean_gap_s = 1 }", "flows.reno.traffic.mean_size_mb: must be given with the other one of a session, but is missing"),

@@ -237,7 +237,10 @@ def test_the_card_has_the_interval_and_the_numbers():
         (lambda: plot.compare(), "one trajectory or more"),
         (lambda: plot.windows(), "one trajectory or more"),
         (lambda: plot.phase_plane(), "one trajectory or more"),
-        (lambda: plot.compare(run(), ax=[Figure().subplots()]), "4 axes"),
+        (
+            lambda: plot.compare(run(), ax=[Figure().subplots()]),
+            "the number of axes must be 4, but is 1",
+        ),
         (lambda: plot.phase_plane(run(), x="cwnd:nobody"), "cwnd:vegas"),
         (lambda: plot.phase_plane(run(), x="nothing"), "one of queue:bottleneck"),
         (lambda: plot.fairness_map(swept(), over=["alpha"]), "two dimensions"),

@@ -113,7 +113,7 @@ def test_choices_make_models_and_are_dimensions():
 
 @pytest.mark.parametrize("label", ["seed", "link", "ratio", "status"])
 def test_names_of_dimensions_are_not_taken_twice(label):
-    with pytest.raises(InvalidInput, match="one dimension only"):
+    with pytest.raises(InvalidInput, match="the name of a dimension must be different"):
         small_sweep(axes=[Numbers(ALPHA, [1], dim=label)])
 
 

@@ -125,7 +125,7 @@ COORDINATES = ("seed", "flow_class", "link")
         (("--over", "reno.count=1:5:0"), "COUNT of 1 or more"),
         (("--over", "reno.count"), "NAME=FROM:TO:COUNT"),
         (("--over", "reno.count=1:9e6:4000000"), "16000000 points"),
-        (("--over", f"{ALPHA}=1,2"), "one dimension only"),
+        (("--over", f"{ALPHA}=1,2"), "the name of a dimension must be different"),
         (("--plot", "map.jpeg"), "--plot"),
         (("--to", "table.xlsx"), "--to"),
         (("--tune", "cubic"), "one of reno, vegas"),

@@ -65,7 +65,7 @@ def as_series(whose: str, counts: ArrayLike, shortest: int) -> np.ndarray:
         bad = series[~np.isfinite(series)][0]
         raise InvalidInput(whose, "counts", "finite", float(bad))
     if np.ptp(series) == 0.0:
-        raise InvalidInput(whose, "counts", "different from one another", float(series[0]))
+        raise InvalidInput(whose, "number of different counts", "at least 2", 1)
     return series
 
 

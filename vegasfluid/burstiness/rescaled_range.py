@@ -88,7 +88,9 @@ def ranges(series: np.ndarray, window: int) -> np.ndarray:
     sums = np.cumsum(deviations, axis=1)
     standard_deviation = deviations.std(1)
     if not np.all(standard_deviation > 0.0):
-        raise InvalidInput("rescaled_range", f"counts of each {window} bins", "different", 0.0)
+        raise InvalidInput(
+            "rescaled_range", f"the standard deviation in each {window} bins", "above 0", 0.0
+        )
     return np.ptp(sums, axis=1) / standard_deviation
 
 

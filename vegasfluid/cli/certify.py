@@ -100,7 +100,9 @@ def unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for key, value in pairs:
         if key in document:
-            raise InvalidInput("certificate", "key", "unique in its object", key)
+            raise InvalidInput(
+                "certificate", "key", "different from the other keys of its object", key
+            )
         document[key] = value
     return document
 

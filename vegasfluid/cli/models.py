@@ -21,7 +21,7 @@ def run(name: str | None, *, out: Path | None, as_json: bool) -> None:
     """
     if name is None:
         if out is not None:
-            raise InvalidInput("models", "--out", "given together with NAME", str(out))
+            raise InvalidInput("models", "NAME", "given with --out", "missing")
         show_all(as_json)
         return
     path = path_of(name)

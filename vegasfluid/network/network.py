@@ -88,8 +88,10 @@ class Network(Value):
             self._check_round_trip(f"flows.{name}", "base_rtt", flows, self.links_of(name))
         for index, event in enumerate(self.events):
             self._check_event(f"events[{index}]", event)
-            if index and event.at < self.events[index - 1].at:
-                raise InvalidInput(f"events[{index}]", "at", "in order of time", event.at)
+            previous = self.events[index - 1].at if index else event.at
+            if event.at < previous:
+                allowed = f"at least {previous:g}, the time of the previous event"
+                raise InvalidInput(f"events[{index}]", "at", allowed, event.at)
 
     def _check_round_trip(
         self, whose: str, given_as: str, flows: Flows, links: Sequence[Link]

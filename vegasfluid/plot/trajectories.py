@@ -51,7 +51,7 @@ def compare(*runs: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
     """
     panels = four_axes(title_of(runs)) if ax is None else ax
     if len(panels) != len(PANELS):
-        raise InvalidInput("compare", "ax", f"{len(PANELS)} axes", f"{len(panels)} axes")
+        raise InvalidInput("compare", "the number of axes", str(len(PANELS)), len(panels))
     for draw, axes in zip(PANELS, panels, strict=True):
         draw(*runs, ax=axes)
         if axes is not panels[-1]:

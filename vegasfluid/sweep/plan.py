@@ -111,7 +111,8 @@ class Sweep:
         labels = [axis.label for axis in self.axes]
         for label in labels:
             if labels.count(label) > 1 or label in RESERVED:
-                raise InvalidInput("sweep", label, "the name of one dimension only", "taken")
+                allowed = "different from the others and from " + ", ".join(RESERVED)
+                raise InvalidInput("sweep", "the name of a dimension", allowed, label)
         models = self.bases
         if self.tune is not None and not all(self.tune in base.network.flows for base in models):
             known = "one of " + ", ".join(models[0].network.flows)

@@ -65,7 +65,7 @@ def test_the_command_rejects_another_model(file):
         (b"[" * 100_000, "a JSON document"),
         (b"1" * 5000, "a JSON document"),
         (b" " * 1_000_001, "at most 1000000 bytes"),
-        (b'{"format": 1, "format": 2}', "unique in its object"),
+        (b'{"format": 1, "format": 2}', "different from the other keys of its object"),
         (b'{"format": NaN}', "finite"),
         (b"[]", "a JSON object"),
         (b"{}", "format must be given"),

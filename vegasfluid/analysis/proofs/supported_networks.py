@@ -38,6 +38,8 @@ LARGEST_BETA = 0.9
 than the fluid counts (`fluid.senders`: five)."""
 REQUIRED_VALUES = {"send_overhead": 0, "delayed_ack": 0, "direction": "forward"}
 """Fields of a flow class that the equilibrium equations do not model, with the required value."""
+PURPOSE = "to prove the number of equilibria"
+"""What errors of `monotone_network` say that a value is required for."""
 
 
 def fair_alpha_problem(
@@ -104,7 +106,7 @@ def certified_red(link: Link, network: Network) -> RedProfile:
         raise InvalidInput("certificate", "aqm", "red", red.name)
     for name in ("adaptive", "in_bytes"):
         if getattr(red, name):
-            raise InvalidInput("Red", name, "false for a certificate", True)
+            raise InvalidInput("Red", name, "False for a certificate", True)
     if link.jitter:
         raise InvalidInput("Link", "jitter", "0 for a certificate", link.jitter)
     return red_profile(red, marks=bool(red.ecn) and all_or_no_ecn(network))
@@ -167,7 +169,7 @@ def tuned_flows(network: Network, name: str) -> VegasFlows:
     flows = network.flows[name]
     if type(flows.law) is not Vegas:
         raise InvalidInput(f"flows.{name}", "law", "vegas to be tuned", flows.law.name)
-    require_bulk(name, flows, "certificate")
+    require_bulk(name, flows, "for a certificate")
     return vegas_flows(flows, flows.law, flows.count, only_base_rtt(network, name))
 
 
@@ -182,7 +184,7 @@ def competing_flows(network: Network, name: str) -> LossBasedFlows:
         InvalidInput: unless it is Reno, NewReno or CUBIC and covered by a certificate.
     """
     flows = network.flows[name]
-    require_bulk(name, flows, "certificate")
+    require_bulk(name, flows, "for a certificate")
     group = loss_based_flows(flows, flows.count, only_base_rtt(network, name))
     if group is None:
         allowed = "reno, newreno or cubic for a certificate"
@@ -196,14 +198,14 @@ def require_bulk(name: str, flows: Flows, purpose: str) -> None:
     Args:
         name: name of the class.
         flows: the class.
-        purpose: what needs this, for the message: `proof` or `certificate`.
+        purpose: end of the message, such as `for a certificate`.
     """
     for field, required in REQUIRED_VALUES.items():
         given = getattr(flows, field)
         if given not in (required, None):
-            raise InvalidInput(f"flows.{name}", field, f"{required} for a {purpose}", given)
+            raise InvalidInput(f"flows.{name}", field, f"{required} {purpose}", given)
     if not flows.traffic.endless:
-        allowed = f"bulk for a {purpose}"
+        allowed = f"bulk {purpose}"
         raise InvalidInput(f"flows.{name}", "traffic", allowed, flows.traffic.name)
 
 
@@ -272,7 +274,7 @@ def monotone_network(network: Network, options: FluidOptions) -> MonotoneNetwork
     """
     for name in ("recovery", "timeouts", "whole_packets"):
         if getattr(options, name):
-            raise InvalidInput("FluidOptions", name, "false for a proof", True)
+            raise InvalidInput("FluidOptions", name, f"False {PURPOSE}", True)
     senders = [sender for name in network.flows for sender in senders_of(network, name, options)]
     groups_on_link = Counter(link for sender in senders for link in sender.route.path)
     links = [
@@ -294,7 +296,7 @@ def link_equations(name: str, link: Link, *, alike: bool) -> LosslessLink:
         InvalidInput: for jitter, and for a queue discipline that the proof does not cover.
     """
     if link.jitter:
-        raise InvalidInput(name, "jitter", "0 for a proof", link.jitter)
+        raise InvalidInput(name, "jitter", f"0 {PURPOSE}", link.jitter)
     capacity, buffer = float(link.capacity), float(link.buffer)
     if type(link.aqm) is Red:
         profile = red_profile(link.aqm, marks=bool(link.aqm.ecn))
@@ -302,7 +304,7 @@ def link_equations(name: str, link: Link, *, alike: bool) -> LosslessLink:
     if type(link.aqm) is DropTail and link.aqm.losses_follow_growth:
         losses_known = alike and link.aqm.losses == "overflow"
         return (DropTailLink if losses_known else LosslessLink)(capacity, buffer)
-    allowed = "red, or droptail whose losses are overflow or synchronised, for a proof"
+    allowed = f"red, or droptail whose losses are overflow or synchronised, {PURPOSE}"
     raise InvalidInput(name, "aqm", allowed, link.aqm.name)
 
 
@@ -318,11 +320,11 @@ def senders_of(network: Network, name: str, options: FluidOptions) -> Iterator[S
         InvalidInput: for flows that the proof does not cover.
     """
     flows, process = network.flows[name], options.loss_process
-    require_bulk(name, flows, "proof")
+    require_bulk(name, flows, PURPOSE)
     links = network.links_of(name)
     require_single_marking(name, flows, links)
     if process != "meanfield" and any(link.aqm.losses_follow_growth for link in links):
-        allowed = "meanfield for a proof where flows cross drop-tail links"
+        allowed = f"meanfield where flows cross drop-tail links, {PURPOSE}"
         raise InvalidInput("FluidOptions", "loss_process", allowed, process)
     link_names = list(network.links)
     path = tuple(link_names.index(link) for link in flows.path or link_names)
@@ -340,9 +342,8 @@ def require_single_marking(name: str, flows: Flows, links: tuple[Link, ...]) -> 
         links: its path.
     """
     if flows.ecn and len(links) > 1 and any(link.aqm.marks for link in links):
-        raise InvalidInput(
-            f"flows.{name}", "path", "of one link where packets are marked", f"{len(links)} links"
-        )
+        allowed = f"1 where ECN flows cross a link that marks packets, {PURPOSE}"
+        raise InvalidInput(f"flows.{name}", "the number of links on the path", allowed, len(links))
 
 
 def sender_of(
@@ -367,11 +368,11 @@ def sender_of(
             vegas_flows(flows, law, count, base_rtt), route, process, law.equilibrium_backlogs
         )
     if isinstance(law, Cubic) and law.beta > LARGEST_BETA:
-        raise InvalidInput(f"flows.{name}", "beta", f"at most {LARGEST_BETA} for a proof", law.beta)
+        raise InvalidInput(f"flows.{name}", "beta", f"at most {LARGEST_BETA} {PURPOSE}", law.beta)
     group = loss_based_flows(flows, count, base_rtt)
     if group is not None:
         return LossBasedSender(group, route, process)
     dialects = " or ".join(PROVABLE_DIALECTS)
-    allowed = f"reno, newreno, cubic, or vegas of {dialects}, for a proof"
+    allowed = f"reno, newreno, cubic, or vegas of {dialects}, {PURPOSE}"
     given = f"{law.name} of {law.dialect}" if isinstance(law, Vegas) else law.name
     raise InvalidInput(f"flows.{name}", "law", allowed, given)

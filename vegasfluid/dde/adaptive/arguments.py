@@ -156,7 +156,9 @@ def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
     if subs is None or subs.ts is None:
         return
     if subs.steps:
-        raise InvalidInput(OWNER, "saveat", "with steps or with ts, not both", "both")
+        raise InvalidInput(
+            OWNER, "saveat", "with steps or with ts, not both", "SaveAt(steps=..., ts=...)"
+        )
     if not isinstance(subs.ts, Tracer):
         values = np.asarray(subs.ts)
         if not np.all(np.isfinite(values)) or np.any(np.diff(values) < 0):
