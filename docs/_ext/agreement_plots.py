@@ -48,7 +48,7 @@ def ns2(figures: Figures) -> Figure:
     for (above, below), network in zip(panels.T, (2, 3, 4), strict=True):
         rows = [row for row in ns2_rows() if row.network == network]
         for gentle, fill in ((False, "full"), (True, "none")):
-            label = "ns-2, gentle start" if gentle else "ns-2"
+            label = "ns-2, no overshoot" if gentle else "ns-2"
             points = [(row.alpha, row.ratio) for row in rows if row.gentle_start is gentle]
             style = {"color": colour(3), "fillstyle": fill, "ms": 6, "label": label}
             above.plot(*columns(points), "o", **style)

@@ -159,7 +159,7 @@ def rounding_comments(law: Red, red: TcRed) -> list[str]:
     """Sentences on the rounding of the weight and of the probability."""
     reason = ""
     if red.wlog < red.wanted_wlog:
-        reason = f", for thresholds shifted by more than {red.wlog} bits do not fit into 32"
+        reason = f", because thresholds shifted by more than {red.wlog} bits exceed 32 bits"
     return [
         f"weight: asked {law.weight:g}, tc gives {red.weight:.4g} "
         f"(2^-{red.wlog}, from min, avpkt and burst{reason}).",
