@@ -45,7 +45,10 @@ ECHO_TOLERANCE = 1e-13
 
 @eqx.filter_custom_vjp
 def taped(problem: Problem, control: StepSizeControl, limits: Limits) -> State:
-    """Integrate a batch with reverse-mode differentiation; its ring must hold all pieces."""
+    """Integrate a batch from t0 to t1 so that JAX can differentiate it in reverse mode.
+
+    Returns the loop's state at the end; its history holds the pieces of all steps (`limits.rows`).
+    """
     return integrate(problem, control, limits, jnp.zeros(0, problem.y0.dtype))
 
 
@@ -53,6 +56,7 @@ def taped(problem: Problem, control: StepSizeControl, limits: Limits) -> State:
 def _forward(
     perturbed: Any, problem: Problem, control: StepSizeControl, limits: Limits
 ) -> tuple[State, State]:
+    """The loop's state at the end of the solve, twice: as the result and for the backward pass."""
     del perturbed
     end = integrate(problem, control, limits, jnp.zeros(0, problem.y0.dtype))
     return end, end
@@ -67,6 +71,7 @@ def _backward(
     control: StepSizeControl,
     limits: Limits,
 ) -> Problem:
+    """The cotangents of all floats in `problem`, from those `given` of the solve's `end`."""
     del perturbed, control, limits
     done = jax.lax.while_loop(
         lambda state: jnp.any(state.row > jnp.int32(0)),
@@ -127,13 +132,13 @@ def _cotangents(problem: Problem, end: State, given: State) -> Cotangents:
 
 
 def _row_of(table: Float[Array, "batch rows width"], row: Int32[Array, " batch"]) -> Array:
-    """The row `row` of each instance in a table, shape (width, batch)."""
+    """The row `row` of each instance in a table of shape (batch, rows, width); (width, batch)."""
     instances = jnp.arange(row.shape[0], dtype=jnp.int32)
     return table.at[instances, row].get(mode="promise_in_bounds").T
 
 
 def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRow:
-    """Row `number` of each instance; harmless numbers for row 0, of finished instances."""
+    """The step in row `number` of each instance; harmless numbers for row 0, of finished ones."""
     n, batch = problem.y0.shape
     flat = _row_of(end.ring.pieces, number)
     coefficients = flat[3:].reshape(-1, n, batch)
@@ -160,7 +165,10 @@ def _row(problem: Problem, end: State, number: Int32[Array, " batch"]) -> StepRo
 
 
 def _backward_step(problem: Problem, end: State, state: Cotangents) -> Cotangents:
-    """One iteration of the backward pass: the step of row `state.row` of each instance."""
+    """One iteration of the backward pass: differentiate the step of row `state.row`.
+
+    Returns the cotangents at that step's start, and one row less for each unfinished instance.
+    """
     row, active = _row(problem, end, state.row), state.row > 0
     n, batch = problem.y0.shape
     flat = jnp.where(active, state.own, 0.0)
@@ -217,7 +225,10 @@ class ReadCotangents(NamedTuple):
 def _split_own_row(
     perturbations: ReadPerturbations, rows: Array, own: Array
 ) -> tuple[ReadCotangents, Float[Array, "powers n batch"]]:
-    """The cotangents of the rows read, and those of the coefficients of the step's own row."""
+    """The cotangents of the rows read, and those of the coefficients of the step's own piece.
+
+    Takes cotangents of all reads, the rows read, and the own row, shape (batch,).
+    """
     here = rows == own
     own_part = jnp.where(here[:, None, None], perturbations.coefficients, 0.0)
     others = ReadPerturbations(
@@ -253,7 +264,7 @@ class EventCotangents(NamedTuple):
 def _before_event(
     problem: Problem, row: StepRow, after: EventOutputs, event: Bool[Array, " batch"]
 ) -> EventCotangents:
-    """The cotangents of an event's inputs, from those of its outputs; zeros without an event."""
+    """The cotangents of what an event depends on, from those `after` it; zeros without `event`."""
     inputs, static = eqx.partition(problem, eqx.is_inexact_array)
     reads, zero = row.entry.rows.shape[0], jnp.zeros_like(row.piece.rate)
     perturbations = zero_perturbations(problem, 2, reads, row.piece.coefficients.shape[0])
@@ -287,7 +298,7 @@ def _before_event(
 def _before_step(
     problem: Problem, row: StepRow, out: StepOutputs
 ) -> tuple[Any, StepInputs, ReadCotangents]:
-    """The cotangents of the problem, a step's start and its reads, from those of its outputs.
+    """The cotangents of the problem, of a step's start and of its reads, from those of its outputs.
 
     A step that reads its own piece passes cotangents to that piece. These are propagated again
     until they vanish, which takes about as many iterations as the step itself did.
@@ -326,7 +337,7 @@ def _before_step(
 
 
 def _add_read_cotangents(pieces: Array, read_cotangents: ReadCotangents) -> Array:
-    """The cotangents of all pieces, with those of the rows that a step read added."""
+    """The cotangents of all pieces, (batch, rows, width), with those of the rows read added."""
     evaluations, powers, n, reads, batch = read_cotangents.perturbations.coefficients.shape
     flat = jnp.moveaxis(read_cotangents.perturbations.coefficients, 3, 1).reshape(
         evaluations * reads, powers * n, batch
@@ -345,7 +356,7 @@ def _add_read_cotangents(pieces: Array, read_cotangents: ReadCotangents) -> Arra
 def _add_to_row(
     pieces: Array, row: Int32[Array, " batch"], more: Float[Array, "width batch"]
 ) -> Array:
-    """The cotangents of all pieces, with `more` added to row `row` of each instance."""
+    """The cotangents of all pieces, with `more` (width, batch) added to row `row` of each."""
     return put_rows(pieces, row, (_row_of(pieces, row) + more).T[:, None])
 
 
@@ -362,7 +373,7 @@ def _masked(inputs: Any, which: Bool[Array, " batch"]) -> Any:
 
 
 def _to_start(problem: Problem, end: State, state: Cotangents) -> Problem:
-    """The cotangents of the problem, with those of the state and slope at t0 propagated to it."""
+    """The cotangents of all floats in the problem, those of the state and slope at t0 included."""
     inputs, static = eqx.partition(problem, eqx.is_inexact_array)
     n, batch = problem.y0.shape
     zero = jnp.zeros_like(problem.end)

@@ -67,7 +67,12 @@ class TracedArguments(NamedTuple):
 
 
 def checked_arguments(rhs: Callable[..., Array], solver: Any, options: dict[str, Any]) -> Arguments:
-    """The static arguments of `solve`.
+    """The static arguments of `dde.solve`: functions, method, controller and limits.
+
+    Args:
+        rhs: the right-hand side dy/dt.
+        solver: a diffrax solver.
+        options: all options of `dde.solve`, by name.
 
     Raises:
         InvalidInput: for a value of a wrong type or out of range.
@@ -101,6 +106,7 @@ def checked_arguments(rhs: Callable[..., Array], solver: Any, options: dict[str,
 
 
 def _require_type(name: str, value: Any, types: tuple[type, ...]) -> None:
+    """Raise `InvalidInput` unless the argument `name` of `dde.solve` has one of these types."""
     if not isinstance(value, types):
         allowed = " or ".join(each.__name__ for each in types)
         raise InvalidInput(OWNER, name, allowed, type(value).__name__)
@@ -109,7 +115,7 @@ def _require_type(name: str, value: Any, types: tuple[type, ...]) -> None:
 def checked_traced(
     t0: ArrayLike, t1: ArrayLike, dt0: ArrayLike | None, y0: ArrayLike, *, dims: int
 ) -> TracedArguments:
-    """The traced arguments of `solve`, as arrays of the state's dtype.
+    """The times and the state at t0 as arrays of the state's dtype.
 
     Args:
         t0: start time, shape () or (batch,).
@@ -117,6 +123,9 @@ def checked_traced(
         dt0: first step, likewise; None: the controller chooses it.
         y0: state at t0.
         dims: number of axes of `y0`: 1, or 2 with a batch axis.
+
+    Returns:
+        Times of shape () or (batch,), and y0 of shape (n,) or (batch, n).
 
     Raises:
         InvalidInput: for a wrong shape or dtype, or a first step that is not positive.
@@ -128,6 +137,7 @@ def checked_traced(
         raise InvalidInput(OWNER, "y0", f"floating, of shape {shape} and not empty", given)
 
     def time(name: str, value: ArrayLike) -> Array:
+        """The time argument `name` as an array, one number for each instance."""
         array = jnp.asarray(value, state.dtype)
         if array.shape not in ((), state.shape[:-1]):
             raise InvalidInput(OWNER, name, f"of shape () or {state.shape[:-1]}", array.shape)
@@ -140,13 +150,17 @@ def checked_traced(
 
 
 def require_first_step(arguments: Arguments, traced: TracedArguments) -> None:
-    """Refuse constant steps without `dt0`, their length."""
+    """Raise `InvalidInput` for constant steps without `dt0`, which is their length."""
     if isinstance(arguments.controller, diffrax.ConstantStepSize) and traced.dt0 is None:
         raise InvalidInput(OWNER, "dt0", "given with ConstantStepSize()", None)
 
 
 def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
-    """Refuse unsupported parts of a `SaveAt` and invalid times; call it outside `jax.jit`."""
+    """Raise `InvalidInput` for unsupported parts of a `SaveAt` and invalid save times.
+
+    Save times must be finite, increasing and from t0 to t1. Traced ones are not checked, so call it
+    outside `jax.jit`.
+    """
     subs = saveat.subs
     if subs is not None and not isinstance(subs, diffrax.SubSaveAt):
         raise InvalidInput(OWNER, "saveat", "without subs", "SaveAt(subs=...)")
@@ -167,7 +181,7 @@ def check_saveat(saveat: diffrax.SaveAt, traced: TracedArguments) -> None:
 
 
 def save_times(saveat: diffrax.SaveAt, traced: TracedArguments) -> Array:
-    """The times of `SaveAt(ts=...)`, shape (m,); empty without `ts`."""
+    """The times of `SaveAt(ts=...)` in the dtype of the state, shape (m,); empty without `ts`."""
     dtype = traced.y0.dtype
     if saveat.subs is None or saveat.subs.ts is None:
         return jnp.zeros(0, dtype)
@@ -175,6 +189,10 @@ def save_times(saveat: diffrax.SaveAt, traced: TracedArguments) -> Array:
 
 
 def _require_within(times: np.ndarray, traced: TracedArguments) -> None:
+    """Raise `InvalidInput` unless all save times are from t0 to t1 of every instance.
+
+    Rounding is allowed; traced t0 and t1 are not checked.
+    """
     if any(isinstance(bound, Tracer) for bound in (traced.t0, traced.t1)):
         return
     first, last = float(np.max(traced.t0)), float(np.min(traced.t1))

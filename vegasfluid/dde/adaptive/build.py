@@ -37,9 +37,12 @@ def solve_dde(
     Args:
         arguments: static arguments of `solve`.
         saveat: times at which the solution is returned.
-        traced: times and states at t0.
+        traced: t0, t1 and first step, shape (batch,), and states at t0, shape (batch, n).
         args: the user's arguments, each leaf with the batch axis first.
         guards: number of guards.
+
+    Returns:
+        Save times (batch, m), states there (batch, m, n), outcomes and numbers of steps (batch,).
     """
     problem = build_problem(arguments, traced, args, guards)
     constant = isinstance(arguments.controller, diffrax.ConstantStepSize)
@@ -65,7 +68,13 @@ def solve_dde(
 
 
 def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
-    """The end of a solve with the states at the save times, evaluated from all its pieces."""
+    """The end of a solve, with the states y at the save times evaluated from all its pieces.
+
+    Args:
+        problem: the batch.
+        end: the loop's state after the solve; its history must hold the pieces of all steps.
+        times: save times, shape (m,).
+    """
     if not times.shape[0]:
         return end
     ys = dense_pieces(problem, end).evaluate(times)
@@ -73,7 +82,7 @@ def read_off(problem: Problem, end: State, times: Float[Array, " m"]) -> State:
 
 
 def dense_pieces(problem: Problem, end: State) -> DensePieces:
-    """Dense output of a solve whose ring holds all pieces."""
+    """Dense output of a batch from the end of its solve, whose history holds all pieces."""
     node = end.node
     return DensePieces(
         end.ring, end.row, problem.begin, node.clock, node.y.T, problem.time_tolerance
@@ -83,7 +92,19 @@ def dense_pieces(problem: Problem, end: State) -> DensePieces:
 def build_problem(
     arguments: Arguments, traced: TracedArguments, args: PyTree, guards: int
 ) -> Problem:
-    """The batch of problems; its `args` are the user's and y0, the default initial history."""
+    """The batch of delay equations as the solver's loop takes it, the batch axis last.
+
+    Its `args` are the pair of the user's arguments and y0, the default initial history.
+
+    Args:
+        arguments: static arguments of `solve`.
+        traced: t0 and t1, shape (batch,), and states at t0, shape (batch, n).
+        args: the user's arguments, each leaf with the batch axis first.
+        guards: number of guards.
+
+    Raises:
+        InvalidInput: for bounds of components that do not exist or that occur twice.
+    """
     size, dtype = traced.y0.shape[1], traced.y0.dtype
     bounded = tuple(bound.component for bound in arguments.bounds)
     if any(not 0 <= component < size for component in bounded):
@@ -104,7 +125,13 @@ def build_problem(
 
 
 def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> Equation:
-    """The user's functions as functions of the problem's `args`, the pair (user's args, y0)."""
+    """The user's functions, as functions of the pair (user's args, y0) instead of args.
+
+    Args:
+        arguments: static arguments of `solve`: functions and method.
+        bounded: indices of the bounded components.
+        guards: number of guards.
+    """
 
     def rhs(t: Array, y: Array, history: Any, args: tuple[PyTree, Array], *above: Array) -> Array:
         return arguments.rhs(t, y, history, args[0], *above)
@@ -134,6 +161,7 @@ def equation_of(arguments: Arguments, bounded: tuple[int, ...], guards: int) -> 
 
 
 def _power_of_two(least: int) -> int:
+    """The smallest power of two that is at least `least`."""
     return 1 << (least - 1).bit_length()
 
 
@@ -145,7 +173,16 @@ def _saved(
     times: Array,
     limit: int,
 ) -> tuple[Array, Any]:
-    """The saved times, shape (batch, m), and `saveat.fn` of the states there, the batch first."""
+    """The saved times, shape (batch, m), and `saveat.fn` of the states there, the batch first.
+
+    Args:
+        saveat: what to save: the state at t0, t1, `times` or the ends of steps.
+        traced: t0, t1 and the states at t0.
+        args: the user's arguments, passed to `saveat.fn`; the batch axis first.
+        end: the loop's state after the solve.
+        times: save times, shape (m,).
+        limit: largest number of steps, for which times are reserved if steps are saved.
+    """
     subs, batch = saveat.subs, traced.y0.shape[0]
     if subs is None:
         return jnp.zeros((batch, 0), traced.y0.dtype), None
@@ -166,9 +203,9 @@ def _saved(
 
 
 def _steps(end: State, every: int, limit: int) -> tuple[Array, Array]:
-    """Times and states at the end of every `every`-th accepted step, filled up with nan.
+    """Times and states y at the end of every `every`-th accepted step, filled up with nan.
 
-    Shapes (batch, limit // every) and (batch, limit // every, n).
+    Shapes (batch, limit // every) and (batch, limit // every, n), with at most `limit` steps.
     """
     pieces, size = end.ring.pieces, end.node.y.shape[0]
     # Row 1 holds the first step. A step's end is the start of the next row, the last one's `node`.

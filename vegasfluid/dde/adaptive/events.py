@@ -93,7 +93,7 @@ class Crossings(NamedTuple):
         return jnp.where(self.wanted, values, 1.0)
 
     def mode_count(self) -> int:
-        """How many of the indicators belong to bounds and guards."""
+        """Number of the indicators that belong to bounds and guards, not to breaking points."""
         return self.wanted.shape[0] - self.breaks.shape[0]
 
     def among(self, which: Bool[Array, " batch"]) -> Crossings:
@@ -101,7 +101,8 @@ class Crossings(NamedTuple):
         return self._replace(wanted=self.wanted & which)
 
     def lags(self, read_times: Float[Array, "sites batch"]) -> Float[Array, "sites batch"]:
-        """The indicators of breaks for these read times: the time left until each break."""
+        """The time left until each read time passes its break, negative after it; (sites, batch).
+        """
         return jnp.where(self.rising, self.breaks - read_times, read_times - self.breaks)
 
     @property
@@ -115,7 +116,15 @@ def mode_indicators(
 ) -> Float[Array, "indicators batch"]:
     """The indicators of lower bounds, upper bounds and guards, in this order; (indicators, batch).
 
-    That of a bound is the distance to it; for an active bound, the slope that keeps it active.
+    An indicator turns negative at an event. That of a bound is the distance of the component to it,
+    in the component's unit; for an active bound, the slope dy/dt that keeps it active. That of a
+    guard is the user's, with the sign that it had at the step's start made positive.
+
+    Args:
+        problem: the batch, with its bounds.
+        modes: active bounds and guard signs.
+        y: state, shape (n, batch).
+        evaluation: slopes and guards at this state.
     """
     values, (lower, upper) = bounded_components(y, problem.equation.bounded), problem.bounds
     below = jnp.where(modes.at_bound == -1, -evaluation.free, values - lower)
@@ -134,14 +143,17 @@ def find_crossings(
     trial: Trial,
     step: Float[Array, " batch"],
 ) -> Crossings:
-    """The indicators that turned negative within an attempted step.
+    """The indicators of bounds, guards and breaking points that turned negative within a step.
 
     Args:
         problem: the batch.
         context: history and modes of the step.
-        start_values: reads, indicators and breaks at its start.
+        start_values: past times read, indicators and breaking points at its start.
         trial: the attempted step.
         step: its length, shape (batch,).
+
+    Returns:
+        Which they are, and the indicators at start, middle and end, divided by their change.
     """
     assert context.interval is not None
     start, end, active_breaks = (
@@ -174,7 +186,10 @@ def _half_way(
     crossings: Crossings,
     step: Array,
 ) -> Float[Array, "indicators batch"] | None:
-    """The indicators at the middle of the step; interpolated linearly where none is near zero."""
+    """The indicators at the middle of a step, divided by their change over it; None without modes.
+
+    They are interpolated linearly where none is near zero. Shape (indicators, batch).
+    """
     mode_count = crossings.mode_count()
     if not mode_count:
         return None
@@ -198,7 +213,10 @@ def _half_way(
 def _indicators(
     problem: Problem, context: StepContext, trial: Trial, crossings: Crossings, ahead: Array
 ) -> Float[Array, "indicators batch"]:
-    """The indicators at time `ahead` after the step's start, divided by their scale."""
+    """The indicators at time `ahead` after a step's start, divided by their change over the step.
+
+    Those of bounds and guards are first, those of breaking points last; shape (indicators, batch).
+    """
     y = trial.piece.at(ahead)
     evaluation = evaluate_rhs(
         problem, context, EvaluationPoint(ahead, y, trial.piece, trial.end.rows), with_guards=True
@@ -232,10 +250,22 @@ def locate(
     crossings: Crossings,
     step: Float[Array, " batch"],
 ) -> EventLocation:
-    """Find the first event of a step; undefined for instances without a crossing."""
+    """Find the first event of a step; undefined for instances without a crossing.
+
+    Args:
+        problem: the batch.
+        context: history and modes of the step.
+        trial: the attempted step.
+        crossings: the indicators that turned negative in it.
+        step: its length, shape (batch,).
+
+    Returns:
+        Time from the step's start to the event, and which indicators are zero there.
+    """
     frozen = jax.lax.stop_gradient((problem, context, trial, crossings, step))
 
     def indicators(fraction: Array) -> Array:
+        """The indicators at a fraction of the step; 1 for those that did not turn negative."""
         problem, context, trial, crossings, step = frozen
         values = _indicators(problem, context, trial, crossings, fraction * step)
         return jax.lax.stop_gradient(crossings.masked(values))
@@ -265,15 +295,17 @@ def event_time(
     first: Array,
     ahead: Array,
 ) -> Float[Array, " batch"]:
-    """The located time `ahead` of the event of indicator `first`, with its derivative.
+    """The time `ahead` from a step's start to its event, with a derivative in all arguments.
 
-    The derivative follows from the implicit function theorem: the indicator stays zero.
+    The derivative follows from the implicit function theorem: the indicator number `first` stays
+    zero.
     """
     return ahead
 
 
 @event_time.defjvp
 def _event_time_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array]:
+    """The time of an event and its derivative: minus the indicator's change over its speed."""
     *_, first, ahead = primals
 
     def indicator(*inputs: Any) -> Array:

@@ -120,13 +120,16 @@ class State(NamedTuple):
 
 
 def integrate(problem: Problem, control: StepSizeControl, limits: Limits, times: Array) -> State:
-    """Integrate a batch from t0 to t1.
+    """Integrate a batch of delay equations from t0 to t1 with steps of controlled length.
 
     Args:
         problem: the batch.
         control: error test and step-size control.
         limits: sizes and limits.
         times: save times, shape (m,), increasing; may be empty.
+
+    Returns:
+        The loop's state at the end: time, state y, outcome, history, saved states, step numbers.
     """
 
     def continues(state: State) -> Array:
@@ -148,19 +151,21 @@ def integrate(problem: Problem, control: StepSizeControl, limits: Limits, times:
 
 
 def _progress(problem: Problem, state: State) -> Float[Array, ""]:
-    """Mean fraction of t0 to t1 that has been integrated, 0 to 1."""
+    """Mean over the batch of the fraction (0 to 1) of t0 to t1 that has been integrated."""
     total = problem.begin.until(problem.end)
     done = 1 - state.node.clock.until(problem.end) / jnp.where(total > 0, total, 1.0)
     return jnp.mean(jnp.where(_active(problem, state), done, 1.0))
 
 
 def _active(problem: Problem, state: State) -> Bool[Array, " batch"]:
+    """Which instances have neither failed nor reached t1; shape (batch,)."""
     fine = state.outcome == jnp.int32(Outcome.SUCCESS)
     return fine & (state.node.clock.until(problem.end) > 0)
 
 
 def _begin(problem: Problem, control: StepSizeControl, limits: Limits, times: Array) -> State:
-    """The loop's state at t0."""
+    """The loop's state at t0: y0, its slope, the initial history and the length of the first step.
+    """
     batch = problem.y0.shape[1]
     zero, none = jnp.zeros(batch, problem.y0.dtype), jnp.zeros(batch, jnp.int32)
     empty = initial_piece(problem, jnp.zeros_like(problem.y0))
@@ -204,7 +209,7 @@ def _begin(problem: Problem, control: StepSizeControl, limits: Limits, times: Ar
 
 
 def blank_entry(problem: Problem, node: Node) -> Entry:
-    """A tape entry of a step of length zero, which defines the shapes of the tape."""
+    """A tape entry of a step of length zero, which defines the shapes and dtypes of the tape."""
     zero, interval = (
         jnp.zeros_like(problem.end),
         node.start_values.active_breaks.interval(node.clock),
@@ -216,7 +221,8 @@ def blank_entry(problem: Problem, node: Node) -> Entry:
 
 
 def _smoothness(problem: Problem) -> Float[Array, " batch"]:
-    """Number of continuous derivatives of y at t0: 0, or -1 where y itself jumps there."""
+    """Number of continuous derivatives of y at t0: 0, or -1 where y itself jumps there; (batch,).
+    """
     initial_history = jax.vmap(problem.equation.initial_history, in_axes=(-1, 0), out_axes=-1)
     before = initial_history(problem.begin.plain(), problem.args)
     jumps = jnp.any(before != problem.y0, axis=0)
@@ -226,7 +232,13 @@ def _smoothness(problem: Problem) -> Float[Array, " batch"]:
 def _start_outcome(
     problem: Problem, slope: Array, evaluation: Evaluation
 ) -> Int32[Array, " batch"]:
-    """The outcome at t0: SUCCESS, or the first fault of the initial values."""
+    """The outcome at t0, shape (batch,): SUCCESS, or the first fault of the initial values.
+
+    Args:
+        problem: the batch: states at t0, bounds, t0 and t1.
+        slope: dy/dt at t0, shape (n, batch).
+        evaluation: the right-hand side at t0 with the faults of its history reads.
+    """
     values, (lower, upper) = (
         bounded_components(problem.y0, problem.equation.bounded),
         problem.bounds,
@@ -245,7 +257,10 @@ def _start_outcome(
 
 
 def start(problem: Problem, context: StepContext, piece: Piece) -> tuple[Array, Evaluation, Modes]:
-    """Slope, evaluated right-hand side and modes at t0."""
+    """The slope dy/dt at t0, shape (n, batch), the right-hand side's evaluation, and the modes.
+
+    Modes are the active bounds and the signs of the guards. `piece` is read for times after t0.
+    """
     zero = jnp.zeros(problem.y0.shape[1], problem.y0.dtype)
     point = EvaluationPoint(zero, problem.y0, piece, arriving=False)
     if problem.equation.guard_count:
@@ -261,14 +276,14 @@ def start(problem: Problem, context: StepContext, piece: Piece) -> tuple[Array, 
 
 
 def no_modes(problem: Problem) -> Modes:
-    """Modes without active bounds and with all guards not negative."""
+    """Modes of a batch without active bounds and with all guards not negative."""
     batch, guards = problem.y0.shape[1], problem.equation.guard_count
     at_bound = jnp.zeros((len(problem.equation.bounded), batch), jnp.int32)
     return Modes(at_bound, jnp.ones((guards, batch), bool))
 
 
 def _advance(problem: Problem, control: StepSizeControl, times: Array, state: State) -> State:
-    """One iteration: one attempted step of each instance that has not ended."""
+    """The loop's state after one more attempted step of each instance that has not ended."""
     node, active = state.node, _active(problem, state)
     ring = state.ring.write(state.row, state.piece)
     interval = node.start_values.active_breaks.interval(node.clock)
@@ -317,12 +332,11 @@ def _advance(problem: Problem, control: StepSizeControl, times: Array, state: St
 
 
 def _this_step(problem: Problem, state: State, active: Array) -> tuple[Array, Array]:
-    """The length of this attempt, and whether it ends at t1.
+    """The length of this attempt, shape (batch,), and whether it ends at t1.
 
-    A step that is not much longer than its shortest lag is cut to the lag: a step that reads
-    within itself needs several iterations, and all instances wait for them. With bounds or guards
-    no step is longer than its lag, unless that is negligible, so that events depend on finished
-    steps only.
+    A step that is not much longer than its shortest lag is cut to the lag: a step that reads within
+    itself needs several iterations, and all instances wait for them. With bounds or guards no step
+    is longer than its lag, unless that is negligible, so that events depend on finished steps only.
     """
     lags = -state.node.start_values.read_times.times
     shortest = jnp.min(
@@ -353,7 +367,16 @@ def _outcome(
     result: StepResult,
     active: Array,
 ) -> tuple[Int32[Array, " batch"], Int32[Array, " batch"]]:
-    """The outcome so far, and the number of consecutive events at one time."""
+    """The outcome so far, and the number of consecutive events at one time; shape (batch,) each.
+
+    Args:
+        problem: the batch.
+        state: the loop's state before the step.
+        trial: the attempted step.
+        decision: whether its error is small enough.
+        result: whether it was accepted, and its event.
+        active: instances that have not ended, shape (batch,).
+    """
     immediate = result.keep & result.event & (result.passed <= problem.time_tolerance)
     chatter_count = jnp.where(immediate, state.chatter_count + jnp.int32(1), jnp.int32(0))
     chatter_count = jnp.where(result.keep, chatter_count, state.chatter_count)

@@ -51,11 +51,11 @@ class Method(NamedTuple):
 
 @lru_cache
 def method_of(solver: Any) -> Method:
-    """The method of a diffrax solver: its tableau and the polynomials of its dense output.
+    """The Runge-Kutta method of a diffrax solver: its tableau and its dense output as polynomials.
 
     Raises:
-        InvalidInput: where the solver is not explicit, has no error estimate, or its last stage
-            is not the first of the next step.
+        InvalidInput: where the solver is not explicit, has no error estimate, or its last stage is
+            not the first of the next step.
 
     >>> method_of(diffrax.Bosh3()).times, len(method_of(diffrax.Tsit5()).dense)
     ((0.5, 0.75, 1.0), 4)
@@ -76,11 +76,19 @@ def method_of(solver: Any) -> Method:
 
 
 def _floats(row: np.ndarray) -> Weights:
+    """A row of a tableau as a tuple of floats."""
     return tuple(float(value) for value in row)
 
 
 def _dense_weights(solver: Any) -> tuple[Weights, ...]:
-    """The weights of the dense output, which is linear in the slopes and polynomial in time."""
+    """The weights of a diffrax solver's dense output, fitted exactly by polynomials in time.
+
+    For each power u, u^2, ... of the fraction u of the step that has passed: the weight of each
+    stage's slope in its coefficient.
+
+    Raises:
+        InvalidInput: if the dense output is not a polynomial of degree 8 or less.
+    """
     stages = solver.tableau.num_stages
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
         unit = jnp.eye(stages, dtype=jnp.float64)
@@ -98,7 +106,12 @@ def _dense_weights(solver: Any) -> tuple[Weights, ...]:
 
 
 def _exact_ends(weights: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The fitted weights, with the slope at 0 and the value at 1 made exact."""
+    """Fitted weights of the dense output, with the slope at 0 and the value at 1 made exact.
+
+    Args:
+        weights: for each power u, u^2, ... the weights of the slopes, shape (powers, stages).
+        end: weights of the slopes in the state at the step's end, shape (stages,).
+    """
     weights[0] = np.eye(weights.shape[1])[0]
     weights[-1] += end - weights.sum(axis=0)
     return weights

@@ -27,7 +27,7 @@ class RecordingHistory:
         self._y, self.read_times = y, False
 
     def __call__(self, s: Any) -> Array:
-        """The state `y`, in the shape that a history returns for the times s."""
+        """The state `y` at each time s, shape (*s.shape, n); notes that the history was read."""
         self.read_times = True
         return jnp.broadcast_to(self._y, (*jnp.shape(s), *self._y.shape))
 
@@ -41,7 +41,14 @@ class DiffraxDenseOutput:
         self._curve = curve
 
     def evaluate(self, times: Any) -> Array:
-        """The states at `times`, shape (*times, n); for a batch, with the batch axis first."""
+        """The states y at any times between t0 and t1.
+
+        Args:
+            times: one time, or an array of times, in the unit of t0; the same for all instances.
+
+        Returns:
+            States, shape (*times, n); for a batch, (batch, *times, n).
+        """
         times = jnp.asarray(times)
 
         def one(curve: diffrax.DenseInterpolation) -> Array:
@@ -61,12 +68,23 @@ jax.tree_util.register_pytree_node(
 def solve_ode(
     arguments: Arguments, saveat: diffrax.SaveAt, traced: TracedArguments, args: PyTree
 ) -> Solution:
-    """Solve a batch of ordinary differential equations by diffrax; arguments as `solve_dde`."""
+    """Solve a batch of ordinary differential equations by diffrax.
+
+    Args:
+        arguments: static arguments of `dde.solve`; its `rhs` must not read the history.
+        saveat: times at which the solution is returned.
+        traced: t0, t1 and first step, shape (batch,), and states at t0, shape (batch, n).
+        args: the user's arguments, each leaf with the batch axis first.
+
+    Returns:
+        Save times, states and outcomes, the batch axis first; the time of a failure is t0.
+    """
 
     def field(t: Any, y: Any, args: Any) -> Any:
         return arguments.rhs(t, y, RecordingHistory(y), args)
 
     def one(traced: TracedArguments, args: PyTree) -> Any:
+        """The diffrax solution of one instance; t0 only if t1 is before it."""
         forwards = traced._replace(t1=jnp.maximum(traced.t0, traced.t1))
         return diffrax.diffeqsolve(
             diffrax.ODETerm(field),
@@ -95,7 +113,11 @@ def solve_ode(
 
 
 def _outcome(result: diffrax.Solution, traced: TracedArguments) -> Array:
-    """The `Outcome` of each instance, from diffrax's result code."""
+    """The `Outcome` of each instance, shape (batch,), from diffrax's result codes.
+
+    t1 before t0 and states at t0 that are not finite have outcomes of their own; other failures
+    count as NOT_FINITE.
+    """
     results = (
         (diffrax.RESULTS.max_steps_reached, Outcome.MAX_STEPS_REACHED),
         (diffrax.RESULTS.dt_min_reached, Outcome.STEP_UNDERFLOW),

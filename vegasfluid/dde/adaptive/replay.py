@@ -58,14 +58,14 @@ class StepRow(NamedTuple):
     piece: Piece
 
     def context(self, now: CompensatedTime) -> StepContext:
-        """History and modes of the step, if it starts at `now`."""
+        """History, modes and active intervals of the step, if it starts at the time `now`."""
         last = self.number - jnp.int32(1)
         return StepContext(
             self.ring, last, now, self.entry.modes, self.entry.step, self.entry.interval
         )
 
     def now(self, later: Float[Array, " batch"]) -> CompensatedTime:
-        """The step's start, moved by `later`."""
+        """The step's start time plus `later`, the perturbation by which it is differentiated."""
         return CompensatedTime(self.piece.start.whole + later, self.piece.start.compensation)
 
 
@@ -138,7 +138,18 @@ class EventOutputs(NamedTuple):
 def zero_perturbations(
     problem: Problem, evaluations: int, reads: int, powers: int
 ) -> ReadPerturbations:
-    """Zero perturbations of this many evaluations with `reads` history reads each."""
+    """Zeros to add to the history reads of a step, so that the reverse pass gets their cotangents.
+
+    Args:
+        problem: the batch.
+        evaluations: number of evaluations of the right-hand side.
+        reads: number of history reads in each.
+        powers: number of coefficients of a piece of the history.
+
+    Returns:
+        Starts of pieces, shape (evaluations, reads, batch), and coefficients, shape (evaluations,
+        powers, n, reads, batch).
+    """
     n, batch = problem.y0.shape
     dtype = problem.y0.dtype
     starts = jnp.zeros((evaluations, reads, batch), dtype)
@@ -148,10 +159,16 @@ def zero_perturbations(
 def repeat_step(
     row: StepRow, problem: Problem, begin: StepInputs
 ) -> tuple[StepOutputs, Int32[Array, "evaluations reads batch"]]:
-    """Repeat the step of a row.
+    """Compute an accepted step again, as a differentiable function of its inputs.
+
+    Args:
+        row: the step, with the decisions recorded by the solve (length, rows read).
+        problem: the batch.
+        begin: state and slope at its start, and perturbations of its reads.
 
     Returns:
-        The step, and the rows that its stages read.
+        Length, end state, end slope and dense output of the step, and the rows of the history that
+        its stages read.
     """
     now = row.now(begin.later)
     step = jnp.where(row.entry.last, now.until(problem.end), row.entry.step)
@@ -169,10 +186,18 @@ def repeat_step(
 def event_of_step(
     row: StepRow, problem: Problem, given: EventInputs
 ) -> tuple[EventOutputs, Int32[Array, "two reads batch"]]:
-    """The event at which the step of a row ends; undefined for steps without one.
+    """Compute the event that ended a step again, as a differentiable function.
+
+    It is undefined for steps without an event.
+
+    Args:
+        row: the step, with the event recorded by the solve.
+        problem: the batch.
+        given: dense output of the step, and perturbations of its reads and of its start.
 
     Returns:
-        Time, state and slope at the event, and the rows that its two evaluations read.
+        Time since the step's start, state and slope at the event, and the rows of the history that
+        its two evaluations read.
     """
     entry, now = row.entry, row.now(given.later)
     context, piece = row.context(now), Piece(now, given.rate, given.coefficients)
@@ -185,6 +210,7 @@ def event_of_step(
         context: StepContext,
         piece: Piece,
     ) -> tuple[Array, Array]:
+        """The event's indicator `ahead` after the step's start, and the rows read for it."""
         point = EvaluationPoint(
             ahead, piece.at(ahead), row.piece, entry.rows, perturbations=perturbations
         )

@@ -56,6 +56,10 @@ def first_root(
         return jnp.any(state[0].moving) & (state[1] < jnp.int32(MAX_ROOT_ITERATIONS))
 
     def refine(state: tuple[_Bracket, Array]) -> tuple[_Bracket, Array]:
+        """The brackets and the number of iterations after one more evaluation of the indicators.
+
+        Every other iteration bisects from the sixth on.
+        """
         bracket, count = state
         slow = (count >= jnp.int32(BISECT_AFTER)) & (count % 2 == 0)
         point = jnp.where(slow, (bracket.low + bracket.high) / 2, bracket.next)
@@ -93,7 +97,17 @@ class _Bracket(NamedTuple):
 
     @classmethod
     def of(cls, wanted: Array, at_start: Array, at_half: Array | None, at_end: Array) -> _Bracket:
-        """The whole step or its second half; not moving where the root is at one of its ends."""
+        """Brackets of the first root in a step: the whole step, or its first or second half.
+
+        Args:
+            wanted: the instances whose root is wanted, shape (batch,).
+            at_start: the indicators at fraction 0, shape (indicators, batch).
+            at_half: the indicators at fraction 1/2, if known.
+            at_end: the indicators at fraction 1.
+
+        Returns:
+            The bracket, not moving where the root is at an end of the step.
+        """
         half = at_start if at_half is None else at_half
         # A break may lie at the very end of the step, where its indicator is zero up to rounding.
         root_at_end = jnp.min(at_end, axis=0) > -ZERO_TOLERANCE
@@ -115,7 +129,13 @@ class _Bracket(NamedTuple):
         return bracket.narrowed(jnp.full_like(low, 0.5), at_half, bracket.moving & ~late)
 
     def narrowed(self, point: Array, values: Array, which: Array) -> _Bracket:
-        """The bracket, for instances in `which` narrowed by the indicators at a point in it."""
+        """The bracket, narrowed by the indicators at a point in it, for the instances in `which`.
+
+        Args:
+            point: fraction of the step, shape (batch,).
+            values: the indicators there, shape (indicators, batch).
+            which: instances whose bracket is narrowed, shape (batch,).
+        """
         lowest = jnp.min(values, axis=0)
 
         def pick(*pair: Array) -> Array:
@@ -141,6 +161,10 @@ def _roots(
 
     Inverse quadratic interpolation through these and a third point; where its result lies outside
     the two points, linear interpolation.
+
+    Args:
+        points: low, high and third point, as fractions of the step; shape (batch,) each.
+        values: the indicators at these points, shape (indicators, batch) each.
     """
     (low, high, third), (at_low, at_high, at_third) = points, values
 

@@ -36,7 +36,7 @@ class Saved(NamedTuple):
 
 
 def empty_saved(problem: Problem, times: Float[Array, " m"]) -> Saved:
-    """Nothing saved yet."""
+    """States at the save times of which none has been reached: all nan."""
     size, batch = problem.y0.shape
     slots = times.shape[0] + SAVE_BLOCK if times.shape[0] else 0
     ys = jnp.full((batch, slots, size), jnp.nan, problem.y0.dtype)
@@ -46,10 +46,10 @@ def empty_saved(problem: Problem, times: Float[Array, " m"]) -> Saved:
 def evaluate(
     track: Track, now: CompensatedTime, time_tolerance: Float[Array, ""], times: Float[Array, " k"]
 ) -> Float[Array, "k n"]:
-    """The solution of one instance at times that its ring holds, shape (k, n).
+    """The states y of one instance at times that its history holds, shape (k, n).
 
     Args:
-        track: its ring.
+        track: its history, the polynomial pieces of its steps.
         now: a time near these.
         time_tolerance: rounding error of a time.
         times: times up to the latest piece's end, shape (k,).
@@ -68,7 +68,7 @@ def save_passed(
     now: CompensatedTime,
     scheduled: Bool[Array, ""],
 ) -> Saved:
-    """Save the solution at all save times that have been passed.
+    """Save the states y at all save times that have been passed.
 
     Args:
         problem: the batch.
@@ -78,6 +78,9 @@ def save_passed(
         last: the latest row of each instance, shape (batch,).
         now: the time of each instance, the end of its latest piece.
         scheduled: whether to save at all in this call.
+
+    Returns:
+        `saved` with these states, and the number of the next save time of each instance.
     """
     count, size = times.shape[0], problem.y0.shape[0]
     if not count:
@@ -86,6 +89,18 @@ def save_passed(
     def block(
         ring: Ring, last: Array, first: Array, now: CompensatedTime, time_tolerance: Array
     ) -> tuple[Array, Array]:
+        """The states of one instance at the next block of save times, and how many were passed.
+
+        Args:
+            ring: its pieces up to row `last`.
+            last: its latest row.
+            first: number of its next save time.
+            now: its time.
+            time_tolerance: rounding error of a time.
+
+        Returns:
+            States, shape (block, n), nan where not passed; the number of times passed.
+        """
         numbers = first + jnp.arange(SAVE_BLOCK, dtype=jnp.int32)
         wanted = times.at[jnp.minimum(numbers, count - 1)].get(mode="promise_in_bounds")
         passed = (numbers < count) & (now.until(wanted) <= time_tolerance)

@@ -110,13 +110,18 @@ def attempt(
     start: StepStart,
     step: Float[Array, " batch"],
 ) -> Trial:
-    """Attempt a step.
+    """Attempt a step of an explicit Runge-Kutta method for all instances.
+
+    Its stages are evaluated again, at most 12 times, where they read times within the step itself.
 
     Args:
         problem: the batch.
-        context: history and modes of the step.
+        context: history, and active bounds and guard signs, of the step.
         start: state and slope at its start.
         step: its length, shape (batch,).
+
+    Returns:
+        State and right-hand side at its end, error estimate, dense output and first fault.
     """
     if not start.rows.shape[0]:
         return evaluate_stages(problem, context, start, step, start.piece).trial
@@ -127,6 +132,7 @@ def attempt(
         return first | (jnp.any(moving) & (iterations < jnp.int32(MAX_ITERATIONS)))
 
     def again(state: tuple[Trial, Array, Array]) -> tuple[Trial, Array, Array]:
+        """Evaluate the stages once more; returns the step and which instances still change."""
         old, _, iterations = state
         new, overlaps, _ = evaluate_stages(problem, context, start, step, old.piece)
         change = jnp.max(jnp.abs(new.y - old.y), axis=0)
@@ -153,15 +159,18 @@ def evaluate_stages(
     current: Piece,
     perturbations: ReadPerturbations | None = None,
 ) -> StageResult:
-    """One iteration over the stages of a step.
+    """Evaluate the stages of a step once, and the state, error and dense output that follow.
 
     Args:
         problem: the batch.
-        context: history and modes of the step.
+        context: history, and active bounds and guard signs, of the step.
         start: state and slope at its start.
         step: its length, shape (batch,).
-        current: the step's own piece, from the last iteration.
-        perturbations: those of each stage, for the reverse pass; None: no reverse pass.
+        current: dense output of this step, from the last iteration, for reads within the step.
+        perturbations: those of each stage's reads, for the reverse pass; None: no reverse pass.
+
+    Returns:
+        The step, whether a stage read a time within it, and the rows of the history that were read.
     """
     method, y = problem.equation.method, start.y
     early, last = (
@@ -201,10 +210,13 @@ def evaluate_stages(
 def _stages(
     problem: Problem, context: StepContext, start: StepStart, step: Array, current: Piece
 ) -> tuple[EarlyStages, Array, Array]:
-    """All stages of a step but the last.
+    """Evaluate all stages of a step but the last.
+
+    Takes the batch, the step's context, start and length (batch,), and its dense output so far.
 
     Returns:
-        Their results; the rows read by the last of them; the rows read by each.
+        Their slopes and faults; the rows read by the last of them, shape (sites, batch); the rows
+        read by each.
     """
     method = problem.equation.method
     slopes, frees, rows, evaluations, read_rows = [start.slope], [start.free], start.rows, [], []
@@ -232,7 +244,10 @@ def _rolled_stages(
     current: Piece,
     perturbations: ReadPerturbations,
 ) -> tuple[EarlyStages, Array, Array]:
-    """The result of `_stages`, from a loop: its derivative compiles several times faster."""
+    """The result of `_stages` (slopes, rows read last, rows read by each), computed by a loop.
+
+    Its derivative compiles several times faster. `perturbations` are added to the stages' reads.
+    """
     method, y = problem.equation.method, start.y
     count = len(method.stages)
     shapes = jax.eval_shape(
@@ -246,6 +261,7 @@ def _rolled_stages(
         return jnp.zeros((count, *first.shape), first.dtype).at[0].set(first)
 
     def stage(carry: Any, inputs: Any) -> tuple[Any, Array]:
+        """Evaluate one stage and add its results to those of the stages before it."""
         slopes, frees, fault, overlaps, overshoot, rows = carry
         number, weights, time, perturbations = inputs
         state = y + step * jnp.tensordot(weights, slopes, 1)
@@ -271,7 +287,7 @@ def _rolled_stages(
 
 
 def _weighted(weights: tuple[float, ...], slopes: list[Array]) -> Array:
-    """The weighted sum of the slopes."""
+    """The sum of the slopes, each times its weight; terms with a weight of 0 are left out."""
     terms = [weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight]
     total = terms[0]
     for term in terms[1:]:
@@ -280,7 +296,7 @@ def _weighted(weights: tuple[float, ...], slopes: list[Array]) -> Array:
 
 
 def initial_piece(problem: Problem, slope: Float[Array, "n batch"]) -> Piece:
-    """The piece that the first step extrapolates: a straight line from y0 with this slope."""
+    """The dense output that the first step extrapolates: the line from y0 at t0 with this slope."""
     powers = len(problem.equation.method.dense) + 1
     zeros = jnp.zeros((powers - 2, *slope.shape), slope.dtype)
     line = jnp.stack([problem.y0, slope])

@@ -84,7 +84,8 @@ class EventRecord(NamedTuple):
 
     @classmethod
     def nothing(cls, problem: Problem) -> EventRecord:
-        """The record of a step without an event."""
+        """The record of a step without an event: zeros and false, for all instances of the batch.
+        """
         batch, bound_count = problem.y0.shape[1], len(problem.equation.bounded)
         reached = jnp.zeros((2 * bound_count, batch), bool)
         return cls(jnp.zeros(batch, jnp.int32), reached, jnp.zeros(batch, problem.y0.dtype))
@@ -113,12 +114,19 @@ class StepResult(NamedTuple):
 
 
 def pick(which: Bool[Array, " batch"], these: Any, those: Any) -> Any:
-    """The leaves of `these` for the instances in `which`, those of `those` for the others."""
+    """The leaves of `these` for the instances in `which`, those of `those` for the others.
+
+    The batch axis is the last one of every leaf.
+    """
     return jax.tree.map(lambda this, that: jnp.where(which, this, that), these, those)
 
 
 def active_bounds(problem: Problem, y: Array, free: Array) -> Int32[Array, "bound_count batch"]:
-    """The active bounds: -1 at a lower bound, 1 at an upper one, with a slope outward; else 0."""
+    """The active bounds of the bounded components: -1 lower, 1 upper, 0 none; (bounds, batch).
+
+    A bound is active where the state y is at it and `free`, dy/dt as without bounds, points
+    outward.
+    """
     values, (lower, upper) = bounded_components(y, problem.equation.bounded), problem.bounds
     low = ((values <= lower) & (free <= 0)).astype(jnp.int32)
     high = ((values >= upper) & (free >= 0)).astype(jnp.int32)
@@ -152,10 +160,14 @@ def resolve_step(
 
     Args:
         problem: the batch.
-        context: history and modes of the step.
+        context: history, and active bounds and guard signs, of the step.
         attempted: the step and its error test.
-        crossings: the indicators that turned negative in it.
-        breaks: all breaks so far.
+        crossings: the indicators of events that turned negative in it.
+        breaks: all breaking points so far.
+
+    Returns:
+        Whether it is accepted, time and state at its end, the event, the breaking points, and the
+        length of the next attempt where an event makes it shorter (else 0).
     """
     trial, step, keep, node = (
         attempted.trial,
@@ -196,6 +208,7 @@ def resolve_step(
 
     # A loop and not `lax.cond`, whose branches XLA would give a copy of the ring.
     def land(state: tuple[StepResult, Array]) -> tuple[StepResult, Array]:
+        """The step results with those of instances that have an event ending there."""
         landed = _to_event(problem, context, attempted, crossings, state[0])
         return landed, jnp.zeros((), bool)
 
@@ -213,7 +226,16 @@ def _missed_crossing(
 ) -> Float[Array, " batch"]:
     """Time after a step's start at which an indicator is negative, though not at the end; else inf.
 
-    It checks all indicators at the middle, and each bounded component at its turning point.
+    It checks all indicators of bounds and guards at the middle, and each bounded component at its
+    turning point. Shape (batch,).
+
+    Args:
+        problem: the batch.
+        context: history, and active bounds and guard signs, of the step.
+        slope: dy/dt at its start, shape (n, batch).
+        trial: the attempted step.
+        crossings: the indicators at its start, middle and end.
+        step: its length, shape (batch,).
     """
     mode_count, half = crossings.mode_count(), step / 2
     assert crossings.at_half is not None
@@ -243,7 +265,15 @@ def _to_event(
     crossings: Crossings,
     through: StepResult,
 ) -> StepResult:
-    """The step results with those of instances that have an event ending at it."""
+    """The results of a step in which some instances have an event: those end at their first one.
+
+    Args:
+        problem: the batch.
+        context: history, and active bounds and guard signs, of the step.
+        attempted: the step and its error test.
+        crossings: the indicators of events that turned negative in it.
+        through: the results as without events, kept for the other instances.
+    """
     step, bound_count = attempted.step, len(problem.equation.bounded)
     location = locate(problem, context, attempted.trial, crossings, step)
     # An event right at the start, where the last step ended at one, may be rounding: try a shorter
@@ -275,7 +305,18 @@ def _event_node(
     event: Bool[Array, " batch"],
     breaks: BreakingPoints,
 ) -> tuple[Node, BreakingPoints]:
-    """The state at an event, with its new modes and the slope that follows, and the breaks."""
+    """Time, state, slope and modes at an event, and the breaking points with one for the event.
+
+    Args:
+        problem: the batch.
+        context: history, and active bounds and guard signs, of the step.
+        attempted: the step that ends at the event.
+        crossings: the indicators of events that turned negative in it.
+        location: its first event.
+        passed: time from its start to the event, shape (batch,).
+        event: which instances have one, shape (batch,).
+        breaks: all breaking points so far.
+    """
     equation, bound_count = problem.equation, len(problem.equation.bounded)
     trial = attempted.trial
     lower, upper, flips = jnp.split(
@@ -323,7 +364,14 @@ def _event_node(
 
 
 def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[Array, "n batch"]:
-    """The state, with each bounded component set to the bound that it reached or left."""
+    """The state y with each bounded component set to the bound that it reached or left.
+
+    Args:
+        problem: the batch, with its bounds.
+        y: state at the event, shape (n, batch).
+        lower: which lower bounds were reached or left, shape (bounds, batch).
+        upper: which upper bounds were reached or left, likewise.
+    """
     for number, component in enumerate(problem.equation.bounded):
         value = jnp.where(lower[number], problem.bounds.lower[number], y[component])
         value = jnp.where(upper[number], problem.bounds.upper[number], value)
@@ -332,6 +380,9 @@ def on_bounds(problem: Problem, y: Array, lower: Array, upper: Array) -> Float[A
 
 
 def _level(crossings: Crossings, location: EventLocation) -> Float[Array, " batch"]:
-    """Continuous derivatives of y where a lag passes a break: one more than at the break."""
+    """Number of continuous derivatives of y at an event where a lag passes a breaking point.
+
+    It is one more than at the breaking point; infinite where no lag passes one. Shape (batch,).
+    """
     passed = location.which[crossings.mode_count() :]
     return 1 + jnp.min(jnp.where(passed, crossings.levels, jnp.inf), axis=0, initial=jnp.inf)

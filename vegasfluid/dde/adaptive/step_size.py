@@ -49,7 +49,14 @@ class StepSizeControl(NamedTuple):
     def begin(
         self, problem: Problem, context: StepContext, piece: Piece
     ) -> tuple[Float[Array, " batch"], Any]:
-        """The first step, shape (batch,), and the controller's initial state."""
+        """The length of the first step, shape (batch,), and the controller's initial state.
+
+        Args:
+            problem: the batch: states at t0, t1 and right-hand side, which the controller
+                evaluates.
+            context: history and modes at t0.
+            piece: straight line from the state at t0, for history reads after t0.
+        """
         if self.controller is None:
             assert self.first is not None
             return self.first, None
@@ -64,6 +71,7 @@ class StepSizeControl(NamedTuple):
             end: Array,
             first: Any,
         ) -> tuple[Array, Any]:
+            """The first step and the controller's initial state of one instance."""
             track = Track(ring, y.shape[0], last)
             start = instance.begin.plain()
 
@@ -94,7 +102,15 @@ class StepSizeControl(NamedTuple):
     def decide(
         self, clock: CompensatedTime, y: Array, trial: Trial, step: Array, controller_state: Any
     ) -> StepDecision:
-        """Whether an attempted step is accepted, and the length of the next attempt."""
+        """Whether each attempted step is accepted, and the length of the next attempt.
+
+        Args:
+            clock: time at the step's start.
+            y: state there, shape (n, batch).
+            trial: the attempted step: its end and its error estimate.
+            step: its length, shape (batch,).
+            controller_state: the controller's state before the step.
+        """
         controller = self.controller
         if controller is None:
             assert self.first is not None
@@ -109,6 +125,7 @@ class StepSizeControl(NamedTuple):
         inputs = jax.lax.stop_gradient((start, start + step, y, new, error, controller_state))
 
         def one(start: Array, end: Array, y: Array, new: Array, error: Array, old: Any) -> Any:
+            """Acceptance, next step length and controller state of one instance, from diffrax."""
             keep, begin, until, _, state, _ = controller.adapt_step_size(
                 start, end, y, new, None, error, float(self.order), old
             )
@@ -118,5 +135,5 @@ class StepSizeControl(NamedTuple):
 
 
 def _value(term: Any, t: Any, y: Any, args: Any) -> Any:
-    """The right-hand side, in the form in which a diffrax solver passes it to its controller."""
+    """The slope dy/dt at (t, y), in the form that diffrax's controllers expect of a solver."""
     return term.vf(t, y, args)

@@ -50,12 +50,12 @@ class Tape(NamedTuple):
     table: Float[Array, "batch rows width"]
 
     def write(self, row: Int32[Array, " batch"], entry: Entry) -> Tape:
-        """The tape with one entry of each instance written to its row `row`."""
+        """The tape with one entry of each instance written to its row `row`, shape (batch,)."""
         flat = [_wide(leaf, self.table.dtype) for leaf in jax.tree.leaves(entry)]
         return Tape(put_rows(self.table, row, jnp.concatenate(flat).T[:, None]))
 
     def read(self, row: Int32[Array, " batch"], like: Entry) -> Entry:
-        """The entries in row `row` of each instance, with the shapes and dtypes of `like`."""
+        """The entries in row `row`, shape (batch,), with the shapes and dtypes of `like`."""
         instances = jnp.arange(row.shape[0], dtype=jnp.int32)
         flat = self.table.at[instances, row].get(mode="promise_in_bounds").T
         shapes, structure = jax.tree.flatten(like)
@@ -68,7 +68,7 @@ class Tape(NamedTuple):
 
 
 def empty_tape(rows: int, like: Entry) -> Tape:
-    """An empty tape with this many rows for entries of the shape of `like`."""
+    """A tape of zeros with `rows` rows for each instance, for entries of the shape of `like`."""
     leaves = jax.tree.leaves(like)
     batch = like.step.shape[0]
     width = sum(leaf.size // batch for leaf in leaves)
@@ -76,5 +76,8 @@ def empty_tape(rows: int, like: Entry) -> Tape:
 
 
 def _wide(leaf: Array, dtype: Any) -> Float[Array, "some batch"]:
-    """A leaf as floats, shape (values, batch). Row numbers are small enough to be exact floats."""
+    """A leaf of an entry as floats of this dtype, shape (values, batch).
+
+    Row numbers are small enough to be exact floats.
+    """
     return leaf.reshape(-1, leaf.shape[-1]).astype(dtype)
