@@ -101,8 +101,7 @@ class Crossings(NamedTuple):
         return self._replace(wanted=self.wanted & which)
 
     def lags(self, read_times: Float[Array, "sites batch"]) -> Float[Array, "sites batch"]:
-        """The time left until each read time passes its break, negative after it; (sites, batch).
-        """
+        """The time left until each read time passes its break, shape (sites, batch)."""
         return jnp.where(self.rising, self.breaks - read_times, read_times - self.breaks)
 
     @property

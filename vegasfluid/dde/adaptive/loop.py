@@ -164,8 +164,7 @@ def _active(problem: Problem, state: State) -> Bool[Array, " batch"]:
 
 
 def _begin(problem: Problem, control: StepSizeControl, limits: Limits, times: Array) -> State:
-    """The loop's state at t0: y0, its slope, the initial history and the length of the first step.
-    """
+    """The loop's state at t0: y0, its slope, the initial history and the first step's length."""
     batch = problem.y0.shape[1]
     zero, none = jnp.zeros(batch, problem.y0.dtype), jnp.zeros(batch, jnp.int32)
     empty = initial_piece(problem, jnp.zeros_like(problem.y0))
@@ -221,8 +220,7 @@ def blank_entry(problem: Problem, node: Node) -> Entry:
 
 
 def _smoothness(problem: Problem) -> Float[Array, " batch"]:
-    """Number of continuous derivatives of y at t0: 0, or -1 where y itself jumps there; (batch,).
-    """
+    """Number of continuous derivatives of y at t0: 0, or -1 where y itself jumps there."""
     initial_history = jax.vmap(problem.equation.initial_history, in_axes=(-1, 0), out_axes=-1)
     before = initial_history(problem.begin.plain(), problem.args)
     jumps = jnp.any(before != problem.y0, axis=0)

@@ -84,8 +84,7 @@ class EventRecord(NamedTuple):
 
     @classmethod
     def nothing(cls, problem: Problem) -> EventRecord:
-        """The record of a step without an event: zeros and false, for all instances of the batch.
-        """
+        """The record of a step without an event: zeros and false, for all instances."""
         batch, bound_count = problem.y0.shape[1], len(problem.equation.bounded)
         reached = jnp.zeros((2 * bound_count, batch), bool)
         return cls(jnp.zeros(batch, jnp.int32), reached, jnp.zeros(batch, problem.y0.dtype))
@@ -158,16 +157,10 @@ def resolve_step(
 ) -> StepResult:
     """Decide whether an attempted step advances to its end, ends at an event or is repeated.
 
-    Args:
-        problem: the batch.
-        context: history, and active bounds and guard signs, of the step.
-        attempted: the step and its error test.
-        crossings: the indicators of events that turned negative in it.
-        breaks: all breaking points so far.
-
-    Returns:
-        Whether it is accepted, time and state at its end, the event, the breaking points, and the
-        length of the next attempt where an event makes it shorter (else 0).
+    `crossings` says which event indicators turned negative in it; `breaks` are the breaking points
+    so far. The result says whether the step is accepted, the time and state where it ends, its
+    event, the breaking points, and the length of the next attempt where an event shortens it (else
+    0).
     """
     trial, step, keep, node = (
         attempted.trial,
@@ -305,17 +298,9 @@ def _event_node(
     event: Bool[Array, " batch"],
     breaks: BreakingPoints,
 ) -> tuple[Node, BreakingPoints]:
-    """Time, state, slope and modes at an event, and the breaking points with one for the event.
+    """Time, state y, slope and modes at an event, and the breaking points with one for it.
 
-    Args:
-        problem: the batch.
-        context: history, and active bounds and guard signs, of the step.
-        attempted: the step that ends at the event.
-        crossings: the indicators of events that turned negative in it.
-        location: its first event.
-        passed: time from its start to the event, shape (batch,).
-        event: which instances have one, shape (batch,).
-        breaks: all breaking points so far.
+    `passed` is the time from the step's start to the event; `event` says which instances have one.
     """
     equation, bound_count = problem.equation, len(problem.equation.bounded)
     trial = attempted.trial
