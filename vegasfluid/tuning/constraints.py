@@ -12,7 +12,7 @@ from vegasfluid.errors import InvalidInput
 __all__ = ["FEASIBILITY_TOLERANCE", "NO_CONSTRAINTS", "Constraint", "Constraints"]
 
 FEASIBILITY_TOLERANCE = 0.02
-"""A measured mean may violate a bound by this much, in logarithms (2 %)."""
+"""Log of the factor by which a measured mean may violate an upper or lower bound (2 %)."""
 QUANTITIES = {
     "queueing_delay_s": ("queueing delay", " s"),
     "drop_share": ("drop share", ""),
@@ -25,12 +25,13 @@ UPPER_BOUNDS = ("queueing_delay_s", "drop_share")
 
 
 class Constraint(NamedTuple):
-    """A bound on one quantity.
+    """A bound on one measured quantity of a setting.
 
     Args:
-        quantity: its name in the results.
-        bound: in the unit of the quantity.
-        is_upper: whether the bound is from above.
+        quantity: its name in the results: `queueing_delay_s`, `drop_share`, `utilisation` or
+            `gain_margin`.
+        bound: in s for `queueing_delay_s`; else a number without unit.
+        is_upper: True if the quantity must be at most `bound`, False if at least.
     """
 
     quantity: str
@@ -39,22 +40,31 @@ class Constraint(NamedTuple):
 
     @property
     def field(self) -> str:
-        """Its name among `Constraints`."""
+        """Field of `Constraints` that holds the bound: the quantity's name without `_s`."""
         return self.quantity.removesuffix("_s")
 
     def margin(self, value: Any) -> float:
-        """Log of the factor between a value and its bound; negative where it is violated."""
+        """log(bound / value) for an upper bound, log(value / bound) for a lower one.
+
+        The value has the unit of the bound. The margin is negative where the bound is violated; for
+        a value of 0 or less it is inf (upper bound) or -inf.
+        """
         if self.is_upper:
             return math.inf if value <= 0 else math.log(self.bound / value)
         return -math.inf if value <= 0 else math.log(value / self.bound)
 
     def margin_slope(self, value: Any, slope: Any) -> Any:
-        """Derivative of the margin, from the derivative of the value."""
+        """Derivative of `margin` by any variable: slope / value, with a minus for an upper bound.
+
+        Args:
+            value: of the bounded quantity, in its unit, above 0.
+            slope: derivative of the value by that variable; may be an array.
+        """
         return (-slope if self.is_upper else slope) / value
 
     @property
     def text(self) -> str:
-        """In words, such as `queueing delay at most 0.02 s`."""
+        """The bound in words, such as `queueing delay at most 0.02 s`."""
         name, unit = QUANTITIES[self.quantity]
         return f"{name} at {'most' if self.is_upper else 'least'} {self.bound:.4g}{unit}"
 
@@ -93,7 +103,7 @@ class Constraints:
 
     @property
     def each(self) -> tuple[Constraint, ...]:
-        """The bounds that were given."""
+        """The bounds that are not None, as `Constraint`s: delay, drops, utilisation, margin."""
         bounds = {
             "queueing_delay_s": self.queueing_delay,
             "drop_share": self.drop_share,
@@ -107,11 +117,13 @@ class Constraints:
         )
 
     def violated(self, values: Mapping[str, float], tolerance: float = 0.0) -> list[Constraint]:
-        """The bounds that some values violate.
+        """The bounds that given values violate, as a list of `Constraint`s.
 
         Args:
-            values: by their names in the results.
-            tolerance: violation that is still accepted, in logarithms.
+            values: value of each bounded quantity by its name in the results, such as
+                `queueing_delay_s` (s), `drop_share` and `utilisation` (fractions).
+            tolerance: log of the factor by which a value may violate its bound and still be
+                accepted.
         """
         return [one for one in self.each if one.margin(values[one.quantity]) < -tolerance]
 

@@ -41,13 +41,16 @@ SettingKey = tuple[CongestionControl | QueueDiscipline, ...]
 
 
 def setting_key(network: Network) -> SettingKey:
-    """Key of a network in the cache: its congestion controls and queue disciplines."""
+    """Cache key of a network: congestion control of each class, queue discipline of each link."""
     queues = (link.aqm for link in network.links.values())
     return (*(flows.law for flows in network.flows.values()), *queues)
 
 
 def gain_margin(network: Network) -> float:
-    """Factor by which the loop gain may grow before the equilibrium becomes unstable.
+    """Gain margin of a network's equilibrium on the fluid model, a factor without unit.
+
+    The loop gain of the linearised equations may grow by this factor before the equilibrium becomes
+    unstable; inf where no factor makes it unstable.
 
     Raises:
         InvalidInput: for networks without an equilibrium.
@@ -62,12 +65,14 @@ def gain_margin(network: Network) -> float:
 def doubled_seeds(
     seeds: tuple[int, ...], until: float, packets_per_s: float
 ) -> tuple[int, ...] | None:
-    """Seeds for twice as many runs, or None where these would be too many.
+    """Seeds for twice as many packet runs, or None where these would be too many.
+
+    Too many are more than `MAX_RUNS` runs, or more than `MAX_PACKETS` packets at full capacity.
 
     Args:
-        seeds: consecutive numbers.
-        until: simulated time of a run, s.
-        packets_per_s: capacity of all simulated links.
+        seeds: consecutive seeds, one for each run.
+        until: simulated time of each run, s.
+        packets_per_s: sum of the capacities of all simulated links, packets/s.
     """
     runs = 2 * len(seeds)
     if runs > MAX_RUNS or runs * until * packets_per_s > MAX_PACKETS:
@@ -77,12 +82,12 @@ def doubled_seeds(
 
 @dataclass(eq=False)
 class EvaluationCache:
-    """Results of both simulators for networks that differ in control and queue parameters only.
+    """Cached runs of both simulators for networks that differ only in control and queue parameters.
 
     Args:
-        packets: measurements, by setting.
-        fluid: the last fluid run.
-        seconds: wall time spent in each simulator, s.
+        packets: packet runs so far, by the network's congestion controls and queue disciplines.
+        fluid: the last fluid run; None before the first.
+        seconds: wall time spent in each simulator, s, by `fluid` and `packets`.
     """
 
     packets: dict[SettingKey, Measurement] = field(default_factory=dict)
@@ -91,19 +96,19 @@ class EvaluationCache:
 
 
 class Evaluator:
-    """Evaluates settings of one tuned class on both simulators.
+    """Runs both simulators on a network with other Vegas parameters of one tuned class.
 
     Args:
         network: with the parameters that were given.
         tuned: name of the tuned class.
-        target_ratio: goodput of a tuned flow over that of another flow, to be reached.
-        settings: duration, warm-up, first seeds, report.
+        target_ratio: desired goodput of a tuned flow over that of a flow of `others`.
+        settings: duration, warm-up (s), first seeds, progress report.
         others: the classes that the tuned one is compared with; none: all other classes.
         cache: shared by the evaluators of the tuned classes of one network; None: a new one.
 
     Attributes:
-        seeds: of the packet runs at each setting; `add_runs` doubles them.
-        dead_band: the usual beta - alpha, packets; see `widen_dead_band`.
+        seeds: seeds of the packet runs at each setting; `add_runs` doubles their number.
+        dead_band: beta - alpha of new settings, packets; `widen_dead_band` changes it.
     """
 
     def __init__(
@@ -122,45 +127,63 @@ class Evaluator:
 
     @property
     def law(self) -> Vegas:
-        """Congestion control of the tuned class as it was given."""
+        """Vegas with the tuned class's parameters in the network that was given."""
         return self.law_in(self.network)
 
     def law_in(self, network: Network) -> Vegas:
-        """Congestion control of the tuned class in another network."""
+        """Vegas with the parameters that the tuned class has in `network`."""
         return cast(Vegas, network.flows[self.tuned].law)
 
     def law_at(self, alpha: Any, dead_band: float | None = None) -> Vegas:
-        """Congestion control of the tuned class with another alpha; packets.
+        """The given Vegas of the tuned class with alpha replaced, and beta = alpha + dead band.
 
         Args:
             alpha: packets; may be an array of one value.
-            dead_band: beta - alpha; None: the usual one.
+            dead_band: beta - alpha, packets; None: the evaluator's `dead_band`.
         """
         return with_alpha(self.law, alpha, self.dead_band if dead_band is None else dead_band)
 
     def with_law(self, law: Vegas) -> Network:
-        """The given network with another congestion control of the tuned class."""
+        """The given network with `law` (Vegas) as congestion control of the tuned class."""
         return self.network.with_law(self.tuned, law)
 
     def settable_alpha(self, alpha: float) -> float:
-        """The nearest alpha that the dialect can represent, packets."""
+        """The alpha nearest to `alpha` that the Vegas dialect can represent, packets.
+
+        Dialects with whole packets round to at least 1; others return `alpha` unchanged.
+        """
         return whole_if_needed(self.law, alpha)
 
     @property
     def alpha_bounds(self) -> tuple[float, float]:
-        """The smallest and the largest alpha to try, packets."""
+        """Smallest and largest alpha that a search may try, packets."""
         return smallest_alpha(self.law), largest_alpha(self.network)
 
     def rtt_over_base(self, queueing_delay: float) -> float:
-        """Round-trip time of the tuned flows over their base RTT at a queueing delay, s."""
+        """Round-trip time over base RTT of the tuned class at a queueing delay (s); no unit."""
         return 1 + queueing_delay / self.network.mean_base_rtt(self.tuned)
 
     def widen_dead_band(self, queueing_delay: float) -> None:
-        """Set the dead band to what the dialect needs at a queueing delay, s."""
+        """Set `dead_band` to the beta - alpha (packets) that the dialect needs at a queueing delay.
+
+        Where the dialect's backlog estimate divides by the base RTT, it is wider by RTT / base RTT.
+
+        Args:
+            queueing_delay: mean queueing delay on the tuned class's path, s.
+        """
         self.dead_band = dead_band(self.law, self.rtt_over_base(queueing_delay))
 
     def evaluate_fluid(self, network: Network) -> dict[str, float]:
-        """Summary of a fluid run, with the final window of the tuned class (`cwnd`, packets)."""
+        """Simulate a network with the fluid model; cached for the last network.
+
+        Args:
+            network: with the parameters to evaluate.
+
+        Returns:
+            `ratio`, `jain_index`, `utilisation`, `queue_packets`, `queueing_delay_s`, `drop_share`
+            and `retransmit_share`, means after the warm-up; and `cwnd`, the mean window of the
+            tuned flows at the end of the run, packets.
+        """
         run = self.cache.fluid
         if run is None or run.network is not network:
             begin = time.perf_counter()
@@ -170,12 +193,20 @@ class Evaluator:
         return numbers | {"cwnd": self._final_window(run)}
 
     def _final_window(self, run: Recording) -> float:
-        """Mean window of the tuned flows at the end of a run, packets."""
+        """Window at the end of a run, mean over the flows of the tuned class, packets."""
         windows = class_means(run.network.counts, run.flows["cwnd"][-1:])[0]
         return float(windows[list(run.network.flows).index(self.tuned)])
 
     def evaluate_packets(self, network: Network) -> Measurement:
-        """Packet runs of a network with the present seeds; only those that are missing are made."""
+        """Simulate a network with packets, once for each present seed; cached runs are reused.
+
+        Args:
+            network: with the parameters to evaluate.
+
+        Returns:
+            The runs' means after the warm-up; their `ratio` is the goodput of a tuned flow over
+            that of a flow of `others`.
+        """
         key = setting_key(network)
         known = self.cache.packets.get(key, Measurement(()))
         missing = self.seeds[len(known.runs) :]
@@ -193,23 +224,36 @@ class Evaluator:
         return measurement
 
     def evaluate_law(self, law: Vegas) -> Measurement:
-        """Packet runs of the given network with another congestion control of the tuned class."""
+        """Packet runs, one for each seed, of the given network with `law` for the tuned class."""
         return self.evaluate_packets(self.with_law(law))
 
     def constrained_values(self, network: Network, constraints: Constraints) -> dict[str, float]:
-        """Means over the packet runs, with the gain margin if it is constrained."""
+        """Values that constraints bound, measured on a network with the present seeds.
+
+        Args:
+            constraints: decides whether the gain margin is computed (it takes about a second).
+            network: with the parameters to evaluate.
+
+        Returns:
+            Means over the packet runs by result name (`queueing_delay_s` in s, `drop_share`,
+            `utilisation` and others), and `gain_margin` if it is constrained.
+        """
         values = self.evaluate_packets(network).means()
         if constraints.gain_margin is None:
             return values
         return values | {"gain_margin": gain_margin(network)}
 
     def violated(self, network: Network, constraints: Constraints) -> list[Constraint]:
-        """The constraints that a network violates on packets, beyond the tolerance."""
+        """The constraints that means over a network's packet runs violate by more than 2 %."""
         values = self.constrained_values(network, constraints)
         return constraints.violated(values, FEASIBILITY_TOLERANCE)
 
     def add_runs(self) -> bool:
-        """Double the seeds from here on; False where the runs would be too many."""
+        """Double the number of seeds for all later packet runs.
+
+        Returns:
+            True; False, and no change, where the runs would be too many.
+        """
         rate = sum(link.capacity for link in self.network.links.values())
         seeds = doubled_seeds(self.seeds, self.settings.until, rate)
         if seeds is None:
@@ -218,7 +262,16 @@ class Evaluator:
         return True
 
     def operating_point(self, cwnd: float, packets: Measurement) -> OperatingPoint:
-        """RTT over base RTT, window (packets) and drop probability of the tuned flows."""
+        """Operating point of the tuned class for the translation to other Vegas dialects.
+
+        Args:
+            cwnd: mean window of a tuned flow, packets.
+            packets: packet runs that give queueing delay and drop share.
+
+        Returns:
+            Round-trip time over base RTT, the window (packets), and the drop probability of a
+            packet on the path.
+        """
         means = packets.means()
         ratio = self.rtt_over_base(means["queueing_delay_s"])
         return OperatingPoint(ratio, cwnd, means["drop_share"])
@@ -232,15 +285,15 @@ def make_evaluator(
     others: tuple[str, ...] = (),
     cache: EvaluationCache | None = None,
 ) -> Evaluator:
-    """Validate a target ratio and run settings, and make an evaluator of them.
+    """Validate a target ratio and run settings, and make the `Evaluator` of a tuned class.
 
     Args:
         network: with the parameters that were given.
         tuned: name of the tuned class.
         target_ratio: goodput of a tuned flow over that of another flow, to be reached.
-        settings: see `RunSettings`.
-        others: see `Evaluator`.
-        cache: see `Evaluator`.
+        settings: duration, warm-up, runs and first seed, see `RunSettings`.
+        others: classes that the tuned one is compared with; none: all other classes.
+        cache: runs to share with other evaluators of the network; None: a new cache.
 
     Raises:
         InvalidInput: for a ratio or settings out of range, or a flow that never starts.

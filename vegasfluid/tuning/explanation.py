@@ -33,11 +33,11 @@ REPORTED = ("jain_index", "utilisation", "queue_packets", "queueing_delay_s", "d
 
 @dataclass(frozen=True)
 class MeasuredSetting:
-    """Vegas parameters, and the packet runs with them.
+    """Vegas parameters of the tuned class, and the packet runs with them.
 
     Args:
-        law: the parameters.
-        packets: the packet runs.
+        law: Vegas with alpha, beta and gamma, packets.
+        packets: packet runs, one for each seed, means after the warm-up.
     """
 
     law: Vegas
@@ -102,7 +102,15 @@ class Explanation:
 
 
 def theory_as_json(theory: EquilibriumTheory | None) -> dict[str, Any]:
-    """The part of the JSON output that is of theory; null where there is none."""
+    """JSON values of the equilibrium theory of alpha; all are null where there is no theory.
+
+    Args:
+        theory: the reasons from the equilibrium, or None.
+
+    Returns:
+        Regime, alpha and ratio in equilibrium, elasticities, terms of alpha, saturation and
+        stability. The unit ends the key (`_packets`, `_s`); other numbers have none.
+    """
     stability = theory and theory.stability
     saturation = theory and theory.saturation_alpha
     return {
@@ -126,11 +134,16 @@ def theory_as_json(theory: EquilibriumTheory | None) -> dict[str, Any]:
 
 
 def explain(recommendation: Recommendation, **settings: Unpack[RunSettings]) -> Explanation:
-    """Explain why a recommendation is what it is, and what other parameters would have done.
+    """Explain a recommended alpha by the equilibrium, and measure other parameters beside it.
 
     Args:
-        recommendation: of `recommend`.
-        settings: duration, warm-up, runs and seed of each rule's runs, see `RunSettings`.
+        recommendation: result of `recommend` for one class.
+        settings: duration, warm-up, runs and seed of the packet runs with each other setting, see
+            `RunSettings`.
+
+    Returns:
+        Theory of the equilibrium (or why there is none), and packet runs with the recommended
+        parameters, those of each rule of thumb, and the dialect's defaults.
 
     Raises:
         InvalidInput: for times that make no sense, or too few runs.
@@ -140,7 +153,7 @@ def explain(recommendation: Recommendation, **settings: Unpack[RunSettings]) -> 
     known = {one.law: MeasuredSetting(one.law, one.packets) for one in recommendation.comparable}
 
     def measured(law: Vegas) -> MeasuredSetting:
-        """Packet runs with a congestion control of the tuned class, made once."""
+        """Packet runs of the recommended network with `law` for the tuned class; cached."""
         if law not in known:
             report(f"explain: alpha {law.alpha:.4g}, beta {law.beta:.4g} on packets")
             changed = network.with_law(tuned, law)
@@ -161,7 +174,7 @@ def explain(recommendation: Recommendation, **settings: Unpack[RunSettings]) -> 
 
 
 def explain_or_reason(recommendation: Recommendation) -> tuple[EquilibriumTheory | None, str]:
-    """The explanation by the equilibrium, or why there is none."""
+    """The theory of the equilibrium and an empty text, or None and why there is none."""
     try:
         return explain_by_equilibrium(recommendation), ""
     except (InvalidInput, SolveFailed) as error:
@@ -169,7 +182,11 @@ def explain_or_reason(recommendation: Recommendation) -> tuple[EquilibriumTheory
 
 
 def drop_tail_backlog(network: Network, tuned: str) -> float | None:
-    """Fair backlog of one Vegas beside one Reno flow at a full buffer, packets; None otherwise."""
+    """Backlog (packets) with which one Vegas flow gets as much of a link as one Reno flow.
+
+    A closed form of buffer, capacity and the Vegas class's mean base RTT. None unless the network
+    is one one-way drop-tail link with exactly these two flows (`tuned` is the Vegas class).
+    """
     others = [flows for name, flows in network.flows.items() if name != tuned]
     pair = network.flows[tuned].count == 1 and [flows.count for flows in others] == [1]
     reno = all(isinstance(flows.law, Reno) for flows in others)

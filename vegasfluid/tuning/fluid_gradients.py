@@ -46,13 +46,13 @@ Vector = Float[np.ndarray, " parameters"]
 
 
 class Outputs(NamedTuple):
-    """Means of a run after the warm-up, of one network or of a batch.
+    """Means of a fluid run after the warm-up, derivatives of these, or changes between two runs.
 
     Args:
         goodput: of a flow of each flow group, packets/s; (groups,).
-        queueing_delay: of a packet on the path, s.
-        drop_share: fraction of the packets that are dropped there.
-        utilisation: of the link.
+        queueing_delay: mean waiting time of a packet on the path of the first tuned class, s.
+        drop_share: fraction of the packets that are dropped on that path.
+        utilisation: used fraction of the capacity of that path's most used link.
     """
 
     goodput: Any
@@ -62,12 +62,15 @@ class Outputs(NamedTuple):
 
 
 def broyden(slopes: Outputs, changes: Outputs, step: Vector) -> Outputs:
-    """Broyden's update: the slopes nearest to given ones that explain the changes over a step.
+    """Broyden's update of derivatives: the smallest change that explains what a step did.
 
     Args:
-        slopes: derivatives by the parameters (last axis).
-        changes: of the outputs over the step.
-        step: of the parameters' logarithms.
+        slopes: derivatives of each output by the parameters' logarithms (last axis).
+        changes: of each output over the step, in the output's unit.
+        step: change of the parameters' logarithms; (parameters,).
+
+    Returns:
+        Derivatives in the form of `slopes`, whose product with `step` is `changes`.
     """
     length = max(float(step @ step), SMALLEST)
     pairs = zip(slopes, changes, strict=True)
@@ -80,7 +83,7 @@ def broyden(slopes: Outputs, changes: Outputs, step: Vector) -> Outputs:
 
 
 class OutputCorrection(NamedTuple):
-    """How the packet simulator's outputs differ from the fluid's, linear in the logarithms.
+    """Log of packet over fluid outputs, as a linear function of the parameters' logarithms.
 
     Args:
         at: logarithms of the parameters at the last measurement.
@@ -94,12 +97,27 @@ class OutputCorrection(NamedTuple):
 
     @classmethod
     def constant(cls, at: Vector, offset: Outputs) -> OutputCorrection:
-        """The correction after one measurement: the same everywhere."""
+        """A correction that has the same `offset` at all parameters (gradient 0).
+
+        Args:
+            at: logarithms of the measured parameters; (parameters,).
+            offset: log(packets / fluid) of each output there.
+        """
         zeros = (np.zeros((*np.shape(output), len(at))) for output in offset)
         return cls(at, offset, Outputs(*zeros))
 
     def apply(self, values: Outputs, slopes: Outputs, x: Vector) -> tuple[Outputs, Outputs]:
-        """Corrected outputs and derivatives at the logarithms of the parameters."""
+        """Fluid outputs multiplied by the correction, and their derivatives.
+
+        Args:
+            values: fluid outputs at x.
+            slopes: their derivatives by the parameters' logarithms (last axis).
+            x: logarithms of the parameters; (parameters,).
+
+        Returns:
+            Corrected outputs in the same units, and their derivatives by the logarithms (last
+            axis).
+        """
         corrected, derivatives = [], []
         for value, slope, offset, gradient in zip(
             values, slopes, self.offset, self.gradient, strict=True
@@ -111,16 +129,21 @@ class OutputCorrection(NamedTuple):
         return Outputs(*corrected), Outputs(*derivatives)
 
     def updated(self, at: Vector, offset: Outputs) -> OutputCorrection:
-        """The correction with one more measurement (Broyden's update of the gradient)."""
+        """The correction after one more measurement, its gradient by Broyden's update.
+
+        Args:
+            at: logarithms of the newly measured parameters; (parameters,).
+            offset: log(packets / fluid) of each output there.
+        """
         changes = Outputs(*(new - old for new, old in zip(offset, self.offset, strict=True)))
         return OutputCorrection(at, offset, broyden(self.gradient, changes, at - self.at))
 
 
 class FluidSpec(NamedTuple):
-    """What stays the same during a search; hashable, so that JAX takes it as a static argument.
+    """Static argument of the compiled fluid functions: what stays the same during a search.
 
     Args:
-        grid: sample times and step.
+        grid: sample times and integration step, s.
         warmup: initial time that means leave out, s.
         parameters: what is tuned.
         path: indices of the links that the first tuned class crosses.
@@ -135,13 +158,17 @@ class FluidSpec(NamedTuple):
 def make_spec(
     network: Network, parameters: tuple[Parameter, ...], until: float, warmup: float
 ) -> tuple[FluidModel, FluidSpec]:
-    """The fluid model of a network, and what stays the same during a search.
+    """Build the fluid model of a network and the static argument of its compiled functions.
 
     Args:
         network: of one link or several.
-        parameters: what is tuned.
+        parameters: tuned parameters; the first is the alpha of a class, whose path gives delay and
+            drops.
         until: simulated time, s.
         warmup: initial time that means leave out, s.
+
+    Returns:
+        The model, with all numbers as floats; and grid, warm-up, parameters and path.
     """
     model = build(network)
     path = tuple(network.queue_indices(alpha_parameters(parameters)[0].flows)[0])
@@ -150,7 +177,18 @@ def make_spec(
 
 
 def outputs(log_values: Any, model: FluidModel, spec: FluidSpec) -> tuple[Outputs, dde.Solution]:
-    """Outputs of a run at the logarithms of the parameters, and its solution; traceable."""
+    """Integrate the fluid model with other parameter values; JAX can trace it.
+
+    Args:
+        log_values: logarithms of the tuned parameters (packets; max_drop a probability);
+            (parameters,).
+        model: fluid model of the network with the given values.
+        spec: grid, warm-up, tuned parameters and path.
+
+    Returns:
+        Means after the warm-up (packets/s, s, fractions), and the solution, whose states are
+        reduced to the last sample.
+    """
     numbers = with_values_in_equations(model.parameters, spec.parameters, jnp.exp(log_values))
     model = replace(model, parameters=numbers).as_floats()
     solution, field = model.integrate(spec.grid), model.vector_field
@@ -165,10 +203,14 @@ def outputs(log_values: Any, model: FluidModel, spec: FluidSpec) -> tuple[Output
 def outputs_and_slopes(
     log_values: Any, model: FluidModel, spec: FluidSpec
 ) -> tuple[Outputs, Outputs, dde.Solution]:
-    """Outputs, derivatives by the logarithms of all parameters (last axis), and the solution."""
+    """Integrate the fluid model with the tuned parameters exp(log_values) and differentiate.
+
+    Returns means after the warm-up (packets/s, s, fractions), their derivatives by `log_values`
+    (last axis), and the solution.
+    """
 
     def values_twice(x: Any) -> tuple[Outputs, tuple[Outputs, dde.Solution]]:
-        """The outputs to differentiate, and as auxiliary results."""
+        """The outputs at x as the value to differentiate, and (outputs, solution) as auxiliary."""
         values, solution = outputs(x, model, spec)
         return values, (values, solution)
 
@@ -177,34 +219,41 @@ def outputs_and_slopes(
 
 
 outputs_alone = jax.jit(outputs, static_argnames="spec")
-"""`outputs`, compiled."""
+"""`outputs` compiled by JAX: means of a fluid run after the warm-up, without derivatives."""
 
 
 def with_worthwhile_steps(grid: TimeGrid, network: Network) -> TimeGrid:
-    """The grid with longer steps once queues have built up, if they are worth another program."""
+    """The time grid with longer steps after the start-up, if these are at least 4 times as long.
+
+    Otherwise the grid unchanged, as longer steps need another compiled program.
+    """
     longer = with_longer_steps(grid, network)
     steps = longer.longer_steps
     return longer if steps and steps[1] >= LONGER_STEPS_WORTH else grid
 
 
 def are_meaningful(values: Outputs, slopes: Outputs) -> bool:
-    """Whether derivatives are finite and not those of a long oscillation."""
+    """Whether derivatives of outputs by the parameters' logarithms are finite and not too steep.
+
+    They are too steep where one of a goodput exceeds `STEEPEST` times the largest goodput, as in
+    long oscillations.
+    """
     finite = all(bool(np.all(np.isfinite(part))) for part in slopes)
     return finite and np.max(np.abs(slopes.goodput)) <= STEEPEST * np.max(np.abs(values.goodput))
 
 
 class DifferentiableFluid:
-    """The fluid's outputs as a function of the parameters' logarithms, evaluated once a point.
+    """The fluid's outputs as a function of the tuned parameters' logarithms, cached by point.
 
     Args:
         network: of one link or several.
-        parameters: what is tuned.
+        parameters: the tuned parameters, in the order of the points' coordinates.
         until: simulated time, s.
-        warmup: initial time that means leave out, s.
-        report: called with a line about each point.
+        warmup: initial time that the means leave out, s.
+        report: called with one line of text about each point.
 
     Attributes:
-        seconds: wall time spent so far.
+        seconds: wall time spent in fluid runs so far, s.
     """
 
     def __init__(
@@ -224,21 +273,28 @@ class DifferentiableFluid:
 
     @property
     def count(self) -> Float[np.ndarray, " groups"]:
-        """Number of flows of each group."""
+        """Number of flows in each flow group; (groups,)."""
         return np.asarray(self._model.parameters.groups.count, float)
 
     @property
     def classes(self) -> tuple[slice, ...]:
-        """The groups of each class."""
+        """For each class of the network, the slice of its flow groups."""
         return tuple(self._model.structure.class_slices)
 
     @property
     def evaluations(self) -> int:
-        """How many points were evaluated with derivatives."""
+        """Number of different points at which outputs and derivatives were computed."""
         return len(self._known)
 
     def at(self, log_values: Vector) -> tuple[Outputs, Outputs]:
-        """Outputs and their derivatives by the parameters' logarithms, as NumPy arrays.
+        """Outputs of the fluid run at a point and their derivatives, as NumPy arrays; cached.
+
+        Args:
+            log_values: logarithms of the tuned parameters; (parameters,).
+
+        Returns:
+            Means after the warm-up (packets/s, s, fractions), and their derivatives by `log_values`
+            (last axis).
 
         Raises:
             SolveFailed: where the solution leaves the finite numbers.
@@ -249,7 +305,11 @@ class DifferentiableFluid:
         return self._known[key]
 
     def alone(self, log_values: Vector) -> Outputs:
-        """Outputs without their derivatives, as NumPy arrays; not cached.
+        """Outputs of the fluid run at a point without derivatives, as NumPy arrays; not cached.
+
+        Returns:
+            Means after the warm-up: goodputs (packets/s), queueing delay (s), drop share,
+            utilisation.
 
         Raises:
             SolveFailed: where the solution leaves the finite numbers.
@@ -259,7 +319,10 @@ class DifferentiableFluid:
         return values
 
     def _exact(self, log_values: Vector) -> tuple[Outputs, Outputs] | None:
-        """Outputs and exact derivatives; None once these have grown beyond all numbers."""
+        """Outputs at a point and JAX's derivatives by the parameters' logarithms.
+
+        None, here and at all later points, once derivatives are infinite or too steep.
+        """
         if self._overflows:
             return None
         values, slopes = self._run(outputs_and_slopes, log_values)
@@ -270,18 +333,23 @@ class DifferentiableFluid:
         return values, slopes
 
     def _approximate(self, log_values: Vector) -> tuple[Outputs, Outputs]:
-        """Outputs, and derivatives by differences of runs."""
+        """Outputs at a point, and derivatives by the logarithms from differences of runs."""
         values = self.alone(log_values)
         return values, self._secant_slopes(np.asarray(log_values), values)
 
     def _report_point(self, log_values: Vector, values: Outputs) -> None:
-        """Report the parameters and the queueing delay of a point."""
+        """Report one line: the parameters' values at a point, and the queueing delay there (s)."""
         pairs = zip(self._spec.parameters, np.exp(log_values), strict=True)
         setting = ", ".join(f"{parameter.name} {value:.4g}" for parameter, value in pairs)
         self._report(f"fluid: {setting}; delay {float(values.queueing_delay):.4g} s")
 
     def _run(self, function: Any, log_values: Any) -> list[Outputs]:
-        """Results of a compiled function; with short steps only where long ones fail."""
+        """Call a compiled fluid function at a point, time it, and raise SolveFailed if it fails.
+
+        The function is `outputs_alone` or `outputs_and_slopes`; its results are returned without
+        the solution, as NumPy arrays. If longer steps exceed a delay, short ones are used from then
+        on.
+        """
         begin = time.perf_counter()
         x = jnp.asarray(log_values, float)
         *values, solution = function(x, self._model, self._spec)
@@ -295,7 +363,11 @@ class DifferentiableFluid:
         return values
 
     def _secant_slopes(self, x: Vector, values: Outputs) -> Outputs:
-        """Slopes by Broyden's update of those of the nearest point, or by finite differences."""
+        """Derivatives at x without differentiation; by the parameters' logarithms (last axis).
+
+        Broyden's update of those of the nearest known point; at the first point finite differences.
+        `x` has the parameters' logarithms, `values` the outputs there.
+        """
         steps = {key: x - np.frombuffer(key) for key in self._known}
         if not steps:
             return self._finite_differences(x, values)
@@ -307,7 +379,10 @@ class DifferentiableFluid:
         return broyden(slopes, Outputs(*changes), step)
 
     def _finite_differences(self, x: Any, values: Outputs) -> Outputs:
-        """Slopes by one further run for each parameter."""
+        """Derivatives of the outputs (`values` at x) by the parameters' logarithms (last axis).
+
+        By forward differences, one fluid run for each parameter.
+        """
         columns = []
         for index in range(len(self._spec.parameters)):
             step = DIFFERENCE * (np.arange(len(x)) == index)

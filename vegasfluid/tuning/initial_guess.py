@@ -29,11 +29,11 @@ QUEUE_RESTART_FACTOR = 10.0
 
 
 class InitialGuess(NamedTuple):
-    """Where a root search begins.
+    """Where a search for the alpha of one class begins.
 
     Args:
         alpha: packets.
-        slope: d log(ratio) / d log(alpha) there, above 0.
+        slope: d log(goodput ratio) / d log(alpha) there, above 0.
     """
 
     alpha: float
@@ -41,12 +41,18 @@ class InitialGuess(NamedTuple):
 
 
 def guess_alpha(network: Network, tuned: str, ratio: float) -> InitialGuess:
-    """Alpha of the equilibrium, or else an equal part of the expected queue; packets.
+    """First guess of the alpha at which a tuned flow gets `ratio` times another's goodput.
+
+    From the certified equilibrium, where there is one; else `ratio` times a flow's equal part of
+    the expected queues on its path.
 
     Args:
         network: of one link or several.
-        tuned: the Vegas class.
-        ratio: goodput of a tuned flow over that of another flow.
+        tuned: name of the Vegas class.
+        ratio: goodput of a tuned flow over that of a flow of the other classes.
+
+    Returns:
+        Alpha in packets, and d log(ratio) / d log(alpha) there (1 without a certificate).
 
     >>> from vegasfluid import Flows, Link, Network, Red, Reno, Vegas
     >>> flows = {
@@ -72,15 +78,15 @@ def guess_alpha(network: Network, tuned: str, ratio: float) -> InitialGuess:
 def initial_points(
     network: Network, parameters: Sequence[Parameter], ratio: float
 ) -> list[np.ndarray]:
-    """Logarithms of the parameters from which a search over several begins; (parameters,) each.
-
-    The first point has alphas of theory. Of several alphas a second one has those that were given;
-    where RED is tuned it has all queues divided by `QUEUE_RESTART_FACTOR`.
+    """Points from which a search over several parameters begins: their logarithms.
 
     Args:
         network: with the parameters that were given.
         parameters: what is tuned.
         ratio: goodput of a tuned flow over that of another flow.
+
+    Returns:
+        One or two points; (parameters,) each, logarithms of packets (max_drop: a probability).
     """
     given = np.log([parameter.value(network) for parameter in parameters])
     point = given.copy()
@@ -97,15 +103,15 @@ def initial_points(
 
 
 def network_with_others_at_share(network: Network, tuned: str, all_tuned: Sequence[str]) -> Network:
-    """The network in which all tuned classes but one already have their share.
+    """The network with the flows of other tuned classes replaced by those of an untuned class.
 
-    Flows of these classes then send what a flow of the first class that is not tuned sends, and
-    are replaced by such flows.
+    These flows take congestion control and delays of the first class that is not tuned, as if they
+    already had their target.
 
     Args:
         network: as given.
-        tuned: the class that stays.
-        all_tuned: all tuned classes.
+        tuned: name of the one tuned class that stays as it is.
+        all_tuned: names of all tuned classes.
     """
     other = with_mean_rtt(
         next(flows for name, flows in network.flows.items() if name not in all_tuned)
@@ -120,13 +126,16 @@ def network_with_others_at_share(network: Network, tuned: str, all_tuned: Sequen
 
 
 def with_mean_rtt(flows: Flows) -> Flows:
-    """A class whose flows all have the mean of its base RTTs."""
+    """The class of flows with one base RTT (s), the mean over its flows, instead of a list."""
     given = flows.base_rtt
     return replace(flows, base_rtt=sum(given) / len(given)) if isinstance(given, tuple) else flows
 
 
 def expected_backlog(network: Network, tuned: str) -> float:
-    """A flow's part of the expected queues on its path, packets, if all flows have the same."""
+    """Expected packets of one flow in the queues on the path of class `tuned`, packets.
+
+    The sum over the links of expected queue / number of flows on the link.
+    """
     backlog = 0.0
     for link in network.path_of(tuned):
         backlog += expected_queue(network.links[link]) / network.flow_count(link)
@@ -134,7 +143,7 @@ def expected_backlog(network: Network, tuned: str) -> float:
 
 
 def expected_queue(link: Link) -> float:
-    """Middle between RED's thresholds, or half of the buffer; packets."""
+    """Expected queue of a link, packets: middle of RED's thresholds, or half of the buffer."""
     if isinstance(link.aqm, Red):
         return float(link.aqm.min_thresh + link.aqm.max_thresh) / 2
     return float(link.buffer) / 2

@@ -52,14 +52,19 @@ def solve_ratios(
     ftol: float = FTOL,
     max_evaluations: int = MAX_EVALUATIONS,
 ) -> RatioSolution:
-    """Solve for one ratio per alpha, or come as near as possible.
+    """Find the alphas of several classes at which every class has its goodput ratio.
 
     Args:
-        distances_at: log(ratio / target) of each class at the logarithms of the alphas.
-        starts: initial points; the next one is used only where the one before did not converge.
-        bounds: of each logarithm.
-        ftol: tolerance of each ratio, in logarithms.
-        max_evaluations: from each initial point.
+        distances_at: takes logarithms of the alphas (packets), returns log(ratio / target) of each
+            class; both (classes,).
+        starts: initial points, logarithms of the alphas; the next one is used only where the one
+            before did not converge.
+        bounds: smallest and largest logarithm of each alpha.
+        ftol: tolerance of each log(ratio / target).
+        max_evaluations: calls of `distances_at` from each initial point, at most.
+
+    Returns:
+        The evaluated point with the least sum of squared distances, and whether it converged.
 
     >>> def distances_at(x):
     ...     return np.array([x[0] - 0.2 * x[1] - 1.0, 0.8 * x[1] - 0.2 * x[0] - 1.0])
@@ -71,7 +76,7 @@ def solve_ratios(
     points: list[RatioSolution] = []
 
     def evaluate(x: Vector) -> Vector:
-        """Distances at a point clipped to the bounds; recorded."""
+        """log(ratio / target) of each class at x clipped to the bounds; also recorded."""
         clipped = np.clip(x, low, high)
         distances = np.asarray(distances_at(clipped))
         converged = bool(np.max(np.abs(distances)) < ftol)
@@ -89,13 +94,16 @@ def solve_ratios(
 def _broyden(
     function: Callable[[Vector], Vector], x: Vector, ftol: float, max_evaluations: int
 ) -> None:
-    """Broyden's method until all values are within a tolerance, or do not change any more.
+    """Broyden's method, until all |values| are below `ftol` or a step no longer changes them.
+
+    Returns nothing: `function` records its evaluations.
 
     Args:
-        function: whose root is searched.
-        x: initial point.
+        function: whose root is searched, such as log(ratio / target) of each class; (classes,) to
+            (classes,).
+        x: initial point, logarithms of the alphas.
         ftol: tolerance of each value.
-        max_evaluations: of the function.
+        max_evaluations: calls of the function, at most.
     """
     values = function(x)
     jacobian = BroydenFirst(alpha=-1 / PROPORTIONAL)

@@ -29,13 +29,19 @@ SMALLEST_MEAN = 1e-12
 def summary(
     run: Recording, tuned: str, warmup: float, others: Sequence[str] = ()
 ) -> dict[str, float]:
-    """Ratio, fairness, utilisation, queue, delay and losses of a run, by their names in results.
+    """Goodput ratio, fairness, utilisation, queue, delay and losses of one run.
 
     Args:
-        run: a run of either engine; queues and delays are those on the path of the tuned class.
+        run: a run of the fluid model or the packet simulator.
         tuned: the class whose flows are in the numerator of the ratio.
         warmup: initial time that the means leave out, s.
         others: the classes in the denominator; none: all other classes.
+
+    Returns:
+        Means after the warm-up: `ratio` (mean goodput of a tuned flow over that of a flow of
+        `others`), `jain_index` (all flows), `retransmit_share` (fraction of packets sent, all
+        flows), and on the tuned class's path `utilisation` (of its most used link),
+        `queue_packets`, `queueing_delay_s` and `drop_share`.
     """
     totals = run.totals_after(warmup)
     index = list(run.network.flows).index
@@ -85,7 +91,7 @@ class RatioStatistics(ABC):
         return half_width(self.log_ratios)
 
     def contains(self, ratio: float) -> bool:
-        """Whether the confidence interval contains a ratio."""
+        """Whether the 95 % confidence interval of the goodput ratio contains `ratio`."""
         low, high = self.interval
         return low <= ratio <= high
 
@@ -119,7 +125,7 @@ class Measurement(RatioStatistics):
     flows: tuple[np.ndarray, ...] = field(default=(), compare=False, repr=False)
 
     def __add__(self, other: Measurement) -> Measurement:
-        """The runs of both measurements."""
+        """A measurement with the runs of both, this one's first."""
         return Measurement(self.runs + other.runs, self.flows + other.flows)
 
     @property
@@ -133,17 +139,24 @@ class Measurement(RatioStatistics):
         return RatioSample(np.array([run["ratio"] for run in self.runs])).log_ratios
 
     def relative_half_width(self, name: str) -> float:
-        """Half of the 95 % confidence interval of a number of the summaries, over its mean."""
+        """Half of the 95 % confidence interval of a mean over the runs, divided by the mean.
+
+        Args:
+            name: key of the summaries, such as `queueing_delay_s`.
+        """
         values = np.array([run[name] for run in self.runs])
         return half_width(values) / max(abs(float(values.mean())), SMALLEST_MEAN)
 
     def compared(self, network: Network, tuned: str, others: Sequence[str] = ()) -> Measurement:
-        """The same runs with the goodput ratio of another class.
+        """The same runs, with `ratio` computed anew for another tuned class.
 
         Args:
-            network: the network that was measured.
+            network: the network that was measured, with its classes and numbers of flows.
             tuned: the class in the numerator.
             others: the classes in the denominator; none: all other classes.
+
+        Returns:
+            A measurement whose summaries differ in `ratio` only.
         """
         classes = np.repeat(list(network.flows), network.counts)
         is_tuned = classes == tuned
@@ -154,7 +167,9 @@ class Measurement(RatioStatistics):
         return Measurement(tuple(run | {"ratio": ratio} for run, ratio in pairs), self.flows)
 
     def means(self) -> dict[str, float]:
-        """Arithmetic mean over the runs of every number of the summaries; geometric of the ratio.
+        """Mean over the runs of each number of their summaries, by its name and in its unit.
+
+        Arithmetic means, but the geometric mean of `ratio`.
 
         >>> runs = {"ratio": 1.0, "jain_index": 0.8}, {"ratio": 4.0, "jain_index": 0.8}
         >>> Measurement(runs).means()
@@ -177,9 +192,6 @@ def measure(
 ) -> Measurement:
     """Run the packet simulator once for each seed, several runs at a time.
 
-    The same seeds give the same start times and random drops whatever the parameters are (common
-    random numbers), so that two measurements differ by the parameters and not by chance.
-
     Args:
         network: the network to simulate.
         tuned: the class whose flows are in the numerator of the ratio.
@@ -187,6 +199,9 @@ def measure(
         until: simulated time, s.
         warmup: initial time that the means leave out, s.
         others: the classes in the denominator; none: all other classes.
+
+    Returns:
+        One summary of means after the warm-up for each seed, and each flow's goodput, packets/s.
     """
     times = np.array([0.0, warmup, until]) if warmup else np.array([0.0, until])
 
