@@ -50,7 +50,7 @@ WORSE = 0.05
 
 
 def log_alpha(law: Vegas) -> float:
-    """Logarithm of alpha (packets)."""
+    """Natural logarithm of a Vegas congestion control's alpha in packets."""
     return math.log(cast(float, law.alpha))
 
 
@@ -69,29 +69,29 @@ class ScenarioBound:
     least: float = 0.0
 
     def above(self, packets: Measurement) -> float:
-        """Distance of the measured log(ratio) above the best achievable one."""
+        """Measured log(ratio / target), minus `least`: how far it is above the best achievable."""
         return self._distance(packets) - self.least
 
     def below(self, packets: Measurement) -> float:
-        """Distance of the measured log(ratio) from the best achievable one; negative below it."""
+        """Measured log(ratio / target), plus `least`: below 0 if under the best achievable."""
         return self._distance(packets) + self.least
 
     def _distance(self, packets: Measurement) -> float:
-        """Measured log(ratio / target)."""
+        """Mean over the packet runs of log(goodput ratio / target ratio)."""
         return float(packets.log_ratios.mean()) - math.log(self.evaluator.target_ratio)
 
 
 @dataclass
 class MinimaxSearch:
-    """The search for the smallest worst-case regret on packets.
+    """Search on packets for the alpha whose largest regret over the scenarios is smallest.
 
     Args:
         nominal: evaluator of the nominal network; its seeds are those of all scenarios.
         scenarios: all networks; the nominal one first.
         fluids: their fluid models.
-        optimum: the best alpha on these.
-        active: the scenarios that are measured with all runs.
-        evaluators: of the scenarios that were measured, by index.
+        optimum: alpha that is best on the fluid models, with their distances from the target.
+        active: scenarios that are measured with all runs, which define the worst case.
+        evaluators: runs both simulators on a scenario; by the index of the scenario.
     """
 
     nominal: Evaluator
@@ -107,7 +107,7 @@ class MinimaxSearch:
         return [bound.index for bound in self.active]
 
     def evaluator(self, index: int, runs: int | None = None) -> Evaluator:
-        """The evaluator of a scenario, made once; with all present seeds, or only the first."""
+        """Evaluator of scenario number `index`, with the first `runs` seeds; None: all seeds."""
         nominal = self.nominal
         if index not in self.evaluators:
             scenario, report = self.scenarios[index], nominal.settings.report
@@ -121,18 +121,21 @@ class MinimaxSearch:
         return self.evaluators[index]
 
     def activate(self, indices: Collection[int]) -> None:
-        """Measure more scenarios with all runs."""
+        """Add scenarios, by their indices, to those that are measured with all runs."""
         self.active += [self._bound(index) for index in indices]
 
     def activate_worst(self) -> None:
-        """Measure the scenarios that the fluid model has farthest above and below the target."""
+        """Activate the scenarios that the fluid optimum leaves farthest from the target."""
         distances, least = self.optimum.evaluation.distances, self.optimum.least
         above = np.argsort(least - distances, stable=True)[:ACTIVE]
         below = np.argsort(least + distances, stable=True)[:ACTIVE]
         self.activate(dict.fromkeys([*above.tolist(), *below.tolist()]))
 
     def _bound(self, index: int) -> ScenarioBound:
-        """A scenario with the distance that packets have at the alpha that is best there."""
+        """Scenario number `index` with the least |log(ratio / target)| that it can have on packets.
+
+        Measured at the fluid model's best alpha for it; 0 where that reaches the target.
+        """
         evaluator, least = self.evaluator(index), float(self.optimum.least[index])
         if least:
             alpha = evaluator.settable_alpha(float(self.optimum.best_alphas[index]))
@@ -143,9 +146,10 @@ class MinimaxSearch:
         return ScenarioBound(index, evaluator, least)
 
     def middle(self, law: Vegas) -> RatioSample:
-        """Middle between the highest and the lowest scenario in each run, as a ratio.
+        """Middle between the highest and lowest active scenario's ratio in each packet run.
 
-        It is the target where both are equally far from it, beyond the best achievable.
+        Their geometric mean, less their least achievable distances; the target where both are
+        equal.
         """
         measured = [(bound, bound.evaluator.evaluate_law(law)) for bound in self.active]
         top, highest = max(measured, key=lambda pair: pair[0].above(pair[1]))
@@ -154,7 +158,7 @@ class MinimaxSearch:
         return RatioSample(np.exp(middles))
 
     def add_runs(self) -> bool:
-        """Double the seeds of all scenarios from here on; False where runs would be too many."""
+        """Double the seeds of all scenarios for later runs; False where runs would be too many."""
         nominal = self.nominal
         networks = (bound.evaluator.network for bound in self.active)
         rate = sum(link.capacity for network in networks for link in network.links.values())
@@ -167,15 +171,14 @@ class MinimaxSearch:
         return True
 
     def correct(self, start: float) -> StochasticRoot:
-        """The setting at which the highest and the lowest scenario are equally far from the target.
+        """Find, on packets, the alpha at which the highest and lowest active scenario are balanced.
 
-        Args:
-            start: first alpha, packets.
+        From alpha `start` (packets). Returns the setting (packets) and its measurements.
         """
         nominal = self.nominal
 
         def find(alpha: float) -> StochasticRoot:
-            """The search from an alpha, with the present runs."""
+            """Stochastic root search from alpha (packets), with the present seeds."""
             return find_stochastic_root(
                 self._middle_at,
                 nominal.settable_alpha,
@@ -190,16 +193,16 @@ class MinimaxSearch:
         return retrospective_approximation(find, start, self.add_runs)
 
     def _middle_at(self, setting: AlphaSetting) -> RatioSample:
-        """The middle at a setting."""
+        """Middle of the highest and lowest ratio in each run, for alpha and dead band (packets)."""
         return self.middle(self.nominal.law_at(*setting))
 
     def _alpha_bounds(self) -> tuple[float, float]:
-        """The smallest alpha, and the largest one of all scenarios, packets."""
+        """Smallest alpha to try, and the largest one of all scenarios, packets."""
         largest = max(largest_alpha(scenario.network) for scenario in self.scenarios)
         return smallest_alpha(self.nominal.law), largest
 
     def screen(self, law: Vegas) -> dict[int, Measurement]:
-        """A few runs of each scenario that is not active, by index."""
+        """Packet runs (2 each) of every inactive scenario with `law`, by scenario index."""
         others = set(range(len(self.scenarios))) - set(self.active_indices)
         return {
             index: self.evaluator(index, SCREENING_RUNS).evaluate_law(law)
@@ -207,7 +210,7 @@ class MinimaxSearch:
         }
 
     def worse(self, law: Vegas, screened: dict[int, Measurement]) -> list[int]:
-        """Indices of screened scenarios that are farther from the target than all active ones."""
+        """Indices of screened scenarios whose mean log(ratio) is beyond the active ones' range."""
         means = [bound.evaluator.evaluate_law(law).log_ratios.mean() for bound in self.active]
         target = math.log(self.nominal.target_ratio)
         low = min(*means, target - FAIR / 2) - WORSE
@@ -217,17 +220,17 @@ class MinimaxSearch:
         ]
 
     def measured(self, law: Vegas) -> dict[int, Measurement]:
-        """The nominal network and the active scenarios, with all runs, by index."""
+        """All packet runs with `law` of the nominal network and the active scenarios, by index."""
         indices = dict.fromkeys([0, *self.active_indices])
         return {index: self.evaluator(index).evaluate_law(law) for index in indices}
 
     def regret(self, law: Vegas) -> float:
-        """Largest distance of an active scenario beyond the best achievable, in log(ratio)."""
+        """Largest |log(ratio / target)| - least achievable one, of active scenarios with `law`."""
         measured = [(bound, bound.evaluator.evaluate_law(law)) for bound in self.active]
         return max(max(bound.above(one), -bound.below(one)) for bound, one in measured)
 
     def results(self, law: Vegas, measured: dict[int, Measurement]) -> list[ScenarioResult]:
-        """Fluid and measured ratios of scenarios with a congestion control."""
+        """Fluid ratios with `law` of scenarios in `measured`, beside those packet runs."""
         distances = self.fluids.at(log_alpha(law)).distances
         return [
             ScenarioResult(
@@ -240,12 +243,12 @@ class MinimaxSearch:
 
 
 class MinimaxResult(NamedTuple):
-    """The parameters with the smallest worst-case regret.
+    """Vegas parameters with the smallest worst-case regret over the scenarios.
 
     Args:
         result: with the parameters in the nominal network.
         robustness: ratios over the ranges.
-        seconds: wall time in the packet simulator.
+        seconds: wall time in the packet simulator, s.
     """
 
     result: OptimisationResult
@@ -259,7 +262,7 @@ def minimise_regret(
     ranges: Mapping[str, Range],
     nominal: Recommendation,
 ) -> MinimaxResult:
-    """Find the parameters whose worst case over all scenarios is best.
+    """Find the Vegas parameters with the smallest worst-case regret over all scenarios.
 
     Args:
         evaluator: of the nominal network.
@@ -286,12 +289,10 @@ def minimise_regret(
 def search_on_fluid(
     evaluator: Evaluator, scenarios: tuple[Scenario, ...], start: float
 ) -> MinimaxSearch:
-    """The best alpha over all scenarios on the fluid model.
+    """Find the alpha with the smallest worst-case regret on the scenarios' fluid models.
 
-    Args:
-        evaluator: of the nominal network.
-        scenarios: all networks; the nominal one first.
-        start: first alpha, packets.
+    The search starts at alpha `start`, packets; `scenarios[0]` is the nominal network of
+    `evaluator`. Returns a search on packets that holds the optimum, without active scenarios.
     """
     begin = time.perf_counter()
     low, settings = smallest_alpha(evaluator.law), evaluator.settings
@@ -316,7 +317,10 @@ def search_on_fluid(
 
 
 def search_on_packets(search: MinimaxSearch) -> tuple[Vegas, dict[int, Measurement]]:
-    """The confirmed congestion control, and screening runs of the scenarios that are not active."""
+    """Correct the fluid model's alpha on packets, until no inactive scenario is worse.
+
+    Returns the tuned class's Vegas, and two packet runs of each inactive scenario, by index.
+    """
     search.activate_worst()
     start = search.optimum.alpha
     for _ in range(MAX_ROUNDS):
@@ -337,14 +341,14 @@ def assess(
     law: Vegas,
     screened: dict[int, Measurement],
 ) -> Robustness:
-    """Ratios of the recommended and of the nominal network's own parameters over the ranges.
+    """Ratios over the ranges with `law` and with the nominal network's best parameters.
 
     Args:
         search: with the active scenarios.
         ranges: by the names of the numbers, in the units of the names.
         nominal: the recommendation for the nominal network alone.
         law: the recommended congestion control.
-        screened: runs of the scenarios that are not active.
+        screened: packet runs with `law` of the scenarios that are not active, by index.
     """
     nominal_law = nominal.after.law
     points = [log_alpha(one) for one in (law, nominal_law)]
@@ -374,12 +378,12 @@ def assess(
 
 
 def _ratio(result: ScenarioResult) -> float:
-    """Measured goodput ratio of a scenario."""
+    """Goodput ratio of a scenario on packets, geometric mean over the runs."""
     return result.packets.ratio
 
 
 def failure_reason(search: MinimaxSearch, robustness: Robustness, law: Vegas) -> str:
-    """Why the worst scenario is too far from the target: by itself, or from another scenario."""
+    """Sentence on why, with `law`, the worst scenario's ratio is too far from the target."""
     lowest, highest = robustness.lowest, robustness.highest
     ends = f"the ratio is {lowest.text}, and {highest.text}"
     worst = max((lowest, highest), key=lambda result: robustness.distance(result.packets))

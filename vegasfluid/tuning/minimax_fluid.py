@@ -96,10 +96,14 @@ class MinimaxOptimum(NamedTuple):
 def _log_ratios_and_slopes(
     log_alpha: Float[Array, ""], models: FluidModel, spec: FluidSpec
 ) -> tuple[Array, Array, dde.Solution]:
-    """log(ratio) of a batch of scenarios, derivatives by log(alpha), and the solutions."""
+    """log(goodput ratio) of a batch of scenarios and its derivative by log(alpha).
+
+    Returns both as (scenarios,) and the solutions of the delay equations. Alpha in packets, for the
+    class of `spec.parameters[0]`.
+    """
 
     def batch_at(x: Float[Array, ""]) -> tuple[Array, dde.Solution]:
-        """log(ratio) of each scenario, and the solutions."""
+        """log(goodput ratio) of each scenario at log(alpha) = x; and the solutions."""
         return jax.vmap(lambda one: _log_ratio(x, one, spec))(models)
 
     values, slopes, solutions = jax.jvp(
@@ -111,7 +115,10 @@ def _log_ratios_and_slopes(
 def _log_ratio(
     log_alpha: Float[Array, ""], model: FluidModel, spec: FluidSpec
 ) -> tuple[Array, dde.Solution]:
-    """log(ratio) of one scenario at a log(alpha), and the solution."""
+    """Log of a tuned flow's mean goodput over that of the other classes' flows, after warm-up.
+
+    Of one scenario at log(alpha), alpha in packets; and the solution of the delay equations.
+    """
     values, solution = outputs(log_alpha[jnp.newaxis], model, spec)
     parameter = cast(AlphaParameter, spec.parameters[0])
     tuned = np.zeros(model.structure.group_count)
@@ -122,7 +129,7 @@ def _log_ratio(
 
 
 def alpha_parameter(scenario: Scenario, tuned: str) -> tuple[AlphaParameter]:
-    """The tuned parameter: alpha, with the dead band of the scenario's congestion control."""
+    """Alpha of class `tuned` as the only tuned parameter; its dead band is the scenario's."""
     network = scenario.network
     law: Any = network.flows[tuned].law
     return (AlphaParameter(tuned, list(network.flows).index(tuned), law.beta - law.alpha),)
@@ -143,12 +150,12 @@ class _Batch(NamedTuple):
 
 
 class ScenarioFluids:
-    """The fluid models of all scenarios, evaluated together, once an alpha.
+    """The fluid models of all scenarios, integrated side by side and cached by log(alpha).
 
     Args:
-        scenarios: the networks, with the tuned class's dead band.
+        scenarios: the networks, in which the tuned class has the dead band to use.
         tuned: the class that is tuned.
-        target_ratio: the ratio to reach.
+        target_ratio: desired goodput of a tuned flow over that of a flow of the other classes.
         until: simulated time, s.
         warmup: initial time that means leave out, s.
     """
@@ -171,11 +178,11 @@ class ScenarioFluids:
 
     @property
     def known(self) -> dict[float, MinimaxEvaluation]:
-        """All evaluations so far, by log(alpha)."""
+        """All evaluations so far, by log(alpha), alpha in packets."""
         return self._known
 
     def at(self, log_alpha: float) -> MinimaxEvaluation:
-        """Distances and slopes of all scenarios at a log(alpha).
+        """log(ratio / target) of each scenario at a log(alpha), and derivatives by it; cached.
 
         Raises:
             SolveFailed: where a fluid model cannot be integrated; names the scenario.
@@ -185,13 +192,16 @@ class ScenarioFluids:
         return self._known[log_alpha]
 
     def explore(self, log_alphas: Sequence[float]) -> None:
-        """Evaluate several alphas, in parallel once the first of all has compiled the code."""
+        """Evaluate all scenarios at several log(alpha) and cache the results.
+
+        In parallel, once the first evaluation has compiled the code.
+        """
         if not self._known:
             self.at(log_alphas[0])
         parallel_map(self.at, log_alphas)
 
     def _evaluate(self, log_alpha: float) -> MinimaxEvaluation:
-        """Integrate all scenarios at a log(alpha)."""
+        """Integrate all scenarios: their log(ratio / target) and derivatives by log(alpha)."""
         distances, slopes = (np.zeros(len(self._scenarios)) for _ in range(2))
         for indices, models, spec in self._batches:
             x = jnp.asarray(log_alpha, float)
@@ -203,7 +213,7 @@ class ScenarioFluids:
         return MinimaxEvaluation(distances, slopes)
 
     def _check(self, solution: dde.Solution, index: int) -> None:
-        """Raise SolveFailed, with the numbers of the scenario, if its solution failed."""
+        """Raise SolveFailed, naming scenario number `index`, if its integration failed."""
         try:
             dde.check(solution)
         except SolveFailed as failed:
@@ -211,10 +221,7 @@ class ScenarioFluids:
 
 
 def _batches(equations: Sequence[tuple[FluidModel, FluidSpec]]) -> list[_Batch]:
-    """Group the equations of all scenarios by their structure.
-
-    It differs where a class has fewer flows than the parts by which random starts are represented.
-    """
+    """Group fluid models of scenarios that one compiled function can integrate together."""
     alike: dict[Any, list[int]] = {}
     for index, (model, _) in enumerate(equations):
         structure = model.structure
@@ -233,12 +240,12 @@ def _batches(equations: Sequence[tuple[FluidModel, FluidSpec]]) -> list[_Batch]:
 
 
 def _stacked(*leaves: Any) -> Array:
-    """Numbers of several scenarios as one array, with a first axis for these."""
+    """One array from equal arrays of several scenarios; the first axis is the scenario."""
     return jnp.asarray(np.stack([np.asarray(leaf, float) for leaf in leaves]))
 
 
 def _common(specs: Sequence[FluidSpec]) -> FluidSpec:
-    """The specification that serves several scenarios: the longest delay and the shortest step."""
+    """One static specification for several scenarios: their longest delay and shortest step, s."""
     grids = [spec.grid for spec in specs]
     step, longest = min(one.step for one in grids), max(one.longest_lag for one in grids)
     grid = grids[0]._replace(step=step, longest_lag=longest)
@@ -246,20 +253,23 @@ def _common(specs: Sequence[FluidSpec]) -> FluidSpec:
 
 
 def _common_structure(structures: Sequence[FluidStructure]) -> FluidStructure:
-    """The structure that serves several scenarios: groups share an RTT only if they do in each."""
+    """One structure for several scenarios: flow groups share an RTT only if they do in each."""
     rtts = list(zip(*(structure.rtt_index for structure in structures), strict=True))
     distinct = list(dict.fromkeys(rtts))
     return structures[0]._replace(rtt_index=tuple(distinct.index(rtt) for rtt in rtts))
 
 
 def search_minimax(fluids: ScenarioFluids, start: float, low: float, high: float) -> MinimaxOptimum:
-    """Find the alpha whose worst regret over all scenarios is smallest.
+    """Find the alpha whose worst-case regret over all scenarios' fluid models is smallest.
 
     Args:
         fluids: the scenarios.
         start: first alpha, such as the best one of one scenario, packets.
         low: the smallest alpha, packets.
         high: the largest, packets.
+
+    Returns:
+        Alpha in packets, its regret, and each scenario's distance from the target.
 
     Raises:
         SolveFailed: where a fluid model cannot be integrated.
@@ -290,21 +300,26 @@ def search_minimax(fluids: ScenarioFluids, start: float, low: float, high: float
 
 
 def _regret(evaluation: MinimaxEvaluation, least: Vector) -> float:
-    """Worst-case regret, in log(ratio)."""
+    """Worst-case regret at one alpha: largest |log(ratio / target)| - `least` of a scenario."""
     return float(np.max(np.abs(evaluation.distances) - least))
 
 
 def _slope(evaluation: MinimaxEvaluation, least: Vector) -> float:
-    """Slope of the middle between the highest and the lowest scenario, by log(alpha)."""
+    """Slope by log(alpha) of the middle between the highest and lowest scenario's log(ratio).
+
+    Scenarios are compared by log(ratio / target) minus (plus) the least distance that each can
+    have.
+    """
     above = int(np.argmax(evaluation.distances - least))
     below = int(np.argmin(evaluation.distances + least))
     return float(evaluation.slopes[above] + evaluation.slopes[below]) / 2
 
 
 def _best_achievable(fluids: ScenarioFluids) -> tuple[Vector, Vector]:
-    """The least |distance| of each scenario so far, and its log(alpha).
+    """Least |log(ratio / target)| of each scenario, and the log(alpha) that gives it; (scenarios,).
 
-    Between two alphas on either side of the target there is one that reaches it.
+    From all evaluations so far. It is 0 between two alphas with ratios on either side of the
+    target.
     """
     xs = np.array(sorted(fluids.known))
     distances = np.array([fluids.at(float(x)).distances for x in xs])
@@ -324,11 +339,17 @@ def _best_achievable(fluids: ScenarioFluids) -> tuple[Vector, Vector]:
 
 
 def _plateau_onset(fluids: ScenarioFluids, least: Vector, best: float) -> float:
-    """Smallest log(alpha) that is nearly as good as the best one, which is on a plateau."""
+    """Smallest log(alpha) whose worst-case regret exceeds that at `best` by 0.01 at most.
+
+    Args:
+        fluids: fluid models of the scenarios.
+        least: least |log(ratio / target)| of each scenario.
+        best: a log(alpha) on the plateau.
+    """
     largest = _regret(fluids.at(best), least) + PLATEAU_TOLERANCE
 
     def excess_at(x: float) -> float:
-        """Largest regret that counts as equally good, less the regret at x."""
+        """Largest regret that counts as equally good, minus the regret at log(alpha) = x."""
         excesses[x] = largest - _regret(fluids.at(x), least)
         return excesses[x]
 
@@ -341,15 +362,25 @@ def _plateau_onset(fluids: ScenarioFluids, least: Vector, best: float) -> float:
 def _run_slsqp(
     fluids: ScenarioFluids, least: Vector, start: float, ends: tuple[float, float]
 ) -> None:
-    """Minimise the regret over log(alpha) between two ends; results are in `fluids.known`."""
+    """Minimise the worst-case regret over log(alpha) by SLSQP; results are in `fluids.known`.
+
+    Args:
+        fluids: fluid models of the scenarios.
+        least: least |log(ratio / target)| of each scenario.
+        start: first log(alpha), alpha in packets.
+        ends: smallest and largest log(alpha).
+    """
 
     def constraint_values(point: np.ndarray) -> np.ndarray:
-        """Bound less the regret of each scenario, above and below the target."""
+        """Bound on the regret minus the regret of each scenario, above and below the target.
+
+        At a point (log(alpha), bound); (2, scenarios).
+        """
         distances = fluids.at(float(point[0])).distances
         return point[1] + least - np.concatenate([[distances], [-distances]]).reshape(2, -1)
 
     def constraint_slopes(point: np.ndarray) -> np.ndarray:
-        """Derivatives of the constraint values by log(alpha) and the bound."""
+        """Derivatives of `constraint_values` by log(alpha) and the bound; (2 scenarios, 2)."""
         by_x = fluids.at(float(point[0])).slopes
         return np.stack([np.concatenate([-by_x, by_x]), np.ones(2 * by_x.size)], axis=1)
 

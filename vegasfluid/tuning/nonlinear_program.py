@@ -58,12 +58,12 @@ LARGEST_MARGIN = 1e3
 
 
 class LinearFunction(NamedTuple):
-    """A linear function of the logarithms of the parameters.
+    """A linear function of the logarithms of the tuned parameters.
 
     Args:
-        at: a point.
-        value: there.
-        slope: derivatives.
+        at: logarithms of the parameters at a point; (parameters,).
+        value: of the function at that point.
+        slope: derivatives of the function by the logarithms; (parameters,).
     """
 
     at: Vector
@@ -71,22 +71,22 @@ class LinearFunction(NamedTuple):
     slope: Vector
 
     def __call__(self, x: Vector) -> float:
-        """Its value at another point."""
+        """Value of the function at logarithms x; (parameters,)."""
         return self.value + float(self.slope @ (x - self.at))
 
 
 @dataclass
 class NonlinearProgram:
-    """What is optimised, and within which constraints.
+    """An objective to optimise on the fluid model over parameters, within constraints.
 
     Args:
         fluid: the model, as a function of the logarithms of the parameters.
-        objective: what is wanted.
-        constraints: bounds on the outputs.
+        objective: loss to be minimised, a function of the goodputs.
+        constraints: bounds on delay, drops, utilisation and gain margin.
         tuned: tuned class of each group, see `objectives.Rates`; (groups,).
         fair: goodput of an equal part of the link, packets/s.
         bounds: of each parameter, in logarithms.
-        gain_margin: of the equilibrium at the logarithms of the parameters, if it is constrained.
+        gain_margin: function that computes it from the logarithms of the parameters.
         buffer: packets, where RED is tuned (the last three parameters): thresholds are below it.
         minimises_delay: whether of equally good settings that with the smallest delay is taken.
         log_gain_margin: log of the gain margin, linear near where a search begins.
@@ -108,7 +108,7 @@ class NonlinearProgram:
     trust_radius: float | None = None
 
     def outputs(self, x: Vector) -> tuple[Outputs, Outputs]:
-        """Corrected outputs, and their derivatives by the parameters' logarithms."""
+        """Fluid outputs at logarithms x, with any correction; and derivatives by x (last axis)."""
         values, slopes = self.fluid.at(x)
         return (
             (values, slopes)
@@ -117,29 +117,32 @@ class NonlinearProgram:
         )
 
     def rates(self, goodput: Any) -> Rates:
-        """Arguments of an objective, from the goodput of each group, packets/s."""
+        """Arguments of an objective, from the goodput of a flow of each group, packets/s."""
         return Rates(goodput, self.fluid.count, self.tuned, self.fair)
 
     def loss(self, objective: Objective, x: Vector) -> tuple[float, Vector]:
-        """Loss of an objective, and its derivatives."""
+        """Loss of `objective` at logarithms x of the parameters, and its derivatives by x."""
         value, slope = self.function_of_rates(objective.loss, x)
         return float(value), slope
 
     def function_of_rates(self, function: Callable[[Rates], Any], x: Vector) -> tuple[Any, Any]:
-        """A function of the goodputs, of any shape, and its derivatives (last axis)."""
+        """A function of the goodputs at logarithms x, and its derivatives by x (last axis)."""
         values, slopes = self.outputs(x)
         numbers = tuple(map(float, self.fluid.count)), tuple(map(float, self.tuned)), self.fair
         value, slope = with_jacobian(function, *numbers)(jnp.asarray(values.goodput))
         return np.asarray(value), np.asarray(slope) @ slopes.goodput
 
     def log_delay(self, x: Vector) -> tuple[float, Vector]:
-        """Logarithm of the queueing delay (s), and its derivatives."""
+        """log(mean queueing delay in s) at logarithms x of the parameters, and derivatives."""
         values, slopes = self.outputs(x)
         delay = max(float(values.queueing_delay), SMALLEST_DELAY)
         return float(np.log(delay)), np.asarray(slopes.queueing_delay) / delay
 
     def constraint_margin(self, constraint: Constraint, x: Vector) -> tuple[float, Vector]:
-        """Margin of a constraint in logarithms, negative where it is violated; and derivatives."""
+        """Log of the factor between a constrained quantity and its bound, at logarithms x.
+
+        Negative where the bound is violated. And its derivatives by x.
+        """
         if constraint.quantity == "gain_margin":
             assert self.log_gain_margin is not None
             margin = constraint.margin(math.exp(self.log_gain_margin(x)))
@@ -150,10 +153,7 @@ class NonlinearProgram:
         return constraint.margin(value), constraint.margin_slope(value, slope)
 
     def with_linear_gain_margin(self, x: Vector) -> NonlinearProgram:
-        """The program with the log of the gain margin linearised near a point, if constrained.
-
-        A margin takes a second: it is evaluated once, and once more for each parameter.
-        """
+        """A copy with log(gain margin) linearised around logarithms x, if it is constrained."""
         if self.constraints.gain_margin is None:
             return self
         assert self.gain_margin is not None
@@ -163,7 +163,7 @@ class NonlinearProgram:
         return replace(self, log_gain_margin=LinearFunction(x, float(logs[0]), slope))
 
     def buffer_margin(self, x: Vector) -> tuple[float, Vector]:
-        """Log of the buffer over RED's upper threshold, and its derivatives."""
+        """log(buffer / RED's upper threshold) at logarithms x, and derivatives by x."""
         assert self.buffer is not None
         thresholds = np.zeros(len(x))
         thresholds[-3:-1] = np.exp(x[-3:-1])
@@ -171,7 +171,7 @@ class NonlinearProgram:
         return float(np.log(self.buffer / upper)), -thresholds / upper
 
     def constraint_values(self, x: Vector) -> tuple[np.ndarray, np.ndarray]:
-        """All that must not be negative; (constraints,), and derivatives (last axis)."""
+        """Log margins of all constraints at x, negative if violated; and derivatives by x."""
         margins = [self.constraint_margin(one, x) for one in self.constraints.each]
         if self.buffer is not None:
             margins.append(self.buffer_margin(x))
@@ -179,7 +179,7 @@ class NonlinearProgram:
         return values, np.array([slope for _, slope in margins]).reshape(len(margins), len(x))
 
     def violation(self, x: Vector) -> tuple[float, Vector]:
-        """Sum of the squared violations of constraints, and its derivatives."""
+        """Sum of the squared log margins of violated constraints at x, and derivatives by x."""
         values, slopes = self.constraint_values(x)
         below = np.minimum(values, 0.0)
         return float(below @ below), 2 * below @ slopes
@@ -192,30 +192,35 @@ def with_jacobian(
     tuned: tuple[float, ...],
     fair: float,
 ) -> Callable[[Any], tuple[Any, Any]]:
-    """A compiled function of the goodputs that returns a value and its Jacobian.
+    """Compile a function of `Rates`, as one of the goodputs with its Jacobian.
 
     Args:
-        function: of rates, of any shape.
-        count: flows of each group.
+        function: takes `Rates`; its value may have any shape.
+        count: number of flows of each group.
         tuned: tuned class of each group, see `Rates`.
         fair: goodput of an equal part of the link, packets/s.
+
+    Returns:
+        A function of goodputs (groups,), packets/s, that returns the value and its Jacobian by
+        goodput (last axis).
     """
 
     def value(goodput: Any) -> Any:
-        """The function of the goodputs alone."""
+        """The compiled function's value at goodputs (groups,), packets/s."""
         return function(Rates(goodput, np.array(count), np.array(tuned), fair))
 
     return jax.jit(lambda goodput: (value(goodput), jax.jacrev(value)(goodput)))
 
 
 def solve_program(program: NonlinearProgram, *starts: Vector) -> Vector:
-    """Find the best setting, from one or several initial points; logarithms of the parameters.
-
-    Of alphas alone the first local solution that reaches the objective is taken.
+    """Find the best setting on the fluid model, from one or several initial points.
 
     Args:
         program: what is optimised.
-        starts: initial points, at least one.
+        starts: initial points, at least one; logarithms of the parameters, (parameters,).
+
+    Returns:
+        Logarithms of the parameters of the best solution; (parameters,).
 
     Raises:
         SolveFailed: where the fluid model cannot be integrated.
@@ -225,7 +230,7 @@ def solve_program(program: NonlinearProgram, *starts: Vector) -> Vector:
     *_, objective = program.objective.continuation
 
     def rank(x: Vector) -> tuple[float, float]:
-        """Violation of constraints, then weighted loss and log of the delay."""
+        """Merit at x, the less the better: squared violation, then loss and log(delay)."""
         delay = program.log_delay(x)[0] if program.minimises_delay else 0.0
         violation = max(program.violation(x)[0] - TOLERANCE**2, 0.0)
         return violation, LOSS_WEIGHT * program.loss(objective, x)[0] + delay
@@ -241,7 +246,11 @@ def solve_program(program: NonlinearProgram, *starts: Vector) -> Vector:
 
 
 def local_solution(program: NonlinearProgram, start: Vector) -> Vector:
-    """A local solution; where constraints cannot all be met, the one that violates them less."""
+    """Logarithms of the parameters at a local optimum near `start`; (parameters,).
+
+    Where constraints cannot all be met, they are relaxed, and the point that violates them less is
+    taken.
+    """
     low, high = np.array(program.bounds).T
     x = np.clip(start, low, high)
     if program.trust_radius is not None:
@@ -260,19 +269,22 @@ def local_solution(program: NonlinearProgram, start: Vector) -> Vector:
 
 
 def minimise_delay(program: NonlinearProgram, start: Vector) -> Vector:
-    """Find the setting with the smallest queueing delay within the constraints, in logarithms."""
+    """Logarithms of the parameters with the smallest queueing delay within the constraints.
+
+    The search begins at the logarithms `start`.
+    """
     return search_regions(program, program.log_delay, program.constraint_values, start)
 
 
 def solve_continuation(program: NonlinearProgram, x: Vector) -> Vector:
-    """Optimise the smooth objectives that lead to the objective, one from the end of the other."""
+    """Optimise the program's smooth objectives in turn, from logarithms x to logarithms."""
     for objective in program.objective.continuation:
         x = solve_smooth(program, objective, x)
     return x
 
 
 def relaxed_constraints(program: NonlinearProgram, least: Vector) -> Constraints:
-    """The constraints, relaxed until the setting that violates them least satisfies them."""
+    """The constraints, relaxed just so far that the logarithms `least` satisfy them."""
     margins = program.constraint_values(least)[0]
     bounds = {}
     for constraint, margin in zip(program.constraints.each, margins, strict=False):  # buffer last
@@ -284,11 +296,7 @@ def relaxed_constraints(program: NonlinearProgram, least: Vector) -> Constraints
 
 
 def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> Vector:
-    """Optimise one smooth objective from a point.
-
-    Of alphas alone the loss is minimised. With RED's numbers many settings are equally good: then
-    the queueing delay is minimised, with the ratios as constraints, or together with the loss.
-    """
+    """Optimise one smooth objective from logarithms x; returns logarithms, (parameters,)."""
     if not program.minimises_delay:
         return search_regions(
             program, lambda point: program.loss(objective, point), program.constraint_values, x
@@ -296,7 +304,7 @@ def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> 
     if isinstance(objective, ShareRatio):
 
         def with_ratios(point: Vector) -> tuple[np.ndarray, np.ndarray]:
-            """The constraints, and those that hold each ratio near its target."""
+            """Constraint margins at a point with those of log(ratio / target), and derivatives."""
             distances, by_x = program.function_of_rates(objective.distances, point)
             values, slopes = program.constraint_values(point)
             sides = [RATIO_TOLERANCE - distances, RATIO_TOLERANCE + distances]
@@ -305,7 +313,7 @@ def solve_smooth(program: NonlinearProgram, objective: Objective, x: Vector) -> 
         return search_regions(program, program.log_delay, with_ratios, x)
 
     def loss_and_delay(point: Vector) -> tuple[float, Vector]:
-        """Weighted loss plus the log of the delay, and derivatives."""
+        """LOSS_WEIGHT times the loss plus log(delay in s) at a point, and derivatives."""
         loss, loss_slope = program.loss(objective, point)
         delay, delay_slope = program.log_delay(point)
         return LOSS_WEIGHT * loss + delay, LOSS_WEIGHT * loss_slope + delay_slope
@@ -319,13 +327,13 @@ def search_regions(
     constraint_values: Differentiable | None,
     x: Vector,
 ) -> Vector:
-    """Minimise a function within trust regions, one after the other, until one is not left.
+    """Minimise a function within trust regions, until a minimum is not at the region's edge.
 
     Args:
         program: whose bounds hold.
-        function: value and derivatives at a point.
-        constraint_values: what must not be negative, and derivatives; None: no constraints.
-        x: initial point.
+        function: value and derivatives at logarithms of the parameters.
+        constraint_values: values that must not be negative, and derivatives; None: no constraints.
+        x: initial point, logarithms; (parameters,). The result has the same form.
     """
     for _ in range(MAX_REGIONS):
         low, high = np.array(program.bounds).T
@@ -344,7 +352,9 @@ def run_slsqp(
     x: Vector,
     bounds: list[tuple[float, float]],
 ) -> Vector:
-    """Minimise by SLSQP within bounds; the initial point where the end is worse.
+    """Minimise a function by SLSQP within bounds; returns the best point, (parameters,).
+
+    That is the initial point where SLSQP ends at a worse one.
 
     Args:
         function: value and derivatives at a point.
@@ -371,7 +381,7 @@ def run_slsqp(
     end = np.clip(result.x, *np.array(bounds).T)
 
     def merit(point: Vector) -> tuple[float, float]:
-        """Largest violation beyond the tolerance, then the function."""
+        """Merit of a point, the less the better: excess violation, then the function."""
         worst = -float(np.min(values(point)[0])) if values is not None and constrained else 0.0
         return max(worst - TOLERANCE, 0.0), function(point)[0]
 

@@ -48,7 +48,7 @@ class Rates(NamedTuple):
     fair: float
 
     def mean(self, weight: Any) -> Any:
-        """Weighted mean of the goodputs, packets/s; weights by group."""
+        """Mean goodput, packets/s, with the given weight of each group; (groups,)."""
         return (self.goodput * weight).sum() / weight.sum()
 
 
@@ -58,30 +58,33 @@ class Objective(ABC):
     key: str
     """Its name in JSON."""
     unit: str
-    """What its value is, in words."""
+    """Description in words of what `value` returns."""
 
     @abstractmethod
     def loss(self, rates: Rates) -> Any:
-        """What is minimised, without a unit: 0 at best."""
+        """What a search minimises: a function of the goodputs, without unit."""
 
     @abstractmethod
     def value(self, rates: Rates) -> float:
-        """The value by which people know it."""
+        """The objective as it is reported, such as a goodput ratio or Jain's index; no unit."""
 
     @property
     def target(self) -> float | str:
-        """The value that is aimed at: a number, or `largest`."""
+        """The value that is aimed at: a number, or the text `largest`."""
         return "largest"
 
     @property
     def continuation(self) -> tuple[Objective, ...]:
-        """Objectives to optimise one after the other, of which the last is as good as this one."""
+        """Smooth objectives to optimise one after the other; the last one approximates this one."""
         return (self,)
 
 
 @dataclass(frozen=True)
 class ShareRatio(Objective):
-    """Goodput of a tuned flow over that of another flow; of each class, where several are tuned.
+    """Mean goodput of a tuned flow over that of a flow not tuned; of each class, if several are.
+
+    Args:
+        ratio: the ratio that is aimed at.
 
     >>> import numpy as np
     >>> rates = Rates(np.array([6.0, 3.0]), np.array([2.0, 4.0]), np.array([1.0, 0.0]), 4.0)
@@ -94,19 +97,19 @@ class ShareRatio(Objective):
     unit = "goodput of a tuned flow over that of another flow"
 
     def loss(self, rates: Rates) -> Any:
-        """Sum of the squared log(ratio / target) of the tuned classes."""
+        """Sum over the tuned classes of the squared log(ratio / target)."""
         return (self.distances(rates) ** 2).sum()
 
     def distances(self, rates: Rates) -> Any:
-        """log(ratio / target) of each tuned class; (classes,)."""
+        """log(ratio / target) of each tuned class, of mean goodputs per flow; (classes,)."""
         return jnp.log(jnp.stack(self._ratios(rates))) - math.log(self.ratio)
 
     def value(self, rates: Rates) -> float:
-        """The goodput ratio; of several classes the geometric mean."""
+        """Mean goodput of a tuned flow over another's; of several classes the geometric mean."""
         return float(np.exp(np.mean(np.log(np.array(self._ratios(rates))))))
 
     def _ratios(self, rates: Rates) -> list[Any]:
-        """Goodput ratio of each tuned class to the flows that are not tuned."""
+        """For each tuned class, its mean goodput per flow over that of all flows not tuned."""
         tuned = np.asarray(rates.tuned)
         members = (np.asarray(tuned == number, float) for number in range(int(tuned.max()) + 1))
         other, *means = (rates.mean(rates.count * weight) for weight in members)
@@ -132,12 +135,12 @@ class JainIndex(Objective):
     unit = "Jain's index over all flows"
 
     def loss(self, rates: Rates) -> Any:
-        """Squared coefficient of variation of the goodputs."""
+        """Squared coefficient of variation of the goodputs of all flows; 0 if all are equal."""
         mean = rates.mean(rates.count)
         return ((rates.goodput - mean) ** 2 * rates.count).sum() / rates.count.sum() / mean**2
 
     def value(self, rates: Rates) -> float:
-        """Jain's index, at most 1."""
+        """Jain's index of the goodputs of all flows: 1 if all are equal, 1 / flows at worst."""
         return float(1 / (1 + self.loss(rates)))
 
 
@@ -173,7 +176,10 @@ class AlphaFair(Objective):
         return "proportional_fairness" if proportional else f"alpha_fairness_{self.aversion:g}"
 
     def loss(self, rates: Rates) -> Any:
-        """Log of an equal part of the link over the equally good rate."""
+        """log(fair share of the link / equally good rate), without unit.
+
+        The equally good rate, if every flow had it, would have the utility of the actual goodputs.
+        """
         logs, weight = jnp.log(rates.goodput / rates.fair), rates.count / rates.count.sum()
         power = 1 - self.aversion
         if power == 0:
@@ -183,7 +189,7 @@ class AlphaFair(Objective):
         return -(jnp.log((weight * powers).sum()) + largest) / power
 
     def value(self, rates: Rates) -> float:
-        """The equally good rate over an equal part of the link."""
+        """Equally good rate over a flow's fair share of the link; no unit."""
         return math.exp(-float(self.loss(rates)))
 
 
@@ -201,25 +207,25 @@ class WorstFlow(Objective):
     unit = "goodput of the worst flow over an equal part of the link"
 
     def loss(self, rates: Rates) -> Any:
-        """Log of an equal part of the link over the worst goodput."""
+        """log(fair share of the link / goodput of the worst flow)."""
         return -jnp.log(rates.goodput.min() / rates.fair)
 
     def value(self, rates: Rates) -> float:
-        """Goodput of the worst flow over an equal part of the link."""
+        """Goodput of the worst flow over a flow's fair share of the link; no unit."""
         return float(rates.goodput.min() / rates.fair)
 
     @property
     def continuation(self) -> tuple[Objective, ...]:
-        """Smooth utilities, ever sharper; the last is within log(n) / 63 of the worst of n."""
+        """Alpha-fair utilities of aversion 4, 16 and 64, which approach the worst flow's rate."""
         return tuple(AlphaFair(aversion) for aversion in WORST_FLOW_AVERSIONS)
 
 
 def objective_named(name: str, ratio: float = 1.0) -> Objective:
-    """The objective of a name, as of the option `--goal`.
+    """The objective that a value of the option `--goal` names.
 
     Args:
-        name: ratio, jain, proportional, worst-flow, or alpha-fair=A.
-        ratio: of goodputs, for the first.
+        name: `ratio`, `jain`, `proportional`, `worst-flow`, or `alpha-fair=A` with the aversion A.
+        ratio: target of the goodput ratio, for the name `ratio` only.
 
     Raises:
         InvalidInput: for another name.

@@ -22,14 +22,18 @@ def operating_points(
 ) -> dict[str, OperatingPoint]:
     """Mean RTT over base RTT, window and drop probability of classes, from a packet run.
 
-    A run and not an equilibrium, since every network has one. A run of packets, since the fluid's
-    drop share may be half as high again. Windows and round-trip times are means after the warm-up
-    (a quarter of the run where the model has none), and after the class's last start.
+    The run and its means are what the translation of Vegas parameters needs. Means are over the
+    flows of a class, after the warm-up (a quarter of the run where the model has none) and after
+    the class's last start.
 
     Args:
         model: the network, its duration and warm-up.
-        classes: names; None: all.
-        seed: of the run.
+        classes: names of the classes to report; None: all.
+        seed: seed of the run.
+
+    Returns:
+        For each class, RTT over base RTT, mean window (packets), and the probability that the links
+        of its path drop a packet.
 
     Returns:
         By class: `rtt_over_base` (a pure number, at least 1), `cwnd` (packets) and `drop_prob`
@@ -70,7 +74,7 @@ def operating_points(
 
 
 def last_start(flows: Flows) -> float:
-    """Time at which the last flow of a class starts, s."""
+    """Latest time at which a flow of a class may start, s."""
     return (
         flows.start.spread if isinstance(flows.start, UniformStart) else float(np.max(flows.start))
     )

@@ -53,11 +53,11 @@ SMALLEST_GOODPUT = 1e-12
 
 
 class OptimisationResult(NamedTuple):
-    """The setting that was found for one class, and whether it reaches the objective.
+    """The setting found for one tuned class, and whether it reaches the objective.
 
     Args:
-        network: with the recommended setting.
-        optimum: the fluid model's own best alpha.
+        network: the network with the setting of all tuned classes.
+        optimum: the best alpha of this class on the fluid model alone.
         reached: whether the packets confirm the objective, within the constraints.
         reason: if not, why; or what else is to know.
     """
@@ -69,12 +69,12 @@ class OptimisationResult(NamedTuple):
 
 
 class JointOptimum(NamedTuple):
-    """The best setting of several parameters.
+    """The best setting of several parameters, on packets and on the fluid model alone.
 
     Args:
         network: with the best setting on packets.
         fluid_network: with the fluid model's own best setting.
-        evaluations: fluid runs.
+        evaluations: number of fluid runs.
     """
 
     network: Network
@@ -88,13 +88,16 @@ def optimise(
     constraints: Constraints,
     tune_queue: bool,
 ) -> list[OptimisationResult]:
-    """Find a setting of all tuned classes; one result for each, of one network.
+    """Find settings of all tuned classes that reach an objective within constraints.
 
     Args:
         evaluators: one for each tuned class of a network.
-        objective: what is wanted.
+        objective: a goodput ratio, or fairness among all flows.
         constraints: bounds that must be met.
-        tune_queue: whether RED's parameters are tuned, too.
+        tune_queue: whether RED's thresholds and max_drop are tuned, too.
+
+    Returns:
+        One result for each evaluator; all have the same network.
 
     Raises:
         InvalidInput: where something is asked for that the network does not have.
@@ -116,7 +119,7 @@ def optimise(
 
 
 def find_alpha(evaluator: Evaluator) -> OptimisationResult:
-    """The alpha of one class for one ratio: by roots on the fluid model, then on packets."""
+    """Find the alpha that gives one class its target ratio, on the fluid model, then on packets."""
     optimum = fluid_alpha(evaluator)
     slope = optimum.slope if optimum.reached else PROPORTIONAL
     root = packet_alpha(evaluator, evaluator.network, optimum.alpha, slope)
@@ -125,10 +128,10 @@ def find_alpha(evaluator: Evaluator) -> OptimisationResult:
 
 
 def fluid_alpha(evaluator: Evaluator) -> FluidOptimum:
-    """The alpha at which the fluid model gives the target ratio."""
+    """Find the alpha (packets) at which the fluid model gives the evaluator's target ratio."""
 
     def ratio_at(alpha: float) -> float:
-        """Goodput ratio at an alpha, packets, that need not be whole."""
+        """Goodput ratio of the tuned class on the fluid model, at an alpha in packets."""
         law = evaluator.law_at(jnp.asarray(alpha))  # a number of a file would have to be whole
         ratio = evaluator.evaluate_fluid(evaluator.with_law(law))["ratio"]
         evaluator.settings.report(f"fluid: alpha {alpha:.4g}, ratio {ratio:.4g}")
@@ -142,7 +145,10 @@ def fluid_alpha(evaluator: Evaluator) -> FluidOptimum:
 def packet_alpha(
     evaluator: Evaluator, network: Network, start: float, slope: float
 ) -> StochasticRoot:
-    """The setting of one class that the packet simulator confirms, with as many runs as needed.
+    """Find alpha and dead band of one class at which packets confirm the target ratio.
+
+    Runs are added until the ratio's confidence interval is narrow enough. Returns the setting
+    (packets), the measurements, and whether the target is reached.
 
     Args:
         evaluator: of the class.
@@ -153,7 +159,7 @@ def packet_alpha(
     law = evaluator.law_in(network)
 
     def find(alpha: float) -> StochasticRoot:
-        """The search from an alpha, with the present runs."""
+        """Stochastic root search from alpha (packets), with the present seeds."""
         return find_stochastic_root(
             lambda setting: evaluator.evaluate_packets(changed(evaluator, network, setting)),
             evaluator.settable_alpha,
@@ -169,7 +175,7 @@ def packet_alpha(
 
 
 def changed(evaluator: Evaluator, network: Network, setting: AlphaSetting) -> Network:
-    """The network with another alpha and dead band of the evaluator's class."""
+    """The network with the alpha and beta (packets) of `setting` for the evaluator's class."""
     return network.with_law(evaluator.tuned, evaluator.law_at(*setting))
 
 
@@ -179,7 +185,10 @@ def search_and_refine(
     constraints: Constraints,
     tune_queue: bool,
 ) -> list[OptimisationResult]:
-    """Search all parameters jointly, then refine the ratios; a result for each class."""
+    """Search all parameters jointly, then refine alphas on packets if a ratio is wanted.
+
+    Returns one result for each evaluator, as `optimise` does.
+    """
     optimum = search_jointly(evaluators, objective, constraints, tune_queue)
     network, failures = optimum.network, dict[str, str]()
     violated = evaluators[0].violated(network, constraints)
@@ -205,7 +214,7 @@ def search_jointly(
     constraints: Constraints,
     tune_queue: bool,
 ) -> JointOptimum:
-    """The best setting of all parameters: by a joint root, or by a nonlinear program."""
+    """Best values of all parameters together, on packets and on the fluid model alone."""
     lead = evaluators[0]
     dead_bands = {one.tuned: one.dead_band for one in evaluators}
     parameters = tuned_parameters(lead.network, dead_bands, tune_queue)
@@ -226,7 +235,7 @@ def search_jointly(
 
 
 def fluid_distances(program: NonlinearProgram, objective: ShareRatio, x: np.ndarray) -> np.ndarray:
-    """log(ratio / target) of each tuned class on the fluid model; (classes,)."""
+    """log(ratio / target) of each tuned class on the fluid model at logarithms x; (classes,)."""
     goodput = jnp.maximum(jnp.asarray(program.fluid.alone(x).goodput), SMALLEST_GOODPUT)
     return np.asarray(objective.distances(program.rates(goodput)))
 
@@ -237,13 +246,13 @@ def make_program(
     constraints: Constraints,
     parameters: Sequence[Parameter],
 ) -> NonlinearProgram:
-    """The nonlinear program on the fluid model.
+    """Build the nonlinear program: an objective on the fluid model, within constraints.
 
     Args:
         evaluator: of a tuned class; gives network, duration and warm-up.
         objective: what is wanted.
-        constraints: bounds that must be met.
-        parameters: what is tuned.
+        constraints: bounds on delay, drops, utilisation and gain margin.
+        parameters: tuned parameters: alphas, and RED's three numbers or none of them.
     """
     network, settings = evaluator.network, evaluator.settings
     fluid = DifferentiableFluid(
@@ -252,7 +261,7 @@ def make_program(
     with_queue = len(alpha_parameters(parameters)) < len(parameters)
 
     def gain_margin_at(x: np.ndarray) -> float:
-        """Gain margin at the logarithms of the parameters."""
+        """Gain margin of the equilibrium at logarithms x of the parameters."""
         values = [jnp.asarray(value) for value in np.exp(x)]
         return gain_margin(with_values(network, parameters, values))
 
@@ -270,13 +279,13 @@ def make_program(
 
 
 def log_bounds(network: Network, parameters: Sequence[Parameter]) -> list[tuple[float, float]]:
-    """Bounds of each parameter, in logarithms."""
+    """Logarithms of the smallest and largest value of each parameter (packets, or max_drop)."""
     ranges = (parameter.range(network) for parameter in parameters)
     return [(math.log(low), math.log(high)) for low, high in ranges]
 
 
 def fluid_optimum(evaluator: Evaluator, optimum: JointOptimum) -> FluidOptimum:
-    """The fluid model's own best alpha for one class, as a result."""
+    """Alpha (packets) and ratio of one class in the fluid model's own best joint setting."""
     network = optimum.fluid_network
     alpha = float(cast(Any, evaluator.law_in(network).alpha))
     ratio = evaluator.evaluate_fluid(network)["ratio"]
@@ -286,10 +295,10 @@ def fluid_optimum(evaluator: Evaluator, optimum: JointOptimum) -> FluidOptimum:
 def missed_ratio(
     ratio: float, objective: ShareRatio, constraints: Constraints, failure: str | None
 ) -> list[str]:
-    """A sentence about a ratio that is too far from its target; empty where it is not.
+    """One phrase if a measured ratio is more than a factor of 1.1 off its target, or none.
 
     Args:
-        ratio: as measured.
+        ratio: measured goodput ratio.
         objective: with the target.
         constraints: bounds that were to be met.
         failure: why the refinement of the class failed, if it did.
@@ -305,7 +314,7 @@ def missed_ratio(
 
 
 def violation_text(values: Mapping[str, float], violated: Sequence[Constraint]) -> str:
-    """A sentence about the constraints that are violated, and the values there."""
+    """A phrase that names the violated constraints and the values that violate them."""
     bounds = " and ".join(f"{one.text} (it is {values[one.quantity]:.4g})" for one in violated)
     return f"no setting that was tried keeps to {bounds}"
 
@@ -313,13 +322,12 @@ def violation_text(values: Mapping[str, float], violated: Sequence[Constraint]) 
 def refine_ratios(
     evaluators: Sequence[Evaluator], network: Network, constraints: Constraints
 ) -> tuple[Network, dict[str, str]]:
-    """Refine the alphas on packets until all ratios are met, if the constraints still are.
+    """Refine alphas on packets until all ratios reach their target, within the constraints.
 
-    Several are first moved jointly, as one moves the others; then each class has a root search of
-    its own, until none moves.
+    Several classes are first refined jointly; then each has a root search, until none changes.
 
     Returns:
-        The network, and for each class why its search failed, or an empty text.
+        The refined network, and for each class why its search failed, or an empty text.
     """
     failures = {}
     several = len(evaluators) > 1
@@ -337,16 +345,16 @@ def refine_ratios(
 def refine_jointly(
     evaluators: Sequence[Evaluator], network: Network, constraints: Constraints
 ) -> Network:
-    """The network with the measured alphas nearest to all ratios, if the constraints are met."""
+    """The network with the alphas that measure nearest to all targets within constraints."""
     dead_bands = {one.tuned: one.dead_band for one in evaluators}
     parameters = tuned_parameters(network, dead_bands, False)
 
     def network_at(x: np.ndarray) -> Network:
-        """The network with settable alphas next to their logarithms."""
+        """The network with the settable alphas nearest to exp(x), packets."""
         return with_values(network, parameters, settable_values(network, parameters, x))
 
     def distances_at(x: np.ndarray) -> np.ndarray:
-        """log(ratio / target) of each class, as measured."""
+        """log(measured ratio / target) of each tuned class at log(alphas) x; (classes,)."""
         measured = network_at(x)
         return np.array(
             [
@@ -370,7 +378,10 @@ def refine_jointly(
 def refine_alpha(
     evaluator: Evaluator, network: Network, constraints: Constraints
 ) -> tuple[Network, str]:
-    """The network with another alpha of one class; or the same, and why there is no better one."""
+    """Search alpha of one class on packets; returns the network with it and an empty text.
+
+    Where the search fails or violates a constraint: the given network, and why it failed.
+    """
     start = float(cast(Any, evaluator.law_in(network).alpha))
     root = packet_alpha(evaluator, network, start, PROPORTIONAL)
     refined = changed(evaluator, network, root.best)

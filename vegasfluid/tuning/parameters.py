@@ -51,7 +51,7 @@ def vegas_classes(network: Network) -> list[str]:
 
 
 def tunable_class(network: Network, tune: str | None = None) -> str:
-    """Name of the class of Vegas flows to tune: the one given, or the only one there is.
+    """Name of the class of Vegas flows to tune: `tune`, or the only one there is.
 
     Raises:
         InvalidInput: where there is none, several and none is given, or nothing to compare with.
@@ -72,10 +72,10 @@ def tunable_class(network: Network, tune: str | None = None) -> str:
 
 
 def dead_band(law: Vegas, rtt_over_base: float) -> float:
-    """The usual beta - alpha, packets as the dialect counts them.
+    """The usual beta - alpha of a dialect, packets: 2, or wider where it divides by the base RTT.
 
     Args:
-        law: the congestion control whose dialect counts.
+        law: Vegas, whose dialect decides.
         rtt_over_base: expected round-trip time over the base RTT.
 
     >>> dead_band(Vegas(), 3.2), dead_band(Vegas(dialect="linux"), 3.2)
@@ -86,7 +86,7 @@ def dead_band(law: Vegas, rtt_over_base: float) -> float:
 
 
 def with_alpha(law: Vegas, alpha: Any, dead_band: Any = DEAD_BAND) -> Vegas:
-    """A Vegas with another alpha, and beta = alpha + dead band; packets.
+    """`law` with another alpha, and beta = alpha + dead band, all in packets.
 
     >>> with_alpha(Vegas(), 10.0).beta
     12.0
@@ -95,7 +95,7 @@ def with_alpha(law: Vegas, alpha: Any, dead_band: Any = DEAD_BAND) -> Vegas:
 
 
 def whole_if_needed(law: Vegas, alpha: float) -> float:
-    """The nearest alpha that the dialect can represent, packets.
+    """The alpha (packets) nearest to `alpha` that the dialect of `law` can represent.
 
     >>> whole_if_needed(Vegas(dialect="ns2"), 3.4), whole_if_needed(Vegas(), 3.4)
     (3.0, 3.4)
@@ -104,18 +104,18 @@ def whole_if_needed(law: Vegas, alpha: float) -> float:
 
 
 def smallest_alpha(law: Vegas) -> float:
-    """Smallest alpha worth trying, packets."""
+    """Smallest alpha to try, packets: 1 for dialects with whole packets, 0.1 for others."""
     return SMALLEST_WHOLE_ALPHA if law.implementation.whole_packets else SMALLEST_ALPHA
 
 
 def largest_alpha(network: Network) -> float:
-    """Largest alpha worth trying, packets: all that the links and their buffers can contain."""
+    """Largest alpha to try, packets: bandwidth-delay product plus all buffers."""
     return network.bandwidth_delay() + sum(link.buffer for link in network.links.values())
 
 
 @dataclass(frozen=True)
 class AlphaParameter:
-    """Alpha of a class; beta follows.
+    """Alpha of a Vegas class as a tuned parameter; beta = alpha + dead band.
 
     Args:
         flows: name of the class.
@@ -138,16 +138,16 @@ class AlphaParameter:
         return smallest_alpha(law), largest_alpha(network)
 
     def value(self, network: Network) -> float:
-        """Alpha in a network, packets."""
+        """Alpha of the class in `network`, packets."""
         return float(cast(Any, network.flows[self.flows].law).alpha)
 
     def with_value(self, network: Network, value: Any) -> Network:
-        """The network with another alpha, packets."""
+        """The network with alpha = value for the class, and beta above it; packets."""
         law = cast(Vegas, network.flows[self.flows].law)
         return network.with_law(self.flows, with_alpha(law, value, self.dead_band))
 
     def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
-        """The numbers of the equations with another alpha, packets."""
+        """Parameters of the fluid equations with alpha = value (packets) for the class."""
         laws = list(posed.laws)
         laws[self.index] = with_alpha(cast(Vegas, laws[self.index]), value, self.dead_band)
         return posed._replace(laws=tuple(laws))
@@ -155,7 +155,7 @@ class AlphaParameter:
 
 @dataclass(frozen=True)
 class RedParameter:
-    """A number of the RED queue of the network's only link.
+    """A number of the RED queue of a network's only link as a tuned parameter.
 
     Args:
         field: min_thresh, spread (max_thresh - min_thresh, so that no value breaks their order), or
@@ -170,30 +170,33 @@ class RedParameter:
         return self.field if self.field == "max_drop" else f"{self.field}_packets"
 
     def range(self, network: Network) -> tuple[float, float]:
-        """The smallest and the largest value to try, packets or a probability."""
+        """Smallest and largest value to try: packets, or a probability for max_drop."""
         if self.field == "max_drop":
             return SMALLEST_MAX_DROP, 1.0
         return SMALLEST_THRESHOLD, float(network.link.buffer) - SMALLEST_THRESHOLD
 
     def value(self, network: Network) -> float:
-        """Its value in a network, packets or a probability."""
+        """The number in a network's RED queue: packets, or a probability for max_drop."""
         red = cast(Red, network.link.aqm)
         if self.field == "spread":
             return float(red.max_thresh - red.min_thresh)
         return float(getattr(red, self.field))
 
     def with_value(self, network: Network, value: Any) -> Network:
-        """The network with another value, packets or a probability."""
+        """The network with the number set in its RED queue: packets, or a probability."""
         ((name, link),) = network.links.items()
         red = self._changed(cast(Red, link.aqm), value)
         return replace(network, links={name: replace(link, aqm=red)})
 
     def with_value_in_equations(self, posed: FluidParameters, value: Any) -> FluidParameters:
-        """The numbers of the equations with another value, packets or a probability."""
+        """Parameters of the fluid equations with the number set in their RED queue.
+
+        In packets, or a probability for max_drop.
+        """
         return posed._replace(aqm=tuple(self._changed(cast(Red, red), value) for red in posed.aqm))
 
     def _changed(self, red: Red, value: Any) -> Red:
-        """A RED queue with another value; min_thresh moves max_thresh along."""
+        """`red` with the number set to value; a new min_thresh keeps the spread."""
         if self.field == "max_drop":
             return replace(red, max_drop=value)
         if self.field == "spread":
@@ -207,7 +210,7 @@ Parameter = AlphaParameter | RedParameter
 def tuned_parameters(
     network: Network, dead_bands: Mapping[str, float], tune_queue: bool
 ) -> tuple[Parameter, ...]:
-    """The parameters of a search: alpha of each tuned class, then RED's three numbers.
+    """The tuned parameters: alpha of each class in `dead_bands`, then RED's three numbers.
 
     Args:
         network: of one link, if RED is tuned.
@@ -235,11 +238,11 @@ def alpha_parameters(parameters: Sequence[Parameter]) -> list[AlphaParameter]:
 def tuned_groups(
     classes: Sequence[slice], parameters: Sequence[Parameter]
 ) -> Float[np.ndarray, " groups"]:
-    """For each flow group the number of its tuned class, from 1, or 0 if it is not tuned.
+    """For each flow group the number of its tuned class, from 1, or 0 if not tuned; (groups,).
 
     Args:
-        classes: the groups of each class.
-        parameters: what is tuned.
+        classes: slice of the flow groups of each class of the network.
+        parameters: tuned parameters; the order of the alphas numbers the classes.
     """
     tuned = np.zeros(max(groups.stop for groups in classes))
     for number, parameter in enumerate(alpha_parameters(parameters), start=1):
@@ -250,7 +253,7 @@ def tuned_groups(
 def with_values(
     network: Network, parameters: Sequence[Parameter], values: Sequence[Any]
 ) -> Network:
-    """The network with other values of its parameters."""
+    """The network with each tuned parameter set to its value (packets, or max_drop)."""
     for parameter, value in zip(parameters, values, strict=True):
         network = parameter.with_value(network, value)
     return network
@@ -259,7 +262,10 @@ def with_values(
 def with_values_in_equations(
     posed: FluidParameters, parameters: Sequence[Parameter], values: Any
 ) -> FluidParameters:
-    """The numbers of the equations with other values of the parameters."""
+    """Parameters of the fluid equations with each tuned parameter set to its value.
+
+    In packets, or a probability for max_drop; JAX may trace the values.
+    """
     for index, parameter in enumerate(parameters):
         posed = parameter.with_value_in_equations(posed, values[index])
     return posed

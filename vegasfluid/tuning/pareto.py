@@ -42,14 +42,14 @@ DISTINCT_DELAYS = 1.02
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A setting on the front.
+    """One setting of a Pareto front, on the corrected fluid model and on packets.
 
     Args:
-        setting: the value of each tuned parameter by its name.
+        setting: value of each tuned parameter by its name (packets; max_drop a probability).
         network: with this setting.
-        value: of the objective on the corrected fluid model.
-        queueing_delay: there, s.
-        packets: the packet runs.
+        value: of the objective on the corrected fluid model, no unit.
+        queueing_delay: on the corrected fluid model, mean, s.
+        packets: packet runs, one for each seed, means after the warm-up.
         packet_values: value of the objective in each packet run; (runs,).
     """
 
@@ -61,7 +61,13 @@ class FrontPoint:
     packet_values: Float[np.ndarray, " runs"]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain numbers, by the names of the command's JSON output."""
+        """One entry of the list `front` in the JSON output of `recommend --pareto`.
+
+        Returns:
+            `setting`; `corrected_fluid` and `packets`, each with the objective's `value` and
+            `queueing_delay_s`; for packets also `utilisation`, `drop_share` and the number of
+            `runs`.
+        """
         means = self.packets.means()
         return {
             "setting": self.setting,
@@ -78,10 +84,10 @@ class FrontPoint:
 
 @dataclass(frozen=True)
 class Front:
-    """A Pareto front of an objective against queueing delay.
+    """A Pareto front: settings with ever less queueing delay and ever less fairness.
 
     Args:
-        objective: what fairness is.
+        objective: the fairness objective.
         points: from the fairest setting to the smallest delay.
     """
 
@@ -106,14 +112,19 @@ def pareto_front(
         network: a class of Vegas flows and at least one other class.
         tune: the class to tune; None: the only Vegas class.
         ratio: goodput of a tuned flow over that of a flow of the other classes.
-        objective: another objective than this ratio.
-        constraints: bounds that must be met, besides.
+        objective: a fairness objective instead of this ratio; None: the ratio.
+        constraints: bounds that every setting must satisfy.
         tune_queue: whether RED's thresholds and max_drop are tuned, too.
         size: how many settings at most, at least 2.
         settings: duration, warm-up, runs and seed, see `RunSettings`.
 
+    Returns:
+        The objective, and the distinct settings from fairest to smallest delay, each measured by
+        packet runs.
+
     Raises:
-        InvalidInput, SolveFailed: as `recommend`.
+        InvalidInput: for a size below 2, nothing to tune or compare with, or settings out of range.
+        SolveFailed: where the fluid model cannot be integrated.
     """
     if size < 2:
         raise InvalidInput("pareto_front", "size", "at least 2", size)
@@ -135,12 +146,17 @@ def pareto_front(
 
 
 def front_points(program: NonlinearProgram, fairest: np.ndarray, size: int) -> list[np.ndarray]:
-    """Logarithms of the parameters of each setting, from the fairest to the smallest delay.
+    """Settings from the fairest to the smallest delay on the corrected fluid model.
+
+    The objective is optimised under delay bounds that are spaced geometrically.
 
     Args:
-        program: on the corrected fluid model.
-        fairest: logarithms of the fairest setting.
+        program: nonlinear program on the corrected fluid model.
+        fairest: logarithms of the parameters of the fairest setting; (parameters,).
         size: how many settings at most.
+
+    Returns:
+        Logarithms of the parameters of each setting; (parameters,) each.
     """
     quickest = minimise_delay(program, fairest)
     largest, smallest = (float(np.exp(program.log_delay(x)[0])) for x in (fairest, quickest))
@@ -159,13 +175,13 @@ def measure_point(
     parameters: tuple[Parameter, ...],
     values: tuple[float, ...],
 ) -> FrontPoint:
-    """A point of the front: a setting on the corrected fluid model and on packets.
+    """Evaluate one setting on the corrected fluid model and by packet runs.
 
     Args:
         evaluator: of the tuned class.
         program: on the corrected fluid model.
         parameters: what is tuned.
-        values: of the parameters.
+        values: of the parameters, in their order (packets; max_drop a probability).
     """
     network = with_values(evaluator.network, parameters, values)
     packets = evaluator.evaluate_packets(network)
