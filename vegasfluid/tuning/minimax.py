@@ -148,8 +148,8 @@ class MinimaxSearch:
     def middle(self, law: Vegas) -> RatioSample:
         """Middle between the highest and lowest active scenario's ratio in each packet run.
 
-        Their geometric mean, less their least achievable distances; the target where both are
-        equal.
+        The geometric mean of the two, each first corrected by its least achievable distance from
+        the target; it equals the target where their regrets are equal.
         """
         measured = [(bound, bound.evaluator.evaluate_law(law)) for bound in self.active]
         top, highest = max(measured, key=lambda pair: pair[0].above(pair[1]))

@@ -54,13 +54,13 @@ class Options(RunSettings, total=False):
 
 
 class Request(NamedTuple):
-    """What is asked for, besides the classes and the runs.
+    """What `recommend` shall reach and tune, besides classes and run settings.
 
     Args:
-        objective: what is wanted.
-        constraints: bounds that must be met.
+        objective: a goodput ratio, or fairness among all flows.
+        constraints: bounds on delay, drops, utilisation and gain margin.
         tune_queue: whether RED's parameters are tuned, too.
-        tune_gamma: whether gamma is tuned, too.
+        tune_gamma: whether the threshold of slow start is tuned, too.
     """
 
     objective: Objective
@@ -112,7 +112,7 @@ def recommend(
         tune: the class to tune, or several in a list (empty: all Vegas classes); None: the only
             Vegas class.
         ratio: goodput of a tuned flow over that of a flow of the classes that are not tuned.
-        objective: another objective than this ratio.
+        objective: an objective instead of this ratio, such as `JainIndex()`; None: the ratio.
         constraints: bounds that must be met, whatever the objective.
         ranges: of uncertain numbers of the network, by names such as `reno.base_rtt_ms`, in the
             units of the names; the worst case over them is optimised. Only a ratio of one class
@@ -126,9 +126,10 @@ def recommend(
         settings: duration, warm-up, runs and seed, see `RunSettings`.
 
     Returns:
-        The parameters, what both simulators say of them, and whether the objective was reached. A
-        `JointRecommendation` if `tune` is a list, a `RobustRecommendation` if there are ranges
-        (reached where the worst scenario is within a factor of 1.25 of the target).
+        Alpha, beta and gamma (packets), means of both simulators with the given and the recommended
+        parameters, and whether the objective was reached. A `JointRecommendation` if `tune` is a
+        list, a `RobustRecommendation` if there are ranges (reached where the worst scenario is
+        within a factor of 1.25 of the target).
 
     Raises:
         InvalidInput: where there is nothing to tune or to compare with, or what is asked for does
@@ -149,16 +150,20 @@ def recommend(
 def recommend_classes(
     network: Network, names: tuple[str, ...], request: Request, settings: RunSettings
 ) -> dict[str, Recommendation]:
-    """A recommendation for each of one or several tuned classes, by its name.
+    """Tune one or several classes of one network and evaluate the result on both simulators.
 
     Args:
         network: with the parameters that were given.
         names: of the tuned classes.
-        request: what is asked for.
-        settings: duration, warm-up, runs and seed.
+        request: objective, constraints, and what is tuned besides alpha.
+        settings: duration, warm-up (s), runs and seed.
+
+    Returns:
+        A recommendation for each tuned class, by its name; all have the same network.
 
     Raises:
-        InvalidInput, SolveFailed: as `recommend`.
+        InvalidInput: where a class cannot be tuned, or something requested does not apply.
+        SolveFailed: where the fluid model cannot be integrated.
     """
     begin = time.perf_counter()
     evaluators = make_evaluators(network, names, request.objective, settings)
@@ -191,7 +196,10 @@ def recommend_classes(
 def make_evaluators(
     network: Network, names: tuple[str, ...], objective: Objective, settings: RunSettings
 ) -> list[Evaluator]:
-    """Evaluators of the tuned classes, with one cache; they are compared with the other classes.
+    """One evaluator for each tuned class, with a shared cache of runs.
+
+    The target is the objective's ratio, or 1. Ratios compare a tuned flow with flows of the classes
+    that are not tuned.
 
     Raises:
         InvalidInput: where no class is tuned, a class cannot be, or all are.
@@ -211,7 +219,10 @@ def make_evaluators(
 
 
 def with_utilisation_kept(constraints: Constraints, before: Measurement) -> Constraints:
-    """The constraints, with a utilisation near that of given runs, unless they have one."""
+    """The constraints with a lower bound on the utilisation, unless they have one.
+
+    It is 99 % of the mean utilisation of the packet runs `before`.
+    """
     if constraints.utilisation is not None:
         return constraints
     return replace(constraints, utilisation=UTILISATION_KEPT * before.means()["utilisation"])
@@ -225,15 +236,15 @@ def conclude(
     after: tuple[dict[str, float], Measurement],
     start: SlowStart | None = None,
 ) -> Recommendation:
-    """The recommendation for one class, with the settings for other systems.
+    """Put together the recommendation for one class, with equivalent settings for other systems.
 
     Args:
         evaluator: of the class.
-        request: what was asked for.
+        request: objective, constraints, and what was tuned.
         result: of the search, with the recommended network.
         before: the given parameters, evaluated.
-        after: the recommended network on both simulators.
-        start: effect of another gamma, if it was tuned.
+        after: summary of the fluid run and packet runs of the recommended network.
+        start: effect of another gamma on slow start, if it was tuned.
     """
     law, (fluid, packets) = evaluator.law_in(result.network), after
     settings, missing = translate(law, evaluator.operating_point(fluid["cwnd"], packets))
@@ -264,18 +275,22 @@ def recommend_over_ranges(
     request: Request,
     settings: RunSettings,
 ) -> RobustRecommendation:
-    """The parameters whose worst case over ranges is best, and those of the nominal network.
+    """Find the parameters of one class with the smallest worst-case regret over ranges.
+
+    The nominal network is tuned first, for comparison.
 
     Args:
         network: the nominal one.
-        tune: see `recommend`; not a list.
-        ranges: by the names of the numbers, in the units of the names.
-        substitute: returns the network with other numbers.
-        request: what is asked for: a ratio only.
-        settings: duration, warm-up, runs and seed.
+        tune: name of the class to tune; None: the only Vegas class. A list is an error.
+        ranges: of uncertain numbers, by names such as `reno.base_rtt_ms`, in the units of the
+            names.
+        substitute: returns the network with other values of these numbers.
+        request: must ask for a ratio only.
+        settings: duration, warm-up (s), runs and seed.
 
     Raises:
-        InvalidInput, SolveFailed: as `recommend`.
+        InvalidInput: where something besides a ratio of one class is requested.
+        SolveFailed: where a fluid model cannot be integrated.
     """
     begin = time.perf_counter()
     objective = require_only_ratio(request)
@@ -306,10 +321,10 @@ def recommend_over_ranges(
 
 
 def require_only_ratio(request: Request) -> ShareRatio:
-    """The objective of a request over ranges, which must be a ratio, and nothing else asked for.
+    """The objective of a request over ranges, which must be a goodput ratio.
 
     Raises:
-        InvalidInput: where something else is asked for.
+        InvalidInput: for another objective, constraints, or tuning of the queue or gamma.
     """
     objective, constraints, tune_queue, tune_gamma = request
     others = {

@@ -44,12 +44,12 @@ CLASS_KEYS = (
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Vegas parameters, and what both simulators say of them.
+    """Vegas parameters of the tuned class, and means of both simulators with them.
 
     Args:
         law: the parameters.
-        fluid: summary of the fluid run.
-        packets: the packet runs.
+        fluid: means of the fluid run after the warm-up by JSON name, such as `queueing_delay_s`.
+        packets: packet runs, one for each seed, means after the warm-up.
     """
 
     law: Vegas
@@ -57,7 +57,13 @@ class Evaluation:
     packets: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """The blocks `fluid` and `packets` of the JSON output."""
+        """The blocks `fluid` and `packets` of the JSON output: means after the warm-up.
+
+        Returns:
+            For each simulator `ratio` (goodput of a tuned flow over another's), `jain_index`,
+            `utilisation`, `queue_packets`, `queueing_delay_s`, `drop_share`; for packets also
+            `ratio_ci95`, `retransmit_share` and the number of `runs`.
+        """
         low, high = self.packets.interval
         means = self.packets.means()
         packets = {"ratio": means.pop("ratio"), "ratio_ci95": [low, high], **means}
@@ -65,11 +71,11 @@ class Evaluation:
         return {"fluid": {key: self.fluid[key] for key in FLUID_KEYS}, "packets": packets}
 
     def disagreements(self, network: Network, tuned: str) -> list[str]:
-        """Sentences about where the two simulators disagree.
+        """Sentences on where goodput ratio or mean queue of the two simulators disagree.
 
         Args:
             network: with these parameters.
-            tuned: the class that has them.
+            tuned: name of the class that has them.
         """
         path = " and ".join(network.path_of(tuned))
         pair = (
@@ -119,19 +125,19 @@ class Recommendation:
 
     @property
     def comparable(self) -> tuple[Evaluation, ...]:
-        """Evaluations that differ from the recommended one in this class's parameters only."""
+        """The recommended evaluation, and the given one if only this class's parameters differ."""
         return (self.after,) if self.queue_tuned or self.others else (self.after, self.before)
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences about unusual parts of the network, and about runs that are all the same."""
+        """Sentences on unusual parts of the network, and on packet runs that are all equal."""
         packets = self.after.packets
         identical = [ONE_RUN.format(len(packets.runs))] if packets.is_one_run else []
         return [*self.network.warnings(), *identical]
 
     @property
     def disagreements(self) -> list[str]:
-        """Sentences about where the simulators disagree, with the recommended and given values."""
+        """Sentences on where fluid and packets disagree, with recommended and given parameters."""
         before = self.before.disagreements(self.network, self.tuned)
         return [
             *self.after.disagreements(self.network, self.tuned),
@@ -144,7 +150,13 @@ class Recommendation:
         return self.objective.ratio if isinstance(self.objective, ShareRatio) else 1.0
 
     def as_json(self) -> dict[str, Any]:
-        """Plain numbers and texts, by the names of the command's JSON output."""
+        """The JSON output of `recommend` for one class: plain numbers and texts.
+
+        Returns:
+            `recommended` and `before` (alpha and beta, packets), means of both simulators with
+            either, `reached` and `reason`, equivalent `settings` by system, warnings, and `seconds`
+            of wall time; units end the keys.
+        """
         law = self.after.law
         return {
             "tuned": self.tuned,
@@ -175,7 +187,7 @@ class Recommendation:
         }
 
     def _optional_blocks(self) -> dict[str, Any]:
-        """Blocks of the JSON output for gamma, constraints, and objectives other than a ratio."""
+        """JSON blocks `start` (of gamma), `limits` (bounds) and `goal_value`, if requested."""
         blocks: dict[str, Any] = {} if self.start is None else {"start": self.start.as_json()}
         if self.constraints.each:
             blocks["limits"] = {one.quantity: one.bound for one in self.constraints.each}
@@ -188,17 +200,17 @@ class Recommendation:
 
     @property
     def queue(self) -> dict[str, float]:
-        """RED's parameters, where they were tuned, by their names in JSON."""
+        """RED's thresholds (packets) and max_drop by JSON name, if they were tuned; else empty."""
         return red_numbers(self.network) if self.queue_tuned else {}
 
     def objective_value(self, packets: Measurement) -> float:
-        """Value of the objective, mean over packet runs."""
+        """Mean over packet runs of the objective's value, such as Jain's index; no unit."""
         values = objective_values(self.objective, packets, self.network, (self.tuned,))
         return float(np.mean(values))
 
 
 def red_numbers(network: Network) -> dict[str, float]:
-    """RED's thresholds (packets) and max_drop, by their names in JSON."""
+    """RED's `min_thresh_packets`, `max_thresh_packets` and `max_drop` of a one-link network."""
     red = cast(Red, network.link.aqm)
     return {
         "min_thresh_packets": float(red.min_thresh),
@@ -220,7 +232,7 @@ class JointRecommendation:
 
     @property
     def first(self) -> Recommendation:
-        """Any of the parts, for what is the same in all."""
+        """Recommendation for the first class, for what is the same for all classes."""
         return next(iter(self.parts.values()))
 
     @property
@@ -230,7 +242,7 @@ class JointRecommendation:
 
     @property
     def reached(self) -> bool:
-        """Whether the objective is reached for every class."""
+        """Whether packets confirm the objective for every class."""
         return all(part.reached for part in self.parts.values())
 
     @property
@@ -243,7 +255,7 @@ class JointRecommendation:
         return "; ".join(f"{name}: {part.reason}" for name, part in pairs if part.reason)
 
     def as_json(self) -> dict[str, Any]:
-        """The first class's result by the usual names, and what differs below `classes`."""
+        """JSON output: the first class's, `reached` and `reason` of all, and by class `classes`."""
         documents = {name: part.as_json() for name, part in self.parts.items()}
         classes = {
             name: {key: document[key] for key in CLASS_KEYS} for name, document in documents.items()
@@ -254,12 +266,12 @@ class JointRecommendation:
 
 @dataclass(frozen=True)
 class ScenarioResult:
-    """Goodput ratios of one scenario with some parameters.
+    """Goodput ratios of one scenario with some Vegas parameters.
 
     Args:
         scenario: the network.
-        fluid_ratio: of the fluid model, with the usual dead band.
-        packets: the packet runs.
+        fluid_ratio: goodput ratio after the warm-up on the fluid model, with the usual dead band.
+        packets: packet runs, one for each seed, means after the warm-up.
     """
 
     scenario: Scenario
@@ -267,7 +279,7 @@ class ScenarioResult:
     packets: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """The uncertain numbers of the network, and the ratios."""
+        """JSON of one scenario: uncertain numbers (unit in the name), fluid and packet ratios."""
         return {
             "kind": self.scenario.kind,
             "numbers": dict(self.scenario.numbers),
@@ -279,13 +291,13 @@ class ScenarioResult:
 
     @property
     def text(self) -> str:
-        """The measured ratio and the uncertain numbers in words."""
+        """Measured ratio and uncertain numbers in words, such as `0.9 at reno.base_rtt_ms 40`."""
         return f"{self.packets.ratio:.3g} at {self.scenario.text}"
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """Ratios of recommended parameters over ranges, beside those best at the nominal network.
+    """Ratios of robust parameters over ranges, beside those of the nominal network's best.
 
     Args:
         target_ratio: the ratio that was asked for.
@@ -295,11 +307,13 @@ class Robustness:
         lowest: the confirmed scenario where they get least.
         nominal: the nominal network with the recommended parameters.
         nominal_optimum: the nominal network with the parameters that are best there alone.
-        nominal_highest: where the tuned flows get most with those.
-        nominal_lowest: where they get least with those.
+        nominal_highest: the confirmed scenario where tuned flows get most with the nominal
+            parameters.
+        nominal_lowest: the confirmed scenario where tuned flows get least with the nominal
+            parameters.
         regret: worst-case distance from the target beyond the least possible one, in log(ratio).
-        nominal_regret: the same with the parameters that are best at the nominal network.
-        fluid_regret: of the recommended parameters on the fluid model.
+        nominal_regret: as `regret`, with the parameters that are best at the nominal network.
+        fluid_regret: as `regret`, of the recommended parameters on the fluid model.
     """
 
     target_ratio: float
@@ -316,27 +330,33 @@ class Robustness:
     fluid_regret: float
 
     def distance(self, packets: Measurement) -> float:
-        """Distance of a measured ratio from the target, |log(ratio / target)|."""
+        """Distance of packet runs' goodput ratio from the target: |log(ratio / target)|."""
         return abs(math.log(packets.ratio / self.target_ratio))
 
     @property
     def worst(self) -> float:
-        """Distance of the worst scenario from the target, in log(ratio)."""
+        """Largest |log(ratio / target)| of any scenario, with the recommended parameters."""
         return max(self.distance(self.highest.packets), self.distance(self.lowest.packets))
 
     @property
     def nominal_worst(self) -> float:
-        """The worst distance with the parameters that are best at the nominal network."""
+        """Largest |log(ratio / target)| of any scenario, with the nominal network's best."""
         extremes = (self.nominal_highest, self.nominal_lowest)
         return max(self.distance(result.packets) for result in extremes)
 
     @property
     def price(self) -> float:
-        """Distance from the target that robustness costs at the nominal network, in log(ratio)."""
+        """|log(ratio / target)| at the nominal network, robust minus nominal parameters."""
         return self.distance(self.nominal.packets) - self.distance(self.nominal_optimum.packets)
 
     def as_json(self) -> dict[str, Any]:
-        """The block `robust` of the command's JSON output."""
+        """The block `robust` of the JSON output: ratios by scenario, worst cases and regrets.
+
+        Returns:
+            `ranges`, `scenarios`, `worst`, `nominal`, `nominal_only` (with the parameters best at
+            the nominal network), `price` and `fluid_regret_log_ratio`; `factor` is exp(|log(ratio /
+            target)|).
+        """
         law = self.nominal_optimum.law
         return {
             "ranges": {name: given.parameters() for name, given in self.ranges.items()},

@@ -32,18 +32,15 @@ RULES = {
 
 
 def rules_of_thumb(network: Network, tuned: str) -> dict[str, Vegas]:
-    """Alpha and beta of a class by each rule of thumb, by its name in `RULES`.
-
-    Numbers are rounded down, as section 4.1 does, and kept where Vegas makes sense: alpha at least
-    1 packet, beta at least alpha. Rules count packets in the queue, and are taken as they are in
-    every dialect. For RED_min / N, which has one number, beta is 2 packets above.
+    """Alpha and beta of a Vegas class by each rule of thumb of the literature.
 
     Args:
         network: of one link.
         tuned: the class of Vegas flows.
 
     Returns:
-        Without RED, only the rule of the queue; over several links none.
+        Vegas with alpha and beta (packets) by the rule's name in `RULES`. Without RED, only the
+        rule of the queue; over several links none.
 
     >>> from vegasfluid import Flows, Link, Red, Reno
     >>> link = Link(1000.0, 300, Red(min_thresh=60, max_thresh=180))
@@ -70,12 +67,12 @@ def rules_of_thumb(network: Network, tuned: str) -> dict[str, Vegas]:
 
 
 def flows_in_direction(network: Network, tuned: str) -> int:
-    """Number of flows whose data go in the direction of a class, itself among them."""
+    """Number of flows that send data in the same direction as class `tuned`, itself included."""
     direction = network.flows[tuned].direction
     return sum(flows.count for flows in network.flows.values() if flows.direction == direction)
 
 
 def rounded_down(law: Vegas, alpha: float, beta: float) -> Vegas:
-    """A Vegas with alpha and beta rounded down to whole packets, alpha at least 1."""
+    """`law` with alpha and beta (packets) rounded down; alpha at least 1, beta at least alpha."""
     whole_alpha = max(math.ceil(smallest_alpha(law)), math.floor(alpha))
     return replace(law, alpha=whole_alpha, beta=max(whole_alpha, math.floor(beta)))

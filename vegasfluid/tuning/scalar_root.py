@@ -57,7 +57,7 @@ def bracket_root(
     """Step along a rising function until its root lies between two points.
 
     Args:
-        distance_at: the function.
+        distance_at: the function, such as log(ratio / target) of log(alpha).
         start: first point.
         slope: of the function there, as a first guess.
         bounds: of the points.
@@ -102,7 +102,7 @@ def plateau_onset(
 
     Args:
         excess_at: the function, rising up to the plateau; caches its values.
-        excesses: its values so far; grows with the calls of `excess_at`.
+        excesses: values of the function by point; `excess_at` adds to it.
         lowest: where the search begins if no point below 0 is known.
         best: a point on the plateau.
         xtol: accuracy of the onset.
@@ -133,11 +133,11 @@ class FluidOptimum(NamedTuple):
 
 
 class _LogRatio:
-    """log(ratio / target) of the fluid model as a function of log(alpha), evaluated once a point.
+    """log(ratio / target) of the fluid model as a function of log(alpha), cached.
 
     Args:
-        ratio_at: goodput ratio at an alpha, packets.
-        target: the ratio to reach.
+        ratio_at: returns the goodput ratio at an alpha in packets.
+        target: goodput ratio to reach.
     """
 
     def __init__(self, ratio_at: Callable[[float], float], target: float) -> None:
@@ -145,7 +145,7 @@ class _LogRatio:
         self.known: dict[float, float] = {}
 
     def __call__(self, log_alpha: float) -> float:
-        """log(ratio / target) at log(alpha)."""
+        """log(ratio / target) at log(alpha), alpha in packets; computed once for each point."""
         if log_alpha not in self.known:
             ratio = self._ratio_at(math.exp(log_alpha))
             ratio = min(max(ratio, SMALLEST_RATIO), 1 / SMALLEST_RATIO)
@@ -153,17 +153,20 @@ class _LogRatio:
         return self.known[log_alpha]
 
     def rounded(self, log_alpha: float) -> float:
-        """log(ratio / target), or exactly 0 within the tolerance, which ends a root finder."""
+        """log(ratio / target) at log(alpha); 0 if below 1e-4, which ends a root finder."""
         distance = self(log_alpha)
         return 0.0 if abs(distance) < TOLERANCE else distance
 
     @property
     def nearest(self) -> float:
-        """The evaluated log(alpha) nearest to the target; of several as near, the smallest."""
+        """The evaluated log(alpha) with the least |log(ratio / target)|, the smallest if tied."""
         return min(self.known, key=lambda x: (abs(self.known[x]), x))
 
     def slope(self, log_alpha: float) -> float:
-        """Slope from an evaluated point to the nearest other one; nan if there is none."""
+        """Slope d log(ratio) / d log(alpha) from an evaluated point to the nearest other one.
+
+        NaN if there is no other.
+        """
         others = [x for x in self.known if x != log_alpha]
         if not others:
             return math.nan
@@ -171,12 +174,17 @@ class _LogRatio:
         return (self.known[other] - self.known[log_alpha]) / (other - log_alpha)
 
     def plateau_onset(self, lowest: float, best: float) -> float:
-        """Smallest log(alpha) that is nearly as good as the best one, which is on a plateau."""
+        """Smallest log(alpha) whose log(ratio) is at most 0.01 below that at `best`.
+
+        Args:
+            lowest: where the search begins if no point below the plateau is known, log(alpha).
+            best: an evaluated log(alpha) on the plateau.
+        """
         least = self.known[best] - PLATEAU_TOLERANCE
         excesses = {x: distance - least for x, distance in self.known.items()}
 
         def excess_at(x: float) -> float:
-            """log(ratio) above the least that counts as equally good."""
+            """log(ratio) at log(alpha) = x, minus the least that counts as equally good."""
             excesses[x] = self(x) - least
             return excesses[x]
 
@@ -190,16 +198,17 @@ def find_root(
     guess: InitialGuess,
     bounds: tuple[float, float],
 ) -> FluidOptimum:
-    """Find the alpha at which the fluid model gives a goodput ratio.
+    """Find the alpha at which the fluid model gives a target goodput ratio.
 
     Args:
-        ratio_at: the fluid's goodput ratio at an alpha, packets.
+        ratio_at: returns the fluid's goodput ratio at an alpha in packets.
         target: goodput of a tuned flow over that of another flow.
-        guess: where to begin.
+        guess: alpha (packets) and slope where the search begins.
         bounds: the smallest and the largest alpha, packets.
 
     Returns:
-        The best alpha; `reached` is whether its ratio is the target.
+        The evaluated alpha (packets) nearest to the target, or the smallest one on a plateau below
+        it, and the ratio there; `reached` is whether this is the target within 1 %.
 
     >>> optimum = find_root(
     ...     lambda alpha: min(alpha / 40, 2), target=1, guess=InitialGuess(70, 0.8), bounds=(1, 900)

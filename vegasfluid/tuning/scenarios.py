@@ -74,19 +74,22 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """The uncertain numbers in words."""
+        """The uncertain numbers in words, such as `reno.base_rtt_ms 40, vegas.count 5`."""
         return ", ".join(f"{name} {value:.4g}" for name, value in self.numbers.items())
 
 
 def make_scenarios(
     network: Network, ranges: Mapping[str, Range], substitute: Substitution
 ) -> tuple[Scenario, ...]:
-    """The nominal network, corners, and points inside, in that order.
+    """Networks that stand for ranges of a network's numbers.
 
     Args:
         network: the nominal one.
-        ranges: by the names of the numbers, in the units of the names.
-        substitute: returns the network with other numbers.
+        ranges: by names such as `reno.base_rtt_ms`, in the units of the names.
+        substitute: returns the network with other values of these numbers.
+
+    Returns:
+        The nominal network, corners of the box of ranges, and four points inside, in that order.
 
     Raises:
         InvalidInput: for no range, more than 31, or numbers that make no sense together.
@@ -110,13 +113,13 @@ def make_scenarios(
 
 
 def _number(name: str, given: Range, quantile: float) -> float:
-    """The number at a quantile of a range; numbers of flows are whole."""
+    """Value of range `given` at a quantile, in the unit of `name`; whole for numbers of flows."""
     number = given.at(quantile)
     return float(round(number)) if name.endswith(".count") else number
 
 
 def corners(ranges: int) -> Float[np.ndarray, "corners ranges"]:
-    """Corners of a box, 0 for low and 1 for high: all, or an orthogonal part of them.
+    """Corners of a box of `ranges` dimensions, 0 is low, 1 high: all, or an orthogonal part.
 
     >>> len(corners(3)), len(corners(9))
     (8, 32)
@@ -135,16 +138,19 @@ def separating_ranges(
     highest: Scenario,
     lowest: Scenario,
 ) -> list[str]:
-    """Names of the uncertain numbers that separate two scenarios most, the foremost first.
+    """Names of the uncertain numbers that explain most of the difference of two ratios.
 
     The effect of each number on log(ratio) is that of a plane through all scenarios, by least
     squares.
 
     Args:
-        scenarios: all of them.
-        distances: log(ratio) of each.
+        scenarios: all scenarios.
+        distances: log(ratio / target) of each scenario.
         highest: the scenario with the larger ratio.
         lowest: the one with the smaller ratio.
+
+    Returns:
+        Numbers with at least half of the largest effect, that one first.
     """
     names = list(highest.quantiles)
     quantiles = np.array([[one.quantiles[name] for name in names] for one in scenarios])

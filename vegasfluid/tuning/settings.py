@@ -57,8 +57,11 @@ def resolve_settings(settings: RunSettings, command: str = "recommend") -> Resol
     """Validate run settings and fill in their defaults.
 
     Args:
-        settings: what was given.
+        settings: times in s, number of runs, first seed and report, where they were given.
         command: named in error messages.
+
+    Returns:
+        Simulated time and warm-up (s), one seed for each packet run, and the report function.
 
     Raises:
         InvalidInput: for inconsistent times, or fewer than two runs.
@@ -76,4 +79,4 @@ def resolve_settings(settings: RunSettings, command: str = "recommend") -> Resol
 
 
 def _ignore(message: str) -> None:
-    """Report nothing."""
+    """The default progress report: does nothing with the message."""

@@ -29,13 +29,13 @@ FRACTIONS_OF_ALPHA = (0.25, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class SlowStart:
-    """Goodput ratios of the beginning of the runs, with the given and the recommended gamma.
+    """Goodput ratios at the start of the runs, with the given and the recommended gamma.
 
     Args:
-        until: end of the beginning, s.
+        until: end of the simulated start, s; it is the warm-up of other runs.
         given: the gamma that was given, packets.
-        before: packet runs up to there with that gamma.
-        after: packet runs with the recommended one.
+        before: packet runs from 0 to `until` with the given gamma.
+        after: packet runs from 0 to `until` with the recommended gamma.
     """
 
     until: float
@@ -44,7 +44,12 @@ class SlowStart:
     after: Measurement
 
     def as_json(self) -> dict[str, Any]:
-        """The block `start` of the command's JSON output."""
+        """The block `start` of the JSON output: goodput ratios from time 0 to `until_s`.
+
+        Returns:
+            `until_s`, `given_gamma_packets`, `given_ratio` (with that gamma), and `ratio` with
+            `ratio_ci95` (with the recommended gamma).
+        """
         return {
             "until_s": self.until,
             "given_gamma_packets": self.given,
@@ -68,11 +73,17 @@ def gamma_candidates(law: Vegas) -> list[float]:
 
 
 def tune_gamma_of_class(evaluator: Evaluator, network: Network) -> tuple[Network, SlowStart]:
-    """The network with the best gamma of the evaluator's class, and its effect on slow start.
+    """Find the gamma with which a class's goodput ratio is best from the start.
+
+    Another gamma must bring the ratio of the start significantly nearer to the target, and keep the
+    ratio after the warm-up.
 
     Args:
         evaluator: of the tuned class.
         network: with the recommended alpha and beta.
+
+    Returns:
+        The network with the best gamma, and packet runs of the start before and after.
 
     Raises:
         InvalidInput: where some class sends nothing before the end of the warm-up.
@@ -94,7 +105,7 @@ def tune_gamma_of_class(evaluator: Evaluator, network: Network) -> tuple[Network
 
 
 def require_starts_before(network: Network, until: float) -> None:
-    """Raise InvalidInput if some class does not start before a time, s."""
+    """Raise InvalidInput if the last flow of some class starts at `until` (s) or later."""
     for name, flows in network.flows.items():
         start = flows.start.spread if isinstance(flows.start, UniformStart) else np.max(flows.start)
         if start >= until:
@@ -103,7 +114,10 @@ def require_starts_before(network: Network, until: float) -> None:
 
 
 def measure_start(evaluator: Evaluator, network: Network, until: float) -> Measurement:
-    """Packet runs of the beginning only, up to a time, s."""
+    """Packet runs of a network from time 0 to `until` (s), one for each present seed.
+
+    Means have no warm-up; `ratio` is that of the evaluator's class.
+    """
     measurement = measure(
         network, evaluator.tuned, evaluator.seeds, until=until, warmup=0.0, others=evaluator.others
     )
@@ -114,14 +128,20 @@ def measure_start(evaluator: Evaluator, network: Network, until: float) -> Measu
 
 
 def is_better(new: Measurement, old: Measurement, target: float) -> bool:
-    """Whether runs are nearer to a target ratio than others of the same seeds, beyond doubt."""
+    """Whether `new` runs have ratios significantly nearer to the target than `old` ones.
+
+    Compares |log(ratio / target)| seed by seed; the gain must exceed 0.03 and its 95 % half width.
+    """
     before, after = (np.abs(runs.log_ratios - math.log(target)) for runs in (old, new))
     gains = before - after
     return bool(gains.mean() > max(CENTRED, half_width(gains)))
 
 
 def keeps_ratio(evaluator: Evaluator, network: Network, changed: Network) -> bool:
-    """Whether the ratio after the warm-up stays as near to its target, or near enough."""
+    """Whether `changed` has a ratio after the warm-up no farther from its target than `network`.
+
+    On packets, in |log(ratio / target)|; a distance of 0.03 is always accepted.
+    """
     target = evaluator.target_ratio
     before, after = (
         abs(math.log(evaluator.evaluate_packets(one).ratio / target)) for one in (network, changed)

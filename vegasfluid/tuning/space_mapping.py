@@ -51,15 +51,15 @@ Vector = Float[np.ndarray, " parameters"]
 
 
 class SpaceMappingResult(NamedTuple):
-    """The best setting on packets.
+    """The best setting of several parameters on packets.
 
     Args:
         network: with that setting.
-        measurement: of it.
+        measurement: packet runs of that network.
         fluid_network: the network with the fluid model's own best setting.
-        x: logarithms of the setting.
-        correction: of the fluid's outputs there.
-        evaluations: fluid runs.
+        x: logarithms of the setting's parameters; (parameters,).
+        correction: log(packets / fluid) of the outputs after measuring there.
+        evaluations: number of fluid runs.
     """
 
     network: Network
@@ -74,12 +74,13 @@ class _Trial(NamedTuple):
     """A measured setting; trials are compared by merit, then by index.
 
     Args:
-        merit: violation of constraints, then weighted loss and delay; the less, the better.
+        merit: violation of constraints (log margin), then weighted loss and log(delay); the less,
+            the better.
         index: of the trial.
         network: with the setting.
-        measurement: of it.
-        x: logarithms of the setting.
-        correction: of the fluid's outputs after it.
+        measurement: packet runs of that network.
+        x: logarithms of the setting's parameters; (parameters,).
+        correction: log(packets / fluid) of the outputs after measuring there.
     """
 
     merit: tuple[float, float]
@@ -92,13 +93,13 @@ class _Trial(NamedTuple):
 
 @dataclass
 class _SpaceMapping:
-    """A search on packets that is led by a corrected fluid model.
+    """A search for the best setting on packets, led by a corrected fluid model.
 
     Args:
         program: on the fluid model.
         network: whose parameters are tuned.
         parameters: what is tuned.
-        measure: runs the packet simulator on a network.
+        measure: runs the packet simulator on a network, once for each seed.
     """
 
     program: NonlinearProgram
@@ -107,11 +108,16 @@ class _SpaceMapping:
     measure: Callable[[Network], Measurement]
 
     def settable(self, x: Vector) -> list[float]:
-        """The settable values nearest to some logarithms."""
+        """Settable parameter values (packets, max_drop) nearest to exp(x)."""
         return settable_values(self.network, self.parameters, x)
 
     def offset(self, measured: Measurement, x: Vector) -> Outputs:
-        """Log of the packets' outputs over the fluid's at a setting."""
+        """log(packets / fluid) of each output at logarithms x: goodputs, delay, drops, utilisation.
+
+        Args:
+            measured: packet runs of the setting x.
+            x: logarithms of the parameters; (parameters,).
+        """
         fluid, _ = self.program.fluid.at(x)
         means, group_of = measured.means(), group_of_each_flow(self.network)
         flows = np.mean(measured.flows, axis=0)
@@ -126,7 +132,11 @@ class _SpaceMapping:
         )
 
     def tightened(self, measured: Measurement) -> Constraints:
-        """The constraints, tightened by the half width of what was measured."""
+        """Constraints tightened by the relative half width of their 95 % confidence intervals.
+
+        Each measured quantity's bound moves by the uncertainty of its mean; the gain margin's
+        stays.
+        """
         given = self.program.constraints
         bounds = {}
         for constraint in given.each:
@@ -139,7 +149,11 @@ class _SpaceMapping:
         return replace(given, **bounds)
 
     def merit(self, measured: Measurement, x: Vector) -> tuple[float, float]:
-        """Largest violation of a constraint, then weighted loss and delay; the less, the better."""
+        """Merit of a measured setting with logarithms x; the less, the better.
+
+        The largest violation of a constraint (log margin beyond 2 %), then weighted mean loss plus
+        log(delay) if the queue is tuned.
+        """
         means, constraints = measured.means(), self.program.constraints
         if constraints.gain_margin is not None and self.program.gain_margin is not None:
             means["gain_margin"] = self.program.gain_margin(x)
@@ -154,7 +168,11 @@ class _SpaceMapping:
         return worst, LOSS_WEIGHT * loss + delay
 
     def run(self, *starts: Vector) -> SpaceMappingResult:
-        """Solve, measure and correct until the setting does not change, or gets no better."""
+        """Solve on the fluid model, measure on packets, correct, and repeat.
+
+        Until the setting stays or two measurements are no better; `starts` are logarithms,
+        (parameters,).
+        """
         first = values = self.settable(solve_program(self.program, *starts))
         trials: list[_Trial] = []
         correction = None
@@ -207,6 +225,9 @@ def map_to_packets(
         measure: runs the packet simulator on a network.
         starts: initial points, logarithms of the parameters, at least one.
 
+    Returns:
+        The measured setting with the best merit, its packet runs, and the correction there.
+
     Raises:
         SolveFailed: where the fluid model cannot be integrated.
     """
@@ -214,13 +235,17 @@ def map_to_packets(
 
 
 def settable_values(network: Network, parameters: Sequence[Parameter], x: Vector) -> list[float]:
-    """The settable values nearest to some logarithms of the parameters."""
+    """Values of the parameters nearest to exp(x) that systems accept: packets, or max_drop."""
     pairs = zip(parameters, map(float, np.exp(x)), strict=True)
     return [settable_value(network, parameter, value) for parameter, value in pairs]
 
 
 def settable_value(network: Network, parameter: Parameter, value: float) -> float:
-    """A value as systems take it: whole packets, and three digits of a probability."""
+    """The value nearest to `value` that systems accept for a parameter.
+
+    Whole packets of at least 1 (any alpha where the dialect allows it), or a probability of three
+    digits.
+    """
     if isinstance(parameter, AlphaParameter):
         return whole_if_needed(cast(Vegas, network.flows[parameter.flows].law), value)
     if parameter.field == "max_drop":
@@ -231,13 +256,13 @@ def settable_value(network: Network, parameter: Parameter, value: float) -> floa
 def objective_values(
     objective: Objective, packets: Measurement, network: Network, tuned: Sequence[str]
 ) -> Float[np.ndarray, " runs"]:
-    """The objective's value in each packet run, over all flows.
+    """The objective's value in each packet run, computed from the goodputs of all flows.
 
     Args:
         objective: what is wanted.
         packets: runs of the network, with the goodput of each flow.
         network: what was run.
-        tuned: the classes that are tuned.
+        tuned: names of the tuned classes.
     """
     numbers = {name: float(number) for number, name in enumerate(tuned, start=1)}
     classes = network.flows.items()
@@ -251,11 +276,11 @@ def objective_values(
 def rates_of_runs(
     packets: Measurement, tuned: Float[np.ndarray, " flows"], fair: float
 ) -> list[Rates]:
-    """Arguments of an objective for each packet run; every flow is a group by itself.
+    """Arguments of an objective for each packet run, in which every flow is a group by itself.
 
     Args:
         packets: with the goodput of each flow.
-        tuned: tuned class of each flow, see `Rates`.
+        tuned: for each flow the number of its tuned class, from 1, or 0; (flows,).
         fair: goodput of an equal part of the link, packets/s.
     """
     return [Rates(flows, np.ones(len(tuned)), tuned, fair) for flows in packets.flows]

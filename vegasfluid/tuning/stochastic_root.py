@@ -56,7 +56,7 @@ class AlphaSetting(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Alpha and beta in words."""
+        """Alpha and beta (packets) in words, such as `alpha 10, beta 12`."""
         return f"alpha {self.alpha:.5g}, beta {self.alpha + self.dead_band:.5g}"
 
 
@@ -83,26 +83,26 @@ class StochasticRoot:
     reason: str = ""
 
     def distance(self, setting: AlphaSetting) -> float:
-        """Measured log(ratio / target) of a setting."""
+        """log(measured ratio / target) of a setting, from the geometric mean over runs."""
         return math.log(self.samples[setting].ratio / self.target)
 
     @property
     def certainly_missed(self) -> bool:
-        """Whether no confidence interval contains the target, so that more runs do not help."""
+        """Whether no setting's 95 % confidence interval contains the target ratio."""
         return not any(sample.contains(self.target) for sample in self.samples.values())
 
     def on_side(self, above: bool) -> list[AlphaSetting]:
-        """The settings with ratios above or below the target, the nearest first."""
+        """Measured settings with ratios above (or not above) the target, the nearest first."""
         settings = [one for one in self.samples if (self.distance(one) > 0) == above]
         return sorted(settings, key=lambda setting: abs(self.distance(setting)))
 
 
 class _StochasticRootFinder:
-    """Measures settings, once each, until one is confirmed: then all distances are 0.
+    """Measures settings, once each, until one confirms the target ratio.
 
     Args:
-        sample_at: measured ratios at a setting.
-        settable_alpha: the nearest alpha that the dialect can represent, packets.
+        sample_at: returns measured goodput ratios, one for each run, at a setting.
+        settable_alpha: returns the nearest alpha that the dialect can represent, packets.
         dead_band: the usual beta - alpha, packets.
         target: the ratio to reach.
     """
@@ -119,7 +119,7 @@ class _StochasticRootFinder:
         self.root = StochasticRoot(target)
 
     def distance_at(self, log_alpha: float) -> float:
-        """log(ratio / target) at the settable alpha next to exp(log_alpha)."""
+        """log(ratio / target) at the settable alpha next to exp(log_alpha), usual dead band."""
         return self.measure(
             AlphaSetting(self._settable_alpha(math.exp(log_alpha)), self._dead_band)
         )
@@ -136,12 +136,15 @@ class _StochasticRootFinder:
         return 0.0 if root.reached else root.distance(setting)
 
     def _cost(self, setting: AlphaSetting) -> float:
-        """Distance of a setting from the target, and from the usual dead band, in log(ratio)."""
+        """|log(ratio / target)| of a setting, plus 0.01 for each packet of changed dead band."""
         change = abs(setting.dead_band - self._dead_band)
         return abs(self.root.distance(setting)) + DEAD_BAND_COST * change
 
     def _search_dead_bands(self, alpha: float, bands: range, downwards: bool) -> None:
-        """Bisect the dead bands of an alpha, if the last one in the direction passes the target."""
+        """Measure dead bands of an alpha (packets) by bisection for the target ratio.
+
+        Only if the last band in the direction brings the ratio to the other side of the target.
+        """
         narrow, wide = bands[0], bands[-1]
         last = narrow if downwards else wide
         if (self.measure(AlphaSetting(alpha, float(last))) > 0) == downwards:
@@ -154,7 +157,10 @@ class _StochasticRootFinder:
                 narrow = middle + 1
 
     def adjust_dead_band(self) -> None:
-        """Adjust by beta what whole alphas leave open."""
+        """Measure other dead bands where no whole alpha gives the target ratio.
+
+        Narrower ones at the alpha above the target, then wider ones at the alpha below it.
+        """
         root, usual = self.root, int(self._dead_band)
         above = min((setting.alpha for setting in root.on_side(above=True)), default=None)
         below = max((setting.alpha for setting in root.on_side(above=False)), default=None)
@@ -178,8 +184,8 @@ def find_stochastic_root(
     """Find the setting whose measured ratio has the target in its confidence interval.
 
     Args:
-        sample_at: measured ratios at a setting.
-        settable_alpha: the nearest alpha that the dialect can represent, packets.
+        sample_at: returns measured goodput ratios, one for each run, at a setting.
+        settable_alpha: returns the nearest alpha that the dialect can represent, packets.
         target: the ratio to reach.
         start: first alpha, packets.
         slope: d log(ratio) / d log(alpha) there, as a first guess.
@@ -206,7 +212,10 @@ def find_stochastic_root(
 
 
 def _out_of_reach(root: StochasticRoot) -> StochasticRoot:
-    """The result where all measured ratios are on one side of the target."""
+    """Complete the result where all measured ratios are on one side of the target.
+
+    Sets the best setting, `reached` (within a factor of 1.1) and the reason; returns `root`.
+    """
     if root.distance(root.best) < 0:  # a plateau: of equally good settings, the smallest queue
         least = root.distance(root.best) - PLATEAU_TOLERANCE
         root.best = min(one for one in root.samples if root.distance(one) >= least)
@@ -221,7 +230,10 @@ def _out_of_reach(root: StochasticRoot) -> StochasticRoot:
 
 
 def _between_settings(root: StochasticRoot) -> StochasticRoot:
-    """The result where the target lies between the ratios of two adjacent settings."""
+    """Complete the result where the target lies between the ratios of two settings.
+
+    Sets `reached` (within a factor of 1.1) and the reason; returns `root`.
+    """
     below, above = root.on_side(above=False)[0], root.on_side(above=True)[0]
     root.reached = abs(root.distance(root.best)) < NEAR_ENOUGH
     root.reason = (
@@ -238,9 +250,12 @@ def retrospective_approximation(
     """Repeat a stochastic root search with ever more runs, until its interval is narrow.
 
     Args:
-        find: the search from an alpha, packets, with the present runs.
+        find: the search from an alpha in packets, with the present runs.
         start: first alpha, packets.
-        add_runs: doubles the runs; False where these would be too many.
+        add_runs: doubles the runs; returns False where these would be too many.
+
+    Returns:
+        The last search: measurements, best setting, and whether it reached the target.
     """
     while True:
         root = find(start)

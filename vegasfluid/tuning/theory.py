@@ -51,7 +51,7 @@ RED_FIELDS = ("min_thresh", "max_thresh", "max_drop")
 
 @dataclass(frozen=True)
 class EquilibriumTheory:
-    """Why alpha is what it is, from the equilibrium.
+    """Why a recommended alpha is what it is, from the mean-field equilibrium.
 
     Args:
         alpha: packets, for which all this holds.
@@ -89,10 +89,13 @@ class EquilibriumTheory:
 
 
 def explain_by_equilibrium(recommendation: Recommendation) -> EquilibriumTheory:
-    """Explain a recommended alpha by the equilibrium.
+    """Explain a recommended alpha by the equilibrium of the mean-field equations.
 
     Args:
         recommendation: for a network of one link.
+
+    Returns:
+        Terms and elasticities of alpha, what limits the windows, saturation and stability.
 
     Raises:
         InvalidInput: for a network that has no equilibrium, or several links.
@@ -130,11 +133,13 @@ def explain_by_equilibrium(recommendation: Recommendation) -> EquilibriumTheory:
 def equilibrium_at_target(
     recommendation: Recommendation, largest: float | None
 ) -> tuple[Equilibrium, str]:
-    """The equilibrium with the target ratio, or that of the recommended alpha and why.
+    """The equilibrium in which the class has its target ratio, and an empty text.
+
+    Where no alpha gives it: the equilibrium with the recommended alpha, and why.
 
     Args:
-        recommendation: with network, class and target.
-        largest: the ratio with the largest alpha, if it has an equilibrium.
+        recommendation: gives network, tuned class and target ratio.
+        largest: goodput ratio with the largest alpha; None where that has no equilibrium.
     """
     network, target = recommendation.network, recommendation.ratio
     try:
@@ -152,22 +157,22 @@ def equilibrium_at_target(
 
 
 def law_of(state: Equilibrium | Recommendation, tuned: str) -> Vegas:
-    """Congestion control of the tuned class."""
+    """Vegas congestion control of the tuned class in a state's network."""
     return cast(Vegas, state.network.flows[tuned].law)
 
 
 def alpha_of(state: Equilibrium | Recommendation, tuned: str) -> float:
-    """Alpha of the tuned class, packets."""
+    """Alpha of the tuned class in a state's network, packets."""
     return float(cast(Any, law_of(state, tuned).alpha))
 
 
 def regime_name(alpha: float, saturation: float | None, elasticity: float) -> str:
-    """Name of what limits the windows: alpha or losses.
+    """Name of what limits the windows: `below saturation`, `loss-dominated` or `plateau`.
 
     Args:
         alpha: packets.
         saturation: alpha above which losses limit the windows, packets; None without losses.
-        elasticity: d log(window) / d log(alpha).
+        elasticity: d log(window) / d log(alpha) at constant losses.
     """
     if saturation is None or alpha < saturation:
         return "below saturation"
@@ -175,7 +180,7 @@ def regime_name(alpha: float, saturation: float | None, elasticity: float) -> st
 
 
 def estimated_backlog(state: Equilibrium, tuned: str) -> float:
-    """Backlog of a tuned flow as its dialect estimates it, packets."""
+    """Backlog of a tuned flow in equilibrium as its Vegas dialect estimates it, packets."""
     cwnd, rtt = state.mean(tuned, "cwnd"), state.mean(tuned, "rtt")
     base = float(np.mean(state.network.base_rtts(tuned)))
     by_base = law_of(state, tuned).implementation.divides_by_base_rtt
@@ -218,7 +223,10 @@ def saturation_alpha(state: Equilibrium, tuned: str, fraction: float) -> float |
 
 
 def largest_ratio(network: Network, tuned: str) -> float | None:
-    """Goodput ratio in equilibrium with the largest alpha; None where there is no equilibrium."""
+    """Goodput ratio of class `tuned` in equilibrium with the largest alpha of the path.
+
+    None where there is no equilibrium.
+    """
     try:
         return equilibrium(network_with_alpha(network, tuned, largest_alpha(network))).ratio(tuned)
     except SolveFailed:
@@ -226,7 +234,7 @@ def largest_ratio(network: Network, tuned: str) -> float | None:
 
 
 def stability_or_reason(state: Equilibrium) -> tuple[Stability | None, str]:
-    """Linear stability of the equilibrium, or why it is not decided."""
+    """Linear stability of the equilibrium and an empty text; or None and why it is undecided."""
     if state.upper is not None:
         return None, "every window between alpha and beta is an equilibrium"
     try:
@@ -264,9 +272,10 @@ def terms_of_alpha(state: Equilibrium, tuned: str) -> dict[str, float]:
 
 
 def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
-    """Derivatives of log(ratio) by the logarithms of alpha and of the network's numbers, by name.
+    """Derivatives of log(goodput ratio) by the logarithms of alpha and the network's numbers.
 
-    By implicit differentiation; `flows` scales every class. Empty where the equilibrium is a set.
+    By name (`alpha`, `flows`, `capacity`, `base_rtt`, RED's numbers or `buffer`), by implicit
+    differentiation; `flows` scales every class. Empty where the equilibrium is a set.
     """
     if state.upper is not None:
         return {}
@@ -275,7 +284,7 @@ def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
     index = list(state.network.flows).index(tuned)
 
     def log_ratio(logs: Any) -> Any:
-        """log(ratio) of the network with its numbers times exp(logs)."""
+        """log(goodput ratio) in equilibrium, with the network's numbers times exp(logs)."""
         factor: dict[str, Any] = dict(zip(names, jnp.exp(logs), strict=True))
         model = equilibrium_model(scaled_network(state.network, tuned, factor), state.options)
         parameters, slices = model.parameters, list(model.structure.class_slices)
@@ -293,10 +302,12 @@ def log_ratio_slopes(state: Equilibrium, tuned: str) -> dict[str, float]:
 
 
 def alpha_elasticities(slopes: dict[str, float]) -> dict[str, float]:
-    """Elasticities d log(alpha) / d log(number) at a constant ratio; empty if alpha has no effect.
+    """Elasticities d log(alpha) / d log(number) at a constant goodput ratio, by number.
+
+    Empty where alpha has hardly any effect on the ratio.
 
     Args:
-        slopes: of log(ratio), see `log_ratio_slopes`.
+        slopes: d log(ratio) / d log(number) by name, with `alpha` among them.
     """
     by_alpha = slopes.get("alpha", 0.0)
     if by_alpha < SMALLEST_ELASTICITY:
@@ -305,7 +316,11 @@ def alpha_elasticities(slopes: dict[str, float]) -> dict[str, float]:
 
 
 def scaled_network(network: Network, tuned: str, factor: dict[str, Any]) -> Network:
-    """The network with alpha and its numbers times factors; `base_rtt` scales all delays."""
+    """The network with alpha of class `tuned` and its numbers times factors, given by name.
+
+    The names are `alpha`, `capacity`, `base_rtt` (scales all delays), and RED's numbers or
+    `buffer`.
+    """
     ((name, link),) = network.links.items()
     longer = factor["base_rtt"]
     changes = {"capacity": link.capacity * factor["capacity"], "delay": link.delay * longer}
@@ -320,7 +335,7 @@ def scaled_network(network: Network, tuned: str, factor: dict[str, Any]) -> Netw
 
 
 def with_longer_delays(flows: Flows, factor: Any) -> Flows:
-    """A class with its delays times a factor."""
+    """A class of flows with its base RTTs or access delay times a factor."""
     if flows.access_delay is not None:
         return replace(flows, access_delay=flows.access_delay * factor)
     given = flows.base_rtt
