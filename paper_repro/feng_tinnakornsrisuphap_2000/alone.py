@@ -1,4 +1,4 @@
-"""Section 3.1: the switch without traffic from outside, at the full number of clients."""
+"""Section 3.1: the switch without outside sources, at the largest number of clients."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NAME = "alone"
 
 
 def jobs() -> Mapping[str, Job]:
-    """Reno, which fills queues, with 60 clients at each site of the current network."""
+    """Return the run of 60 Reno clients at each site of the current network."""
     return {"alone": job_of(Setting(CURRENT, "reno", 60, outside="none"), (1,))}
 
 
 def measure(results: Results) -> Evidence:
-    """Drops and queue at the switch."""
+    """Record drops (packets) and mean queue (packets) at the switch."""
     summary: Summary = results["alone"][0]
     evidence = Evidence()
     evidence.note(PACKETS, f"{NAME}.switch_drops", summary.switch_drops)

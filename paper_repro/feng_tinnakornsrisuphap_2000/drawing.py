@@ -1,4 +1,4 @@
-"""Panels that figures 4 to 7 and 8 to 10 share: something over the number of clients."""
+"""Panels that figures 4 to 7 and 8 to 10 share: a quantity over the number of clients."""
 
 from __future__ import annotations
 
@@ -26,29 +26,32 @@ __all__ = [
 ]
 
 Curves = Callable[..., Curve]
-"""Runs by clients, of a law, a queue and a reading."""
+"""Function that returns the curve of a congestion control, a queue discipline and a reading."""
 Marks = Sequence[tuple[float, float]]
-"""Values that the paper prints: clients, and what it says of them."""
+"""Values that the paper prints: numbers of clients, and the quantity there."""
 CLIENTS = "number of clients"
-LOOK = {
+"""Label of the horizontal axis."""
+STYLES = {
     "fifo": {"linestyle": "-", "marker": "o", "markersize": 3},
     "red": {"linestyle": "none", "marker": "s", "markersize": 7, "markerfacecolor": "none"},
 }
+"""Plot style by queue discipline of the routers."""
 
 
 def draw_curves(axes: Axes, curves: Curves, pick: Callable[[Summary], float]) -> None:
-    """A line for each law over FIFO, open squares over RED, a bar from the least to the most.
+    """Plot a quantity over the number of clients for Reno and Vegas.
 
-    Dotted: the reading in which only LANL's clients send.
+    Lines are drop-tail, open squares RED, dotted lines the reading in which only LANL's clients
+    send. Bars reach from the smallest to the largest seed.
     """
     for law in LAWS:
-        for queue, look in LOOK.items():
+        for queue, style in STYLES.items():
             curve = curves(law, queue)
             values = curve.each(pick)
             mean = values.mean(1)
-            spread = np.array([mean - values.min(1), values.max(1) - mean])
+            bars = np.array([mean - values.min(1), values.max(1) - mean])
             name = f"{law.capitalize()}{', RED' if queue == 'red' else ''}"
-            axes.errorbar(curve.clients, mean, spread, color=COLOURS[law], label=name, lw=1, **look)
+            axes.errorbar(curve.clients, mean, bars, color=COLOURS[law], label=name, lw=1, **style)
         other = curves(law, reading=LANL_ONLY)
         name = f"{law.capitalize()}, only LANL sends"
         axes.plot(other.clients, other.mean(pick), ":", color=COLOURS[law], lw=1.2, label=name)
@@ -56,20 +59,20 @@ def draw_curves(axes: Axes, curves: Curves, pick: Callable[[Summary], float]) ->
 
 
 def draw_cov(axes: Axes, topology: Topology, curves: Curves, title: str, marks: Marks) -> None:
-    """Measured and theoretical c.o.v., and the values that the paper prints."""
+    """Plot measured and theoretical c.o.v., with the values of the paper and of ns-2."""
     clients = np.arange(2, 61)
     theory = [theoretical_cov(topology, int(count)) for count in clients]
     axes.plot(clients, theory, color=COLOURS["theory"], lw=1, label="Poisson (equation 1)")
     draw_curves(axes, curves, lambda run: run.cov)
     axes.plot(*zip(*marks, strict=True), **PAPER_MARK)
-    other = [(key[2], row["cov"]) for key, row in ns2_rows().items() if key[0] == topology.name]
-    axes.plot(*zip(*other, strict=True), **NS2_MARK)
+    points = [(key[2], row["cov"]) for key, row in ns2_rows().items() if key[0] == topology.name]
+    axes.plot(*zip(*points, strict=True), **NS2_MARK)
     axes.set_ylim(0)
     label(axes, title, CLIENTS, "c.o.v.", legend=False)
 
 
 def share_legend(figure: Figure, axes: Axes) -> None:
-    """One legend below all panels, of what the given one has."""
+    """Draw one legend below all panels, with the entries of `axes`."""
     handles, names = axes.get_legend_handles_labels()
     figure.legend(
         handles, names, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
@@ -77,13 +80,13 @@ def share_legend(figure: Figure, axes: Axes) -> None:
 
 
 def draw_packets(axes: Axes, curves: Curves, title: str) -> None:
-    """Packets through both routers."""
+    """Plot the clients' packets through both routers, in millions."""
     draw_curves(axes, curves, lambda run: run.packets / 1e6)
     axes.set_ylim(0)
     label(axes, title, CLIENTS, "packets transmitted (million)", legend=False)
 
 
 def draw_loss(axes: Axes, curves: Curves, title: str) -> None:
-    """Packet-loss percentage."""
+    """Plot the packets lost, in per cent."""
     draw_curves(axes, curves, lambda run: run.loss)
     label(axes, title, CLIENTS, "packets lost (%)", legend=False)

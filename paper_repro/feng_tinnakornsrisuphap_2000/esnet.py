@@ -1,14 +1,14 @@
-"""The network of tables 1 to 4: two laboratories, a switch between them, and the cloud behind it.
+"""The network of tables 1 to 4: two laboratories, the switch between them, and outside sources.
 
     LANL hosts - LANL router - ABQ switch - SNL router - SNL hosts
                                    |
                             outside sources
 
 A router's queue towards the switch holds 33554 packets (44739 in the proposed network), a port of
-the switch holds 2315 towards each site. A link of ours has the same queue both ways. So each
-stretch of line between a router and the switch is two links in a row: on the way in the router's
-queue fills, for the port behind it is as fast; on the way out the port's does. The time to send a
-packet once more than the paper's network does is taken off the propagation.
+the switch 2315 towards each site. Our links have the same buffer in both directions. So the line
+between a router and the switch is two links in series: towards the switch the router's queue
+fills, because the port behind it is as fast; away from it the port's queue fills. The
+propagation delay is shorter by the sending time of the additional link.
 """
 
 from __future__ import annotations
@@ -25,59 +25,75 @@ __all__ = [
     "theoretical_cov",
 ]  # fmt: skip
 
-PACKET_BYTES, ACK_BYTES = 1500, 40
+PACKET_BYTES = 1500
+"""Size of a data packet, bytes (table 1)."""
+ACK_BYTES = 40
+"""Size of an ACK, bytes."""
 DURATION = 200.0
-"""s: table 1, total test time."""
+"""Total test time of table 1, s."""
 MEASURED_ROUND_TRIP = vf.ms(4.6)
-"""Table 1, round-trip propagation delay: the width of the bins of the c.o.v."""
+"""Round-trip propagation delay of table 1, s: the bin width of the c.o.v."""
 SWITCH_BUFFER = 2315
-MEAN_SESSION_GAP, MEAN_SESSION_MB = 0.25, 2.0
-"""Tables 3 and 4: s between two outside sessions, and MB in one."""
+"""Buffer of a port of the switch, packets (tables 1 and 2)."""
+MEAN_SESSION_GAP = 0.25
+"""Mean time between two outside sessions, s (tables 3 and 4)."""
+MEAN_SESSION_MB = 2.0
+"""Mean size of an outside session, MB (tables 3 and 4)."""
 SESSION_SHAPE = 1.5
-"""Not given for sessions; the shape that tables 3 and 4 give for on and off times."""
+"""Pareto shape of session sizes; tables 3 and 4 give it for on and off times only."""
 SESSION_FLOWS = 150
-"""Outside sources for each site. Each takes its sessions one after the other, so that with many
-sources hardly a session waits for another."""
+"""Outside sources for each site. A source sends one session after the other; with so many, sessions
+hardly wait."""
 SITES = ("lanl", "snl")
+"""The two laboratories, by the names of their flow classes."""
 ROUTERS = ("lanl_router", "snl_router_reverse")
-"""Where the data of LANL's and of SNL's clients enter, as a trajectory names its queues."""
+"""Queues, as named in a trajectory, at which data of LANL's and SNL's clients enter."""
 SWITCH_PORTS = ("snl_port", "lanl_port_reverse")
-"""Where data leave the switch, towards SNL and towards LANL."""
+"""Queues, as named in a trajectory, at which data leave the switch towards SNL and LANL."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """A column of tables 1 and 3, or of 2 and 4."""
+    """Parameters of the current (tables 1 and 3) or the proposed network (tables 2 and 4)."""
 
     name: str
     lan_mbps: float
+    """Capacity of the hosts' links, Mbit/s."""
     wan_mbps: float
+    """Capacity of the lines between routers and switch, Mbit/s."""
     lanl_lan_ms: float
-    """LANL network delay, and that of its FDDI to ATM interface."""
+    """One-way delay of LANL's network with its FDDI to ATM interface, ms."""
     router_buffer: int
+    """Buffer of a router, packets."""
     red_thresholds: tuple[int, int]
+    """RED's lower and upper threshold in the routers, packets."""
     max_window: int
+    """Largest window of a sender, packets."""
     packet_interval_ms: float
-    """Mean time between two packets of a client."""
+    """Mean time between two packets of a client, ms."""
     lanl_line_ms: float = 1.21
+    """One-way delay between LANL's router and the switch, ms."""
     snl_line_ms: float = 0.13
+    """One-way delay between SNL's router and the switch, ms."""
     snl_lan_ms: float = 0.287
+    """One-way delay of SNL's network, ms."""
     outside_ms: float = 10.0
+    """One-way delay between the switch and the outside sources, ms."""
 
     @property
     def propagation(self) -> float:
-        """There and back between a LANL and an SNL host, s: the sum of the table's delays."""
+        """Round-trip propagation delay between a LANL and an SNL host, s."""
         one_way = self.lanl_lan_ms + self.lanl_line_ms + self.snl_line_ms + self.snl_lan_ms
         return vf.ms(2 * one_way)
 
     @property
     def client_rate(self) -> float:
-        """Packets/s of a client."""
+        """Mean rate of a client, packets/s."""
         return 1 / vf.ms(self.packet_interval_ms)
 
     @property
     def bandwidth_delay(self) -> float:
-        """Packets that the line holds in a round trip."""
+        """Bandwidth-delay product of a line, packets."""
         return vf.mbps(self.wan_mbps) * MEASURED_ROUND_TRIP
 
 
@@ -85,42 +101,46 @@ CURRENT = Topology(
     "current", lan_mbps=100, wan_mbps=155, lanl_lan_ms=0.3385 + 0.3315, router_buffer=33554,
     red_thresholds=(6711, 26843), max_window=10_000, packet_interval_ms=4.0,
 )  # fmt: skip
+"""The current ESnet, tables 1 and 3."""
 PROPOSED = Topology(
     "proposed", lan_mbps=1000, wan_mbps=622, lanl_lan_ms=0.67, router_buffer=44739,
     red_thresholds=(8948, 35791), max_window=100_000, packet_interval_ms=0.8,
 )  # fmt: skip
+"""The proposed ESnet, tables 2 and 4."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A network of the paper, and how we read what the paper leaves open."""
+    """A network of the paper, with a reading of what the paper leaves open."""
 
     topology: Topology
     law: str
+    """Congestion control of the clients, as `law_named` takes it."""
     clients: int
-    """At each site."""
+    """Number of clients at each site."""
     queue: str = "fifo"
-    """Of the routers: fifo or red."""
+    """Queue discipline of the routers: `fifo` or `red`."""
     outside: str | None = None
-    """The law of the outside sources; None: the clients'; "none": there are no such sources."""
+    """Congestion control of the outside sources; None: the clients'; `none`: no outside sources."""
     session_gap: float = MEAN_SESSION_GAP
-    """Mean time between two sessions that go to one site, s."""
+    """Mean time between two sessions to one site, s."""
     session_shape: float = SESSION_SHAPE
+    """Pareto shape of session sizes."""
     both_send: bool = True
-    """Whether SNL's clients send, too."""
+    """Whether SNL's clients send as well as LANL's."""
     traced: bool = False
-    """Whether each LANL client is a class of its own, so that its window can be followed."""
+    """Whether each LANL client is a separate flow class, so that its window is recorded."""
 
 
 def law_named(name: str) -> CongestionControl:
-    """Reno as ns-2 has it, or as RFC 7661 mends it, or Vegas as in table 1."""
+    """Return Vegas as in table 1, Reno as in ns-2, or Reno with RFC 7661 (`reno_validated`)."""
     if name == "vegas":
         return vf.Vegas(alpha=1, beta=3, gamma=1, dialect="ns2")
     return vf.Reno(validates=name == "reno_validated")
 
 
 def theoretical_cov(topology: Topology, clients: int) -> float:
-    """Equation 1: of so many Poisson sources, in a round trip.
+    """Return the c.o.v. of the arrivals of Poisson sources in a round trip (equation 1).
 
     >>> round(theoretical_cov(CURRENT, 2), 3)
     0.659
@@ -129,7 +149,7 @@ def theoretical_cov(topology: Topology, clients: int) -> float:
 
 
 def router_law(setting: Setting) -> QueueDiscipline:
-    """What the routers do with their queues."""
+    """Return the queue discipline of the routers."""
     if setting.queue == "fifo":
         return vf.DropTail()
     low, high = setting.topology.red_thresholds
@@ -137,26 +157,26 @@ def router_law(setting: Setting) -> QueueDiscipline:
 
 
 def links_of(setting: Setting) -> dict[str, vf.Link]:
-    """The lines; a site's line is a router's and a port's link in a row."""
-    of = setting.topology
-    rate, router = vf.mbps(of.wan_mbps), router_law(setting)
+    """Return the links by name; the line of a site is a router's and a port's link in series."""
+    topology = setting.topology
+    rate, router = vf.mbps(topology.wan_mbps), router_law(setting)
     links = {}
-    for site, delay in zip(SITES, (of.lanl_line_ms, of.snl_line_ms), strict=True):
-        links[f"{site}_router"] = vf.Link(rate, of.router_buffer, aqm=router)
+    for site, delay in zip(SITES, (topology.lanl_line_ms, topology.snl_line_ms), strict=True):
+        links[f"{site}_router"] = vf.Link(rate, topology.router_buffer, aqm=router)
         links[f"{site}_port"] = vf.Link(rate, SWITCH_BUFFER, delay=vf.ms(delay))
     if setting.outside != "none":
-        links["outside"] = vf.Link(rate, of.router_buffer, delay=vf.ms(of.outside_ms))
+        links["outside"] = vf.Link(rate, topology.router_buffer, delay=vf.ms(topology.outside_ms))
     return links
 
 
 def excess_sending(setting: Setting) -> float:
-    """The time to send a packet and its ACK over the two links that ours has too many, s."""
+    """Return the time that a packet and its ACK take on the two additional links, s."""
     return 2 * (1 + ACK_BYTES / PACKET_BYTES) / vf.mbps(setting.topology.wan_mbps)
 
 
 def outside_flows(setting: Setting) -> dict[str, vf.Flows]:
-    """Sessions to each site, over the outside link."""
-    of = setting.topology
+    """Return the outside sessions to each site."""
+    topology = setting.topology
     law = law_named(setting.outside or setting.law)
     gap = setting.session_gap * SESSION_FLOWS
     traffic = vf.Sessions(gap, MEAN_SESSION_MB, setting.session_shape, overlapping=True)
@@ -164,11 +184,14 @@ def outside_flows(setting: Setting) -> dict[str, vf.Flows]:
         "snl": ("outside", "snl_port", "snl_router"),
         "lanl": ("lanl_router", "lanl_port", "outside"),
     }
-    own = {"snl": of.snl_line_ms + of.snl_lan_ms, "lanl": of.lanl_line_ms + of.lanl_lan_ms}
+    round_trip = {
+        "snl": vf.ms(2 * (topology.outside_ms + (topology.snl_line_ms + topology.snl_lan_ms))),
+        "lanl": vf.ms(2 * (topology.outside_ms + (topology.lanl_line_ms + topology.lanl_lan_ms))),
+    }
     return {
         f"outside_{site}": vf.Flows(
-            SESSION_FLOWS, law, base_rtt=vf.ms(2 * (of.outside_ms + own[site])), traffic=traffic,
-            path=paths[site], max_window=of.max_window, send_overhead=0.0,
+            SESSION_FLOWS, law, base_rtt=round_trip[site], traffic=traffic,
+            path=paths[site], max_window=topology.max_window, send_overhead=0.0,
             direction="forward" if site == "snl" else "reverse",
         )
         for site in SITES
@@ -176,8 +199,8 @@ def outside_flows(setting: Setting) -> dict[str, vf.Flows]:
 
 
 def client_flows(setting: Setting) -> dict[str, vf.Flows]:
-    """The clients of both sites, each with its host at the other one."""
-    of, path = setting.topology, ("lanl_router", "lanl_port", "snl_port", "snl_router")
+    """Return the clients of both sites; each sends to a host at the other site."""
+    topology, path = setting.topology, ("lanl_router", "lanl_port", "snl_port", "snl_router")
     classes = {}
     for site in SITES if setting.both_send else SITES[:1]:
         one_by_one = setting.traced and site == "lanl"
@@ -186,11 +209,11 @@ def client_flows(setting: Setting) -> dict[str, vf.Flows]:
             classes[name] = vf.Flows(
                 1 if one_by_one else setting.clients,
                 law_named(setting.law),
-                base_rtt=of.propagation - excess_sending(setting),
-                access=vf.mbps(of.lan_mbps),
-                traffic=vf.Poisson(vf.ms(of.packet_interval_ms)),
+                base_rtt=topology.propagation - excess_sending(setting),
+                access=vf.mbps(topology.lan_mbps),
+                traffic=vf.Poisson(vf.ms(topology.packet_interval_ms)),
                 path=path,
-                max_window=of.max_window,
+                max_window=topology.max_window,
                 send_overhead=0.0,
                 direction="forward" if site == "lanl" else "reverse",
             )
@@ -198,7 +221,7 @@ def client_flows(setting: Setting) -> dict[str, vf.Flows]:
 
 
 def network_of(setting: Setting) -> vf.Network:
-    """A setting as a network.
+    """Return the network of a setting.
 
     The outside sources come first, so that a seed gives them the same sessions for any number of
     clients.

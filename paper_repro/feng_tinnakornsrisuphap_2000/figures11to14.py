@@ -19,72 +19,82 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
 )
 from paper_repro.style import COLOURS, label, panels
 
-__all__ = ["FIGURES11TO14", "Windows", "rests", "shared_cuts"]
+__all__ = ["FIGURES11TO14", "Windows", "pauses", "shared_cuts"]
 
 NAME = "figures11to14"
 FIGURES = {11: ("reno", 35), 12: ("vegas", 35), 13: ("reno", 60), 14: ("vegas", 60)}
+"""Congestion control and number of clients at each site, by figure."""
 STEP = 0.1
-"""s between two samples."""
+"""Time between two samples, s."""
 PER_BIN = 5
-"""Samples in a bin in which cuts count as made at the same time: half a second."""
+"""Samples in a bin of 0.5 s; cuts in one bin count as simultaneous."""
 CUT = 0.7
-"""A window that falls below so much of what it was a sample before was cut."""
+"""Fraction of the previous sample below which a window counts as cut."""
 PAUSE = 2.0
-"""s: "without transmitting anything for more than two seconds"."""
+"""Length of a pause, s: "without transmitting anything for more than two seconds"."""
 WIDTHS = (2.4, 1.5, 0.7)
-"""Of the lines of the clients that are drawn, so that none hides another."""
+"""Line widths of the plotted clients, points; they differ so that no line hides another."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """LANL's clients in one run; (time, client) each."""
+    """Samples of LANL's clients in one run; (time, client) each."""
 
     times: np.ndarray
+    """Times of the samples, s; (time,)."""
     cwnd: np.ndarray
+    """Congestion windows, packets."""
     sent: np.ndarray
+    """Data packets sent so far."""
     delivered: np.ndarray
+    """Data packets delivered so far."""
     timeouts: np.ndarray
+    """Timeouts so far."""
 
 
 def keep(run: xr.Dataset) -> Windows:
-    """The windows of the clients that are classes of their own."""
+    """Return the samples of the clients that are separate flow classes."""
     names = [name for name in run["flow_class"].values if str(name).startswith("lanl_")]
-    own = run.sel(flow_class=names)
-    kept = (own[name].values for name in ("cwnd", "sent", "delivered", "timeouts"))
-    return Windows(run["time"].values, *kept)
+    clients = run.sel(flow_class=names)
+    arrays = (clients[name].values for name in ("cwnd", "sent", "delivered", "timeouts"))
+    return Windows(run["time"].values, *arrays)
 
 
-def rests(windows: Windows, counter: np.ndarray) -> list[tuple[float, float]]:
-    """For how long a counter of each client rests, s, and the client's timeouts in that time.
+def pauses(windows: Windows, counter: np.ndarray) -> list[tuple[float, float]]:
+    """Return how long a client's counter stays constant, and the client's timeouts then.
 
     Args:
-        windows: of a run.
-        counter: one of its arrays, `sent` or `delivered`. Before it first moves it does not rest.
+        windows: samples of a run.
+        counter: its array `sent` or `delivered`; (time, client). The time before the first
+            increase does not count.
+
+    Returns:
+        Pairs of duration (s) and timeouts, for all clients, after a pair of zeros.
     """
-    found = [(0.0, 0.0)]
+    pairs = [(0.0, 0.0)]
     for count, expired in zip(counter.T, windows.timeouts.T, strict=True):
         moves = np.flatnonzero(np.diff(count) > 0)
         gaps = np.diff(windows.times[moves])
         timeouts = expired[moves[1:] + 1] - expired[moves[:-1]]
-        found += zip(gaps.tolist(), timeouts.tolist(), strict=True)
-    return found
+        pairs += zip(gaps.tolist(), timeouts.tolist(), strict=True)
+    return pairs
 
 
 def most_timeouts(windows: Windows) -> float:
-    """Of one client, while nothing new of it arrives for more than two seconds."""
-    pauses = rests(windows, windows.delivered)
-    return max((timeouts for gap, timeouts in pauses if gap > PAUSE), default=0.0)
+    """Return the most timeouts of one client in a time without progress above two seconds."""
+    gaps = pauses(windows, windows.delivered)
+    return max((timeouts for gap, timeouts in gaps if gap > PAUSE), default=0.0)
 
 
 def cuts_of(windows: Windows) -> np.ndarray:
-    """Whether each client cut its window in each bin; (bin, client)."""
+    """Return whether each client cut its window in each bin; (bin, client)."""
     cut = windows.cwnd[1:] < CUT * windows.cwnd[:-1]
     whole = len(cut) // PER_BIN * PER_BIN
     return np.asarray(cut[:whole].reshape(-1, PER_BIN, cut.shape[1]).any(1))
 
 
 def shared_cuts(windows: Windows) -> float:
-    """The mean correlation between two clients of whether they cut their windows in a bin.
+    """Return the mean correlation between two clients of whether they cut their windows.
 
     0 where clients cut independently of each other, 1 where they cut together; 0 without cuts.
     """
@@ -93,17 +103,17 @@ def shared_cuts(windows: Windows) -> float:
     count = cuts.shape[1]
     if count < 2:
         return 0.0
-    together = np.corrcoef(cuts.T)
-    return float((together.sum() - count) / (count * (count - 1)))
+    correlations = np.corrcoef(cuts.T)
+    return float((correlations.sum() - count) / (count * (count - 1)))
 
 
 def fluctuation(windows: Windows) -> float:
-    """Standard deviation over mean of a client's window, mean over clients."""
+    """Return the standard deviation over the mean of a client's window, mean over clients."""
     return float(np.mean(windows.cwnd.std(0) / windows.cwnd.mean(0)))
 
 
 def jobs() -> Mapping[str, Job]:
-    """The runs for each figure; Reno's first losses depend on which sessions come when."""
+    """Return the runs by figure; Reno has three seeds, as the sessions decide its first losses."""
     return {
         str(figure): Job(
             network_of(Setting(PROPOSED, law, clients, traced=True)),
@@ -117,10 +127,10 @@ def jobs() -> Mapping[str, Job]:
 
 
 def numbers_of(windows: Windows) -> Mapping[str, float]:
-    """What is said of the windows of a run."""
+    """Return the measures of one run, by name."""
     return {
         "peak": float(np.median(windows.cwnd.max(0))),
-        "silence": max(gap for gap, _ in rests(windows, windows.sent)),
+        "silence": max(gap for gap, _ in pauses(windows, windows.sent)),
         "timeouts_without_progress": most_timeouts(windows),
         "shared_cuts": shared_cuts(windows),
         "fluctuation": fluctuation(windows),
@@ -128,21 +138,21 @@ def numbers_of(windows: Windows) -> Mapping[str, float]:
 
 
 def measure(results: Results) -> Evidence:
-    """What the windows show."""
-    evidence, swings = Evidence(), {}
+    """Record what the windows show, and Reno's fluctuation over that of Vegas."""
+    evidence, fluctuations = Evidence(), {}
     for figure, (law, clients) in FIGURES.items():
         runs = [numbers_of(windows) for windows in results[str(figure)]]
         for name in runs[0]:
-            found = [of[name] for of in runs]
-            evidence.note_mean(PACKETS, f"{NAME}.{law}_{name}_{clients}", found)
-        swings[law, clients] = np.mean([of["fluctuation"] for of in runs])
-    ratios = [float(swings["reno", n] / swings["vegas", n]) for n in (35, 60)]
+            values = [run[name] for run in runs]
+            evidence.note_mean(PACKETS, f"{NAME}.{law}_{name}_{clients}", values)
+        fluctuations[law, clients] = np.mean([run["fluctuation"] for run in runs])
+    ratios = [float(fluctuations["reno", n] / fluctuations["vegas", n]) for n in (35, 60)]
     evidence.note(PACKETS, f"{NAME}.fluctuation_reno_over_vegas", ratios)
     return evidence
 
 
 def draw_windows(axes: Axes, windows: Windows, figure: int) -> None:
-    """Some clients' windows over time."""
+    """Plot the windows of three clients over time."""
     law, clients = FIGURES[figure]
     colours = (COLOURS[law], COLOURS["other"], COLOURS["third"])
     for client, (colour, width) in enumerate(zip(colours, WIDTHS, strict=True)):
@@ -157,7 +167,7 @@ def draw_windows(axes: Axes, windows: Windows, figure: int) -> None:
 
 
 def draw(results: Results) -> Figure:
-    """The four figures."""
+    """Plot the four figures."""
     figure, axes = panels(2, 2)
     for number in FIGURES:
         place = axes[(number - 11) // 2][(number - 11) % 2]

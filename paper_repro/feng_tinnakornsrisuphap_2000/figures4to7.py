@@ -40,30 +40,33 @@ SWEEP = Sweep(
     reading_clients=(2, 12, 30, 60),
     seeds=(1, 2, 3),
 )
+"""Runs of the current network."""
 ENDS = (2, 60)
+"""Smallest and largest number of clients, at which the fluid model runs."""
 FLUID_DURATION = 100.0
-"""s: the fluid has no dice, and needs no longer."""
+"""Simulated time of the fluid model, s; without randomness it needs no more."""
 CONGESTED = 31
-"""Clients: (155 - 64) / 3, rounded up."""
+"""Clients from which the network is congested: (155 - 64) / 3, rounded up."""
 PRINTED_COV = ((2, 0.659), (60, 0.120), (60, 4 * 0.120), (60, 1.4 * 0.120))
-"""Theory at both ends; Reno 300 % and Vegas at most 40 % above it."""
+"""Clients and c.o.v. as printed: theory at both ends, Reno 300 % and Vegas up to 40 % above it."""
 PRINTED_HURST = (12, 1.0)
+"""Clients and Hurst parameter as printed."""
 
 
 def fluid_name(clients: int) -> str:
-    """The name of a run of the fluid."""
+    """Return the name of the fluid model's run."""
     return f"fluid | {clients}"
 
 
 def clients_of_fluid(run: xr.Dataset) -> tuple[float, float]:
-    """Packets that the clients sent, and per cent of them that were dropped."""
+    """Return the clients' packets sent, and the per cent of them that were dropped."""
     clients = is_client(run)
     sent = total(run, "sent", clients)
     return sent, 100 * total(run, "dropped", clients) / sent
 
 
 def jobs() -> Mapping[str, Job]:
-    """The packets' runs; the fluid's of Vegas, at the ends of the axis."""
+    """Return the packet runs, and the fluid model's runs of Vegas at both ends of the axis."""
     fluid = {
         fluid_name(count): Job(
             network_of(Setting(CURRENT, "vegas", count)),
@@ -77,21 +80,21 @@ def jobs() -> Mapping[str, Job]:
 
 
 def note_fluid(evidence: Evidence, results: Results) -> None:
-    """What the fluid says of Vegas."""
+    """Record Vegas's saturation (clients) and its largest loss (per cent) in the fluid model."""
     few, many = (results[fluid_name(count)][0] for count in ENDS)
     evidence.note(FLUID, f"{NAME}.vegas_saturation", ENDS[0] * many[0] / few[0])
     evidence.note(FLUID, f"{NAME}.vegas_loss_largest", max(few[1], many[1]))
 
 
 def note_below_20(found: Found, source: str) -> None:
-    """What Reno loses while the network is not congested."""
+    """Record Reno's loss (per cent) with fewer than 20 clients, without congestion."""
     reno = found.curve("reno", reading=source)
     few = [count for count in reno.clients if count < 20]
     found.note("reno_loss_below_20", reno.each(lambda run: run.loss, *few).mean(0), source)
 
 
 def measure(results: Results) -> Evidence:
-    """What the runs show."""
+    """Record what the runs show."""
     found = Found(NAME, SWEEP, results, CONGESTED, Evidence())
     note_shared(found)
     for source in WHOLE:
@@ -108,7 +111,7 @@ def measure(results: Results) -> Evidence:
 
 
 def draw(results: Results) -> Figure:
-    """The four figures."""
+    """Plot the four figures."""
     figure, axes = panels(2, 2)
     curves = partial(SWEEP.curve, results)
     title = "Figure 4: c.o.v. of traffic at the LANL router"

@@ -30,26 +30,28 @@ SWEEP = Sweep(
     reading_clients=(60,),
     seeds=(1, 2),
 )
+"""Runs of the proposed network."""
 MOST = 60
+"""Largest number of clients."""
 CONGESTED = 38
-"""Clients: (622 - 64) / 15, rounded up."""
+"""Clients from which the network is congested: (622 - 64) / 15, rounded up."""
 PRINTED_COV = ((60, 0.054), (60, 7.42 * 0.054), (60, 5.57 * 0.054))
-"""Theory; Reno 642 % and Vegas 457 % above it."""
+"""Clients and c.o.v. as printed: theory, Reno 642 % and Vegas 457 % above it."""
 
 
 def current(law: str) -> str:
-    """The name of a job in the current network."""
+    """Return the name of a run of the current network."""
     return f"current | {law}"
 
 
 def jobs() -> Mapping[str, Job]:
-    """The proposed network's, and the current one's at 60 clients to compare with."""
+    """Return the runs of the proposed network, and those of the current one with 60 clients."""
     others = {current(law): job_of(Setting(CURRENT, law, MOST), SWEEP.seeds) for law in LAWS}
     return {**SWEEP.jobs(), **others}
 
 
 def note_loss_ratios(found: Found, fast: Curve, slow: Curve) -> None:
-    """Reno's loss in the proposed network over that in the current one."""
+    """Record Reno's loss in the proposed network over that in the current one."""
     for source, pick in (
         (PACKETS, lambda run: run.loss),
         (f"{PACKETS}, ACKs counted", lambda run: run.loss_with_acks),
@@ -59,7 +61,7 @@ def note_loss_ratios(found: Found, fast: Curve, slow: Curve) -> None:
 
 
 def measure(results: Results) -> Evidence:
-    """What the runs show."""
+    """Record what the runs show."""
     found = Found(NAME, SWEEP, results, CONGESTED, Evidence())
     note_shared(found)
     for source in WHOLE:
@@ -76,7 +78,7 @@ def measure(results: Results) -> Evidence:
 
 
 def draw(results: Results) -> Figure:
-    """The three figures."""
+    """Plot the three figures."""
     figure, axes = panels(1, 3)
     curves = partial(SWEEP.curve, results)
     title = "Figure 8: c.o.v. of traffic at the LANL router"

@@ -1,4 +1,4 @@
-"""What figures 4 to 10 are said to show, as numbers; the same ones for both networks."""
+"""The measures behind the claims about figures 4 to 10, the same for both networks."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from vegasfluid.burstiness import METHODS
 __all__ = ["METHOD", "WHOLE", "Found", "Runs", "note_few", "note_shared", "saturation"]
 
 Runs = Mapping[str, list[Summary]]
-"""The runs of one topology, by name."""
+"""Summaries of the runs of one topology, by the run's name."""
 HARDLY = 0.10
-"""The excess at which a curve hardly leaves the theory, in the paper's words "less than 10 %"."""
+"""Excess of the c.o.v. over theory (fraction) that is still small; the paper's "less than 10 %"."""
 WHOLE = (PACKETS, LANL_ONLY)
-"""Sources that have all points of the curves."""
+"""Sources of evidence that have all points of the curves."""
 METHOD = "local_whittle"
-"""The estimator that claims about the Hurst exponent are judged by."""
+"""Estimator of the Hurst parameter by which the claims are decided."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Where evidence about a topology goes.
+    """The runs of one topology, and the evidence to which their measures are added.
 
     Args:
-        prefix: the experiment's name.
-        sweep: which runs there are.
-        results: what was kept of them.
-        busy: the number of clients from which the network is called congested.
-        evidence: what is added to.
+        prefix: name of the experiment.
+        sweep: definition of the runs.
+        results: summaries of the runs.
+        busy: number of clients from which the network is congested.
+        evidence: the record to add to.
     """
 
     prefix: str
@@ -52,20 +52,20 @@ class Found:
     evidence: Evidence
 
     def curve(self, law: str, queue: str = "fifo", reading: str = PACKETS) -> Curve:
-        """Runs by clients."""
+        """Return the runs of a congestion control, a queue discipline and a reading, by clients."""
         return self.sweep.curve(self.results, law, queue, reading)
 
     def note(self, measure: str, values: np.ndarray, source: str = PACKETS) -> None:
-        """Note what each seed gave: (seed,), or (place, seed)."""
+        """Record the mean over seeds of values (seed,), or of a series (place, seed)."""
         note_each_seed(self.evidence, source, f"{self.prefix}.{measure}", values)
 
     def note_one(self, measure: str, value: float, source: str = PACKETS) -> None:
-        """Note what all runs together gave."""
+        """Record one number that follows from all runs."""
         self.evidence.note(source, f"{self.prefix}.{measure}", value)
 
 
 def note_shared(found: Found) -> None:
-    """All that is asked of both topologies."""
+    """Record the measures that both topologies have."""
     for source in READINGS:
         for law in LAWS:
             curve = found.curve(law, reading=source)
@@ -80,12 +80,12 @@ def note_shared(found: Found) -> None:
 
 
 def note_law(found: Found, law: str, curve: Curve, source: str) -> None:
-    """Numbers of one law."""
+    """Record the measures of one congestion control under one reading."""
     last = max(curve.clients)
     found.note(f"{law}_excess_60", curve.excess(last)[0], source)
     found.note(f"{law}_loss_60", curve.each(lambda run: run.loss, last)[0], source)
-    both = curve.each(lambda run: run.loss_with_acks, last)[0]
-    found.note(f"{law}_loss_60", both, f"{source}, ACKs counted")
+    lost = curve.each(lambda run: run.loss_with_acks, last)[0]
+    found.note(f"{law}_loss_60", lost, f"{source}, ACKs counted")
     found.note(f"{law}_resent_60", curve.each(lambda run: run.resent, last)[0], source)
     found.note(f"{law}_excess_largest", curve.excess().max(0), source)
     found.note(f"{law}_loss_largest", curve.each(lambda run: run.loss).max(0), source)
@@ -96,12 +96,15 @@ def note_law(found: Found, law: str, curve: Curve, source: str) -> None:
 
 
 def hursts(curve: Curve, *clients: int, method: str = METHOD) -> np.ndarray:
-    """Hurst exponents; (clients, seed)."""
+    """Return the Hurst parameters at the LANL router; (clients, seed)."""
     return curve.each(lambda run: run.hurst[method], *clients)
 
 
 def saturation(curve: Curve) -> np.ndarray:
-    """Where the line of the fewest clients meets the level of the most; (seed,) clients."""
+    """Return the number of clients at which the packets stop growing; (seed,).
+
+    There the line through the origin and the fewest clients reaches the packets of the most.
+    """
     packets = curve.each(lambda run: run.packets)
     fewest, most = min(curve.clients), max(curve.clients)
     rate = packets[curve.clients.index(fewest)] / fewest
@@ -109,7 +112,7 @@ def saturation(curve: Curve) -> np.ndarray:
 
 
 def note_both_laws(found: Found, source: str) -> None:
-    """Vegas against Reno in the congested network."""
+    """Record the throughput and goodput of Vegas over those of Reno, in congestion."""
     reno, vegas = (found.curve(law, reading=source) for law in LAWS)
     busy = [count for count in reno.clients if count >= found.busy and count in vegas.points]
     if not busy:
@@ -117,15 +120,15 @@ def note_both_laws(found: Found, source: str) -> None:
     seeds = min(reno.seeds, vegas.seeds)
 
     def ratio(pick: str) -> np.ndarray:
-        both = [c.each(lambda run: getattr(run, pick), *busy)[:, :seeds] for c in (vegas, reno)]
-        return both[0] / both[1]
+        pair = [c.each(lambda run: getattr(run, pick), *busy)[:, :seeds] for c in (vegas, reno)]
+        return pair[0] / pair[1]
 
     found.note("packets_vegas_over_reno", ratio("packets").mean(0), source)
     found.note("goodput_vegas_over_reno", ratio("delivered").mean(0), source)
 
 
 def note_whole_curves(found: Found, source: str) -> None:
-    """What needs all points of the curves."""
+    """Record the measures that need all points of the curves."""
     reno, vegas = (found.curve(law, reading=source) for law in LAWS)
     clients = np.array(reno.clients)
     excess = reno.excess().mean(1)
@@ -138,16 +141,16 @@ def note_whole_curves(found: Found, source: str) -> None:
 
 
 def note_hursts(found: Found) -> None:
-    """Hurst exponents by every method that can say."""
+    """Record Hurst parameters by each method that gives finite values."""
     reno, vegas = (found.curve(law) for law in LAWS)
     many = [count for count in reno.clients if count >= 12]
     for method in METHODS:
         name = PACKETS if method == METHOD else f"packets, {method.replace('_', ' ')}"
         seeds = min(reno.seeds, vegas.seeds)
-        both = [hursts(c, *many, method=method)[:, :seeds] for c in (reno, vegas)]
+        pair = [hursts(c, *many, method=method)[:, :seeds] for c in (reno, vegas)]
         for measure, values in (
-            ("hurst_reno_12", both[0][0]),
-            ("hurst_reno_over_vegas", (both[0] - both[1]).mean(0)),
+            ("hurst_reno_12", pair[0][0]),
+            ("hurst_reno_over_vegas", (pair[0] - pair[1]).mean(0)),
             ("reno_hurst_largest", hursts(reno, method=method).max(0)),
         ):
             if np.isfinite(values).all():
@@ -155,7 +158,7 @@ def note_hursts(found: Found) -> None:
 
 
 def note_few(found: Found, clients: int, source: str) -> None:
-    """What Reno loses of throughput and packets at some number of clients."""
+    """Record which fraction of the load Reno leaves undelivered, and its loss in per cent."""
     reno = found.curve("reno", reading=source)
     sites = 1 if source == LANL_ONLY else 2
     offered = sites * clients * found.sweep.topology.client_rate * DURATION
@@ -165,19 +168,19 @@ def note_few(found: Found, clients: int, source: str) -> None:
 
 
 def note_red(found: Found) -> None:
-    """How far RED in the routers changes anything: the largest change over laws and clients."""
+    """Record the largest changes by RED in the routers, over congestion controls and clients."""
     changes: dict[str, list[float]] = {"cov": [], "packets": [], "loss": []}
     for law, count in product(LAWS, found.sweep.red_clients):
         plain, red = (found.curve(law, queue).points[count][0] for queue in ("fifo", "red"))
         changes["cov"].append(abs(red.cov / plain.cov - 1))
         changes["packets"].append(abs(red.packets / plain.packets - 1))
         changes["loss"].append(abs(red.loss - plain.loss))
-    for name, of in changes.items():
-        found.note_one(f"red_changes_{name}", max(of))
+    for name, values in changes.items():
+        found.note_one(f"red_changes_{name}", max(values))
 
 
 def note_places(found: Found) -> None:
-    """Where packets wait, and where they are lost."""
+    """Record the fraction of drops at the switch, and how often queues are below RED."""
     curves = [found.curve(law, queue) for law, queue in product(LAWS, ("fifo", "red"))]
     runs = [run for curve in curves for runs in curve.points.values() for run in runs]
     router, switch = sum(run.router_drops for run in runs), sum(run.switch_drops for run in runs)

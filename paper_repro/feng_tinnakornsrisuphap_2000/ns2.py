@@ -1,8 +1,8 @@
-"""What ns-2.35 says of some of the same networks: a table, and the command that makes it anew.
+"""Reference runs of ns-2.35 for some of the same networks: a table, and the command that makes it.
 
     python -m paper_repro.feng_tinnakornsrisuphap_2000.ns2
 
-runs `esnet.tcl` with the program `ns`, some minutes long, and writes `ns2.csv`.
+runs `esnet.tcl` with the program `ns` for some minutes, and writes `ns2.csv`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
 __all__ = ["RUNS", "note_ns2", "note_ns2_ratios", "ns2_rows"]
 
 HERE = Path(__file__).parent
+"""Folder of this module."""
 TABLE = HERE / "ns2.csv"
+"""File with the results of ns-2."""
 SEED = 1
+"""Seed of ns-2's random generators."""
 MOST = 60
+"""Largest number of clients."""
 COUNTER = 2**32
-"""Where ns-2 counts bytes from the start again."""
+"""Value at which ns-2's 32-bit counters of bytes and packets return to 0."""
 RUNS = (
     ("current", 60, 200),
     ("proposed", 38, 100),
@@ -50,17 +54,19 @@ COLUMNS: Sequence[str] = (
     "cov",
     "cov_all",
 )
+"""Columns of the table."""
 
 Key = tuple[str, str, int]
+"""Network, congestion control and number of clients of a row."""
 
 
 @cache
 def ns2_rows() -> Mapping[Key, Mapping[str, float]]:
-    """The table, by network, law and clients.
+    """Return the table by network, congestion control and number of clients.
 
     Returns:
-        sent, resent and acked (packets of all clients), seconds; cov of the data packets, and
-        cov_all of data and ACKs, that reach the LANL router in a bin.
+        `seconds` (simulated time, s); `sent`, `resent` and `acked` (packets of all clients);
+        `cov` of the data packets that reach the LANL router in a bin, `cov_all` of data and ACKs.
     """
     with TABLE.open() as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
@@ -73,7 +79,7 @@ def ns2_rows() -> Mapping[Key, Mapping[str, float]]:
 
 
 def note_ns2(evidence: Evidence, prefix: str, topology: Topology) -> None:
-    """Note what ns-2 says of the measures of one topology, under the same names."""
+    """Record ns-2's values of the measures of one topology, under the same names."""
     rows = {key[1:]: row for key, row in ns2_rows().items() if key[0] == topology.name}
     theory = theoretical_cov(topology, MOST)
     for law in ("reno", "vegas"):
@@ -89,36 +95,36 @@ def note_ns2(evidence: Evidence, prefix: str, topology: Topology) -> None:
 
 
 def note_ns2_ratios(evidence: Evidence, prefix: str) -> None:
-    """How much larger the excess is in the proposed network, at the most clients."""
+    """Record ns-2's excess c.o.v. in the proposed network over that in the current one."""
     for law in ("reno", "vegas"):
         fast, slow = (
-            ns2_rows()[of.name, law, MOST]["cov"] / theoretical_cov(of, MOST) - 1
-            for of in (PROPOSED, CURRENT)
+            ns2_rows()[topology.name, law, MOST]["cov"] / theoretical_cov(topology, MOST) - 1
+            for topology in (PROPOSED, CURRENT)
         )
         evidence.note(NS2, f"{prefix}.{law}_excess_ratio", fast / slow)
 
 
-def spread(counts: np.ndarray) -> float:
-    """Standard deviation over mean."""
+def variation(counts: np.ndarray) -> float:
+    """Return the standard deviation over the mean."""
     return float(counts.std() / counts.mean())
 
 
 def simulated(network: str, clients: int, law: str, seconds: int) -> Mapping[str, object]:
-    """A row of the table: one run of ns-2."""
-    given = [law, str(clients), network, str(seconds), str(SEED)]
-    command = ["ns", str(HERE / "esnet.tcl"), *given]
+    """Run ns-2 once and return the row of the table."""
+    arguments = [law, str(clients), network, str(seconds), str(SEED)]
+    command = ["ns", str(HERE / "esnet.tcl"), *arguments]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     bins = np.array([line.split()[1:] for line in lines if line.startswith("bin")], float)
     packets, octets = np.diff(bins, axis=0).T % COUNTER
     data = np.round((octets - ACK_BYTES * packets) / (PACKET_BYTES - ACK_BYTES))
     totals = next(line.split()[1:] for line in lines if line.startswith("total"))
-    of_run = (network, clients, law, seconds, *totals)
-    spreads = (round(spread(data), 5), round(spread(packets), 5))
-    return dict(zip(COLUMNS, of_run + spreads, strict=True))
+    run = (network, clients, law, seconds, *totals)
+    covs = (round(variation(data), 5), round(variation(packets), 5))
+    return dict(zip(COLUMNS, run + covs, strict=True))
 
 
 def main() -> None:
-    """Write the table anew."""
+    """Run all networks and write the table."""
     rows = [
         simulated(network, clients, law, seconds)
         for network, clients, seconds in RUNS

@@ -1,4 +1,4 @@
-"""Sections 2.2 and 3.2: independent Poisson sources that no TCP modulates."""
+"""Sections 2.2 and 3.2: independent Poisson sources without TCP."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ __all__ = ["POISSON"]
 
 NAME = "poisson"
 CLIENTS = (2, 8, 30, 60)
+"""Numbers of sources."""
 HURST = "hurst "
+"""Prefix of the keys under which Hurst parameters are kept."""
 
 
 def keep(run: xr.Dataset) -> Mapping[str, float]:
-    """The c.o.v. and the Hurst exponents of what reaches the link."""
+    """Return c.o.v. and Hurst parameters of the arrivals at the link."""
     exponents = {HURST + name: metrics.hurst(run, name).value for name in METHODS}
     return {"cov": metrics.cov(run).value, **exponents}
 
 
 def jobs() -> Mapping[str, Job]:
-    """The current network's clients over a link, by UDP."""
+    """Return runs of the current network's clients over one link, without congestion control."""
     traffic = vf.Poisson(vf.ms(CURRENT.packet_interval_ms))
     link = vf.Link(vf.mbps(1000), buffer=10_000)
     return {
@@ -50,17 +52,17 @@ def jobs() -> Mapping[str, Job]:
 
 
 def measure(results: Results) -> Evidence:
-    """Against equation 1, and the slope of its logarithm."""
+    """Record c.o.v. over equation 1, its slope in logarithms, and Hurst parameters."""
     evidence = Evidence()
-    kept = [results[str(count)][0] for count in CLIENTS]
-    cov = np.array([of["cov"] for of in kept])
+    values = [results[str(count)][0] for count in CLIENTS]
+    cov = np.array([value["cov"] for value in values])
     theory = np.array([theoretical_cov(CURRENT, count) for count in CLIENTS])
     slope = np.polyfit(np.log(CLIENTS), np.log(cov), 1)[0]
     evidence.note(PACKETS, f"{NAME}.cov_over_theory", (cov / theory).tolist())
     evidence.note(PACKETS, f"{NAME}.slope", float(slope))
     for method in METHODS:
         source = PACKETS if method == "local_whittle" else f"packets, {method.replace('_', ' ')}"
-        exponents = [of[HURST + method] for of in kept]
+        exponents = [value[HURST + method] for value in values]
         evidence.note(source, f"{NAME}.hurst", exponents)
     return evidence
 

@@ -1,4 +1,4 @@
-"""Section 6: how long Reno takes from half a window of 50 Mb back to the whole."""
+"""Section 6: the time that Reno takes from half a window of 50 Mbit to the full window."""
 
 from __future__ import annotations
 
@@ -17,26 +17,31 @@ __all__ = ["RECOVERY", "Cycle"]
 
 NAME = "recovery"
 WINDOW_MBIT = 50.0
+"""Full window of section 6, Mbit."""
 RATE = WINDOW_MBIT / GRID_RTT
-"""Mb/s of a line that holds this window, so that Reno loses a packet just above it."""
+"""Capacity at which the full window just fills the line, Mbit/s; a larger window loses a packet."""
 WINDOW = WINDOW_MBIT * 1e6 / PACKET_BITS
+"""Full window, packets."""
 PLAIN = "packets, plain Reno"
+"""Source of the evidence from Reno without NewReno."""
 UNTIL = {PACKETS: 470.0, PLAIN: 570.0}
-"""s: the window is whole after some 240 s for the first time."""
+"""Simulated time, s; the window is full after about 240 s for the first time."""
 STEP = 0.1
-"""s between two samples."""
+"""Time between two samples, s."""
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """From a cut of the window until it is whole again."""
+    """Recovery of the window from a cut to the full size."""
 
     seconds: float
+    """Duration, s."""
     utilisation: float
+    """Fraction of the capacity that is used meanwhile."""
 
 
 def keep(run: xr.Dataset) -> Cycle:
-    """The first cycle of the saw-tooth."""
+    """Return the first cycle of the saw-tooth."""
     cwnd = run["cwnd"].values[:, 0]
     whole = cwnd >= WINDOW
     cut = int(np.argmax(whole)) + int(np.argmin(whole[np.argmax(whole) :]))
@@ -48,12 +53,11 @@ def keep(run: xr.Dataset) -> Cycle:
 
 
 def jobs() -> Mapping[str, Job]:
-    """One flow over the line, with hardly a buffer.
+    """Return the runs of one flow over a line with a buffer of ten packets.
 
-    Two packets are lost in a row before the sender knows of it. The paper reckons with one halving,
-    which is what NewReno makes of them; plain Reno waits for its timer, and halves twice. The
-    host's link is hardly faster than the line, so that slow start, which is not asked about, fills
-    no queue.
+    The flow loses two packets in a row before it notices. The paper expects one halving, as NewReno
+    makes; plain Reno waits for a timeout and halves twice. The host's link is hardly faster than
+    the line, so that slow start fills no queue.
     """
     flows = vf.Flows(
         1,
@@ -65,13 +69,13 @@ def jobs() -> Mapping[str, Job]:
     network = vf.Network(vf.Link(vf.mbps(RATE), buffer=10), {"reno": flows})
     plain = network.with_law("reno", vf.Reno())
     return {
-        name: Job(of, UNTIL[name], keep=keep, samples=round(UNTIL[name] / STEP) + 1)
-        for name, of in ((PACKETS, network), (PLAIN, plain))
+        name: Job(one, UNTIL[name], keep=keep, samples=round(UNTIL[name] / STEP) + 1)
+        for name, one in ((PACKETS, network), (PLAIN, plain))
     }
 
 
 def measure(results: Results) -> Evidence:
-    """The paper's sum, and the simulated saw-tooth."""
+    """Record the paper's calculation, and the simulated saw-tooth."""
     trips = math.ceil((WINDOW_MBIT - WINDOW_MBIT / 2) * 1e6 / PACKET_BITS)
     seconds = round(trips * GRID_RTT, 1)
     evidence = Evidence()

@@ -26,3 +26,4 @@ EXPERIMENTS: Sequence[Experiment] = (
     FIGURES11TO14,
     RECOVERY,
 )
+"""The experiments of this paper."""

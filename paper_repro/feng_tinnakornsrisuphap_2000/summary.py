@@ -1,4 +1,4 @@
-"""What is kept of one run: the numbers that figures 4 to 10 show, and where packets were lost."""
+"""Reduction of a run to the numbers of figures 4 to 10, and to where packets were lost."""
 
 from __future__ import annotations
 
@@ -18,74 +18,74 @@ __all__ = ["Summary", "is_client", "summary_of", "total"]
 
 @dataclass(frozen=True)
 class Summary:
-    """One run."""
+    """Measures of one run."""
 
     cov: float
-    """Of the packets that reach the LANL router in a round trip."""
+    """Coefficient of variation of the arrivals at the LANL router in a round trip."""
     hurst: dict[str, float]
-    """Of the same counts, by method."""
+    """Hurst parameter of the same counts, by method."""
     packets: float
-    """Data packets of the clients that entered the network through both routers."""
+    """Data packets of the clients that entered both routers."""
     delivered: float
-    """Of those, the ones that arrived, each counted once."""
+    """Data packets of the clients that arrived, each counted once."""
     loss: float
-    """Per cent of the clients' packets that were dropped."""
+    """Clients' packets that were dropped, per cent of those sent."""
     loss_with_acks: float
-    """The same of data and ACKs together, an ACK counted for each packet."""
+    """Dropped data packets and ACKs, per cent of those sent (one ACK for each packet)."""
     resent: float
-    """Per cent of the clients' packets that had been sent before."""
+    """Retransmissions, per cent of the clients' packets sent."""
     router_drops: float
-    """Packets, ACKs among them."""
+    """Data packets and ACKs dropped at the routers."""
     switch_drops: float
-    """Packets, ACKs among them."""
+    """Data packets and ACKs dropped at the switch."""
     below_red: float
-    """Share of the time in which both routers' queues are below RED's lower threshold."""
+    """Fraction of the time in which both routers' queues are below RED's lower threshold."""
     port_use: float
-    """Part of the capacity of the switch's port to SNL that is used."""
+    """Fraction of the capacity of the switch's port to SNL that is used."""
     port_queue: float
-    """Mean queue there, packets."""
+    """Mean queue at that port, packets."""
     outside_share: float
-    """Part of that capacity that the outside sources get."""
+    """Fraction of that port's capacity that the outside sources get."""
 
 
 def is_client(run: xr.Dataset) -> np.ndarray:
-    """Which classes are clients; (flow_class,)."""
+    """Return which flow classes are clients; (flow_class,)."""
     return np.array([not str(name).startswith("outside") for name in run["flow_class"].values])
 
 
 def total(run: xr.Dataset, name: str, which: np.ndarray) -> float:
-    """What a counter reached at the end, summed over the flows of some classes."""
+    """Return the final value of a counter, summed over the flows of some classes."""
     last = run[name].isel(time=-1).values * run["count"].values
     return float(last[which].sum())
 
 
 def known(run: xr.Dataset, names: Sequence[str]) -> list[str]:
-    """Those of the queues that the run has: without reverse data there are none back."""
+    """Return the queues that the run has; without reverse data there are no reverse queues."""
     return [name for name in names if name in run["link"].values]
 
 
 def lost_at(run: xr.Dataset, names: Sequence[str]) -> float:
-    """Packets that some queues dropped."""
+    """Return the packets that some queues dropped."""
     return float(run["lost"].isel(time=-1).sel(link=known(run, names)).sum())
 
 
 def lost_with_acks(run: xr.Dataset) -> float:
-    """Packets and ACKs that all queues dropped, but for the outside sources' packets."""
+    """Return the packets and ACKs that all queues dropped, without outside sources' packets."""
     outside = total(run, "dropped", ~is_client(run))
     return float(run["lost"].isel(time=-1).sum()) - outside
 
 
 def outside_share(run: xr.Dataset) -> float:
-    """Part of a port's capacity that the sessions to SNL get."""
+    """Return the fraction of the capacity of the port to SNL that outside sessions get."""
     which = run["flow_class"].values == "outside_snl"
     rate = total(run, "delivered", which) / float(run["time"][-1])
     return rate / float(run["capacity"].sel(link=SWITCH_PORTS[0]))
 
 
 def hurst_by(run: xr.Dataset, method: str) -> float:
-    """The Hurst exponent at the LANL router; NaN where a method cannot say.
+    """Return the Hurst parameter at the LANL router; NaN where the method fails.
 
-    The rescaled range cannot where nothing at all arrives for 32 bins.
+    The rescaled range fails where nothing arrives for 32 bins.
     """
     try:
         return metrics.hurst(run, method, link=ROUTERS[0]).value
@@ -94,10 +94,10 @@ def hurst_by(run: xr.Dataset, method: str) -> float:
 
 
 def summary_of(run: xr.Dataset, red_min: float) -> Summary:
-    """Sum up a run.
+    """Return the measures of a run.
 
     Args:
-        run: with bins, and without a warm-up.
+        run: trajectory with bins and without warm-up.
         red_min: RED's lower threshold in the routers, packets.
     """
     clients, port = is_client(run), SWITCH_PORTS[0]

@@ -1,4 +1,4 @@
-"""Section 2: what Vegas does by itself, and what Reno does in its place."""
+"""Section 2: Vegas without other congestion controls, and Reno in its place."""
 
 from __future__ import annotations
 
@@ -22,24 +22,28 @@ from paper_repro.la_walrand_anantharam_1998.tables import CAPACITY
 
 __all__ = ["EXPERIMENT", "single"]
 
-UNTIL, SETTLED = 60.0, 30.0
-"""s."""
+UNTIL = 60.0
+"""Simulated time, s."""
+SETTLED = 30.0
+"""Time from which the connections are at equilibrium, s."""
 SAMPLES = 1201
+"""Samples of a trajectory, one every 0.05 s."""
 SHORT, USUAL, LONG = 0.088, 0.134, 0.484
-"""s: round trips of section 3."""
+"""Round-trip propagation delays of section 3, s."""
 TOGETHER = (0.0,) * 10
+"""Start times of ten connections, s."""
 BACKED_UP = 60.0
-"""Packets of a first window that is far above alpha and beta."""
+"""Initial window far above the bandwidth-delay product plus beta, packets."""
 
 
 def single(law: str, trip: float, cwnd: float = 1.0, doubles: bool = True) -> vf.Network:
-    """One connection over the bottleneck of figure 6.
+    """Return a network with one connection over the bottleneck of figure 6.
 
     Args:
-        law: a column of table 4.
-        trip: propagation there and back, s.
-        cwnd: the first window, packets.
-        doubles: whether it begins with slow start.
+        law: column of table 4.
+        trip: round-trip propagation delay, s.
+        cwnd: initial window, packets.
+        doubles: whether it starts with slow start.
     """
     flows = vf.Flows(
         1,
@@ -54,19 +58,19 @@ def single(law: str, trip: float, cwnd: float = 1.0, doubles: bool = True) -> vf
 
 
 def jobs() -> Mapping[str, Job]:
-    """Single connections; and ten that start together, so that their base RTTs are right."""
-    one = {
+    """Return runs of single connections, and of ten that start together with correct base RTTs."""
+    networks = {
         "grow": single("vegas", USUAL, doubles=False),
         "shrink": single("vegas", USUAL, BACKED_UP, doubles=False),
         "rest/88": single("vegas", SHORT),
         "rest/134": single("vegas", USUAL),
         "rest/484": single("vegas", LONG),
     }
-    made: dict[str, Job] = {}
-    for name, network in one.items():
-        made |= jobs_for(name, lambda shift, of=network: of, UNTIL, SAMPLES, shifts=1)
+    runs: dict[str, Job] = {}
+    for name, network in networks.items():
+        runs |= jobs_for(name, lambda shift, of=network: of, UNTIL, SAMPLES, shifts=1)
     for law in ("vegas", "reno"):
-        made |= jobs_for(
+        runs |= jobs_for(
             f"ten/{law}",
             lambda shift, law=law: persistent(
                 LAWS[law], gateway(None), shift, max_window=NO_LIMIT, starts=TOGETHER
@@ -74,49 +78,49 @@ def jobs() -> Mapping[str, Job]:
             UNTIL,
             SAMPLES,
         )
-        made |= jobs_for(f"one/{law}", lambda shift, law=law: single(law, USUAL), UNTIL, SAMPLES, 1)
-    return made
+        runs |= jobs_for(f"one/{law}", lambda shift, law=law: single(law, USUAL), UNTIL, SAMPLES, 1)
+    return runs
 
 
 def windows_a_round(record: RecordedRun, begin: float, end: float, trip: float) -> float:
-    """Packets by which the only window changes in a round trip."""
-    inside = record.within(begin, end)
-    time, cwnd = record.time[inside], record.cwnd[inside, 0]
+    """Return the change of the only window per round trip, packets, between two times."""
+    period = record.within(begin, end)
+    time, cwnd = record.time[period], record.cwnd[period, 0]
     trips = np.maximum(cwnd / CAPACITY, trip)
     rounds = float((np.diff(time) / trips[1:]).sum())
     return float(cwnd[-1] - cwnd[0]) / rounds
 
 
 def backlogs(record: RecordedRun, network: vf.Network) -> np.ndarray:
-    """Backlog (w - r d) of each connection at rest, packets; (connection,)."""
+    """Return the backlog (w - r d) of each connection at equilibrium, packets; (connection,)."""
     trips = np.array([network.base_rtts(name)[0] for name in network.flows])
     return record.backlogs(trips, SETTLED, UNTIL)
 
 
 def note_steps(evidence: Evidence, results: Results) -> None:
-    """The rule of the window, and where a single connection rests."""
+    """Record the steps of the window per round trip, and a single connection's equilibrium."""
     grow, shrink = records(results, "grow")[0], records(results, "shrink")[0]
-    rest = {trip: records(results, f"rest/{trip}")[0] for trip in (88, 134, 484)}
-    at_rest = rest[134].cwnd[rest[134].within(SETTLED, UNTIL), 0]
-    found = {
+    settled = {trip: records(results, f"rest/{trip}")[0] for trip in (88, 134, 484)}
+    windows = settled[134].cwnd[settled[134].within(SETTLED, UNTIL), 0]
+    measures = {
         "steps": [
             windows_a_round(grow, 0.5, 3.0, USUAL),
-            float(at_rest[-1] - at_rest[0]),
+            float(windows[-1] - windows[0]),
             windows_a_round(shrink, 0.5, 4.0, USUAL),
         ],
-        "backlog": float(backlogs(rest[134], single("vegas", USUAL))[0]),
-        "windows_by_trip": [record.mean_windows(SETTLED, UNTIL)[0] for record in rest.values()],
+        "backlog": float(backlogs(settled[134], single("vegas", USUAL))[0]),
+        "windows_by_trip": [record.mean_windows(SETTLED, UNTIL)[0] for record in settled.values()],
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(PACKETS, f"alone.{name}", value)
 
 
 def note_ten(evidence: Evidence, results: Results) -> None:
-    """Ten connections that start together: right base RTTs."""
+    """Record measures of ten connections that start together and so know their base RTTs."""
     vegas, reno = records(results, "ten/vegas"), records(results, "ten/reno")
     network = persistent(LAWS["vegas"], gateway(None), starts=TOGETHER)
-    queues = [of.mean_queue(SETTLED, UNTIL) for of in vegas]
-    sums = [float(backlogs(of, network).sum()) for of in vegas]
+    queues = [record.mean_queue(SETTLED, UNTIL) for record in vegas]
+    sums = [float(backlogs(record, network).sum()) for record in vegas]
     pairs = list(zip(vegas, reno, strict=True))
     means = {
         "queue_of_ten": queues,
@@ -126,26 +130,26 @@ def note_ten(evidence: Evidence, results: Results) -> None:
         "delay_over_reno": [
             a.mean_queue(SETTLED, UNTIL) / b.mean_queue(SETTLED, UNTIL) for a, b in pairs
         ],
-        "jitter_over_reno": [swing(a.queue, a) / swing(b.queue, b) for a, b in pairs],
-        "drops_vegas": [of.dropped.sum() for of in vegas],
-        "drops_reno": [of.dropped.sum() for of in reno],
+        "jitter_over_reno": [deviation(a.queue, a) / deviation(b.queue, b) for a, b in pairs],
+        "drops_vegas": [record.dropped.sum() for record in vegas],
+        "drops_reno": [record.dropped.sum() for record in reno],
     }
     for name, values in means.items():
         note_means(evidence, f"alone.{name}", values)
 
 
 def total(record: RecordedRun) -> float:
-    """Packets of all connections."""
+    """Return the packets delivered to all connections."""
     return float(record.acked(UNTIL).sum())
 
 
-def swing(values: np.ndarray, record: RecordedRun) -> float:
-    """Standard deviation after the start, packets."""
+def deviation(values: np.ndarray, record: RecordedRun) -> float:
+    """Return the standard deviation after the start, packets."""
     return float(values[record.within(SETTLED, UNTIL)].std())
 
 
 def measure(results: Results) -> Evidence:
-    """Rules, rest and Reno."""
+    """Record steps and equilibria of Vegas, and Vegas compared with Reno."""
     evidence = Evidence()
     note_steps(evidence, results)
     note_ten(evidence, results)
@@ -153,7 +157,7 @@ def measure(results: Results) -> Evidence:
     evidence.note(
         PACKETS,
         "alone.oscillation_over_reno",
-        swing(vegas.cwnd[:, 0], vegas) / swing(reno.cwnd[:, 0], reno),
+        deviation(vegas.cwnd[:, 0], vegas) / deviation(reno.cwnd[:, 0], reno),
     )
     evidence.note(PACKETS, "alone.throughput_of_one", total(vegas) / total(reno))
     return evidence

@@ -1,4 +1,4 @@
-"""The paper's numbers held against each other: sums, differences, capacities, fairness."""
+"""The paper's numbers compared with each other: sums, differences, capacities, fairness."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from paper_repro.la_walrand_anantharam_1998.tables import (
 __all__ = ["EXPERIMENT", "fair_totals"]
 
 SENDING = (1 + 40 / 1000) * (1 / CAPACITY + 2 * 8000 / 10e6)
-"""s: a packet and its ACK of 40 bytes on the bottleneck and on two access links."""
+"""Sending time of a packet and its 40-byte ACK on the bottleneck and two access links, s."""
 BETA = 3
-"""Packets."""
+"""Upper threshold of Vegas, packets."""
 
 
 def fair_totals() -> np.ndarray:
-    """What each of the ten connections gets if those that are active always share alike."""
+    """Return each connection's packets if all active connections always share equally."""
     edges = np.append(STARTS, DURATION)
-    each = CAPACITY * np.diff(edges) / np.arange(1, len(STARTS) + 1)
-    return np.cumsum(each[::-1])[::-1]
+    packets = CAPACITY * np.diff(edges) / np.arange(1, len(STARTS) + 1)
+    return np.cumsum(packets[::-1])[::-1]
 
 
 def gained(law: str, connection: int, begin: int, end: int) -> int:
-    """Packets of table 2 between two of its times, s."""
+    """Return the packets of table 2 that a connection gains between two of its times (s)."""
     rows = ACKED[law]
     return rows[LOOKS.index(end)][connection - 1] - rows[LOOKS.index(begin)][connection - 1]
 
 
 def backlogs_at_34() -> list[float]:
-    """Backlog (w - r d) of both connections at 34 s, from tables 1 and 2, packets."""
+    """Return the backlog (w - r d) of both connections at 34 s, from tables 1 and 2, packets."""
     rates = [gained("vegas", connection, 14, 34) / 20 for connection in (1, 2)]
     trips = [0.088 + SENDING, 0.134 + SENDING]
     windows = WINDOWS["vegas"][LOOKS.index(34)]
@@ -48,7 +48,7 @@ def backlogs_at_34() -> list[float]:
 
 
 def full_rates() -> list[float]:
-    """Packets a second of both connections together between the times of table 2."""
+    """Return the rates of both connections together between the times of table 2, packets/s."""
     return [
         sum(gained(law, connection, begin, end) for connection in (1, 2)) / (end - begin)
         for law, begin, end in (
@@ -59,8 +59,8 @@ def full_rates() -> list[float]:
 
 
 def note_rerouting(evidence: Evidence) -> None:
-    """Section 3."""
-    found = {
+    """Record what the numbers of section 3 imply."""
+    measures = {
         "gain_vegas": gained("vegas", 1, 34, 60),
         "gain_modified": gained("modified", 1, 34, 60),
         "improvement": gained("modified", 1, 34, 60) / gained("vegas", 1, 34, 60),
@@ -68,23 +68,23 @@ def note_rerouting(evidence: Evidence) -> None:
         "backlogs_34": backlogs_at_34(),
         "rates_by_table_2": full_rates(),
         "windows_34_to_70": [
-            of[LOOKS.index(70)][n] / of[LOOKS.index(34)][n]
+            WINDOWS["modified"][LOOKS.index(70)][n] / WINDOWS["modified"][LOOKS.index(34)][n]
             for of in [WINDOWS["modified"]]
             for n in (0, 1)
         ],
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
 
 
 def note_table_4(evidence: Evidence) -> None:
-    """Table 4."""
+    """Record what the numbers of table 4 imply."""
     active = DURATION - np.array(STARTS)
     sent = {scheme: np.array(SENT[scheme], float) for scheme in SCHEMES}
-    shares = {scheme: of / fair_totals() for scheme, of in sent.items()}
+    shares = {scheme: packets / fair_totals() for scheme, packets in sent.items()}
     ranks = [rank_correlation(sent[scheme] / active) for scheme in ("vegas", "red")]
     full = TOTALS["vegas"]
-    found = {
+    measures = {
         "used_shares": [TOTALS[scheme] / (CAPACITY * DURATION) for scheme in SCHEMES],
         "missing_shares": [(full - TOTALS[scheme]) / full for scheme in ("red", "modified")],
         "later_is_higher": ranks,
@@ -95,17 +95,19 @@ def note_table_4(evidence: Evidence) -> None:
     }
     for scheme in SCHEMES:
         evidence.note(ARITHMETIC, f"arithmetic.sum_{scheme}", float(sent[scheme].sum()))
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
 
 
-def jain_gains(of: dict[str, np.ndarray]) -> list[float]:
-    """By how much Jain's index of the modified Vegas is above that of each of the other two."""
-    return [jain_index(of["modified"]) - jain_index(of[other]) for other in ("vegas", "red")]
+def jain_gains(values: dict[str, np.ndarray]) -> list[float]:
+    """Return Jain's index of the modified Vegas minus that of Vegas without and with RED."""
+    return [
+        jain_index(values["modified"]) - jain_index(values[other]) for other in ("vegas", "red")
+    ]
 
 
 def measure(results: Results) -> Evidence:
-    """All of it; nothing is run."""
+    """Record what the printed numbers imply; nothing is simulated."""
     evidence = Evidence()
     note_rerouting(evidence)
     note_table_4(evidence)

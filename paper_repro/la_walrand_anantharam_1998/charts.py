@@ -1,4 +1,4 @@
-"""The paper's two kinds of chart: queue sizes over time, and packet sequences."""
+"""The paper's two types of charts: queue sizes over time, and packet sequences."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from paper_repro.style import COLOURS, PAPER_MARK, label
 __all__ = ["SEGMENT", "draw_queue", "draw_sequences", "moving_average", "segment_times"]
 
 SEGMENT = 90
-"""Packets with consecutive numbers that make a segment of a sequence chart."""
+"""Packets with consecutive numbers in one segment of a sequence chart, as in the paper."""
 HEIGHT = 0.8
-"""Of a segment, where the rows of two connections are 1 apart."""
+"""Height of a segment in rows of the chart (one row for each connection)."""
 Point = tuple[float, float]
+"""Time (s) and queue (packets)."""
 AVERAGED = 1.0
-"""s: the width of the moving average of a queue."""
+"""Width of the moving average of a queue, s."""
 
 
 def moving_average(record: RecordedRun) -> np.ndarray:
-    """The queue, mean over a second around each sample, packets; (time,)."""
-    waited = np.cumsum(record.queue)
+    """Return the queue averaged over the second around each sample, packets; (time,)."""
+    sums = np.cumsum(record.queue)
     half = max(round(AVERAGED / (record.time[1] - record.time[0]) / 2), 1)
     place = np.arange(record.time.size)
     low, high = np.maximum(place - half, 0), np.minimum(place + half, place[-1])
-    return (waited[high] - waited[low]) / (high - low)
+    return (sums[high] - sums[low]) / (high - low)
 
 
 def segment_times(record: RecordedRun, connection: int) -> np.ndarray:
-    """When each segment of a connection begins, s; the distances tell how fast it sends."""
+    """Return when each segment of a connection starts, s; a short distance is a high rate."""
     delivered = record.delivered[:, connection]
     firsts = np.arange(1, delivered[-1], SEGMENT)
     return np.interp(firsts, delivered, record.time)
@@ -42,14 +43,14 @@ def segment_times(record: RecordedRun, connection: int) -> np.ndarray:
 def draw_queue(
     axes: Axes, record: RecordedRun, title: str, top: float, printed: Sequence[Point] = ()
 ) -> None:
-    """Queue size over time: each sample, and the moving average.
+    """Plot the queue over time: each sample, and the moving average.
 
     Args:
-        axes: where.
-        record: the run.
-        title: of the panel.
-        top: of the axis, packets.
-        printed: what the text says: times (s) and queues (packets).
+        axes: panel to draw in.
+        record: run to plot.
+        title: title of the panel.
+        top: upper end of the vertical axis, packets.
+        printed: times (s) and queues (packets) that the text states.
     """
     axes.plot(record.time, record.queue, color=COLOURS["fourth"], lw=0.5, label="queue size")
     average = moving_average(record)
@@ -62,12 +63,12 @@ def draw_queue(
 
 
 def draw_sequences(axes: Axes, record: RecordedRun, title: str) -> None:
-    """Packet sequences: a row for each connection, a slanted line for each 90 packets.
+    """Plot packet sequences: a row for each connection, a slanted line for each 90 packets.
 
     Args:
-        axes: where.
-        record: the run.
-        title: of the panel.
+        axes: panel to draw in.
+        record: run to plot.
+        title: title of the panel.
     """
     for connection in range(record.delivered.shape[1]):
         begins = segment_times(record, connection)

@@ -1,4 +1,4 @@
-"""Section 1: what others found, Vegas in place of Reno, and Vegas beside Reno."""
+"""Section 1: results of others on Vegas in place of Reno, and on Vegas competing with Reno."""
 
 from __future__ import annotations
 
@@ -15,25 +15,31 @@ from vegasfluid import metrics
 
 __all__ = ["EXPERIMENT", "mixed"]
 
-UNTIL, SETTLED = 140.0, 40.0
-"""s."""
+UNTIL = 140.0
+"""Simulated time, s."""
+SETTLED = 40.0
+"""Time from which rates and windows are averaged, s."""
 TRIP = 0.054
-"""s: the mean of table 3."""
+"""Round-trip propagation delay, s: the mean of table 3."""
 BUFFERS = (10, 20, 45, BUFFER, 180)
+"""Buffers of the bottleneck, packets."""
 LARGE = (BUFFER, 180)
-"""Packets."""
-LONG_WAY, SHORT_BUFFER = 0.134, 6
-"""s and packets: where a single Reno leaves a link empty after each loss."""
+"""Buffers that count as large, packets."""
+LONG_DELAY = 0.134
+"""Round-trip propagation delay, s, at which a single Reno leaves the link idle after each loss."""
+SHORT_BUFFER = 6
+"""Buffer at which it does, packets."""
 SAMPLES = 141
+"""Samples of a trajectory, one each second."""
 
 
-def mixed(kinds: Mapping[str, int], buffer: int, trip: float = TRIP) -> vf.Network:
-    """Connections of several laws that start within a second, over drop-tail.
+def mixed(counts: Mapping[str, int], buffer: int, trip: float = TRIP) -> vf.Network:
+    """Return a network whose connections, of several laws, start within a second over drop-tail.
 
     Args:
-        kinds: how many of each, by the columns of table 4.
-        buffer: packets.
-        trip: propagation there and back, s.
+        counts: number of connections by the columns of table 4.
+        buffer: size of the buffer, packets.
+        trip: round-trip propagation delay, s.
     """
     link = vf.Link(vf.mbps(1.5, PACKET_BYTES), buffer - 1, delay=vf.ms(5))
     flows = {
@@ -45,13 +51,13 @@ def mixed(kinds: Mapping[str, int], buffer: int, trip: float = TRIP) -> vf.Netwo
             start=vf.UniformStart(1.0),
             send_overhead=0.0,
         )
-        for law, count in kinds.items()
+        for law, count in counts.items()
     }
     return vf.Network(link, flows, packet_bytes=PACKET_BYTES)
 
 
 def kept(run: Any) -> tuple[dict[str, float], dict[str, float]]:
-    """Packets a second and windows of a connection of each law."""
+    """Return a connection's goodput (packets/s) and mean window (packets), by class."""
     names = [str(name) for name in run["flow_class"].values]
     rates = metrics.goodput(run, warmup=SETTLED).values
     windows = run["cwnd"].sel(time=slice(SETTLED, None)).mean("time").values
@@ -62,42 +68,42 @@ def kept(run: Any) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def jobs() -> Mapping[str, Job]:
-    """Five of each side by side, and ten of each alone, over buffers small and large."""
-    made: dict[str, Job] = {}
+    """Return runs of five Vegas with five Reno, and of ten of either, for each buffer."""
+    runs: dict[str, Job] = {}
     for buffer in BUFFERS:
-        for name, kinds in (
+        for name, counts in (
             ("beside", {"vegas": 5, "reno": 5}), ("vegas", {"vegas": 10}), ("reno", {"reno": 10}),
         ):  # fmt: skip
-            network = mixed(kinds, buffer)
-            made |= jobs_for(
+            network = mixed(counts, buffer)
+            runs |= jobs_for(
                 f"{name}/{buffer}", lambda shift, of=network: of, UNTIL, SAMPLES, 6, kept
             )
     for law in ("vegas", "reno"):
-        network = mixed({law: 1}, SHORT_BUFFER, LONG_WAY)
-        made |= jobs_for(f"{law}/one", lambda shift, of=network: of, UNTIL, SAMPLES, 6, kept)
-    return made
+        network = mixed({law: 1}, SHORT_BUFFER, LONG_DELAY)
+        runs |= jobs_for(f"{law}/one", lambda shift, of=network: of, UNTIL, SAMPLES, 6, kept)
+    return runs
 
 
-def of_kind(results: Results, name: str) -> list[tuple[dict[str, float], dict[str, float]]]:
-    """What was kept of the runs of a kind."""
+def results_of(results: Results, name: str) -> list[tuple[dict[str, float], dict[str, float]]]:
+    """Return the results of all runs whose name starts with `name/`."""
     return [one for job, runs in results.items() if job.startswith(f"{name}/") for one in runs]
 
 
 def reno_over_vegas(results: Results, buffer: int) -> list[float]:
-    """Goodput of a Reno over that of a Vegas beside it, each run."""
-    return [rates["reno"] / rates["vegas"] for rates, _ in of_kind(results, f"beside/{buffer}")]
+    """Return the goodput of a Reno over that of a Vegas in the same network, for each run."""
+    return [rates["reno"] / rates["vegas"] for rates, _ in results_of(results, f"beside/{buffer}")]
 
 
 def vegas_over_reno_alone(results: Results, buffer: int | str) -> list[float]:
-    """Goodput of Vegas over that of as many Reno, each run."""
+    """Return the goodput of Vegas alone over that of as many Reno alone, for each run."""
     pairs = zip(
-        of_kind(results, f"vegas/{buffer}"), of_kind(results, f"reno/{buffer}"), strict=True
+        results_of(results, f"vegas/{buffer}"), results_of(results, f"reno/{buffer}"), strict=True
     )
     return [a["vegas"] / b["reno"] for (a, _), (b, _) in pairs]
 
 
 def measure(results: Results) -> Evidence:
-    """On the paper's buffer; the others as further sources, and as a series."""
+    """Record the ratios by buffer; the paper's is the main source."""
     evidence = Evidence()
     for buffer in BUFFERS:
         source = PACKETS if buffer == BUFFER else f"packets, buffer of {buffer}"
@@ -109,9 +115,11 @@ def measure(results: Results) -> Evidence:
     evidence.note(PACKETS, "competition.by_buffer", by_buffer)
     large = by_buffer[-len(LARGE) :]
     evidence.note(PACKETS, "competition.large_buffers", large)
-    beside = [windows["vegas"] for _, windows in of_kind(results, f"beside/{BUFFER}")]
-    alone = [windows["vegas"] for _, windows in of_kind(results, f"vegas/{BUFFER}")]
-    evidence.note_mean(PACKETS, "competition.backing_off", list(np.array(beside) / np.array(alone)))
+    mixed_windows = [windows["vegas"] for _, windows in results_of(results, f"beside/{BUFFER}")]
+    vegas_windows = [windows["vegas"] for _, windows in results_of(results, f"vegas/{BUFFER}")]
+    evidence.note_mean(
+        PACKETS, "competition.backing_off", list(np.array(mixed_windows) / np.array(vegas_windows))
+    )
     return evidence
 
 

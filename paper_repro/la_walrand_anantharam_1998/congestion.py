@@ -1,4 +1,4 @@
-"""What the text of section 4 says of its figures, measured on the runs."""
+"""Statements of section 4 about its figures, measured on the runs."""
 
 from __future__ import annotations
 
@@ -19,37 +19,38 @@ from paper_repro.la_walrand_anantharam_1998.tables import DURATION, STARTS
 __all__ = ["ALL_ON", "levels", "note_comparisons", "note_fairness", "note_figure_7", "note_gateway"]
 
 ALL_ON = 50.0
-"""s: the tenth connection has started 10 s ago; from here on rates are compared."""
-LOOK = 1.0
-"""s: how long the queue is averaged before a start, and around 50 s to each side."""
+"""Time from which rates are compared, s: 10 s after the tenth connection starts."""
+AVERAGING = 1.0
+"""Time over which the queue is averaged before a start, and on each side of 50 s; s."""
 LAST = 3
-"""The paper speaks of the last three connections."""
+"""Number of last connections that the paper compares with the others."""
 QUARTER = (DURATION - STARTS[-1]) / 4
-"""s."""
-WAITING_BEFORE_A_START = (*STARTS[1:], DURATION)
-"""s: when the queue is looked at."""
+"""A quarter of the time with all ten connections, s."""
+LEVEL_TIMES = (*STARTS[1:], DURATION)
+"""Ends of the intervals over which the queue is averaged, s."""
 Runs = Mapping[str, list[RecordedRun]]
+"""Runs by column of table 4."""
 
 
 def levels(record: RecordedRun) -> np.ndarray:
-    """The mean queue just before each next start, packets: one for each number of connections."""
-    return np.array([record.mean_queue(time - LOOK, time) for time in WAITING_BEFORE_A_START])
+    """Return the mean queue just before each next start, packets; (number of connections,)."""
+    return np.array([record.mean_queue(time - AVERAGING, time) for time in LEVEL_TIMES])
 
 
 def note_figure_7(evidence: Evidence, source: str, runs: list[RecordedRun]) -> None:
-    """The queue of Vegas over drop-tail, and who has which part of it."""
-    heights = [levels(of) for of in runs]
-    jumps = [np.diff(of, prepend=0.0) for of in heights]
-    note_series(evidence, "persistent.first_jumps", [of[:5] for of in jumps], source)
-    note_series(evidence, "persistent.later_jumps", [of[4:] for of in jumps], source)
+    """Record the queue of Vegas over drop-tail, and the connections' backlogs in it."""
+    heights = [levels(run) for run in runs]
+    jumps = [np.diff(run, prepend=0.0) for run in heights]
+    note_series(evidence, "persistent.first_jumps", [run[:5] for run in jumps], source)
+    note_series(evidence, "persistent.later_jumps", [run[4:] for run in jumps], source)
     note_series(evidence, "persistent.levels", heights, source)
     means = {
-        "queue_at_50": [of.mean_queue(ALL_ON - LOOK, ALL_ON + LOOK) for of in runs],
-        "later_is_higher_vegas": [rank_correlation(of.rates(ALL_ON, DURATION)) for of in runs],
-        "rate_follows_backlog": [rate_follows_backlog(of) for of in runs],
-        "backlog_of_last": [float(backlogs(of)[-1]) for of in runs],
+        "queue_at_50": [run.mean_queue(ALL_ON - AVERAGING, ALL_ON + AVERAGING) for run in runs],
+        "later_is_higher_vegas": [rank_correlation(run.rates(ALL_ON, DURATION)) for run in runs],
+        "rate_follows_backlog": [rate_follows_backlog(run) for run in runs],
+        "backlog_of_last": [float(backlogs(run)[-1]) for run in runs],
         "queue_stays": [
-            of.mean_queue(100, DURATION) / of.mean_queue(ALL_ON, 100) for of in runs
+            run.mean_queue(100, DURATION) / run.mean_queue(ALL_ON, 100) for run in runs
         ],
     }  # fmt: skip
     for name, values in means.items():
@@ -57,69 +58,71 @@ def note_figure_7(evidence: Evidence, source: str, runs: list[RecordedRun]) -> N
 
 
 def backlogs(record: RecordedRun) -> np.ndarray:
-    """Backlog (w - r d) of each connection when all are on, packets; (connection,)."""
+    """Return the backlog (w - r d) of each connection from 50 s on, packets; (connection,)."""
     network = persistent(LAWS["vegas"], gateway(None))
     trips = np.array([network.base_rtts(name)[0] for name in network.flows])
     return record.backlogs(trips, ALL_ON, DURATION)
 
 
 def rate_follows_backlog(record: RecordedRun) -> float:
-    """Correlation of the connections' rates with their parts of the queue."""
+    """Return the correlation of the connections' rates with their backlogs."""
     return float(np.corrcoef(record.rates(ALL_ON, DURATION), backlogs(record))[0, 1])
 
 
 def last_over_others(record: RecordedRun) -> float:
-    """The mean rate of the last three connections over that of the others."""
+    """Return the mean rate of the last three connections over that of the others."""
     rates = record.rates(ALL_ON, DURATION)
     return float(rates[-LAST:].mean() / rates[:-LAST].mean())
 
 
 def note_gateway(evidence: Evidence, source: str, runs: Runs) -> None:
-    """What RED does, with Vegas and with the modified one."""
-    for scheme, of_scheme in runs.items():
-        of_all = {
-            "queue": [of.mean_queue(ALL_ON, DURATION) for of in of_scheme],
-            "drop_share": [of.drop_share for of in of_scheme],
-            "last_over_others": [last_over_others(of) for of in of_scheme],
-            "later_is_higher": [rank_correlation(of.rates(ALL_ON, DURATION)) for of in of_scheme],
+    """Record queue, drops and rates for each column of table 4."""
+    for scheme, scheme_runs in runs.items():
+        measures = {
+            "queue": [run.mean_queue(ALL_ON, DURATION) for run in scheme_runs],
+            "drop_share": [run.drop_share for run in scheme_runs],
+            "last_over_others": [last_over_others(run) for run in scheme_runs],
+            "later_is_higher": [
+                rank_correlation(run.rates(ALL_ON, DURATION)) for run in scheme_runs
+            ],
         }
-        for name, values in of_all.items():
+        for name, values in measures.items():
             note_means(evidence, f"persistent.{name}_{scheme}", values, source)
     if "red" in runs:
         note_drops(evidence, source, runs["red"])
     if "modified" in runs:
         after = [
-            of.mean_queue(STARTS[-1], ALL_ON) / of.mean_queue(100, DURATION)
-            for of in runs["modified"]
+            run.mean_queue(STARTS[-1], ALL_ON) / run.mean_queue(100, DURATION)
+            for run in runs["modified"]
         ]
         note_means(evidence, "persistent.surge_after_a_start", after, source)
 
 
 def note_drops(evidence: Evidence, source: str, runs: list[RecordedRun]) -> None:
-    """Whom RED hits, and how those recover."""
-    hit = [float(np.corrcoef(of.dropped, of.acked(DURATION))[0, 1]) for of in runs]
-    note_means(evidence, "persistent.drops_follow_rates", hit, source)
-    dropped = [max(float(of.dropped.sum()), 1.0) for of in runs]
-    slow = [of.timeouts / drops for of, drops in zip(runs, dropped, strict=True)]
-    note_means(evidence, "persistent.timeouts_a_drop", slow, source)
+    """Record which connections RED drops packets of, and timeouts per drop."""
+    correlations = [float(np.corrcoef(run.dropped, run.acked(DURATION))[0, 1]) for run in runs]
+    note_means(evidence, "persistent.drops_follow_rates", correlations, source)
+    dropped = [max(float(run.dropped.sum()), 1.0) for run in runs]
+    timeouts = [run.timeouts / drops for run, drops in zip(runs, dropped, strict=True)]
+    note_means(evidence, "persistent.timeouts_a_drop", timeouts, source)
 
 
 def note_fairness(evidence: Evidence, source: str, runs: Runs) -> None:
-    """How evenly bandwidth is shared, in each quarter of the time with all ten."""
+    """Record gains in Jain's index, in each quarter of the time with all ten connections."""
     quarters = [STARTS[-1] + QUARTER * place for place in range(4)]
     gains = {"vegas": [], "red": []}
-    for other, made in gains.items():
+    for other, by_run in gains.items():
         for ours, theirs in zip(runs["modified"], runs[other], strict=True):
-            made.append([
+            by_run.append([
                 jain_index(ours.rates(begin, begin + QUARTER))
                 - jain_index(theirs.rates(begin, begin + QUARTER))
                 for begin in quarters
             ])  # fmt: skip
-        note_series(evidence, f"persistent.jain_gain_over_{other}_by_quarter", made, source)
+        note_series(evidence, f"persistent.jain_gain_over_{other}_by_quarter", by_run, source)
 
 
 def note_comparisons(evidence: Evidence, source: str, runs: Runs) -> None:
-    """One column against another."""
+    """Record comparisons between columns of table 4."""
     means = {
         "red_queue_over_droptail": [
             a.mean_queue(ALL_ON, DURATION) / b.mean_queue(ALL_ON, DURATION)
@@ -141,15 +144,15 @@ def note_comparisons(evidence: Evidence, source: str, runs: Runs) -> None:
     }
     for name, values in means.items():
         note_means(evidence, f"persistent.{name}", values, source)
-    lost = [loss_of_the_first(of) for of in runs["modified"]]
-    note_series(evidence, "persistent.rates_of_the_first", lost, source)
+    rates = [first_connection_rates(run) for run in runs["modified"]]
+    note_series(evidence, "persistent.rates_of_the_first", rates, source)
     if source == PACKETS:
-        highest = [float(of.queue.max()) for of in runs["vegas"]]
+        highest = [float(run.queue.max()) for run in runs["vegas"]]
         note_means(evidence, "persistent.highest_queue_vegas", highest, source)
 
 
-def loss_of_the_first(record: RecordedRun) -> list[float]:
-    """Rates of the first connection with one, four, nine and ten connections, packets a second."""
+def first_connection_rates(record: RecordedRun) -> list[float]:
+    """Return the first connection's rates with one, four, nine and ten connections, packets/s."""
     return [
         float(record.rates(begin, end)[0])
         for begin, end in ((1, 2), (8, 10), (30, 40), (ALL_ON, DURATION))

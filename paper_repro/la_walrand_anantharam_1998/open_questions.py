@@ -1,4 +1,4 @@
-"""Section 5: what the paper expects of other thresholds and of other parameters of its scheme."""
+"""Section 5: what the paper expects of other RED thresholds and other parameters of its scheme."""
 
 from __future__ import annotations
 
@@ -19,58 +19,61 @@ from paper_repro.la_walrand_anantharam_1998.tables import DURATION
 __all__ = ["EXPERIMENT"]
 
 LOW = (5.0, 15.0)
-"""Packets: thresholds of RED that are ns's defaults, and low for ten connections."""
+"""Thresholds of RED, packets: the defaults of ns, low for ten connections."""
 GROUPS = (4, 8, 16)
-"""L: ever more seldom."""
+"""Values of the scheme's parameter L; a larger one updates the base RTT less often."""
 OFTEN = vf.VegasRerouting(group=5, groups=1)
+"""Modified Vegas that updates its base RTT often."""
 BEGINNING = 50.0
-"""s: before the connections have settled."""
+"""Time from which windows count, s: 10 s after the last start."""
 SHIFTS = 24
+"""Number of runs of each network."""
 
 
 def jobs() -> Mapping[str, Job]:
-    """RED with low thresholds, and base RTTs that are updated more and less often."""
+    """Return runs of RED with low thresholds, and of more and less frequent base RTT updates."""
     modified = LAWS["modified"]
     gateways = {"usual": gateway(MAX_DROP), "low": gateway(MAX_DROP, LOW)}
-    made: dict[str, Job] = {}
+    runs: dict[str, Job] = {}
     for name, link in gateways.items():
-        made |= jobs_for(name, partial(persistent, modified, link), DURATION, 1401, SHIFTS)
-    often = partial(persistent, OFTEN, gateways["usual"])
-    made |= jobs_for("often", often, DURATION, 1401, SHIFTS)
+        runs |= jobs_for(name, partial(persistent, modified, link), DURATION, 1401, SHIFTS)
+    frequent = partial(persistent, OFTEN, gateways["usual"])
+    runs |= jobs_for("often", frequent, DURATION, 1401, SHIFTS)
     for groups in GROUPS:
-        seldom = partial(rerouted, vf.VegasRerouting(groups=groups))
-        made |= jobs_for(f"seldom/{groups}", seldom, 72.0, 1441, SHIFTS)
-    return made
+        rare = partial(rerouted, vf.VegasRerouting(groups=groups))
+        runs |= jobs_for(f"seldom/{groups}", rare, 72.0, 1441, SHIFTS)
+    return runs
 
 
-def swing(record: RecordedRun) -> float:
-    """Standard deviation of a window when all are on, mean of the connections, packets."""
-    inside = record.within(BEGINNING, DURATION)
-    return float(record.cwnd[inside].std(axis=0).mean())
+def window_deviation(record: RecordedRun) -> float:
+    """Return the standard deviation of a window from 50 s on, mean over connections, packets."""
+    period = record.within(BEGINNING, DURATION)
+    return float(record.cwnd[period].std(axis=0).mean())
 
 
-def drops_at_first(record: RecordedRun) -> float:
-    """Packets that are dropped in all."""
+def drops(record: RecordedRun) -> float:
+    """Return the packets dropped in the whole run."""
     return float(record.dropped.sum())
 
 
 def time_to_detect(record: RecordedRun) -> float:
-    """How long the first connection takes to believe in the longer route, s; at most its 24 s."""
+    """Return how long the first connection takes to accept the longer route, s (at most 24)."""
     return min(float(np.nan_to_num(detected(record), nan=SHORT_AGAIN)), SHORT_AGAIN) - LONGER
 
 
 def measure(results: Results) -> Evidence:
-    """Ratios to the paper's own values."""
+    """Record ratios to the results with the paper's values."""
     evidence = Evidence()
     usual, low, often = (records(results, name) for name in ("usual", "low", "often"))
-    dropped = [drops_at_first(a) / drops_at_first(b) for a, b in zip(low, usual, strict=True)]
-    note_means(evidence, "open_questions.drops_low_over_usual", dropped, PACKETS)
-    swings = [swing(a) / swing(b) for a, b in zip(often, usual, strict=True)]
-    note_means(evidence, "open_questions.swing_often_over_usual", swings, PACKETS)
+    drop_ratios = [drops(a) / drops(b) for a, b in zip(low, usual, strict=True)]
+    note_means(evidence, "open_questions.drops_low_over_usual", drop_ratios, PACKETS)
+    ratios = [window_deviation(a) / window_deviation(b) for a, b in zip(often, usual, strict=True)]
+    note_means(evidence, "open_questions.swing_often_over_usual", ratios, PACKETS)
     delays = [
-        [time_to_detect(of) for of in records(results, f"seldom/{groups}")] for groups in GROUPS
+        [time_to_detect(delay) for delay in records(results, f"seldom/{groups}")]
+        for groups in GROUPS
     ]
-    by_run = [list(of) for of in np.array(delays).T]
+    by_run = [list(delay) for delay in np.array(delays).T]
     note_series(evidence, "open_questions.detected_after_by_groups", by_run, PACKETS)
     return evidence
 

@@ -34,60 +34,66 @@ from paper_repro.style import panels
 __all__ = ["EXPERIMENT", "MAX_DROP"]
 
 SAMPLES = 1401
-"""One each 0.1 s."""
+"""Samples of a trajectory, one every 0.1 s."""
 MAX_DROP = 0.02
-"""RED's highest probability, which the paper leaves out: ns's default then (linterm = 50)."""
+"""RED's largest drop probability, not given in the paper: the default of ns then (linterm = 50)."""
 OTHER_DROPS = (0.1, 1.0)
-AT_RANDOM = 1 / CAPACITY
-"""s: a sender waits for up to the time of one packet on the bottleneck."""
+"""Other values of that probability."""
+RANDOM_OVERHEAD = 1 / CAPACITY
+"""Largest random delay of a sender before each packet, s: a packet's time on the bottleneck."""
 NS2_RUNS = {
     "reno": "persist_rtt_reno_win20_s{}",
     "vegas": "persist_rtt_vegas_s{}",
     "red": "persist_rtt_vegasred_mp0.02_s{}",
 }
+"""Names of ns-2's runs by column of table 4; the braces stand for the seed."""
 PRINTED = {"vegas": [(50.0, 60.0)], "red": [(time, 45.0) for time in (60.0, 80.0, 100.0, 120.0)]}
-"""s and packets: what the text says of figures 7 and 9."""
+"""Times (s) and queues (packets) that the text states about figures 7 and 9."""
 TOP = 105.0
-"""Packets: of the axis of figures 7, 9 and 11."""
+"""Upper end of the vertical axis of figures 7, 9 and 11, packets."""
 
 
 def network_for(scheme: str, max_drop: float = MAX_DROP, **reading: Any) -> partial[vf.Network]:
-    """What makes the network of a column of table 4 from a shift of the starts."""
+    """Return a function from a shift of the starts to the network of a column of table 4."""
     link = gateway(max_drop if scheme in ("red", "modified") else None)
     return partial(persistent, reading.pop("law", LAWS[scheme]), link, **reading)
 
 
 def readings() -> dict[str, dict[str, partial[vf.Network]]]:
-    """What the packets are run for: by the source of the evidence, and by column."""
-    made = {
+    """Return the packet simulator's networks, by source of the evidence and column of table 4."""
+    networks = {
         PACKETS: {scheme: network_for(scheme) for scheme in SCHEMES},
         "packets, delays one way": {scheme: network_for(scheme, ways=2) for scheme in SCHEMES},
         "packets, window not limited": {
             scheme: network_for(scheme, max_window=NO_LIMIT) for scheme in SCHEMES
         },
     }
-    made["packets, random sending times"] = {"reno": network_for("reno", overhead=AT_RANDOM)}
-    made["packets, (1) with the new baseRTT"] = {"modified": network_for("modified", law=InOrder())}
+    networks["packets, random sending times"] = {
+        "reno": network_for("reno", overhead=RANDOM_OVERHEAD)
+    }
+    networks["packets, (1) with the new baseRTT"] = {
+        "modified": network_for("modified", law=InOrder())
+    }
     for max_drop in OTHER_DROPS:
-        made[f"packets, max_drop {max_drop:g}"] = {
+        networks[f"packets, max_drop {max_drop:g}"] = {
             scheme: network_for(scheme, max_drop) for scheme in ("red", "modified")
         }
-    return made
+    return networks
 
 
 def jobs() -> Mapping[str, Job]:
-    """Every column under every reading, and Vegas over drop-tail in the fluid."""
-    made: dict[str, Job] = {}
+    """Return runs of every column under every reading, and of Vegas in the fluid model."""
+    runs: dict[str, Job] = {}
     for source, columns in readings().items():
         for scheme, network in columns.items():
-            made |= jobs_for(f"{source}/{scheme}", network, DURATION, SAMPLES)
+            runs |= jobs_for(f"{source}/{scheme}", network, DURATION, SAMPLES)
     fluid = Job(network_for("vegas")(0), DURATION, recorded_run, engine="fluid", samples=SAMPLES)
-    return {**made, "fluid/vegas": fluid}
+    return {**runs, "fluid/vegas": fluid}
 
 
 def note_table_4(evidence: Evidence, source: str, scheme: str, runs: list[RecordedRun]) -> None:
-    """A column of table 4."""
-    sent = np.array([of.acked(DURATION) for of in runs])
+    """Record a column of table 4."""
+    sent = np.array([run.acked(DURATION) for run in runs])
     for connection, packets in enumerate(sent.T, 1):
         measure = f"persistent.sent_{scheme}_{connection}"
         note_means(evidence, measure, list(packets), source)
@@ -97,7 +103,7 @@ def note_table_4(evidence: Evidence, source: str, scheme: str, runs: list[Record
 
 
 def note_ns2(evidence: Evidence) -> None:
-    """The same column of ns-2's runs, and the queue of Vegas at 50 s."""
+    """Record ns-2's values of table 4, and its fractions of dropped packets."""
     for scheme, name in NS2_RUNS.items():
         runs = [ns2_flows_at(name.format(seed), DURATION) for seed in (1, 2, 3)]
         for connection in range(len(runs[0])):
@@ -111,12 +117,12 @@ def note_ns2(evidence: Evidence) -> None:
 
 
 def measure(results: Results) -> Evidence:
-    """The printed reading first, then the others as sources of their own."""
+    """Record the evidence of every reading, of ns-2 and of the fluid model."""
     evidence = Evidence()
     for source, columns in readings().items():
         runs = {scheme: records(results, f"{source}/{scheme}") for scheme in columns}
-        for scheme, of in runs.items():
-            note_table_4(evidence, source, scheme, of)
+        for scheme, scheme_runs in runs.items():
+            note_table_4(evidence, source, scheme, scheme_runs)
         note_gateway(evidence, source, runs)
         if "vegas" in runs:
             note_figure_7(evidence, source, runs["vegas"])
@@ -130,7 +136,7 @@ def measure(results: Results) -> Evidence:
 
 
 def draw(results: Results) -> Figure:
-    """Figures 7 to 12, from the runs whose starts are exactly as printed."""
+    """Plot figures 7 to 12, from the runs with the printed start times."""
     figure, axes = panels(3, 2)
     titles = {
         "vegas": (7, 8, "Vegas, drop-tail"),

@@ -1,4 +1,4 @@
-"""The modified Vegas with its steps (a) and (b) taken in the order in which they are written.
+"""The modified Vegas whose steps (a) and (b) run in the printed order.
 
 Step (a) sets baseRTT to the new round trip, and equation (1) of step (b) divides by baseRTT. In
 that order the quotient is 1, and the window grows by one packet only.
@@ -16,7 +16,7 @@ __all__ = ["InOrder"]
 
 
 def on_ack(flow: Any, now: int, acked: int) -> int:
-    """As usual, but where the base RTT gives way the window is a packet larger."""
+    """Handle an ACK like the modified Vegas, but grow by one packet where the base RTT grows."""
     action = ns2_on_ack(flow, now, acked)
     if flow.acked_transmissions == 1:
         cwnd, base_rtt = flow.cwnd, flow.base_rtt
@@ -28,10 +28,10 @@ def on_ack(flow: Any, now: int, acked: int) -> int:
 
 @dataclass(frozen=True)
 class InOrder(VegasRerouting):
-    """Grows by one packet where the other reading of equation (1) grows by the quotient."""
+    """Modified Vegas that grows by one packet where equation (1) otherwise gives a quotient."""
 
     @property
     def rules(self) -> PacketRules:
-        """Those of the modified Vegas, with the other window after a detection."""
+        """Return the rules of the modified Vegas with the other window after a detection."""
         rules = super().rules
         return replace(rules, handlers={**rules.handlers, "on_ack": on_ack})

@@ -26,3 +26,4 @@ EXPERIMENTS: Sequence[Experiment] = [
     persistent.EXPERIMENT,
     open_questions.EXPERIMENT,
 ]
+"""The experiments of this paper, in its order."""

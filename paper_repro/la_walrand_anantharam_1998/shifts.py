@@ -1,4 +1,4 @@
-"""Runs of one kind, a start shift each, and what they found together."""
+"""Runs of one network with shifted start times, and the evidence that they give together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def jobs_for(
     shifts: int = SHIFTS,
     keep: Callable[[Any], Any] = recorded_run,
 ) -> dict[str, Job]:
-    """One job for each shift of the starts; each has coins of its own, too."""
+    """Return one job for each shift of the starts, with a seed of its number plus 1."""
     return {
         f"{name}/{shift}": Job(
             network(shift), until, keep, seeds=(shift + 1,), samples=samples
@@ -33,14 +33,14 @@ def jobs_for(
 
 
 def records(results: Results, name: str) -> list[RecordedRun]:
-    """The runs of a kind, in the order of their shifts."""
+    """Return the runs whose name starts with `name/`, in the order of their shifts."""
     return [kept for job, runs in results.items() if job.startswith(f"{name}/") for kept in runs]
 
 
 def note_means(
     evidence: Evidence, measure: str, values: Sequence[float], source: str = PACKETS
 ) -> None:
-    """Note the mean over the shifts, with its standard error; NaN where there are none."""
+    """Record the mean over the shifts with its standard error; NaN without values."""
     evidence.note_mean(source, measure, [float(value) for value in values] or [float("nan")])
 
 
@@ -50,12 +50,12 @@ def note_series(
     values: Sequence[Sequence[float] | np.ndarray],
     source: str = PACKETS,
 ) -> None:
-    """Note a series whose values are means over the shifts."""
-    evidence.note(source, measure, [float(of) for of in np.mean(np.array(values), axis=0)])
+    """Record a series whose values are means over the shifts."""
+    evidence.note(source, measure, [float(mean) for mean in np.mean(np.array(values), axis=0)])
 
 
 def note_range(evidence: Evidence, measure: str, values: Sequence[float]) -> None:
-    """Note the starts exactly as printed, and the smallest and the largest of all shifts."""
+    """Record the run with printed starts, and the smallest and largest value of all shifts."""
     evidence.note("packets, starts exactly as printed", measure, float(values[0]))
     evidence.note("smallest of the runs", measure, float(min(values)))
     evidence.note("largest of the runs", measure, float(max(values)))

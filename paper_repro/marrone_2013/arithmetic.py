@@ -1,4 +1,4 @@
-"""Section 2.2's formulas and the windows of section 4.3, worked out anew."""
+"""The formulas of section 2.2 and the windows of section 4.3, calculated again."""
 
 from __future__ import annotations
 
@@ -18,23 +18,31 @@ from paper_repro.marrone_2013.readings import ONE_WAY
 
 __all__ = ["ARITHMETICS", "PAPER_BETA", "PAPER_C", "cubic_window", "plateau_time"]
 
-PAPER_C, PAPER_BETA = 0.4, 0.2
+PAPER_C = 0.4
+"""CUBIC's constant C in section 2.2, packets/s^3."""
+PAPER_BETA = 0.2
+"""Fraction of the window that CUBIC gives up at a loss in section 2.2."""
 W_MAX = np.array([100.0, 1667.0, 4333.0])
-"""Packets: a small window, and two of the test bed."""
+"""Windows at a loss, packets: a small one, and two of the test bed."""
 
 
 def plateau_time(w_max: np.ndarray) -> np.ndarray:
-    """K of section 2.2, s."""
+    """Return K of section 2.2, s."""
     return np.cbrt(w_max * (PAPER_BETA / PAPER_C))
 
 
 def cubic_window(t: np.ndarray | float, w_max: np.ndarray) -> np.ndarray:
-    """Equation (1), packets."""
+    """Return CUBIC's window (packets) of equation (1) at time t (s) after a loss."""
     return PAPER_C * (t - plateau_time(w_max)) ** 3 + w_max
 
 
 def mean_window(step: float, cut: float, loss: float = 1e-4) -> float:
-    """Mean of a sawtooth: `step` packets a round trip up, `cut` of it down, a loss in 1/loss.
+    """Return the mean window of a sawtooth, packets.
+
+    Args:
+        step: growth per round trip, packets.
+        cut: fraction of the window that a loss takes away.
+        loss: packet loss probability.
 
     >>> round(mean_window(1.0, 0.5) * 1e-4**0.5, 3)
     1.225
@@ -44,7 +52,7 @@ def mean_window(step: float, cut: float, loss: float = 1e-4) -> float:
 
 
 def formulas() -> dict[str, float | list[float]]:
-    """What the formulas of section 2.2 give."""
+    """Return what the formulas of section 2.2 give, by name."""
     friendly = 3 * PAPER_BETA / (2 - PAPER_BETA)
     return {
         "at_start": list(cubic_window(0.0, W_MAX) / W_MAX),
@@ -55,20 +63,20 @@ def formulas() -> dict[str, float | list[float]]:
 
 
 def measure(results: Results) -> Evidence:
-    """The formulas, and the windows against the bandwidth-delay products."""
+    """Record the formulas, and windows as fractions of the bandwidth-delay product."""
     evidence = Evidence()
     for name, value in formulas().items():
         evidence.note(ARITHMETIC, f"arithmetic.{name}", value)
     evidence.note(LINUX, "arithmetic.kernel_cut", kernel_cut())
     near, far = Environment(0.1), Environment(0.2)
-    there = Environment(0.2, ways=2)
+    one_way = Environment(0.2, ways=2)
     evidence.note(ARITHMETIC, "arithmetic.products", far.product / near.product)
     windows = {
         ARITHMETIC: DEFAULT_WINDOW / far.product,
-        f"{ARITHMETIC}, {ONE_WAY}": WHOLE_WINDOW / there.product,
+        f"{ARITHMETIC}, {ONE_WAY}": WHOLE_WINDOW / one_way.product,
     }
-    for source, share in windows.items():
-        evidence.note(source, "arithmetic.default_window", share)
+    for source, fraction in windows.items():
+        evidence.note(source, "arithmetic.default_window", fraction)
     evidence.note(ARITHMETIC, "arithmetic.enlarged_window", ENLARGED_WINDOW / far.product)
     return evidence
 

@@ -1,4 +1,4 @@
-"""Section 5: the tests side by side."""
+"""Section 5: all tests compared."""
 
 from __future__ import annotations
 
@@ -14,31 +14,40 @@ from paper_repro.marrone_2013.recorded_flow import each_law, job, mean
 __all__ = ["SECTION_5"]
 
 NAMES = ("reno", "cubic", "vegas")
-BRIEF, JITTER = 100.0, 0.001
+"""Congestion controls."""
+BRIEF = 100.0
+"""Simulated time of a test, s."""
+JITTER = 0.001
+"""Jitter of each router, s."""
 LOW = 70.0
-"""Mbit/s: below the paper's average of Reno under jitter (section 4.2)."""
+"""Throughput below the paper's average of Reno under jitter (section 4.2), Mbit/s."""
 CONDITIONS = {
     "d100 ": Environment(0.1),
     "d100j ": Environment(0.1, JITTER),
     "d200 ": Environment(0.2, 0.0, ENLARGED_WINDOW),
     "d200j ": Environment(0.2, JITTER, ENLARGED_WINDOW),
 }
+"""Environments of section 4, by the prefix of their runs."""
 DEFAULT = Environment(0.2)
+"""Environment with default buffers."""
 
 
 def jobs() -> Mapping[str, Job]:
-    """Short tests of the three laws in all conditions."""
-    made = dict(each_law(DEFAULT, BRIEF, prefix="default "))
+    """Return short tests of the three congestion controls in all conditions."""
+    runs = dict(each_law(DEFAULT, BRIEF, prefix="default "))
     for prefix, environment in CONDITIONS.items():
-        made |= each_law(environment, BRIEF, prefix=prefix)
+        runs |= each_law(environment, BRIEF, prefix=prefix)
         if environment.jitter:
             for name, law in UNDOING.items():
-                made[UNDONE + prefix + name] = job(environment, name, BRIEF, law=law)
-    return made
+                runs[UNDONE + prefix + name] = job(environment, name, BRIEF, law=law)
+    return runs
 
 
 def table(results: Results, reading: str) -> np.ndarray:
-    """Mean throughput by condition and law, Mbit/s; without jitter nothing is to be taken back."""
+    """Return mean throughput by condition and congestion control, Mbit/s.
+
+    Without jitter there are no spurious losses, so both readings share the runs.
+    """
 
     def cell(prefix: str, name: str) -> float:
         return mean(results.get(reading + prefix + name, results[prefix + name]))
@@ -47,7 +56,7 @@ def table(results: Results, reading: str) -> np.ndarray:
 
 
 def note(evidence: Evidence, source: str, rates: np.ndarray) -> None:
-    """What follows from the table."""
+    """Record what follows from a table of throughputs."""
     reno, cubic, vegas = rates.T
     best = cubic.mean() / max(reno.mean(), vegas.mean())
     evidence.note(source, "conclusions.cubic_best", float(best))
@@ -58,14 +67,14 @@ def note(evidence: Evidence, source: str, rates: np.ndarray) -> None:
 
 
 def measure(results: Results) -> Evidence:
-    """The table under both readings, and default against enlarged buffers."""
+    """Record the conclusions under both readings, and default over enlarged buffers."""
     evidence = Evidence()
     note(evidence, PACKETS, table(results, ""))
     note(evidence, packets(UNDONE), table(results, UNDONE))
     default = {name: mean(results[f"default {name}"]) for name in NAMES}
     large = {name: mean(results[f"d200 {name}"]) for name in NAMES}
-    needed = [default[name] / large[name] for name in ("reno", "vegas")]
-    evidence.note(PACKETS, "conclusions.needs_buffers", needed)
+    ratios = [default[name] / large[name] for name in ("reno", "vegas")]
+    evidence.note(PACKETS, "conclusions.needs_buffers", ratios)
     evidence.note(PACKETS, "conclusions.cubic_default", default["cubic"] / default["reno"])
     return evidence
 

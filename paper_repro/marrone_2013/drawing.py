@@ -1,4 +1,4 @@
-"""The paper's two kinds of figure: throughput in bit/s, and CWND with SSTH, over time."""
+"""The paper's two types of figures over time: throughput in bit/s, and CWND with SSTH."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ from paper_repro.style import COLOURS, PAPER_MARK, label, panels
 __all__ = ["Panel", "draw_panels", "fastest", "slowest", "throughput", "windows"]
 
 Panel = Callable[[Axes, Results], None]
-"""Draws one of the paper's figures into axes."""
+"""Function that draws one of the paper's figures."""
 NAMES = {"reno": "Reno", "cubic": "CUBIC", "vegas": "Vegas"}
+"""Labels by congestion control."""
 Mark = tuple[float, float]
+"""Time (s) and value."""
 Pick = Callable[[Sequence[RecordedFlow]], RecordedFlow]
-"""Which of several tests is drawn."""
+"""Function that chooses one of several tests."""
 SLOTS = 100
 """Time slots of a throughput curve."""
 
 
 def first(records: Sequence[RecordedFlow]) -> RecordedFlow:
-    """That of the first seed."""
+    """Return the test of the first seed."""
     return records[0]
 
 
 def slowest(records: Sequence[RecordedFlow]) -> RecordedFlow:
-    """That with the lowest throughput."""
+    """Return the test with the lowest throughput."""
     return min(records, key=RecordedFlow.throughput)
 
 
 def fastest(records: Sequence[RecordedFlow]) -> RecordedFlow:
-    """That with the highest throughput."""
+    """Return the test with the highest throughput."""
     return max(records, key=RecordedFlow.throughput)
 
 
@@ -48,22 +50,24 @@ def throughput(
     mark: Mark | None = None,
     **names: str,
 ) -> Panel:
-    """Throughput of jobs, by law; of two the second is in pulses, as the paper has it.
+    """Return a panel with throughput by congestion control.
+
+    The second curve has steps, as in the paper.
 
     Args:
-        title: which figure of the paper it is.
-        pick: which of a job's tests is drawn.
-        until: the end of the time axis, s; None: of the test.
+        title: title with the figure's number in the paper.
+        pick: choice among a job's tests.
+        until: end of the time axis, s; None: that of the test.
         mark: a time (s) and a rate (Mbit/s) that the paper prints.
-        names: jobs by law.
+        names: names of jobs by congestion control.
     """
 
     def draw(axes: Axes, results: Results) -> None:
         for place, (law, name) in enumerate(names.items()):
             record = pick(results[name])
             ends, rates = record.rates((until or record.until) / SLOTS)
-            drawn = axes.step if place else axes.plot
-            drawn(ends, 1e6 * rates, color=COLOURS[law], label=NAMES[law], linewidth=1)
+            plot = axes.step if place else axes.plot
+            plot(ends, 1e6 * rates, color=COLOURS[law], label=NAMES[law], linewidth=1)
             axes.set_xlim(0, until or record.until)
         axes.axhline(1e6 * LINK_MBPS, color="grey", linewidth=0.8, linestyle=":", label="the link")
         if mark is not None:
@@ -83,30 +87,30 @@ def windows(
     until: float | None = None,
     mark: Mark | None = None,
 ) -> Panel:
-    """Window and threshold of one job; the threshold as tcp_probe prints it.
+    """Return a panel with window and threshold of one job, the threshold as in tcp_probe.
 
     Args:
-        title: which figure of the paper it is.
-        law: of the job.
-        name: of the job.
-        pick: which of its tests is drawn.
-        until: the end of the time axis, s; None: of the test.
-        mark: a time (s) and a window (packets) that follow from what the paper prints.
+        title: title with the figure's number in the paper.
+        law: congestion control of the job.
+        name: name of the job.
+        pick: choice among the job's tests.
+        until: end of the time axis, s; None: that of the test.
+        mark: a time (s) and a window (packets) that follow from printed values.
     """
 
     def draw(axes: Axes, results: Results) -> None:
         record = pick(results[name])
-        shown = record.probed()
+        threshold = record.probed()
         top = 1.3 * record.cwnd.max()
         axes.plot(record.times, record.cwnd, color=COLOURS[law], linewidth=1, label="CWND")
-        inside = shown <= top  # before the first loss it is far above
+        visible = threshold <= top  # before the first loss it is far above
         axes.plot(
-            record.times[inside], shown[inside], color="grey", linewidth=1, linestyle="--",
+            record.times[visible], threshold[visible], color="grey", linewidth=1, linestyle="--",
             label="SSTH",
         )  # fmt: skip
         if mark is not None:
-            look: dict[str, Any] = PAPER_MARK | {"label": "the paper: path full"}
-            axes.plot([mark[0]], [mark[1]], **look)
+            style: dict[str, Any] = PAPER_MARK | {"label": "the paper: path full"}
+            axes.plot([mark[0]], [mark[1]], **style)
         axes.set_xlim(0, until or record.until)
         axes.set_ylim(0, top)
         label(axes, title, "time (s)", "CWND and SSTH (packets)")
@@ -115,7 +119,7 @@ def windows(
 
 
 def draw_panels(rows: Sequence[Sequence[Panel]]) -> Callable[[Results], Figure]:
-    """A figure of the paper's figures, row by row."""
+    """Return a function that draws panels row by row."""
 
     def draw(results: Results) -> Figure:
         figure, axes = panels(len(rows), max(len(row) for row in rows))

@@ -1,4 +1,4 @@
-"""Packet rules of a law, driven by hand: what ACKs and timeouts make of a sender."""
+"""The packet rules of a congestion control, called step by step with ACKs and timeouts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,22 @@ from vegasfluid.congestion.loss_recovery import (
 
 __all__ = ["RenoAfterLoss", "checked_after_resending", "checked_at_duplicate", "reno_after_loss"]
 
-WINDOW, OLDEST = 20.0, 100
-"""Packets; and the number of the oldest one under way."""
-FOREVER = 1e6
-AGE, TIMEOUT = 2 * 10**11, 1e11
-"""ps: of the oldest packet, and what Vegas's fine timer allows it."""
+WINDOW = 20.0
+"""Window of the sender, packets."""
+OLDEST = 100
+"""Number of the oldest packet in flight."""
+UNLIMITED = 1e6
+"""Advertised window that never limits the sender, packets."""
+AGE = 2 * 10**11
+"""Time since the oldest packet was sent, ps."""
+TIMEOUT = 1e11
+"""Vegas's fine-grained timeout, ps."""
 
 
 def sender(law: CongestionControl, window: float = WINDOW) -> Any:
-    """A sender in congestion avoidance with a whole window under way."""
+    """Return a sender in congestion avoidance with a full window in flight."""
     common = {
-        "cwnd": window, "ssthresh": 2.0, "max_window": FOREVER, "inflation": 0, "duplicates": 0,
+        "cwnd": window, "ssthresh": 2.0, "max_window": UNLIMITED, "inflation": 0, "duplicates": 0,
         "in_recovery": 0, "recover": 0, "recovery": law.rules.recovery_number, "una": OLDEST,
         "next_seq": OLDEST + int(window), "max_seq": OLDEST + int(window), "offered": 2**60,
         "undo_cwnd": 0.0, "undo_ssthresh": 0.0, "window_limited": 1, "backoff": 1,
@@ -40,22 +45,22 @@ def sender(law: CongestionControl, window: float = WINDOW) -> Any:
 
 @dataclass(frozen=True)
 class RenoAfterLoss:
-    """What a loss makes of Reno's window."""
+    """State of a Reno sender after a loss."""
 
     equal_acks: int
-    """ACKs with one number until the packet is sent again, the first one included."""
+    """ACKs with the same number, with the first, until the packet is retransmitted."""
     kept: float
-    """The share of the window that the threshold is."""
+    """Threshold as a fraction of the window before."""
     beyond: list[float]
-    """The window in use less the threshold, packets: at once, after one more duplicate, and after
-    the next new ACK."""
+    """Window in use minus the threshold, packets: at the loss, after one more duplicate ACK, and
+    after the next new ACK."""
     restarted: list[float]
-    """After a timeout: the window, what it is four ACKs later (packets), and the share of the old
-    window that the threshold is."""
+    """After a timeout: the window, the window four ACKs later (packets), and the threshold as a
+    fraction of the old window."""
 
 
 def reno_after_loss() -> RenoAfterLoss:
-    """Fast retransmit, fast recovery and a timeout, step by step."""
+    """Return the state after fast retransmit, fast recovery and a timeout."""
     law = vf.Reno()
     flow = sender(law)
     duplicates = 1
@@ -67,21 +72,21 @@ def reno_after_loss() -> RenoAfterLoss:
     flow.una = flow.max_seq
     law.rules.on_ack(flow, 0, int(WINDOW))
     beyond.append(window_in_use(flow) - flow.ssthresh)
-    late = sender(law)
-    law.rules.on_timeout(late, 0)
-    restarted = [late.cwnd]
+    expired = sender(law)
+    law.rules.on_timeout(expired, 0)
+    restarted = [expired.cwnd]
     for _ in range(4):
-        law.rules.on_ack(late, 0, 1)
+        law.rules.on_ack(expired, 0, 1)
     return RenoAfterLoss(
         equal_acks=1 + duplicates,
         kept=flow.ssthresh / WINDOW,
         beyond=beyond,
-        restarted=[*restarted, late.cwnd, late.ssthresh / WINDOW],
+        restarted=[*restarted, expired.cwnd, expired.ssthresh / WINDOW],
     )
 
 
-def worried_vegas() -> Any:
-    """A Vegas sender (ns-2's, which has both stages) whose oldest packet is overdue."""
+def overdue_vegas() -> Any:
+    """Return a Vegas sender of ns-2, which has both checks, with an overdue oldest packet."""
     flow = sender(vf.Vegas(dialect="ns2"))
     flow.base_rtt = flow.fine_rtt = TIMEOUT / 2
     flow.fine_timeout = TIMEOUT
@@ -90,8 +95,8 @@ def worried_vegas() -> Any:
 
 
 def checked_at_duplicate() -> int:
-    """The duplicate ACK at which an overdue packet is sent again."""
-    law, flow = vf.Vegas(dialect="ns2"), worried_vegas()
+    """Return the number of the duplicate ACK at which an overdue packet is retransmitted."""
+    law, flow = vf.Vegas(dialect="ns2"), overdue_vegas()
     duplicates = 1
     while not law.rules.on_duplicate_ack(flow, AGE) & RETRANSMIT:
         duplicates += 1
@@ -99,15 +104,16 @@ def checked_at_duplicate() -> int:
 
 
 def checked_after_resending() -> list[float]:
-    """Which of the first three new ACKs after a packet was sent again look at the next packet's
-    age, and send it again where it is overdue, as it is here; 1 or 0 for each.
+    """Return which of three new ACKs after a retransmission resend the next, overdue packet.
+
+    1 or 0 for each ACK.
     """
-    law, flow = vf.Vegas(dialect="ns2"), worried_vegas()
+    law, flow = vf.Vegas(dialect="ns2"), overdue_vegas()
     while not law.rules.on_duplicate_ack(flow, AGE) & RETRANSMIT:
         pass
-    found = []
+    resent = []
     for _ in range(3):
         flow.una += 1
         flow.fine_timeout = TIMEOUT
-        found.append(float(bool(law.rules.on_ack(flow, AGE, 1) & RESEND)))
-    return found
+        resent.append(float(bool(law.rules.on_ack(flow, AGE, 1) & RESEND)))
+    return resent

@@ -1,8 +1,7 @@
-"""The paper's test bed as a network: two stations, two routers, 100 Mbit/s between them.
+"""The paper's test bed: two stations, and two routers with a link of 100 Mbit/s between them.
 
-Each router delays, by 50 ms or 100 ms and a jitter of +-1 ms, and the routers' link is the
-bottleneck. What the paper leaves open is a field of `Environment`, so that other readings are other
-values of it.
+Each router adds a delay of 50 ms or 100 ms with a jitter of +-1 ms; the routers' link is the
+bottleneck. The fields of `Environment` are also what the paper leaves open, for other readings.
 """
 
 from __future__ import annotations
@@ -37,37 +36,52 @@ __all__ = [
 ]
 
 LINK_MBPS = 100.0
-PACKET_BYTES, ACK_BYTES, SEGMENT_BYTES = 1500, 52, 1448
-"""On the wire, with time stamps; and what a packet carries."""
+"""Capacity of the routers' link, Mbit/s."""
+PACKET_BYTES = 1500
+"""Size of a data packet on the wire, bytes."""
+ACK_BYTES = 52
+"""Size of an ACK with time stamps, bytes."""
+SEGMENT_BYTES = 1448
+"""Data in a packet with time stamps, bytes."""
 CAPACITY = vf.mbps(LINK_MBPS, PACKET_BYTES)
+"""Capacity of the routers' link, packets/s."""
 BOTTLENECK = "bottleneck"
+"""Name of the routers' link."""
 NETEM_LIMIT = 1000
-"""Packets that netem holds by default (`limit` in tc-netem's manual)."""
+"""Default buffer of netem, packets (`limit` in tc-netem's manual)."""
 HELD = 833
-"""Packets that netem holds back for 100 ms at 100 Mbit/s, where its limit counts them, too."""
+"""Packets that netem delays by 100 ms at 100 Mbit/s, if its limit counts them as well."""
 USABLE = 3 / 8
-"""Of the largest receive buffer, what is advertised in the end. Linux 2.6.32 gives three quarters
-to the window (tcp_adv_win_scale = 2), and lets it grow beyond half of that only where a packet's
-bookkeeping is no more than a third of its data (`tcp_grow_window`): 1448 bytes in 2 KiB are not."""
-DEFAULT_BUFFER, ENLARGED_BUFFER = 4 * 2**20, 46_777_216
-"""Bytes: the largest tcp_rmem by default on a machine of 3 GB, and the one that the paper sets."""
-KERNEL_BETA, KERNEL_C = 717 / 1024, 41 * 10 / 1024
-"""CUBIC's `beta` and `bic_scale * 10` in Linux 2.6.32, net/ipv4/tcp_cubic.c."""
-HYSTART_EXIT = 7 / 8
-"""Share of the bandwidth-delay product at which CUBIC leaves its first slow start there.
+"""Fraction of the largest receive buffer that is finally advertised.
 
-HyStart does so when the ACKs of a round come for half a round trip: that is so in the first round
-that began with half the product or more, after a further half of it is acknowledged; with an ACK
-for two packets this is from 3/4 to 1 of it, and this is the middle."""
+Linux 2.6.32 gives three quarters to the window (tcp_adv_win_scale = 2). The window grows beyond
+half of that only if a packet's bookkeeping is at most a third of its data (`tcp_grow_window`),
+which is not so for 1448 bytes in 2 KiB.
+"""
+DEFAULT_BUFFER = 4 * 2**20
+"""Largest tcp_rmem by default on a machine of 3 GB, bytes."""
+ENLARGED_BUFFER = 46_777_216
+"""Largest tcp_rmem that the paper sets, bytes."""
+KERNEL_BETA = 717 / 1024
+"""CUBIC's `beta`, the fraction kept at a loss, in Linux 2.6.32, net/ipv4/tcp_cubic.c."""
+KERNEL_C = 41 * 10 / 1024
+"""CUBIC's C, `bic_scale * 10` in the same file, packets/s^3."""
+HYSTART_EXIT = 7 / 8
+"""Fraction of the bandwidth-delay product at which HyStart ends CUBIC's first slow start.
+
+HyStart ends it when the ACKs of a round arrive for half a round trip. That is the case in the
+first round that starts with half the product or more, after another half is acknowledged. With an
+ACK for two packets this is at 3/4 to 1 of the product; the value is the middle.
+"""
 TIMER_MARGIN = 0.2
-"""s: Linux lets its timer be at least so much longer than the round trip (TCP_RTO_MIN is the least
-of the variation's part), and not only so long."""
+"""Smallest difference of Linux's retransmission timeout and the round-trip time, s (TCP_RTO_MIN
+bounds the variation's part)."""
 FAST = 1e4
-"""How much faster than the bottleneck a router is that only delays packets."""
+"""Capacity of a router that only delays packets, relative to the bottleneck's."""
 
 
 def window_of(buffer_bytes: float) -> int:
-    """Packets that a receive buffer of so many bytes lets into the network.
+    """Return the window (packets) that a receive buffer (bytes) allows.
 
     >>> window_of(4 * 2**20)
     1086
@@ -75,29 +89,33 @@ def window_of(buffer_bytes: float) -> int:
     return int(USABLE * buffer_bytes / SEGMENT_BYTES)
 
 
-DEFAULT_WINDOW, ENLARGED_WINDOW = window_of(DEFAULT_BUFFER), window_of(ENLARGED_BUFFER)
+DEFAULT_WINDOW = window_of(DEFAULT_BUFFER)
+"""Window with the default buffer, packets."""
+ENLARGED_WINDOW = window_of(ENLARGED_BUFFER)
+"""Window with the enlarged buffer, packets."""
 WHOLE_WINDOW = 2 * DEFAULT_WINDOW
-"""Packets, if the window grew to all three quarters of the default buffer."""
+"""Window if it grew to three quarters of the default buffer, packets."""
 
 LAWS: Mapping[str, CongestionControl] = {
     "reno": RenoWithoutUndo(recovery="sack"),
     "cubic": CubicWithoutUndo(C=KERNEL_C, beta=KERNEL_BETA),
     "vegas": VegasWithoutUndo(dialect="linux"),
 }
-"""As the kernel has them, with losses found by selective reports, and Reno growing by ACKs, not
-by packets (tcp_abc = 0). Answers to losses that were none are kept: the paper sees the thresholds
-stay low."""
+"""Congestion controls of the kernel, with SACK; Reno grows by ACKs, not by packets (tcp_abc = 0).
+
+Responses to spurious losses are not undone, because thresholds stay low in the paper.
+"""
 UNDOING: Mapping[str, CongestionControl] = {
     "reno": vf.Reno(recovery="sack"),
     "cubic": vf.Cubic(C=KERNEL_C, beta=KERNEL_BETA),
     "vegas": vf.Vegas(dialect="linux"),
 }
-"""The same where such answers are taken back."""
+"""The same congestion controls, with responses to spurious losses undone."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What the paper says of a test, and how we read it.
+    """Conditions of a test, with a reading of what the paper leaves open.
 
     >>> Environment(0.1).round_trip, Environment(0.1, ways=2).round_trip
     (0.1, 0.2)
@@ -106,33 +124,33 @@ class Environment:
     delay: float
     """The paper's d, s."""
     jitter: float = 0.0
-    """The paper's j, s: each router's delay is uniform within so much of its mean."""
+    """The paper's j, s: each router's delay is uniform within its mean plus or minus j."""
     window: int = DEFAULT_WINDOW
-    """Packets that the buffers of the stations allow."""
+    """Window that the stations' buffers allow, packets."""
     ways: int = 1
-    """Whether d is the round trip (1), or one way (2: the round trip is twice d)."""
+    """1 if d is the round-trip delay, 2 if it is the one-way delay."""
     reorders: bool = True
-    """Whether jitter may change the order of packets, as netem's does."""
+    """Whether jitter may change the order of packets, as in netem."""
     buffer: int = NETEM_LIMIT
-    """Packets that can wait for the routers' link."""
+    """Buffer of the routers' link, packets."""
     send_overhead: float = 1e-4
-    """Largest random time that the sender takes, s, so that no two tests are alike."""
+    """Largest random delay of the sender before each packet, s, so that tests differ."""
 
     @property
     def round_trip(self) -> float:
-        """Mean propagation there and back, s."""
+        """Mean round-trip propagation delay, s."""
         return self.ways * self.delay
 
     @property
     def product(self) -> float:
-        """The bandwidth-delay product, packets."""
+        """Bandwidth-delay product, packets."""
         return CAPACITY * self.round_trip
 
     def network(self, name: str, law: CongestionControl | None = None) -> vf.Network:
-        """One flow of a law over it.
+        """Return the network with one flow.
 
         Args:
-            name: reno, cubic or vegas; the flow's class has this name.
+            name: congestion control, `reno`, `cubic` or `vegas`; also the name of the flow's class.
             law: another form of it; None: that of `LAWS`.
         """
         flows = vf.Flows(
@@ -152,19 +170,19 @@ class Environment:
         return vf.Network(self._links(), {name: flows}, PACKET_BYTES, ACK_BYTES)
 
     def _first_threshold(self, name: str) -> float:
-        """Where the first slow start ends: at what the buffers allow, or HyStart does."""
+        """Return the initial ssthresh, packets: the window, or HyStart's end for CUBIC."""
         return min(self.window, HYSTART_EXIT * self.product if name == "cubic" else 1e5)
 
     def _links(self) -> Mapping[str, vf.Link]:
-        """The routers' link; with jitter also the router before it, which moves packets about.
+        """Return the routers' link; with jitter also the router before it.
 
-        Where d is one way, the second router jitters what it hands on, too. Our links' jitter only
-        delays, by 0 to twice the paper's j, so that the propagation is j shorter for each.
+        If d is a one-way delay, the second router jitters as well. The jitter of our links only
+        adds delay, from 0 to twice the paper's j. So their propagation is shorter by j each.
         """
-        spread, mixed = 2 * self.jitter, self.reorders
-        after = spread if self.ways == 2 else 0.0
-        link = vf.Link(CAPACITY, self.buffer, jitter=after, jitter_reorders=mixed)
-        if not spread:
+        jitter, reorders = 2 * self.jitter, self.reorders
+        second_jitter = jitter if self.ways == 2 else 0.0
+        link = vf.Link(CAPACITY, self.buffer, jitter=second_jitter, jitter_reorders=reorders)
+        if not jitter:
             return {BOTTLENECK: link}
-        router = vf.Link(FAST * CAPACITY, NETEM_LIMIT, jitter=spread, jitter_reorders=mixed)
+        router = vf.Link(FAST * CAPACITY, NETEM_LIMIT, jitter=jitter, jitter_reorders=reorders)
         return {"router": router, BOTTLENECK: link}

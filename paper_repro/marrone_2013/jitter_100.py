@@ -16,65 +16,74 @@ from paper_repro.marrone_2013.recorded_flow import RecordedFlow, each_law, job, 
 __all__ = ["FIGURES_8_TO_13"]
 
 JITTER = 0.001
-BRIEF, EXTENDED = 100.0, 1000.0
-SEEDS, FEW_SEEDS = tuple(range(1, 21)), (1, 2, 3)
+"""Jitter of each router, s."""
+BRIEF = 100.0
+"""Simulated time of the paper's test, s."""
+EXTENDED = 1000.0
+"""Simulated time of a long test, s."""
+SEEDS = tuple(range(1, 21))
+"""Seeds of the short tests."""
+FEW_SEEDS = (1, 2, 3)
+"""Seeds of the long tests and of some readings."""
 AVERAGE = 70.0
-"""Mbit/s: the paper's "average (70Mbps, approx)"."""
+"""Throughput in the paper, Mbit/s: "average (70Mbps, approx)"."""
 FULL = 0.9 * LINK_MBPS
-"""Mbit/s that we take for the maximum."""
+"""Throughput that counts as the maximum, Mbit/s (chosen)."""
 EARLY = 5.0
-"""s after which the first slow start is over."""
+"""Time at which the first slow start has ended, s."""
 HERE = Environment(0.1, JITTER)
+"""Environment in the usual reading."""
 FARTHER = Environment(0.1, JITTER, WHOLE_WINDOW, ways=2)
+"""Environment whose d is a one-way delay."""
 
 
 def jobs() -> Mapping[str, Job]:
-    """Many short tests and some long ones, and the other readings."""
-    made = dict(each_law(HERE, BRIEF, seeds=SEEDS))
-    made |= each_law(HERE, EXTENDED, names=("reno", "vegas"), seeds=FEW_SEEDS, prefix="long ")
+    """Return 20 short tests and three long ones, and those of the other readings."""
+    runs = dict(each_law(HERE, BRIEF, seeds=SEEDS))
+    runs |= each_law(HERE, EXTENDED, names=("reno", "vegas"), seeds=FEW_SEEDS, prefix="long ")
     for name, law in UNDOING.items():
-        made[UNDONE + name] = job(HERE, name, BRIEF, seeds=SEEDS, law=law)
-    made[f"long {UNDONE}reno"] = job(HERE, "reno", EXTENDED, seeds=FEW_SEEDS, law=UNDOING["reno"])
-    made |= each_law(FARTHER, EXTENDED, names=("reno",), seeds=FEW_SEEDS, prefix=f"long {ONE_WAY}")
+        runs[UNDONE + name] = job(HERE, name, BRIEF, seeds=SEEDS, law=law)
+    runs[f"long {UNDONE}reno"] = job(HERE, "reno", EXTENDED, seeds=FEW_SEEDS, law=UNDOING["reno"])
+    runs |= each_law(FARTHER, EXTENDED, names=("reno",), seeds=FEW_SEEDS, prefix=f"long {ONE_WAY}")
     in_order = Environment(0.1, JITTER, reorders=False)
     pair = ("reno", "vegas")
-    made |= each_law(in_order, BRIEF, names=pair, seeds=FEW_SEEDS, prefix=IN_ORDER)
-    return made | each_law(FARTHER, BRIEF, seeds=SEEDS, prefix=ONE_WAY)
+    runs |= each_law(in_order, BRIEF, names=pair, seeds=FEW_SEEDS, prefix=IN_ORDER)
+    return runs | each_law(FARTHER, BRIEF, seeds=SEEDS, prefix=ONE_WAY)
 
 
 def low_threshold(record: RecordedFlow, environment: Environment) -> bool:
-    """Whether slow start was left at less than half of what the path holds."""
+    """Return whether ssthresh after slow start is below half the bandwidth-delay product."""
     return float(np.interp(EARLY, record.times, record.ssthresh)) < environment.product / 2
 
 
 def note_reno(
-    evidence: Evidence, source: str, brief: Sequence[RecordedFlow], environment: Environment
+    evidence: Evidence, source: str, records: Sequence[RecordedFlow], environment: Environment
 ) -> None:
-    """Reno's short tests."""
-    rates = [record.throughput() for record in brief]
+    """Record measures of Reno's short tests."""
+    rates = [record.throughput() for record in records]
     evidence.note_mean(source, "jitter_100.reno", rates)
     evidence.note_mean(source, "jitter_100.fast_share", [float(r > AVERAGE) for r in rates])
-    low = [float(low_threshold(record, environment)) for record in brief]
+    low = [float(low_threshold(record, environment)) for record in records]
     evidence.note_mean(source, "jitter_100.low_share", low)
-    evidence.note(source, "jitter_100.good_start", min(c.reaches(FULL) for c in brief))
+    evidence.note(source, "jitter_100.good_start", min(c.reaches(FULL) for c in records))
 
 
-def note_long(evidence: Evidence, source: str, long: Sequence[RecordedFlow]) -> None:
-    """Reno's long tests."""
-    evidence.note_mean(source, "jitter_100.reaches", [c.reaches(FULL) for c in long])
-    late = [c.throughput(EXTENDED / 2) for c in long]
+def note_long(evidence: Evidence, source: str, records: Sequence[RecordedFlow]) -> None:
+    """Record measures of Reno's long tests."""
+    evidence.note_mean(source, "jitter_100.reaches", [c.reaches(FULL) for c in records])
+    late = [c.throughput(EXTENDED / 2) for c in records]
     evidence.note_mean(source, "jitter_100.stable", late)
 
 
 def note_cubic(
     evidence: Evidence, source: str, cubic: Sequence[RecordedFlow], reno: Sequence[RecordedFlow]
 ) -> None:
-    """CUBIC's short tests beside Reno's."""
-    spread = [np.std([c.throughput() for c in records], ddof=1) for records in (cubic, reno)]
-    evidence.note(source, "jitter_100.even", float(spread[0] - spread[1]))
+    """Record CUBIC's short tests compared with Reno's."""
+    deviations = [np.std([c.throughput() for c in records], ddof=1) for records in (cubic, reno)]
+    evidence.note(source, "jitter_100.even", float(deviations[0] - deviations[1]))
     evidence.note(source, "jitter_100.better", mean(cubic) / mean(reno))
-    below = [float(c.throughput() < mean(cubic)) for c in reno]
-    evidence.note_mean(source, "jitter_100.reno_below", below)
+    slower = [float(c.throughput() < mean(cubic)) for c in reno]
+    evidence.note_mean(source, "jitter_100.reno_below", slower)
 
 
 def note_vegas(
@@ -84,24 +93,24 @@ def note_vegas(
     reno: Sequence[RecordedFlow],
     environment: Environment,
 ) -> None:
-    """Vegas's short tests beside Reno's."""
+    """Record Vegas's short tests compared with Reno's."""
     evidence.note(source, "jitter_100.vegas", mean(vegas) / mean(reno))
     curves = [np.mean([c.cwnd for c in records], axis=0) for records in (vegas, reno)]
-    away = np.abs(curves[0] - curves[1]).mean() / curves[1].mean()
-    evidence.note(source, "jitter_100.same_curve", float(away))
+    deviation = np.abs(curves[0] - curves[1]).mean() / curves[1].mean()
+    evidence.note(source, "jitter_100.same_curve", float(deviation))
     rounds = BRIEF / environment.round_trip
     evidence.note_mean(source, "jitter_100.decides", [c.decided[-1] / rounds for c in vegas])
 
 
 def threshold_rise(record: RecordedFlow, threshold: np.ndarray) -> float:
-    """How much a threshold rises between losses over a test, as a share of the window's rise."""
-    rises, grown = np.diff(threshold), np.diff(record.cwnd)
-    avoiding = (record.times[1:] > EARLY) & (grown > 0) & (threshold[:-1] < record.cwnd[:-1])
-    return float(np.maximum(rises[avoiding], 0).sum() / grown[avoiding].sum())
+    """Return the rise of a threshold between losses, as a fraction of the window's rise."""
+    changes, growth = np.diff(threshold), np.diff(record.cwnd)
+    avoidance = (record.times[1:] > EARLY) & (growth > 0) & (threshold[:-1] < record.cwnd[:-1])
+    return float(np.maximum(changes[avoidance], 0).sum() / growth[avoidance].sum())
 
 
 def measure(results: Results) -> Evidence:
-    """What the runs show under each reading, beside what a newer kernel shows."""
+    """Record measures of each reading, and of a newer kernel."""
     evidence = Evidence()
     for prefix in ("", UNDONE, IN_ORDER, ONE_WAY):
         source, reno = packets(prefix) if prefix else PACKETS, results[f"{prefix}reno"]
@@ -122,7 +131,7 @@ def measure(results: Results) -> Evidence:
 
 
 def note_kernel(evidence: Evidence) -> None:
-    """What a newer kernel does on the same path."""
+    """Record a newer kernel's measures on the same path."""
     reno, cubic, vegas = (kernel("reorders", name, "mbps") for name in ("reno", "cubic", "vegas"))
     evidence.note(LINUX, "jitter_100.reno", reno)
     evidence.note(LINUX, "jitter_100.better", cubic / reno)

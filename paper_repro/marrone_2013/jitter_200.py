@@ -23,37 +23,52 @@ from paper_repro.marrone_2013.recorded_flow import RecordedFlow, job, mean
 __all__ = ["FIGURES_24_TO_28"]
 
 JITTER = 0.001
-BRIEF, MIDDLE, EXTENDED, NEAR_SECONDS = 100.0, 300.0, 2000.0, 1000.0
+"""Jitter of each router, s."""
+BRIEF = 100.0
+"""End of the first period for which throughputs are compared, s."""
+MIDDLE = 300.0
+"""End of the second period, s."""
+EXTENDED = 2000.0
+"""Simulated time of a test, s."""
+NEAR_SECONDS = 1000.0
+"""Simulated time of a test with half the delay, s."""
 SEEDS = (1, 2)
-HALF, FULL = LINK_MBPS / 2, 0.9 * LINK_MBPS
+"""Seeds of the tests."""
+HALF = LINK_MBPS / 2
+"""Half of the link's capacity, Mbit/s."""
+FULL = 0.9 * LINK_MBPS
+"""Throughput that counts as the maximum, Mbit/s (chosen)."""
 ROOF = 1200.0
-"""s: when Reno and Vegas have reached the maximum, as the paper says."""
+"""Time at which Reno and Vegas have reached the maximum in the paper, s."""
 FAR = Environment(0.2, JITTER, ENLARGED_WINDOW)
+"""Environment with d = 200 ms."""
 NEAR = Environment(0.1, JITTER, ENLARGED_WINDOW)
+"""Environment with half the delay."""
 SMALL = Environment(0.2, JITTER, ENLARGED_WINDOW, buffer=NETEM_LIMIT - HELD)
+"""Environment whose netem buffer also contains the delayed packets."""
 
 
 def jobs() -> Mapping[str, Job]:
-    """Long tests, the same with mistakes taken back, and what they are compared with."""
-    made = {"small": job(SMALL, "vegas", EXTENDED, seeds=SEEDS[:1])}
+    """Return long tests under both readings, and tests to compare them with."""
+    runs = {"small": job(SMALL, "vegas", EXTENDED, seeds=SEEDS[:1])}
     for name, buffer in (("still", NETEM_LIMIT), ("small still", SMALL.buffer)):
-        still = Environment(0.2, 0.0, ENLARGED_WINDOW, buffer=buffer)
-        made[name] = job(still, "vegas", EXTENDED, seeds=SEEDS[:1])
+        steady = Environment(0.2, 0.0, ENLARGED_WINDOW, buffer=buffer)
+        runs[name] = job(steady, "vegas", EXTENDED, seeds=SEEDS[:1])
     for prefix, laws in (("", LAWS), (UNDONE, UNDOING)):
         for name, law in laws.items():
-            made[prefix + name] = job(FAR, name, EXTENDED, seeds=SEEDS, law=law)
+            runs[prefix + name] = job(FAR, name, EXTENDED, seeds=SEEDS, law=law)
         near = job(NEAR, "reno", NEAR_SECONDS, seeds=SEEDS, law=laws["reno"])
-        made[f"{prefix}near"] = near
-    return made
+        runs[f"{prefix}near"] = near
+    return runs
 
 
 def times_to(rate: float, records: list[RecordedFlow]) -> float:
-    """Mean time until a rate (Mbit/s) is reached, s."""
+    """Return the mean time until a rate (Mbit/s) is reached, s."""
     return float(np.mean([record.reaches(rate) for record in records]))
 
 
 def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
-    """Reno beside CUBIC, in the short and in the long term."""
+    """Record comparisons of Reno and CUBIC over short and long times."""
     reno, cubic = results[f"{prefix}reno"], results[f"{prefix}cubic"]
     evidence.note_mean(source, "jitter_200.reaches", [c.reaches(FULL) for c in reno])
     slower = times_to(FULL, reno) / times_to(FULL, results[f"{prefix}near"])
@@ -71,23 +86,23 @@ def note_pair(evidence: Evidence, source: str, prefix: str, results: Results) ->
 
 
 def note_vegas(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
-    """Vegas beside Reno, beside CUBIC and beside itself without jitter."""
+    """Record comparisons of Vegas with Reno, with CUBIC and with Vegas without jitter."""
     reno, cubic, vegas = (results[prefix + name] for name in ("reno", "cubic", "vegas"))
-    still = results["still"]
-    noted = {
+    steady = results["still"]
+    measures = {
         "vegas": mean(vegas) / mean(reno),
         "vegas_attack": times_to(HALF, vegas) / times_to(HALF, reno),
         "vegas_left": float(np.mean([record.left(ROOF) for record in vegas])),
-        "vegas_worse": mean(vegas, ROOF) / mean(still, ROOF),
-        "short": [mean(tested, 0, BRIEF) / mean(tested, ROOF) for tested in (reno, vegas)],
-        "even": [mean(tested) / mean(cubic) for tested in (reno, vegas)],
+        "vegas_worse": mean(vegas, ROOF) / mean(steady, ROOF),
+        "short": [mean(records, 0, BRIEF) / mean(records, ROOF) for records in (reno, vegas)],
+        "even": [mean(records) / mean(cubic) for records in (reno, vegas)],
     }
-    for name, value in noted.items():
+    for name, value in measures.items():
         evidence.note(source, f"jitter_200.{name}", value)
 
 
 def measure(results: Results) -> Evidence:
-    """What the runs show under both readings."""
+    """Record measures under both readings."""
     evidence = Evidence()
     for source, prefix in ((PACKETS, ""), (packets(UNDONE), UNDONE)):
         note_pair(evidence, source, prefix, results)

@@ -14,39 +14,43 @@ from paper_repro.marrone_2013.recorded_flow import each_law, mean
 __all__ = ["FIGURES_2_TO_7"]
 
 NAMES = ("reno", "cubic", "vegas")
-BRIEF, EXTENDED = 100.0, 300.0
-"""s: the paper's test, and a longer one."""
+"""Congestion controls."""
+BRIEF = 100.0
+"""Simulated time of the paper's test, s."""
+EXTENDED = 300.0
+"""Simulated time of a longer test, s."""
 INITIAL = 10.0
-"""s: what we take for the initial phases."""
+"""Time that counts as the initial phase, s (chosen)."""
 READINGS = {
     "": Environment(0.1),
     ONE_WAY: Environment(0.1, window=WHOLE_WINDOW, ways=2),
     DELAY_LINE: Environment(0.1, buffer=NETEM_LIMIT - HELD // 2),
 }
+"""Environments by reading; the first is the usual one."""
 
 
 def jobs() -> Mapping[str, Job]:
-    """The three laws under each reading, and for longer."""
-    made: dict[str, Job] = {}
+    """Return the tests of each congestion control under each reading, and longer tests."""
+    runs: dict[str, Job] = {}
     for reading, environment in READINGS.items():
-        made |= each_law(environment, BRIEF, prefix=reading)
-    return made | each_law(Environment(0.1), EXTENDED, prefix="long ")
+        runs |= each_law(environment, BRIEF, prefix=reading)
+    return runs | each_law(Environment(0.1), EXTENDED, prefix="long ")
 
 
 def note(evidence: Evidence, source: str, prefix: str, results: Results) -> None:
-    """What one reading shows."""
-    tested = {name: results[prefix + name] for name in NAMES}
+    """Record measures of one reading."""
+    records = {name: results[prefix + name] for name in NAMES}
     for name in NAMES:
-        rates = [record.throughput() for record in tested[name]]
+        rates = [test.throughput() for test in records[name]]
         evidence.note_mean(source, f"plain_100.{name}", rates)
-    begin = {name: mean(tested[name], 0, INITIAL) for name in NAMES}
-    total = {name: mean(tested[name]) for name in NAMES}
+    begin = {name: mean(records[name], 0, INITIAL) for name in NAMES}
+    total = {name: mean(records[name]) for name in NAMES}
     evidence.note(source, "plain_100.start", begin["cubic"] / min(begin["reno"], begin["vegas"]))
     evidence.note(source, "plain_100.total", total["cubic"] / max(total["reno"], total["vegas"]))
 
 
 def measure(results: Results) -> Evidence:
-    """What the runs show, beside what a kernel shows."""
+    """Record measures of each reading, of longer tests and of a Linux kernel."""
     evidence = Evidence()
     for reading in READINGS:
         note(evidence, packets(reading) if reading else PACKETS, reading, results)

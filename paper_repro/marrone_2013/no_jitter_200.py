@@ -1,6 +1,4 @@
-"""Section 4.3: a delay of 200 ms without jitter, with default and with enlarged buffers, figures
-14 to 23.
-"""
+"""Section 4.3: a delay of 200 ms without jitter and two buffer sizes, figures 14 to 23."""
 
 from __future__ import annotations
 
@@ -24,20 +22,31 @@ from paper_repro.marrone_2013.recorded_flow import RecordedFlow, each_law, job, 
 __all__ = ["FIGURES_14_TO_23", "sawtooth_share"]
 
 NAMES = ("reno", "cubic", "vegas")
-BRIEF, EXTENDED = 100.0, 2000.0
-BEGINNING, END = 20.0, 80.0
-"""s: what comes before the first is the beginning of a test of 100 s, after the second its end."""
-SLOT, LONG_SLOT = 0.05, 1.0
-"""s: of a throughput curve; the paper does not say how long its are."""
+"""Congestion controls."""
+BRIEF = 100.0
+"""Simulated time of the paper's test, s."""
+EXTENDED = 2000.0
+"""Simulated time of a long test, s."""
+BEGINNING = 20.0
+"""End of the first part of a test of 100 s, s."""
+END = 80.0
+"""Start of the last part of such a test, s."""
+SLOT = 0.05
+"""Time slot of a throughput curve, s; the paper does not print its own."""
+LONG_SLOT = 1.0
+"""Time slot of the other reading, s."""
 NEXT_TO_NOTHING = 5.0
-"""Mbit/s: looks like zero in a figure of 100."""
+"""Throughput that looks like zero in a figure of 100, Mbit/s (chosen)."""
 FULL = 0.9 * LINK_MBPS
-"""Mbit/s that we take for the maximum."""
+"""Throughput that counts as the maximum, Mbit/s (chosen)."""
 CASES = tuple(range(1, 11))
 """Seeds of the tests of Vegas that are compared with each other."""
 CASE_SECONDS = 600.0
+"""Simulated time of such a test, s."""
 FAR = Environment(0.2)
+"""Environment with the default buffers."""
 LARGE = Environment(0.2, window=ENLARGED_WINDOW)
+"""Environment with the enlarged buffers."""
 READINGS = {
     "": (FAR, LARGE),
     ONE_WAY: (
@@ -49,37 +58,38 @@ READINGS = {
         Environment(0.2, window=ENLARGED_WINDOW, buffer=NETEM_LIMIT - HELD),
     ),
 }
+"""Environments with default and enlarged buffers, by reading."""
 
 
 def short_jobs() -> Mapping[str, Job]:
-    """Tests of 100 s with both buffers, under each reading; and one with half the delay."""
-    made: dict[str, Job] = {"near": job(Environment(0.1), "reno", BRIEF)}
+    """Return tests of 100 s with both buffers under each reading, and one with half the delay."""
+    runs: dict[str, Job] = {"near": job(Environment(0.1), "reno", BRIEF)}
     for reading, (default, large) in READINGS.items():
-        made |= each_law(default, BRIEF, prefix=f"{reading} default ")
-        made |= each_law(large, BRIEF, prefix=f"{reading} large ")
-    return made
+        runs |= each_law(default, BRIEF, prefix=f"{reading} default ")
+        runs |= each_law(large, BRIEF, prefix=f"{reading} large ")
+    return runs
 
 
 def tests_of(results: Results, prefix: str) -> dict[str, list[RecordedFlow]]:
-    """The tests of each law."""
+    """Return the tests by congestion control."""
     return {name: results[prefix + name] for name in NAMES}
 
 
 def stops(records: Sequence[RecordedFlow], slot: float = SLOT) -> float:
-    """The share of tests in which a slot after the beginning has next to nothing."""
+    """Return the fraction of tests with a slot of almost no throughput after the first part."""
     return float(np.mean([record.lowest(BEGINNING, slot) <= NEXT_TO_NOTHING for record in records]))
 
 
-def note_default(evidence: Evidence, source: str, found: Mapping[str, list[RecordedFlow]]) -> None:
-    """Tests with the default buffers."""
-    reno, cubic, vegas = (found[name] for name in NAMES)
+def note_default(evidence: Evidence, source: str, tests: Mapping[str, list[RecordedFlow]]) -> None:
+    """Record measures of tests with the default buffers."""
+    reno, cubic, vegas = (tests[name] for name in NAMES)
     rates = [record.throughput() for record in reno]
     evidence.note_mean(source, "still_200.default_reno", rates)
-    others = [mean(tested) / mean(reno) for tested in (cubic, vegas)]
+    others = [mean(records) / mean(reno) for records in (cubic, vegas)]
     evidence.note(source, "still_200.default_similar", others)
     early = mean(cubic, 0, BEGINNING) / mean(reno, 0, BEGINNING)
     evidence.note(source, "still_200.default_early", early)
-    at_end = [mean(tested, END) / mean(reno, END) for tested in (cubic, vegas)]
+    at_end = [mean(records, END) / mean(reno, END) for records in (cubic, vegas)]
     evidence.note(source, "still_200.default_end", at_end)
     evidence.note(source, "still_200.default_stops", stops(cubic))
 
@@ -87,11 +97,11 @@ def note_default(evidence: Evidence, source: str, found: Mapping[str, list[Recor
 def note_large(
     evidence: Evidence,
     source: str,
-    found: Mapping[str, list[RecordedFlow]],
+    tests: Mapping[str, list[RecordedFlow]],
     default: Mapping[str, list[RecordedFlow]],
 ) -> None:
-    """Tests with the enlarged buffers."""
-    reno, cubic, vegas = (found[name] for name in NAMES)
+    """Record measures of tests with the enlarged buffers."""
+    reno, cubic, vegas = (tests[name] for name in NAMES)
     evidence.note_mean(source, "still_200.reno", [record.throughput() for record in reno])
     evidence.note(source, "still_200.reno_first", mean(reno, 0, 0.1))
     evidence.note(source, "still_200.reno_gain", mean(reno) / mean(default["reno"]))
@@ -102,7 +112,7 @@ def note_large(
 
 
 def measure_short(results: Results) -> Evidence:
-    """What the short tests show under each reading."""
+    """Record measures of the short tests under each reading."""
     evidence = Evidence()
     for reading in READINGS:
         source = packets(reading) if reading else PACKETS
@@ -110,58 +120,60 @@ def measure_short(results: Results) -> Evidence:
         note_default(evidence, source, default)
         note_large(evidence, source, tests_of(results, f"{reading} large "), default)
     for name, prefix in (("default_stops", " default "), ("cubic_stops", " large ")):
-        share = stops(results[f"{prefix}cubic"], LONG_SLOT)
-        evidence.note(packets("in slots of 1 s"), f"still_200.{name}", share)
-    half = [np.mean([c.half_way() for c in results[name]]) for name in (" large reno", "near")]
-    evidence.note(PACKETS, "still_200.slower", float(half[0] / half[1]))
+        fraction = stops(results[f"{prefix}cubic"], LONG_SLOT)
+        evidence.note(packets("in slots of 1 s"), f"still_200.{name}", fraction)
+    times = [np.mean([c.half_way() for c in results[name]]) for name in (" large reno", "near")]
+    evidence.note(PACKETS, "still_200.slower", float(times[0] / times[1]))
     return evidence
 
 
 def long_jobs() -> Mapping[str, Job]:
-    """Long tests with the enlarged buffers, and several of Vegas."""
-    made = dict(each_law(LARGE, EXTENDED))
-    made["cases"] = job(LARGE, "vegas", CASE_SECONDS, seeds=CASES)
-    return made
+    """Return long tests with the enlarged buffers, and ten of Vegas."""
+    runs = dict(each_law(LARGE, EXTENDED))
+    runs["cases"] = job(LARGE, "vegas", CASE_SECONDS, seeds=CASES)
+    return runs
 
 
-def sawtooth_share(room: float) -> float:
-    """The share of a link that one Reno flow fills whose buffer holds `room` of the product.
+def sawtooth_share(buffer: float) -> float:
+    """Return the fraction of a link that one Reno flow uses.
 
-    From half of the full window it rises to all of it; while it is less than the product, the
-    link is not full.
+    The window rises from half its maximum; below the bandwidth-delay product the link is not full.
+
+    Args:
+        buffer: size of the buffer relative to the bandwidth-delay product, 0 to 1.
 
     >>> sawtooth_share(0.0), sawtooth_share(1.0)
     (0.75, 1.0)
     """
-    return 3 / 4 * (1 + room) ** 2 / (1 + room + room**2)
+    return 3 / 4 * (1 + buffer) ** 2 / (1 + buffer + buffer**2)
 
 
 def whole_cycles(record: RecordedFlow) -> float:
-    """Mbit/s from the first loss in congestion avoidance to the last."""
+    """Return the throughput from the first to the last loss of congestion avoidance, Mbit/s."""
     losses = record.times[record.losses(BRIEF)]
     return record.throughput(float(losses[0]), float(losses[-1]))
 
 
 def measure_long(results: Results) -> Evidence:
-    """What the long tests show."""
+    """Record measures of the long tests."""
     evidence, half = Evidence(), EXTENDED / 2
-    found = tests_of(results, "")
-    gains = [mean(tested) / mean(tested, 0, BRIEF) for tested in found.values()]
-    late = {name: mean(tested, half) for name, tested in found.items()}
-    cycles = {name: np.mean([c.cycle(BRIEF) for c in found[name]]) for name in NAMES}
+    tests = tests_of(results, "")
+    gains = [mean(records) / mean(records, 0, BRIEF) for records in tests.values()]
+    late = {name: mean(records, half) for name, records in tests.items()}
+    cycles = {name: np.mean([c.cycle(BRIEF) for c in tests[name]]) for name in NAMES}
     expected = LINK_MBPS * sawtooth_share(LARGE.buffer / LARGE.product)
-    vegas = found["vegas"][0]
-    after = vegas.times > half
-    noted = {
+    vegas = tests["vegas"][0]
+    late_half = vegas.times > half
+    measures = {
         "gains": gains,
         "cubic_same": gains[1],
         "cycles": float(cycles["cubic"] / cycles["reno"]),
-        "reno_expected": float(np.mean([whole_cycles(c) for c in found["reno"]])) / expected,
-        "vegas_moves": float(vegas.cwnd[after].std() / vegas.cwnd[after].mean()),
-        "vegas_queue": float(vegas.queue[after].mean()),
+        "reno_expected": float(np.mean([whole_cycles(c) for c in tests["reno"]])) / expected,
+        "vegas_moves": float(vegas.cwnd[late_half].std() / vegas.cwnd[late_half].mean()),
+        "vegas_queue": float(vegas.queue[late_half].mean()),
         "vegas_best": late["vegas"] / max(late["reno"], late["cubic"]),
     }
-    for name, value in noted.items():
+    for name, value in measures.items():
         evidence.note(PACKETS, f"long_200.{name}", value)
     times = [record.reaches(FULL) for record in results["cases"]]
     evidence.note(PACKETS, "long_200.vegas_cases", max(times) / min(times))
@@ -169,7 +181,7 @@ def measure_long(results: Results) -> Evidence:
 
 
 def slow_case(records: Sequence[RecordedFlow]) -> RecordedFlow:
-    """The test that took longest to fill the link."""
+    """Return the test that takes longest to fill the link."""
     return max(records, key=lambda record: record.reaches(FULL))
 
 

@@ -1,4 +1,4 @@
-"""How the paper's words may be read where they leave something open: names for the evidence."""
+"""Names of the readings of what the paper leaves open, as parts of the evidence's sources."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ UNDONE = "answers to losses that were none are taken back"
 
 
 def packets(reading: str) -> str:
-    """The source of what packets say under a reading."""
+    """Return the name of the packet simulator's evidence under a reading."""
     return f"{PACKETS}, {reading}"

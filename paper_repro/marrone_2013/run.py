@@ -1,4 +1,4 @@
-"""The experiments by which the paper's claims are judged."""
+"""The experiments for the paper's claims."""
 
 from __future__ import annotations
 
@@ -28,3 +28,4 @@ EXPERIMENTS: Sequence[Experiment] = (
     *FIGURES_24_TO_28,
     *SECTION_5,
 )
+"""The experiments of this paper, in its order."""

@@ -1,4 +1,4 @@
-"""Section 2.1: what is said of Reno, seen on a small path and step by step."""
+"""Section 2.1: statements about Reno, tested on a small path and on its rules."""
 
 from __future__ import annotations
 
@@ -14,17 +14,34 @@ from paper_repro.marrone_2013.driven_sender import reno_after_loss
 
 __all__ = ["SECTION_2_1", "Sawtooth", "growth_in_avoidance"]
 
-CAPACITY, ROUND_TRIP, BUFFER = vf.mbps(10), 0.1, 40
+CAPACITY = vf.mbps(10)
+"""Capacity of the link, packets/s."""
+ROUND_TRIP = 0.1
+"""Base round-trip time, s."""
+BUFFER = 40
+"""Buffer of the link, packets."""
 SAMPLE = 0.01
+"""Time between two samples, s."""
 THRESHOLD = 60
-"""Packets: slow start ends below the loss, so that every loss is that of one packet."""
+"""Initial ssthresh, packets: below the first loss, so that every loss is of one packet."""
 ROUNDS = 6
+"""Round trips of slow start that are measured."""
 SETTLED = 10.0
-"""s: later than that all losses come in congestion avoidance."""
+"""Time after which all losses are in congestion avoidance, s."""
 
 
 class Sawtooth(NamedTuple):
-    """A run of one flow."""
+    """Samples of one flow.
+
+    Args:
+        times: times of the samples, s; (time,).
+        cwnd: window, packets; (time,).
+        ssthresh: threshold of slow start, packets; (time,).
+        queue: queue of the link, packets; (time,).
+        dropped: dropped packets so far; (time,).
+        resent: retransmissions so far; (time,).
+        timeouts: timeouts so far; (time,).
+    """
 
     times: np.ndarray
     cwnd: np.ndarray
@@ -36,22 +53,22 @@ class Sawtooth(NamedTuple):
 
 
 def kept(run: xr.Dataset) -> Sawtooth:
-    """What is kept of a run."""
-    of = run.isel(flow_class=0)
+    """Return the record of a run."""
+    flow = run.isel(flow_class=0)
     names = ("cwnd", "ssthresh", "dropped", "retransmitted", "timeouts")
-    cwnd, ssthresh, dropped, resent, timeouts = (of[name].values for name in names)
+    cwnd, ssthresh, dropped, resent, timeouts = (flow[name].values for name in names)
     queue = run["queue"].isel(link=0).values
     return Sawtooth(run["time"].values, cwnd, ssthresh, queue, dropped, resent, timeouts)
 
 
 def one_flow(ssthresh: float, buffer: float) -> vf.Network:
-    """A small path with one Reno flow."""
+    """Return a network with one Reno flow."""
     reno = vf.Flows(1, vf.Reno(), base_rtt=ROUND_TRIP, initial_ssthresh=ssthresh)
     return vf.Network(vf.Link(CAPACITY, buffer), {"reno": reno})
 
 
 def jobs() -> Mapping[str, Job]:
-    """Slow start alone, and sawteeth."""
+    """Return a run of slow start only, and a run with many losses."""
     start, teeth = one_flow(1e5, 10 * BUFFER), one_flow(THRESHOLD, BUFFER)
     return {
         "start": Job(start, 1.0, keep=kept, samples=1001),
@@ -60,31 +77,31 @@ def jobs() -> Mapping[str, Job]:
 
 
 def first_windows(run: Sawtooth) -> list[float]:
-    """The window in the middle of each of the first round trips after the handshake, packets."""
+    """Return the window in the middle of each of the first round trips, packets."""
     rtt = one_flow(THRESHOLD, BUFFER).base_rtts("reno")[0]
     return [float(run.cwnd[np.searchsorted(run.times, (k + 1.5) * rtt) - 1]) for k in range(ROUNDS)]
 
 
 def growth_in_avoidance(run: Sawtooth) -> float:
-    """Packets that a round trip adds between two losses, the middle of all samples."""
+    """Return the growth per round trip between losses, packets."""
     rtt = one_flow(THRESHOLD, BUFFER).base_rtts("reno")[0] + run.queue / CAPACITY
-    rises = np.diff(run.cwnd)
-    usual = (run.times[:-1] > SETTLED) & (rises > 0) & (rises < 1)
-    rounds = np.diff(run.times)[usual] / rtt[:-1][usual]
-    return float(rises[usual].sum() / rounds.sum())
+    changes = np.diff(run.cwnd)
+    avoidance = (run.times[:-1] > SETTLED) & (changes > 0) & (changes < 1)
+    rounds = np.diff(run.times)[avoidance] / rtt[:-1][avoidance]
+    return float(changes[avoidance].sum() / rounds.sum())
 
 
 def gained(run: Sawtooth, counter: str) -> float:
-    """How much a counter grew in congestion avoidance."""
+    """Return the increase of a counter in congestion avoidance."""
     values = getattr(run, counter)
     return float(values[-1] - values[np.searchsorted(run.times, SETTLED)])
 
 
 def measure(results: Results) -> Evidence:
-    """What the runs show, and what the rules do step by step."""
+    """Record what the runs show, and what the rules do step by step."""
     start, teeth = results["start"][0], results["teeth"][0]
     evidence, after = Evidence(), reno_after_loss()
-    noted: dict[str, Any] = {
+    measures: dict[str, Any] = {
         "slow_start": first_windows(start),
         "avoidance": growth_in_avoidance(teeth),
         "resent_once": [
@@ -96,7 +113,7 @@ def measure(results: Results) -> Evidence:
         "recovery": after.beyond,
         "timeout": after.restarted,
     }
-    for name, value in noted.items():
+    for name, value in measures.items():
         evidence.note(PACKETS, f"section2_reno.{name}", value)
     return evidence
 

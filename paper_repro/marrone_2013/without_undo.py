@@ -1,7 +1,7 @@
-"""The laws with answers to losses that are kept, also where the loss turns out to be none.
+"""Congestion controls that do not undo their response to a spurious loss.
 
-Selective reports and a threshold of reordering that grows are as before: the sender learns that
-packets overtake each other, but the window and the threshold of its first mistakes stay low.
+SACK and the growing reordering threshold are unchanged: the sender learns that packets are
+reordered, but the window and the threshold of its first responses stay low.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ reno_duplicate, cubic_duplicate, vegas_duplicate = (
 
 
 def keep_answer(flow: Any, action: int) -> int:
-    """Forget what the window and the threshold were, so that nothing brings them back."""
+    """Overwrite the stored window and threshold, so that a response cannot be undone."""
     if action & RETRANSMIT:
         flow.undo_cwnd = flow.cwnd
         flow.undo_ssthresh = flow.ssthresh
@@ -32,45 +32,45 @@ def keep_answer(flow: Any, action: int) -> int:
 
 
 def on_reno_duplicate(flow: Any, now: int) -> int:
-    """Reno's answer."""
+    """Handle a duplicate ACK like Reno, without undo."""
     return keep_answer(flow, reno_duplicate(flow, now))
 
 
 def on_cubic_duplicate(flow: Any, now: int) -> int:
-    """CUBIC's answer."""
+    """Handle a duplicate ACK like CUBIC, without undo."""
     return keep_answer(flow, cubic_duplicate(flow, now))
 
 
 def on_vegas_duplicate(flow: Any, now: int) -> int:
-    """The answer of Linux's Vegas."""
+    """Handle a duplicate ACK like Linux's Vegas, without undo."""
     return keep_answer(flow, vegas_duplicate(flow, now))
 
 
 @dataclass(frozen=True)
 class RenoWithoutUndo(vf.Reno):
-    """Reno."""
+    """Reno that does not undo its response to a spurious loss."""
 
     @property
     def rules(self) -> PacketRules:
-        """Reno's, but for the answer to a loss."""
+        """Return Reno's rules with the other handler of duplicate ACKs."""
         return replace(super().rules, handlers={"on_duplicate_ack": on_reno_duplicate})
 
 
 @dataclass(frozen=True)
 class CubicWithoutUndo(vf.Cubic):
-    """CUBIC."""
+    """CUBIC that does not undo its response to a spurious loss."""
 
     @property
     def rules(self) -> PacketRules:
-        """CUBIC's, but for the answer to a loss."""
+        """Return CUBIC's rules with the other handler of duplicate ACKs."""
         return replace(super().rules, handlers={"on_duplicate_ack": on_cubic_duplicate})
 
 
 @dataclass(frozen=True)
 class VegasWithoutUndo(vf.Vegas):
-    """Vegas of Linux."""
+    """Linux's Vegas that does not undo its response to a spurious loss."""
 
     @property
     def rules(self) -> PacketRules:
-        """Those of Linux's Vegas, but for the answer to a loss."""
+        """Return the rules of Linux's Vegas with the other handler of duplicate ACKs."""
         return replace(super().rules, handlers={"on_duplicate_ack": on_vegas_duplicate})

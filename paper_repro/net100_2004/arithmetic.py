@@ -1,4 +1,4 @@
-"""Buffers and bandwidth-delay products, worked out anew."""
+"""Buffers and bandwidth-delay products, calculated again."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from paper_repro.net100_2004.path import LINE_MBPS, ROUND_TRIP, SEND_BUFFER
 __all__ = ["ARITHMETICS", "megabytes"]
 
 BEFORE_THE_LOSS = 0.09
-"""s: the round trip that standard TCP reaches."""
+"""RTT that standard TCP reaches before a loss, s."""
 
 
 def megabytes(rate_mbps: float, seconds: float) -> float:
-    """What a rate holds in a time, MB of 10^6 bytes.
+    """Return the data of a rate (Mbit/s) during a time (s), MB of 10^6 bytes.
 
     >>> round(megabytes(622, 0.07), 4)
     5.4425
@@ -21,11 +21,11 @@ def megabytes(rate_mbps: float, seconds: float) -> float:
 
 
 def measure(results: Results) -> Evidence:
-    """Shares of the send buffer."""
+    """Record bandwidth-delay products as fractions of the send buffer."""
     evidence = Evidence()
     for name, seconds in (("product", ROUND_TRIP), ("before_loss", BEFORE_THE_LOSS)):
-        share = megabytes(LINE_MBPS, seconds) * 1e6 / SEND_BUFFER
-        evidence.note(ARITHMETIC, f"arithmetic.{name}", share)
+        fraction = megabytes(LINE_MBPS, seconds) * 1e6 / SEND_BUFFER
+        evidence.note(ARITHMETIC, f"arithmetic.{name}", fraction)
     return evidence
 
 

@@ -1,4 +1,4 @@
-"""The page's second graph: the same path with 120 Mbit/s of UDP beside the flow."""
+"""The page's second graph: the same path with 120 Mbit/s of UDP background traffic."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from paper_repro.style import COLOURS, PAPER_MARK, label, panels
 __all__ = ["SECOND_GRAPH"]
 
 SECONDS = 60.0
+"""Simulated time of a test, s."""
 AVAILABLE = product(vf.mbps(LINE_MBPS - BACKGROUND_MBPS))
-"""Packets that the bandwidth left over holds in a round trip."""
+"""Bandwidth-delay product of the capacity that UDP leaves free, packets."""
 PAGE_MBPS = 300.0
+"""Throughput in the page's graph, Mbit/s."""
 SOURCES = {"60_80": PACKETS, "6_8": "packets, alpha/beta 6/8"}
+"""Names of the evidence's sources by thresholds."""
 
 
 def jobs() -> Mapping[str, Job]:
-    """Standard TCP, and Vegas with both pairs of thresholds."""
+    """Return tests of standard TCP, and of Vegas with both pairs of thresholds."""
     return {
         "standard": with_background(STANDARD, SECONDS),
         "6_8": with_background(vegas(6, 8), SECONDS),
@@ -39,13 +42,13 @@ def jobs() -> Mapping[str, Job]:
 
 
 def measure(results: Results) -> Evidence:
-    """What the tests show."""
+    """Record throughputs, and windows relative to the free bandwidth-delay product."""
     evidence = Evidence()
     standard: Flow = results["standard"][0]
     evidence.note(PACKETS, "background.standard", standard.mbps())
     loss = standard.first_loss()
-    over = float(standard.cwnd[: loss + 1].max()) / AVAILABLE
-    evidence.note(PACKETS, "background.oversubscribes", over)
+    excess = float(standard.cwnd[: loss + 1].max()) / AVAILABLE
+    evidence.note(PACKETS, "background.oversubscribes", excess)
     for name, source in SOURCES.items():
         flow: Flow = results[name][0]
         evidence.note(source, "background.vegas", flow.mbps())
@@ -55,7 +58,7 @@ def measure(results: Results) -> Evidence:
 
 
 def draw(results: Results) -> Figure:
-    """Throughput, and the window beside what the path holds."""
+    """Plot throughput, and the window with the free bandwidth-delay product."""
     figure, ((rate, window),) = panels(1, 2)
     colours = {"standard": "reno", "6_8": "vegas", "60_80": "fourth"}
     for name, colour in colours.items():

@@ -1,4 +1,4 @@
-"""Vegas of Linux with a clock that ticks every 10 ms: what the page calls the standard timer."""
+"""Linux's Vegas with a clock of 10 ms, which the page calls the standard timer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vegasfluid.congestion.vegas import DIALECTS
 __all__ = ["CoarseVegas"]
 
 TICK = 10**10
-"""ps: a jiffy of Linux 2.4 (HZ = 100)."""
+"""Step of the clock, ps: a jiffy of Linux 2.4 (HZ = 100)."""
 
 linux_on_ack = DIALECTS["linux"].rules.on_ack
 
 
 def on_ack(flow: Any, now: int, acked: int) -> int:
-    """As Linux's, with both times of a round trip read from the ticking clock."""
+    """Handle an ACK like Linux's Vegas, with both times rounded down to the clock's step."""
     sent = flow.acked_sent_at
     flow.acked_sent_at = sent - sent % TICK
     action = linux_on_ack(flow, now - now % TICK, acked)
@@ -28,9 +28,9 @@ def on_ack(flow: Any, now: int, acked: int) -> int:
 
 @dataclass(frozen=True)
 class CoarseVegas(vf.Vegas):
-    """Vegas that reads the time in steps of 10 ms."""
+    """Linux's Vegas with a clock of 10 ms."""
 
     @property
     def rules(self) -> PacketRules:
-        """Linux's, but for the clock."""
+        """Return the rules of Linux's Vegas with the other clock."""
         return replace(super().rules, handlers={"on_ack": on_ack})

@@ -1,8 +1,8 @@
-"""The page's other sentences: competing with standard TCP, faster recovery, and send stalls.
+"""The page's other sentences: competition with standard TCP, faster recovery, and send stalls.
 
-A send stall is a packet that the host's own interface queue refuses, which Linux 2.4 answers as it
-answers a loss. Our hosts have no such queue. In its place stands a link of the interface's rate
-with the queue in front of it: there the packet is lost, so that it must be sent again as well.
+A send stall is a packet that the host's interface queue rejects; Linux 2.4 responds to it as to a
+loss. Our hosts have no such queue. A link of the interface's rate with the same queue replaces
+it: there the packet is lost, so that it must be retransmitted as well.
 """
 
 from __future__ import annotations
@@ -31,26 +31,38 @@ from vegasfluid import metrics
 __all__ = ["COMPETITION"]
 
 PAIRS = {"1_3": (1, 3), "6_8": (6, 8), "60_80": (60, 80), "600_620": (600, 620)}
-COMPETING, WARMUP, SEEDS = 600.0, 100.0, (1, 2, 3)
-SLOW_MBPS, SLOW_BUFFER = 10.0, 17
-"""Mbit/s and packets: a low-speed link with the same 20 ms of buffer."""
+"""Alpha and beta of the tests, packets."""
+COMPETING = 600.0
+"""Simulated time of a test of competition, s."""
+WARMUP = 100.0
+"""Warm-up of such a test, s."""
+SEEDS = (1, 2, 3)
+"""Seeds of such a test."""
+SLOW_MBPS = 10.0
+"""Capacity of a slow link, Mbit/s."""
+SLOW_BUFFER = 17
+"""Its buffer, packets: 20 ms like that of the fast link."""
 COMPETES = 0.9
-"""Goodput over that of standard TCP from which on Vegas competes."""
+"""Goodput relative to standard TCP's from which Vegas competes (chosen)."""
 RECOVERING = 300.0
-INTERFACE_MBPS, INTERFACE_QUEUE = 100.0, 100
-"""Mbit/s, and packets (txqueuelen of Linux 2.4)."""
+"""Simulated time of a test of recovery, s."""
+INTERFACE_MBPS = 100.0
+"""Rate of the host's interface, Mbit/s."""
+INTERFACE_QUEUE = 100
+"""Queue of the interface, packets (txqueuelen of Linux 2.4)."""
 STALLING = 300.0
+"""Simulated time of a test of send stalls, s."""
 REGAINED = 0.95
-"""Of the bandwidth-delay product: where a window has recovered."""
+"""Fraction of the bandwidth-delay product at which a window has recovered (chosen)."""
 
 
 def ratio(run: xr.Dataset) -> float:
-    """Goodput of the Vegas flow over that of the standard one."""
+    """Return the goodput of the Vegas flow over that of the standard flow."""
     return metrics.goodput_ratio(run, TCP)
 
 
 def against(pair: tuple[int, int], rate: float, buffer: int) -> Job:
-    """One Vegas flow against a standard one."""
+    """Return a test of one Vegas flow competing with a standard flow."""
     laws = {TCP: vegas(*pair, gamma=2), "standard": STANDARD}
     flows = {name: replace(one_of(law), start=vf.UniformStart(1.0)) for name, law in laws.items()}
     network = vf.Network(vf.Link(rate, buffer), flows, ack_bytes=52)
@@ -58,15 +70,16 @@ def against(pair: tuple[int, int], rate: float, buffer: int) -> Job:
 
 
 def competing_jobs() -> Mapping[str, Job]:
-    """Several thresholds on the OC-12, and the smallest on a slow link."""
-    made = {name: against(pair, LINE, BUFFER) for name, pair in PAIRS.items()}
+    """Return tests of all thresholds on the OC-12 and on a slow link."""
+    runs = {name: against(pair, LINE, BUFFER) for name, pair in PAIRS.items()}
     slow = vf.mbps(SLOW_MBPS)
-    return made | {f"slow_{name}": against(pair, slow, SLOW_BUFFER) for name, pair in PAIRS.items()}
+    return runs | {f"slow_{name}": against(pair, slow, SLOW_BUFFER) for name, pair in PAIRS.items()}
 
 
 def needed(results: Results, prefix: str = "") -> float:
-    """The least alpha of those tried with which Vegas competes, packets; ten times the largest
-    where none does.
+    """Return the smallest tested alpha with which Vegas competes, packets.
+
+    6000, ten times the largest, where none does.
     """
     enough = [
         alpha for name, (alpha, _) in PAIRS.items() if np.mean(results[prefix + name]) >= COMPETES
@@ -75,7 +88,7 @@ def needed(results: Results, prefix: str = "") -> float:
 
 
 def measure_competing(results: Results) -> Evidence:
-    """Vegas over standard TCP."""
+    """Record the goodput of Vegas over that of standard TCP."""
     evidence = Evidence()
     by_pair = [float(np.mean(results[name])) for name in PAIRS]
     evidence.note(PACKETS, "competing.by_thresholds", by_pair)
@@ -85,44 +98,42 @@ def measure_competing(results: Results) -> Evidence:
 
 
 def recovering_jobs() -> Mapping[str, Job]:
-    """Standard TCP and two that recover faster."""
+    """Return tests of standard TCP, HighSpeed TCP and Scalable TCP."""
     laws = {"standard": STANDARD, "highspeed": vf.HighSpeed(), "scalable": vf.Scalable()}
     return {name: alone(law, RECOVERING) for name, law in laws.items()}
 
 
 def regained(flow: Flow) -> float:
-    """Time from the first loss until the window fills the path again, s; to the end if it never
-    does.
-    """
+    """Return the time from the first loss until the window fills the path, s; else to the end."""
     loss = flow.first_loss()
     low = loss + int(np.argmin(flow.cwnd[loss : loss + 20]))
     full = flow.cwnd[low:] >= REGAINED * product()
-    at = low + int(np.argmax(full)) if full.any() else -1
-    return float(flow.times[at] - flow.times[loss])
+    place = low + int(np.argmax(full)) if full.any() else -1
+    return float(flow.times[place] - flow.times[loss])
 
 
 def measure_recovering(results: Results) -> Evidence:
-    """Recovery and throughput over those of standard TCP."""
-    evidence, flow = Evidence(), {name: results[name][0] for name in results}
+    """Record recovery times over that of standard TCP."""
+    evidence, flows = Evidence(), {name: results[name][0] for name in results}
     for name in ("highspeed", "scalable"):
-        share = regained(flow[name]) / regained(flow["standard"])
-        evidence.note(PACKETS, f"recovering.{name}", share)
+        fraction = regained(flows[name]) / regained(flows["standard"])
+        evidence.note(PACKETS, f"recovering.{name}", fraction)
     return evidence
 
 
 def stalling_jobs() -> Mapping[str, Job]:
-    """A host whose interface is the slowest link."""
+    """Return tests of a host whose interface is the bottleneck."""
     rate = vf.mbps(INTERFACE_MBPS)
     laws = {"standard": STANDARD, "vegas": vegas(1, 3, gamma=2)}
     return {name: alone(law, STALLING, rate, INTERFACE_QUEUE) for name, law in laws.items()}
 
 
 def measure_stalling(results: Results) -> Evidence:
-    """Send stalls and throughput, Vegas's over standard TCP's."""
+    """Record send stalls and throughput of Vegas over those of standard TCP."""
     evidence = Evidence()
-    standard, calm = (results[name][0] for name in ("standard", "vegas"))
-    evidence.note(PACKETS, "stalling.stalls", calm.loss_events() / standard.loss_events())
-    evidence.note(PACKETS, "stalling.throughput", calm.mbps() / standard.mbps())
+    standard, vegas_flow = (results[name][0] for name in ("standard", "vegas"))
+    evidence.note(PACKETS, "stalling.stalls", vegas_flow.loss_events() / standard.loss_events())
+    evidence.note(PACKETS, "stalling.throughput", vegas_flow.mbps() / standard.mbps())
     return evidence
 
 

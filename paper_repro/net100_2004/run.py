@@ -1,4 +1,4 @@
-"""The experiments by which the page's claims are judged."""
+"""The experiments for the page's claims."""
 
 from __future__ import annotations
 
@@ -13,3 +13,4 @@ from paper_repro.net100_2004.competition_and_recovery import COMPETITION
 __all__ = ["EXPERIMENTS"]
 
 EXPERIMENTS: Sequence[Experiment] = (*ARITHMETICS, *FIRST_GRAPH, *SECOND_GRAPH, *COMPETITION)
+"""The experiments of this page."""

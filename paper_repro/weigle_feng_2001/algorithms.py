@@ -1,4 +1,4 @@
-"""Section 2: how Reno, Vegas and RED work, seen in runs of one flow; and figure 1."""
+"""Section 2: how Reno, Vegas and RED work, in runs of one flow; and figure 1."""
 
 from __future__ import annotations
 
@@ -22,65 +22,66 @@ from vegasfluid.congestion import CongestionControl
 __all__ = ["FIGURE_1", "SECTION_2"]
 
 BRAKMO = "packets, Vegas by the book"
-"""The source for a Vegas as its authors describe it, where ns-2's counts otherwise."""
+"""Source of evidence from Vegas as its authors describe it, where ns-2 counts differently."""
 RTT = 0.12
+"""Base round-trip time, s (chosen)."""
 PIPE = 100.0
-"""Packets that the path of figure 1 holds."""
+"""Bandwidth-delay product of figure 1, packets (chosen)."""
 WIDE = 1e5
-"""Packets/s of a link that one flow does not fill in slow start."""
+"""Capacity that one flow does not fill in slow start, packets/s."""
 CLIMB = 30
-"""Round trips that are looked at."""
+"""Number of round trips that are measured."""
 
 
 def one_flow(
-    law: CongestionControl, capacity: float, buffer: float, **of_flow: object
+    law: CongestionControl, capacity: float, buffer: float, **fields: object
 ) -> vf.Network:
-    """One flow over a drop-tail link."""
-    flows = {law.name: vf.Flows(1, law, base_rtt=RTT, **of_flow)}  # type: ignore[arg-type]
+    """Return a network with one flow over a drop-tail link."""
+    flows = {law.name: vf.Flows(1, law, base_rtt=RTT, **fields)}  # type: ignore[arg-type]
     return vf.Network(vf.Link(capacity, buffer), flows)
 
 
 def windows(run: xr.Dataset) -> np.ndarray:
-    """The congestion window at the sample times."""
+    """Return the congestion window at the sample times, packets; (time,)."""
     return run["cwnd"].isel(flow_class=0).values
 
 
 def by_round_trip(network: vf.Network, rounds: int = CLIMB) -> Job:
-    """The window, looked at in the middle of each round trip."""
+    """Return a run with two samples in each round trip."""
     return Job(network, (rounds + 0.5) * RTT, keep=windows, samples=2 * rounds + 2)
 
 
 def vegas(alpha: int, beta: int, dialect: str = "ns2") -> vf.Vegas:
-    """A Vegas with those thresholds."""
+    """Return a Vegas with these thresholds (packets)."""
     return vf.Vegas(alpha=alpha, beta=beta, gamma=1, dialect=dialect)
 
 
-def longer_later() -> vf.Network:
-    """A Vegas flow whose way becomes longer at 20 s, so that it sees a queue that is none."""
+def longer_path() -> vf.Network:
+    """Return a Vegas flow whose RTT grows at 20 s, which it takes for a queue."""
     network = one_flow(vegas(1, 3), PIPE / RTT, 100)
     return replace(network, events=(vf.Event(20.0, "access", 2 * RTT),))
 
 
 def queue_of(run: xr.Dataset) -> float:
-    """Packets of a flow that wait, mean after the warm-up."""
+    """Return the mean queue after the warm-up, packets."""
     return float(metrics.mean_queue(run)[0])
 
 
 def used_and_queued(run: xr.Dataset) -> tuple[float, float]:
-    """The part of the link that is used, and the queue."""
+    """Return the utilisation and the mean queue (packets) after the warm-up."""
     return float(metrics.utilisation(run)[0]), float(metrics.mean_queue(run)[0])
 
 
 def section_2_jobs() -> Mapping[str, Job]:
-    """Runs of one flow each."""
-    heedless = replace(vegas(1, 3), gamma=1000)  # does not end slow start by itself
+    """Return runs of one flow each."""
+    unbounded = replace(vegas(1, 3), gamma=1000)  # gamma never ends slow start
     jobs = {
         f"slow_start_{law.name}": by_round_trip(one_flow(law, WIDE, 1e4), 12)
-        for law in (vf.Reno(), heedless)
+        for law in (vf.Reno(), unbounded)
     }
     jobs["reno_climbs"] = by_round_trip(one_flow(vf.Reno(), WIDE, 1e4, initial_ssthresh=16.0))
     jobs["vegas_climbs"] = by_round_trip(one_flow(vegas(50, 60), WIDE, 1e4, initial_ssthresh=16.0))
-    jobs["vegas_falls"] = Job(longer_later(), 30.0, keep=lambda run: run, samples=251)
+    jobs["vegas_falls"] = Job(longer_path(), 30.0, keep=lambda run: run, samples=251)
     for dialect in ("ns2", "brakmo"):
         network = one_flow(vegas(1, 3, dialect), PIPE / RTT, 100)
         jobs[f"vegas_queue_{dialect}"] = Job(network, 120.0, keep=queue_of, warmup=60.0)
@@ -91,29 +92,29 @@ def section_2_jobs() -> Mapping[str, Job]:
 
 
 def a_round(samples: np.ndarray) -> np.ndarray:
-    """One sample a round trip, from the middle of it, after that of the handshake."""
+    """Return one sample per round trip, from its middle, without the first."""
     return samples[3::2]
 
 
 def doublings(samples: np.ndarray, rounds: int) -> float:
-    """By how many powers of 2 a window grows in so many round trips, mean."""
-    seen = a_round(samples)
-    return float(np.mean(np.log2(seen[rounds:] / seen[:-rounds])))
+    """Return the mean log2 growth of a window in some number of round trips."""
+    middles = a_round(samples)
+    return float(np.mean(np.log2(middles[rounds:] / middles[:-rounds])))
 
 
 def steps(samples: np.ndarray) -> float:
-    """Packets a round trip, once slow start is over."""
+    """Return the mean growth after slow start, packets per round trip."""
     return float(np.mean(np.diff(a_round(samples)[10:])))
 
 
 def measure_section_2(results: Results) -> Evidence:
-    """Growth of windows, and what Vegas keeps in the queue."""
+    """Record the growth of windows, and what Vegas keeps in the queue."""
     evidence = Evidence()
-    (falling,) = results["vegas_falls"]
-    before, after = (falling.sel(time=slice(*of)) for of in ((15, 20), (21, 28)))
+    (run,) = results["vegas_falls"]
+    before, after = (run.sel(time=slice(*period)) for period in ((15, 20), (21, 28)))
     slope = np.polyfit(after["time"], after["cwnd"].isel(flow_class=0), 1)[0]
     (few,), (many,) = results["only_queue_3"], results["only_queue_30"]
-    found = {
+    measures = {
         "reno_doublings": doublings(results["slow_start_reno"][0], 1),
         "vegas_doublings": doublings(results["slow_start_vegas"][0], 2),
         "reno_step": steps(results["reno_climbs"][0]),
@@ -124,7 +125,7 @@ def measure_section_2(results: Results) -> Evidence:
         "used_with_more_queued": many[0] - few[0],
         "more_queued": many[1] - few[1],
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(PACKETS, f"section2.{name}", value)
     evidence.note(BRAKMO, "section2.vegas_queue", results["vegas_queue_brakmo"][0])
     note_red(evidence)
@@ -132,16 +133,16 @@ def measure_section_2(results: Results) -> Evidence:
 
 
 def note_red(evidence: Evidence) -> None:
-    """The drop probability of RED on network 1, below, between and above its thresholds."""
+    """Record RED's drop probability on network 1 below, between and above its thresholds."""
     red = table_1(1).link.aqm
     assert isinstance(red, vf.Red)
     low, high = red.min_thresh, red.max_thresh
-    places = {
+    ranges = {
         "below": [0.0, low / 2, low],
         "between": [low + part * (high - low) for part in (0.25, 0.5, 0.75)],
         "above": [1.5 * high, 2 * high],
     }
-    for name, averages in places.items():
+    for name, averages in ranges.items():
         probabilities = [float(red.curve(Average(average))) for average in averages]
         evidence.note(ARITHMETIC, f"section2.red_{name}", probabilities)
 
@@ -151,74 +152,80 @@ SECTION_2 = Experiment(
 )  # fmt: skip
 
 
-SECONDS, SETTLED = 300.0, 100.0
+SECONDS = 300.0
+"""Simulated time of figure 1, s."""
+SETTLED = 100.0
+"""Warm-up of figure 1, s."""
 SHOWN = 40.0
-"""Seconds of figure 1."""
+"""Time that figure 1 shows, s."""
 
 
-class Seen(NamedTuple):
-    """A flow at a link without a queue."""
+class FlowRates(NamedTuple):
+    """Rates and losses of a flow at a link without a queue."""
 
     times: np.ndarray
+    """Ends of the sampling intervals, s; (time,)."""
     rates: np.ndarray
-    """What is delivered, as a part of the capacity, in each 0.25 s."""
+    """Delivered packets as a fraction of the capacity, in each 0.25 s; (time,)."""
     used: float
-    """The part of the link that was used."""
+    """Utilisation of the link after the warm-up."""
     cut: float
-    """The slow-start threshold after a loss over the largest window before it, mean."""
+    """Mean ssthresh as a fraction of the largest window, after the warm-up."""
     losses: float
-    """Packets that were lost after the warm-up."""
+    """Packets lost after the warm-up."""
 
 
-def seen(run: xr.Dataset) -> Seen:
-    """The rate over time, and means after the warm-up."""
+def flow_rates(run: xr.Dataset) -> FlowRates:
+    """Return rates over time, and means after the warm-up."""
     times, delivered = run["time"].values, run["delivered"].isel(flow_class=0).values
     rates = np.diff(delivered) / np.diff(times) / float(run["capacity"][0])
     late = run.sel(time=slice(SETTLED, None)).isel(flow_class=0)
     dropped = float(late["dropped"][-1] - late["dropped"][0])
     peak = float(late["cwnd"].max())
     used = float(metrics.utilisation(run)[0])
-    return Seen(times[1:], rates, used, float(late["ssthresh"].mean()) / peak, dropped)
+    return FlowRates(times[1:], rates, used, float(late["ssthresh"].mean()) / peak, dropped)
 
 
 def figure_1_jobs() -> Mapping[str, Job]:
-    """One flow of each law; the queue has room for one packet."""
+    """Return runs of one flow of each congestion control; one packet can wait in the queue."""
     laws = {"reno": vf.Reno(), "vegas": vegas(1, 3), "vegas_brakmo": vegas(1, 3, "brakmo")}
     return {
-        name: Job(one_flow(law, PIPE / RTT, 1), SECONDS, keep=seen, warmup=SETTLED, samples=1201)
+        name: Job(
+            one_flow(law, PIPE / RTT, 1), SECONDS, keep=flow_rates, warmup=SETTLED, samples=1201
+        )
         for name, law in laws.items()
     }
 
 
 def measure_figure_1(results: Results) -> Evidence:
-    """How much of the link each law uses, and what Reno's losses do to its window."""
+    """Record utilisation and losses, and ssthresh of Reno."""
     evidence = Evidence()
-    (reno,), (vegas_seen,) = results["reno"], results["vegas"]
-    found = {
+    (reno,), (vegas_rates,) = results["reno"], results["vegas"]
+    measures = {
         "reno_used": reno.used,
         "reno_cut": reno.cut,
         "reno_losses": reno.losses,
-        "vegas_used": vegas_seen.used,
-        "vegas_losses": vegas_seen.losses,
+        "vegas_used": vegas_rates.used,
+        "vegas_losses": vegas_rates.losses,
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(PACKETS, f"figure1.{name}", value)
-    (book,) = results["vegas_brakmo"]
-    evidence.note(BRAKMO, "figure1.vegas_used", book.used)
-    evidence.note(BRAKMO, "figure1.vegas_losses", book.losses)
+    (brakmo,) = results["vegas_brakmo"]
+    evidence.note(BRAKMO, "figure1.vegas_used", brakmo.used)
+    evidence.note(BRAKMO, "figure1.vegas_losses", brakmo.losses)
     used = drop_tail.reno_utilisation()(filling=1e-9)
     evidence.note("theory, sawtooth", "figure1.reno_used", used)
     return evidence
 
 
 def draw_figure_1(results: Results) -> Figure:
-    """Link utilisation over time."""
+    """Plot the link's utilisation over time."""
     figure, ((axes,),) = panels()
     for law in ("reno", "vegas"):
         (flow,) = results[law]
-        shown = (flow.times > SETTLED) & (flow.times <= SETTLED + SHOWN)
-        shade = COLOURS[law]
-        axes.plot(flow.times[shown] - SETTLED, flow.rates[shown], color=shade, label=law.title())
+        period = (flow.times > SETTLED) & (flow.times <= SETTLED + SHOWN)
+        colour = COLOURS[law]
+        axes.plot(flow.times[period] - SETTLED, flow.rates[period], color=colour, label=law.title())
     axes.axhline(1.0, color=COLOURS["theory"], linestyle=":", label="optimal bandwidth")
     axes.set_ylim(0, 1.35)
     label(axes, "Figure 1: ideal link utilisation", "time (s)", "part of the bandwidth")

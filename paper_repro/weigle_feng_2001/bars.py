@@ -1,4 +1,4 @@
-"""Networks 2 to 4: Reno against Vegas with every kind of traffic, as figures 5 to 7 show it."""
+"""Networks 2 to 4: Reno competing with Vegas, for each traffic source of figures 5 to 7."""
 
 from __future__ import annotations
 
@@ -29,41 +29,43 @@ from paper_repro.weigle_feng_2001.traffic import KINDS, NAMES, carrying
 __all__ = ["RANDOM", "READINGS", "Bars", "against", "crossover", "plain"]
 
 RANDOM = ("pareto", "nps")
-"""Kinds of traffic with flows that end."""
+"""Traffic sources whose flows end."""
 GENTLE_THRESHOLD = 64.0
-"""Packets at which slow start ends in one of the readings, before it can overshoot."""
+"""Initial ssthresh of one of the readings, packets: slow start ends before it overshoots."""
 
 
 def gently_started(network: vf.Network) -> vf.Network:
-    """With slow starts that end early."""
-    return changed_flows(network, lambda of: replace(of, initial_ssthresh=GENTLE_THRESHOLD))
+    """Return the network with early ends of slow start."""
+    return changed_flows(network, lambda flows: replace(flows, initial_ssthresh=GENTLE_THRESHOLD))
 
 
 class Reading(NamedTuple):
-    """Another way to read what the paper leaves out."""
+    """Another interpretation of what the paper leaves open."""
 
     source: str
+    """Name of the evidence's source."""
     change: Callable[[vf.Network], vf.Network]
+    """Function that changes a network accordingly."""
     kinds: Sequence[str]
-    """The kinds of traffic for which it makes a difference."""
+    """Traffic sources for which it makes a difference."""
 
 
 READINGS = {
     "kept": Reading("packets, one connection a source", over_one_connection, RANDOM),
     "gentle": Reading("packets, slow start to 64 packets", gently_started, tuple(KINDS)),
 }
-"""By what the names of their jobs begin with."""
+"""Readings by the prefix of their jobs."""
 
 
 def against(number: int, kind: str, pair: Pair) -> Job:
-    """As many Reno as Vegas flows in both directions of a network, for as long as the paper's."""
+    """Return a run of as many Reno as Vegas flows in both directions, for the paper's duration."""
     return run_of(both_ways(carrying(with_pair(table_1(number), pair), kind)))
 
 
 def crossover(alphas: Sequence[float], ratios: Sequence[float]) -> float:
-    """The smallest alpha at which Vegas comes to have as much as Reno; NaN where it never does.
+    """Return the smallest alpha at which Vegas reaches Reno's goodput; NaN where it never does.
 
-    Straight lines of log(ratio) over log(alpha) between those that were run.
+    log(ratio) is interpolated linearly over log(alpha).
 
     >>> round(crossover([1, 100, 400], [0.1, 0.5, 2.0]))
     200
@@ -75,38 +77,40 @@ def crossover(alphas: Sequence[float], ratios: Sequence[float]) -> float:
     return math.nan
 
 
-def plain(found: float | list[float]) -> float:
-    """A measure that is one number."""
-    assert isinstance(found, float)
-    return found
+def plain(value: float | list[float]) -> float:
+    """Return a measure that is one number."""
+    assert isinstance(value, float)
+    return value
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A figure of bars."""
+    """One of figures 5 to 7, which consist of bars."""
 
     number: int
-    """Of the figure."""
+    """Number of the figure."""
     network: int
+    """Number of the network in table 1."""
     pairs: Sequence[Pair]
-    """Settings of alpha and beta, from left to right."""
+    """Alpha and beta of each setting, packets, from left to right."""
     seeds: Sequence[int]
+    """Seeds of the runs."""
     tried: Sequence[Pair]
-    """Settings that are also run by each of the other readings."""
+    """Alpha and beta of the settings for the other readings, packets."""
 
     @property
     def name(self) -> str:
-        """Of the experiment."""
+        """Name of the experiment."""
         return f"figure{self.number}"
 
     @property
     def alphas(self) -> list[int]:
-        """The settings by their alpha."""
+        """Alphas of the settings, packets."""
         return [alpha for alpha, _ in self.pairs]
 
     def jobs(self) -> Mapping[str, Job]:
-        """Every kind of traffic at every setting."""
-        found = {
+        """Return the runs of every traffic source at every setting."""
+        runs = {
             f"{kind}_{pair[0]}": replace(against(self.network, kind, pair), seeds=self.seeds)
             for kind in KINDS
             for pair in self.pairs
@@ -116,25 +120,25 @@ class Bars:
                 for pair in self.tried:
                     job = against(self.network, kind, pair)
                     network = reading.change(job.network)
-                    found[f"{prefix}_{kind}_{pair[0]}"] = replace(job, network=network)
-        return found
+                    runs[f"{prefix}_{kind}_{pair[0]}"] = replace(job, network=network)
+        return runs
 
     def runs(self, results: Results, kind: str) -> list[list[Totals]]:
-        """Of each setting, a seed each."""
+        """Return the runs of a traffic source; (setting, seed)."""
         return [results[f"{kind}_{alpha}"] for alpha in self.alphas]
 
     def ratios(self, results: Results, kind: str) -> dict[int, float]:
-        """Vegas over Reno by alpha."""
+        """Return Vegas's goodput over Reno's, by alpha."""
         runs = self.runs(results, kind)
-        return {alpha: ratio_of(of) for alpha, of in zip(self.alphas, runs, strict=True)}
+        return {alpha: ratio_of(seeds) for alpha, seeds in zip(self.alphas, runs, strict=True)}
 
-    def note(self, evidence: Evidence, **found: float | Sequence[float]) -> None:
-        """Note numbers of this figure."""
-        for name, value in found.items():
+    def note(self, evidence: Evidence, **measures: float | Sequence[float]) -> None:
+        """Record numbers of this figure."""
+        for name, value in measures.items():
             evidence.note(PACKETS, f"{self.name}.{name}", value)
 
     def measure(self, results: Results) -> Evidence:
-        """What the figure shows of each kind of traffic."""
+        """Record what the figure shows of each traffic source."""
         evidence = Evidence()
         for kind in KINDS:
             self.note_kind(evidence, results, kind)
@@ -143,52 +147,55 @@ class Bars:
         return evidence
 
     def note_reading(self, evidence: Evidence, results: Results, prefix: str) -> None:
-        """The same by another reading."""
+        """Record the measures of another reading."""
         source, _, kinds = READINGS[prefix]
         for kind in kinds:
             ratios = self.by_reading(results, prefix, kind)
-            every = [run for alpha in ratios for run in results[f"{prefix}_{kind}_{alpha}"]]
-            found = {f"ratio_{kind}_{alpha}": ratio for alpha, ratio in ratios.items()} | {
+            runs = [run for alpha in ratios for run in results[f"{prefix}_{kind}_{alpha}"]]
+            measures = {f"ratio_{kind}_{alpha}": ratio for alpha, ratio in ratios.items()} | {
                 f"crossover_{kind}": crossover(list(ratios), list(ratios.values())),
-                f"utilisation_{kind}": mean_of(every, "utilisation"),
-                f"reno_losses_{kind}": float(np.mean([run.loss_rate("reno") for run in every])),
+                f"utilisation_{kind}": mean_of(runs, "utilisation"),
+                f"reno_losses_{kind}": float(np.mean([run.loss_rate("reno") for run in runs])),
             }
-            for name, value in found.items():
+            for name, value in measures.items():
                 evidence.note(source, f"{self.name}.{name}", value)
 
     def by_reading(self, results: Results, prefix: str, kind: str) -> dict[int, float]:
-        """Vegas over Reno by alpha, by another reading."""
+        """Return Vegas's goodput over Reno's by alpha, under another reading."""
         return {pair[0]: ratio_of(results[f"{prefix}_{kind}_{pair[0]}"]) for pair in self.tried}
 
     def note_kind(self, evidence: Evidence, results: Results, kind: str) -> None:
-        """Ratios, use of the link and losses of a kind of traffic."""
+        """Record ratios, utilisation and losses of a traffic source."""
         ratios, runs = self.ratios(results, kind), self.runs(results, kind)
-        for alpha, of in zip(self.alphas, runs, strict=True):
-            logs = [math.log(run.ratio) for run in of]
+        for alpha, seeds in zip(self.alphas, runs, strict=True):
+            logs = [math.log(run.ratio) for run in seeds]
             evidence.note_mean(PACKETS, f"{self.name}.log_ratio_{kind}_{alpha}", logs)
             self.note(evidence, **{f"ratio_{kind}_{alpha}": ratios[alpha]})
-            rates = [np.mean([run.loss_rate(law) for run in of]) for law in ("reno", "vegas")]
-            more = float(rates[0] / rates[1]) if rates[1] else math.inf
-            resent = [sum(run.resent[law] for run in of) for law in ("reno", "vegas")]
-            many = resent[0] / resent[1] if resent[1] else math.inf
-            self.note(evidence, **{f"losses_{kind}_{alpha}": more, f"resent_{kind}_{alpha}": many})
-        used = [mean_of(of, "utilisation") for of in runs]
-        losses = [run.loss_rate("reno") for of in runs for run in of]
-        found = {
+            rates = [np.mean([run.loss_rate(law) for run in seeds]) for law in ("reno", "vegas")]
+            loss_ratio = float(rates[0] / rates[1]) if rates[1] else math.inf
+            resent = [sum(run.resent[law] for run in seeds) for law in ("reno", "vegas")]
+            resent_ratio = resent[0] / resent[1] if resent[1] else math.inf
+            self.note(
+                evidence,
+                **{f"losses_{kind}_{alpha}": loss_ratio, f"resent_{kind}_{alpha}": resent_ratio},
+            )
+        used = [mean_of(seeds, "utilisation") for seeds in runs]
+        losses = [run.loss_rate("reno") for seeds in runs for run in seeds]
+        measures = {
             "crossover": crossover(self.alphas, list(ratios.values())),
             "utilisation": float(np.mean(used)),
             "reno_losses": float(np.mean(losses)),
-            "acked": float(np.mean([mean_of(of, "all_acked") for of in runs])),
-            "losses": float(np.mean([lost(run) for of in runs for run in of])),
+            "acked": float(np.mean([mean_of(seeds, "all_acked") for seeds in runs])),
+            "losses": float(np.mean([lost(run) for seeds in runs for run in seeds])),
         }
-        self.note(evidence, **{f"{name}_{kind}": value for name, value in found.items()})
+        self.note(evidence, **{f"{name}_{kind}": value for name, value in measures.items()})
 
     def draw(self, results: Results, ns2: Mapping[tuple[str, int], str]) -> Figure:
-        """Packets acknowledged and retransmitted, a column for each kind of traffic.
+        """Plot packets acknowledged and retransmitted, a column for each traffic source.
 
         Args:
-            results: of the jobs.
-            ns2: names of ns-2's runs, by kind of traffic and alpha.
+            results: results of the jobs.
+            ns2: names of ns-2's runs, by traffic source and alpha.
         """
         columns = []
         for kind in KINDS:

@@ -39,17 +39,19 @@ from vegasfluid import metrics
 __all__ = ["FIGURE_3", "QUEUES", "third_of"]
 
 QUEUES = (4, 7, 10, 15, 20, 25, 30, 40, 50)
-"""Packets."""
+"""Sizes of the queue, packets."""
 RAISED = 2
-"""Packets by which alpha and beta are raised for "slightly changing our heuristic"."""
+"""Increase of alpha and beta, packets, for "slightly changing our heuristic"."""
 LATER = 5.0
-"""Seconds after Reno at which Vegas starts in one of the readings."""
+"""Start of Vegas after Reno in one of the readings, s."""
 THERE_AND_BACK = "packets, delays there and back"
+"""Source of the evidence with table 1's delays read as round-trip delays."""
 CONSTANT_RATE = "packets, CBR at 10 Mbit/s"
+"""Source of the evidence with applications of a constant rate."""
 
 
 def third_of(queue: int) -> Pair:
-    """The heuristic of section 4.1.
+    """Return alpha and beta of the heuristic of section 4.1.
 
     >>> third_of(7), third_of(50)
     ((1, 2), (15, 16))
@@ -58,7 +60,7 @@ def third_of(queue: int) -> Pair:
 
 
 def raised(queue: int) -> Pair:
-    """The heuristic with more for queues below 20."""
+    """Return the heuristic's alpha and beta, raised for queues below 20 packets."""
     alpha, beta = third_of(queue)
     return (alpha + RAISED, beta + RAISED) if queue < 20 else (alpha, beta)
 
@@ -71,73 +73,74 @@ READINGS = {
     THERE_AND_BACK: "there_and_back_",
     CONSTANT_RATE: "rate_",
 }
-"""What the names of jobs begin with, by how the paper is read."""
+"""Prefixes of the jobs' names, by source of the evidence."""
 
 
 def jobs() -> Mapping[str, Job]:
-    """Each queue both ways; by the paper's reading, by others, and with the heuristic raised."""
-    found = {}
+    """Return the runs by reading, direction and queue, and those with raised thresholds."""
+    runs = {}
     for way in WAYS:
         for queue in QUEUES:
-            law = partial(with_drop_tail, queue=queue)
+            change = partial(with_drop_tail, queue=queue)
             pair = third_of(queue)
-            network = one_against_one(law, pair, way)
+            network = one_against_one(change, pair, way)
             readings = {
                 "": network,
-                "apart_": one_against_one(law, pair, way, 1.0),
+                "apart_": one_against_one(change, pair, way, 1.0),
                 "late_": vegas_later(network),
                 "there_and_back_": read_as_round_trips(network),
                 "rate_": with_rate(network, CBR_MBPS[0]),
-                "raised_": one_against_one(law, raised(queue), way),
+                "raised_": one_against_one(change, raised(queue), way),
             }
-            found |= {f"{name}{way}_{queue}": run_of(of, SEEDS) for name, of in readings.items()}
-            together = one_against_one(law, pair, way, 0.0)  # nothing is left to chance
-            found[f"together_{way}_{queue}"] = run_of(together)
+            runs |= {f"{name}{way}_{queue}": run_of(one, SEEDS) for name, one in readings.items()}
+            together = one_against_one(change, pair, way, 0.0)  # nothing is left to chance
+            runs[f"together_{way}_{queue}"] = run_of(together)
         network = one_against_one(partial(with_drop_tail, queue=50), third_of(50), way)
-        found[f"timing_{way}"] = Job(
+        runs[f"timing_{way}"] = Job(
             network, float(SECONDS), keep=variation, bin_width=propagation_ms(network) / 1e3
         )
     for queue in (10, 50):
         vegas = partial(vegas_only, queue=queue)
-        found[f"vegas_only_{queue}"] = run_of(one_against_one(vegas, (1, 3), "one_way"), SEEDS)
-    return found
+        runs[f"vegas_only_{queue}"] = run_of(one_against_one(vegas, (1, 3), "one_way"), SEEDS)
+    return runs
 
 
 def vegas_only(network: vf.Network, queue: int) -> vf.Network:
-    """Two Vegas flows over a queue of so many packets."""
+    """Return two Vegas flows over a drop-tail queue (packets)."""
     return with_laws(with_drop_tail(network, queue), reno=0, vegas=2)
 
 
 def vegas_later(network: vf.Network) -> vf.Network:
-    """With Vegas flows that start into the queue that Reno has made."""
+    """Return the network with Vegas flows that start after Reno has filled the queue."""
 
-    def change(of: vf.Flows) -> vf.Flows:
-        return replace(of, start=LATER) if isinstance(of.law, vf.Vegas) else of
+    def change(flows: vf.Flows) -> vf.Flows:
+        return replace(flows, start=LATER) if isinstance(flows.law, vf.Vegas) else flows
 
-    return replace(network, flows={name: change(of) for name, of in network.flows.items()})
+    return replace(network, flows={name: change(flows) for name, flows in network.flows.items()})
 
 
 def variation(run: xr.Dataset) -> float:
-    """Variation of the data packets that arrive in a round trip."""
+    """Return the c.o.v. of the data packets that arrive in a round trip."""
     return float(metrics.cov(run, link="bottleneck")[0])
 
 
-Found = dict[str, float | list[float]]
+Measures = dict[str, float | list[float]]
+"""Numbers or series by name."""
 Runs = Sequence[Sequence[Totals]]
-"""Of each queue, a seed each."""
+"""Runs by queue and seed."""
 
 
-def found_in(one: Runs, two: Runs) -> Found:
-    """What section 4.1 says of figure 3, in one-way and two-way runs of each queue."""
+def measures_of(one: Runs, two: Runs) -> Measures:
+    """Return the measures of section 4.1, from one-way and two-way runs."""
     return (
-        who_wins([ratio_of(runs) for runs in one], [ratio_of(runs) for runs in two])
-        | what_is_used(one, two)
-        | what_is_lost(one, two)
+        ratios_by_queue([ratio_of(runs) for runs in one], [ratio_of(runs) for runs in two])
+        | utilisations(one, two)
+        | losses(one, two)
     )
 
 
-def who_wins(one: Sequence[float], two: Sequence[float]) -> Found:
-    """Vegas over Reno, at small, middle and large queues, and what reverse traffic changes."""
+def ratios_by_queue(one: Sequence[float], two: Sequence[float]) -> Measures:
+    """Return Vegas over Reno by size of the queue, and the effect of reverse traffic."""
     small, middle = QUEUES.index(10) + 1, QUEUES.index(20) + 1
     return {
         "small": list(one[:small]),
@@ -149,8 +152,8 @@ def who_wins(one: Sequence[float], two: Sequence[float]) -> Found:
     }
 
 
-def what_is_used(one: Runs, two: Runs) -> Found:
-    """Link utilisation, and what a flow has with reverse traffic over what it has without."""
+def utilisations(one: Runs, two: Runs) -> Measures:
+    """Return utilisations, and a flow's goodput with reverse traffic over that without."""
     acks = full_two_way() / full_utilisation(1)
     used = [[mean_of(runs, "utilisation") for runs in way] for way in (one, two)]
     return {
@@ -160,8 +163,8 @@ def what_is_used(one: Runs, two: Runs) -> Found:
     }
 
 
-def what_is_lost(one: Runs, two: Runs) -> Found:
-    """Drops, and what is buffered and lost of Reno's over Vegas's."""
+def losses(one: Runs, two: Runs) -> Measures:
+    """Return drops, and the backlog and losses of Reno over those of Vegas."""
     dropped = [np.mean([mean_of(runs, "dropped") for runs in way]) for way in (one, two)]
     base_rtt = propagation_ms(table_1(1)) / 1e3
     buffered = [[backlog(runs, law, base_rtt) for law in ("reno", "vegas")] for runs in one]
@@ -169,7 +172,7 @@ def what_is_lost(one: Runs, two: Runs) -> Found:
         "more_drops": float(dropped[1] - dropped[0]),
         "lost_acks": float(np.mean([mean_of(runs, "lost_acks") for runs in two])),
         "windows": float(
-            np.mean([of.cwnd["vegas"] / of.cwnd["reno"] for runs in one for of in runs])
+            np.mean([run.cwnd["vegas"] / run.cwnd["reno"] for runs in one for run in runs])
         ),
         "buffered": float(np.mean([reno / vegas for reno, vegas in buffered])),
         "losses": loss_rate(two, "reno") / loss_rate(two, "vegas"),
@@ -177,67 +180,69 @@ def what_is_lost(one: Runs, two: Runs) -> Found:
 
 
 def window_ratio(run: Totals) -> float:
-    """The mean window of Vegas over that of Reno."""
+    """Return the mean window of Vegas over that of Reno."""
     return run.cwnd["vegas"] / run.cwnd["reno"]
 
 
-def loss_rate(of: Runs, law: str) -> float:
-    """Retransmitted over sent packets of a law, mean over queues."""
-    return float(np.mean([np.mean([run.loss_rate(law) for run in runs]) for runs in of]))
+def loss_rate(by_queue: Runs, law: str) -> float:
+    """Return retransmissions over packets sent of a congestion control, mean over queues."""
+    return float(np.mean([np.mean([run.loss_rate(law) for run in runs]) for runs in by_queue]))
 
 
 def backlog(runs: Sequence[Totals], law: str, base_rtt: float) -> float:
-    """Packets of a flow in the queue of a one-way run: its window less what the path holds."""
+    """Return a flow's packets in the queue: window minus rate times base RTT (s); one-way."""
     rates = [run.acked[law] / SECONDS for run in runs]
     return float(np.mean([run.cwnd[law] for run in runs]) - np.mean(rates) * base_rtt)
 
 
 def runs_of(results: Results, prefix: str) -> tuple[Runs, Runs]:
-    """The runs of a reading, one-way and two-way."""
+    """Return the one-way and two-way runs of a reading."""
     one, two = ([results[f"{prefix}{way}_{queue}"] for queue in QUEUES] for way in WAYS)
     return one, two
 
 
 def measure(results: Results) -> Evidence:
-    """All that section 4.1 says of figure 3."""
+    """Record the measures of section 4.1."""
     evidence = Evidence()
     for source, prefix in READINGS.items():
-        for name, value in found_in(*runs_of(results, prefix)).items():
+        for name, value in measures_of(*runs_of(results, prefix)).items():
             evidence.note(source, f"figure3.{name}", value)
-    for name, value in found_by_ns2().items():
+    for name, value in ns2_measures().items():
         evidence.note(NS2, f"figure3.{name}", value)
-    more = [[ratio_of(runs) for runs in way] for way in runs_of(results, "raised_")]
-    evidence.note(PACKETS, "figure3.raised", more[0])
-    evidence.note(PACKETS, "figure3.raised_two_way", more[1])
-    alone = [mean_of(results[f"vegas_only_{queue}"], "utilisation") for queue in (10, 50)]
-    evidence.note(PACKETS, "figure3.vegas_only", alone[1] - alone[0])
+    ratios = [[ratio_of(runs) for runs in way] for way in runs_of(results, "raised_")]
+    evidence.note(PACKETS, "figure3.raised", ratios[0])
+    evidence.note(PACKETS, "figure3.raised_two_way", ratios[1])
+    vegas_utilisation = [
+        mean_of(results[f"vegas_only_{queue}"], "utilisation") for queue in (10, 50)
+    ]
+    evidence.note(PACKETS, "figure3.vegas_only", vegas_utilisation[1] - vegas_utilisation[0])
     timing = [results[f"timing_{way}"][0] for way in WAYS]
     evidence.note(PACKETS, "figure3.timing", timing[1] / timing[0])
     return evidence
 
 
 def ns2_runs(way: str) -> list[str]:
-    """What the names of ns-2's runs begin with; flows start within the first second."""
+    """Return the prefixes of ns-2's runs by queue; flows start within the first second."""
     return [f"fig3_q{queue}_{way.replace('_', '')}_" for queue in QUEUES]
 
 
 def ns2_used(prefix: str) -> float:
-    """What the link sent, mean over the runs of ns-2 that begin so."""
+    """Return the mean utilisation of ns-2's runs with a prefix."""
     return float(np.mean([ns2_group(name, "vegas")["utilisation"] for name in ns2_names(prefix)]))
 
 
-def found_by_ns2() -> Found:
-    """What ns-2 says of it."""
+def ns2_measures() -> Measures:
+    """Return the measures of ns-2's runs."""
     ratios = [[ns2_ratio(name) for name in ns2_runs(way)] for way in WAYS]
     used = [[ns2_used(name) for name in ns2_runs(way)] for way in WAYS]
-    return who_wins(*ratios) | {
+    return ratios_by_queue(*ratios) | {
         "utilisation_one_way": used[0],
         "utilisation_two_way": used[1],
     }
 
 
 def draw(results: Results) -> Figure:
-    """Packets acknowledged and retransmitted, one-way and two-way."""
+    """Plot packets acknowledged and retransmitted, one-way and two-way."""
     columns = [
         Panel(
             f"Figure 3: {way.replace('_', '-')} traffic",

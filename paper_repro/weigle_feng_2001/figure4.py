@@ -1,4 +1,4 @@
-"""Figure 4: network 1 with RED, thresholds of different sizes."""
+"""Figure 4: network 1 with RED and different thresholds."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ __all__ = ["FIGURE_4", "LOWS"]
 LOWS = tuple(range(3, 11))
 """RED_min, packets; RED_max is twice that."""
 QUEUE = 25
-"""Packets of the drop-tail queue without RED."""
+"""Size of the drop-tail queue without RED, packets."""
 DEFAULT: Pair = (1, 3)
+"""Default alpha and beta, packets."""
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.6)
-"""Constants that the proportional heuristic is tried with."""
+"""Constants of the proportional heuristic."""
 SPACED = "packets, drops at most 1/P apart"
-"""RED without `wait`, as Floyd and Jacobson have it."""
+"""Source of the evidence with RED without `wait`, as Floyd and Jacobson define it."""
 
 
 def less_two(low: int) -> Pair:
-    """The heuristic of section 4.2.
+    """Return alpha and beta of the heuristic of section 4.2.
 
     >>> less_two(3)
     (1, 4)
@@ -46,76 +47,81 @@ def less_two(low: int) -> Pair:
     return low - 2, 2 * low - 2
 
 
-def in_proportion(share: float, low: int) -> Pair:
-    """The heuristic that section 4.2 ends with, of one constant for both, rounded down."""
-    return int(share * low), int(share * 2 * low)
+def in_proportion(factor: float, low: int) -> Pair:
+    """Return alpha and beta in proportion to RED's thresholds, rounded down.
+
+    Section 4.2 ends with this heuristic.
+    """
+    return int(factor * low), int(factor * 2 * low)
 
 
 def without_wait(network: vf.Network, low: int) -> vf.Network:
-    """RED whose drops are at most 1/P packets apart."""
+    """Return the network with RED whose drops are at most 1/P packets apart."""
     return with_red(network, low, 2 * low, wait=False)
 
 
 def jobs() -> Mapping[str, Job]:
-    """Each threshold both ways with the heuristics, and one-way with the others."""
-    found = {}
+    """Return the runs by RED_min, direction and heuristic, and those of figure 3."""
+    runs = {}
     for low in LOWS:
         red = partial(with_red, low=low, high=2 * low)
         for way in WAYS:
-            laws = {"": less_two(low), "obvious_": (low, 2 * low)}
-            for prefix, pair in laws.items():
-                found[f"{prefix}{way}_{low}"] = run_of(one_against_one(red, pair, way), SEEDS)
+            heuristics = {"": less_two(low), "obvious_": (low, 2 * low)}
+            for prefix, pair in heuristics.items():
+                runs[f"{prefix}{way}_{low}"] = run_of(one_against_one(red, pair, way), SEEDS)
             spaced = one_against_one(partial(without_wait, low=low), less_two(low), way)
-            found[f"spaced_{way}_{low}"] = run_of(spaced, SEEDS)
-        found[f"default_{low}"] = run_of(one_against_one(red, DEFAULT, "one_way"), SEEDS)
-        for share in SHARES:
-            network = one_against_one(red, in_proportion(share, low), "one_way")
-            found[f"proportion_{share:g}_{low}"] = run_of(network, SEEDS)
+            runs[f"spaced_{way}_{low}"] = run_of(spaced, SEEDS)
+        runs[f"default_{low}"] = run_of(one_against_one(red, DEFAULT, "one_way"), SEEDS)
+        for factor in SHARES:
+            network = one_against_one(red, in_proportion(factor, low), "one_way")
+            runs[f"proportion_{factor:g}_{low}"] = run_of(network, SEEDS)
     tail = one_against_one(partial(with_drop_tail, queue=QUEUE), DEFAULT, "one_way")
-    found["drop_tail_default"] = run_of(tail, SEEDS)
+    runs["drop_tail_default"] = run_of(tail, SEEDS)
     for queue in QUEUES:
-        law = partial(with_drop_tail, queue=queue)
-        found[f"figure3_{queue}"] = run_of(one_against_one(law, third_of(queue), "one_way"), SEEDS)
-    return found
+        change = partial(with_drop_tail, queue=queue)
+        runs[f"figure3_{queue}"] = run_of(
+            one_against_one(change, third_of(queue), "one_way"), SEEDS
+        )
+    return runs
 
 
 def each(results: Results, prefix: str) -> list[float]:
-    """Vegas over Reno at each threshold."""
+    """Return Vegas over Reno at each RED_min."""
     return [ratio_of(results[f"{prefix}{low}"]) for low in LOWS]
 
 
 def unlike(one_way: Sequence[float], figure_3: Sequence[float]) -> float:
-    """Bars other than the second in which another law has more than in figure 3."""
+    """Return the number of bars, without the second, whose winner differs from figure 3's."""
     places = [place for place in range(len(LOWS)) if place != 1]
     return sum((one_way[place] > 1) != (figure_3[place] > 1) for place in places)
 
 
 def farthest(ratios: Sequence[float]) -> float:
-    """How far from 1 the farthest ratio is, in logarithms."""
+    """Return the largest deviation of a ratio from 1, in natural logarithms."""
     return float(np.max(np.abs(np.log(ratios))))
 
 
 def note_heuristic(evidence: Evidence, results: Results, source: str, prefix: str) -> None:
-    """The heuristic of section 4.2."""
+    """Record measures of the heuristic of section 4.2."""
     one, two = (each(results, f"{prefix}{way}_") for way in WAYS)
-    found = {
+    measures = {
         "one_way": one,
         "two_way": two,
         "second": one[1],
         "trend": float(np.corrcoef(LOWS, np.log(one))[0, 1]),
         "trend_two_way": float(np.corrcoef(LOWS, np.log(two))[0, 1]),
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(source, f"figure4.{name}", value)
 
 
 def note_others(evidence: Evidence, results: Results) -> None:
-    """The obvious heuristic, the proportional one, and the defaults."""
+    """Record the obvious heuristic, the proportional one, and the default thresholds."""
     figure_3 = [ratio_of(results[f"figure3_{queue}"]) for queue in QUEUES]
     obvious = [each(results, f"obvious_{way}_") for way in WAYS]
-    best = min(farthest(each(results, f"proportion_{share:g}_")) for share in SHARES)
+    best = min(farthest(each(results, f"proportion_{factor:g}_")) for factor in SHARES)
     default, tail = results["default_5"], results["drop_tail_default"]
-    found = {
+    measures = {
         "unlike_figure_3": unlike(each(results, "one_way_"), figure_3),
         "figure_3_second": figure_3[1],
         "default": each(results, "default_"),
@@ -125,17 +131,17 @@ def note_others(evidence: Evidence, results: Results) -> None:
         "proportion": best - farthest(each(results, "one_way_")),
         "fairer_by_red": mean_of(default, "jain") - mean_of(tail, "jain"),
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(PACKETS, f"figure4.{name}", value)
 
 
 def used(run: Totals) -> float:
-    """Link utilisation."""
+    """Return the link's utilisation."""
     return run.utilisation
 
 
 def change(results: Results, read: Callable[[Totals], float]) -> float:
-    """By how much the obvious heuristic changes a number, mean over thresholds and ways."""
+    """Return the mean change of a number by the obvious heuristic, over RED_min and directions."""
 
     def mean(prefix: str) -> float:
         return float(
@@ -147,16 +153,16 @@ def change(results: Results, read: Callable[[Totals], float]) -> float:
 
 
 def ns2_runs(way: str) -> list[str]:
-    """What the names of ns-2's runs begin with."""
+    """Return the prefixes of ns-2's runs, by RED_min."""
     return [f"fig4_min{low}_max{2 * low}_{way.replace('_', '')}_" for low in LOWS]
 
 
 def note_ns2(evidence: Evidence) -> None:
-    """What ns-2 says of it."""
+    """Record the measures of ns-2's runs."""
     one, two = ([ns2_ratio(name) for name in ns2_runs(way)] for way in WAYS)
     figure_3 = [ns2_ratio(f"fig3_q{queue}_oneway_") for queue in QUEUES]
-    known = [low for low in LOWS if ns2_names(f"fig4sens_default13_min{low}_")]
-    found = {
+    lows = [low for low in LOWS if ns2_names(f"fig4sens_default13_min{low}_")]
+    measures = {
         "one_way": one,
         "two_way": two,
         "second": one[1],
@@ -164,14 +170,14 @@ def note_ns2(evidence: Evidence) -> None:
         "trend_two_way": float(np.corrcoef(LOWS, np.log(two))[0, 1]),
         "unlike_figure_3": unlike(one, figure_3),
         "figure_3_second": figure_3[1],
-        "default": [ns2_ratio(f"fig4sens_default13_min{low}_") for low in known],
+        "default": [ns2_ratio(f"fig4sens_default13_min{low}_") for low in lows],
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(NS2, f"figure4.{name}", value)
 
 
 def measure(results: Results) -> Evidence:
-    """All that section 4.2 says."""
+    """Record the measures of section 4.2."""
     evidence = Evidence()
     note_heuristic(evidence, results, PACKETS, "")
     note_heuristic(evidence, results, SPACED, "spaced_")
@@ -181,7 +187,7 @@ def measure(results: Results) -> Evidence:
 
 
 def draw(results: Results) -> Figure:
-    """Packets acknowledged and retransmitted, one-way and two-way."""
+    """Plot packets acknowledged and retransmitted, one-way and two-way."""
     columns = [
         Panel(
             f"Figure 4: {way.replace('_', '-')} traffic",

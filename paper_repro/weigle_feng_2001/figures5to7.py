@@ -33,6 +33,7 @@ NETWORK_2 = Bars(
     seeds=(1, 2, 3),
     tried=[(100, 105), (1000, 1100)],
 )
+"""Runs of figure 5."""
 NETWORK_3 = Bars(
     number=6,
     network=3,
@@ -40,6 +41,7 @@ NETWORK_3 = Bars(
     seeds=(1, 2),
     tried=[(50, 55), (75, 80), (1000, 1100)],
 )
+"""Runs of figure 6."""
 NETWORK_4 = Bars(
     number=7,
     network=4,
@@ -47,10 +49,13 @@ NETWORK_4 = Bars(
     seeds=(1, 2),
     tried=[(1, 3), (50, 55), (75, 80), (89, 94), (1000, 1100)],
 )
+"""Runs of figure 7."""
 LARGE = (100, 1000)
-"""Alphas of network 2 that are "sufficiently large"."""
+"""Alphas on network 2 that the paper calls "sufficiently large", packets."""
 ONE_WAY = "ns-2, one way"
+"""Source of evidence from ns-2's runs with data in one direction."""
 SETTLED = "ns-2, after 50 s"
+"""Source of evidence from ns-2's runs without the first 50 s."""
 NS2_OF_2 = {
     ("bulk", 1): "net2_twoway_a1_b3",
     ("bulk", 100): "net2_twoway_a100_b105",
@@ -60,11 +65,11 @@ NS2_OF_2 = {
     ("pareto", 1): "net2_twoway_pareto_onoff_a1_b3",
     ("pareto", 100): "net2_twoway_pareto_onoff_a100_b105",
 }
-"""Runs of ns-2 that are as bars of figure 5."""
+"""ns-2's runs that correspond to bars of figure 5, by traffic source and alpha."""
 
 
 def note_ns2_of_figure_5(evidence: Evidence) -> None:
-    """Ratios in ns-2."""
+    """Record ns-2's ratios."""
     for (kind, alpha), name in NS2_OF_2.items():
         evidence.note(NS2, f"figure5.ratio_{kind}_{alpha}", ns2_ratio(name))
     defaults = [ns2_ratio(NS2_OF_2[kind, 1]) for kind in KINDS]
@@ -73,11 +78,11 @@ def note_ns2_of_figure_5(evidence: Evidence) -> None:
 
 
 def measure_figure_5(results: Results) -> Evidence:
-    """What section 4.3 says of network 2."""
+    """Record the measures of section 4.3, network 2."""
     evidence = NETWORK_2.measure(results)
     ratios = {kind: NETWORK_2.ratios(results, kind) for kind in KINDS}
-    found = evidence.found[PACKETS]
-    resent, rates = ([plain(found[f"figure5.{name}_{kind}_100"]) for kind in KINDS]
+    measures = evidence.found[PACKETS]
+    resent, losses = ([plain(measures[f"figure5.{name}_{kind}_100"]) for kind in KINDS]
                      for name in ("resent", "losses"))  # fmt: skip
     NETWORK_2.note(
         evidence,
@@ -86,11 +91,11 @@ def measure_figure_5(results: Results) -> Evidence:
         large_nps=[ratios["nps"][alpha] for alpha in LARGE],
         pareto_at_most=max(ratios["pareto"].values()),
         resent=resent,
-        losses=rates,
+        losses=losses,
     )
-    theirs = [ns2_group(NS2_OF_2[kind, 100], law)["retransmits"]
+    counts = [ns2_group(NS2_OF_2[kind, 100], law)["retransmits"]
               for kind in KINDS for law in ("reno", "vegas")]  # fmt: skip
-    evidence.note(SETTLED, "figure5.resent", [theirs[n] / theirs[n + 1] for n in (0, 2, 4)])
+    evidence.note(SETTLED, "figure5.resent", [counts[n] / counts[n + 1] for n in (0, 2, 4)])
     note_ns2_of_figure_5(evidence)
     gentle = NETWORK_2.by_reading(results, "gentle", "pareto")[100]
     NETWORK_2.note(evidence, slow_start_benefit=gentle / ratios["pareto"][100])
@@ -102,82 +107,84 @@ def measure_figure_5(results: Results) -> Evidence:
 def note_reading_of_figure_5(
     evidence: Evidence, results: Results, prefix: str, resent_bulk: float
 ) -> None:
-    """By another reading: large alphas, and what Reno loses over what Vegas loses at 100/105."""
+    """Record another reading: ratios at large alphas, and Reno's losses over Vegas's at 100/105."""
     source, _, kinds = READINGS[prefix]
     ratios = {kind: NETWORK_2.by_reading(results, prefix, kind) for kind in kinds}
     evidence.note(source, "figure5.large_nps", list(ratios["nps"].values()))
     evidence.note(source, "figure5.pareto_at_most", max(ratios["pareto"].values()))
     runs = {kind: results[f"{prefix}_{kind}_100"][0] for kind in kinds}
-    more = {kind: run.resent["reno"] / max(run.resent["vegas"], 1) for kind, run in runs.items()}
-    resent = [more.get(kind, resent_bulk) for kind in KINDS]
+    loss_ratios = {
+        kind: run.resent["reno"] / max(run.resent["vegas"], 1) for kind, run in runs.items()
+    }
+    resent = [loss_ratios.get(kind, resent_bulk) for kind in KINDS]
     evidence.note(source, "figure5.resent", resent)
 
 
 def draw_figure_5(results: Results) -> Figure:
-    """With ns-2's runs."""
+    """Plot the bars, with ns-2's runs."""
     return NETWORK_2.draw(results, NS2_OF_2)
 
 
 def ns2_one_way(number: int) -> dict[int, float]:
-    """Vegas over Reno by alpha in ns-2's runs of networks 3 and 4."""
+    """Return Vegas over Reno by alpha, in ns-2's runs of networks 3 and 4."""
     pairs = ((1, 3), (75, 80), (89, 94), (150, 155), (300, 305))
     return {a: ns2_ratio(f"net{number}_oneway_a{a}_b{b}") for a, b in pairs}
 
 
-def note_one_way(evidence: Evidence, of: Bars) -> None:
-    """Where Vegas comes to have as much as Reno with infinite files one way."""
-    theirs = ns2_one_way(of.network)
-    at = crossover(list(theirs), list(theirs.values()))
-    evidence.note(ONE_WAY, f"{of.name}.crossover_bulk", at)
-    alpha = float(certify_alpha(table_1(of.network)).alpha)
-    evidence.note("theory, one way", f"{of.name}.crossover_bulk", alpha)
+def note_one_way(evidence: Evidence, bars: Bars) -> None:
+    """Record the alpha at which Vegas reaches Reno's goodput, with one-way infinite files."""
+    ratios = ns2_one_way(bars.network)
+    alpha = crossover(list(ratios), list(ratios.values()))
+    evidence.note(ONE_WAY, f"{bars.name}.crossover_bulk", alpha)
+    fair_alpha = float(certify_alpha(table_1(bars.network)).alpha)
+    evidence.note("theory, one way", f"{bars.name}.crossover_bulk", fair_alpha)
 
 
 def measure_figure_6(results: Results) -> Evidence:
-    """What section 4.4 says of network 3."""
+    """Record the measures of section 4.4, network 3."""
     evidence = NETWORK_3.measure(results)
     note_one_way(evidence, NETWORK_3)
     ratios = {kind: NETWORK_3.ratios(results, kind) for kind in KINDS}
-    found = evidence.found[PACKETS]
+    measures = evidence.found[PACKETS]
     NETWORK_3.note(
         evidence,
         default=[ratios[kind][1] for kind in KINDS],
-        highest_crossover=highest([plain(found[f"figure6.crossover_{kind}"]) for kind in KINDS]),
-        nps_75_over_1000=of_vegas(results["nps_75"]) / of_vegas(results["nps_1000"]),
-        losses_75=[plain(found[f"figure6.losses_{kind}_75"]) for kind in KINDS],
+        highest_crossover=highest([plain(measures[f"figure6.crossover_{kind}"]) for kind in KINDS]),
+        nps_75_over_1000=vegas_acked(results["nps_75"]) / vegas_acked(results["nps_1000"]),
+        losses_75=[plain(measures[f"figure6.losses_{kind}_75"]) for kind in KINDS],
     )
     for prefix, reading in READINGS.items():
-        of = [of_vegas(results[f"{prefix}_nps_{alpha}"]) for alpha in (75, 1000)]
-        evidence.note(reading.source, "figure6.nps_75_over_1000", of[0] / of[1])
+        acked = [vegas_acked(results[f"{prefix}_nps_{alpha}"]) for alpha in (75, 1000)]
+        evidence.note(reading.source, "figure6.nps_75_over_1000", acked[0] / acked[1])
     return evidence
 
 
-def of_vegas(runs: Sequence[Totals]) -> float:
-    """Packets of Vegas flows that are acknowledged, mean over seeds."""
+def vegas_acked(runs: Sequence[Totals]) -> float:
+    """Return the acknowledged packets of Vegas flows, mean over seeds."""
     return float(np.mean([run.acked["vegas"] for run in runs]))
 
 
 def highest(alphas: Sequence[float]) -> float:
-    """The largest of some crossovers; infinite where one never comes."""
+    """Return the largest of some crossovers; infinite where one is NaN."""
     return max(math.inf if math.isnan(alpha) else alpha for alpha in alphas)
 
 
 def jobs_of_figure_7() -> Mapping[str, Job]:
-    """The bars, and network 3 beside them."""
-    beside = {f"beside_{kind}": against(3, kind, (75, 80)) for kind in KINDS}
+    """Return the runs of the bars, and runs of network 3 to compare with."""
+    network_3 = {f"beside_{kind}": against(3, kind, (75, 80)) for kind in KINDS}
     one_way = {
         f"one_way_{number}": run_of(with_pair(table_1(number), (75, 80))) for number in (3, 4)
     }
-    return {**NETWORK_4.jobs(), **beside, **one_way}
+    return {**NETWORK_4.jobs(), **network_3, **one_way}
 
 
 def measure_figure_7(results: Results) -> Evidence:
-    """What section 4.5 says of network 4."""
+    """Record the measures of section 4.5, network 4."""
     evidence = NETWORK_4.measure(results)
     note_one_way(evidence, NETWORK_4)
-    here = {kind: results[f"{kind}_75"] for kind in KINDS}
-    near = {kind: results[f"beside_{kind}"] for kind in KINDS}
-    acked = {kind: mean_of(here[kind], "all_acked") / mean_of(near[kind], "all_acked")
+    runs = {kind: results[f"{kind}_75"] for kind in KINDS}
+    network_3 = {kind: results[f"beside_{kind}"] for kind in KINDS}
+    acked = {kind: mean_of(runs[kind], "all_acked") / mean_of(network_3[kind], "all_acked")
              for kind in KINDS}  # fmt: skip
     above_50 = [
         NETWORK_4.ratios(results, kind)[alpha]
@@ -186,12 +193,12 @@ def measure_figure_7(results: Results) -> Evidence:
         if alpha > 50
     ]
     rates = {
-        kind: np.mean([of.loss_rate("reno") for of in here[kind]])
-        / np.mean([of.loss_rate("reno") for of in near[kind]])
+        kind: np.mean([item.loss_rate("reno") for item in runs[kind]])
+        / np.mean([item.loss_rate("reno") for item in network_3[kind]])
         for kind in KINDS
     }
-    found = evidence.found[PACKETS]
-    lossy = [plain(found[f"figure7.losses_{kind}"]) for kind in ("nps", "pareto")]
+    measures = evidence.found[PACKETS]
+    lossy = [plain(measures[f"figure7.losses_{kind}"]) for kind in ("nps", "pareto")]
     NETWORK_4.note(
         evidence,
         acked_over_network_3=[acked[kind] for kind in KINDS],
@@ -204,11 +211,11 @@ def measure_figure_7(results: Results) -> Evidence:
     )
     one_way = [mean_of(results[f"one_way_{number}"], "all_acked") for number in (4, 3)]
     evidence.note("packets, one way", "figure7.acked_over_network_3_bulk", one_way[0] / one_way[1])
-    theirs = [sum(ns2_counts(f"net{number}_oneway_a75_b80") or ()) for number in (4, 3)]
-    evidence.note(ONE_WAY, "figure7.acked_over_network_3_bulk", theirs[0] / theirs[1])
+    counts = [sum(ns2_counts(f"net{number}_oneway_a75_b80") or ()) for number in (4, 3)]
+    evidence.note(ONE_WAY, "figure7.acked_over_network_3_bulk", counts[0] / counts[1])
     for prefix, reading in READINGS.items():
         by_kind = [NETWORK_4.by_reading(results, prefix, kind) for kind in RANDOM]
-        other = [ratio for of in by_kind for alpha, ratio in of.items() if alpha > 50]
+        other = [ratio for item in by_kind for alpha, ratio in item.items() if alpha > 50]
         evidence.note(reading.source, "figure7.above_50", other)
     return evidence
 

@@ -1,4 +1,4 @@
-"""What the paper computes by hand, computed anew."""
+"""The paper's calculations, repeated."""
 
 from __future__ import annotations
 
@@ -10,67 +10,73 @@ from vegasfluid.analysis.closed_forms import drop_tail
 __all__ = ["FORMULAS", "SECONDS", "full_two_way", "full_utilisation"]
 
 SECONDS = 200
-"""Of each simulation."""
-DATA, ACK = 1500, 40
-"""Bytes."""
+"""Duration of each simulation, s."""
+DATA = 1500
+"""Size of a data packet, bytes."""
+ACK = 40
+"""Size of an ACK, bytes."""
 BITS_OF_PACKET = 8 * DATA
+"""Size of a data packet, bits."""
 THERE_AND_BACK = "arithmetic, delays there and back"
+"""Source of the evidence with table 1's delays read as round-trip delays."""
 KIBI = "arithmetic, 1024 bytes a KB"
+"""Source of the evidence with 1 KB of 1024 bytes."""
 SAWTOOTH = "theory, sawtooth over 25 packets"
+"""Source of the evidence from the theory of Reno's sawtooth."""
 
 
 def full_utilisation(number: int) -> float:
-    """Data packets that the link of a network sends in a whole simulation."""
+    """Return the data packets that a network's link can send in a simulation."""
     return table_1(number).link.capacity * SECONDS
 
 
 def full_two_way() -> float:
-    """The same of network 1 where as many ACKs of the other direction share the link."""
+    """Return the same for network 1 when ACKs of as many reverse packets share the link."""
     return full_utilisation(1) * DATA / (DATA + ACK)
 
 
-def note(evidence: Evidence, **found: float | list[float]) -> None:
-    """Note numbers of this experiment."""
-    for name, value in found.items():
+def note(evidence: Evidence, **measures: float | list[float]) -> None:
+    """Record numbers of this experiment."""
+    for name, value in measures.items():
         evidence.note(ARITHMETIC, f"formulas.{name}", value)
 
 
 def note_delays(evidence: Evidence) -> None:
-    """Round trips, and packets in flight, by both readings of table 1's delays."""
+    """Record RTTs and packets in flight, for both readings of table 1's delays."""
     networks = [table_1(number) for number in (1, 2, 3, 4)]
     readings = {
         ARITHMETIC: networks,
         THERE_AND_BACK: [read_as_round_trips(network) for network in networks],
     }
-    for source, read in readings.items():
-        each = [in_flight(network) / nodes(network) for network in read]
-        found = {
-            "rtt_ms_2": propagation_ms(read[1]),
-            "rtt_ms_4": propagation_ms(read[3]),
-            "mb_in_flight_4": in_flight(read[3]) * DATA / 1e6,
-            "in_flight_4": in_flight(read[3]),
-            "in_flight_a_flow_2": each[1],
-            "in_flight_a_flow_4": each[3],
-            "in_flight_a_flow_prior": each[:3],
+    for source, one in readings.items():
+        per_node = [in_flight(network) / nodes(network) for network in one]
+        measures = {
+            "rtt_ms_2": propagation_ms(one[1]),
+            "rtt_ms_4": propagation_ms(one[3]),
+            "mb_in_flight_4": in_flight(one[3]) * DATA / 1e6,
+            "in_flight_4": in_flight(one[3]),
+            "in_flight_a_flow_2": per_node[1],
+            "in_flight_a_flow_4": per_node[3],
+            "in_flight_a_flow_prior": per_node[:3],
         }
-        for name, value in found.items():
+        for name, value in measures.items():
             evidence.note(source, f"formulas.{name}", value)
 
 
 def note_shares_of_the_buffer(evidence: Evidence) -> None:
-    """B_R and B_V by the constraints of section 4.1, and by theory of the sawtooth."""
+    """Record B_R and B_V, from section 4.1's constraints and from the theory of the sawtooth."""
     half, reno_uses, vegas_uses = 0.5, 0.75, 1.0
     b_r, b_v = half / reno_uses, half / vegas_uses
     note(evidence, b_r=b_r, b_v=b_v, reno_over_vegas=b_r / b_v)
     base_rtt, queue = propagation_ms(table_1(1)) / 1e3, table_1(1).link.buffer
-    share = drop_tail.fair_backlog(queue, table_1(1).link.capacity, base_rtt) / queue
-    evidence.note(SAWTOOTH, "formulas.b_r", 1 - share)
-    evidence.note(SAWTOOTH, "formulas.b_v", share)
-    evidence.note(SAWTOOTH, "formulas.reno_over_vegas", (1 - share) / share)
+    fraction = drop_tail.fair_backlog(queue, table_1(1).link.capacity, base_rtt) / queue
+    evidence.note(SAWTOOTH, "formulas.b_r", 1 - fraction)
+    evidence.note(SAWTOOTH, "formulas.b_v", fraction)
+    evidence.note(SAWTOOTH, "formulas.reno_over_vegas", (1 - fraction) / fraction)
 
 
 def measure(results: Results) -> Evidence:
-    """All of it."""
+    """Record the results of all calculations."""
     evidence = Evidence()
     note_delays(evidence)
     note_shares_of_the_buffer(evidence)

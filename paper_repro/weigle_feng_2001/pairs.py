@@ -1,4 +1,4 @@
-"""Network 1: one Reno flow against one Vegas flow, as figures 3 and 4 run them."""
+"""Network 1: one Reno flow competing with one Vegas flow, as in figures 3 and 4."""
 
 from __future__ import annotations
 
@@ -23,41 +23,43 @@ __all__ = [
 ]
 
 WAYS = ("one_way", "two_way")
+"""Directions of the data."""
 SEEDS = tuple(range(1, 21))
+"""Seeds of the runs."""
 DITHER = 0.1
-"""Seconds in which the flows start: near time 0, but not so that both directions are mirrors."""
+"""Period in which the flows start at random, s, so that both directions differ."""
 
 Queue = Callable[[vf.Network], vf.Network]
-"""Puts another queue in front of the link."""
+"""Function that replaces the queue of a network's link."""
 
 
 def one_against_one(queue: Queue, pair: Pair, way: str, spread: float = DITHER) -> vf.Network:
-    """One Reno and one Vegas flow in each direction.
+    """Return network 1 with one Reno and one Vegas flow in each direction.
 
     Args:
-        queue: the queue of the link.
-        pair: alpha and beta.
+        queue: function that replaces the queue of the link.
+        pair: alpha and beta, packets.
         way: `one_way` or `two_way`.
-        spread: seconds in which the flows start.
+        spread: period in which the flows start, s.
     """
     network = starting(queue(with_pair(table_1(1), pair)), spread)
     return both_ways(network) if way == "two_way" else network
 
 
 def run_of(network: vf.Network, seeds: Sequence[int] = (1,)) -> Job:
-    """A simulation as long as the paper's, counted from its beginning."""
+    """Return a simulation of the paper's duration, counted from time 0."""
     return Job(network, float(SECONDS), keep=totals, seeds=seeds)
 
 
 def with_rate(network: vf.Network, rate: float) -> vf.Network:
-    """With applications that hand over packets at a constant rate (Mbit/s)."""
+    """Return the network with applications of a constant rate (Mbit/s)."""
     traffic = vf.Cbr(vf.mbps(rate))
-    flows = {name: replace(of, traffic=traffic) for name, of in network.flows.items()}
+    flows = {name: replace(group, traffic=traffic) for name, group in network.flows.items()}
     return replace(network, flows=flows)
 
 
 def ns2_counts(prefix: str) -> tuple[float, float] | None:
-    """Packets acknowledged for Reno and Vegas in the runs of ns-2 that begin so, mean."""
+    """Return the acknowledged packets of Reno and Vegas, mean over ns-2's runs with a prefix."""
     names = ns2_names(prefix)
     if not names:
         return None
@@ -66,7 +68,7 @@ def ns2_counts(prefix: str) -> tuple[float, float] | None:
 
 
 def ns2_ratio(prefix: str) -> float:
-    """What Vegas had over what Reno had in the runs of ns-2 that begin so."""
+    """Return Vegas's acknowledged packets over Reno's, in ns-2's runs with a prefix."""
     counts = ns2_counts(prefix)
     assert counts is not None
     return counts[1] / counts[0]

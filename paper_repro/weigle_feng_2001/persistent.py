@@ -1,7 +1,7 @@
-"""Pareto and NPS traffic over one connection for each source, which section 3.2 may also mean.
+"""Pareto and NPS traffic with one connection per source, another reading of section 3.2.
 
-The window, and what Vegas has learned of the path, then outlive a flow: the next one does not
-begin with slow start.
+The window, and what Vegas knows of the path, then persist between flows: the next flow does not
+start with slow start.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["KeptOnOff", "KeptSessions", "over_one_connection"]
 
 
 def on_session(flow: Any, now: int) -> int:
-    """As `Sessions`, but the connection goes on."""
+    """Start the next session like `Sessions`, on the same connection."""
     by_sessions(flow, now)
     return CONTINUED
 
 
 def on_packet(flow: Any, now: int) -> int:
-    """As `OnOff`, but the connection goes on."""
+    """Offer the next packet like `OnOff`, on the same connection."""
     by_on_off(flow, now)
     return CONTINUED
 
@@ -37,17 +37,17 @@ class KeptSessions(vf.Sessions):
 
     @property
     def rules(self) -> SourceRules:
-        """As those of `Sessions`, but for the connection."""
+        """Return the rules of `Sessions` with one connection."""
         return replace(super().rules, on_application=on_session)
 
 
 @dataclass(frozen=True)
 class KeptOnOff(vf.OnOff):
-    """On and off times inside sessions that share one connection."""
+    """On and off times in sessions that share one connection."""
 
     @property
     def rules(self) -> SourceRules:
-        """As those of `OnOff`, but for the connection."""
+        """Return the rules of `OnOff` with one connection."""
         return replace(super().rules, on_application=on_packet)
 
 
@@ -55,14 +55,15 @@ KEPT: dict[type[TrafficSource], type[TrafficSource]] = {
     vf.Sessions: KeptSessions,
     vf.OnOff: KeptOnOff,
 }
+"""Classes with one connection, by class of the traffic source."""
 
 
 def kept(traffic: TrafficSource) -> TrafficSource:
-    """The same traffic over one connection."""
-    parameters = {of.name: getattr(traffic, of.name) for of in fields(traffic)}
+    """Return the same traffic source over one connection."""
+    parameters = {field.name: getattr(traffic, field.name) for field in fields(traffic)}
     return KEPT[type(traffic)](**parameters)
 
 
 def over_one_connection(network: vf.Network) -> vf.Network:
-    """The network whose sources have one connection each."""
-    return changed_flows(network, lambda of: replace(of, traffic=kept(of.traffic)))
+    """Return the network whose sources use one connection each."""
+    return changed_flows(network, lambda flows: replace(flows, traffic=kept(flows.traffic)))

@@ -1,4 +1,4 @@
-"""The experiments by which the claims are judged."""
+"""The experiments for the paper's claims."""
 
 from __future__ import annotations
 
@@ -35,3 +35,4 @@ EXPERIMENTS: Sequence[Experiment] = (
     SEARCH,
     SECTION_5,
 )
+"""The experiments of this paper, in its order."""

@@ -32,10 +32,15 @@ from vegasfluid.sweep.file_formats import save
 __all__ = ["DATA", "SEARCH", "plan", "small"]
 
 DATA = Path(__file__).parent / "search.nc"
+"""File of the data set."""
 NETWORKS = (1, 2, 3, 4)
+"""Numbers of the networks of table 1."""
 ALPHAS = (1, 3, 10, 30, 50, 75, 100, 125, 150, 200, 400, 1000)
+"""Lower thresholds, packets."""
 GAPS = (2, 20)
+"""Differences of beta and alpha, packets."""
 SEEDS = (1, 2)
+"""Seeds of the runs."""
 KEPT = (
     "ratio",
     "jain_index",
@@ -47,16 +52,16 @@ KEPT = (
     "queue_packets",
     "drop_share",
 )
-"""What of a sweep is kept in the small data set."""
+"""Variables of a sweep that the data set contains."""
 
 
 def with_traffic(kind: str) -> Callable[[vf.Model], vf.Model]:
-    """A change of a model: all flows offer that kind of traffic."""
+    """Return a function that gives all flows of a model one traffic source."""
     return partial(offering, kind)
 
 
 def offering(kind: str, model: vf.Model) -> vf.Model:
-    """The model with all flows offering one kind of traffic."""
+    """Return the model with one traffic source for all flows."""
     return replace(model, network=carrying(model.network, kind))
 
 
@@ -69,15 +74,15 @@ def plan(
     until: float | None = None,
     command: str = "",
 ) -> Sweep:
-    """The search as a sweep over the networks as they stand in `models/`, with data one way.
+    """Return the search as a sweep over the model files in `models/`, with one-way data.
 
     Args:
-        engine: packets, fluid or density.
-        alphas: packets.
-        gaps: between alpha and beta, packets.
-        seeds: of the packet runs of each point.
+        engine: `packets`, `fluid` or `density`.
+        alphas: lower thresholds, packets.
+        gaps: differences of beta and alpha, packets.
+        seeds: seeds of the packet runs of each point.
         until: simulated time, s; None: the models' own, 200 s.
-        command: what the results say that made them.
+        command: command that is stored with the results.
     """
     models = {str(n): vf.modelfile.load(MODELS / f"weigle_feng_network{n}.toml") for n in NETWORKS}
     axes = [
@@ -98,16 +103,16 @@ def plan(
 
 
 def small() -> Sweep:
-    """The grid of the data set that lies beside this file."""
+    """Return the sweep of the bundled data set."""
     command = "python -m paper_repro.weigle_feng_2001.search"
     return plan("packets", ALPHAS, GAPS, SEEDS, command=command)
 
 
 def kept(data: xr.Dataset) -> xr.Dataset:
-    """What the small data set holds, in single precision.
+    """Return the variables of the data set, in single precision.
 
     Raises:
-        ValueError: where a run failed, since `status` and `reason` are left out.
+        ValueError: if a run failed, as `status` and `reason` are left out.
     """
     if not bool((data["status"] == 1).all()):
         raise ValueError("some runs of the search failed")
@@ -116,7 +121,7 @@ def kept(data: xr.Dataset) -> xr.Dataset:
 
 
 def main() -> None:
-    """Compute the data set anew."""
+    """Compute the data set again."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=DATA, help="the netCDF file")
     parser.add_argument("--workers", type=int, help="processes that simulate")
@@ -129,25 +134,25 @@ def main() -> None:
 
 PLACES = {1: ((4, 9), (8, 18)), 2: ((150, 155), (1000, 1100)), 3: ((100, 105), (1000, 1100)),
           4: ((150, 155), (1000, 1100))}  # fmt: skip
-"""Settings a little above RED_min / N, and far above, by network."""
+"""Alpha and beta (packets) slightly above RED_min / N, and far above, by network."""
 
 
 def jobs() -> Mapping[str, Job]:
-    """Each network and kind of traffic one way, at settings that should be large enough."""
-    found = {}
+    """Return one-way runs of each network and traffic source, at large alphas."""
+    runs = {}
     for number, pairs in PLACES.items():
         for kind in KINDS:
             for pair in pairs:
                 network, name = carrying(with_pair(table_1(number), pair), kind), f"{number}_{kind}"
-                found[f"plain:{name}:{pair[0]}"] = run_of(network)
+                runs[f"plain:{name}:{pair[0]}"] = run_of(network)
                 for prefix, reading in READINGS.items():
-                    read = reading.change(network) if kind in reading.kinds else network
-                    found[f"{prefix}:{name}:{pair[0]}"] = run_of(read)
-    return found
+                    one = reading.change(network) if kind in reading.kinds else network
+                    runs[f"{prefix}:{name}:{pair[0]}"] = run_of(one)
+    return runs
 
 
 def won(results: Results, prefix: str) -> float:
-    """The share of networks and kinds of traffic in which some setting gives Vegas more."""
+    """Return the fraction of networks and traffic sources in which Vegas wins at some setting."""
     best: dict[str, float] = {}
     for name, runs in results.items():
         reading, cell, _ = name.split(":")
@@ -157,14 +162,14 @@ def won(results: Results, prefix: str) -> float:
 
 
 def measure(results: Results) -> Evidence:
-    """In how many networks and kinds of traffic some alpha gives Vegas more."""
+    """Record the fraction of networks and traffic sources in which Vegas wins."""
     evidence = Evidence()
     evidence.note(PACKETS, "search.won", won(results, "plain"))
     for prefix, reading in READINGS.items():
         evidence.note(reading.source, "search.won", won(results, prefix))
     with xr.open_dataset(DATA) as data:
-        most = data["ratio"].mean("seed").max(("alpha", "gap"))
-        evidence.note("the data set, after the warm-up", "search.won", float((most > 1).mean()))
+        largest = data["ratio"].mean("seed").max(("alpha", "gap"))
+        evidence.note("the data set, after the warm-up", "search.won", float((largest > 1).mean()))
     return evidence
 
 

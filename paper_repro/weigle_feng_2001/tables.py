@@ -1,4 +1,4 @@
-"""Tables 1 to 3: what the models hold, and what the text says of them."""
+"""Tables 1 to 3: the content of the model files, and the text's statements about it."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ from vegasfluid.quantities import mbps
 __all__ = ["TABLES_2_AND_3", "TABLE_1", "in_flight", "propagation_ms"]
 
 NUMBERS = (1, 2, 3, 4)
+"""Numbers of the networks."""
 
 
 def propagation_ms(network: vf.Network) -> float:
-    """Propagation there and back, ms."""
+    """Return the round-trip propagation delay, ms."""
     return 1e3 * next(iter(network.flows.values())).propagation([network.link])[0]
 
 
 def in_flight(network: vf.Network) -> float:
-    """Bandwidth times propagation delay, packets."""
+    """Return the bandwidth-delay product, packets."""
     return network.link.capacity * propagation_ms(network) / 1e3
 
 
 def access(network: vf.Network, name: str) -> float:
-    """A number of the access links, which are the same for all flows."""
-    (value,) = {getattr(of, name) for of in network.flows.values()}
+    """Return a parameter of the access links, equal for all flows; NaN where it is None."""
+    (value,) = {getattr(flows, name) for flows in network.flows.values()}
     return math.nan if value is None else float(value)
 
 
 def nodes(network: vf.Network) -> float:
-    """Source nodes, of which each has one flow."""
-    return sum(of.count for of in network.flows.values() if of.direction == "forward")
+    """Return the number of source nodes, which have one flow each."""
+    return sum(flows.count for flows in network.flows.values() if flows.direction == "forward")
 
 
 ROWS: Mapping[str, Callable[[vf.Network], float]] = {
@@ -60,39 +61,39 @@ ROWS: Mapping[str, Callable[[vf.Network], float]] = {
     "red_min": lambda of: of.link.aqm.parameters()["min_thresh"],
     "red_max": lambda of: of.link.aqm.parameters()["max_thresh"],
 }
-"""How a row of table 1 is read from a network."""
+"""Functions that compute a row of table 1 from a network."""
 VARIED = ("buffer", "red_min", "red_max")
 """Rows in which network 1 has a range."""
 
 
 def row(name: str, *, besides: int = 0) -> list[float]:
-    """A row of table 1, without the first few networks."""
+    """Return a row of table 1, without the first `besides` networks."""
     return [float(ROWS[name](table_1(number))) for number in NUMBERS[besides:]]
 
 
 def settings() -> set[tuple[float, ...]]:
-    """What the networks are but for their delays."""
-    still = [name for name in ROWS if not name.endswith("_ms")]
-    return {tuple(float(ROWS[name](table_1(number))) for name in still) for number in NUMBERS}
+    """Return the distinct parameters of the networks, without delays."""
+    names = [name for name in ROWS if not name.endswith("_ms")]
+    return {tuple(float(ROWS[name](table_1(number))) for name in names) for number in NUMBERS}
 
 
 def rows_that_differ(one: vf.Network, other: vf.Network) -> list[str]:
-    """The rows of table 1 in which two networks differ."""
+    """Return the rows of table 1 in which two networks differ."""
     return [name for name, read in ROWS.items() if read(one) != read(other)]
 
 
 def each_law() -> list[float]:
-    """Flows of each law on network 2, one way and two-way, by the two model files."""
+    """Return the flows of each congestion control on network 2, one-way and two-way."""
     both = vf.modelfile.load(MODELS / "weigle_feng_network2_two_way.toml").network
     counts = []
     for network in (table_1(2), both):
-        laws = [(of.law.name, of.count) for of in network.flows.values()]
+        laws = [(flows.law.name, flows.count) for flows in network.flows.values()]
         counts += [sum(n for law, n in laws if law == name) for name in ("reno", "vegas")]
     return counts
 
 
 def measure_table_1(results: Results) -> Evidence:
-    """The rows of table 1, and what the text says of the networks."""
+    """Record the rows of table 1, and statements about the networks."""
     evidence = Evidence()
     for name in ROWS:
         evidence.note(ARITHMETIC, f"table1.{name}", row(name, besides=int(name in VARIED)))
@@ -112,17 +113,21 @@ TABLE_1 = Experiment(
 
 
 SPARE = vf.mbps(100_000)
-"""A link that keeps nobody waiting, packets/s."""
-SHORT, WIDE = 1e-4, 2000.0
-"""A round trip (s) and a window (packets) with which a flow is sent as soon as it arrives."""
+"""Capacity of a link without queueing, packets/s."""
+SHORT = 1e-4
+"""Base round-trip time, s, at which a flow is sent as soon as it arrives."""
+WIDE = 2000.0
+"""Window, packets, with which a flow is sent as soon as it arrives."""
 SECONDS = 20.0
+"""Simulated time of sessions, s."""
 SAMPLES = 2001
+"""Samples of a trajectory, one every 10 ms."""
 CYCLES_S = 100.0
-"""Simulated time of on and off times: 1000 of each for every flow."""
+"""Simulated time of on and off times, s: 1000 of each for every flow."""
 
 
 def transfers() -> vf.Network:
-    """Each flow is delivered at once, so that its length and the time between flows are seen."""
+    """Return a network that delivers each flow at once, so that lengths and gaps are visible."""
     traffic = nps(LOWER[0], vf.mbps(LOWER[1]))
     reno = vf.Flows(
         40, vf.Reno(), base_rtt=SHORT, initial_window=WIDE, max_window=WIDE, traffic=traffic
@@ -131,46 +136,46 @@ def transfers() -> vf.Network:
 
 
 def on_and_off() -> vf.Network:
-    """On and off times that go on for ever, sent as they come."""
+    """Return a network with endless on and off times, sent without congestion control."""
     forever = vf.OnOff(ON_S, OFF_S, vf.mbps(LOWER[1]), SHAPE)
     flows = vf.Flows(40, vf.Unresponsive(), base_rtt=SHORT, traffic=forever)
     return vf.Network(vf.Link(SPARE, 1e6), {"udp": flows})
 
 
 class Bursts(NamedTuple):
-    """What was seen of flows that are sent at once."""
+    """Flows that are sent at once."""
 
     lengths: np.ndarray
-    """Packets."""
+    """Lengths of the flows, packets; (flow,)."""
     gaps: np.ndarray
-    """From the end of one to the beginning of the next of the same source, s."""
+    """Times from the end of a flow to the start of the same source's next, s; (gap,)."""
     first: np.ndarray
-    """When each source's first one began, s."""
+    """Start of each source's first flow, s; (source,)."""
 
 
 def bursts(run: xr.Dataset) -> Bursts:
-    """Lengths and gaps, from what was delivered between two samples."""
+    """Return lengths and gaps, from the packets delivered between samples."""
     times, delivered = run["time"].values, run["flow_delivered"].values
     lengths, gaps, first = [], [], []
     for source in delivered.T:
         moving = np.diff(source) > 0
         edges = np.flatnonzero(np.diff(np.r_[False, moving, False].astype(int)))
         begins, ends = edges[::2], edges[1::2]
-        whole = ends < len(times) - 1  # the last one may not be over
-        lengths += list((source[ends] - source[begins])[whole])
+        complete = ends < len(times) - 1  # the last one may not be over
+        lengths += list((source[ends] - source[begins])[complete])
         gaps += list(times[begins[1:]] - times[ends[:-1]])
         first.append(times[begins[0]])
     return Bursts(np.array(lengths), np.array(gaps), np.array(first))
 
 
 def duty(run: xr.Dataset) -> float:
-    """The part of the time in which sources that are on and off were on."""
+    """Return the fraction of the time in which on-off sources are on."""
     sent = float(run["delivered"].isel(time=-1, flow_class=0))
     return sent / (vf.mbps(LOWER[1]) * float(run["time"][-1]))
 
 
 def traffic_jobs() -> Mapping[str, Job]:
-    """Flows that are delivered at once, and sources that are on and off."""
+    """Return runs of flows delivered at once, and of on-off sources."""
     return {
         "transfers": Job(transfers(), SECONDS, keep=bursts, samples=SAMPLES),
         "on_and_off": Job(on_and_off(), CYCLES_S, keep=duty),
@@ -178,20 +183,20 @@ def traffic_jobs() -> Mapping[str, Job]:
 
 
 def measure_traffic(results: Results) -> Evidence:
-    """Table 3's numbers as the generators make them, and what table 2 says of their kind."""
+    """Record table 3's numbers as the generators produce them, and the offered rates."""
     evidence = Evidence()
-    (seen,) = results["transfers"]
+    (flows,) = results["transfers"]
     smallest = LOWER[0] * 1e6 / 1500 / 3  # a third of the mean at shape 1.5
-    shape = len(seen.lengths) / np.sum(np.log(np.maximum(seen.lengths / smallest, 1)))
-    found = {
-        "gap_s": np.mean(seen.gaps),
-        "gap_variation": np.std(seen.gaps) / np.mean(seen.gaps),
+    shape = len(flows.lengths) / np.sum(np.log(np.maximum(flows.lengths / smallest, 1)))
+    measures = {
+        "gap_s": np.mean(flows.gaps),
+        "gap_variation": np.std(flows.gaps) / np.mean(flows.gaps),
         "shape": shape,
-        "median_mb": np.median(seen.lengths) * 1500 / 1e6,
-        "first_s": np.mean(seen.first),
+        "median_mb": np.median(flows.lengths) * 1500 / 1e6,
+        "first_s": np.mean(flows.first),
         "on_share": results["on_and_off"][0],
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(PACKETS, f"table3.{name}", float(value))
     evidence.note(ARITHMETIC, "table3.offered_mbps", offered_mbps())
     evidence.note(ARITHMETIC, "table3.cbr_mbps", list(map(float, CBR_MBPS)))
@@ -201,10 +206,10 @@ def measure_traffic(results: Results) -> Evidence:
 
 
 def offered_mbps() -> list[float]:
-    """What a source of CBR, NPS and Pareto offers where TCP and the network hold nothing back.
+    """Return the rates that sources of CBR, NPS and Pareto offer without congestion, Mbit/s.
 
-    CBR sends at its rate; a flow of Pareto or NPS takes its length over its mean rate, and the
-    time between flows is added.
+    CBR sends at its rate. A flow of Pareto or NPS takes its length over its mean rate, and the time
+    between flows is added.
     """
     size, rate = LOWER
     means = [rate, rate * ON_S / (ON_S + OFF_S)]

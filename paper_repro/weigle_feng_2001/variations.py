@@ -1,4 +1,4 @@
-"""What the paper says makes no difference, and what one flow loses in slow start."""
+"""Changes that make no difference in the paper, and the losses of one flow in slow start."""
 
 from __future__ import annotations
 
@@ -21,47 +21,50 @@ from vegasfluid.traffic import TrafficSource
 __all__ = ["SLOW_START", "VARIATIONS"]
 
 LARGE = (100, 105)
+"""Alpha and beta, packets."""
 LONGER = 3
-"""Times the paper's 200 s."""
+"""Duration of longer runs, relative to the paper's 200 s."""
 SEEDS = (1, 2, 3)
+"""Seeds of the runs."""
 SHORTER_BUFFER = "packets, a buffer of one bandwidth-delay product"
+"""Source of the evidence with a shorter drop-tail buffer."""
 
 
 def carrying_this(job: Job, traffic: TrafficSource) -> Job:
-    """The same flows with other applications."""
-    flows = {name: replace(of, traffic=traffic) for name, of in job.network.flows.items()}
+    """Return the run with another traffic source for all flows."""
+    flows = {name: replace(group, traffic=traffic) for name, group in job.network.flows.items()}
     return replace(job, network=replace(job.network, flows=flows))
 
 
 def variation_jobs() -> Mapping[str, Job]:
-    """Network 2 two-way at (100, 105): as in figure 5, longer, and with other applications."""
+    """Return runs of network 2, two-way, at (100, 105): as in figure 5, and with changes."""
     size, rate = LOWER[0], vf.mbps(LOWER[1])
-    found = {kind: replace(against(2, kind, LARGE), seeds=SEEDS) for kind in KINDS}
+    runs = {kind: replace(against(2, kind, LARGE), seeds=SEEDS) for kind in KINDS}
     for kind in KINDS:
-        found[f"longer_{kind}"] = replace(found[kind], until=float(LONGER * SECONDS))
+        runs[f"longer_{kind}"] = replace(runs[kind], until=float(LONGER * SECONDS))
     exponential = vf.OnOff(ON_S, OFF_S, rate, times="exponential", mean_gap=GAP_S, mean_size=size)
-    found["exponential"] = carrying_this(found["pareto"], exponential)
-    found["rate"] = replace(
-        carrying_this(found["bulk"], vf.Cbr(vf.mbps(CBR_MBPS[1]))), seeds=SEEDS[:1]
+    runs["exponential"] = carrying_this(runs["pareto"], exponential)
+    runs["rate"] = replace(
+        carrying_this(runs["bulk"], vf.Cbr(vf.mbps(CBR_MBPS[1]))), seeds=SEEDS[:1]
     )
-    return found
+    return runs
 
 
 def share(runs: Sequence[Totals]) -> float:
-    """Vegas's part of all packets acknowledged, mean over seeds."""
+    """Return Vegas's share of all acknowledged packets, mean over seeds."""
     return float(np.mean([run.acked["vegas"] / run.all_acked for run in runs]))
 
 
 def measure_variations(results: Results) -> Evidence:
-    """By how much Vegas's share differs."""
+    """Record the changes of Vegas's share."""
     evidence = Evidence()
     longer = [share(results[f"longer_{kind}"]) - share(results[kind]) for kind in KINDS]
-    found = {
+    measures = {
         "longer": longer,
         "exponential": share(results["exponential"]) - share(results["pareto"]),
         "constant_rate": share(results["rate"]) - share(results["bulk"]),
     }
-    for name, value in found.items():
+    for name, value in measures.items():
         evidence.note(PACKETS, f"variations.{name}", value)
     return evidence
 
@@ -71,32 +74,34 @@ VARIATIONS = Experiment(
 )  # fmt: skip
 
 FIRST_SECONDS = 2.0
+"""Simulated time of slow start, s."""
 ACCESS_MBPS = 1000
+"""Capacity of network 3's access links, Mbit/s."""
 
 
 def burst() -> float:
-    """Packets that the access links of network 3 send in its round trip."""
+    """Return the packets that an access link of network 3 sends in a round trip."""
     return vf.mbps(ACCESS_MBPS) * propagation_ms(table_1(3)) / 1e3
 
 
 def lost_at_first(run: xr.Dataset) -> float:
-    """Packets lost in the first seconds, over those that the access link sends in a round trip."""
+    """Return the packets lost in the first 2 s, over what an access link sends in a round trip."""
     return float(run["dropped"].isel(time=-1, flow_class=0)) / burst()
 
 
 def slow_start_jobs() -> Mapping[str, Job]:
-    """One flow that begins on the idle network 3, with its RED queue and with a short buffer."""
+    """Return runs of one flow on the idle network 3, with RED and with a short buffer."""
     found = {}
     for law, counts in {"reno": (1, 0), "vegas": (0, 1)}.items():
-        alone = with_laws(table_1(3), *counts)
-        short = with_drop_tail(alone, round(in_flight(alone)))
-        found[law] = Job(alone, FIRST_SECONDS, keep=lost_at_first)
-        found[f"short_{law}"] = Job(short, FIRST_SECONDS, keep=lost_at_first)
+        network = with_laws(table_1(3), *counts)
+        short_buffer = with_drop_tail(network, round(in_flight(network)))
+        found[law] = Job(network, FIRST_SECONDS, keep=lost_at_first)
+        found[f"short_{law}"] = Job(short_buffer, FIRST_SECONDS, keep=lost_at_first)
     return found
 
 
 def measure_slow_start(results: Results) -> Evidence:
-    """What the overshoot of slow start loses."""
+    """Record the losses of slow start's overshoot."""
     evidence = Evidence()
     for source, prefix in {PACKETS: "", SHORTER_BUFFER: "short_"}.items():
         reno, vegas = (results[f"{prefix}{law}"][0] for law in ("reno", "vegas"))

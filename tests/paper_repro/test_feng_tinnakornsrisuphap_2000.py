@@ -18,7 +18,7 @@ from paper_repro.feng_tinnakornsrisuphap_2000.esnet import (
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.figures11to14 import (
     Windows,
-    rests,
+    pauses,
     shared_cuts,
 )
 from paper_repro.feng_tinnakornsrisuphap_2000.measures import saturation
@@ -109,7 +109,7 @@ def test_the_longest_silence_and_its_timeouts():
     sent = [[i, 0 if i < 2 else 5 if i < 7 else 6] for i in range(10)]
     timeouts = [[0, 0 if i < 4 else 1 if i < 7 else 2] for i in range(10)]
     of = windows(np.ones((10, 2)), sent, timeouts)
-    assert max(rests(of, of.sent)) == pytest.approx((0.5, 2))
+    assert max(pauses(of, of.sent)) == pytest.approx((0.5, 2))
 
 
 def test_simultaneous_cuts_are_distinguished_from_others():
