@@ -46,7 +46,7 @@ class Reading(NamedTuple):
     doubts: tuple[str, ...]
 
     def __str__(self) -> str:
-        """The averages in one line."""
+        """One line of text: alpha, beta (packets), ratio, queueing delay (ms), utilisation (%)."""
         return (
             f"alpha = {self.alpha:g}, beta = {self.beta:g} packets: ratio {self.ratio:.3f}, "
             f"queueing delay {1e3 * self.queueing_delay:.1f} ms, "
@@ -72,23 +72,31 @@ class Plane:
 
     @property
     def law(self) -> Vegas:
-        """Congestion control of the tuned class in the given network."""
+        """The tuned class's congestion control, with alpha and beta of the given network."""
         law = self.model.network.flows[self.tuned].law
         assert isinstance(law, Vegas)
         return law
 
     def network(self, alpha: float, beta: float) -> Network:
-        """The network with this alpha and beta, packets."""
+        """A copy of the network in which the tuned class has this alpha and beta, packets."""
         law = replace(self.law, alpha=float(alpha), beta=float(beta))
         return self.model.network.with_law(self.tuned, law)
 
     def run(self, alpha: float, beta: float) -> Recording:
-        """Fluid run with this alpha and beta, packets, as plain arrays, which are fast to make."""
+        """Simulate the network by the fluid model with this alpha and beta, packets.
+
+        The run lasts `model.duration`. A `Recording` of plain arrays is returned, which is fast to
+        make.
+        """
         network = self.network(alpha, beta)
         return record_fluid(network, self.model.duration, DEFAULT_SAMPLES, tolerance=None)
 
     def reading(self, run: Recording, alpha: float, beta: float) -> Reading:
-        """Averages of the run with this alpha and beta, packets."""
+        """Averages of a fluid run after the warm-up: goodputs, queueing delay, utilisation.
+
+        They are stored with the run's `alpha` and `beta` (packets), the goodput ratio and validity
+        warnings.
+        """
         means = run_averages(run, self.model.warmup, self.tuned)
         return Reading(
             alpha,
@@ -101,13 +109,14 @@ class Plane:
         )
 
     def swept(self, points: int) -> xr.Dataset:
-        """Simulate a grid on the plane as one batch of fluid runs, with the steps of single runs.
+        """Simulate a grid over alpha and beta as one batch of fluid runs, with fine steps.
 
         Args:
-            points: number of values of alpha, and of beta.
+            points: number of values of alpha, and of beta, from the lowest to the highest.
 
         Returns:
-            Results of a sweep over `beta` and `alpha`; NaN where beta is below alpha.
+            The metrics of a sweep, such as `ratio`, over `beta` and `alpha` (packets); NaN where
+            beta is below alpha.
         """
         values = np.linspace(self.lowest, self.highest, points)
         names = [f"{self.tuned}.{name}_packets" for name in ("beta", "alpha")]
@@ -127,7 +136,7 @@ def plane_of(
     warmup: float,
     tuned: str | None,
 ) -> Plane:
-    """Plane of alpha and beta for a Vegas class of a network.
+    """A network with a range of alpha and beta for one of its Vegas classes, after validation.
 
     Args:
         network: network with a Vegas class and other classes.

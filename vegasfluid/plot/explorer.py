@@ -66,7 +66,7 @@ class Explorer:
 
     @property
     def network(self) -> Network:
-        """The network with the chosen alpha and beta."""
+        """The network with the sliders' alpha and beta (packets) for the tuned class."""
         return self._plane.network(self.alpha.value, self.beta.value)
 
     @styled
@@ -98,7 +98,7 @@ class Explorer:
 
     @property
     def _title(self) -> str:
-        """Title of the map."""
+        """Title of the map: the ratio that its colours show."""
         return f"goodput of a {self._plane.tuned} flow / goodput of another flow"
 
     @property
@@ -108,7 +108,7 @@ class Explorer:
 
     @styled
     def _draw_first(self) -> None:
-        """Create both plots."""
+        """Create the figures of the run and of the map for the sliders' alpha and beta."""
         left, right = (Figure(figsize=size, layout="constrained") for size in (RUN, MAP))
         self._panels = RunPanels(panels_on(left), self._run, self._plane.model.warmup)
         self._marked = PlaneMap(right.subplots(), self.map, self._at, self._title)
@@ -116,7 +116,7 @@ class Explorer:
         self._map_picture = LivePicture(right, self._marked.moving)
 
     def _simulate(self) -> None:
-        """Run the fluid model for the sliders' alpha and beta."""
+        """Run the fluid model for the sliders' alpha and beta; store the run and its averages."""
         self._run = self._plane.run(*self._at)
         self.reading: Reading = self._plane.reading(self._run, *self._at)
 
@@ -146,7 +146,7 @@ class Explorer:
         )  # last, tests wait for it
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        """The widget, and as plain text the averages, for the notebook."""
+        """What a notebook shows, by MIME type: the widget, and the averages as plain text."""
         shown = dict(self.widget._repr_mimebundle_(**options) or {})
         return {**shown, "text/plain": str(self.reading)}
 
@@ -189,7 +189,11 @@ def explore(
 
 
 def widgets_of_jupyter() -> Any:
-    """The optional module ipywidgets."""
+    """The optional module ipywidgets.
+
+    Raises:
+        VegasfluidError: if it is not installed.
+    """
     try:
         import ipywidgets
     except ImportError as error:
@@ -200,7 +204,10 @@ def widgets_of_jupyter() -> Any:
 
 
 def slider(plane: Plane, name: str, value: float) -> Any:
-    """Slider for alpha or beta over the whole range, packets."""
+    """A slider widget for alpha or beta (`name`) over the plane's whole range, packets.
+
+    It starts at `value`; its step is 0.5 packets, or 1 for dialects with whole thresholds.
+    """
     widgets = widgets_of_jupyter()
     return widgets.FloatSlider(
         value,
@@ -215,14 +222,17 @@ def slider(plane: Plane, name: str, value: float) -> Any:
 
 
 def image(size: tuple[float, float], picture: LivePicture) -> Any:
-    """Image widget that shrinks and grows with the page, within limits."""
+    """A widget with the picture as PNG, which shrinks and grows with the page, within limits.
+
+    `size` is the figure's width and height in inches, from which the limits in pixels follow.
+    """
     style = {"flex": f"{size[0]} 1 {BASIS * size[0]:.0f}px", "min_width": "0"}
     style["max_width"] = f"{LARGEST * size[0]:.0f}px"
     return widgets_of_jupyter().Image(value=picture.png(), format="png", layout=style)
 
 
 def layout(alpha: Any, beta: Any, text: Any, images: list[Any]) -> Any:
-    """Widget with sliders and averages above the plots, side by side if the page is wide enough."""
+    """One widget: sliders and averages (`text`) above the plots, in one row on a wide page."""
     widgets = widgets_of_jupyter()
     wrapped = {"display": "flex", "flex_flow": "row wrap", "align_items": "flex-start"}
     hint = widgets.HTML(f'<div style="{CAPTION}">{HINT}</div>')
@@ -233,12 +243,15 @@ def layout(alpha: Any, beta: Any, text: Any, images: list[Any]) -> Any:
 
 
 def panels_on(figure: Any) -> list[Axes]:
-    """Axes for windows, and below them for queues."""
+    """Two axes on a figure, with a common time axis: for windows, and below them for queues."""
     return list(figure.subplots(2, 1, height_ratios=(3, 2), sharex=True))
 
 
 def reading_as_html(reading: Reading, tuned: str) -> str:
-    """Averages of a run as HTML, with reasons why the fluid model may not be valid."""
+    """Averages of a run as HTML: ratio, queueing delay (ms), utilisation (%), goodputs (Mbit/s).
+
+    Reasons why the fluid model may not be valid follow. `tuned` is the name of the Vegas class.
+    """
     rates = ", ".join(f"{escape(name)} {rate:.2f}" for name, rate in reading.goodput.items())
     numbers = [
         (f"{reading.ratio:.3f}", f"goodput of a {escape(tuned)} flow / goodput of another flow"),

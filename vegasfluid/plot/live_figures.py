@@ -51,13 +51,16 @@ class LivePicture:
         self.redraw()
 
     def redraw(self) -> None:
-        """Redraw the fixed artists, after they have changed."""
+        """Draw the whole figure but its moving artists, and keep the pixels for `png`.
+
+        Call it after fixed artists, such as axis limits, have changed.
+        """
         with rc_context(self._settings):
             self._canvas.draw()
         self._still = self._canvas.copy_from_bbox(self._canvas.figure.bbox)
 
     def png(self) -> bytes:
-        """The figure with its current artists, as PNG."""
+        """The figure as PNG bytes, with the moving artists as they are now on the kept pixels."""
         self._canvas.restore_region(self._still)
         for artist in self._moving:
             artist.axes.draw_artist(artist)
@@ -100,11 +103,14 @@ class RunPanels:
 
     @property
     def moving(self) -> list[Any]:
-        """The lines, which change from run to run."""
+        """The lines of windows and queues, whose data change from run to run."""
         return [line for row in self._lines.values() for line in row if line is not None]
 
     def show(self, run: Recording) -> bool:
-        """Set the lines to a run; return whether an axis had to be extended."""
+        """Plot the windows and queues (packets) of a run in place of those of the previous run.
+
+        Returns whether an axis had to be extended.
+        """
         values = {"cwnd": class_means(run.network.counts, run.flows["cwnd"]), **run.links}
         extended = False
         for name, row in self._lines.items():
@@ -115,7 +121,10 @@ class RunPanels:
         return extended
 
     def _extend(self, line: Any) -> bool:
-        """Extend the axis if the line exceeds it; it never shrinks, so that runs are comparable."""
+        """Extend the vertical axis if a line exceeds it after the warm-up; return whether it did.
+
+        An axis never shrinks, so that runs are comparable.
+        """
         highest = float(np.max(line.get_ydata()[self._measured]))
         if highest <= self._tops[line.axes]:
             return False
@@ -125,21 +134,24 @@ class RunPanels:
 
 
 def columns(run: Recording) -> int:
-    """Number of links of a run; with two-way traffic reverse directions count as well."""
+    """Number of links in a run's arrays; with two-way traffic reverse directions count as well."""
     return run.links["queue"].shape[1]
 
 
 def lines(
     axes: Axes, run: Recording, names: Sequence[str], first: int, wanted: Any = None
 ) -> list[Any]:
-    """Lines at zero with legend entries, or None in place of lines that are not wanted.
+    """Add a line at zero with a legend entry to the axes for each name, and return the lines.
 
     Args:
         axes: axes to draw on.
         run: a run with the sample times.
         names: names for the legend, one for each line.
         first: number of the colour of the first line.
-        wanted: whether to draw each line; None: draw all, solid instead of dashed.
+        wanted: whether to draw each line, dashed; None: draw all, solid.
+
+    Returns:
+        The lines; None in place of those that are not wanted.
     """
     drawn: list[Any] = []
     for number, name in enumerate(names):
@@ -181,11 +193,11 @@ class PlaneMap:
 
     @property
     def moving(self) -> list[Any]:
-        """The mark and the two lines through it."""
+        """The artists that `show` moves: the mark, and the two lines through it."""
         return [self._right, self._up, self._mark]
 
     def show(self, at: tuple[float, float]) -> None:
-        """Move the mark to alpha and beta, packets."""
+        """Move the mark and its two lines to `at`: alpha and beta, packets."""
         alpha, beta = at
         self._right.set_xdata([alpha, alpha])
         self._up.set_ydata([beta, beta])

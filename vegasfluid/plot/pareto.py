@@ -24,11 +24,15 @@ MILLISECONDS = 1e3
 def front(of: Front, ax: Axes | None = None) -> Axes:
     """Plot a Pareto front, as computed by the fluid model and as measured by packet simulation.
 
-    Each point is labelled with the value of the first tuned parameter.
+    The horizontal axis is the queueing delay, ms; the vertical one is the objective. Each point is
+    labelled with the value of the first tuned parameter.
 
     Args:
         of: front with at least one point, from `pareto_front`.
         ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes.
     """
     axes, points = new_axes(ax, SIZE), of.points
     delays = [MILLISECONDS * point.queueing_delay for point in points]

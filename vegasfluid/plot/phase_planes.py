@@ -43,6 +43,9 @@ def phase_plane(
         equilibrium: equilibrium to mark by a star; it has no `avg_queue`. None: no star.
         ax: axes to draw on; None: a new figure.
 
+    Returns:
+        The axes, labelled with the units: packets, or s for `rtt`.
+
     Raises:
         InvalidInput: if there are no runs, or an unknown quantity.
     """
@@ -69,13 +72,18 @@ def phase_plane(
 
 
 def parts(name: str) -> tuple[str, str]:
-    """Variable and owner (class or link; empty if not given) of a quantity such as `cwnd:vegas`."""
+    """Split the name of a quantity, such as `cwnd:vegas`, into variable and owner.
+
+    The owner is a class or a link, and empty if the name has none.
+    """
     variable, _, owner = name.partition(":")
     return variable, owner
 
 
 def quantity(run: xr.Dataset, name: str) -> np.ndarray:
-    """Values of a quantity over time; (time,).
+    """Values of a run's quantity, such as `cwnd:vegas`, over time, in the unit of the run; (time,).
+
+    Windows and queues are in packets, round-trip times in s. Without a link: the first one.
 
     Raises:
         InvalidInput: if the run does not have this quantity.
@@ -94,13 +102,13 @@ def quantity(run: xr.Dataset, name: str) -> np.ndarray:
 
 
 def axis_label(run: xr.Dataset, name: str) -> str:
-    """Name and unit of a quantity."""
+    """Label of an axis for a quantity of a run: its name, class or link, and unit."""
     variable, owner = parts(name)
     return f"{variable}{f' of {owner}' if owner else ''}, {run[variable].attrs.get('units', '')}"
 
 
 def equilibrium_value(equilibrium: Equilibrium, name: str) -> float:
-    """Value of a quantity at an equilibrium.
+    """Value of a quantity at an equilibrium: `queue` or `cwnd:CLASS`, packets, or `rtt:CLASS`, s.
 
     Raises:
         InvalidInput: for `avg_queue`, which an equilibrium does not have.

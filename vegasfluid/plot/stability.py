@@ -78,6 +78,9 @@ def reno_chart(points: Mapping[str, RenoPoint] | None = None, ax: Axes | None = 
         points: coordinates of networks, by the name for the legend; None: no networks. There is
             one stability boundary for each averaging constant among them.
         ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes: window in packets, gain N p' / p without unit.
     """
     axes = new_axes(ax, PANEL)
     draw_reno(axes, points or {})
@@ -91,6 +94,9 @@ def vegas_chart(points: Mapping[str, VegasPoint] | None = None, ax: Axes | None 
     Args:
         points: coordinates of networks, by the name for the legend; None: no networks.
         ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes; the gain is in packets per RTT per packet of backlog.
     """
     axes = new_axes(ax, PANEL)
     draw_vegas(axes, points or {})
@@ -98,7 +104,7 @@ def vegas_chart(points: Mapping[str, VegasPoint] | None = None, ax: Axes | None 
 
 
 def finish(axes: Axes) -> Axes:
-    """Make the gain axis logarithmic with enough labels, and put the legend below the axes."""
+    """Make a chart's gain axis logarithmic, and put the legend below; return the axes."""
     axes.set_yscale("log")
     axes.grid(True, alpha=FAINT)
     axes.yaxis.set_major_formatter("{x:g}")
@@ -111,7 +117,10 @@ def finish(axes: Axes) -> Axes:
 
 
 def draw_reno(axes: Axes, points: Mapping[str, RenoPoint]) -> None:
-    """Draw Reno's chart: gain against window, with one boundary for each averaging constant."""
+    """Draw Reno's chart: gain N p' / p against window (packets), and networks as points.
+
+    There is one stability boundary for each averaging constant among the points.
+    """
     gains = [point.gain for point in points.values()]
     boundaries = sorted({boundary_of(point) for point in points.values()}) or [(math.inf, 0.0)]
     colours = {boundary: colour(number) for number, boundary in enumerate(boundaries)}
@@ -138,12 +147,18 @@ def draw_reno(axes: Axes, points: Mapping[str, RenoPoint]) -> None:
 
 
 def boundary_of(point: RenoPoint) -> tuple[float, float]:
-    """Parameters of a network's boundary, three digits: K R and, if packets are dropped, p W^2."""
+    """Numbers that select a network's stability boundary, rounded to three digits.
+
+    They are K R (rate of the queue's average times RTT) and, if packets are dropped, p W^2, else 0.
+    """
     return float(f"{point.averaging:.3g}"), float(f"{point.drop_prob * point.cwnd**2:.3g}")
 
 
 def draw_vegas(axes: Axes, points: Mapping[str, VegasPoint]) -> None:
-    """Draw Vegas's chart: gain against base RTT / RTT."""
+    """Draw Vegas's chart: gain (packets per RTT per packet of backlog) against base RTT / RTT.
+
+    Networks are points; the stable region is shaded.
+    """
     ratios = np.array([*np.linspace(0.0, 1.0, 200)[1:], *FOLD])
     ratios.sort()
     low, high = np.transpose([vegas_unstable_gains(ratio) for ratio in ratios])
@@ -177,7 +192,11 @@ def draw_vegas(axes: Axes, points: Mapping[str, VegasPoint]) -> None:
 
 
 def mark(axes: Axes, name: str, at: tuple[float, float], number: int, hue: str) -> None:
-    """Mark a network; later marks are smaller, so that they do not hide earlier ones."""
+    """Mark a network at coordinates `at` of a chart, with its name for the legend.
+
+    `number` selects the shape; later marks are smaller, so that they do not hide earlier ones.
+    `hue` is the colour.
+    """
     style: dict[str, Any] = {"color": hue, "markeredgecolor": colour(3), "linestyle": "none"}
     style |= {"marker": MARKERS[number % len(MARKERS)], "markersize": max(9.0 - 2 * number, 4.0)}
     axes.plot(*at, label=name, **style)

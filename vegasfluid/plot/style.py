@@ -77,18 +77,18 @@ def theme(name: Name) -> Iterator[None]:
 
 
 def colour(number: int) -> str:
-    """Colour of the theme by number from 0; after the last, the colours repeat."""
+    """Colour of the present theme by number from 0, as `#RRGGBB`; after the last, they repeat."""
     cycle = CYCLES[current_theme.get()]
     return cycle[number % len(cycle)]
 
 
 def ground() -> tuple[str, str]:
-    """Background and foreground colour of the theme."""
+    """Background and foreground colour of the present theme, as matplotlib names or `#RRGGBB`."""
     return GROUND[current_theme.get()]
 
 
 def settings() -> dict[Any, Any]:
-    """The theme as settings of matplotlib."""
+    """The present theme as matplotlib settings (`rcParams`): colours, legend and titles."""
     background, foreground = ground()
     return {
         "text.parse_math": False,  # names may contain dollar signs
@@ -115,7 +115,7 @@ def styled(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
 
 
 def figure_of(axes: Axes) -> Figure:
-    """Figure that contains the axes, also if they are on a subfigure."""
+    """The figure that contains the axes, also if they are on a subfigure."""
     figure = axes.get_figure(root=True)
     assert isinstance(figure, Figure)
     return figure

@@ -46,6 +46,9 @@ def fairness_map(
         metric: name of the metric; `ratio` gets a black line where it is 1.
         ax: axes to draw on; None: a new figure.
 
+    Returns:
+        The axes with the map, whose colour bar shows the metric's unit.
+
     Raises:
         InvalidInput: for an unknown metric or dimension, or if more than two dimensions have
             several values (select one of each with `data.isel` or `data.sel`).
@@ -107,7 +110,10 @@ def sweep_panels(data: xr.Dataset, metric: str = "ratio", over: Sequence[str] = 
 
 
 def colour_bar(mesh: Any, axes: list[Axes], title: str) -> Colorbar:
-    """Colour bar with plain numbers, such as 0.5 and 2, instead of powers of ten."""
+    """Add a colour bar for a map to the figure of some axes, and return it.
+
+    Its labels are plain numbers, such as 0.5 and 2, instead of powers of ten.
+    """
     ticks = LogLocator(subs=(1.0, 2.0, 5.0)) if isinstance(mesh.norm, LogNorm) else None
     bar = axes[0].figure.colorbar(mesh, ax=axes, label=title, ticks=ticks, format="{x:g}")
     bar.ax.minorticks_off()
@@ -152,7 +158,11 @@ def values_and_dims(
 
 
 def scale_of(metric: str, values: np.ndarray) -> dict[str, Any]:
-    """Arguments of `pcolormesh` that define the colours of a map."""
+    """Arguments `cmap` and `norm` of `pcolormesh` for the colours of a map of these values.
+
+    A ratio has a logarithmic scale centred on 1, any other metric a linear one from lowest to
+    highest.
+    """
     finite = values[np.isfinite(values) & (values > 0)] if metric == "ratio" else values
     finite = finite[np.isfinite(finite)]
     if not finite.size:
@@ -171,7 +181,19 @@ def draw_panel(
     data: xr.Dataset,
     title: str,
 ) -> Any:
-    """Draw a map over two dimensions, or a line over one; return the map, or None."""
+    """Draw values over two dimensions as a map, or over one as a line, with labelled axes.
+
+    Args:
+        axes: axes to draw on.
+        values: the metric, with these dimensions only.
+        along: one dimension, or the vertical and the horizontal one.
+        scale: arguments of `pcolormesh` for the colours of a map.
+        data: results of the sweep, with the units of the dimensions.
+        title: label of the vertical axis of a line.
+
+    Returns:
+        The map, or None for a line.
+    """
     dims = along[::-1]  # horizontal, vertical
     for dim, which in zip(dims, "xy", strict=False):
         set_up_axis(axes, which, values[dim], data[dim].attrs.get("units", "1"))
@@ -185,18 +207,21 @@ def draw_panel(
 
 
 def positions(dim: xr.DataArray) -> np.ndarray:
-    """Positions of the values of a dimension along an axis; names are at 0, 1, 2, ..."""
+    """Positions of a dimension's values along an axis: numbers as they are, names at 0, 1, ..."""
     return dim.values if dim.dtype.kind == "f" else np.arange(dim.size, dtype=float)
 
 
 def is_logarithmic(dim: xr.DataArray) -> bool:
-    """Whether the axis of a dimension is logarithmic: its values are positive and far apart."""
+    """Whether a dimension gets a logarithmic axis: positive values that span a factor of 20."""
     values = dim.values
     return dim.dtype.kind == "f" and values.min() > 0 and values.max() > WIDE * values.min()
 
 
 def edges(dim: xr.DataArray) -> np.ndarray:
-    """Edges of the cells of a map along a dimension, half-way between its values."""
+    """Edges of a map's cells along a dimension, half-way between its values; (values + 1,).
+
+    They are in the unit of the dimension; half-way in the logarithm on a logarithmic axis.
+    """
     centres = np.log(dim.values) if is_logarithmic(dim) else positions(dim)
     steps = np.diff(centres) if centres.size > 1 else np.ones(1)
     middles = centres[:-1] + steps[: centres.size - 1] / 2
@@ -218,11 +243,11 @@ def set_up_axis(axes: Axes, which: str, dim: xr.DataArray, units: str) -> None:
 
 
 def metric_label(data: xr.Dataset, metric: str) -> str:
-    """Name and unit of a metric."""
+    """Label for a metric of a sweep: its name and, if it has one, its unit."""
     units = data[metric].attrs.get("units", "1")
     return metric if units == "1" else f"{metric}, {units}"
 
 
 def label(value: Any) -> str:
-    """Text for a value of a dimension."""
+    """Text for one value of a dimension: a short number, or the name."""
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -34,6 +34,9 @@ def trajectory(run: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
     Args:
         run: trajectory of any engine.
         ax: four axes for these quantities; None: a new figure.
+
+    Returns:
+        The figure: windows and queues in packets, goodputs in packets/s per flow, time in s.
     """
     return compare(run, ax=ax)
 
@@ -45,6 +48,9 @@ def compare(*runs: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
         runs: at least one trajectory, each plotted in its own line style. The legend names a run by
             its attribute `label` (`run.assign_attrs(label=...)`) or, without it, by its engine.
         ax: four axes for these quantities; None: a new figure.
+
+    Returns:
+        The figure: windows and queues in packets, goodputs in packets/s per flow, time in s.
 
     Raises:
         InvalidInput: if there are no runs, or not four axes.
@@ -61,7 +67,7 @@ def compare(*runs: xr.Dataset, ax: Sequence[Axes] | None = None) -> Figure:
 
 @styled
 def four_axes(title: str) -> Sequence[Axes]:
-    """Axes below each other in a new figure."""
+    """Four axes below each other in a new figure with a title, and with a common time axis."""
     figure = Figure(figsize=SIZE, layout="constrained")
     figure.suptitle(title)
     return list(figure.subplots(len(PANELS), 1, sharex=True))
@@ -69,46 +75,60 @@ def four_axes(title: str) -> Sequence[Axes]:
 
 @styled
 def windows(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Plot the mean window of each class over time, packets.
+    """Plot the mean window of a flow of each class (packets) over time (s).
 
     Runs of the density model also show the standard deviation, as a band.
 
     Args:
         runs: at least one trajectory.
         ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes.
     """
     return panel(draw_windows, "window per flow, packets", runs, ax)
 
 
 @styled
 def queues(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Plot the queue of each link over time, packets, and RED's average queue.
+    """Plot the queue of each link and RED's average queue (packets) over time (s).
 
     Args:
         runs: at least one trajectory.
         ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes.
     """
     return panel(draw_queue, "queue, packets", runs, ax)
 
 
 @styled
 def drops(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Plot the fraction of arriving packets that each link drops or marks, over time.
+    """Plot the fraction of arriving packets that each link drops or marks over time (s).
+
+    It is averaged over about 60 intervals of a run.
 
     Args:
         runs: at least one trajectory.
         ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes.
     """
     return panel(draw_drops, "drop probability", runs, ax)
 
 
 @styled
 def goodputs(*runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Plot the goodput per flow of each class over time, packets/s.
+    """Plot the goodput per flow of each class (packets/s) over time (s).
 
     Args:
         runs: at least one trajectory.
         ax: axes to draw on; None: a new figure.
+
+    Returns:
+        The axes.
     """
     return panel(draw_goodput, "goodput per flow, packets/s", runs, ax)
 
@@ -123,19 +143,29 @@ def run_label(run: xr.Dataset) -> str:
 
 
 def engine(run: xr.Dataset) -> str:
-    """Name of the simulator that made a run."""
+    """Name of the simulator that made a run, for titles; `run` if it is unknown."""
     return ENGINES.get(run.attrs.get("engine", ""), "run")
 
 
 def title_of(runs: Sequence[xr.Dataset]) -> str:
-    """Title of a figure: the model's title and the simulators."""
+    """Title of a figure for some runs: the model's title, and the simulators that made them."""
     engines = " and ".join(engine(run) for run in runs)
     title = runs[0].attrs.get("title") if runs else None
     return f"{title}: {engines}" if title else engines
 
 
 def panel(draw: DrawRun, title: str, runs: Sequence[xr.Dataset], ax: Axes | None) -> Axes:
-    """Draw all runs on one pair of axes, with the warm-up shaded and the legend on the right."""
+    """Draw one quantity of all runs on one pair of axes, and return the axes.
+
+    Args:
+        draw: draws the quantity of one run.
+        title: name and unit of the quantity.
+        runs: at least one trajectory; the warm-up (s) is shaded.
+        ax: axes to draw on; None: a new figure.
+
+    Raises:
+        InvalidInput: if there are no runs.
+    """
     if not runs:
         raise InvalidInput("plot", "runs", "one trajectory or more", "none")
     axes = new_axes(ax, PANEL)
@@ -155,7 +185,10 @@ def panel(draw: DrawRun, title: str, runs: Sequence[xr.Dataset], ax: Axes | None
 
 
 def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the mean window of each class and, for the density model, its standard deviation."""
+    """Draw the mean window of each class of a run, packets, with this line style on the axes.
+
+    For the density model also its standard deviation, as a band. `suffix` ends names in the legend.
+    """
     for i, flow_class in enumerate(run["flow_class"].values):
         cwnd = run["cwnd"].isel(flow_class=i)
         axes.plot(run["time"], cwnd, line, label=f"{flow_class}{suffix}", **line_style(i))
@@ -166,7 +199,10 @@ def draw_windows(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
 
 def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the queue of each link, and the average queue of links with RED."""
+    """Draw the queue of each link of a run, packets, and the average queue of links with RED.
+
+    `line` is the line style; `suffix` ends names in the legend.
+    """
     for i, link in enumerate(run["link"].values):
         queue, average = run["queue"].isel(link=i), run["avg_queue"].isel(link=i)
         axes.plot(run["time"], queue, line, label=f"{link}{suffix}", **line_style(2 * i + 2, 2.0))
@@ -176,7 +212,11 @@ def draw_queue(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
 
 def draw_drops(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the fraction of packets that each link drops or marks, averaged over intervals."""
+    """Draw the fraction of arriving packets that each link drops or marks, over a run's time.
+
+    It is averaged over about 60 intervals. `line` is the line style; `suffix` ends names in the
+    legend.
+    """
     step = max(1, (run.sizes["time"] - 1) // INTERVALS)
     samples = run.isel(time=slice(None, None, step))
     lost = samples["lost"] + samples.get("marked", 0)
@@ -189,7 +229,10 @@ def draw_drops(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
 
 def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
-    """Draw the goodput per flow of each class, packets/s, averaged between samples."""
+    """Draw the goodput per flow of each class of a run, packets/s, averaged between samples.
+
+    `line` is the line style; `suffix` ends names in the legend.
+    """
     times = run["time"].values
     middles = (times[1:] + times[:-1]) / 2
     for i, flow_class in enumerate(run["flow_class"].values):
@@ -198,5 +241,5 @@ def draw_goodput(axes: Axes, run: xr.Dataset, line: str, suffix: str) -> None:
 
 
 def line_style(number: int, width: float = 1.2) -> dict[str, Any]:
-    """Colour and width of a line."""
+    """Arguments of matplotlib for a line: the theme's colour `number`, and the width in points."""
     return {"color": colour(number), "linewidth": width}
