@@ -46,7 +46,10 @@ LARGEST_HURST = 0.95
 
 
 def leave_one_out(series: np.ndarray) -> np.ndarray:
-    """Coefficients of variation of a series without one of its blocks; (block,)."""
+    """Coefficients of variation of a series, each without one of its 16 blocks; (block,).
+
+    `series` has the count of each bin, (bin,); standard deviation is divided by mean.
+    """
     length = series.size // BLOCKS
     blocks = series[: length * BLOCKS].reshape(BLOCKS, length)
     size = length * (BLOCKS - 1)

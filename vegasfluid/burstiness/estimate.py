@@ -72,6 +72,8 @@ def as_series(whose: str, counts: ArrayLike, shortest: int) -> np.ndarray:
 def require_above_zero(whose: str, name: str, variances: np.ndarray) -> None:
     """Raise InvalidInput if the variance on some scale is zero, as its logarithm is needed.
 
+    The message names the function `whose` and the quantity `name`; `variances` are (scale,).
+
     >>> require_above_zero("wavelet", "energy of every octave", np.array([2.0, 1.0]))
     """
     if not np.all(variances > 0.0):

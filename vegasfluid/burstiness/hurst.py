@@ -39,7 +39,7 @@ METHODS: Mapping[str, Callable[[ArrayLike], Estimate]] = {
 
 
 def hurst(counts: ArrayLike, method: str = "local_whittle") -> Estimate:
-    """Hurst exponent of a series of counts.
+    """Hurst exponent of a series of counts: 1/2 without long memory, up to 1 with it.
 
     Args:
         counts: number of packets in each bin; (bin,).

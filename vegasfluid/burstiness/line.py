@@ -14,6 +14,9 @@ def slope_weights(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         x: abscissas of the points; (point,).
         weights: inverse variances of the ordinates, up to a common factor; (point,).
 
+    Returns:
+        The coefficients; (point,).
+
     >>> float(slope_weights(np.array([0.0, 1.0, 3.0]), np.ones(3)) @ [1.0, 3.0, 7.0])
     2.0
     """

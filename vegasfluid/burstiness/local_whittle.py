@@ -43,7 +43,11 @@ RANGE = (0.0, 1.5)
 
 
 def checked_bandwidth(bins: int, bandwidth: int | None) -> int:
-    """Number of frequencies to use: the validated bandwidth, or for None its default."""
+    """Number of lowest Fourier frequencies to use: `bandwidth`, or None's default bins^0.65.
+
+    Raises:
+        InvalidInput: for a bandwidth below 4 or above half the number of bins.
+    """
     if bandwidth is None:
         return int(bins**EXPONENT)
     if not 4 <= bandwidth <= (bins - 1) // 2:
@@ -78,6 +82,7 @@ def local_whittle(counts: ArrayLike, bandwidth: int | None = None) -> Estimate:
     centred = log_frequency - log_frequency.mean()
 
     def minus_likelihood(hurst: float) -> float:
+        """Negative log likelihood of a Hurst exponent, up to a constant."""
         return float(np.log(np.mean(power * np.exp((2.0 * hurst - 1.0) * centred))))
 
     best: Any = minimize_scalar(minus_likelihood, bounds=RANGE, method="bounded")

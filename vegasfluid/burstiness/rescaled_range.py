@@ -58,7 +58,9 @@ HURST = np.linspace(0.02, 0.99, 98)
 
 @cache
 def anis_lloyd(window: int) -> float:
-    """Expected rescaled range of independent Gaussian counts.
+    """Expected rescaled range of independent Gaussian counts, a number without unit.
+
+    It is the range of cumulative deviations from the mean, divided by the standard deviation.
 
     Args:
         window: number of bins of the window.
@@ -72,7 +74,10 @@ def anis_lloyd(window: int) -> float:
 
 
 def log_expected(windows: np.ndarray, hurst: float) -> np.ndarray:
-    """Log of the expected rescaled range for each window length, up to a constant; (scale,)."""
+    """Log of the expected rescaled range for each window length, up to a constant; (scale,).
+
+    `windows` are the lengths in bins, (scale,); `hurst` is the Hurst exponent of the noise.
+    """
     independent = np.log([anis_lloyd(int(window)) for window in windows])
     lengths = windows.astype(float)
     growth = (hurst - 0.5) * np.log(lengths)
@@ -82,7 +87,14 @@ def log_expected(windows: np.ndarray, hurst: float) -> np.ndarray:
 
 
 def ranges(series: np.ndarray, window: int) -> np.ndarray:
-    """Rescaled range of each window of this length; (window,)."""
+    """Rescaled range of each window of a series, a number without unit; (windows,).
+
+    It is the range of cumulative deviations from the window's mean, divided by its standard
+    deviation. `series` has the counts, (bin,), and `window` is the number of bins.
+
+    Raises:
+        InvalidInput: if the counts of a window are all equal.
+    """
     parts = series.reshape(-1, window)
     deviations = parts - parts.mean(1, keepdims=True)
     sums = np.cumsum(deviations, axis=1)
@@ -95,14 +107,23 @@ def ranges(series: np.ndarray, window: int) -> np.ndarray:
 
 
 def block_means(series: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """Mean rescaled range of the windows of each length in each block; (scale, block)."""
+    """Mean rescaled range of the windows of each length in each block; (scale, block).
+
+    A block has the longest length. `series` has the counts, (bin,); `windows` are lengths in bins.
+    """
     blocks = series.size // windows[-1]
     whole = series[: blocks * windows[-1]]
     return np.array([ranges(whole, size).reshape(blocks, -1).mean(1) for size in windows])
 
 
 def window_lengths(bins: int, shortest: int) -> np.ndarray:
-    """Window lengths, bins, each twice the previous one; (scale,)."""
+    """Window lengths for a series of this number of bins, each twice the previous one; (scale,).
+
+    They go from `shortest` up to a 16th of the series.
+
+    Raises:
+        InvalidInput: if `shortest` is below 4.
+    """
     if shortest < 4:
         raise InvalidInput("rescaled_range", "shortest", "at least 4", shortest)
     scales = int(np.log2(bins / (BLOCKS * shortest))) + 1
@@ -110,7 +131,12 @@ def window_lengths(bins: int, shortest: int) -> np.ndarray:
 
 
 def jackknife(means: np.ndarray, multipliers: np.ndarray) -> tuple[float, float]:
-    """Slope, and half the width of its 95 % interval, from the block means (scale, block)."""
+    """Slope of the log mean rescaled range, and half the width of its 95 % interval.
+
+    Args:
+        means: mean rescaled range for each window length and block; (scale, block).
+        multipliers: coefficients of the logarithms in the slope; (scale,).
+    """
     blocks = means.shape[1]
     without = (means.sum(1, keepdims=True) - means) / (blocks - 1)
     error = np.sqrt((blocks - 1) * np.var(multipliers @ np.log(without)))

@@ -53,32 +53,46 @@ HURST = np.linspace(0.02, 0.99, 25)
 
 
 class Slopes(NamedTuple):
-    """Mean and standard deviation of the slope of fractional Gaussian noise, by H; (HURST,)."""
+    """Moments of the variance-time slope of fractional Gaussian noise, for each H of HURST.
+
+    Args:
+        mean: mean of the slope; (HURST,).
+        deviation: standard deviation of the slope; (HURST,).
+    """
 
     mean: np.ndarray
     deviation: np.ndarray
 
 
 def pair_means(blocks: np.ndarray) -> np.ndarray:
-    """Means of pairs of neighbours along the first axis."""
+    """Means of pairs of neighbours along the first axis, which becomes half as long."""
     return 0.5 * (blocks[0::2] + blocks[1::2])
 
 
 def multipliers() -> np.ndarray:
-    """Coefficients of the log variances, finest scale first, in the weighted slope; (scale,)."""
+    """Coefficients of the log variances, finest scale first, in the weighted slope; (scale,).
+
+    The slope is that of log variance over log block length.
+    """
     scales = np.arange(SCALES)
     return slope_weights(scales * np.log(2.0), 0.5**scales)
 
 
 def noise_covariance(hurst: float, size: int) -> np.ndarray:
-    """Covariance matrix of fractional Gaussian noise of variance 1; (size, size)."""
+    """Covariance matrix of `size` values of fractional Gaussian noise of variance 1; (size, size).
+
+    `hurst` is its Hurst exponent.
+    """
     lag = np.arange(float(size))
     double = 2.0 * hurst
     return toeplitz(0.5 * ((lag + 1) ** double - 2 * lag**double + np.abs(lag - 1) ** double))
 
 
 def variance_moments(hurst: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (scale,) and covariance (scale, scale) of the block variances of fractional noise."""
+    """Mean (scale,) and covariance (scale, scale) of the variances of block means, finest first.
+
+    They are for fractional Gaussian noise of Hurst exponent `hurst`, up to a common factor.
+    """
     mean, covariance = np.empty(SCALES), np.empty((SCALES, SCALES))
     rows = noise_covariance(hurst, FINEST)
     for first in range(SCALES):
@@ -94,7 +108,11 @@ def variance_moments(hurst: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def slope_moments(hurst: float) -> tuple[float, float]:
-    """Mean and standard deviation of the slope, to second order in the log variances."""
+    """Mean and standard deviation of the slope of log variance over log block length.
+
+    They are for fractional Gaussian noise of Hurst exponent `hurst`, to second order in the log
+    variances.
+    """
     mean, covariance = variance_moments(hurst)
     relative = covariance / np.outer(mean, mean)
     weights = multipliers()
@@ -104,13 +122,19 @@ def slope_moments(hurst: float) -> tuple[float, float]:
 
 @cache
 def slopes() -> Slopes:
-    """Moments of the slope for each H in HURST; the first call takes about a second."""
+    """Mean and standard deviation of the variance-time slope for each Hurst exponent in HURST.
+
+    They are for fractional Gaussian noise; the first call takes about a second.
+    """
     mean, deviation = np.array([slope_moments(hurst) for hurst in HURST]).T
     return Slopes(mean, deviation)
 
 
 def block_variances(series: np.ndarray) -> np.ndarray:
-    """Variances of block means, finest scale first; (scale,)."""
+    """Variances of the means of 512, 256, ... 16 blocks of a series of counts; (scale,).
+
+    `series` is (bin,); the variances have the unit of its square.
+    """
     length = series.size // FINEST
     means = series[: length * FINEST].reshape(FINEST, length).mean(1)
     variances = np.empty(SCALES)

@@ -54,7 +54,10 @@ SHORTEST = 64
 
 
 def details(series: np.ndarray) -> Iterator[np.ndarray]:
-    """Wavelet coefficients of octaves 1, 2, ... without those at the borders; (coefficient,)."""
+    """Yield the wavelet coefficients of octaves 1, 2, ... of a series of counts; (coefficient,).
+
+    Coefficients at the borders are left out; octave j is the time scale of 2^j bins.
+    """
     approximation = series
     while approximation.size >= 2 * MOMENTS:
         inside = slice(MOMENTS - 1, approximation.size // 2)
@@ -64,7 +67,14 @@ def details(series: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def diagram(series: np.ndarray, finest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Octaves, numbers of their coefficients, and mean energies of these; (octave,) each."""
+    """Octaves from `finest`, numbers of their wavelet coefficients, mean energies; each (octave,).
+
+    `series` has the counts, (bin,); an energy is a squared coefficient. Octaves with fewer than 8
+    coefficients are left out.
+
+    Raises:
+        InvalidInput: if fewer than three octaves remain.
+    """
     points = [
         (octave, detail.size, np.mean(detail**2))
         for octave, detail in enumerate(details(series), start=1)

@@ -57,17 +57,17 @@ class Numbers:
 
     @property
     def labels(self) -> tuple[float, ...]:
-        """Values along the dimension."""
+        """Values of the parameter along the dimension, in the unit that its name ends in."""
         return self.values
 
     @property
     def label(self) -> str:
-        """Name of the dimension."""
+        """Name of the dimension: `dim`, or the parameter's name without one."""
         return self.dim or self.name
 
     @property
     def units(self) -> str:
-        """Unit of the values; 1 for plain numbers."""
+        """Unit of the values, from the end of the name, such as `ms`; `1` for plain numbers."""
         return UNITS.get(self.name.rpartition("_")[2], "1")
 
     def rounded(self) -> Numbers:
@@ -103,7 +103,7 @@ class Choice:
         return tuple(self.options)
 
     def changed(self, model: Model, label: str) -> Model:
-        """Model that an option makes from a given one."""
+        """The model that the option with this label makes from a given one."""
         option = self.options[label]
         return option if isinstance(option, Model) else option(model)
 
@@ -112,18 +112,25 @@ Axis = Numbers | Choice
 
 
 def dead_zone_of(network: Network, name: str) -> str | None:
-    """Flow class of a name such as `vegas.dead_zone_packets`; None for any other name."""
+    """The flow class `CLASS` of a parameter name such as `CLASS.dead_zone_packets`.
+
+    None for any other name, or if the class's congestion control has no dead band.
+    """
     owner, _, key = name.removeprefix("flows.").replace(".law.", ".").rpartition(".")
     return owner if key == DEAD_ZONE and has_dead_band(network, owner) else None
 
 
 def has_dead_band(network: Network, owner: str) -> bool:
-    """Whether an owner of parameters is a class whose congestion control has a dead band."""
+    """Whether `owner` names a flow class whose congestion control has a dead band, as Vegas has."""
     return owner in network.flows and network.flows[owner].law.has_dead_band
 
 
 def _named(network: Network, name: str) -> Parameter:
-    """Parameter of this name; for a dead zone beta, which the dead zone changes."""
+    """The network's parameter of this name; for `CLASS.dead_zone_packets` beta, which it changes.
+
+    Raises:
+        InvalidInput: for an unknown name.
+    """
     owner = dead_zone_of(network, name)
     return parameter_of(network, name if owner is None else f"{owner}.beta_packets")
 

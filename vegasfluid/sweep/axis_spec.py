@@ -18,7 +18,10 @@ DIGITS = 12
 
 
 def numbers_from(text: str) -> Numbers:
-    """Axis that one option `--over` describes.
+    """The axis that one option `--over` describes, with values in the unit that the name ends in.
+
+    Args:
+        text: `NAME=FROM:TO:COUNT`, `NAME=FROM:TO:COUNT:log` or `NAME=VALUE,VALUE,...`.
 
     Raises:
         InvalidInput: if the text is malformed, or its range is empty.
@@ -36,7 +39,7 @@ def numbers_from(text: str) -> Numbers:
 
 
 def size_from(text: str) -> int:
-    """Number of values in one option `--over`, without creating them.
+    """Number of values in one option `--over` (see `numbers_from`), without creating them.
 
     Raises:
         InvalidInput: if the text is malformed, or its range is empty.
@@ -65,7 +68,13 @@ class Span(NamedTuple):
 
 
 def parse(text: str) -> tuple[str, Span | list[float]]:
-    """Parameter name, and its values or their range."""
+    """Split one option `--over`, such as `vegas.alpha_packets=1:400:40`, into name and values.
+
+    Returns the parameter's name, and its values or, for a range, a `Span`.
+
+    Raises:
+        InvalidInput: if the text is malformed, or its range is empty.
+    """
     name, _, spec = text.partition("=")
     try:
         if name and ":" in spec:
@@ -80,7 +89,11 @@ def parse(text: str) -> tuple[str, Span | list[float]]:
 
 
 def span_of(parts: list[str], text: str) -> Span:
-    """Range from the parts of FROM:TO:COUNT or FROM:TO:COUNT:log."""
+    """The range of values that the parts of FROM:TO:COUNT or FROM:TO:COUNT:log describe.
+
+    Raises:
+        InvalidInput: if it is malformed or empty; the message quotes `text`, the whole option.
+    """
     logarithmic = parts[3:] == ["log"]
     if len(parts) != 3 and not (logarithmic and len(parts) == 4):
         raise InvalidInput("sweep", "--over", FORMS, text)

@@ -62,6 +62,9 @@ def estimate(sweep: Sweep, workers: int | None = None) -> Estimate:
     Args:
         sweep: the sweep.
         workers: number of processes for packet runs; None: one for each processor.
+
+    Returns:
+        Numbers of points, runs and chunks; wall time, s; memory and disk space, bytes.
     """
     chunks = sum(1 for _ in sweep.chunks())
     if sweep.engine == "packets":
@@ -73,20 +76,27 @@ def estimate(sweep: Sweep, workers: int | None = None) -> Estimate:
 
 
 def diagonal(sweep: Sweep) -> Iterator[tuple[int, ...]]:
-    """Indices of points along the diagonal of the grid, from its first to its last point."""
+    """Yield the indices (one for each axis) of five points on the diagonal of a sweep's grid.
+
+    They go from its first to its last point; on a small grid some are equal.
+    """
     for part in range(PROBES):
         yield tuple(round(part / (PROBES - 1) * (size - 1)) for size in sweep.shape)
 
 
 def seconds_of(task: Callable[[], Any]) -> float:
-    """Wall time of a call, s."""
+    """Wall time of calling `task`, s."""
     begin = time.perf_counter()
     task()
     return time.perf_counter() - begin
 
 
 def packet_cost(sweep: Sweep, workers: int | None) -> tuple[float, float, int]:
-    """Wall time, s, memory, bytes, and number of workers of a sweep of packet runs."""
+    """Wall time (s), peak memory (bytes) and number of workers of a sweep of packet runs.
+
+    A few points of the grid's diagonal are simulated and timed here. `workers` is the number of
+    processes; None: one for each processor.
+    """
     from vegasfluid.parallel import processors
     from vegasfluid.sweep.packet_tasks import compute
 
@@ -108,7 +118,7 @@ def packet_cost(sweep: Sweep, workers: int | None) -> tuple[float, float, int]:
 
 
 def fluid_cost(sweep: Sweep) -> tuple[float, float, int]:
-    """Wall time, s, memory, bytes, and number of devices of a sweep of fluid runs.
+    """Wall time (s), peak memory (bytes) and number of devices of a sweep of fluid runs.
 
     The first chunk is run with a shortened simulated time, to which its wall time is proportional.
     """
@@ -126,7 +136,10 @@ def fluid_cost(sweep: Sweep) -> tuple[float, float, int]:
 
 
 def disk_bytes(sweep: Sweep, chunks: int) -> float:
-    """Size of the store in bytes, with every file in whole disk blocks."""
+    """Size of a sweep's store with this number of chunks, bytes.
+
+    Every file takes whole disk blocks of 4096 bytes.
+    """
     frame = Frame(len(sweep.seeds), sweep.classes, sweep.links)
     points = math.prod(sweep.chunk_shape)
     sizes = [8 * points * math.prod(frame.shape(name)) for name in METRICS] + [points]

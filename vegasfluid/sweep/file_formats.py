@@ -18,12 +18,16 @@ ENDINGS = (".nc", ".csv")
 
 
 def table_of(data: xr.Dataset) -> pd.DataFrame:
-    """Results of a sweep as a table: one row per run, one column per dimension and metric.
+    """Results of a sweep as a table: one row per run, one column per metric.
 
-    A metric of flow classes or links has a column for each of them, such as `goodput_mbps.vegas`.
+    The index has the dimensions. A metric of flow classes or links has a column for each of them,
+    such as `goodput_mbps.vegas`.
 
     Args:
         data: the results, from `open_sweep`.
+
+    Returns:
+        The table; the names of columns end in the unit.
     """
     import xarray as xr
 

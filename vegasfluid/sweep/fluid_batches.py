@@ -59,12 +59,16 @@ class Equations(NamedTuple):
     grid: TimeGrid
 
     def fine(self) -> Equations:
-        """These equations with short steps only."""
+        """A copy of these equations whose time grid has short steps only."""
         return self._replace(grid=self.grid._replace(longer_steps=None))
 
     @property
     def structure(self) -> Any:
-        """What all points of a batch share: the time grid and the structure of the fluid model."""
+        """What all points of a batch share: the time grid, and the structure of the model.
+
+        The structure is that of the fluid model's pytree, with the shapes of its arrays. Points are
+        compared by it.
+        """
         leaves, tree = jax.tree.flatten(self.fluid)
         return self.grid, tree, tuple(map(np.shape, leaves))
 
@@ -89,7 +93,7 @@ def step_and_lag(model: Model, engine: str) -> tuple[float, float]:
 def equations_of(
     number: int, point: Point, engine: str, base: Sequence[float], *, fine: bool
 ) -> Equations:
-    """Equations of a point.
+    """The fluid model and the time grid of a point, with step and longest delay rounded to grids.
 
     Args:
         number: index of the point in its chunk.
@@ -114,20 +118,23 @@ def equations_of(
 
 @cache
 def devices() -> Mesh:
-    """Mesh of the JAX devices of this process, with one axis."""
+    """The JAX devices of this process as a mesh with the one axis `points`."""
     return Mesh(np.array(jax.local_devices()), (POINTS,))
 
 
 @partial(jax.jit, static_argnames="grid")
 def solutions(fluids: FluidModel, grid: TimeGrid) -> dde.Solution:
-    """Solutions of a batch; every array has the points first, divided among the devices."""
+    """Solve the equations of a batch of points on one time grid, divided among the JAX devices.
+
+    In `fluids` and in the result the first axis of every array is over the points.
+    """
     batch = PartitionSpec(POINTS)
     integrate = jax.vmap(lambda fluid: fluid.integrate(grid))
     return jax.shard_map(integrate, mesh=devices(), in_specs=batch, out_specs=batch)(fluids)
 
 
 def solve(batch: Sequence[Equations], largest: int) -> dde.Solution:
-    """Solutions of a batch, padded by copies of its last point to one of a few sizes.
+    """Solve the equations of a batch, padded by copies of its last point to one of a few sizes.
 
     Each size needs a compilation. The sizes are the number of devices times a power of two, or a
     full chunk.
@@ -135,6 +142,9 @@ def solve(batch: Sequence[Equations], largest: int) -> dde.Solution:
     Args:
         batch: points with the same structure.
         largest: number of points of a full chunk.
+
+    Returns:
+        The solutions; the first axis of every array is over the points, then the padding.
     """
     size, sharding = devices().size, NamedSharding(devices(), PartitionSpec(POINTS))
     while size < len(batch):
@@ -146,7 +156,10 @@ def solve(batch: Sequence[Equations], largest: int) -> dde.Solution:
 
 
 def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator[list[Equations]]:
-    """Batches of points with the same structure; invalid points are recorded as failed."""
+    """Yield the points of a chunk in batches whose equations have the same structure.
+
+    Invalid points are left out and recorded as failed in `results`, with the reason.
+    """
     by_structure: dict[Any, list[Equations]] = {}
     bases: dict[int, tuple[float, float]] = {}
     for number, point in enumerate(points):
@@ -162,7 +175,10 @@ def batches(points: Sequence[Point], sweep: Sweep, results: Results) -> Iterator
 
 
 def record(batch: Sequence[Equations], solution: dde.Solution, results: Results, tune: Any) -> None:
-    """Record the averages of a solved batch in `results`."""
+    """Record the averages of a solved batch in `results`; a failed solution with the reason.
+
+    `tune` is the class in the numerator of the goodput ratio; None: see `tuned_class`.
+    """
     arrays = jax.tree.map(np.asarray, solution)
     vector_field = batch[0].fluid.vector_field
     for row, point in enumerate(batch):
@@ -178,7 +194,9 @@ def record(batch: Sequence[Equations], solution: dde.Solution, results: Results,
 
 
 def compute(sweep: Sweep, chunk: Chunk) -> Results:
-    """Integrate the points of a chunk; a point that fails is recorded with the reason.
+    """Simulate the points of a chunk by a fluid engine, and return the metrics of each.
+
+    A point that fails is recorded with the reason.
 
     Raises:
         SolveFailed: if a device fails, for example for lack of memory.
@@ -198,7 +216,16 @@ def compute(sweep: Sweep, chunk: Chunk) -> Results:
 
 
 def integrate(batch: list[Equations], largest: int, results: Results, tune: str | None) -> None:
-    """Integrate a batch and record its averages, again with short steps where they are too long."""
+    """Solve the equations of a batch, and record the averages of its runs in `results`.
+
+    Points whose delays become shorter than the long steps are solved again with short ones.
+
+    Args:
+        batch: points with the same structure.
+        largest: number of points of a full chunk.
+        results: where averages and failures are recorded.
+        tune: class in the numerator of the goodput ratio; None: see `tuned_class`.
+    """
     solution = jax.tree.map(np.asarray, solve(batch, largest))
     too_long = solution.outcome[: len(batch)] == dde.Outcome.LAG_TOO_SHORT
     if batch[0].grid.longer_steps is not None and too_long.any():
@@ -214,6 +241,6 @@ def integrate(batch: list[Equations], largest: int, results: Results, tune: str 
 def compute_chunks(
     sweep: Sweep, chunks: Iterable[Chunk]
 ) -> Generator[tuple[Chunk, Results], None, None]:
-    """Compute chunks one after another; yields each with its results."""
+    """Simulate chunks one after another; yield each chunk with the metrics of its points."""
     for chunk in chunks:
         yield chunk, compute(sweep, chunk)

@@ -22,7 +22,7 @@ CREATION_TIMEOUT = 120.0
 
 
 def chunks_of_process(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Chunks that this process of the JAX job computes."""
+    """Chunks that this process computes: every n-th for the n processes of a JAX job."""
     index, processes = jax.process_index(), jax.process_count()
     return (chunk for n, chunk in enumerate(chunks) if n % processes == index)
 

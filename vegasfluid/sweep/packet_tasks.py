@@ -43,7 +43,16 @@ CONNECT_TIMEOUT = 20
 def compute(
     points: Sequence[Point], seeds: Sequence[int], frame: Frame, tune: str | None
 ) -> Results:
-    """Simulate points by packets with each seed; a point that fails is recorded with the reason."""
+    """Simulate points by packets with each seed, and return the metrics of each run.
+
+    A point that fails is recorded with the reason.
+
+    Args:
+        points: points of a sweep.
+        seeds: seeds of the runs at each point.
+        frame: number of seeds, and names of classes and links in the results.
+        tune: class in the numerator of the goodput ratio; None: see `tuned_class`.
+    """
     results = Results(len(points), frame)
     for number, point in enumerate(points):
         try:
@@ -68,7 +77,7 @@ class IgnoreInterrupts(WorkerPlugin):
 
 @contextmanager
 def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
-    """Client of a Dask scheduler, or of a new cluster on the cores of this machine.
+    """Context with the client of a Dask scheduler, or of a new cluster on this machine's cores.
 
     The new cluster communicates by TLS with certificates of its own. A scheduler unpickles what it
     receives, so without TLS any user of the machine could run code as this user.
@@ -110,13 +119,16 @@ def connect(workers: int | None, scheduler: str | None) -> Iterator[Client]:
 def compute_chunks(
     sweep: Sweep, chunks: Iterable[Chunk], workers: int | None = None, scheduler: str | None = None
 ) -> Generator[tuple[Chunk, Results], None, None]:
-    """Compute chunks on a Dask cluster; yields each with its results as soon as it is done.
+    """Simulate chunks by packets on a Dask cluster; yield each with its metrics when it is done.
 
     Args:
         sweep: the sweep.
         chunks: chunks to compute.
         workers: number of processes of a new cluster; None: one for each processor.
         scheduler: address of an existing scheduler; None: start a new cluster.
+
+    Raises:
+        InvalidInput: if no scheduler answers at the address.
     """
     with connect(workers, scheduler) as client:
         yield from results_from(client, sweep, chunks)
@@ -125,11 +137,16 @@ def compute_chunks(
 def results_from(
     client: Client, sweep: Sweep, chunks: Iterable[Chunk]
 ) -> Generator[tuple[Chunk, Results], None, None]:
-    """Compute chunks on an existing cluster, with only a few of them queued there at a time."""
+    """Simulate chunks by packets on an existing cluster; yield each with its metrics when done.
+
+    Only a few chunks are queued at the cluster at a time. A chunk that kills its workers is
+    computed point by point.
+    """
     frame = Frame(len(sweep.seeds), sweep.classes, sweep.links)
     remaining = iter(chunks)
 
     def submit(points: Sequence[Point]) -> Any:
+        """Start a task on the cluster that simulates these points; returns its future."""
         return client.submit(compute, points, sweep.seeds, frame, sweep.tune, pure=False)
 
     threads = max(1, sum(dict(client.nthreads()).values()))  # type: ignore[arg-type]
@@ -149,7 +166,11 @@ def results_from(
 
 
 def one_by_one(points: Sequence[Point], frame: Frame, submit: Any) -> Results:
-    """Results of a chunk that killed its workers, computed point by point to isolate the cause."""
+    """Metrics of the points of a chunk that killed its workers, each computed in a task of its own.
+
+    A point that kills its workers again is recorded as failed. `submit` starts a task for some
+    points.
+    """
     parts = []
     for point in points:
         future = submit([point])

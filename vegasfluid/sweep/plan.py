@@ -128,7 +128,7 @@ class Sweep:
         object.__setattr__(self, "seeds", seeds)
 
     def _fitting(self, axis: Axis) -> Axis:
-        """The axis, with its values rounded if the parameter accepts whole numbers only."""
+        """The axis, with values rounded to whole numbers if its parameter accepts no others."""
         if isinstance(axis, Choice):
             return axis
         whole = [is_whole(model.network, axis.name) for model in self.bases]
@@ -136,7 +136,10 @@ class Sweep:
 
     @cached_property
     def bases(self) -> tuple[Model, ...]:
-        """Models of all combinations of choices; the last choice varies fastest."""
+        """Models of all combinations of options of the choices, without the numbers of other axes.
+
+        They have the sweep's duration and warm-up; the last choice varies fastest.
+        """
         choices = [axis for axis in self.axes if isinstance(axis, Choice)]
         return tuple(
             self._timed(self._chosen(choices, labels))
@@ -144,14 +147,17 @@ class Sweep:
         )
 
     def _chosen(self, choices: Sequence[Choice], labels: tuple[str, ...]) -> Model:
-        """Model that results from these options of the choices."""
+        """The sweep's model after it was changed by one option (label) of each choice in turn."""
         model = self.model
         for choice, label in zip(choices, labels, strict=True):
             model = choice.changed(model, label)
         return model
 
     def _timed(self, model: Model) -> Model:
-        """Model with the duration and warm-up of the sweep."""
+        """A copy of the model with the sweep's duration and warm-up, s.
+
+        Without a warm-up in the sweep, that of the model, in proportion to the duration.
+        """
         until = model.duration if self.until is None else self.until
         warmup = model.warmup * until / model.duration if self.warmup is None else self.warmup
         return replace(model, duration=until, warmup=warmup, ranges={})
@@ -173,12 +179,12 @@ class Sweep:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """Names of the flow classes of all models."""
+        """Names of the flow classes of all models, each once."""
         return tuple(dict.fromkeys(name for base in self.bases for name in base.network.flows))
 
     @cached_property
     def links(self) -> tuple[str, ...]:
-        """Names of the links of all models, with reverse directions that have queues."""
+        """Names of the links of all models, each once, with reverse directions that have queues."""
         return tuple(dict.fromkeys(name for base in self.bases for name in links_of(base.network)))
 
     @cached_property
@@ -194,26 +200,26 @@ class Sweep:
         return tuple(shape)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Indices of all chunks; the last axis varies fastest."""
+        """Iterate over all chunks, each its index along each axis; the last varies fastest."""
         sizes = zip(self.shape, self.chunk_shape, strict=True)
         return np.ndindex(*(math.ceil(size / step) for size, step in sizes))
 
     def region(self, chunk: Chunk) -> tuple[slice, ...]:
-        """Slices of the grid that a chunk covers, one for each axis."""
+        """Slices of the grid that a chunk (its index along each axis) covers, one for each axis."""
         sizes = zip(chunk, self.shape, self.chunk_shape, strict=True)
         return tuple(slice(n * step, min((n + 1) * step, size)) for n, size, step in sizes)
 
     def size(self, chunk: Chunk) -> int:
-        """Number of points of a chunk."""
+        """Number of grid points in a chunk (its index along each axis); fewer at the grid's end."""
         return math.prod(part.stop - part.start for part in self.region(chunk))
 
     def points_of(self, chunk: Chunk) -> list[Point]:
-        """Points of a chunk; the last axis varies fastest."""
+        """The points in a chunk, each a model and numbers to set; the last axis varies fastest."""
         ranges = (range(part.start, part.stop) for part in self.region(chunk))
         return [self.point(index) for index in product(*ranges)]
 
     def point(self, index: tuple[int, ...]) -> Point:
-        """Point of the grid with this index along each axis."""
+        """The grid point with this index along each axis: a model, and numbers to set in it."""
         base, values = 0, {}
         for axis, number in zip(self.axes, index, strict=True):
             if isinstance(axis, Numbers):
@@ -223,7 +229,11 @@ class Sweep:
         return Point(self.bases[base], values)
 
     def identity(self) -> dict[str, Any]:
-        """Everything that the results depend on, as a JSON object; equal for equal sweeps."""
+        """Everything that the results depend on, as a JSON object; equal for equal sweeps.
+
+        Keys: `version`, `engine`, `model` (a hash of all models), `axes`, `seeds`, `tune`, `chunk`
+        (its shape) and `fine`.
+        """
         return {
             "version": package_version(),
             "engine": self.engine,
@@ -236,5 +246,5 @@ class Sweep:
         }
 
     def fingerprint(self) -> str:
-        """The identity as JSON text, which the store keeps."""
+        """Everything that the results depend on (see `identity`), as JSON text for the store."""
         return json.dumps(self.identity())

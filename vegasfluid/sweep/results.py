@@ -32,7 +32,7 @@ class Frame:
     links: tuple[str, ...]
 
     def shape(self, metric: str) -> tuple[int, ...]:
-        """Shape of a metric at one point: (seed,), (seed, flow class) or (seed, link)."""
+        """Shape of a metric's values at one point: (seed,), (seed, flow class) or (seed, link)."""
         along = {None: (), "flow_class": (len(self.classes),), "link": (len(self.links),)}
         return (self.seeds, *along[METRICS[metric].along])
 
@@ -69,24 +69,24 @@ class Results:
             self.values[name][point, seed, ... if along is None else indices[along]] = value
 
     def fail(self, point: int, reason: str) -> None:
-        """Record that a run of a point failed; only the first reason is kept."""
+        """Record in `status` that a run of a point (index) failed; the first reason is kept."""
         self.status[point] = FAILED
         self.reasons[point] = self.reasons[point] or reason
 
     @property
     def failed(self) -> int:
-        """Number of points that failed."""
+        """Number of points at which a run failed."""
         return int(np.sum(self.status == FAILED))
 
 
 def reason_of(error: Exception) -> str:
-    """Message of an error in one line, with the error's type if it is not from this package."""
+    """Message of an error in one line; it starts with the error's type if it is not ours."""
     kind = "" if isinstance(error, VegasfluidError) else f"{type(error).__name__}: "
     return " ".join(f"{kind}{error}".split())
 
 
 def concatenate(parts: Sequence[Results]) -> Results:
-    """Results of one point each, as one object."""
+    """Join the results of one point each, which have the same frame, in their order."""
     whole = Results(len(parts), parts[0].frame)
     for name in whole.values:
         whole.values[name] = np.concatenate([part.values[name] for part in parts])

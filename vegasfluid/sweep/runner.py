@@ -113,7 +113,11 @@ Engine = Callable[[list[Chunk]], ChunkResults]
 
 
 def engine_of(sweep: Sweep, workers: int | None, scheduler: str | None) -> Engine:
-    """Function that computes chunks with the sweep's engine, which is imported only here."""
+    """A function that simulates chunks with the sweep's engine, which is imported only here.
+
+    `workers` and `scheduler` are for packet runs: number of processes, and address of a Dask
+    scheduler.
+    """
     if sweep.engine == "packets":
         from vegasfluid.sweep import packet_tasks
 

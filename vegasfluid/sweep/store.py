@@ -71,15 +71,15 @@ class Store:
         return self._group[name]
 
     def has(self, chunk: Chunk) -> bool:
-        """Whether the store holds a chunk."""
+        """Whether the store holds the complete results of a chunk (its index along each axis)."""
         return self.path.joinpath("status", "c", *map(str, chunk)).is_file()
 
     def failed_in(self, chunk: Chunk) -> int:
-        """Number of points of a chunk that failed."""
+        """Number of points of a stored chunk that could not be simulated."""
         return int(np.sum(self._arrays["status"][self._sweep.region(chunk)] == FAILED))
 
     def write(self, chunk: Chunk, results: Results) -> None:
-        """Write the results of a chunk.
+        """Write the results of a chunk: metrics, reasons of failures and, last, the status.
 
         Raises:
             StoreFailed: if the files cannot be written.
@@ -96,7 +96,7 @@ class Store:
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Context that raises any error of the file system as StoreFailed."""
+    """Context that raises any error of the file system as StoreFailed, naming the store's path."""
     try:
         yield
     except OSError as error:
@@ -150,7 +150,10 @@ def check(path: Path, sweep: Sweep) -> None:
 
 
 def identity_at(path: Path) -> dict[str, Any] | None:
-    """Identity of the sweep that a folder holds; None if it holds no sweep."""
+    """Identity of the sweep that the store in a folder holds, as `Sweep.identity` gives it.
+
+    None if the folder holds no sweep.
+    """
     try:
         with open(path / "zarr.json", encoding="utf-8") as file:
             return json.loads(json.load(file)["attributes"][IDENTITY])
@@ -159,7 +162,10 @@ def identity_at(path: Path) -> dict[str, Any] | None:
 
 
 def create(path: Path, sweep: Sweep) -> None:
-    """Create an empty store under a temporary name, then rename it, so that it is complete."""
+    """Create the empty store of a sweep at a path.
+
+    It is written under a temporary name and renamed, so that a store at the path is complete.
+    """
     new = path.with_name(f".{path.name}.new")
     delete(new)
     try:
@@ -179,7 +185,10 @@ def delete(folder: Path) -> None:
 
 
 def write_frame(path: Path, sweep: Sweep) -> None:
-    """Write a group with the coordinates, the attributes and empty arrays."""
+    """Write a Zarr group with a sweep's coordinates and attributes, and empty arrays.
+
+    There is an array for each metric (NaN), for `status` (0) and for `reason` (empty text).
+    """
     group = zarr.create_group(path, zarr_format=3, attributes=attributes(sweep))
     for axis in sweep.axes:
         coordinate(group, axis.label, list(axis.labels), axis.units, axis.name or axis.label)
@@ -212,7 +221,17 @@ def array(
     fill: Any,
     labels: dict[str, Any],
 ) -> Any:
-    """Create an empty array; `sizes` are the shapes of the whole array and of a chunk."""
+    """Create an empty array in a Zarr group, and return it.
+
+    Args:
+        group: the Zarr group.
+        name: name of the array.
+        sizes: shapes of the whole array and of a chunk.
+        dims: name of each dimension.
+        dtype: type of the values.
+        fill: value where nothing was written.
+        labels: attributes, such as `units`.
+    """
     return group.create_array(
         name,
         shape=sizes[0],
@@ -226,7 +245,7 @@ def array(
 
 
 def coordinate(group: Any, name: str, values: list[Any], units: str, meaning: str) -> None:
-    """Write the coordinates along a dimension."""
+    """Write the coordinates along a dimension to a Zarr group, with their unit and meaning."""
     dtype: Any = str if isinstance(values[0], str) else np.asarray(values).dtype
     sizes = ((len(values),), (len(values),))
     labels = {"long_name": meaning, "units": units}
@@ -236,7 +255,11 @@ def coordinate(group: Any, name: str, values: list[Any], units: str, meaning: st
 
 
 def attributes(sweep: Sweep) -> dict[str, Any]:
-    """Attributes of the store: model, engine, version, command, times, identity of the sweep."""
+    """Attributes of a sweep's store, by name.
+
+    They are the model's title, source and name, the engine, the version, the command, duration and
+    warm-up (s, or `several`), the tuned class, and the sweep's identity.
+    """
     times = {(model.duration, model.warmup) for model in sweep.bases}
     until, warmup = next(iter(times)) if len(times) == 1 else ("several", "several")
     return {

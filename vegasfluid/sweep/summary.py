@@ -50,16 +50,19 @@ METRICS = {
 
 
 def links_of(network: Network) -> list[str]:
-    """Names of the links of a run; with two-way traffic also of their reverse directions."""
+    """Names of the links in a run of a network; with two-way traffic also of reverse directions."""
     return link_names(network, len(network.links) * (2 if network.two_way else 1))
 
 
 def tuned_class(network: Network, tune: str | None = None) -> str | None:
-    """Class in the numerator of the ratio; None if the network has only one class.
+    """Name of the class in the numerator of the goodput ratio.
 
     Args:
         network: the network.
         tune: name of the class; None: the only Vegas class, else the first class.
+
+    Returns:
+        The name; None if the network has only one class, or no class `tune`.
     """
     if len(network.flows) < 2:
         return None
@@ -70,12 +73,15 @@ def tuned_class(network: Network, tune: str | None = None) -> str | None:
 
 
 def run_averages(run: Recording, warmup: float, tune: str | None = None) -> Summary:
-    """Averages of a run after the warm-up, by the names of METRICS.
+    """Averages of a run after the warm-up, by the names of METRICS, which have the units.
 
     Args:
         run: run of any engine.
         warmup: initial time that is excluded, s.
         tune: class in the numerator of the ratio; None: see `tuned_class`.
+
+    Returns:
+        Arrays of shape (), (flow class,) or (link,); the ratio is NaN for a single class.
     """
     totals, counts = run.totals_after(warmup), run.network.counts
     tuned = tuned_class(run.network, tune)
@@ -83,6 +89,7 @@ def run_averages(run: Recording, warmup: float, tune: str | None = None) -> Summ
     after, part = interpolation_position(run.times, warmup)
 
     def mean_of(name: str) -> np.ndarray:
+        """Mean of a flow variable over time after the warm-up and each class's flows; (class,)."""
         return class_means(counts, run.flows[name][measured].mean(axis=0)[np.newaxis])[0]
 
     low, high = (class_means(counts, run.flows["timeouts"][[n]])[0] for n in (after - 1, after))
