@@ -57,6 +57,10 @@ def branch_at(expression: Any, witness: Witness) -> Branch:
         expression: may contain Max, Min and floats.
         witness: a number for each of its symbols.
 
+    Returns:
+        The expression with each Max and Min replaced by the argument that is active at the witness
+        and floats by rationals, and the expressions that must be positive for it.
+
     Raises:
         InvalidInput: where two different arguments are equal at the witness, or have no value.
 
@@ -94,13 +98,21 @@ def require_numbers(comparison: Expression, values: Iterable[Any]) -> None:
 
 
 def require_apart(comparison: Expression, first: Any, other: Any) -> None:
-    """Raise InvalidInput if the witness lies on the edge between two branches."""
+    """Raise InvalidInput unless one argument of a Max or Min is above another at the witness.
+
+    Args:
+        comparison: the Max or Min, for the message.
+        first: value of the active argument (for Min, with the opposite sign).
+        other: value of another argument.
+    """
     if not first > other:
         raise InvalidInput("branch_at", "witness", f"off the edge of {comparison}", "on it")
 
 
 def above_zero(ratio: Expression, witness: Witness) -> Expression:
-    """Rewrite a ratio so that its denominator is positive at a witness point.
+    """Rewrite a ratio of polynomials so that its denominator is positive at a witness point.
+
+    Numerator and denominator are expanded; the value stays the same.
 
     Args:
         ratio: a ratio of two polynomials.
@@ -116,7 +128,7 @@ def above_zero(ratio: Expression, witness: Witness) -> Expression:
 
 
 def equilibrium_signals(loss_process: str = "meanfield") -> Signals:
-    """The signals of a sender in equilibrium, in symbols: ACKs at rate W/R, loss probability p.
+    """What a sender in equilibrium observes, in symbols: RTT R, ACKs at W/R, losses at p W/R (1/s).
 
     Args:
         loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
@@ -132,7 +144,9 @@ def equilibrium_signals(loss_process: str = "meanfield") -> Signals:
 def equilibrium_drift(
     law: CongestionControl, window: Any, seen: Signals, witness: Witness
 ) -> dict[str, Branch]:
-    """The drift of a congestion control on the branch of a witness, for each state variable.
+    """The drift of a congestion control in symbols, for each of its state variables by name.
+
+    `cwnd` is in packets/s. Max and Min are replaced by their arguments at the witness point.
 
     Args:
         law: the congestion control, with numbers or symbols for its parameters.

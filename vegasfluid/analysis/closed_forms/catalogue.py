@@ -29,7 +29,7 @@ LINUX = Vegas(dialect="linux")
 
 @cache
 def catalogue() -> dict[str, Formula]:
-    """All formulas by name; the first call derives them, which takes some seconds.
+    """All closed forms by name, such as `reno_window`; the first call derives them (some seconds).
 
     >>> list(catalogue())[:3]
     ['reno_window', 'reno_loss_constant', 'aimd_factor_periodic']
@@ -47,7 +47,9 @@ def catalogue() -> dict[str, Formula]:
 
 
 def loss_based_formulas() -> Iterator[Formula]:
-    """Equilibrium windows of Reno, Scalable TCP and HighSpeed TCP."""
+    """Yield formulas for the equilibrium windows of Reno, Scalable TCP and HighSpeed TCP, packets,
+    and for Reno's constants.
+    """
     yield windows_loss_based.reno_window()
     yield windows_loss_based.reno_loss_constant()
     yield windows_loss_based.aimd_factor("periodic")
@@ -58,7 +60,10 @@ def loss_based_formulas() -> Iterator[Formula]:
 
 
 def cubic_formulas() -> Iterator[Formula]:
-    """Equilibrium windows of CUBIC without fast convergence, whose roots are short."""
+    """Yield CUBIC's equilibrium windows (packets) and its crossover, for each loss process.
+
+    Without fast convergence, whose roots are long.
+    """
     for process in reversed(LOSS_PROCESSES):
         yield windows_cubic.cubic_window(process)
         yield windows_cubic.reno_friendly_window(process)
@@ -66,7 +71,7 @@ def cubic_formulas() -> Iterator[Formula]:
 
 
 def vegas_formulas() -> Iterator[Formula]:
-    """Equilibrium windows, rates and alphas of Vegas."""
+    """Yield formulas for equilibrium windows (packets), rates (packets/s) and alphas of Vegas."""
     yield windows_vegas.vegas_lossless_window()
     yield windows_vegas.vegas_lossless_rate()
     yield windows_vegas.vegas_lossless_window(LINUX)
@@ -80,7 +85,7 @@ def vegas_formulas() -> Iterator[Formula]:
 
 
 def red_formulas() -> Iterator[Formula]:
-    """RED's equilibrium queue and the slope of its drop probability."""
+    """Yield formulas for RED's equilibrium queue (packets) and drop slope (1/packets)."""
     yield red_equilibrium.red_slope()
     yield red_equilibrium.red_slope(wait=False)
     yield red_equilibrium.red_queue()
@@ -91,7 +96,7 @@ def red_formulas() -> Iterator[Formula]:
 
 
 def fair_alpha_formulas() -> Iterator[Formula]:
-    """Fair alphas of Vegas over RED."""
+    """Yield formulas for the alpha (packets) that gives Vegas a wanted ratio of rates over RED."""
     yield fair_alpha.fair_alpha_lossless()
     yield fair_alpha.fair_alpha_lossless(LINUX)
     yield fair_alpha.over_red(fair_alpha.fair_alpha_lossless())
@@ -106,7 +111,7 @@ def fair_alpha_formulas() -> Iterator[Formula]:
 
 
 def drop_tail_formulas() -> Iterator[Formula]:
-    """One Reno and one Vegas flow at a drop-tail buffer."""
+    """Yield formulas for one Reno and one Vegas flow at a drop-tail buffer: shares, queues."""
     yield drop_tail.queue_after_halving()
     yield drop_tail.vegas_share()
     yield drop_tail.vegas_share_of_small_buffer()
@@ -117,6 +122,6 @@ def drop_tail_formulas() -> Iterator[Formula]:
 
 
 def persistent_formulas() -> Iterator[Formula]:
-    """Persistent congestion of Vegas flows that join one by one."""
+    """Yield the rate and the queue of Vegas flows that join one by one, with false base RTTs."""
     yield persistent.rate_with_false_base()
     yield persistent.persistent_queue()

@@ -58,7 +58,7 @@ DERIVED = "derived here from the drifts"
 
 
 def reno_growth() -> Expression:
-    """Growth of Reno's window between losses, packets/s: its drift without losses."""
+    """Growth of Reno's window without losses, in symbols: 1 / R packets/s, R the RTT in s."""
     state, witness = Window(W, sp.Integer(0)), {W: 10, R: 1, p: 0}
     return equilibrium_drift(Reno(), state, equilibrium_signals(), witness)["cwnd"].expression.subs(
         p, 0
@@ -66,13 +66,20 @@ def reno_growth() -> Expression:
 
 
 def reno_window_next_to_vegas() -> Expression:
-    """Reno's window as a function of the queue: packets in flight minus the window of Vegas."""
+    """Reno's window (packets) in symbols at a queue q: packets in flight minus the window of Vegas.
+
+    C T + q packets are in flight; the window of Vegas is that of its backlog d.
+    """
     vegas = vegas_lossless_window().expression.subs({symbol("alpha"): D, R: T + Q / C})
     return sp.factor(C * T + Q - vegas)
 
 
 def queue_left_by_loss(reno: Expression) -> Expression:
-    """The queue at which Reno's window has the value that a loss at a full buffer leaves."""
+    """The queue (packets), in symbols, right after Reno has halved its window at a full buffer.
+
+    Args:
+        reno: Reno's window as a function of the queue, packets.
+    """
     halved = Reno().after_loss(Window(reno.subs(Q, B), sp.Integer(0)), equilibrium_signals()).cwnd
     roots = sp.solve(sp.numer(sp.together(reno - halved)), Q)
     witness = {C: 1000, T: sp.Rational(1, 10), B: 100, D: 40}
@@ -82,7 +89,10 @@ def queue_left_by_loss(reno: Expression) -> Expression:
 
 @cache
 def queue_after_halving() -> Formula:
-    """The queue right after Reno has halved its window at a full buffer.
+    """The queue right after Reno has halved its window at a full buffer, packets.
+
+    One Reno and one Vegas flow share the link. The formula takes `capacity` (packets/s), `base_rtt`
+    (s), `buffer` and the `backlog` of Vegas (packets).
 
     >>> f"{queue_after_halving()(capacity=1000.0, base_rtt=0.1, buffer=100.0, backlog=40.0):.1f}"
     '63.2'
@@ -100,7 +110,11 @@ def queue_after_halving() -> Formula:
 
 @cache
 def vegas_share() -> Formula:
-    """Vegas' share of the link as a function of its backlog and of the queue after a halving.
+    """The mean fraction of a drop-tail link that one Vegas flow has beside one Reno flow.
+
+    The formula takes `capacity` (packets/s), `base_rtt` (s), `buffer` (packets), the `backlog` of
+    Vegas (packets), and `lowest`, the queue right after Reno has halved its window (packets;
+    `queue_after_halving`).
 
     >>> low = {"lowest": queue_after_halving()(capacity=1e3, base_rtt=0.1, buffer=1e2, backlog=4e1)}
     >>> f"{vegas_share()(capacity=1e3, base_rtt=0.1, buffer=1e2, backlog=4e1, **low):.4f}"
@@ -122,7 +136,10 @@ def vegas_share() -> Formula:
 
 @cache
 def vegas_share_of_large_buffer() -> Formula:
-    """Vegas' share of the link for a buffer much larger than the bandwidth-delay product.
+    """The fraction of a link that one Vegas flow has beside one Reno flow, for a large buffer.
+
+    That is a drop-tail buffer much larger than the bandwidth-delay product. The formula takes
+    `buffer` B and the `backlog` d of Vegas, packets.
 
     >>> vegas_share_of_large_buffer().text()
     's_v = 4*d/(3*B + d)'
@@ -142,7 +159,10 @@ def vegas_share_of_large_buffer() -> Formula:
 
 @cache
 def vegas_share_of_small_buffer() -> Formula:
-    """Vegas' share of the link for a buffer much smaller than the bandwidth-delay product.
+    """The fraction of a link that one Vegas flow has beside one Reno flow, for a small buffer.
+
+    That is a drop-tail buffer much smaller than the bandwidth-delay product. The formula takes
+    `buffer` B and the `backlog` d of Vegas, packets.
 
     >>> vegas_share_of_small_buffer().text()
     's_v = (B + 3*d)/(4*B)'
@@ -161,7 +181,13 @@ def vegas_share_of_small_buffer() -> Formula:
 
 
 def equal_share_backlog(share: Formula, name: str, where: str) -> Formula:
-    """The backlog with which Vegas has half of the link, as a formula with a name and a regime."""
+    """Formula for the backlog (packets) with which one Vegas flow has half of a link beside Reno.
+
+    Args:
+        share: formula for the fraction of the link that Vegas has.
+        name: name of the new formula.
+        where: for which buffers it holds, in words.
+    """
     (fair,) = sp.solve(share.expression - sp.Rational(1, 2), D)
     says = f"backlog at which Vegas and Reno have half of the link each, {where}"
     return Formula(name, says, "backlog", fair, HOLDS, DERIVED)
@@ -169,7 +195,11 @@ def equal_share_backlog(share: Formula, name: str, where: str) -> Formula:
 
 @cache
 def fair_backlog_of_large_buffer() -> Formula:
-    """The fair backlog for a buffer much larger than the bandwidth-delay product.
+    """The backlog (packets) with which one Vegas and one Reno flow share a link with a large buffer
+    equally.
+
+    That is a drop-tail buffer much larger than the bandwidth-delay product. The formula takes
+    `buffer` B, packets.
 
     >>> fair_backlog_of_large_buffer().text()
     'd = 3*B/7'
@@ -180,7 +210,11 @@ def fair_backlog_of_large_buffer() -> Formula:
 
 @cache
 def fair_backlog_of_small_buffer() -> Formula:
-    """The fair backlog for a buffer much smaller than the bandwidth-delay product: a third of B.
+    """The backlog (packets) with which one Vegas and one Reno flow share a link with a small buffer
+    equally.
+
+    That is a drop-tail buffer much smaller than the bandwidth-delay product. The formula takes
+    `buffer` B, packets.
 
     >>> fair_backlog_of_small_buffer().text()
     'd = B/3'
@@ -221,10 +255,11 @@ def fair_backlog(buffer: float, capacity: float, base_rtt: float) -> float:
 
 @cache
 def reno_utilisation() -> Formula:
-    """Utilisation of a link by a single Reno flow with a drop-tail buffer.
+    """The fraction of a link's capacity that a single Reno flow uses at a drop-tail buffer.
 
-    The window grows from half of C T + B to C T + B. Up to C T the queue is empty and R = T; above
-    that the link is busy and R = W / C.
+    The formula takes `filling`, the buffer over the bandwidth-delay product, at most 1. The window
+    grows from half of C T + B to C T + B. Up to C T the queue is empty and R = T; above that the
+    link is busy and R = W / C.
 
     >>> reno_utilisation().text(), reno_utilisation()(filling=1.0)
     ('U = 3*(beta_B + 1)**2/(4*(beta_B**2 + beta_B + 1))', 1.0)

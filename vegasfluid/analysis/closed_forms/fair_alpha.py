@@ -59,7 +59,10 @@ SCOPE = "one round-trip time, a constant queue"
 
 @cache
 def fair_alpha_lossless(law: Vegas = ANY) -> Formula:
-    """The alpha for r times the rate of a competitor, if Vegas loses nothing.
+    """The alpha for `ratio` times the rate of a competitor, if Vegas loses nothing, packets.
+
+    The formula takes the `queue` (packets), the numbers of `competitors` and `tuned` flows, and the
+    `ratio`; for Linux also `base_rtt` (s) and `capacity` (packets/s).
 
     Args:
         law: a Vegas of the dialect; its parameters are ignored.
@@ -82,7 +85,12 @@ def fair_alpha_lossless(law: Vegas = ANY) -> Formula:
 
 @cache
 def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
-    """The alpha for r times the rate of a competitor, if Vegas loses as many packets.
+    """The alpha (packets) for `ratio` times the rate of a competitor that loses as many packets.
+
+    The formula takes the `queue` (packets), the numbers of `competitors` and `tuned` flows, the
+    `ratio`, and c of the competitors' windows c / sqrt(p) (`loss_constant`); without a law also the
+    fraction b that a loss takes (`cut`) and phi (`loss_factor`); for Linux also `base_rtt` (s) and
+    `capacity`.
 
     Args:
         law: a Vegas of the dialect; its parameters are ignored.
@@ -109,7 +117,11 @@ def fair_alpha_with_losses(law: Vegas = ANY, loss_process: str = "meanfield") ->
 
 @cache
 def largest_ratio() -> Formula:
-    """The upper bound of the ratio of rates, which no alpha reaches.
+    """The upper bound of a Vegas flow's rate over that of a competitor, which no alpha reaches.
+
+    Both lose as many packets. The formula takes the fraction b that a loss takes from Vegas
+    (`cut`), its correction phi (`loss_factor`), and c of the competitor's window c / sqrt(p)
+    (`loss_constant`).
 
     >>> largest_ratio().text()
     'r = 1/(sqrt(b)*c*sqrt(phi))'
@@ -129,7 +141,10 @@ def largest_ratio() -> Formula:
 
 @cache
 def fair_alpha_of_rate() -> Formula:
-    """The alpha for a given rate, independent of the round-trip time.
+    """The alpha with which a Vegas flow without losses has a given rate, packets.
+
+    The formula takes the `rate` and `capacity` (packets/s) and the `queue` (packets); it does not
+    depend on the round-trip time.
 
     >>> fair_alpha_of_rate().text()
     'alpha = q*x/C'
@@ -148,9 +163,11 @@ def fair_alpha_of_rate() -> Formula:
 
 @cache
 def fair_alpha_of_loss() -> Formula:
-    """The alpha for the rate of a competitor with the same round-trip time, as a function of R.
+    """The alpha for the rate of a competitor with the same round-trip time R, packets.
 
-    Reno's rate is proportional to 1/R and that of Vegas is not, so no single alpha is fair to all.
+    The formula takes `rtt` (s), `drop_prob`, `capacity` (packets/s), `queue` (packets), and c of
+    the competitor's window c / sqrt(p) (`loss_constant`); Vegas loses nothing. Reno's rate is
+    proportional to 1/R and that of Vegas is not, so no single alpha is fair to all.
 
     >>> fair_alpha_of_loss().text()
     'alpha = c*q/(C*R*sqrt(p))'
@@ -168,7 +185,11 @@ def fair_alpha_of_loss() -> Formula:
 
 @cache
 def fair_alpha_expanded(order: int = 1) -> Formula:
-    """The fair alpha of N flows, expanded for small losses.
+    """The alpha for equal rates of N flows over RED, expanded for small losses, packets.
+
+    The formula takes `base_rtt` (s), `capacity` (packets/s), the number of flows (`count`), c of
+    the competitors' windows c / sqrt(p) (`loss_constant`), RED's `min_thresh` (packets) and `slope`
+    (1/packets).
 
     Args:
         order: power of c^2 N^2 / L in the last term.
@@ -190,7 +211,10 @@ def fair_alpha_expanded(order: int = 1) -> Formula:
 
 @cache
 def fair_alpha_heuristic() -> Formula:
-    """The leading term of the fair alpha, a rule of thumb: RED's lower threshold per flow.
+    """RED's lower threshold over the number of flows, a rule of thumb for the fair alpha; packets.
+
+    It is the leading term of the fair alpha over RED. The formula takes `min_thresh` (packets) and
+    `count`.
 
     >>> fair_alpha_heuristic().text()
     'alpha = q_min/N'
@@ -205,6 +229,9 @@ def fair_alpha_heuristic() -> Formula:
 
 def over_red(formula: Formula) -> Formula:
     """A formula with RED's equilibrium queue substituted for the queue.
+
+    In the place of `queue`, it takes `base_rtt` (s), `capacity` (packets/s), `loss_constant`, RED's
+    `min_thresh` (packets) and the `slope` of its drop probability (1/packets).
 
     Args:
         formula: a formula in q, and in N_r and N_v or in N.

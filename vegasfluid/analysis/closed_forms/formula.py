@@ -40,7 +40,10 @@ class Quantity(NamedTuple):
 
 
 def quantities(*rows: tuple[str, str, str, str]) -> dict[str, Quantity]:
-    """Quantities by name, from rows of name, notation, unit and meaning.
+    """A table of quantities by name.
+
+    Args:
+        rows: name, notation of the symbol, unit (empty for a pure number) and meaning of each.
 
     >>> quantities(("share", "s", "", "share of the link"))["share"].symbol
     s
@@ -88,7 +91,7 @@ def symbol(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Formula:
-    """One closed form.
+    """One closed form: a named quantity as a SymPy expression of others, with validity and source.
 
     >>> reno = Formula("reno_window", "Reno's window", "cwnd", sp.sqrt(2 / symbol("drop_prob")))
     >>> reno.text(), reno.takes, f"{reno(drop_prob=0.02):.4f}"
@@ -117,7 +120,7 @@ class Formula:
 
     @cached_property
     def takes(self) -> tuple[str, ...]:
-        """Names of the quantities on the right-hand side, in the order of the table."""
+        """Names of the quantities on the right-hand side, in the order of `known`."""
         free = self.expression.free_symbols
         return tuple(name for name, quantity in self.known.items() if quantity.symbol in free)
 
@@ -132,7 +135,7 @@ class Formula:
         return self.known[self.gives].unit
 
     def text(self) -> str:
-        """The formula as a line of text."""
+        """The formula as a line of text, such as `W = sqrt(2)/sqrt(p)`."""
         return f"{self.left} = {self.expression}"
 
     def latex(self) -> str:
@@ -140,7 +143,7 @@ class Formula:
         return sp.latex(sp.Eq(self.left, self.expression, evaluate=False))
 
     def _repr_latex_(self) -> str:
-        """The formula as notebooks typeset it."""
+        """The formula as LaTeX between dollar signs, which notebooks typeset."""
         return f"$\\displaystyle {self.latex()}$"
 
     def compiled(self, module: str = "numpy") -> Callable[..., Any]:
@@ -148,20 +151,24 @@ class Formula:
 
         Args:
             module: numpy, jax or any other module that `sympy.lambdify` supports.
+
+        Returns:
+            A function of positional numbers or arrays, in the units of `known`, which are not
+            checked.
         """
         arguments = [self.known[name].symbol for name in self.takes]
         return sp.lambdify(arguments, sp.N(self.expression, DIGITS), module)
 
     @cached_property
     def _on_numbers(self) -> Callable[..., Any]:
-        """The right-hand side as a NumPy function, compiled once."""
+        """The right-hand side as a NumPy function of the quantities in `takes`, in that order."""
         return self.compiled()
 
     def __call__(self, **values: Any) -> Any:
-        """The value of the formula, for numbers or NumPy arrays that broadcast.
+        """The value of the formula, in its `unit`, for numbers or NumPy arrays that broadcast.
 
         Args:
-            values: all quantities in `takes`, by name, in the units of the table.
+            values: all quantities in `takes`, by name, in the units of `known`.
 
         Raises:
             InvalidInput: for a missing or an unknown name, or a number that is not above 0.
@@ -173,7 +180,15 @@ class Formula:
         return self._on_numbers(*(values[name] for name in self.takes))
 
     def of(self, known: Mapping[str, Any]) -> Any:
-        """The value of the formula, ignoring quantities that it does not take."""
+        """The value of the formula, in its `unit`, from a table of quantities.
+
+        Args:
+            known: quantities by name, in the units of `Formula.known`; those that the formula does
+                not take are ignored.
+
+        Raises:
+            InvalidInput: for a missing quantity, or a number that is not above 0.
+        """
         return self(**{name: known[name] for name in self.takes if name in known})
 
 

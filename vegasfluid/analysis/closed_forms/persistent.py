@@ -52,7 +52,10 @@ EXACT_TERMS = 3
 
 @cache
 def rate_with_false_base() -> Formula:
-    """The rate of a Vegas flow whose base RTT includes a queue.
+    """The rate of a Vegas flow whose base RTT includes a queue, packets/s.
+
+    The formula takes `capacity` (packets/s), `queue`, `alpha` and `false_queue`, the queue in its
+    base RTT (all packets).
 
     >>> rate_with_false_base().text()
     'x = C*alpha/(q - q_0)'
@@ -71,10 +74,10 @@ def rate_with_false_base() -> Formula:
 
 
 def excess(queues: Sequence[Expression]) -> Expression:
-    """The load of the link minus 1, as a function of u, for flows that joined at given queues.
+    """The load of the link minus 1 in symbols, as a function of u, the queue over alpha.
 
     Args:
-        queues: the queue over alpha when each flow joined.
+        queues: the queue over alpha when each flow joined, which its base RTT includes.
     """
     rate = rate_with_false_base().expression.subs(Q, ALPHA * U)
     rates = [sp.cancel(rate.subs(FALSE, ALPHA * queue)) for queue in queues]
@@ -83,7 +86,7 @@ def excess(queues: Sequence[Expression]) -> Expression:
 
 @cache
 def exact_term(number: int) -> Expression:
-    """The queue over alpha after `number` flows have joined, as an algebraic number.
+    """The queue over alpha, an algebraic number, after `number` Vegas flows have joined one by one.
 
     Args:
         number: number of flows, from 1 to `EXACT_TERMS`.
@@ -107,7 +110,7 @@ def exact_term(number: int) -> Expression:
 
 @cache
 def queues_of(number: int) -> tuple[float, ...]:
-    """The queue over alpha before the first flow and after each of the `number` flows that join."""
+    """The queue over alpha before the first Vegas flow joins (0), and after each of `number`."""
     queues = [0.0]
     for flows in range(1, number + 1):
         before = np.array(queues)
@@ -122,7 +125,9 @@ def queues_of(number: int) -> tuple[float, ...]:
 
 
 def queue_per_alpha(number: int) -> float:
-    """The queue over alpha after `number` flows have joined one by one.
+    """The queue over alpha, a pure number, after `number` Vegas flows have joined one by one.
+
+    Each flow's base RTT includes the queue of those before it; nothing is lost.
 
     Args:
         number: number of flows, 1 or more.
@@ -137,7 +142,9 @@ def queue_per_alpha(number: int) -> float:
 
 
 def last_over_first(number: int) -> float:
-    """The rate of the last flow to join over that of the first.
+    """The rate of the last Vegas flow over that of the first, if `number` flows join one by one.
+
+    Each flow's base RTT includes the queue of those before it; nothing is lost.
 
     Args:
         number: number of flows, 1 or more.
@@ -161,7 +168,10 @@ def require_count(number: int) -> int:
 
 @cache
 def persistent_queue() -> Formula:
-    """The queue of flows that joined one by one, from alpha and u (`queue_per_alpha`).
+    """The queue of Vegas flows that joined one by one, packets.
+
+    The formula takes `alpha` (packets) and the queue over alpha for their number
+    (`queue_per_alpha`).
 
     >>> persistent_queue()(alpha=2.0, queue_per_alpha=queue_per_alpha(2))
     5.23606797749979

@@ -68,7 +68,9 @@ class FilledLink(NamedTuple):
 
 @cache
 def filled_link(count: Expression) -> FilledLink:
-    """Windows c / sqrt(p) of flows that fill a link together, and the losses that cause them.
+    """The window (packets) of flows that fill a link, and the loss probability that causes it.
+
+    Both are functions of the queue q, in symbols; windows are c / sqrt(p).
 
     Args:
         count: number of flows.
@@ -83,14 +85,22 @@ def filled_link(count: Expression) -> FilledLink:
 
 
 def drop_prob(wait: bool) -> Expression:
-    """RED's drop probability between its thresholds, as a function of a constant queue."""
+    """RED's drop probability in symbols, as a function of a constant queue between its thresholds.
+
+    Args:
+        wait: whether RED spaces drops.
+    """
     law = Red(LOW, HIGH, max_drop=TOP, wait=wait)  # type: ignore[arg-type]
     fraction = law.drop_prob(QueueState(Q, Average(Q), C, C, 10 * HIGH))
     return branch_at(fraction, {Q: 30, LOW: 20, HIGH: 80, TOP: 0.1}).expression
 
 
 def solve_queue(balance: Expression) -> Expression:
-    """The queue at which an equation is zero, solved for the packets in flight."""
+    """The queue (packets), in symbols, at which an equation is zero: the only root of a cubic.
+
+    Args:
+        balance: drop probability of RED minus that of flows that fill the link.
+    """
     in_flight, least, slope = (sp.Dummy(positive=True) for _ in range(3))
     substitutions = {Q: in_flight - C * T, LOW: least - C * T, TOP: slope * (HIGH - least + C * T)}
     cubic = sp.numer(sp.together(balance.subs(substitutions, simultaneous=True)))
@@ -100,7 +110,9 @@ def solve_queue(balance: Expression) -> Expression:
 
 @cache
 def red_balance() -> Expression:
-    """The equilibrium equation, zero at the equilibrium queue: a cubic in the queue.
+    """L (q - q_min) (C T + q)^2 - N^2 c^2: zero at the equilibrium queue q of N flows over RED.
+
+    L is the slope of the drop probability (1/packets); windows are c / sqrt(p).
 
     >>> red_balance()
     L*(q - q_min)*(C*T + q)**2 - N**2*c**2
@@ -111,7 +123,9 @@ def red_balance() -> Expression:
 
 @cache
 def red_slope(wait: bool = True) -> Formula:
-    """Slope of RED's drop probability at its lower threshold, per packet.
+    """Slope of RED's drop probability over the queue at its lower threshold, 1/packets.
+
+    The formula takes `min_thresh`, `max_thresh` (packets) and `max_drop`.
 
     Args:
         wait: whether RED spaces drops.
@@ -132,7 +146,11 @@ def red_slope(wait: bool = True) -> Formula:
 
 @cache
 def red_queue() -> Formula:
-    """The equilibrium queue of N flows over RED.
+    """The equilibrium queue of N flows over RED, packets, for a linear drop probability.
+
+    The formula takes `base_rtt` (s), `capacity` (packets/s), the number of flows (`count`), c of
+    their windows c / sqrt(p) (`loss_constant`), RED's `min_thresh` (packets) and `slope`
+    (1/packets).
 
     >>> hollot = {"capacity": 3750.0, "base_rtt": 0.2, "count": 60, "loss_constant": 2**0.5}
     >>> f"{red_queue()(**hollot, min_thresh=150.0, slope=0.1 / 550):.1f}"
@@ -150,7 +168,11 @@ def red_queue() -> Formula:
 
 @cache
 def red_queue_spaced() -> Formula:
-    """The equilibrium queue with `wait`, without linearising the drop probability.
+    """The equilibrium queue of N flows over RED with `wait` (packets), from its exact drop curve.
+
+    The formula takes `base_rtt` (s), `capacity` (packets/s), the number of flows (`count`), c of
+    their windows c / sqrt(p) (`loss_constant`), RED's `min_thresh`, `max_thresh` (packets) and
+    `max_drop`.
 
     >>> hollot = {"capacity": 3750.0, "base_rtt": 0.2, "count": 60, "loss_constant": 2**0.5}
     >>> f"{red_queue_spaced()(**hollot, min_thresh=150.0, max_thresh=700.0, max_drop=0.1):.1f}"
@@ -168,7 +190,11 @@ def red_queue_spaced() -> Formula:
 
 @cache
 def red_queue_expanded(order: int = 1) -> Formula:
-    """The equilibrium queue, expanded for small losses.
+    """The equilibrium queue of N flows over RED as a power series for small losses, packets.
+
+    The formula takes `base_rtt` (s), `capacity` (packets/s), the number of flows (`count`), c of
+    their windows c / sqrt(p) (`loss_constant`), RED's `min_thresh` (packets) and `slope`
+    (1/packets).
 
     Args:
         order: power of c^2 N^2 / L in the last term.
@@ -191,7 +217,10 @@ def red_queue_expanded(order: int = 1) -> Formula:
 
 @cache
 def red_queue_per_min_thresh() -> Formula:
-    """Change of the equilibrium queue per change of the lower threshold, at constant slope.
+    """Change of the equilibrium queue per change of RED's lower threshold, packets per packet.
+
+    The formula takes `base_rtt` (s), `capacity` (packets/s), `queue` and `min_thresh` (packets), at
+    a constant slope of the drop probability.
 
     >>> red_queue_per_min_thresh().text()
     'g = (C*T + q)/(C*T + 3*q - 2*q_min)'

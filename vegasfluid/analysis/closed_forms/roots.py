@@ -18,7 +18,7 @@ __all__ = ["only_real_root", "only_solution", "root_for_small"]
 
 
 def only_solution(expression: Expression, unknown: sp.Symbol) -> Expression:
-    """The value of a symbol for which an expression is zero, if there is exactly one.
+    """The only value of a symbol for which an expression is zero; a ValueError if not just one.
 
     >>> x, a = sp.symbols("x a", positive=True)
     >>> only_solution(x**2 - a, x)
@@ -53,7 +53,7 @@ def only_real_root(cubic: Expression, unknown: sp.Symbol) -> Expression:
 def root_for_small(
     equation: Expression, unknown: sp.Symbol, small: sp.Symbol, start: Expression, order: int
 ) -> Expression:
-    """A root of an equation as a power series in a small parameter.
+    """A root of an equation in symbols, as a power series in a small parameter.
 
     Args:
         equation: a polynomial in the unknown and in the small parameter; zero at the root.

@@ -42,7 +42,10 @@ __all__ = ["equilibrium_window", "loss_constant"]
 
 
 def equilibrium_window(law: CongestionControl, loss_process: str = "meanfield") -> Formula:
-    """The equilibrium window as a function of R and p; for Vegas without losses, of R and T.
+    """The equilibrium window of a congestion control, packets, as a formula with its parameters.
+
+    It takes the drop probability p (`drop_prob`) and for CUBIC the round-trip time R (`rtt`, s).
+    That of Vegas is without losses and takes `rtt` and the base RTT T (`base_rtt`, s).
 
     Args:
         law: the congestion control, with numbers or symbols for its parameters.
@@ -72,7 +75,7 @@ def equilibrium_window(law: CongestionControl, loss_process: str = "meanfield") 
 
 
 def parameter_symbols(law: CongestionControl) -> tuple[tuple[str, Quantity], ...]:
-    """The parameters of a congestion control that are symbols, as quantities by name."""
+    """Those parameters of a congestion control that are SymPy symbols, as quantities by name."""
     known = {quantity.symbol for quantity in SYMBOLS.values()}
     values = (
         sp.sympify(value) for value in law.parameters().values() if not isinstance(value, str)
@@ -82,26 +85,33 @@ def parameter_symbols(law: CongestionControl) -> tuple[tuple[str, Quantity], ...
 
 
 def substitute(formula: Formula, values: dict[sp.Symbol, Any]) -> Formula:
-    """A formula with numbers in the place of some of its symbols."""
+    """A formula with numbers in the place of some of its symbols.
+
+    Args:
+        formula: the formula.
+        values: the number for each symbol; floats become rationals.
+    """
     numbers = {name: exact(value) for name, value in values.items()}
     return replace(formula, expression=formula.expression.subs(numbers, simultaneous=True))
 
 
 def reno_equilibrium_window(law: Reno, loss_process: str) -> Formula:
-    """The equilibrium window of Reno or NewReno, with its loss correction factor."""
+    """The equilibrium window of Reno or NewReno, packets, from p, for how losses arrive."""
     return substitute(
         reno_window(), {symbol("loss_factor"): law.loss_factor(loss_process, OUT_OF_SLOW_START)}
     )
 
 
 def scalable_equilibrium_window(law: Scalable, loss_process: str) -> Formula:
-    """The equilibrium window of Scalable TCP above its legacy window."""
+    """The equilibrium window of Scalable TCP above its legacy window, packets, from p."""
     values = {SCALABLE["increase"].symbol: law.increase, symbol("cut"): law.decrease}
     return substitute(scalable_window(loss_process), values)
 
 
 def cubic_equilibrium_window(law: Cubic, loss_process: str) -> Formula:
-    """The equilibrium window of CUBIC: the larger of its cubic and Reno-friendly windows."""
+    """CUBIC's equilibrium window, packets, from R (s) and p: the larger of its cubic and
+    Reno-friendly windows.
+    """
     values = {CUBIC["cubic_c"].symbol: law.C, symbol("cut"): 1 - law.beta}
     curve = substitute(cubic_window(loss_process, law.fast_convergence), values)
     if not law.friendly:
@@ -116,7 +126,12 @@ def cubic_equilibrium_window(law: Cubic, loss_process: str) -> Formula:
 
 
 def constants_as_text(curve: Formula, reno: Formula) -> str:
-    """The numerical constants of both CUBIC windows as text; empty if they contain symbols."""
+    """The constants of CUBIC's windows over (R/p)^(3/4) and 1/sqrt(p) as text; empty for symbols.
+
+    Args:
+        curve: the window in the cubic region.
+        reno: the window in the Reno-friendly region.
+    """
     one = dict.fromkeys((symbol("rtt"), symbol("drop_prob")), 1)
     first, second = (window.expression.subs(one) for window in (curve, reno))
     if (first + second).free_symbols:
@@ -125,7 +140,11 @@ def constants_as_text(curve: Formula, reno: Formula) -> str:
 
 
 def highspeed_equilibrium_window(law: HighSpeed, loss_process: str) -> Formula:
-    """The equilibrium window of HighSpeed TCP for periodic losses, as in RFC 3649."""
+    """HighSpeed TCP's equilibrium window, packets, from p: the response function of RFC 3649.
+
+    Raises:
+        InvalidInput: for other losses than periodic ones.
+    """
     if loss_process != "periodic":
         allowed = "one with a closed form; highspeed has one for periodic losses only"
         raise InvalidInput("equilibrium_window", "law", allowed, law.name)
@@ -136,12 +155,15 @@ def highspeed_equilibrium_window(law: HighSpeed, loss_process: str) -> Formula:
 
 
 def vegas_equilibrium_window(law: Vegas, loss_process: str) -> Formula:
-    """The equilibrium window of Vegas without losses; with losses see `vegas_alpha`."""
+    """The equilibrium window of Vegas without losses, packets, as a formula of R and T (s).
+
+    With losses see `vegas_alpha`.
+    """
     return substitute(vegas_lossless_window(law), {symbol("alpha"): law.alpha})
 
 
 def rerouting_equilibrium_window(law: VegasRerouting, loss_process: str) -> Formula:
-    """The equilibrium window of Vegas with rerouting detection: that of plain Vegas."""
+    """The equilibrium window of Vegas with rerouting detection, packets: that of plain Vegas."""
     return vegas_equilibrium_window(law.plain, loss_process)
 
 
@@ -160,7 +182,7 @@ KNOWN = "one of " + ", ".join(law_type.name for law_type in WINDOWS)
 
 
 def loss_constant(law: CongestionControl, loss_process: str = "meanfield") -> Expression:
-    """The constant c of an equilibrium window W = c / sqrt(p).
+    """The constant c of an equilibrium window of c / sqrt(p) packets, p the drop probability.
 
     Args:
         law: Reno or NewReno.

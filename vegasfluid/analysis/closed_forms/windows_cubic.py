@@ -48,7 +48,15 @@ RENO_FRIENDLY = {**CUBIC_REGION, W: 10, R: 0.01, p: 1e-2, K: 0.1, ELAPSED: 0.1, 
 def drift_of(
     loss_process: str, fast_convergence: bool, witness: dict[sp.Symbol, float]
 ) -> dict[str, Expression]:
-    """CUBIC's drift on the branch of a witness, for each state variable."""
+    """CUBIC's drift in symbols, in the region in which a witness lies, by state variable.
+
+    `cwnd` is in packets/s.
+
+    Args:
+        loss_process: a name in `LOSS_PROCESSES`.
+        fast_convergence: whether fast convergence is on.
+        witness: a number for each symbol.
+    """
     law = Cubic(C, 1 - CUT, fast_convergence=fast_convergence)
     branches = equilibrium_drift(law, STATE, equilibrium_signals(loss_process), witness)
     return {name: branch.expression for name, branch in branches.items()}
@@ -57,7 +65,11 @@ def drift_of(
 def cubic_equation(
     loss_process: str, fast_convergence: bool
 ) -> tuple[Expression, sp.Symbol, Expression]:
-    """The equilibrium equation as a cubic in u, the symbol u, and (b g) / C, which is K^3 / W."""
+    """CUBIC's equilibrium equation in its cubic region, with all states expressed by u = K p W / R.
+
+    Returns:
+        A cubic that is zero in equilibrium, the symbol u, and K^3 / W in symbols, s^3/packet.
+    """
     drift, u = drift_of(loss_process, fast_convergence, CUBIC_REGION), sp.Symbol("u", positive=True)
     times = {ELAPSED: only_solution(drift["elapsed"], ELAPSED)}
     times[SQUARED] = only_solution(drift["squared"].subs(times), SQUARED)
@@ -68,7 +80,12 @@ def cubic_equation(
 
 
 def root_of(cubic: Expression, u: Expression) -> Expression:
-    """The root in u, without a radical if the cubic has a linear factor."""
+    """The root of a cubic in u, in symbols; without a radical if the cubic has a linear factor.
+
+    Args:
+        cubic: a polynomial in u, with coefficients in the cut b.
+        u: the symbol to solve for.
+    """
     e = sp.Symbol("e", positive=True)  # cbrt(1 - b / 4), which occurs for periodic losses
     factors = sp.factor_list(cubic.subs(CUT, 4 - 4 * e**3))[1]
     linear = [factor for factor, _ in factors if sp.degree(factor, gen=u) == 1]
@@ -79,7 +96,9 @@ def root_of(cubic: Expression, u: Expression) -> Expression:
 
 @cache
 def cubic_window(loss_process: str = "meanfield", fast_convergence: bool = False) -> Formula:
-    """CUBIC's equilibrium window in its cubic region.
+    """CUBIC's equilibrium window in its cubic region, packets: a constant times (R / p)^(3/4).
+
+    The formula takes `rtt` R (s), `drop_prob` p, `cut` (1 - beta) and `cubic_c` (packets/s^3).
 
     Args:
         loss_process: a name in `LOSS_PROCESSES`.
@@ -135,6 +154,8 @@ def reno_friendly_window(loss_process: str = "meanfield") -> Formula:
 @cache
 def cubic_crossover(loss_process: str = "meanfield", fast_convergence: bool = False) -> Formula:
     """The drop probability above which CUBIC is in its Reno-friendly region.
+
+    The formula takes `rtt` (s), `cut` (1 - beta) and `cubic_c` (packets/s^3).
 
     Args:
         loss_process: a name in `LOSS_PROCESSES`.

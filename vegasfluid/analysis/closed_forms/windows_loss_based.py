@@ -88,7 +88,10 @@ def reno_window() -> Formula:
 
 @cache
 def reno_loss_constant() -> Formula:
-    """The constant c in Reno's equilibrium window W = c / sqrt(p).
+    """The constant c in Reno's equilibrium window W = c / sqrt(p), packets, from loss_factor phi.
+
+    phi is a factor on the loss rate: 1 in the one-point (mean-field) closure, 4/3 for periodic
+    losses.
 
     >>> reno_loss_constant().text()
     'c = sqrt(2)/sqrt(phi)'
@@ -105,7 +108,9 @@ def reno_loss_constant() -> Formula:
 
 @cache
 def aimd_factor(loss_process: str) -> Formula:
-    """Correction factor for losses relative to the one-point closure, for AIMD with a cut of b.
+    """The factor phi on the loss rate that corrects the one-point closure for the loss process.
+
+    It is for additive increase and a loss that takes the fraction b of the window (`cut`).
 
     Args:
         loss_process: periodic or iid, as in `LOSS_PROCESSES`.
@@ -128,7 +133,10 @@ def aimd_factor(loss_process: str) -> Formula:
 
 @cache
 def scalable_window(loss_process: str = "meanfield") -> Formula:
-    """Equilibrium window of Scalable TCP above its legacy window.
+    """Equilibrium window of Scalable TCP above its legacy window, packets.
+
+    The formula takes `drop_prob` p, the growth a per ACK (`increase`, packets) and the fraction b
+    of the window that a loss takes (`cut`).
 
     Args:
         loss_process: a name in `LOSS_PROCESSES`; periodic and iid give the same.
@@ -159,7 +167,10 @@ def scalable_window(loss_process: str = "meanfield") -> Formula:
 
 @cache
 def highspeed_window() -> Formula:
-    """Equilibrium window of HighSpeed TCP for periodic losses: the response function of RFC 3649.
+    """Equilibrium window of HighSpeed TCP for periodic losses, packets, as RFC 3649 has it.
+
+    The formula takes `drop_prob`, and the windows (packets) and drop probabilities at both ends of
+    the line: `low_window`, `high_window`, `low_prob`, `high_prob`.
 
     >>> defaults = {"low_window": 38, "high_window": 83000, "low_prob": 1e-3, "high_prob": 1e-7}
     >>> f"{highspeed_window()(drop_prob=1e-5, **defaults):.0f}"

@@ -84,7 +84,12 @@ ANY = AnyVegas()
 
 
 def growing_drift(law: Vegas, witness: dict[sp.Symbol, float] = GROWING) -> Expression:
-    """The drift of a growing window, with symbols for alpha and the loss probability phi p."""
+    """The drift of a growing window of Vegas in symbols, packets/s, with losses at phi p W/R.
+
+    Args:
+        law: a Vegas of the dialect; its alpha, beta and softness are replaced by symbols.
+        witness: a number for each symbol, which selects the branch.
+    """
     beta = sp.Dummy(positive=True)
     symbolic_law = replace(law, alpha=ALPHA, beta=beta, softness=SOFTNESS)
     seen = equilibrium_signals()._replace(loss_rate=PHI * p * W / R)
@@ -92,7 +97,11 @@ def growing_drift(law: Vegas, witness: dict[sp.Symbol, float] = GROWING) -> Expr
 
 
 def alpha_of(drift: Expression) -> Expression:
-    """The alpha for which a drift is zero; it is in the exponent of the only exponential."""
+    """The alpha (packets), in symbols, for which a drift of Vegas is zero.
+
+    Args:
+        drift: in symbols; alpha is in the exponent of its only exponential.
+    """
     (exponential,), unknown = drift.atoms(sp.exp), sp.Dummy(positive=True)
     value = only_solution(drift.subs(exponential, unknown), unknown)
     return only_solution(exponential.args[0] - sp.log(sp.expand(value)), ALPHA)
@@ -100,23 +109,33 @@ def alpha_of(drift: Expression) -> Expression:
 
 @cache
 def equilibrium_alpha(law_type: type[Vegas], dialect: str) -> Expression:
-    """The alpha for which a window is in equilibrium, as a function of the window and phi p."""
+    """The alpha (packets), in symbols, with which a window W is in equilibrium at losses of phi p.
+
+    Args:
+        law_type: `Vegas`, or its subclass with symbols for the dialect's constants.
+        dialect: name of the dialect.
+    """
     return alpha_of(growing_drift(law_type(dialect=dialect)))
 
 
 @cache
 def lossless_window(law_type: type[Vegas], dialect: str) -> Expression:
-    """The equilibrium window without losses, as a function of alpha."""
+    """The equilibrium window of Vegas without losses (packets), in symbols, from alpha, R and T.
+
+    Args:
+        law_type: `Vegas`, or its subclass with symbols for the dialect's constants.
+        dialect: name of the dialect.
+    """
     return sp.factor(only_solution(equilibrium_alpha(law_type, dialect).subs(p, 0) - ALPHA, W))
 
 
 def name_with_dialect(formula: str, law: Vegas) -> str:
-    """The name of a formula, with the dialect as a suffix if it is for one."""
+    """The name of a formula, with the dialect of `law` as a suffix; without one for `ANY`."""
     return formula if isinstance(law, AnyVegas) else f"{formula}_{law.dialect}"
 
 
 def offset_of(law: Vegas) -> Expression:
-    """The equilibrium backlog of a dialect minus its parameter alpha, packets."""
+    """The equilibrium backlog of a growing window minus the dialect's parameter alpha, packets."""
     return exact(law.implementation.alpha_offset)
 
 
@@ -128,7 +147,9 @@ def require_no_kept_threshold(law: Vegas) -> None:
 
 
 def vegas_lossless_window(law: Vegas = ANY) -> Formula:
-    """Equilibrium window of a growing Vegas flow without losses.
+    """Equilibrium window of a growing Vegas flow without losses, packets.
+
+    The formula takes `rtt` R, `base_rtt` T (s) and `alpha` (packets).
 
     Args:
         law: a Vegas of the dialect whose parameter is alpha; if omitted, alpha is the equilibrium
@@ -150,7 +171,10 @@ def vegas_lossless_window(law: Vegas = ANY) -> Formula:
 
 
 def vegas_lossless_rate(law: Vegas = ANY) -> Formula:
-    """Equilibrium rate of a growing Vegas flow without losses, as a function of the queue.
+    """Equilibrium rate of a growing Vegas flow without losses, packets/s.
+
+    The formula takes `capacity` C (packets/s), `queue` q and `alpha` (packets); for Linux also
+    `base_rtt` (s).
 
     Args:
         law: a Vegas of the dialect; its parameters are ignored.
@@ -171,7 +195,10 @@ def vegas_lossless_rate(law: Vegas = ANY) -> Formula:
 
 
 def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
-    """The alpha for which a window is in equilibrium with losses.
+    """The alpha with which a Vegas window is in equilibrium with losses, packets.
+
+    The formula takes `cwnd` (packets), `rtt`, `base_rtt` (s) and `drop_prob`; without a law also
+    the fraction b of the window that a loss takes (`cut`) and the correction phi (`loss_factor`).
 
     Args:
         law: a Vegas of the dialect whose parameter is alpha; if omitted, b and phi are symbols and
@@ -200,7 +227,11 @@ def vegas_alpha(law: Vegas = ANY, loss_process: str = "meanfield") -> Formula:
 
 @cache
 def vegas_small_alpha() -> Formula:
-    """The alpha for a window with losses, for backlogs so small that the softness dominates.
+    """The alpha (packets) with which a Vegas window with a small backlog is in equilibrium.
+
+    Losses count; the backlog is so small that the `softness` (packets) is wider than the spread of
+    backlogs after losses. The formula takes it, `cwnd` (packets), `rtt`, `base_rtt` (s),
+    `drop_prob`, `cut` b and `loss_factor` phi.
 
     >>> vegas_small_alpha().text()
     'alpha = W - epsilon*log(-W**2*b*p*phi + 1) - T*W/R'
@@ -218,7 +249,10 @@ def vegas_small_alpha() -> Formula:
 
 @cache
 def vegas_saturated_window() -> Formula:
-    """The saturated window, the limit of large alpha: additive increase at all times.
+    """The window of Vegas in the limit of large alpha, packets: additive increase at all times.
+
+    The formula takes `drop_prob` p, the fraction b of the window that a loss takes (`cut`) and the
+    correction phi (`loss_factor`).
 
     >>> vegas_saturated_window().text()
     'W = 1/(sqrt(b)*sqrt(p)*sqrt(phi))'
@@ -237,7 +271,10 @@ def vegas_saturated_window() -> Formula:
 
 @cache
 def law_of_the_minimum() -> Formula:
-    """Equilibrium window of Vegas if all flows had the same backlog: the law of the minimum.
+    """Equilibrium window of Vegas with losses if all flows had the same backlog, packets.
+
+    It is the smaller of the window without losses and that in the limit of large alpha. The formula
+    takes `rtt`, `base_rtt` (s), `drop_prob`, `alpha` (packets), `cut` b and `loss_factor` phi.
 
     >>> law_of_the_minimum().text()
     'W = Min(R*alpha/(R - T), 1/(sqrt(b)*sqrt(p)*sqrt(phi)))'
@@ -255,10 +292,11 @@ def law_of_the_minimum() -> Formula:
 
 @cache
 def vegas_alpha_at_saturation() -> Formula:
-    """The alpha at which the law of the minimum saturates.
+    """The alpha (packets) at which the law of the minimum reaches its largest window.
 
-    In the fluid model no alpha saturates: with this alpha the window is a fraction s of the
-    saturated window, with s (1 - (b / 2) ln(1 - s^2)) = 1: 0.80 for b = 1/2 and 0.86 for b = 1/4.
+    The formula takes `rtt`, `base_rtt` (s), `drop_prob`, `cut` b and `loss_factor` phi. In the
+    fluid model no alpha saturates: with this alpha the window is a fraction s of the saturated
+    window, with s (1 - (b / 2) ln(1 - s^2)) = 1: 0.80 for b = 1/2 and 0.86 for b = 1/4.
 
     >>> vegas_alpha_at_saturation().text()
     'alpha = (R - T)/(R*sqrt(b)*sqrt(p)*sqrt(phi))'
@@ -277,7 +315,10 @@ def vegas_alpha_at_saturation() -> Formula:
 
 @cache
 def vegas_alpha_of_share() -> Formula:
-    """The alpha for which the window is a given fraction of the saturated window.
+    """The alpha (packets) with which the window is a fraction `share` of the saturated window.
+
+    The formula takes `share`, `rtt`, `base_rtt` (s), `drop_prob`, `cut` b and `loss_factor` phi.
+    The saturated window is the limit of large alpha.
 
     >>> formula = vegas_alpha_of_share()
     >>> f"{formula(share=0.99, rtt=0.2, base_rtt=0.1, drop_prob=1e-3, cut=0.5, loss_factor=1):.1f}"
