@@ -52,7 +52,10 @@ class Error(NamedTuple):
 
 
 def difference(one: Recording, other: Recording, warmup: float) -> Error:
-    """Relative differences between the means of two runs of a network after the warm-up (s)."""
+    """Relative differences between the means of two runs of a network after the warm-up (s).
+
+    Each is the largest over all classes or links, relative to the run `other`, without unit.
+    """
     a, b = one.totals_after(warmup), other.totals_after(warmup)
     fair = b.capacity.min() / b.count.sum()
     return Error(
@@ -63,7 +66,10 @@ def difference(one: Recording, other: Recording, warmup: float) -> Error:
 
 
 def largest(one: np.ndarray, other: np.ndarray, least: np.ndarray | float) -> float:
-    """The largest difference, relative to the second values or to `least`, if that is larger."""
+    """The largest of |`one` - `other`| divided by the larger of |`other`| and `least`.
+
+    All three arrays have one unit and shape; the result has no unit.
+    """
     scale = np.maximum(np.abs(other), np.maximum(least, np.finfo(float).tiny))
     return float(np.max(np.abs(one - other) / scale))
 
@@ -110,7 +116,7 @@ def refined(
 
 
 def attempt(run: Callable[[TimeGrid], Recording], grid: TimeGrid) -> Recording | SolveFailed:
-    """The run with the steps of a grid, or the error with which it failed."""
+    """The run `run(grid)`, or the error with which it failed, returned instead of raised."""
     try:
         return run(grid)
     except SolveFailed as failure:
@@ -118,16 +124,20 @@ def attempt(run: Callable[[TimeGrid], Recording], grid: TimeGrid) -> Recording |
 
 
 def estimated_error(change: Error) -> Error:
-    """The estimated relative errors of a run, from its change by halving the steps.
+    """Estimated relative errors of a run: three times its change by halving the steps.
 
-    One quantity may have changed little by accident, so none is estimated far below the others.
+    One quantity may have changed little by accident, so none is estimated below a quarter of the
+    largest.
+
+    Args:
+        change: relative changes of goodput, queues and drops, without unit.
     """
     least = LEAST_PART * max(change)
     return Error(*(SAFETY * max(part, least) for part in change))
 
 
 def check_tolerance(tolerance: float) -> float:
-    """Return the tolerance if it is positive and finite.
+    """Return the tolerance, a relative error, if it is positive and finite.
 
     Raises:
         InvalidInput: if it is not.

@@ -46,11 +46,17 @@ class StateHistory(Protocol):
     """The history of the leading components of the state, such as `dde.FixedStepHistory`."""
 
     def __call__(self, times: Any, /, of: Any = None) -> Array:
-        """Values at the times, of one component `of` each; None: of all components."""
+        """Values of components of the state at past times (s).
+
+        `of`: index of one component for each time; None: all components.
+        """
         ...
 
     def slope(self, times: Any, /, of: Any = None) -> Array:
-        """Time derivatives at the times, of one component `of` each; None: of all components."""
+        """Time derivatives of components of the state at past times (s), in their unit per second.
+
+        `of`: index of one component for each time; None: all components.
+        """
         ...
 
 
@@ -91,43 +97,46 @@ class DelayedState:
         self._has_ecn, self._time = structure.has_ecn, time
 
     def times(self, delays: Selected) -> Selected:
-        """The present minus these delays (s), clipped to the history, s."""
+        """Times in the past, s: the present minus `delays` (s), which are clipped to the bounds."""
         bounds = self._bounds
         return self._time - smooth.clip(delays, bounds.shortest, BELOW_LONGEST * bounds.longest)
 
     def loss_events(self, delays: PerGroup) -> PerGroup:
-        """Number of loss events of a flow of each group up to `delays` (s) ago."""
+        """Number of loss events of a flow of each group from the start until `delays` (s) ago."""
         return self._history(self.times(delays), of=self._indices.loss_events)
 
     def loss_event_rate(self, delays: PerGroup) -> PerGroup:
-        """Loss events of a flow of each group, 1/s, `delays` (s) ago."""
+        """Loss events of a flow of each group `delays` (s) ago, 1/s; (groups,)."""
         return self._history.slope(self.times(delays), of=self._indices.loss_events)
 
     def admission_rate(self, hops: np.ndarray, times: Selected) -> Selected:
-        """Packets/s of a flow that the queues of these hops admitted at the given times (s)."""
+        """Packets/s of one flow that the queue of each hop admitted at the given times (s).
+
+        It is the rate of arrivals minus that of drops, for the selected `hops`.
+        """
         arrived = self._history.slope(times, of=self._indices.arrived[hops])
         return arrived - self._history.slope(times, of=self._indices.dropped[hops])
 
     def admitted(self, hops: np.ndarray, delays: Selected) -> Selected:
-        """Packets of a flow that the queues of these hops admitted up to `delays` (s) ago."""
+        """Packets of one flow that the queue of each of `hops` admitted, up to `delays` (s) ago."""
         times = self.times(delays)
         arrived = self._history(times, of=self._indices.arrived[hops])
         return arrived - self._history(times, of=self._indices.dropped[hops])
 
     def queue(self, queues: np.ndarray, delays: Selected) -> Selected:
-        """Work waiting in these queues `delays` (s) ago, data packets."""
+        """Work waiting in the selected `queues` `delays` (s) ago, in data packets."""
         return self._history(self.times(delays), of=self._indices.queue[queues])
 
     def queue_slope(self, queues: np.ndarray, times: Selected) -> Selected:
-        """Time derivative of the work in these queues at the given times (s), data packets/s."""
+        """Time derivative of the work in the selected `queues` at times (s), data packets/s."""
         return self._history.slope(times, of=self._indices.queue[queues])
 
     def hop_rates(self, hops: np.ndarray, delays: Selected, same_delay: bool) -> HopRates:
-        """Arrivals, loss signals and drops of a flow at these hops, `delays` (s) ago.
+        """Arrivals, loss signals and drops of one flow at selected hops in the past, packets/s.
 
         Args:
             hops: numbers of the hops.
-            delays: delay of each hop, s.
+            delays: how long ago, for each hop, s.
             same_delay: whether all delays are equal, so that one history read is enough.
         """
         times = self.times(delays)

@@ -54,7 +54,11 @@ Representatives = Sequence[tuple[str, int]]
 
 
 def shortest_delay(network: Network) -> float:
-    """The shortest delay in the equations, s: a round trip, or the propagation between links."""
+    """Shortest delay in a network's equations, s: the shortest base RTT, before or after events.
+
+    With several links, or data in both directions, also the propagation and transmission time of
+    a link, but at least 1/8 of that RTT.
+    """
     networks = list(network.stages())
     shortest_rtt = min(rtt for one in networks for name in one.flows for rtt in one.base_rtts(name))
     several_links = any(len(network.links_of(name)) > 1 for name in network.flows)
@@ -66,7 +70,11 @@ def shortest_delay(network: Network) -> float:
 
 
 def longest_delay(network: Network) -> float:
-    """Bound on the delays in the equations, s: a multiple of the largest RTT with full queues."""
+    """Upper bound on the delays in a network's equations, s.
+
+    It is four times the largest base RTT plus the queueing delay of full queues on all links and
+    twice their jitter.
+    """
     rtts = [rtt for one in network.stages() for name in one.flows for rtt in one.base_rtts(name)]
     links = network.links.values()
     queueing = sum(link.buffer / link.capacity + 2 * link.jitter for link in links)
@@ -76,7 +84,11 @@ def longest_delay(network: Network) -> float:
 def propagation_delays(
     network: Network, structure: FluidStructure, representatives: Representatives
 ) -> list[Number]:
-    """Propagation and transmission from the previous queue to each hop, s; 0 at the first hop."""
+    """Delay from the previous queue on the path to each hop, s; (hops,), 0 at the first hop.
+
+    It is the propagation and the transmission of a data packet on the link between; on the way
+    from the last data queue to the first queue of the ACKs, also over the access links.
+    """
     links = list(network.links.values())
     delays = []
     for hop in structure.hops:
@@ -97,7 +109,10 @@ def propagation_delays(
 def delay_events(
     network: Network, structure: FluidStructure, representatives: Representatives
 ) -> DelayEvents | None:
-    """Changes of base RTTs and of propagation delays between hops at each event; None without."""
+    """Changes of base RTTs and of propagation delays between hops at each event, s.
+
+    They are given for each flow group, and for each hop; None for a network without events.
+    """
     if not network.events:
         return None
     rtt_changes, propagation_changes = [], []
@@ -116,5 +131,5 @@ def delay_events(
 
 
 def base_rtts(network: Network, representatives: Representatives) -> Iterator[Number]:
-    """The base RTT of each flow group, s."""
+    """Base RTT of each flow group, s: round-trip time without queueing of its representative."""
     return (network.base_rtts(name)[number] for name, number in representatives)

@@ -95,11 +95,16 @@ class Density:
 
     @classmethod
     def of(cls, law: Any, mesh: ClassMesh) -> Density:
-        """The distribution of the flows of a congestion control over a mesh."""
+        """Representation of the flows of a congestion control as a distribution over `mesh`."""
         return cls(law, mesh.for_law(law))
 
     def initial_state(self, cwnd: PerGroup, rtt: PerGroup) -> Distribution:
-        """All flows in slow start, with an initial window (packets) and a first RTT (s)."""
+        """Distribution before the first packet: all flows in slow start, none in the cells.
+
+        Args:
+            cwnd: initial window, packets.
+            rtt: first round-trip time, s.
+        """
         growing, recovering = (
             jnp.zeros((cwnd.shape[0], cells), cwnd.dtype)
             for cells in (self.mesh.cells, self.mesh.recovery_cells)
@@ -107,17 +112,20 @@ class Density:
         return Distribution(growing, recovering, self.law.init(cwnd, rtt))
 
     def cwnd(self, state: Distribution, rtt: PerGroup) -> PerGroup:
-        """The mean window, packets."""
+        """Mean window of the flows of each group at round-trip times (s), packets."""
         return self.mean(lambda windows: windows, state, rtt)
 
     def variance(self, state: Distribution, rtt: PerGroup) -> PerGroup:
-        """The variance of the windows, packets^2."""
+        """Variance of the windows of the flows of each group at RTTs (s), packets^2."""
         return self.mean(jnp.square, state, rtt) - self.cwnd(state, rtt) ** 2
 
     def mean(
         self, function: Callable[[PerCell], PerCell], state: Distribution, rtt: PerGroup
     ) -> PerGroup:
-        """The mean of a function of the window over all flows of a group."""
+        """Mean of a function of the window (packets) over all flows of each group.
+
+        It is taken over flows in cells, in recovery, and in slow start.
+        """
         growing = function(self.mesh.states(self.law, state.shared, rtt).cwnd)
         recovering = function(self.mesh.recovery_states(self.law, state.shared, rtt).cwnd)
         in_cells = jnp.sum(state.growing * growing, axis=-1)
@@ -125,7 +133,7 @@ class Density:
         return in_cells + state.shared.slow_start * function(state.shared.cwnd)
 
     def in_flight(self, state: Distribution, rtt: PerGroup) -> PerGroup:
-        """The mean number of packets in flight that the windows allow."""
+        """Mean number of packets in flight that the windows allow at RTTs (s), for each group."""
         growing = self.mesh.states(self.law, state.shared, rtt)
         recovering = self.mesh.recovery_states(self.law, state.shared, rtt)
         wide_rtt = rtt[:, None]
@@ -140,7 +148,17 @@ class Density:
     def derivative(
         self, state: Distribution, senders: SenderSignals, options: FluidOptions
     ) -> ClassDerivative:
-        """Derivative of the distribution, loss events and timeouts."""
+        """Time derivative of the distribution, and rates of loss events and timeouts.
+
+        Args:
+            state: distribution of the flows of each group.
+            senders: what its senders observe.
+            options: modelling options.
+
+        Returns:
+            Changes of the fractions of flows, 1/s, and of the shared fields, in their unit per
+            second; loss events and timeouts of a flow that is not in a timeout, 1/s.
+        """
         cells = self.cell_rates(state, senders, options)
         mean_growth = self.mean_growth(state, cells, senders, options)
         signals = cells.signals_of(cells.states)
@@ -171,7 +189,7 @@ class Density:
     def window_growth(
         self, state: Distribution, senders: SenderSignals, options: FluidOptions
     ) -> PerGroup:
-        """Growth of the mean window, apart from losses, packets/s."""
+        """Growth of the mean window of each group, apart from losses, packets/s."""
         cells = self.cell_rates(state, senders, options)
         return self.mean_growth(state, cells, senders, options)
 
@@ -182,7 +200,10 @@ class Density:
         senders: SenderSignals,
         options: FluidOptions,
     ) -> PerGroup:
-        """Growth of the mean window, packets/s, from that in the cells and in slow start."""
+        """Growth of the mean window of each group, apart from losses, packets/s.
+
+        It is the sum over the `cells`, weighted by their flows, and over slow start.
+        """
         all_starting = self.all_in_slow_start(state)
         rate = self.law.growth(all_starting, self.signals(all_starting, senders, options)).cwnd
         slow_start = smooth.maximum(rate, 0.0) * state.shared.slow_start
@@ -191,10 +212,11 @@ class Density:
     def cell_rates(
         self, state: Distribution, senders: SenderSignals, options: FluidOptions
     ) -> CellRates:
-        """Signals, states and derivatives of the flows in each cell."""
+        """Signals, states and time derivatives (apart from losses) of the flows in each cell."""
         wide = jax.tree.map(lambda leaf: leaf[:, None], senders)
 
         def signals_of(states: LawState) -> Signals:
+            """Inputs of the congestion control's equations for flows in these states."""
             return self.signals(states, wide, options)
 
         def law_derivative(states: LawState) -> LawState:
@@ -206,13 +228,13 @@ class Density:
         return CellRates(wide, states, derivative, growth, signals_of, law_derivative)
 
     def all_in_slow_start(self, state: Distribution) -> LawState:
-        """The law's state if all flows of a group were in slow start."""
+        """State of the congestion control for the flows in slow start: that fraction set to 1."""
         return state.shared._replace(slow_start=jnp.ones_like(state.shared.slow_start))
 
     def recovery_exits(self, state: Distribution, senders: SenderSignals) -> Masses:
-        """Flows that leave recovery in each cell, 1/s: as many as had a loss a round trip ago.
+        """Fraction of the flows that leave recovery in each cell, 1/s; (groups, recovery_cells).
 
-        The same fraction leaves each cell.
+        In total as many leave as had a loss a round trip ago; the same fraction leaves each cell.
         """
         recovering = jnp.sum(state.recovering, axis=1)
         exits = smooth.positive_part(
@@ -224,7 +246,10 @@ class Density:
         return state.recovering * rate[:, None]
 
     def signals(self, window: LawState, senders: SenderSignals, options: FluidOptions) -> Signals:
-        """The inputs of the law's equations for flows with these windows, without loss events."""
+        """Inputs of the congestion control's equations for flows in states `window`.
+
+        The ACK rate (packets/s) follows from the window; loss events are not included.
+        """
         in_flight = self.law.in_flight(window, senders.rtt)
         rate = smooth.minimum(in_flight / senders.rtt, senders.rate_limit)
         return law_signals(window, self.law, senders._replace(rate=rate), options)
@@ -274,6 +299,10 @@ class Density:
             senders: what its senders observe.
             options: modelling options.
             mean_growth: growth of the mean window, packets/s.
+
+        Returns:
+            Fractions of the flows that leave, 1/s; and d(state)/dt of those in slow start, each
+            field in its unit per second.
         """
         starting = self.all_in_slow_start(state)
         wide = jax.tree.map(lambda leaf: leaf[:, None], starting)
@@ -296,13 +325,16 @@ class Density:
         options: FluidOptions,
         loss_events: PerGroup,
     ) -> LawState:
-        """Derivative of the fields that all flows of a group have in common, at the mean window.
+        """Time derivative of the state that all flows of a group share, at the mean window.
 
         Args:
             state: state of the class.
             senders: what its senders observe.
             options: modelling options.
             loss_events: loss events of a flow, 1/s.
+
+        Returns:
+            The derivative of each field, in its unit per second.
         """
         mean = state.shared._replace(cwnd=self.cwnd(state, senders.rtt))
         signals = self.signals(mean, senders, options)._replace(loss_rate=loss_events)

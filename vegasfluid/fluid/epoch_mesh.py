@@ -56,14 +56,14 @@ class EpochMesh(NamedTuple):
     plateau_times: Float[Array, "kinds windows 1"] | None = None
 
     def for_law(self, law: EpochCongestionControl) -> EpochMesh:
-        """The mesh with the plateau times of a congestion control."""
+        """Copy of the mesh with the plateau times (s) of the epochs of congestion control `law`."""
         kinds = np.array(KINDS)[:, np.newaxis, np.newaxis]
         plateau_times = law.plateau_time(kinds, self.loss_windows.centres[:, None])
         return self._replace(plateau_times=plateau_times)
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Numbers of types of epochs, windows and ages."""
+        """Numbers of types of epochs, of cells of windows at the loss, and of cells of ages."""
         return len(KINDS), len(self.loss_windows.edges) - 1, len(self.ages.edges) - 1
 
     @property
@@ -73,16 +73,19 @@ class EpochMesh(NamedTuple):
 
     @property
     def recovery_cells(self) -> int:
-        """Number of cells for flows in recovery."""
+        """Number of cells for flows in recovery: one for each type of epoch and loss window."""
         return len(KINDS) * self.shape[1]
 
     def states(self, law: EpochCongestionControl, shared: LawState, rtt: PerGroup) -> LawState:
-        """The law's state in each cell of flows outside recovery; (groups, cells).
+        """State of the congestion control in each cell of flows outside recovery; (groups, cells).
 
         Args:
             law: congestion control of the class.
             shared: unused.
             rtt: round-trip time, s.
+
+        Returns:
+            The states; windows (packets) are at most the largest window at a loss.
         """
         states = self.flatten(self.epochs(law, self.ages.centres, rtt), rtt)
         return states._replace(cwnd=smooth.minimum(states.cwnd, self.loss_windows.centres[-1]))
@@ -90,11 +93,20 @@ class EpochMesh(NamedTuple):
     def recovery_states(
         self, law: EpochCongestionControl, shared: LawState, rtt: PerGroup
     ) -> LawState:
-        """The law's state in each cell of flows in recovery, at age 0; (groups, recovery_cells)."""
+        """State of the congestion control in each cell of flows in recovery, at age 0.
+
+        Args:
+            law: congestion control of the class.
+            shared: unused.
+            rtt: round-trip time, s.
+
+        Returns:
+            The states, with windows in packets; (groups, recovery_cells).
+        """
         return self.flatten(self.epochs(law, np.zeros(1), rtt), rtt)
 
     def flatten(self, states: LawState, rtt: PerGroup) -> LawState:
-        """States (groups, kinds, windows, ages) as states (groups, cells)."""
+        """States of shape (groups, kinds, windows, ages) as states of shape (groups, cells)."""
         shape = states.cwnd.shape
         return jax.tree.map(
             lambda leaf: jnp.broadcast_to(leaf, shape).reshape(*rtt.shape, -1), states
@@ -103,19 +115,23 @@ class EpochMesh(NamedTuple):
     def epochs(
         self, law: EpochCongestionControl, ages: Float[Array | np.ndarray, " ages"], rtt: PerGroup
     ) -> LawState:
-        """The law's state at the given ages (s) of each epoch; (groups, kinds, windows, ages)."""
+        """State of the congestion control `law` at the given ages (s) of each epoch.
+
+        `rtt` is the round-trip time, s. The shape is (groups, kinds, windows, ages).
+        """
         loss_windows = self.loss_windows.centres[:, None]
         return law.epoch_state(self.plateau_times, loss_windows, ages, rtt[..., None, None, None])
 
     def window_growth(
         self, law: EpochCongestionControl, rtt: PerGroup, derivative: LawState
     ) -> Masses:
-        """Growth of the window in each cell, packets/s.
+        """Growth of the window in each cell, apart from losses, packets/s; (groups, cells).
 
         Args:
             law: congestion control of the class.
             rtt: round-trip time, s.
-            derivative: derivative of the law's state in each cell.
+            derivative: derivative of the law's state in each cell; `elapsed` is the speed of
+                ageing.
         """
         ages = jnp.asarray(self.ages.centres)
         _, slope = jax.jvp(
@@ -130,7 +146,7 @@ class EpochMesh(NamedTuple):
         derivative: LawState,
         growth: Callable[[LawState], LawState],
     ) -> Masses:
-        """d(masses)/dt of flows whose epochs get older; none leave the last cell.
+        """Change of the flows in each cell as their epochs get older, 1/s; none leave the last.
 
         Args:
             masses: fraction of the flows in each cell.
@@ -145,11 +161,13 @@ class EpochMesh(NamedTuple):
     def after_loss(
         self, masses: Masses, states: LawState, law: EpochCongestionControl, signals: Signals
     ) -> Masses:
-        """Flows that have a loss event, by their next epoch; (groups, recovery_cells).
+        """Loss events, fraction of the flows per second, by the cell of the epoch that follows.
+
+        The flows are then in recovery; shape (groups, recovery_cells).
 
         Args:
-            masses: flows per second in each of the states.
-            states: the law's states before the loss.
+            masses: loss events in each cell, fraction of the flows per second; (groups, cells).
+            states: the law's states in these cells before the loss.
             law: congestion control of the class.
             signals: unused.
         """
@@ -161,19 +179,29 @@ class EpochMesh(NamedTuple):
         return jnp.concatenate([normal, fast, jnp.zeros_like(normal)], axis=1)
 
     def after_recovery(self, masses: Masses) -> Masses:
-        """Flows whose recovery ends, by cell at age 0; (groups, cells)."""
+        """Flows whose recovery ends, fraction per second, by the cell at age 0 that they enter.
+
+        Args:
+            masses: the flows by recovery cell, fraction per second; (groups, recovery_cells).
+
+        Returns:
+            The same flows by cell; (groups, cells).
+        """
         at_age_0 = jnp.pad(masses[:, :, None], ((0, 0), (0, 0), (0, self.shape[2] - 1)))
         return at_age_0.reshape(masses.shape[0], self.cells)
 
     def leave_slow_start(
         self, masses: PerGroup, windows: PerGroup, law: EpochCongestionControl
     ) -> Masses:
-        """Flows whose slow start ends without a loss, by cell at age 0; (groups, cells).
+        """Flows whose slow start ends without a loss, 1/s, by the cell at age 0 that they enter.
 
         Args:
-            masses: flows per second.
+            masses: fraction of the flows of each group, 1/s.
             windows: their windows, packets.
             law: congestion control of the class.
+
+        Returns:
+            The same flows by cell; (groups, cells).
         """
         fresh = deposit(
             masses[:, None], law.window_before_loss(windows)[:, None], self.loss_windows
@@ -184,10 +212,10 @@ class EpochMesh(NamedTuple):
 
 
 def make_epoch_mesh(law: EpochCongestionControl, largest: float, youngest: float) -> EpochMesh:
-    """A mesh of epochs for windows up to `largest`.
+    """A mesh of epochs for windows up to `largest`, without plateau times.
 
     Args:
-        law: congestion control with concrete parameters.
+        law: congestion control with concrete parameters, which give the largest age.
         largest: largest window, packets.
         youngest: width of the narrowest cells of ages, s.
     """

@@ -50,7 +50,11 @@ def flow_starts(flows: Flows) -> tuple[Number, ...]:
 
 
 def group_flows(network: Network, name: str) -> list[FlowGroup]:
-    """The flow groups of a class; reliable senders send data one base RTT after their start."""
+    """Flow groups of class `name`: its flows by base RTT and start time.
+
+    Each group has both times in s; reliable senders send their first data one base RTT after their
+    start, as after a handshake.
+    """
     members: dict[tuple[Hashable, Hashable], list[int]] = {}
     rtts, starts = network.base_rtts(name), flow_starts(network.flows[name])
     for number, (rtt, start) in enumerate(zip(rtts, starts, strict=True)):
@@ -64,12 +68,15 @@ def group_flows(network: Network, name: str) -> list[FlowGroup]:
 
 
 def identity(value: Number) -> Hashable:
-    """A hashable key of a value: a concrete value itself, the object identity of a traced one."""
+    """A hashable key of a value, by which flows are grouped.
+
+    It is a concrete value itself, or the object identity of a traced one.
+    """
     return value if is_concrete(value) else id(value)
 
 
 def group_of_each_flow(network: Network) -> np.ndarray:
-    """Number of the flow group of each flow, in the order of the network's flows; (flows,)."""
+    """Index of the flow group of each flow, in the order of the network's flows; (flows,)."""
     per_class, groups = [], 0
     for name, flows in network.flows.items():
         group_numbers = np.zeros(flows.count, int)

@@ -77,21 +77,28 @@ def violations(run: Recording, balance: float = BALANCE) -> list[Violation]:
 def first_times(
     run: Recording, wrong: np.ndarray, names: list[str], what: str
 ) -> Iterator[Violation]:
-    """The first violation in each column of `wrong` (time, column) that has any."""
+    """First violation in each column of `wrong` (time, column) that has any.
+
+    Args:
+        run: recording of a fluid run, which gives the times.
+        wrong: whether the invariant is violated, at the run's last sample times.
+        names: class or link of each column.
+        what: the violation in words.
+    """
     for column in np.flatnonzero(wrong.any(axis=0)):
         time = run.times[-wrong.shape[0] :][np.argmax(wrong[:, column])]
         yield Violation(float(time), names[column], what)
 
 
 def not_finite(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
-    """States that are nan or infinite."""
+    """Violations by states of flows and links that are nan or infinite, with their names."""
     for names, arrays in ((flows, run.flows), (links, run.links)):
         for name, values in arrays.items():
             yield from first_times(run, ~np.isfinite(values), names, f"{name} is not finite")
 
 
 def outside_domain(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
-    """Windows below a packet, and queues below 0 or above the buffer."""
+    """Violations by windows below a packet, and by queues below 0 or above the buffer."""
     small = run.flows["cwnd"] < 1 - ROUNDING
     yield from first_times(run, small, flows, "the window is below a packet")
     buffers = [float(link.buffer) for link in run.network.links.values()]
@@ -103,7 +110,7 @@ def outside_domain(run: Recording, flows: list[str], links: list[str]) -> Iterat
 
 
 def decreasing_counters(run: Recording, flows: list[str], links: list[str]) -> Iterator[Violation]:
-    """Counters that decrease."""
+    """Violations by counters of flows and links that decrease by more than 1e-6 packets."""
     for names, arrays, counters in (
         (flows, run.flows, ("delivered", "dropped", "sent", "timeouts")),
         (links, run.links, ("admitted", "lost", "waited", "work")),
@@ -114,14 +121,20 @@ def decreasing_counters(run: Recording, flows: list[str], links: list[str]) -> I
 
 
 def excess_service(run: Recording, links: list[str], balance: float) -> Iterator[Violation]:
-    """Links that sent more than their capacity."""
+    """Violations by links that sent more since the start than their capacity allows.
+
+    `balance` is the allowed excess, as a fraction; one packet more is allowed.
+    """
     largest = run.times[:, np.newaxis] * capacities(run.network, len(links))
     excess = run.links["work"] - run.links["backlog"] > largest * (1 + balance) + 1
     yield from first_times(run, excess, links, "it sent more than its capacity")
 
 
 def vanished_packets(run: Recording, flows: list[str], balance: float) -> Iterator[Violation]:
-    """Classes with more packets delivered and dropped than sent, or with too many in flight."""
+    """Violations by flows whose packets sent are not those delivered, dropped or in flight.
+
+    `balance` is the allowed difference, as a fraction of the packets sent.
+    """
     sent = run.flows["sent"]
     in_flight = sent - run.flows["delivered"] - run.flows["dropped"]
     created = in_flight < -1 - balance * sent

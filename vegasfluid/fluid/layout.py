@@ -32,13 +32,13 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, state: PyTree) -> Layout:
-        """The layout of states with the structure and shapes of `state`."""
+        """Layout of all states that have the pytree structure and array shapes of `state`."""
         leaves, treedef = jax.tree.flatten(state)
         return cls(treedef, tuple(jnp.shape(leaf) for leaf in leaves))
 
     @property
     def size(self) -> int:
-        """Length of the vector."""
+        """Number of components of the solver's vector."""
         return sum(math.prod(shape) for shape in self.shapes)
 
     @property
@@ -47,11 +47,16 @@ class Layout(NamedTuple):
         return self.unpack(np.arange(self.size))
 
     def pack(self, state: PyTree) -> Vector:
-        """The vector, shape (n,), of a state whose arrays have the layout's shapes."""
+        """Vector, shape (n,), of the components of a state whose arrays have the layout's
+        shapes.
+        """
         return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(state)])
 
     def unpack(self, y: Float[Array | np.ndarray, "*times n"]) -> Any:
-        """The state of a vector; vectors of shape (..., n) give arrays of shape (..., *shape)."""
+        """State with the components of a vector `y` of shape (n,).
+
+        Vectors of shape (..., n) give arrays of shape (..., *shape).
+        """
         leaves, start = [], 0
         for shape in self.shapes:
             end = start + math.prod(shape)

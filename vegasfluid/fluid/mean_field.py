@@ -31,31 +31,47 @@ class MeanField:
     law: CongestionControl
 
     def initial_state(self, cwnd: PerGroup, rtt: PerGroup) -> LawState:
-        """The state of flows that start with an initial window (packets) and first RTT (s)."""
+        """State of the class before the first packet, in slow start.
+
+        Args:
+            cwnd: initial window, packets.
+            rtt: first round-trip time, s.
+        """
         return self.law.init(cwnd, rtt)
 
     def cwnd(self, state: LawState, rtt: PerGroup) -> PerGroup:
-        """The mean window, packets."""
+        """Mean window of the flows of each group at round-trip times (s), packets."""
         return self.law.cwnd_of(state, rtt)
 
     def variance(self, state: LawState, rtt: PerGroup) -> PerGroup:
-        """The variance of the windows, packets^2: 0 in the mean model."""
+        """Variance of the windows of the flows of each group, packets^2: 0 in the mean model."""
         return 0 * self.cwnd(state, rtt)
 
     def in_flight(self, state: LawState, rtt: PerGroup) -> PerGroup:
-        """The mean number of packets in flight that the windows allow."""
+        """Mean number of packets in flight that the windows allow at RTTs (s), for each group."""
         return self.law.in_flight(state, rtt)
 
     def derivative(
         self, state: LawState, senders: SenderSignals, options: FluidOptions
     ) -> ClassDerivative:
-        """Derivative of the state, loss events and timeouts."""
+        """Time derivative of the mean state, and rates of loss events and timeouts.
+
+        Args:
+            state: mean state of each group.
+            senders: what the senders observe.
+            options: modelling options.
+
+        Returns:
+            d(state)/dt, each field in its unit per second; loss events and timeouts of a flow that
+            is
+            not in a timeout, 1/s.
+        """
         return mean_derivative(state, self.law, senders, options)
 
     def window_growth(
         self, state: LawState, senders: SenderSignals, options: FluidOptions
     ) -> PerGroup:
-        """Growth of the mean window, apart from losses, packets/s."""
+        """Growth of the mean window of each group, apart from losses, packets/s."""
         return mean_window_growth(state, self.law, senders, options)
 
     def clip(self, state: LawState, largest: PerGroup) -> LawState:

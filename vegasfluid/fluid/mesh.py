@@ -46,12 +46,12 @@ class Mesh(NamedTuple):
 
     @property
     def centres(self) -> Float[np.ndarray, " cells"]:
-        """Midpoints of the cells; (cells,)."""
+        """Midpoints of the cells, in the unit of the edges (packets or s); (cells,)."""
         return (self.edges[1:] + self.edges[:-1]) / 2
 
     @property
     def widths(self) -> Float[np.ndarray, " cells"]:
-        """Widths of the cells; (cells,)."""
+        """Widths of the cells, in the unit of the edges (packets or s); (cells,)."""
         return self.edges[1:] - self.edges[:-1]
 
 
@@ -61,9 +61,9 @@ def make_mesh(
     """A mesh from `lowest` to at least `largest`; by default of windows from one packet.
 
     Args:
-        largest: no edge but the last is above it.
-        lowest: the first edge.
-        finest: width of the narrowest cells.
+        largest: no edge but the last is above it; packets (or s).
+        lowest: the first edge, in the same unit.
+        finest: width of the narrowest cells, in the same unit.
         ratio: width of a cell over that of the one below, where widths grow; above 1.
 
     >>> mesh = make_mesh(1000.0)
@@ -77,10 +77,10 @@ def make_mesh(
 
 
 def advect(masses: Masses, speed: Float[Array, "groups inner"], mesh: Mesh) -> Masses:
-    """d(masses)/dt of mass that moves over the edges between cells.
+    """Change of the mass in each cell, 1/s, as mass moves over the edges between cells.
 
     Args:
-        masses: mass in each cell.
+        masses: mass (fraction of flows) in each cell; (groups, cells).
         speed: speed at inner edges, in the unit of the edges per second; (groups, cells - 1).
         mesh: the cells.
     """
@@ -111,11 +111,14 @@ class Deposition(NamedTuple):
 
 
 def deposition(values: Masses, mesh: Mesh) -> Deposition:
-    """The cells between which values are divided, with their weights.
+    """The two cells between which each value is divided, and the weight of the upper one.
 
     Args:
         values: windows or times, in the unit of the edges; (groups, any).
         mesh: the cells.
+
+    Returns:
+        Index of the lower cell, and the fraction that goes to the upper one; (groups, any).
     """
     centres = jnp.asarray(mesh.centres)
     last = centres.shape[0] - 2

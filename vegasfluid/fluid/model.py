@@ -83,7 +83,7 @@ class FluidModel:
 
     @property
     def vector_field(self) -> VectorField:
-        """The right-hand side of the equations."""
+        """The right-hand side of the equations, with the representation of each class."""
         meshes = self.meshes or (None,) * len(self.parameters.laws)
         populations = tuple(
             MeanField(law) if mesh is None else Density.of(law, mesh)
@@ -92,11 +92,11 @@ class FluidModel:
         return VectorField.of(self.parameters, populations, self.structure, self.options)
 
     def as_floats(self) -> FluidModel:
-        """The model with all parameters as arrays of floats."""
+        """Copy of the model with all parameters as JAX arrays of floats."""
         return replace(self, parameters=as_floats(self.parameters))
 
     def time_grid(self, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
-        """Sample times, and a solver step that resolves delays, queues and averages.
+        """Sample times, and a solver step (s) that resolves delays, queues and averages.
 
         Args:
             until: end of the run, s.
@@ -168,30 +168,53 @@ class FluidModel:
         return FluidSolution(states, solution, grid.until, warmup)
 
     def totals(self, solution: FluidSolution) -> IntervalTotals:
-        """Increases of the counters of each flow group and link after the warm-up."""
+        """Increase of the counters of each flow group and link from the warm-up to the end.
+
+        Args:
+            solution: from `solve`.
+
+        Returns:
+            Totals in packets, with flow groups in place of classes.
+        """
         field_ = self.as_floats().vector_field
         return totals_after_warmup(solution.states, field_, solution.until, solution.warmup)
 
     def goodput(self, solution: FluidSolution) -> Float[Array, " classes"]:
-        """Mean goodput of a flow of each class after the warm-up, packets/s; (classes,)."""
+        """Mean goodput of a flow of each class after the warm-up, packets/s; (classes,).
+
+        Args:
+            solution: from `solve`.
+        """
         return self._class_means(self.totals(solution).goodput)
 
     def windows(self, solution: FluidSolution) -> Float[Array, "times classes"]:
-        """Mean congestion window of a flow of each class, packets; (time, classes)."""
+        """Mean window of a flow of each class at each sample time, packets; (time, classes).
+
+        Args:
+            solution: from `solve`.
+        """
         cwnd = jnp.concatenate([moments.cwnd for moments in solution.states.classes], axis=-1)
         return self._class_means(cwnd)
 
     def queue(self, solution: FluidSolution) -> PerQueue:
-        """Mean number of waiting packets at each link after the warm-up; (links,)."""
+        """Packets waiting at each link, mean over the time after the warm-up; (links,).
+
+        Args:
+            solution: from `solve`.
+        """
         return self.totals(solution).mean_queue
 
     def jain_index(self, solution: FluidSolution) -> Scalar:
-        """Jain's fairness index of all flows' goodput after the warm-up; traceable."""
+        """Jain's fairness index of all flows' goodput after the warm-up, 1/n to 1; traceable.
+
+        Args:
+            solution: from `solve`.
+        """
         count = jnp.asarray(self.parameters.groups.count)
         return jain_index(self.totals(solution).goodput, count)
 
     def _class_means(self, values: Float[Array, "*times groups"]) -> Float[Array, "*times classes"]:
-        """Means over the flows of each class of values (..., groups)."""
+        """Means over the flows of each class of values of flow groups: (..., groups) to classes."""
         count = jnp.asarray(self.parameters.groups.count)
         means = [
             jnp.sum(count[part] * values[..., part], axis=-1) / jnp.sum(count[part])
@@ -202,7 +225,15 @@ class FluidModel:
 
 @partial(jax.jit, static_argnames="whole")
 def integrate_compiled(model: FluidModel, steps: Schedule, whole: bool) -> dde.Solution:
-    """The solution with the given steps; one compiled program for all lengths of steps."""
+    """Solution of a model's equations with the given steps, from the initial state.
+
+    One compiled program serves all lengths of steps.
+
+    Args:
+        model: the model, with parameters as arrays of floats.
+        steps: the solver's steps and sample times, s.
+        whole: whether to save whole states; otherwise moments replace distributions.
+    """
     vector_field = model.vector_field
     state = initial_state(model.parameters, vector_field.populations, model.structure)
     return solve_along(
@@ -257,7 +288,10 @@ def build(
 
 
 def class_meshes(network: Network) -> tuple[ClassMesh, ...]:
-    """Cells that cover the windows of each class."""
+    """Cells that cover the windows of each class, for the density model.
+
+    They are cells of windows (packets), or for CUBIC of windows at the loss and ages (s).
+    """
     youngest = FINEST * shortest_delay(network)  # a step moves ages and windows equally far
     return tuple(
         make_epoch_mesh(flows.law, largest_window(network, name), youngest)
@@ -268,10 +302,10 @@ def class_meshes(network: Network) -> tuple[ClassMesh, ...]:
 
 
 def largest_window(network: Network, name: str) -> float:
-    """A bound on the window of any flow of a class, packets.
+    """Upper bound on the window of any flow of class `name`, packets.
 
     It is the number of packets that path and buffers contain, or for many flows
-    `LARGEST_OVER_FAIR` times a flow's fraction of it.
+    `LARGEST_OVER_FAIR` times a flow's fraction of it, and at most `max_window`.
     """
     flows, links = network.flows[name], network.links_of(name)
     packets = min(link.capacity for link in links) * max(network.base_rtts(name))

@@ -22,7 +22,7 @@ __all__ = ["delivered", "to_recording", "totals_after_warmup"]
 
 
 def delivered(state: State, structure: FluidStructure) -> Float[Array, "*times groups"]:
-    """Packets that a flow of each group delivered since the start; (..., groups)."""
+    """Packets that one flow of each group has delivered since the start; (..., groups)."""
     last = np.array(structure.last_data_hops)
     return state.arrived[..., last] - state.dropped[..., last]
 
@@ -30,13 +30,13 @@ def delivered(state: State, structure: FluidStructure) -> Float[Array, "*times g
 def totals_after_warmup(
     state: State, field: VectorField, until: float, warmup: float
 ) -> IntervalTotals:
-    """Increments of all counters from the warm-up to the end of a run; traceable.
+    """Increase of all counters from the end of the warm-up to the end of a run; traceable.
 
     Args:
         state: saved states at evenly spaced times from 0 to `until`; arrays (time, ...).
         field: the equations.
         until: end of the run, s.
-        warmup: time excluded from the means, s.
+        warmup: time at the start that is left out, s.
 
     Returns:
         The totals, with flow groups in place of classes.
@@ -60,12 +60,15 @@ def totals_after_warmup(
 
 
 def to_recording(network: Network, solution: dde.Solution, field: VectorField) -> Recording:
-    """The states of a solution as plain arrays of flows and links.
+    """Arrays of each flow and link, by name, from a solution of a network's equations.
 
     Args:
         network: the network.
         solution: solution of its equations.
         field: the equations, with concrete parameters.
+
+    Returns:
+        Times (s), arrays (time, flow) and (time, link).
 
     Raises:
         SolveFailed: if it violates an invariant (see `invariants`).
@@ -80,7 +83,10 @@ def to_recording(network: Network, solution: dde.Solution, field: VectorField) -
 
 
 def link_arrays(times: np.ndarray, state: State, field: VectorField) -> dict[str, Any]:
-    """Arrays (time, link), by names of `vegasfluid.trajectory.LINK_VARIABLES`."""
+    """Counters, queues, backlogs and average queues of each link, by name; (time, link).
+
+    Names, units and meanings are those of `vegasfluid.trajectory.LINK_VARIABLES`.
+    """
     counters = link_counters(state, field)
     waiting = state.queue / queued_packet_size(times, state, counters, field)
     return counters | {
@@ -92,7 +98,10 @@ def link_arrays(times: np.ndarray, state: State, field: VectorField) -> dict[str
 
 
 def link_counters(state: State, field: VectorField) -> dict[str, Any]:
-    """The counters of each link, by their names in a run; NumPy or JAX arrays (time, link)."""
+    """Counters of each link since the start, by name; NumPy or JAX arrays (time, link).
+
+    `admitted` and `lost` in packets, `waited` in packets s, `work` in data packets.
+    """
     sums, admitted = flows_by_queue(field), state.arrived - state.dropped
     return {
         "admitted": admitted @ sums,
@@ -110,7 +119,7 @@ def flows_by_queue(field: VectorField) -> Float[Array, "hops queues"]:
 
 
 def marked(state: State, field: VectorField) -> np.ndarray:
-    """Packets of a flow that each hop marked since the start; (time, hops)."""
+    """Packets of one flow that each hop has marked since the start; (time, hops)."""
     aqm = field.parameters.aqm
     marks = [aqm[hop.queue].marks for hop in field.structure.hops]
     return np.where(marks, state.signalled - state.dropped, 0.0)
@@ -139,7 +148,13 @@ def queued_packet_size(
 
 
 def round_trip_times(times: np.ndarray, backlog: np.ndarray, field: VectorField) -> np.ndarray:
-    """Round-trip time of each group, without its own access link, s; (time, groups)."""
+    """Round-trip time of each flow group, without its own access link, s; (time, groups).
+
+    Args:
+        times: sample times, s; (time,).
+        backlog: work waiting in each queue, data packets; (time, queues).
+        field: the equations, which give base RTTs, delay events and capacities.
+    """
     parameters = field.parameters
     base_rtt = np.asarray(parameters.groups.base_rtt) + np.zeros((times.size, 1))
     events = parameters.delay_events
@@ -150,7 +165,11 @@ def round_trip_times(times: np.ndarray, backlog: np.ndarray, field: VectorField)
 
 
 def group_arrays(state: State, rtt: np.ndarray, field: VectorField) -> dict[str, Any]:
-    """Arrays (time, group), by names of `vegasfluid.trajectory.CLASS_VARIABLES`."""
+    """Windows, RTTs and counters of one flow of each group, by name; (time, group).
+
+    Names, units and meanings are those of `vegasfluid.trajectory.CLASS_VARIABLES`. `rtt` is the
+    round-trip time without the access link, s.
+    """
     parameters, structure = field.parameters, field.structure
     cwnd, variance = (
         np.concatenate(moments, axis=1) for moments in zip(*state.classes, strict=True)

@@ -111,7 +111,7 @@ class FluidParameters(NamedTuple):
 
 
 def as_floats(parameters: FluidParameters) -> FluidParameters:
-    """The parameters as arrays of floats, so that 40 and 40.0 share one compiled program."""
+    """Copy of the parameters as JAX floats, so that 40 and 40.0 share one compiled program."""
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), parameters)
 
 
@@ -120,12 +120,15 @@ def build_parameters(
     base_rtt: Mapping[str, Number] | None = None,
     delay_bounds: tuple[float, float] | None = None,
 ) -> tuple[FluidParameters, FluidStructure]:
-    """The parameters and the static structure of a network's equations.
+    """Parameters and static structure of a network's equations.
 
     Args:
         network: laws, links and delays may contain traced values.
         base_rtt: base RTT with which the senders of a class start, s, by class name.
         delay_bounds: shortest and longest delay, s; required where delays are traced.
+
+    Returns:
+        All numbers of the equations (s, packets, packets/s), and what cannot be traced.
 
     Raises:
         InvalidInput: for an unknown class in `base_rtt`.
@@ -177,14 +180,20 @@ def build_parameters(
 
 
 def stack(values: Sequence[Number]) -> Any:
-    """Numbers as one array: a NumPy array, or a JAX array if any of them is traced."""
+    """Numbers as a 1-D array of floats: of NumPy, or of JAX if any of them is traced."""
     if not any(isinstance(value, jax.Array) for value in values):
         return np.array(values, float)
     return jnp.stack([jnp.asarray(value, float) for value in values])
 
 
 def class_values(flows: Flows, packet_bytes: int, base_rtt_override: Number) -> dict[str, Number]:
-    """The parameters common to all flow groups of a class, by fields of `GroupParameters`."""
+    """Parameters common to all flow groups of a class, by fields of `GroupParameters`.
+
+    Args:
+        flows: the class.
+        packet_bytes: size of a packet, bytes.
+        base_rtt_override: base RTT with which its senders start, s; negative: they measure it.
+    """
     traffic = flows.traffic
     return {
         "access": NO_LIMIT if flows.access is None else flows.access,

@@ -31,7 +31,7 @@ def _register(value_class: type[Value]) -> None:
 def register_values(network: Network | None = None) -> None:
     """Register all congestion controls, queue disciplines and traffic sources as JAX pytrees.
 
-    Repeated calls have no effect.
+    Their quantities become leaves, other fields static. Repeated calls have no effect.
 
     Args:
         network: its classes are registered too, also those from outside this package.

@@ -60,21 +60,21 @@ class Drops(NamedTuple):
 
 
 def sum_by_queue(per_hop: PerHop, structure: FluidStructure) -> PerQueue:
-    """Sums over the hops of each queue."""
+    """Sums of `per_hop` over all hops at each queue, in its unit; (queues,)."""
     if structure.queue_count == 1:
         return jnp.sum(per_hop, keepdims=True)
     return jnp.asarray(structure.queue_hop_matrix) @ per_hop
 
 
 def flows_per_hop(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
-    """Number of flows in the group of each hop."""
+    """Number of flows in the flow group to which each hop belongs; (hops,)."""
     return parameters.groups.count[structure.hop_groups]
 
 
 def service_rates(
     arriving: PerHop, parameters: FluidParameters, structure: FluidStructure
 ) -> PerQueue:
-    """Service rate of each link, packets/s of the mean size of those that arrive.
+    """Service rate of each link, packets/s, for packets of the mean size of those that arrive.
 
     Args:
         arriving: packets/s of a flow at each hop.
@@ -134,7 +134,7 @@ def arrivals(
     parameters: FluidParameters,
     structure: FluidStructure,
 ) -> PerHop:
-    """Packets/s of a flow that arrive at each hop.
+    """Packets of one flow that arrive at each hop, packets/s; (hops,).
 
     Args:
         sent: packets/s of a flow of each group.
@@ -175,7 +175,10 @@ def buffer_in_packets(parameters: FluidParameters) -> PerQueue:
 
 
 def byte_mode_factor(parameters: FluidParameters, structure: FluidStructure) -> PerHop:
-    """Factor on the drop probability at each hop: the relative packet size for queues in bytes."""
+    """Factor on the drop probability at each hop: 1, or for queues in bytes the packet size.
+
+    The size is relative to a data packet; (hops,).
+    """
     in_bytes = np.array([parameters.aqm[queue].counts_bytes for queue in structure.hop_queues])
     is_bytes: Any = np.where(in_bytes, 1.0, 0.0)
     return is_bytes * (parameters.relative_size - 1) + 1
@@ -187,7 +190,7 @@ def drop_tail_loss_bias(
     parameters: FluidParameters,
     structure: FluidStructure,
 ) -> PerHop | float:
-    """Drop probability of each hop's packets at a full buffer, relative to the mean.
+    """Drop probability of each hop's packets at a full buffer, relative to the queue's mean.
 
     With ACK clocking each packet replaces one that has left the queue. So a full buffer mainly
     drops the extra packet of a growing window, and losses are divided among flows in proportion to
@@ -199,6 +202,9 @@ def drop_tail_loss_bias(
         window_growth: growth of a window of each group, packets/s; None where no queue needs it.
         parameters: parameters of the equations.
         structure: static structure of the equations.
+
+    Returns:
+        The ratio of probabilities, without unit, of each hop; 1 where losses are random.
     """
     if window_growth is None:
         return 1.0
@@ -266,7 +272,7 @@ def full_buffer_drops(
     parameters: FluidParameters,
     structure: FluidStructure,
 ) -> PerHop:
-    """Fraction of each hop's packets that a full buffer drops.
+    """Fraction of each hop's packets that a full buffer drops, 0 to 1; (hops,).
 
     No hop loses more packets than arrive. The other hops of the queue lose the remaining drops,
     each the same fraction of its packets.
@@ -316,7 +322,7 @@ def queue_derivative(
     parameters: FluidParameters,
     structure: FluidStructure,
 ) -> PerQueue:
-    """Derivative of the work in each queue, data packets/s; not negative for an empty queue.
+    """Time derivative of the work in each queue, data packets/s; at least 0 for an empty queue.
 
     Args:
         state: state of the equations.
@@ -332,6 +338,9 @@ def queue_derivative(
 
 
 def draining_if_overfull(queue: QueueState) -> QueueState:
-    """The queue with a lower capacity if it exceeds its buffer, so that the excess drains."""
+    """The queue with a lower capacity (packets/s) if it exceeds its buffer.
+
+    More arrivals are then dropped, so that the excess drains at 1/s.
+    """
     excess = smooth.positive_part(queue.queue - queue.buffer)
     return queue._replace(capacity=queue.capacity - DRAIN_RATE * excess)

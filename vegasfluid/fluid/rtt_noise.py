@@ -44,12 +44,16 @@ class RttNoise(NamedTuple):
 
 
 def jitter_noise(parameters: FluidParameters, structure: FluidStructure) -> RttNoise:
-    """The effect of the links' jitter on each flow group.
+    """Effect of the links' jitter on the round-trip times of each flow group.
 
     A random delay, uniform from 0 to J, adds J/2 to the mean round-trip time. Where packets keep
     their order, each waits for the slowest one before it: with a packet every d seconds the mean
     delay is J - sqrt(pi J d / 2), with little variation. Where packets may overtake, three that do
     look like a loss to a sender without SACK.
+
+    Returns:
+        Mean delay and width of the noise, s, and the fraction of time with reordering, for each
+        group; `minimum_offset` is 0.
     """
     links_per_queue = 1 if structure.has_ack_hops else 2  # ACKs cross each link, without a hop
     crossed: Any = structure.crossings * links_per_queue

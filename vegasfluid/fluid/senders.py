@@ -81,7 +81,7 @@ class LossSignals(NamedTuple):
 
     @property
     def drop_prob(self) -> PerGroup:
-        """Probability that a packet is lost."""
+        """Probability that a packet of a flow of each group is lost, 0 to 1; marks excluded."""
         return self.prob if self.lost_prob is None else self.lost_prob
 
 
@@ -135,6 +135,9 @@ def loss_signals(
         propagation: delay from the previous queue to each hop, s.
         delayed: counters at past times.
         structure: static structure of the equations.
+
+    Returns:
+        Packets lost or marked of one flow, 1/s, and probabilities of a loss or mark and a loss.
     """
     hops = np.array([number for number, hop in enumerate(structure.hops) if not hop.is_ack])
     group = structure.hop_groups[hops]
@@ -188,7 +191,11 @@ def measured_rtt(
 def signal_delay(
     number: int, rtt: Scalar, queueing_delay: PerHop, propagation: PerHop, structure: FluidStructure
 ) -> Scalar:
-    """Time since a packet that is acknowledged now was at hop `number`, s."""
+    """Time since a packet that is acknowledged now was at hop `number`, s.
+
+    It is the round-trip time `rtt` (s) minus waiting times and propagation delays (s) from the
+    first hop to that hop.
+    """
     path = [*structure.upstream_hops(number), number]
     return rtt - sum(queueing_delay[a] + propagation[b] for a, b in pairwise(path))
 
@@ -196,7 +203,14 @@ def signal_delay(
 def law_signals(
     window: LawState, law: CongestionControl, senders: SenderSignals, options: FluidOptions
 ) -> Signals:
-    """The inputs of a congestion control's equations for a class, without loss events."""
+    """Inputs of a congestion control's equations for a class, without loss events.
+
+    Args:
+        window: the mean state of the class.
+        law: its congestion control.
+        senders: what its senders observe.
+        options: modelling options.
+    """
     excess = law.in_flight(window, senders.rtt) / (senders.rate_limit * senders.rtt) - 1
     return Signals(
         rtt=senders.measured_rtt,
@@ -230,13 +244,16 @@ class ClassDerivative(NamedTuple):
 def mean_derivative(
     window: LawState, law: CongestionControl, senders: SenderSignals, options: FluidOptions
 ) -> ClassDerivative:
-    """Derivative of the mean state of a class, and its loss events and timeouts.
+    """Time derivative of the mean state of a class, and its loss events and timeouts.
 
     Args:
         window: the mean state of the class.
         law: its congestion control.
         senders: what its senders observe.
         options: modelling options.
+
+    Returns:
+        d(window)/dt, each field in its unit per second; loss events and timeouts, 1/s.
     """
     signals = law_signals(window, law, senders, options)._replace(growing=1 - senders.in_recovery)
     events = loss_events(window, law, senders, signals)
@@ -262,7 +279,7 @@ class LossEvents(NamedTuple):
 def loss_events(
     window: LawState, law: CongestionControl, senders: SenderSignals, signals: Signals
 ) -> LossEvents:
-    """Loss events of the flows of a class, from the losses that they detect.
+    """Loss events of a flow of a class, 1/s, from the losses that its sender detects.
 
     Let a fraction r of the flows be in recovery, with windows smaller by the fraction b. Then the
     windows of the others are W / (1 - r b), and each loss event takes more of the mean by this
@@ -283,8 +300,10 @@ def loss_events(
 
 
 def synchronised_part(cwnd: PerCell, senders: SenderSignals) -> PerCell:
-    """Fraction of the losses that is synchronised: 1 - 1/cwnd, as all packets of a window but one
-    are ACK-clocked, on queues whose losses follow window growth.
+    """Fraction of the losses of windows of `cwnd` packets that is synchronised, 0 to 1.
+
+    It is 1 - 1/cwnd on queues whose losses follow window growth, as all packets of a window but one
+    are ACK-clocked.
     """
     return senders.synchronised * smooth.maximum(1 - 1 / cwnd, 0.0)
 
@@ -292,13 +311,16 @@ def synchronised_part(cwnd: PerCell, senders: SenderSignals) -> PerCell:
 def mean_window_growth(
     window: LawState, law: CongestionControl, senders: SenderSignals, options: FluidOptions
 ) -> PerGroup:
-    """Growth of the mean window of a class, apart from losses, packets/s."""
+    """Growth of the mean window of a class, apart from losses, packets/s, at least 0."""
     signals = law_signals(window, law, senders, options)._replace(growing=1 - senders.in_recovery)
     return smooth.maximum(law.drift(outside_recovery(window, senders), signals).cwnd, 0.0)
 
 
 def outside_recovery(window: LawState, senders: SenderSignals) -> LawState:
-    """The mean state of the flows outside recovery: all flows in slow start are among them."""
+    """Mean state of the flows outside recovery, from that of all flows (`window`).
+
+    All flows in slow start are among them, so their fraction is larger.
+    """
     slow_start = window.slow_start / smooth.maximum(1 - senders.in_recovery, TINY)
     return window._replace(slow_start=smooth.minimum(slow_start, 1.0))
 
@@ -306,7 +328,7 @@ def outside_recovery(window: LawState, senders: SenderSignals) -> LawState:
 def timeout_fraction(
     law: CongestionControl, cwnd: PerCell, senders: SenderSignals, options: FluidOptions
 ) -> PerCell:
-    """Fraction of the loss events that end in a timeout, for windows of `cwnd` packets.
+    """Fraction of the loss events that end in a timeout, for windows of `cwnd` packets, 0 to 1.
 
     A synchronised loss is a single one, and its retransmission is not lost. A mark has the
     response of a loss, but its packet has arrived and is not retransmitted (RFC 3168, 6.1.2).
@@ -324,13 +346,17 @@ def timeout_fraction(
 
 
 def capped_loss_rate(losses: PerGroup, rtt: PerGroup, bounds: DelayBounds) -> PerGroup:
-    """Losses of a flow, 1/s, at most `MOST_LOSSES_PER_RTT` and `MOST_LOSSES_PER_DELAY`."""
+    """Losses of a flow of each group, 1/s, clipped to at most a few per delay.
+
+    At most `MOST_LOSSES_PER_RTT` per round trip (`rtt`, s), and `MOST_LOSSES_PER_DELAY` per
+    shortest delay.
+    """
     most = smooth.minimum(MOST_LOSSES_PER_RTT / rtt, MOST_LOSSES_PER_DELAY / bounds.shortest)
     return smooth.minimum(losses, most)
 
 
 def timeout_duration(cwnd: PerGroup, senders: SenderSignals) -> PerGroup:
-    """Time without sending in a timeout, s.
+    """Mean time in which a flow does not send after a timeout, s, for windows of `cwnd` packets.
 
     It is the timer with mean backoff, and half of the slow start to half the window.
     """

@@ -149,6 +149,10 @@ def record_fluid(
     """Simulate a network by its fluid model, as plain arrays at evenly spaced times.
 
     Arguments and errors are those of `simulate_fluid`.
+
+    Returns:
+        Times (s), arrays (time, flow) and (time, link) by names of variables, and the estimated
+        relative errors; without labels.
     """
     model = build(network, options=options, resolution=resolution, base_rtt=base_rtt)
     floats, vector_field = model.as_floats(), model.vector_field
@@ -171,13 +175,17 @@ def record_fluid(
 def to_dataset(
     recording: Recording, engine: str, warmup: float, tolerance: float | None = TOLERANCE
 ) -> xr.Dataset:
-    """The trajectory of a recording, with its validity warnings as an attribute.
+    """Trajectory of a recording of a fluid run, with its warnings as an attribute.
 
     Args:
         recording: recording of a fluid run.
         engine: name of the engine, `fluid` or `density`.
         warmup: time that the metrics exclude, s.
         tolerance: largest relative error of the run; None: the error was not estimated.
+
+    Returns:
+        The trajectory, with the attributes `engine`, `warmup` and, where there are any,
+        `error_estimate`, `tolerance` and `warnings`.
     """
     attributes: dict[str, Any] = {"engine": engine, "warmup": warmup}
     if recording.error is not None and tolerance is not None:

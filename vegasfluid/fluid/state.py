@@ -65,7 +65,13 @@ class Moments(NamedTuple):
 def initial_state(
     parameters: FluidParameters, populations: tuple[Population, ...], structure: FluidStructure
 ) -> State:
-    """The state before the first packet of any flow, with empty queues."""
+    """State before the first packet of any flow: initial windows, empty queues, counters at 0.
+
+    Args:
+        parameters: parameters of the equations.
+        populations: representation of the flows of each class.
+        structure: static structure of the equations.
+    """
     groups = parameters.groups
     no_groups, no_queues = jnp.zeros_like(groups.count), jnp.zeros(structure.queue_count)
     no_hops = jnp.zeros(len(structure.hops))

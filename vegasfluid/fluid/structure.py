@@ -58,7 +58,7 @@ class FluidStructure(NamedTuple):
 
     @property
     def class_slices(self) -> Iterator[slice]:
-        """The groups of each class, as slices of arrays over groups."""
+        """Slices that select the groups of each class from arrays over groups."""
         start = 0
         for size in self.groups_per_class:
             yield slice(start, start + size)
@@ -66,23 +66,23 @@ class FluidStructure(NamedTuple):
 
     @property
     def first_hops(self) -> list[int]:
-        """Number of the first hop of each group."""
+        """Index of the first hop of each flow group."""
         return [number for number, hop in enumerate(self.hops) if hop.previous < 0]
 
     @property
     def last_data_hops(self) -> list[int]:
-        """Number of the last hop that the data of each group cross."""
+        """Index of the last hop that the data of each flow group cross."""
         last = {hop.group: number for number, hop in enumerate(self.hops) if not hop.is_ack}
         return [last[group] for group in range(self.group_count)]
 
     @property
     def hop_queues(self) -> np.ndarray:
-        """Number of the queue of each hop; (hops,)."""
+        """Index of the queue at which each hop is; (hops,)."""
         return np.array([hop.queue for hop in self.hops])
 
     @property
     def hop_groups(self) -> np.ndarray:
-        """Number of the flow group of each hop; (hops,)."""
+        """Index of the flow group to which each hop belongs; (hops,)."""
         return np.array([hop.group for hop in self.hops])
 
     @property
@@ -100,7 +100,7 @@ class FluidStructure(NamedTuple):
 
     @property
     def group_hop_matrix(self) -> Float[np.ndarray, "groups hops"]:
-        """1 where a hop belongs to a group, else 0; (groups, hops).
+        """1 where a hop belongs to a flow group, else 0; (groups, hops).
 
         A product with it sums over the hops of each group. A scatter would be 20 times slower:
         XLA's CPU compiler does not compile a loop as one function if it contains a scatter.
@@ -109,11 +109,11 @@ class FluidStructure(NamedTuple):
 
     @property
     def queue_hop_matrix(self) -> Float[np.ndarray, "queues hops"]:
-        """1 where a hop is at a queue, else 0; (queues, hops)."""
+        """1 where a hop is at a queue, else 0; (queues, hops). A product sums over hops."""
         return (self.hop_queues == np.arange(self.queue_count)[:, np.newaxis]).astype(float)
 
     def upstream_hops(self, number: int) -> list[int]:
-        """Numbers of the hops before a hop on the same path, in order."""
+        """Indices of the hops before hop `number` on the path of its group, in order."""
         upstream = []
         while (number := self.hops[number].previous) >= 0:
             upstream.insert(0, number)
@@ -123,7 +123,7 @@ class FluidStructure(NamedTuple):
 def build_structure(
     network: Network, groups_per_class: tuple[int, ...], rtt_index: tuple[int, ...]
 ) -> FluidStructure:
-    """The static structure of a network's equations.
+    """Static structure of a network's equations: its queues, and the hops of each group.
 
     Args:
         network: the network.

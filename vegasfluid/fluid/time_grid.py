@@ -64,7 +64,7 @@ class TimeGrid(NamedTuple):
     finest: float | None = None
 
     def schedule(self, dtype: DTypeLike) -> Schedule:
-        """All steps of the solver, for states of this type."""
+        """All steps of the solver, with their lengths (s), for states of the type `dtype`."""
         lengths = self.step, self.longest_lag, dtype, self.longer_steps
         if self.aligned:
             return on_the_grid(np.linspace(0.0, self.until, self.samples), *lengths)
@@ -72,7 +72,7 @@ class TimeGrid(NamedTuple):
         return anywhere(times, *lengths, ring_rows(self.longest_lag, self.finest or self.step))
 
     def halved(self) -> TimeGrid:
-        """The same grid with steps half as long."""
+        """Copy of the grid with solver steps half as long."""
         return self._replace(step=self.step / 2)
 
 
@@ -81,30 +81,33 @@ Links = Iterable[tuple[float, float, QueueDiscipline]]
 
 
 def mean_field_step(shortest: float, links: Links) -> float:
-    """Step for the mean model, s.
+    """Length of the solver's steps for the mean model, s.
 
     It is no longer than the shortest delay (the solver reads finished steps only), and short
     relative to the averaging time of each AQM and the filling time of each buffer.
 
     Args:
         shortest: shortest delay, s.
-        links: links of the network.
+        links: capacity (packets/s), buffer (packets) and queue discipline of each link.
     """
     return SLACK * min([shortest, LARGEST_STEP, *link_limits(links)])
 
 
 def density_step(step: float, shortest: float) -> float:
-    """Step for the density model, s: no longer than the mean model's, and stable for advection.
+    """Length of the solver's steps for the density model, s, stable for advection.
 
     Args:
-        step: step for the mean model, s.
+        step: step for the mean model, s, which it does not exceed.
         shortest: shortest delay, s.
     """
     return min(step, COURANT * FINEST * shortest)
 
 
 def link_limits(links: Links) -> list[float]:
-    """Upper limits of the step for each link, s."""
+    """Upper limits of the solver's step, s, by links: buffers to fill, averages to follow.
+
+    One or two limits for each link, from its capacity, buffer and AQM.
+    """
     limits = []
     for capacity, buffer, aqm in links:
         limits.append(float(FILLING * buffer / capacity))
@@ -115,27 +118,39 @@ def link_limits(links: Links) -> list[float]:
 
 
 def links_of(network: Network) -> Links:
-    """Capacity, buffer and queue discipline of each link of a network."""
+    """Capacity (packets/s), buffer (packets) and queue discipline of each link of a network."""
     return [(link.capacity, link.buffer, link.aqm) for link in network.links.values()]
 
 
 def mean_field_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
-    """Sample times and step for the mean model of a network."""
+    """Sample times and solver step for the mean model of a network.
+
+    Args:
+        network: the network, with concrete numbers.
+        until: end of the run, s.
+        samples: number of evenly spaced sample times.
+    """
     step = mean_field_step(shortest_delay(network), links_of(network))
     return TimeGrid(until, samples, step, longest_delay(network))
 
 
 def density_grid(network: Network, until: float, samples: int = DEFAULT_SAMPLES) -> TimeGrid:
-    """Sample times and step for the density model of a network."""
+    """Sample times and solver step for the density model of a network.
+
+    Args:
+        network: the network, with concrete numbers.
+        until: end of the run, s.
+        samples: number of evenly spaced sample times.
+    """
     grid = mean_field_grid(network, until, samples)
     return grid._replace(step=density_step(grid.step, shortest_delay(network)))
 
 
 def with_longer_steps(grid: TimeGrid, network: Network) -> TimeGrid:
-    """The grid with longer steps after the initial transient, when queues delay every packet.
+    """Copy of the grid with longer steps after the initial transient of a network.
 
-    If queues do not persist, the solver reports a delay shorter than the step; use the original
-    grid then.
+    Queues then delay every packet. If they do not persist, the solver reports a delay shorter than
+    the step; use the original grid then.
     """
     starts = [start for flows in network.flows.values() for start in flow_starts(flows)]
     last_change = max([*starts, *(event.at for event in network.events)])

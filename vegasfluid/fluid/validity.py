@@ -49,7 +49,7 @@ def validity_warnings(run: Recording, warmup: float, tolerance: float = TOLERANC
 
 
 def step_warnings(run: Recording, tolerance: float) -> Iterator[str]:
-    """A warning if the run's estimated discretisation error is above the tolerance."""
+    """One line if the run's estimated relative error exceeds the tolerance, with its numbers."""
     if run.error is not None and max(run.error) > tolerance:
         goodput, queue, drops = (f"{100 * part:.2g} %" for part in run.error)
         yield (
@@ -59,7 +59,10 @@ def step_warnings(run: Recording, tolerance: float) -> Iterator[str]:
 
 
 def class_warnings(run: Recording, late: slice) -> Iterator[str]:
-    """Warnings about small windows, timeouts and reordering, from the samples `late`."""
+    """Lines about classes with small windows (packets), many timeouts, or reordering.
+
+    They follow from means over the samples `late`, those after the warm-up.
+    """
     counts = run.network.counts
     cwnd = class_means(counts, run.flows["cwnd"][late]).mean(axis=0)
     increase = {
@@ -85,7 +88,10 @@ def class_warnings(run: Recording, late: slice) -> Iterator[str]:
 
 
 def link_warnings(run: Recording, late: slice) -> Iterator[str]:
-    """Warnings about few flows, unequal losses at a full buffer, and an oscillating queue."""
+    """Lines about links with few flows, unequal losses at a full buffer, or an oscillating queue.
+
+    They follow from the samples `late`, those after the warm-up.
+    """
     lost = run.links["lost"][-1] - run.links["lost"][late.start]
     admitted = run.links["admitted"][-1] - run.links["admitted"][late.start]
     for number, (name, link) in enumerate(run.network.links.items()):
@@ -106,7 +112,11 @@ def link_warnings(run: Recording, late: slice) -> Iterator[str]:
 
 
 def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
-    """A warning if a full buffer drops a larger fraction of one class's packets than another's."""
+    """A line if the full buffer of `link` drops a larger fraction of one class's packets.
+
+    The fractions are those of all packets sent during the samples `late`, over all links; the
+    limit is a ratio of `UNEVEN`.
+    """
     ends = [late.start, -1]
     dropped, sent = (
         np.diff(class_means(run.network.counts, run.flows[name][ends]), axis=0)[0]
@@ -126,7 +136,7 @@ def uneven_losses(run: Recording, late: slice, link: str) -> Iterator[str]:
 
 
 def crossing(run: Recording, link: str) -> list[int]:
-    """Numbers of the classes whose path contains a link."""
+    """Indices of the classes whose path contains the link named `link`."""
     return [
         number for number, name in enumerate(run.network.flows) if link in run.network.path_of(name)
     ]

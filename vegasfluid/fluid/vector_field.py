@@ -80,7 +80,7 @@ class VectorField(NamedTuple):
         structure: FluidStructure,
         options: FluidOptions,
     ) -> VectorField:
-        """The equations of a network whose classes are represented by `populations`."""
+        """Equations of a network whose classes are represented by `populations`, with layouts."""
         state = jax.eval_shape(lambda: initial_state(parameters, populations, structure))
         sizes = structure.groups_per_class
         moments = tuple(Moments(jnp.zeros(size), jnp.zeros(size)) for size in sizes)
@@ -94,12 +94,12 @@ class VectorField(NamedTuple):
         return history_size(self.layout.indices, self.structure, self.options)
 
     def delayed(self, time: Scalar, history: StateHistory) -> DelayedState:
-        """The state's counters at times before `time` (s), from the solver's history."""
+        """Access to the state's counters at times before `time` (s), from the solver's history."""
         bounds = self.parameters.delay_bounds
         return DelayedState(history, self.layout.indices, self.structure, bounds, time)
 
     def save(self, time: Scalar, y: Vector) -> Vector:
-        """The vector that a run saves of a state: moments instead of distributions."""
+        """Vector that a run saves of the state `y` at a time (s): moments, not distributions."""
         state = self.layout.unpack(y)
         base_rtt, _ = delays_at(time, self.parameters)
         waits = state.queue / self.parameters.queues.capacity
@@ -111,17 +111,23 @@ class VectorField(NamedTuple):
         return self.saved.pack(state._replace(classes=moments))
 
     def by_class(self, state: State) -> zip[tuple[Population, Any, slice]]:
-        """Population, state and groups of each class."""
+        """For each class its representation, its part of the state, and the slice of its groups."""
         return zip(self.populations, state.classes, self.structure.class_slices, strict=True)
 
     def derivative(self, time: Scalar, y: Vector, history: StateHistory) -> Vector:
-        """dy/dt of the whole network; `State` describes the components of y."""
+        """Time derivative of the solver's vector, dy/dt, in the units of `State` per second.
+
+        Args:
+            time: present time, s.
+            y: state of the whole network as a vector.
+            history: the solver's history of the state.
+        """
         state = self.clip(self.layout.unpack(y))  # within a step it may be slightly outside
         observed = observe(time, state, self.delayed(time, history), self)
         return self.layout.pack(derivatives(state, observed, self))
 
     def project(self, before: Vector, y: Vector) -> Vector:
-        """The state after a step, clipped to its domain; what exceeds a buffer is lost."""
+        """State `y` after a solver step, clipped to its domain; what exceeds a buffer is lost."""
         state = self.layout.unpack(y)
         lost = queues.overflow_in_step(
             self.layout.unpack(before), state, self.parameters, self.structure
@@ -149,7 +155,7 @@ class VectorField(NamedTuple):
 
 
 def delays_at(time: Scalar, parameters: FluidParameters) -> tuple[PerGroup, PerHop]:
-    """Base RTTs, and propagation delays to each hop, at a time (s), s."""
+    """Base RTT of each group, and propagation delay to each hop, at a time (s); both in s."""
     base_rtt, propagation = parameters.groups.base_rtt, parameters.propagation
     events = parameters.delay_events
     if events is None:
@@ -192,7 +198,7 @@ def round_trip_times(base_rtt: PerGroup, waits: PerQueue, structure: FluidStruct
 
 
 def mean_windows(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
-    """Mean congestion window of a flow of each group, packets."""
+    """Mean window of a flow of each group, packets, in a state, at round-trip times (s)."""
     parts = field.by_class(state)
     return jnp.concatenate(
         [population.cwnd(part, rtt[groups]) for population, part, groups in parts]
@@ -202,13 +208,19 @@ def mean_windows(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
 def from_traffic(
     quantity: Callable[[TrafficSource, PerGroup], PerGroup], transfers: PerGroup, field: VectorField
 ) -> PerGroup:
-    """A quantity that each class's traffic source computes from its groups' transfers."""
+    """A quantity of each group that its traffic source computes from the number of transfers.
+
+    `transfers` are those of a flow of each group that are active or waiting.
+    """
     sources = zip(field.parameters.traffic, field.structure.class_slices, strict=True)
     return jnp.concatenate([quantity(source, transfers[groups]) for source, groups in sources])
 
 
 def packets_in_flight(state: State, rtt: PerGroup, field: VectorField) -> PerGroup:
-    """Packets in flight that the windows of a flow of each group allow."""
+    """Packets in flight that the window of a flow of each group allows, at RTTs (s).
+
+    At most `max_window`; only whole packets if `FluidOptions.whole_packets` is set.
+    """
     cwnd = mean_windows(state, rtt, field)
     if not field.options.whole_packets:
         return cwnd
@@ -223,7 +235,7 @@ def packets_in_flight(state: State, rtt: PerGroup, field: VectorField) -> PerGro
 
 
 def observe(time: Scalar, state: State, delayed: DelayedState, field: VectorField) -> Observables:
-    """Round-trip times, rates, arrivals and loss signals at a time (s), from the state."""
+    """RTTs (s), rates, arrivals (packets/s) and loss signals at a time (s), from the state."""
     parameters, structure = field.parameters, field.structure
     groups, capacity = parameters.groups, parameters.queues.capacity
     base_rtt, propagation = delays_at(time, parameters)
@@ -280,7 +292,7 @@ def observe(time: Scalar, state: State, delayed: DelayedState, field: VectorFiel
 
 
 def synchronised_fraction(parameters: FluidParameters, structure: FluidStructure) -> np.ndarray:
-    """Fraction of the queues on each group's path whose losses follow window growth; (groups,)."""
+    """Fraction of the queues on each group's data path whose losses follow window growth."""
     paths: list[list[bool]] = [[] for _ in range(structure.group_count)]
     for hop in structure.hops:
         if not hop.is_ack:
@@ -289,7 +301,7 @@ def synchronised_fraction(parameters: FluidParameters, structure: FluidStructure
 
 
 def derivatives(state: State, observed: Observables, field: VectorField) -> State:
-    """The time derivative of each part of the state."""
+    """Time derivative of each part of the state, in its unit per second, from `observe`."""
     parameters, structure = field.parameters, field.structure
     arriving, started = observed.arriving, observed.started
     growth = window_growth(state, observed, field)
@@ -324,7 +336,10 @@ def derivatives(state: State, observed: Observables, field: VectorField) -> Stat
 
 
 def window_growth(state: State, observed: Observables, field: VectorField) -> PerGroup | None:
-    """Growth of a window of each group, packets/s; None where no queue needs it."""
+    """Growth of the window of a flow of each group, apart from losses, packets/s.
+
+    None where no queue divides its losses by window growth.
+    """
     if not any(aqm.losses_follow_growth for aqm in field.parameters.aqm):
         return None
     rates = [
@@ -337,7 +352,10 @@ def window_growth(state: State, observed: Observables, field: VectorField) -> Pe
 def class_derivative(
     number: int, state: State, observed: Observables, field: VectorField
 ) -> ClassDerivative:
-    """Derivative of the state of class `number`, including restarts for new transfers."""
+    """Time derivative of the state of class `number`, with restarts for new transfers.
+
+    Each field is in its unit per second; so are loss events and timeouts of a flow that sends.
+    """
     part = list(field.structure.class_slices)[number]
     senders, started = select(observed.senders, part), observed.started[part]
     groups = select(field.parameters.groups, part)
@@ -356,10 +374,10 @@ def class_derivative(
 
 
 def select(values: Any, groups: slice) -> Any:
-    """The values of a slice of groups, from a pytree of arrays over all groups."""
+    """The part of a pytree of arrays over all groups that belongs to a slice of groups."""
     return jax.tree.map(lambda leaf: leaf[groups], values)
 
 
 def scale(factor: PerGroup, values: PerCell) -> PerCell:
-    """Values (groups, ...) times the factor of each group (groups,)."""
+    """`values` (groups, ...) times the factor of each group (groups,)."""
     return factor.reshape(factor.shape + (1,) * (values.ndim - 1)) * values

@@ -31,7 +31,7 @@ class WindowMesh(NamedTuple):
     windows: Mesh
 
     def for_law(self, law: CongestionControl) -> WindowMesh:
-        """The mesh for a congestion control; it does not depend on it."""
+        """The mesh itself: it is the same for all congestion controls."""
         return self
 
     @property
@@ -45,25 +45,31 @@ class WindowMesh(NamedTuple):
         return self.cells
 
     def states(self, law: CongestionControl, shared: LawState, rtt: PerGroup) -> LawState:
-        """The law's state in each cell of flows outside recovery; (groups, cells).
+        """State of the congestion control in each cell of flows outside recovery; (groups, cells).
 
         Args:
             law: congestion control of the class.
             shared: state whose fields other than the window all flows of a group share.
-            rtt: round-trip time, s.
+            rtt: round-trip time, s; unused.
+
+        Returns:
+            The states; the window (packets) of a cell is its midpoint.
         """
         return outside_slow_start(shared, self.windows.centres)
 
     def recovery_states(self, law: CongestionControl, shared: LawState, rtt: PerGroup) -> LawState:
-        """The law's state in each cell of flows in recovery; (groups, recovery_cells)."""
+        """State of the congestion control in each cell of flows in recovery.
+
+        The window (packets) of a cell is its midpoint; (groups, recovery_cells).
+        """
         return outside_slow_start(shared, self.windows.centres)
 
     def window_growth(self, law: CongestionControl, rtt: PerGroup, derivative: LawState) -> Masses:
-        """Growth of the window in each cell, packets/s, not below 0.
+        """Growth of the window in each cell, apart from losses, packets/s, not below 0.
 
         Args:
-            law: congestion control of the class.
-            rtt: round-trip time, s.
+            law: congestion control of the class; unused.
+            rtt: round-trip time, s; unused.
             derivative: derivative of the law's state in each cell.
         """
         return smooth.maximum(derivative.cwnd, 0.0)
@@ -75,7 +81,7 @@ class WindowMesh(NamedTuple):
         derivative: LawState,
         growth: Callable[[LawState], LawState],
     ) -> Masses:
-        """d(masses)/dt of flows that window growth moves between cells.
+        """Change of the flows in each cell, 1/s, as growth moves their windows between cells.
 
         Args:
             masses: fraction of the flows in each cell.
@@ -103,18 +109,24 @@ class WindowMesh(NamedTuple):
         return deposit(masses, smooth.minimum(reduced, states.cwnd), self.windows)
 
     def after_recovery(self, masses: Masses) -> Masses:
-        """Flows whose recovery ends, by their next cell; (groups, cells)."""
+        """Flows whose recovery ends, fraction per second, by the cell that they enter.
+
+        It is `masses`, the flows by recovery cell, as their windows do not change; (groups, cells).
+        """
         return masses
 
     def leave_slow_start(
         self, masses: PerGroup, windows: PerGroup, law: CongestionControl
     ) -> Masses:
-        """Flows whose slow start ends without a loss, by their next cell; (groups, cells).
+        """Flows whose slow start ends without a loss, 1/s, by the cell that they enter.
 
         Args:
-            masses: flows per second.
+            masses: fraction of the flows of each group, 1/s.
             windows: their windows, packets.
-            law: congestion control of the class.
+            law: congestion control of the class; unused.
+
+        Returns:
+            The same flows by cell; (groups, cells).
         """
         return deposit(masses[:, None], windows[:, None], self.windows)
 
