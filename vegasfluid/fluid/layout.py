@@ -47,9 +47,7 @@ class Layout(NamedTuple):
         return self.unpack(np.arange(self.size))
 
     def pack(self, state: PyTree) -> Vector:
-        """Vector, shape (n,), of the components of a state whose arrays have the layout's
-        shapes.
-        """
+        """Vector, shape (n,), of the components of a state with the layout's array shapes."""
         return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(state)])
 
     def unpack(self, y: Float[Array | np.ndarray, "*times n"]) -> Any:

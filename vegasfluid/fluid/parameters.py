@@ -120,15 +120,12 @@ def build_parameters(
     base_rtt: Mapping[str, Number] | None = None,
     delay_bounds: tuple[float, float] | None = None,
 ) -> tuple[FluidParameters, FluidStructure]:
-    """Parameters and static structure of a network's equations.
+    """Parameters (in s, packets, packets/s) and static structure of a network's equations.
 
     Args:
         network: laws, links and delays may contain traced values.
         base_rtt: base RTT with which the senders of a class start, s, by class name.
         delay_bounds: shortest and longest delay, s; required where delays are traced.
-
-    Returns:
-        All numbers of the equations (s, packets, packets/s), and what cannot be traced.
 
     Raises:
         InvalidInput: for an unknown class in `base_rtt`.
