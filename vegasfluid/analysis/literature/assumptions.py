@@ -53,7 +53,7 @@ class Assumption:
     """What invalidates the formula above the limit."""
 
     def violation(self, path: Path) -> str:
-        """The violation on a path in words; empty if the limit is not exceeded."""
+        """A sentence on how a path exceeds the limit of the quantity; empty if it does not."""
         value, limit = self.quantity(path), self.limit(path)
         if value <= limit:
             return ""
@@ -85,7 +85,9 @@ class Range:
         ack_every: float = 1.0,
         max_window: float = math.inf,
     ) -> tuple[str, ...]:
-        """The assumptions that a path violates, in words; empty if none.
+        """The assumptions of the formula that a path violates, one sentence each; empty if none.
+
+        Those in `unchecked` are not checked.
 
         Args:
             drop_prob: loss events per packet.
@@ -116,5 +118,17 @@ class Range:
         ack_every: float = 1.0,
         max_window: float = math.inf,
     ) -> bool:
-        """Whether a path satisfies all assumptions; arguments as in `fails`."""
+        """Whether a path satisfies all assumptions of the formula that can be checked.
+
+        Args:
+            drop_prob: loss events per packet.
+            rtt: round-trip time, s.
+            rto: retransmission timeout, s; None: four round trips (RFC 5348, section 3.1).
+            ack_every: packets acknowledged by an ACK.
+            max_window: the receiver's window, packets.
+
+        Raises:
+            InvalidInput: for a drop_prob that is not above 0 and below 1, or anything else that is
+                not above 0.
+        """
         return not self.fails(drop_prob, rtt, rto, ack_every, max_window)

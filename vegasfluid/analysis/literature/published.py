@@ -93,6 +93,10 @@ def published_formulas(
         tuned: the Vegas class that `fair_alpha` belongs to; None: no class.
         fair_alpha: its alpha for equal goodputs, packets; None: unknown.
 
+    Returns:
+        For each formula its value and that of the fluid model, their unit, and the conditions of
+        the formula that do not hold.
+
     >>> from vegasfluid import Flows, Link, Red, equilibrium
     >>> link = Link(1000.0, 200, Red(min_thresh=50, max_thresh=150))
     >>> state = equilibrium(Network(link, {"reno": Flows(10, Reno(), base_rtt=0.05)}))
@@ -109,7 +113,11 @@ def published_formulas(
 
 
 def class_states(equilibrium: Equilibrium) -> Iterator[ClassState]:
-    """The flow classes with a congestion window, at equilibrium."""
+    """Yield the state of each class with a congestion window at equilibrium, for the formulas.
+
+    It has the class's mean window (packets), mean RTT (s), and drop probability along its data
+    path.
+    """
     network = equilibrium.network
     _, structure = build_parameters(network)
     pass_prob = 1 - np.asarray(equilibrium.values.drop_prob)
@@ -142,7 +150,10 @@ def class_states(equilibrium: Equilibrium) -> Iterator[ClassState]:
 
 
 def formulas_of_class(state: ClassState) -> Iterator[PublishedValue]:
-    """The published formulas for the congestion control of a class."""
+    """Yield the published formulas for a class's congestion control, beside the model's values.
+
+    Those for loss-based controls only if the class has losses at equilibrium.
+    """
     law, loss = state.flows.law, state.path.drop_prob > 0
     if isinstance(law, Vegas):
         yield from vegas_rate(state, law)
@@ -156,7 +167,10 @@ def formulas_of_class(state: ClassState) -> Iterator[PublishedValue]:
 
 
 def reno_rates(state: ClassState) -> Iterator[PublishedValue]:
-    """Sending rate of Reno in congestion avoidance, and with timeouts and maximum window."""
+    """Yield the sending rate of a Reno flow (packets/s) by Mathis et al., and by Padhye et al.
+
+    The latter also has timeouts and the maximum window. The model's value is window / RTT.
+    """
     path, rate = state.path, state.cwnd / state.path.rtt
     yield PublishedValue(
         f"rate of {state.name}, no timeouts",
@@ -177,7 +191,10 @@ def reno_rates(state: ClassState) -> Iterator[PublishedValue]:
 
 
 def reno_recovery(state: ClassState) -> PublishedValue:
-    """Round trips in which Reno regains its window after a loss: half of the window."""
+    """Round trips in which Reno regains a window W after a loss, W / 2, beside the model's.
+
+    W is the class's mean window at equilibrium, packets.
+    """
     delayed = state.path.ack_every > 1
     return PublishedValue(
         f"recovery of {state.name}",
@@ -190,7 +207,7 @@ def reno_recovery(state: ClassState) -> PublishedValue:
 
 
 def cubic_window(state: ClassState, law: Cubic) -> PublishedValue:
-    """Mean window of CUBIC in its cubic region, packets."""
+    """CUBIC's mean window in its cubic region by RFC 9438, packets, beside the model's."""
     path, violated = state.path, state.violated
     window = cubic_response(path.drop_prob, path.rtt, law.C, law.beta)
     reno = mathis(path.drop_prob, path.rtt) * path.rtt
@@ -203,7 +220,10 @@ def cubic_window(state: ClassState, law: Cubic) -> PublishedValue:
 
 
 def highspeed_window(state: ClassState) -> PublishedValue:
-    """Mean window of HighSpeed TCP above 38 packets."""
+    """HighSpeed TCP's mean window by RFC 3649, packets, beside the model's.
+
+    The formula is for drop probabilities up to 1e-3.
+    """
     prob, violated = state.path.drop_prob, state.violated
     if prob > HIGHSPEED_PROB:
         reason = f"drop_prob is {prob:.3g}, above {HIGHSPEED_PROB:g}: HighSpeed TCP behaves as Reno"
@@ -221,7 +241,10 @@ HIGHSPEED_PROB = 1e-3
 
 
 def vegas_rate(state: ClassState, law: Vegas) -> Iterator[PublishedValue]:
-    """Rate of Vegas without losses: alpha over the queueing delay."""
+    """Yield the rate of a Vegas flow without losses, packets/s: alpha over the queueing delay.
+
+    Beside it is the model's window / RTT. Nothing without a queueing delay, or if alpha is unknown.
+    """
     delay = state.path.rtt - state.base_rtt
     if law.alpha is None or not delay > 0:
         return
@@ -243,7 +266,15 @@ def vegas_rate(state: ClassState, law: Vegas) -> Iterator[PublishedValue]:
 
 
 def red_min_over_n(network: Network, tuned: str, fair_alpha: float) -> Iterator[PublishedValue]:
-    """The alpha RED_min / N for equal goodputs, on one RED link."""
+    """Yield the rule of thumb for a fair alpha on one RED link, packets: min_thresh over N flows.
+
+    N counts the flows in the direction of the tuned class.
+
+    Args:
+        network: the network; nothing for several links or another queue discipline.
+        tuned: name of the Vegas class.
+        fair_alpha: the model's alpha for equal goodputs, packets.
+    """
     if len(network.links) > 1 or not isinstance(network.link.aqm, Red):
         return
     direction = network.flows[tuned].direction

@@ -43,7 +43,7 @@ ATOL = 1e-13
 
 
 class Recovery(NamedTuple):
-    """The time that a window needs to reach a value.
+    """The time that a congestion window needs to reach a value.
 
     Args:
         seconds: in seconds.
@@ -55,7 +55,12 @@ class Recovery(NamedTuple):
 
 
 def seen_at(cwnd: Any, rtt: float) -> Signals:
-    """The signals of a sender after slow start without losses: ACKs at rate W / R."""
+    """What a sender without losses after slow start observes: its RTT, and cwnd / rtt ACKs/s.
+
+    Args:
+        cwnd: congestion window, packets.
+        rtt: round-trip time, s.
+    """
     return Signals(rtt, cwnd / rtt, 0.0, initial_ssthresh=0.0)
 
 
@@ -67,6 +72,9 @@ def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> 
         state: the initial state, after slow start; its window is below `cwnd`.
         cwnd: the window to reach, packets.
         rtt: round-trip time, s.
+
+    Returns:
+        The time in seconds and in round trips.
 
     Raises:
         InvalidInput: for a window that is not above that of the state or is never reached, or a
@@ -109,13 +117,18 @@ def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> 
 def recovery_time(
     law: CongestionControl, cwnd: float, rtt: float, base_rtt: float | None = None
 ) -> Recovery:
-    """The time in which a window grows back to its value before a loss.
+    """The time in which a window grows back to its value before one loss, at a constant RTT.
+
+    The round trip of loss recovery is not counted.
 
     Args:
         law: the congestion control.
         cwnd: the window at the loss, packets.
         rtt: round-trip time, constant, s.
         base_rtt: base RTT that Vegas has measured, at most `rtt`, s; None: `rtt`.
+
+    Returns:
+        The time in seconds and in round trips.
 
     Raises:
         InvalidInput: for a congestion control that does not respond to losses, for a window that it
@@ -143,7 +156,13 @@ def recovery_time(
 
 
 def epoch_time(law: EpochCongestionControl, cwnd: float, rtt: float) -> Recovery:
-    """The time to grow back to the window at the start of an epoch, for epoch-based controls."""
+    """The time (s, and round trips) in which a window grows back after a loss, by its curve of age.
+
+    Args:
+        law: the congestion control, whose window is a function of the time since the loss (CUBIC).
+        cwnd: the window at the loss, packets.
+        rtt: round-trip time, s.
+    """
     plateau = law.plateau_time(AFTER_LOSS, cwnd)
 
     def excess(age: float) -> float:

@@ -50,7 +50,13 @@ Number = Any
 
 
 def require(whose: str, drop_prob: Number, **above_zero: Number) -> None:
-    """Raise InvalidInput for a drop_prob outside (0, 1) or another argument not above 0."""
+    """Raise InvalidInput for a drop_prob outside (0, 1) or another argument not above 0.
+
+    Args:
+        whose: name of the formula, for the message.
+        drop_prob: loss events per packet, a number or an array.
+        above_zero: the other arguments by name.
+    """
     prob = np.asarray(drop_prob, dtype=float)
     if not np.all((prob > 0) & (prob < 1)):
         raise InvalidInput(whose, "drop_prob", "above 0 and below 1", drop_prob)
@@ -65,7 +71,9 @@ def plain(value: Number) -> Number:
 
 
 def mathis_constant(loss_process: str = "periodic") -> float:
-    """The constant c of Reno's mean window W = c / sqrt(p) in congestion avoidance.
+    """The constant c of Reno's mean window of c / sqrt(p) packets in congestion avoidance.
+
+    p is the number of loss events per packet.
 
     Args:
         loss_process: how losses arrive, a name in `LOSS_PROCESSES`.
@@ -107,13 +115,26 @@ def mathis(
 def seconds_a_packet(
     drop_prob: Number, rtt: Number, rto: Number, ack_every: Number, end_in_timeouts: Number
 ) -> Number:
-    """Mean time between packets, s, in congestion avoidance and in timeouts together."""
+    """Mean time between the packets of a Reno flow, s, growth and timeouts included.
+
+    Args:
+        drop_prob: loss events per packet.
+        rtt: round-trip time, s.
+        rto: retransmission timeout, s.
+        ack_every: packets acknowledged by an ACK.
+        end_in_timeouts: fraction of the loss events that end in a timeout.
+    """
     idle = rto * end_in_timeouts * drop_prob * (1 + 32 * drop_prob**2)
     return rtt * np.sqrt(2 * ack_every * drop_prob / 3) + idle
 
 
 def timeout_fraction(drop_prob: Number, ack_every: Number) -> Number:
-    """The fraction of loss events that end in a timeout, if it is small."""
+    """The fraction of Reno's loss events that end in a timeout: 3 sqrt(3 b p / 8), if small.
+
+    Args:
+        drop_prob: loss events per packet, p.
+        ack_every: packets acknowledged by an ACK, b.
+    """
     return 3 * np.sqrt(3 * ack_every * drop_prob / 8)
 
 
@@ -174,7 +195,7 @@ def cubic_response(
 
 
 def highspeed_response(drop_prob: Number) -> Number:
-    """Mean window of HighSpeed TCP above 38 packets: 0.12 / p^0.835.
+    """Mean window of HighSpeed TCP, packets: 0.12 / p^0.835, valid above 38 packets.
 
     Args:
         drop_prob: loss events per packet, p.
