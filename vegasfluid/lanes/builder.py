@@ -58,6 +58,10 @@ class Item(NamedTuple):
 def constant(value: Any, dtype: Any) -> Item:
     """A number that is known when the program is compiled.
 
+    Args:
+        value: its value.
+        dtype: NumPy type to which it is rounded, and which determines its LLVM literal.
+
     >>> constant(2, np.float64).text, constant(True, bool).text
     ('0x4000000000000000', 'true')
     """
@@ -98,12 +102,15 @@ class Builder:
         return self._block
 
     def name(self) -> str:
-        """A new name."""
+        """A name, such as `v7`, that no other value or block of the program has."""
         self._count += 1
         return f"v{self._count}"
 
     def type_of(self, dtype: np.dtype, varying: bool = False) -> str:
-        """LLVM's type of a value.
+        """LLVM's type of a number of this NumPy type; of a vector of them if it is `varying`.
+
+        Raises:
+            Unsupported: for a NumPy type that has no LLVM type here.
 
         >>> Builder(4).type_of(REAL, True)
         '<4 x double>'
@@ -114,23 +121,32 @@ class Builder:
         return f"<{self.width} x {scalar}>" if varying and self.width > 1 else scalar
 
     def write(self, line: str) -> None:
-        """Add a line without a result."""
+        """Add a line to the program, indented: an instruction without a result."""
         self.lines.append(f"  {line}")
 
     def table(self, numbers: Iterable[int]) -> str:
-        """The name of a constant array of 32-bit numbers."""
+        """Add a constant array of 32-bit integers to the program; returns its LLVM name."""
         each, name = [f"i32 {number}" for number in numbers], f"@{self.name()}"
         line = f"{name} = private constant [{len(each)} x i32] [{', '.join(each)}]"
         self.declared[name] = line
         return name
 
     def start(self, block: str) -> None:
-        """Begin a basic block."""
+        """Begin a basic block with the name `block`; later lines belong to it."""
         self.lines.append(f"{block}:")
         self._block = block
 
     def emit(self, text: str, dtype: np.dtype, varying: bool) -> Item:
-        """Add an instruction with a result."""
+        """Add an instruction with a result.
+
+        Args:
+            text: the instruction in LLVM's language, without the name of its result.
+            dtype: NumPy type of the result.
+            varying: whether the result is a vector with an element for each lane.
+
+        Returns:
+            The result, under a new name.
+        """
         name = f"%{self.name()}"
         self.lines.append(f"  {name} = {text}")
         return Item(name, dtype, varying and self.width > 1)
@@ -143,6 +159,9 @@ class Builder:
                 types and `{r}` for the type of the result.
             dtype: type of the result.
             items: operands.
+
+        Returns:
+            The result: a vector with an element for each lane if any operand is one, else a scalar.
         """
         varying = self.width > 1 and any(item.varying for item in items)
         texts = [self.spread(item) if varying else item.text for item in items]
@@ -151,7 +170,7 @@ class Builder:
         return self.emit(template.format(*texts, r=result, **types), dtype, varying)
 
     def spread(self, item: Item) -> str:
-        """The text of an item as a vector, if the program has vectors."""
+        """The LLVM text of a number as a vector with equal elements, if the program has vectors."""
         if self.width == 1 or item.varying:
             return item.text
         scalar, vector = self.type_of(item.dtype), self.type_of(item.dtype, True)
@@ -164,11 +183,11 @@ class Builder:
         return f"%{name}"
 
     def varied(self, item: Item) -> Item:
-        """An item as a vector, if the program has vectors."""
+        """A number as a vector with an element for each lane, if the program has vectors."""
         return item if self.width == 1 else Item(self.spread(item), item.dtype, True)
 
     def lanes_of(self, item: Item) -> list[Item]:
-        """The number of each lane, as scalars."""
+        """The elements of a vector as scalars, one for each lane; a scalar is repeated."""
         if not item.varying or self.width == 1:
             return [item] * self.width
         vector = self.type_of(item.dtype, True)
@@ -178,7 +197,7 @@ class Builder:
         ]
 
     def joined(self, items: list[Item]) -> Item:
-        """The scalars of all lanes as one vector."""
+        """The vector of the scalars of all lanes, in order; with one lane, its scalar."""
         if self.width == 1:
             return items[0]
         dtype = items[0].dtype
@@ -189,7 +208,13 @@ class Builder:
         return Item(text, dtype, True)
 
     def call(self, function: str, dtype: np.dtype, *items: Item) -> Item:
-        """Call one of LLVM's intrinsic functions, such as `sqrt`, on operands of one type."""
+        """Add a call of one of LLVM's intrinsic functions; returns its result.
+
+        Args:
+            function: its name without type, such as `sqrt`.
+            dtype: NumPy type of the result.
+            items: operands, all of one type; vectors if any of them is one.
+        """
         varying = self.width > 1 and any(item.varying for item in items)
         suffix = {"float64": "f64", "float32": "f32", "int32": "i32", "int64": "i64"}[
             items[0].dtype.name
@@ -202,7 +227,10 @@ class Builder:
 
     @contextmanager
     def loop(self, count: Item) -> Iterator[Item]:
-        """A loop without carried values; yields its index, from 0 to `count` - 1."""
+        """Write a loop without carried values around the lines that the `with` block adds.
+
+        Yields the loop's index, which counts from 0 to `count` - 1 when the program runs.
+        """
         before, head = self.block, self.name()
         index = Item(f"%{self.name()}", INDEX)
         self.write(f"br label %{head}")

@@ -39,13 +39,13 @@ VECTOR_BITS = (("avx512f", 512), ("avx2", 256))
 
 @cache
 def native_width() -> int:
-    """Number of doubles in this processor's vectors."""
+    """Number of doubles in this processor's vectors: 8, 4 or 2."""
     features = llvm.get_host_cpu_features()
     return next((bits // 64 for name, bits in VECTOR_BITS if features.get(name)), 2)
 
 
 def optimisation_level() -> int:
-    """LLVM's level: 2, or 0 where JAX's option `jax_disable_most_optimizations` is set."""
+    """LLVM's optimisation level: 2, or 0 where JAX's `jax_disable_most_optimizations` is set."""
     return 0 if jax.config.read("jax_disable_most_optimizations") else 2
 
 
@@ -63,7 +63,13 @@ def machine(level: int) -> Any:
 
 
 def optimised(text: str, target: Any, level: int = 2) -> Any:
-    """The module of a text after LLVM's optimisation at a level from 0 to 3."""
+    """LLVM's module of a program text, after optimisation.
+
+    Args:
+        text: program in LLVM's language.
+        target: LLVM's target machine.
+        level: optimisation level, from 0 to 3.
+    """
     module = llvm.parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_unrolling = False
@@ -79,7 +85,11 @@ REGISTERED: set[str] = set()
 
 
 def register(program: Program) -> str:
-    """Compile or load a program and register it with XLA; returns its name for XLA."""
+    """Compile a program, or load its cached machine code, and register it with XLA.
+
+    Returns:
+        The name under which XLA calls it.
+    """
     name = f"vegasfluid_lanes_{program.name}_{program.width}_{optimisation_level()}"
     if name not in REGISTERED:
         handler = loaded(machine_code(program))
@@ -89,7 +99,7 @@ def register(program: Program) -> str:
 
 
 def machine_code(program: Program) -> bytes:
-    """The object file of a program, from the cache if it is there."""
+    """The object file of a program and of the handler that XLA calls; from the cache if there."""
     path = cache_file(program)
     if path is not None and (cached := read_cached(path)) is not None:
         return cached
@@ -102,7 +112,7 @@ def machine_code(program: Program) -> bytes:
 
 
 def emitted(module: Any, target: Any) -> bytes:
-    """The machine code of a module.
+    """The object file (machine code) of an LLVM module for a target machine.
 
     The time of LLVM's default instruction scheduling grows with the square of a block's length. A
     lane kernel has a few blocks of thousands of instructions, and fast scheduling is as good here.
@@ -116,7 +126,11 @@ def emitted(module: Any, target: Any) -> bytes:
 
 
 def cache_file(program: Program) -> Path | None:
-    """The cache file of a program's machine code; None if JAX has no cache folder."""
+    """The cache file of a program's machine code; None if JAX has no local cache folder.
+
+    Its name has the program's hash, the processor, and the versions of llvmlite and XLA's
+    interface.
+    """
     folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
     if not folder or "://" in str(folder):
         return None
@@ -126,7 +140,7 @@ def cache_file(program: Program) -> Path | None:
 
 
 def read_cached(path: Path) -> bytes | None:
-    """The machine code in a cache file; None if it is missing or damaged."""
+    """The machine code in a cache file, without its digest; None if it is missing or damaged."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -136,7 +150,10 @@ def read_cached(path: Path) -> bytes | None:
 
 
 def write_cached(path: Path, code: bytes) -> None:
-    """Write a cache file atomically, so that another process never reads half of it."""
+    """Write machine code and its digest to a cache file; nothing if the disk is full or read-only.
+
+    The file is replaced atomically, so that another process never reads half of it.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}")
@@ -151,7 +168,7 @@ ENGINES: list[Any] = []
 
 
 def loaded(code: bytes) -> Any:
-    """The handler in an object file, as a C function."""
+    """The function that XLA calls, from an object file loaded into memory, as a C function."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(2))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -162,14 +179,21 @@ def loaded(code: bytes) -> Any:
 
 @cache
 def interface_version() -> str:
-    """The minor version of XLA's interface for foreign functions, from its header."""
+    """The minor version of XLA's foreign-function interface, from its header; "1" if not found."""
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
     match = re.search(r"#define XLA_FFI_API_MINOR (\d+)", header.read_text())
     return match[1] if match else "1"
 
 
 def field(name: str, frame: str, offset: int, kind: str = "ptr") -> str:
-    """Lines that load the field at `offset` (bytes) of a C structure."""
+    """Lines of LLVM's language that load a field of a C structure.
+
+    Args:
+        name: name of the value that is loaded.
+        frame: name of the pointer to the structure.
+        offset: place of the field in the structure, bytes.
+        kind: LLVM's type of the field.
+    """
     return (
         f"  %{name}.at = getelementptr i8, ptr %{frame}, i64 {offset}\n"
         f"  %{name} = load {kind}, ptr %{name}.at"
@@ -194,7 +218,7 @@ execute:
 
 
 def described() -> str:
-    """The start of a handler, which answers XLA's question for its interface version."""
+    """Lines at the start of a handler, which answer XLA's question for its interface version."""
     return METADATA.format(
         extension=field("extension", "frame", 8),
         metadata=field("metadata", "extension", 24),
@@ -203,7 +227,10 @@ def described() -> str:
 
 
 def buffers(program: Program) -> str:
-    """Lines that store the pointers of arguments, results and memory in the array `%buffers`."""
+    """Lines that store the pointers of arguments, results and memory in the array `%buffers`.
+
+    They read the pointers from XLA's call frame `%frame`.
+    """
     lines = [field("arguments", "frame", 72), field("results", "frame", 112)]
     owners = [("arguments", number) for number in range(program.arguments)]
     owners += [("results", number) for number in range(program.results + 1)]
@@ -218,7 +245,7 @@ def buffers(program: Program) -> str:
 
 
 def attribute(name: str, number: int) -> str:
-    """Lines that load the whole-number attribute with this number of the call."""
+    """Lines that load attribute `number` of the call, a 64-bit integer, as the value `name`."""
     return "\n".join(
         [
             field(f"{name}.all", "frame", 160),
@@ -325,7 +352,10 @@ end:
 
 
 def rounding_mode() -> dict[str, str]:
-    """Lines that copy XLA's floating-point mode to the threads (it flushes subnormals to 0)."""
+    """Lines that copy XLA's floating-point mode to the threads (it flushes subnormals to 0).
+
+    By their place in the handler: `declared`, `get_mode` and `set_mode`; empty except on x86-64.
+    """
     if not llvm.get_default_triple().startswith("x86_64"):
         return {"declared": "", "get_mode": "", "set_mode": ""}
     get, put = "@llvm.x86.sse.stmxcsr", "@llvm.x86.sse.ldmxcsr"
@@ -337,7 +367,10 @@ def rounding_mode() -> dict[str, str]:
 
 
 def handler_text(program: Program) -> str:
-    """The function that XLA calls; its last result is the memory that the program needs."""
+    """The function that XLA calls, in LLVM's language: it runs the program's lanes in threads.
+
+    The last result of the call is the memory that the program needs.
+    """
     count = program.pointers + 1
     return WORK.format(
         width=program.width,

@@ -30,7 +30,10 @@ FOLDED = {
 
 
 def fold(name: str, dtype: np.dtype, items: tuple[Item, ...]) -> Item | None:
-    """The result of an operation as a constant; None unless all operands are constants."""
+    """The result, of type `dtype`, of the operation `name` on constants, as a constant.
+
+    None unless all operands are constants and the operation is one of `FOLDED`.
+    """
     if name not in FOLDED or any(item.value is None for item in items):
         return None
     if name == "div" and dtype.kind != "f":

@@ -42,7 +42,7 @@ TRIPLE = "nvptx64-nvidia-cuda"
 
 @cache
 def target() -> Any:
-    """LLVM's target machine for the GPU."""
+    """LLVM's target machine for NVIDIA GPUs (from compute capability 7.0 on)."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     gpu = llvm.Target.from_triple(TRIPLE)
@@ -51,7 +51,7 @@ def target() -> Any:
 
 @cache
 def driver() -> Any:
-    """CUDA's driver library.
+    """CUDA's driver library, `libcuda.so.1`, loaded by ctypes.
 
     Raises:
         Unsupported: if it cannot be loaded.
@@ -63,10 +63,13 @@ def driver() -> Any:
 
 
 def register(program: Program) -> str:
-    """Compile a program and register it with XLA; returns its name for XLA.
+    """Compile a program for the GPU and register it with XLA.
+
+    Returns:
+        The name under which XLA calls it.
 
     Raises:
-        Unsupported: if CUDA's driver rejects it.
+        Unsupported: if CUDA's driver is missing or rejects the program.
     """
     name = f"vegasfluid_lanes_gpu_{program.name}"
     if name not in REGISTERED:
@@ -81,14 +84,18 @@ def register(program: Program) -> str:
 
 
 def ptx(program: Program) -> str:
-    """The program in PTX, the GPU's assembly language."""
+    """A program in PTX, the assembly language of NVIDIA GPUs."""
     text = f'target triple = "{TRIPLE}"\n{program.text}'
     assembly: str = target().emit_assembly(optimised(text, target()))
     return assembly
 
 
 def kernel_of(text: str) -> int:
-    """The driver's handle of the kernel in a PTX program, valid for all GPUs of this machine."""
+    """The driver's handle of the kernel in a PTX program, valid for all GPUs of this machine.
+
+    Raises:
+        Unsupported: if CUDA's driver is missing or rejects the program.
+    """
     library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     cuda = driver()
     cuda.cuInit(0)
@@ -161,7 +168,13 @@ broken:
 
 
 def handler_text(program: Program, kernel: int, launch: int) -> str:
-    """The function that XLA calls: it launches the kernel on XLA's stream."""
+    """The function that XLA calls, in LLVM's language: it launches the kernel on XLA's stream.
+
+    Args:
+        program: the lane kernel, for its numbers of arguments and results.
+        kernel: CUDA's handle of the compiled kernel.
+        launch: address of CUDA's function `cuLaunchKernel`.
+    """
     count = program.pointers + 1
     pointers = [
         f"  %r{n} = getelementptr ptr, ptr %parameters, i64 {n}\n  store ptr %q{n}, ptr %r{n}"

@@ -57,7 +57,7 @@ class Loop:
             self.values.append(value)
 
     def begin(self) -> Item:
-        """Start the loop; returns the number of finished iterations."""
+        """Write the start of the loop; returns the number of finished iterations."""
         b = self.b
         self._head, self._before = b.name(), b.block
         b.write(f"br label %{self._head}")
@@ -68,13 +68,20 @@ class Loop:
         return self._index
 
     def enter(self, inside: Item) -> None:
-        """Enter an iteration if the condition holds, else leave the loop."""
+        """Write a branch: into an iteration if the condition holds, else out of the loop."""
         head = self._head
         self.b.write(f"br i1 {inside.text}, label %{head}.body, label %{head}.done")
         self.b.start(f"{head}.body")
 
     def end(self, results: Sequence[Value]) -> list[Value]:
-        """End an iteration with its carried values; returns those with which the loop ends."""
+        """Write the end of an iteration, with the carried values that `results` gives the next one.
+
+        Returns:
+            The carried values after the loop.
+
+        Raises:
+            Unsupported: if large arrays among the carried values change places.
+        """
         b = self.b
         ends = [self._handed(*each) for each in zip(self.values, results, strict=True)]
         after = b.emit(f"add nsw i64 {self._index.text}, 1", INDEX, False)
@@ -91,12 +98,20 @@ class Loop:
         return self.values
 
     def _phi(self, name: Item, start: str, end: str) -> str:
+        """The line of a phi node: `name` is `start` at first, and `end` after each iteration."""
         kind = self.b.type_of(name.dtype, name.varying)
         pairs = f"[{start}, %{self._before}], [{end}, %{self.b.block}]"
         return f"  {name.text} = phi {kind} {pairs}"
 
     def _handed(self, value: Value, result: Value) -> list[Item]:
-        """The items of a carried value after an iteration; an array is copied to its memory."""
+        """The numbers of a carried value after an iteration.
+
+        An array in memory is copied there instead, and the list is empty.
+
+        Args:
+            value: the carried value at the start of the iteration.
+            result: its new value.
+        """
         if isinstance(value, Small):
             assert isinstance(result, Small)
             pairs = zip(value.items, result.items, strict=True)

@@ -65,7 +65,7 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
         warn: whether to warn, once for each reason, if XLA has to compile it instead.
 
     Returns:
-        A function with the arguments and results of `function`.
+        A function with the arguments and results of `function`; it is compiled at its first call.
 
     >>> import jax, jax.numpy as jnp
     >>> halves = lane_kernel(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: y / 2, x))
@@ -74,6 +74,7 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
     """
 
     def call(*arguments: Any) -> Any:
+        """The results of `function` for these arguments, computed by the lane kernel."""
         leaves, structure = jax.tree.flatten(arguments)
         results: Any = None
 
@@ -92,7 +93,8 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
 
 
 def shapes(*given: Any, call: Call) -> list[Any]:
-    """The shapes and dtypes of the results."""
+    """The shapes and dtypes of a call's results; with an axis of lanes first if the call has one.
+    """
     lead = () if call.size is None else (call.size,)
     return [
         ShapedArray((*lead, *variable.aval.shape), variable.aval.dtype)
@@ -101,7 +103,7 @@ def shapes(*given: Any, call: Call) -> list[Any]:
 
 
 def by_xla(*given: Any, call: Call) -> list[Any]:
-    """The results of a call, as JAX and XLA compute them."""
+    """The results of a call for the arguments `given`, as JAX and XLA compute them."""
     function = core.jaxpr_as_fun(core.ClosedJaxpr(call.jaxpr, ()))
     if call.size is None:
         return function(*given)
@@ -112,7 +114,18 @@ def by_xla(*given: Any, call: Call) -> list[Any]:
 def vectorised(
     axis: Any, given: Sequence[Any], axes: Sequence[Any], *, call: Call
 ) -> tuple[list[Any], list[int | None]]:
-    """The batching rule: the new axis and the axis of lanes, if there is one, become one axis."""
+    """JAX's batching rule: a call with one more batch axis, which becomes part of the axis of
+    lanes.
+
+    Args:
+        axis: size of the new axis.
+        given: arguments of the call.
+        axes: position of the new axis in each argument; None: it has none.
+        call: the call without the new axis.
+
+    Returns:
+        The results, and the position of the new axis in each of them: 0, or None where it has none.
+    """
     count, size = axis.size, call.size
     values, differs = [], []
     for value, at, old in zip(given, axes, call.batched, strict=True):
@@ -141,7 +154,7 @@ def without_constants(closed: Any) -> Any:
 
 @lru_cache(RECENT)
 def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The function that returns values and then derivatives, and its constants.
+    """The traced function that returns values and then derivatives, and its constants.
 
     Args:
         jaxpr: traced function of the values.
@@ -169,7 +182,16 @@ def derivative(jaxpr: Any, moving: tuple[bool, ...]) -> tuple[Any, tuple[Any, ..
 def differentiated(
     given: Sequence[Any], tangents: Sequence[Any], *, call: Call
 ) -> tuple[list[Any], list[Any]]:
-    """The forward-mode rule: one kernel computes values and derivatives."""
+    """JAX's forward-mode rule: one kernel computes a call's results and their derivatives.
+
+    Args:
+        given: arguments of the call.
+        tangents: their derivatives.
+        call: the call.
+
+    Returns:
+        The results, and their derivatives; of results that are not floats, a symbolic zero.
+    """
     moving = tuple(not isinstance(tangent, ad.Zero) for tangent in tangents)
     function, constants = derivative(call.jaxpr, moving)
     pushed = [tangent for tangent, moves in zip(tangents, moving, strict=True) if moves]
@@ -191,7 +213,8 @@ def no_derivative(value: Any) -> Any:
 
 
 def in_parts(trace: Any, *given: Any, **params: Any) -> Any:
-    """The partial-evaluation rule, for reverse mode: JAX and XLA compute the whole function."""
+    """JAX's rule for partial evaluation (reverse mode): the results, as JAX and XLA compute them.
+    """
     with core.set_current_trace(trace):
         return by_xla(*given, **params)
 
@@ -205,7 +228,17 @@ WARNED: set[str] = set()
 
 
 def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: Unsupported) -> Any:
-    """The function compiled by XLA, with one warning for each reason."""
+    """A call's lowering by XLA, with one warning for each reason.
+
+    Args:
+        context: JAX's context of the lowering.
+        given: arguments, as values of XLA's program.
+        call: the call.
+        reason: why there is no lane kernel.
+
+    Returns:
+        The results, as values of XLA's program.
+    """
     if call.warn and str(reason) not in WARNED:
         WARNED.add(str(reason))
         text = f"lane kernel: compiled by XLA instead, as there is no translation of {reason}"
@@ -215,7 +248,15 @@ def left_to_xla(context: Any, given: Sequence[Any], call: Call, reason: Unsuppor
 
 @lru_cache(RECENT)
 def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | Unsupported:
-    """The CPU's program, with vectors if lanes do not diverge in loops; or why there is none."""
+    """The CPU's program of a traced function, or the reason why there is none.
+
+    Lanes run side by side in vectors unless they may diverge in loops.
+
+    Args:
+        jaxpr: the traced function, without constants.
+        batched: which of its arguments differ between lanes.
+        several: whether there is more than one lane.
+    """
     failure = Unsupported("")
     for width in (cpu.native_width(), 1) if several else (1,):
         try:
@@ -226,7 +267,10 @@ def compiled(jaxpr: Any, batched: tuple[bool, ...], several: bool) -> Program | 
 
 
 def lowered_on_cpu(context: Any, *given: Any, call: Call) -> Any:
-    """The lowering rule on CPUs: a call of the kernel, or XLA's own program if there is none."""
+    """JAX's lowering rule on CPUs: the results of a call, as values of XLA's program.
+
+    They come from a call of the lane kernel, or from XLA's own program if there is no kernel.
+    """
     if sys.platform == "win32":
         return left_to_xla(context, given, call, Unsupported("threads on Windows"))
     lanes = call.size or 1
@@ -241,7 +285,15 @@ def lowered_on_cpu(context: Any, *given: Any, call: Call) -> Any:
 def foreign_call(
     context: Any, given: Sequence[Any], name: str, shape: tuple[int, int], **numbers: int
 ) -> list[Any]:
-    """XLA's call of a registered program, with memory of this shape (bytes) and attributes."""
+    """Results of XLA's call of a registered program, as values of XLA's program.
+
+    Args:
+        context: JAX's context of the lowering.
+        given: arguments, as values of XLA's program.
+        name: name under which the program is registered.
+        shape: shape of the memory that the program needs, bytes.
+        numbers: attributes of the call, such as the number of lanes.
+    """
     memory = ShapedArray(shape, np.uint8)
     extended = context.replace(avals_out=[*context.avals_out, memory])
     attributes = {key: np.int64(value) for key, value in numbers.items()}
@@ -250,7 +302,10 @@ def foreign_call(
 
 @lru_cache(RECENT)
 def compiled_for_gpu(jaxpr: Any, batched: tuple[bool, ...]) -> Program | Unsupported:
-    """The GPU's program, or why there is none."""
+    """The GPU's program of a traced function, or the reason why there is none.
+
+    `batched` says which of its arguments differ between lanes.
+    """
     try:
         return gpu_program(jaxpr, batched)
     except Unsupported as reason:
@@ -258,7 +313,10 @@ def compiled_for_gpu(jaxpr: Any, batched: tuple[bool, ...]) -> Program | Unsuppo
 
 
 def lowered_on_gpu(context: Any, *given: Any, call: Call) -> Any:
-    """The lowering rule on GPUs: a call of the kernel, or XLA's own program if there is none."""
+    """JAX's lowering rule on GPUs: the results of a call, as values of XLA's program.
+
+    They come from a call of the lane kernel, or from XLA's own program if there is no kernel.
+    """
     lanes, program = call.size or 1, compiled_for_gpu(call.jaxpr, call.batched)
     try:
         if isinstance(program, Unsupported):

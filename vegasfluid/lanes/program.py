@@ -53,16 +53,16 @@ class Program(NamedTuple):
 
     @property
     def pointers(self) -> int:
-        """The number of arguments and results."""
+        """The number of arguments and results together; each has one pointer."""
         return self.arguments + self.results
 
 
 def cpu_program(jaxpr: Any, batched: Sequence[bool], width: int) -> Program:
-    """The program of a traced function for a CPU.
+    """The program of a traced function for a CPU, as text in LLVM's language.
 
     Args:
         jaxpr: traced function, without constants.
-        batched: which of its arguments differ between lanes.
+        batched: which of its arguments differ between lanes (instances of a batch).
         width: number of lanes in a vector.
 
     Raises:
@@ -90,11 +90,13 @@ def cpu_program(jaxpr: Any, batched: Sequence[bool], width: int) -> Program:
 
 
 def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
-    """The program of a traced function for an NVIDIA GPU, where each thread runs one lane.
+    """The program of a traced function for an NVIDIA GPU, as text in LLVM's language.
+
+    Each thread runs one lane.
 
     Args:
         jaxpr: traced function, without constants.
-        batched: which of its arguments differ between lanes.
+        batched: which of its arguments differ between lanes (instances of a batch).
 
     Raises:
         Unsupported: if something in the function cannot be translated.
@@ -126,7 +128,15 @@ def gpu_program(jaxpr: Any, batched: Sequence[bool]) -> Program:
 
 
 def finished(b: Builder, scratch: Scratch, head: str, begin: Sequence[str], jaxpr: Any) -> Program:
-    """The module with this function and its declarations."""
+    """The program, complete with declarations, from the lines of its kernel.
+
+    Args:
+        b: builder with the lines of the kernel's body and its declarations.
+        scratch: memory of the program, with the lines that compute its pointers.
+        head: first line of the kernel: its name and arguments.
+        begin: lines at its start.
+        jaxpr: traced function, for its numbers of arguments and results.
+    """
     lines = [
         *b.declared.values(),
         f"{head} nounwind {{",
@@ -146,7 +156,15 @@ def finished(b: Builder, scratch: Scratch, head: str, begin: Sequence[str], jaxp
 def write_body(
     b: Builder, scratch: Scratch, jaxpr: Any, batched: Sequence[bool], lanes: Sequence[str]
 ) -> None:
-    """Write the lines that read arguments, compute and store results; pointers are `%p0`, ..."""
+    """Write the lines that load arguments, compute, and store results; pointers are `%p0`, ...
+
+    Args:
+        b: builder of the program.
+        scratch: memory of the program.
+        jaxpr: traced function, without constants.
+        batched: which of its arguments differ between lanes.
+        lanes: LLVM names of the numbers of the lanes that run at once.
+    """
     arguments = [
         argument(b, number, variable.aval, differs, lanes)
         for number, (variable, differs) in enumerate(zip(jaxpr.invars, batched, strict=True))
@@ -159,7 +177,10 @@ def write_body(
 
 
 def argument(b: Builder, number: int, aval: Any, differs: bool, lanes: Sequence[str]) -> Value:
-    """An argument of the program; a small one is loaded into registers."""
+    """The argument number `number` of the program: in registers if it is small, else in memory.
+
+    `aval` has its shape and dtype; `differs` says whether it differs between the lanes in `lanes`.
+    """
     dtype, shape = np.dtype(aval.dtype), tuple(aval.shape)
     b.type_of(dtype)
     if differs:
@@ -176,7 +197,15 @@ def argument(b: Builder, number: int, aval: Any, differs: bool, lanes: Sequence[
 def pointers(
     b: Builder, number: int, shape: Sequence[int], dtype: np.dtype, lanes: Sequence[str]
 ) -> tuple[str, ...]:
-    """Pointers to the array of each lane, of argument or result `number`."""
+    """LLVM names of the pointers to each lane's array, of the argument or result `number`.
+
+    Args:
+        b: builder, which gets the lines that compute them.
+        number: number of the argument or result; `%p` with it points to the array of lane 0.
+        shape: shape of one lane's array.
+        dtype: its type.
+        lanes: LLVM names of the numbers of the lanes.
+    """
     size, addresses = constant(math.prod(shape) * dtype.itemsize, INDEX), []
     for lane in lanes:
         offset = b.apply("mul {r} {0}, {1}", INDEX, Item(lane, INDEX), size)

@@ -26,7 +26,7 @@ INLINED = {
 
 
 def body_of(equation: Any) -> tuple[Any, Sequence[Any]] | None:
-    """The function that an equation calls, and its constants; None if it calls none."""
+    """The traced function that an equation calls, and its constants; None if it calls none."""
     name = INLINED.get(equation.primitive.name)
     if name is None or name not in equation.params:
         return None
@@ -39,7 +39,10 @@ def body_of(equation: Any) -> tuple[Any, Sequence[Any]] | None:
 def parts_of_scan(params: Any, values: Sequence[Any]) -> list[list[Any]]:
     """Values for a scan's arguments, divided into its constants, carried values and inputs.
 
-    JAX gives their numbers as parameters, from version 0.11 on as a structure of all three.
+    Args:
+        params: parameters of JAX's `scan` equation. They give the numbers of the three, from
+            version 0.11 on as a structure.
+        values: one value for each argument.
     """
     if "num_consts" in params:
         split = params["num_consts"] + params["num_carry"]
@@ -49,7 +52,12 @@ def parts_of_scan(params: Any, values: Sequence[Any]) -> list[list[Any]]:
 
 
 def differing(jaxpr: Any, arguments: Sequence[bool]) -> list[bool]:
-    """Which results of a function differ between lanes, given which arguments do."""
+    """Whether each result of a traced function differs between the lanes (instances) of a batch.
+
+    Args:
+        jaxpr: the traced function.
+        arguments: whether each of its arguments differs between lanes.
+    """
     known: dict[Any, bool] = dict(zip(jaxpr.invars, arguments, strict=True))
 
     def differs(variable: Any) -> bool:
@@ -62,7 +70,12 @@ def differing(jaxpr: Any, arguments: Sequence[bool]) -> list[bool]:
 
 
 def of_equation(equation: Any, given: list[bool]) -> list[bool]:
-    """Which results of an equation differ between lanes, given which operands do."""
+    """Whether each result of an equation of a traced function differs between lanes (instances).
+
+    Args:
+        equation: the equation.
+        given: whether each of its operands differs between lanes.
+    """
     name, params = equation.primitive.name, equation.params
     function = body_of(equation)
     if function is not None:
@@ -90,7 +103,7 @@ def differing_carry(
     each: Sequence[bool],
     count: int,
 ) -> list[bool]:
-    """Which carried values of a loop differ between lanes in any iteration.
+    """Whether each carried value of a loop differs between lanes (instances) in any iteration.
 
     Args:
         body: maps constants, carried values and inputs to carried values and outputs.
