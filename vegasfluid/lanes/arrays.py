@@ -32,14 +32,14 @@ Numbers = Any
 
 
 def slices(numbers: Numbers, params: Any) -> Numbers:
-    """The numbers of the elements of a slice."""
+    """The numbers of the elements that JAX's `slice` with these parameters selects."""
     steps = params["strides"] or (1,) * numbers.ndim
     bounds = zip(params["start_indices"], params["limit_indices"], steps, strict=True)
     return numbers[tuple(slice(*each) for each in bounds)]
 
 
 def broadcast(numbers: Numbers, params: Any) -> Numbers:
-    """The numbers of the elements of an array with more or longer axes."""
+    """The element numbers after JAX's `broadcast_in_dim`, which adds or lengthens axes."""
     shape, axes = params["shape"], params["broadcast_dimensions"]
     sizes = [1] * len(shape)
     for axis, size in zip(axes, numbers.shape, strict=True):
@@ -95,11 +95,15 @@ class Arrays(Indexing):
     """Operations on whole arrays; gathers and scatters are in its base class."""
 
     def knows(self, name: str) -> bool:
-        """Whether this class has the operation of this name."""
+        """Whether this class has JAX's operation of this name."""
         return any(name in known for known in (WHOLE_ARRAYS, MOVES, REDUCTIONS, CUMULATIVE, JOINED))
 
     def operate(self, equation: Any, values: Sequence[Value]) -> list[Value]:
-        """The results of an equation."""
+        """The results of an equation (a JAX operation on whole arrays) for the operands `values`.
+
+        Raises:
+            Unsupported: if it cannot be translated, for example because an array is too large.
+        """
         name, params = equation.primitive.name, equation.params
         if name in MOVES:
             return [self.moved(name, params, values[0], equation.outvars[0].aval.shape)]
@@ -113,7 +117,7 @@ class Arrays(Indexing):
         return results
 
     def moved(self, name: str, params: Any, value: Value, shape: tuple[int, ...]) -> Value:
-        """The result of an operation that only moves elements, of shape `shape`."""
+        """The result, of shape `shape`, of JAX's operation `name`, which only moves elements."""
         if isinstance(value, Small) and in_registers(shape):
             numbers = MOVES[name](np.arange(len(value.items)).reshape(value.shape), params)
             items = tuple(value.items[number] for number in numbers.ravel())
@@ -128,7 +132,7 @@ class Arrays(Indexing):
         return self.picked(stored, numbers.ravel(), shape)
 
     def picked(self, stored: Stored, numbers: np.ndarray, shape: tuple[int, ...]) -> Value:
-        """The elements with these numbers of an array in memory."""
+        """A new array of shape `shape`: the elements with these numbers of an array in memory."""
         if in_registers(shape):
             items = tuple(stored.load(self.b, constant(n, INDEX)) for n in numbers)
             return Small(shape, stored.dtype, items)
@@ -138,7 +142,11 @@ class Arrays(Indexing):
         return self.loaded(Stored(shape, stored.memory, offset), shape)
 
     def permuted(self, stored: Stored, numbers: np.ndarray, shape: tuple[int, ...]) -> Stored:
-        """The elements with these numbers, copied in a loop over a table of the numbers."""
+        """A new array in memory: the elements with these numbers, copied in a loop over a table.
+
+        Raises:
+            Unsupported: for more than 10 000 elements.
+        """
         if numbers.size > LARGEST_TABLE:
             raise Unsupported(f"a permutation of {numbers.size} elements")
         table = Memory((self.b.table(numbers),), np.dtype(np.int32), Layout.SHARED)
@@ -149,14 +157,18 @@ class Arrays(Indexing):
         return target
 
     def filled(self, shape: tuple[int, ...], item: Item) -> Stored:
-        """An array in memory whose elements are all equal."""
+        """A new array in memory, of shape `shape`, whose elements are all equal to `item`."""
         target = self.scratch.array(shape, item.dtype, item.varying)
         with self.b.loop(constant(math.prod(shape), INDEX)) as index:
             target.memory.store(self.b, index, item)
         return target
 
     def reduced(self, name: str, axes: Sequence[int], value: Value) -> Value:
-        """Sums, products and extremes along axes."""
+        """An array reduced along axes by the operation `name`: add, mul, max, min, and, or, xor.
+
+        Raises:
+            Unsupported: if the array is not in registers, or the axes have no elements.
+        """
         small = self.registers(value)
         numbers = np.arange(len(small.items)).reshape(small.shape)
         kept = [axis for axis in range(numbers.ndim) if axis not in axes]
@@ -168,11 +180,11 @@ class Arrays(Indexing):
         return Small(shape, small.dtype, items)
 
     def joined(self, name: str, items: list[Item]) -> Item:
-        """All items combined by an operation, from the first to the last."""
+        """All items combined to one by the operation `name`, from the first to the last."""
         return reduce(lambda x, y: operate(self.b, name, None, x.dtype, x, y), items)
 
     def cumulated(self, name: str, params: Any, value: Value) -> Value:
-        """Cumulative sums, products and extremes along an axis."""
+        """Cumulative sums, products or extremes (operation `name`) along the axis in `params`."""
         small = self.registers(value)
         items: list[Item] = list(small.items)
         numbers = np.arange(len(items)).reshape(small.shape)
@@ -184,7 +196,11 @@ class Arrays(Indexing):
         return Small(small.shape, small.dtype, tuple(items))
 
     def iota(self, equation: Any) -> list[Value]:
-        """Indices along an axis: 0, 1, 2, ..."""
+        """JAX's `iota`: an array of the indices 0, 1, 2, ... along one of its axes.
+
+        Raises:
+            Unsupported: for a large array of several axes.
+        """
         shape, axis = equation.params["shape"], equation.params["dimension"]
         dtype = np.dtype(equation.params["dtype"])
         if not in_registers(shape):
@@ -200,12 +216,12 @@ class Arrays(Indexing):
         return [Small(shape, dtype, tuple(constant(number, dtype) for number in numbers))]
 
     def concatenate(self, equation: Any, *values: Value) -> list[Value]:
-        """Arrays joined along an axis."""
+        """JAX's `concatenate`: arrays joined along an axis that they have."""
         axis, shape = equation.params["dimension"], equation.outvars[0].aval.shape
         return [self.together(values, [value.shape for value in values], axis, shape)]
 
     def stack(self, equation: Any, *values: Value) -> list[Value]:
-        """Arrays joined along a new axis."""
+        """JAX's `stack`: arrays joined along a new axis."""
         axis, shape = equation.params["axis"], equation.outvars[0].aval.shape
         shapes = [(*value.shape[:axis], 1, *value.shape[axis:]) for value in values]
         return [self.together(values, shapes, axis, shape)]
@@ -217,7 +233,12 @@ class Arrays(Indexing):
         axis: int,
         shape: tuple[int, ...],
     ) -> Value:
-        """Arrays, reshaped to `shapes`, joined along an axis; the result has shape `shape`."""
+        """Arrays, reshaped to `shapes`, joined along an axis; the result has shape `shape`.
+
+        Raises:
+            Unsupported: for large arrays, unless the axis is the first one of more than one
+                element.
+        """
         if in_registers(shape):
             small = [self.registers(value) for value in values]
             items = [item for value in small for item in value.items]
@@ -239,7 +260,7 @@ class Arrays(Indexing):
         return target
 
     def split(self, equation: Any, value: Value) -> list[Value]:
-        """The parts of an array split along an axis."""
+        """JAX's `split`: the parts, of the given sizes, of an array divided along an axis."""
         axis, sizes = equation.params["axis"], equation.params["sizes"]
         small = self.registers(value)
         numbers = np.arange(len(small.items)).reshape(small.shape)
@@ -250,7 +271,7 @@ class Arrays(Indexing):
         ]
 
     def unstack(self, equation: Any, value: Value) -> list[Value]:
-        """The slices of an array along an axis, without this axis."""
+        """JAX's `unstack`: the slices of an array along an axis, without this axis."""
         small = self.registers(value)
         numbers = np.arange(len(small.items)).reshape(small.shape)
         return [
@@ -259,7 +280,11 @@ class Arrays(Indexing):
         ]
 
     def pad(self, equation: Any, value: Value, filling: Value) -> list[Value]:
-        """An array with padding around and between its elements, or with elements removed."""
+        """JAX's `pad`: an array with `filling` around and between its elements, or cut.
+
+        Raises:
+            Unsupported: if the result is too large for registers.
+        """
         small, shape = self.registers(value), equation.outvars[0].aval.shape
         fill = self.registers(filling).items[0]
         if not in_registers(shape):
@@ -279,7 +304,7 @@ class Arrays(Indexing):
         return [Small(shape, small.dtype, items)]
 
     def dot_general(self, equation: Any, left: Value, right: Value) -> list[Value]:
-        """A matrix product: products summed over the contracted axes, for each batch index."""
+        """JAX's `dot_general`: products of two arrays, summed over axes, for each batch index."""
         one, other = self.registers(left), self.registers(right)
         (summed, summed_right), (common, common_right) = equation.params["dimension_numbers"]
         rows = np.arange(len(one.items)).reshape(one.shape)
@@ -303,12 +328,12 @@ class Arrays(Indexing):
         return [Small(shape, dtype, tuple(items))]
 
     def product(self, row: list[Item], column: list[Item], dtype: np.dtype) -> Item:
-        """The inner product of two lists of numbers."""
+        """The inner product of two lists of numbers of equal length, of type `dtype`."""
         pairs = zip(row, column, strict=True)
         return self.joined("add", [operate(self.b, "mul", None, dtype, x, y) for x, y in pairs])
 
     def starts(self, places: Sequence[Value], bounds: Sequence[int]) -> list[Item]:
-        """The start indices of a slice, clipped to 0 and `bounds` so that it is in the array."""
+        """The start indices of a slice, clipped from 0 to `bounds` so that it is in the array."""
         starts = []
         for place, bound in zip(places, bounds, strict=True):
             item = as_index(self.b, self.registers(place).items[0])
@@ -317,7 +342,7 @@ class Arrays(Indexing):
         return starts
 
     def dynamic_slice(self, equation: Any, value: Value, *places: Value) -> list[Value]:
-        """A slice whose start indices are values of the program."""
+        """JAX's `dynamic_slice`: a slice of `value` that starts at the indices `places`."""
         shape = equation.outvars[0].aval.shape
         bounds = [size - part for size, part in zip(value.shape, shape, strict=True)]
         begin = self.flat(self.starts(places, bounds), value.shape)
@@ -332,7 +357,10 @@ class Arrays(Indexing):
     def dynamic_update_slice(
         self, equation: Any, value: Value, update: Value, *places: Value
     ) -> list[Value]:
-        """An array with a slice replaced; in place, if nothing else needs the old array."""
+        """JAX's `dynamic_update_slice`: `value` with `update` written from `places` on.
+
+        It is changed in place, if nothing else needs the old array.
+        """
         bounds = [size - part for size, part in zip(value.shape, update.shape, strict=True)]
         begin = self.flat(self.starts(places, bounds), value.shape)
         numbers = part_of(value.shape, update.shape)
@@ -349,6 +377,6 @@ class Arrays(Indexing):
 
 
 def part_of(shape: Sequence[int], part: Sequence[int]) -> np.ndarray:
-    """The numbers of the first `part` elements along each axis of an array of shape `shape`."""
+    """Element numbers, in an array of shape `shape`, of its first `part` elements by axis."""
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return numbers[tuple(slice(size) for size in part)].ravel()

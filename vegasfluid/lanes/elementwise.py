@@ -46,17 +46,17 @@ FUNCTIONS = {
 
 
 def is_float(item: Item) -> bool:
-    """Whether a number is a floating-point number."""
+    """Whether a number of the program is a floating-point number."""
     return item.dtype.kind == "f"
 
 
 def signedness(item: Item) -> str:
-    """`s` for signed and `u` for unsigned numbers, as in the names of LLVM's comparisons."""
+    """`s` for signed and `u` for unsigned integers, as in the names of LLVM's comparisons."""
     return "s" if item.dtype.kind == "i" else "u"
 
 
 def arithmetic(name: str) -> Operation:
-    """Addition, subtraction, multiplication or division."""
+    """A writer of JAX's operation `name`: add, add_any, sub, mul or div."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x):
@@ -71,9 +71,7 @@ def arithmetic(name: str) -> Operation:
 
 
 def by_constant(name: str) -> Operation:
-    """The quotient or remainder of whole numbers by a constant other than 0 and -1, for which LLVM
-    does not define them.
-    """
+    """A writer of integer `div` or `rem` by a constant that is neither 0 nor -1."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if is_float(x) or y.value is None or int(y.value) in (0, -1):
@@ -84,12 +82,12 @@ def by_constant(name: str) -> Operation:
 
 
 def bitwise(name: str) -> Operation:
-    """Bitwise and, or, exclusive or."""
+    """A writer of JAX's operation `name`, bitwise: and, or, xor."""
     return lambda b, _, x, y: b.apply(f"{BITS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
 
 def comparison(name: str) -> Operation:
-    """Comparison of two numbers."""
+    """A writer of JAX's comparison `name`: lt, le, gt, ge, eq or ne; only ne is true of nan."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         ordered, plain = COMPARED[name]
@@ -102,7 +100,7 @@ def comparison(name: str) -> Operation:
 
 
 def extreme(ordered: str, plain: str) -> Operation:
-    """The larger or smaller of two numbers; nan if either is nan."""
+    """A writer of the larger ("gt") or smaller ("lt") of two numbers; nan if either is nan."""
 
     def build(b: Builder, _: Any, x: Item, y: Item) -> Item:
         if x.dtype == BOOL:
@@ -128,9 +126,10 @@ OTHERWISE = {"lt": ("gt", "min"), "gt": ("lt", "max")}
 
 
 def chosen_extreme(b: Builder, which: Item, no: Item, yes: Item) -> Item | None:
-    """The minimum or maximum, if a selection is that of `vegasfluid.smooth`; else None.
+    """The minimum or maximum of two numbers, if a selection of `yes` or `no` by `which` is one.
 
-    That one selects x where x < y, else y where x > y, else their mean. One comparison replaces it.
+    `vegasfluid.smooth` selects x where x < y, else y where x > y, else their mean. One comparison
+    replaces it. None for other selections.
     """
     name, compared = b.made.get(which.text, ("", ()))
     if name not in OTHERWISE or yes != compared[0]:
@@ -149,12 +148,12 @@ def chosen_extreme(b: Builder, which: Item, no: Item, yes: Item) -> Item | None:
 
 
 def shift(name: str) -> Operation:
-    """Shift of whole numbers by less than their width."""
+    """A writer of JAX's shift `name`, of an integer by less than its number of bits."""
     return lambda b, _, x, y: b.apply(f"{SHIFTS[name]} {{r}} {{0}}, {{1}}", x.dtype, x, y)
 
 
 def rounding(name: str) -> Operation:
-    """An intrinsic function of LLVM of one floating-point number."""
+    """A writer of JAX's operation `name` on one number: floor, ceil, sqrt or abs."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         if not is_float(x):
@@ -169,13 +168,13 @@ def rounding(name: str) -> Operation:
 
 
 def nearest(b: Builder, params: Any, x: Item) -> Item:
-    """Rounding to whole numbers, with halves to even or away from zero."""
+    """Round to a whole number, with halves to even or away from zero, as `params` say."""
     even = params["rounding_method"] == jax.lax.RoundingMethod.TO_NEAREST_EVEN
     return b.call("roundeven" if even else "round", x.dtype, x)
 
 
 def trigonometric(name: str) -> Operation:
-    """Sine and cosine, from the C library, which GPUs lack."""
+    """A writer of the sine or cosine (`name`) from the C library, which GPUs lack."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         if b.gpu:
@@ -186,7 +185,7 @@ def trigonometric(name: str) -> Operation:
 
 
 def elementary_function(name: str) -> Operation:
-    """A function of `elementary`, computed in double precision."""
+    """A writer of `name` of `elementary`, computed in double precision, in the number's type."""
 
     def build(b: Builder, _: Any, x: Item) -> Item:
         return convert(b, FUNCTIONS[name](b, convert(b, x, REAL)), x.dtype)
@@ -195,7 +194,7 @@ def elementary_function(name: str) -> Operation:
 
 
 def before(b: Builder, _: Any, x: Item, y: Item) -> Item:
-    """Whether x is before y in sorted order, with nan last."""
+    """Write whether x is before y in sorted order, with nan last."""
     if not is_float(x):
         return comparison("lt")(b, _, x, y)
     less = comparison("lt")(b, _, x, y)
@@ -206,19 +205,19 @@ def before(b: Builder, _: Any, x: Item, y: Item) -> Item:
 
 
 def negated(b: Builder, _: Any, x: Item) -> Item:
-    """The number with its sign changed."""
+    """Write the number with its sign changed."""
     if is_float(x):
         return b.apply("fneg {t0} {0}", x.dtype, x)
     return b.apply("sub {r} {0}, {1}", x.dtype, constant(0, x.dtype), x)
 
 
 def inverted(b: Builder, _: Any, x: Item) -> Item:
-    """Logical not of a truth value, or bitwise not of a whole number."""
+    """Write the logical not of a truth value, or the bitwise not of an integer."""
     return b.apply("xor {r} {0}, {1}", x.dtype, x, constant(x.dtype == BOOL or -1, x.dtype))
 
 
 def sign(b: Builder, _: Any, x: Item) -> Item:
-    """The sign of a number: -1, 0, 1 or nan."""
+    """Write the sign of a number: -1, 0, 1 or nan."""
     zero, one = constant(0, x.dtype), constant(1, x.dtype)
     above = comparison("gt")(b, _, x, zero)
     below = comparison("lt")(b, _, x, zero)
@@ -227,7 +226,7 @@ def sign(b: Builder, _: Any, x: Item) -> Item:
 
 
 def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
-    """The case selected by a truth value or a number."""
+    """Write the case that a truth value (false: the first) or an integer selects."""
     if which.value is not None:
         return cases[int(which.value)]
     if which.dtype == BOOL:
@@ -244,7 +243,7 @@ def select(b: Builder, _: Any, which: Item, *cases: Item) -> Item:
 
 
 def whole_power(b: Builder, params: Any, x: Item) -> Item:
-    """A whole power of x, by repeated squaring."""
+    """Write x to the integer power `params["y"]`, by repeated squaring."""
     multiply, exponent = arithmetic("mul"), abs(params["y"])
     product, square = None, x
     while exponent:
@@ -289,18 +288,18 @@ def logistic(b: Builder, _: Any, x: Item) -> Item:
 
 
 def finite(b: Builder, _: Any, x: Item) -> Item:
-    """Whether x is finite: neither infinite nor nan."""
+    """Write whether x is finite: neither infinite nor nan."""
     size = b.call("fabs", x.dtype, x)
     return b.apply("fcmp olt {t0} {0}, {1}", BOOL, size, constant(np.inf, x.dtype))
 
 
 def clamp(b: Builder, _: Any, low: Item, x: Item, high: Item) -> Item:
-    """The number x clipped to two bounds."""
+    """Write the number x clipped to the bounds `low` and `high`."""
     return OPERATIONS["min"](b, None, OPERATIONS["max"](b, None, x, low), high)
 
 
 def convert(b: Builder, x: Item, dtype: Any) -> Item:
-    """The number converted to another type."""
+    """Write the number x converted to the NumPy type `dtype`."""
     dtype = np.dtype(dtype)
     if dtype == x.dtype:
         return x
@@ -328,12 +327,12 @@ def convert(b: Builder, x: Item, dtype: Any) -> Item:
 
 
 def converted(b: Builder, params: Any, x: Item) -> Item:
-    """The number converted to the type among the operation's parameters."""
+    """Write the number converted to the type `params["new_dtype"]`."""
     return convert(b, x, params["new_dtype"])
 
 
 def same(b: Builder, _: Any, x: Item) -> Item:
-    """The number itself."""
+    """The number x itself; no line is written."""
     return x
 
 
@@ -376,7 +375,9 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def operate(b: Builder, name: str, params: Any, dtype: Any, *items: Item) -> Item:
-    """The result of an operation on single numbers, of the type `dtype`.
+    """The result, of type `dtype`, of JAX's operation `name` with `params` on single numbers.
+
+    Constants among the `items` may be computed at once; else lines are added to the program.
 
     Raises:
         Unsupported: for an unknown operation, or types for which it is not supported.

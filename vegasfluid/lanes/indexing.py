@@ -42,7 +42,7 @@ class Windows(NamedTuple):
     common: tuple[tuple[int, int], ...]
 
     def inner(self, axes: int) -> list[int]:
-        """The axes along a slice, of an array with this number of axes."""
+        """The axes that slices have of an array with `axes` axes: all but the dropped ones."""
         return [axis for axis in range(axes) if axis not in self.dropped]
 
 
@@ -58,7 +58,7 @@ class Indexing:
         self.b, self.scratch = b, scratch
 
     def registers(self, value: Value) -> Small:
-        """The array, which must be in registers.
+        """The array itself, which must be in registers.
 
         Raises:
             Unsupported: if it is in memory, because it is too large.
@@ -68,7 +68,10 @@ class Indexing:
         return value
 
     def loaded(self, source: Stored, shape: tuple[int, ...]) -> Value:
-        """A copy of a part of an array in memory, in registers if it is small."""
+        """A copy, with this shape, of the first elements of an array in memory.
+
+        It is in registers if it is small, else in memory of its own.
+        """
         if in_registers(shape):
             count = math.prod(shape)
             items = tuple(source.load(self.b, constant(n, INDEX)) for n in range(count))
@@ -78,14 +81,17 @@ class Indexing:
         return target
 
     def flat(self, starts: Sequence[Item], shape: Sequence[int]) -> Item:
-        """The number of the element with these indices."""
+        """The number, in C order, of the element of an array with the indices `starts`."""
         total = constant(0, INDEX)
         for start, size in zip(starts, shape, strict=True):
             total = plus(self.b, times(self.b, total, constant(size, INDEX)), start)
         return total
 
     def writable(self, value: Value, varying: bool) -> Stored:
-        """The array in memory that may be overwritten: the array itself, or a copy."""
+        """The array in memory, to be overwritten: itself, or a copy if its content is needed.
+
+        `varying` says whether the new elements will differ between lanes.
+        """
         if isinstance(value, Stored) and value.replaceable and value.varying >= varying:
             return value
         target = self.scratch.array(value.shape, value.dtype, varying)
@@ -93,7 +99,11 @@ class Indexing:
         return target
 
     def gather(self, equation: Any, value: Value, indices: Value) -> list[Value]:
-        """Slices whose start indices are elements of an array."""
+        """JAX's `gather`: slices of `value` whose start indices are elements of `indices`.
+
+        Raises:
+            Unsupported: if the result is too large for registers.
+        """
         params, shape = equation.params, equation.outvars[0].aval.shape
         if not in_registers(shape):
             raise Unsupported(f"a gather of shape {shape}")
@@ -114,13 +124,16 @@ class Indexing:
         return [Small(shape, value.dtype, items)]
 
     def scatter(self, equation: Any, value: Value, indices: Value, update: Value) -> list[Value]:
-        """An array with slices replaced whose start indices are elements of another array."""
+        """JAX's `scatter`: `value` with slices, which start at `indices`, replaced by `update`."""
         return self.scattered(equation, value, indices, update, lambda old, new: new)
 
     def combined(
         self, name: str, equation: Any, value: Value, indices: Value, update: Value
     ) -> list[Value]:
-        """A scatter that combines each new element with the old one by the operation `name`."""
+        """JAX's scatters that combine each old element with its update by the operation `name`.
+
+        The slices of `value` start at the elements of `indices`.
+        """
 
         def join(old: Item, new: Item) -> Item:
             return operate(self.b, name, None, old.dtype, old, new)
@@ -130,7 +143,15 @@ class Indexing:
     def scattered(
         self, equation: Any, value: Value, indices: Value, update: Value, put: Any
     ) -> list[Value]:
-        """An array in which `put` maps each old element and its update to the new one."""
+        """An array in whose slices `put` maps each old element and its update to the new one.
+
+        Args:
+            equation: JAX's equation, with the roles of the axes.
+            value: the array.
+            indices: start indices of the slices.
+            update: new elements of all slices.
+            put: maps an old and a new element to the one that is stored.
+        """
         params, dims = equation.params, equation.params["dimension_numbers"]
         axes = Windows(
             tuple(dims.update_window_dims),
@@ -195,7 +216,14 @@ class Indexing:
     def begin_of(
         self, given: dict[int, Item], shape: Sequence[int], sizes: Sequence[int], mode: Any
     ) -> tuple[Item, Item | None]:
-        """The number of a slice's first element, and whether the slice is inside (None: always)."""
+        """The number of a slice's first element, and whether the slice is inside (None: always).
+
+        Args:
+            given: start index of the slice by axis; 0 along the others.
+            shape: shape of the array.
+            sizes: sizes of the slice along its axes.
+            mode: JAX's mode for slices that are partly outside the array.
+        """
         inside, starts = None, []
         for axis, size in enumerate(shape):
             item = as_index(self.b, given[axis]) if axis in given else constant(0, INDEX)
@@ -213,7 +241,15 @@ class Indexing:
     def element(
         self, value: Value, begin: Item, inside: Item | None, offset: int, fill: Any
     ) -> Item:
-        """One element of a slice, or the fill value if the slice is outside the array."""
+        """One element of a slice, or a fill value if the slice is outside the array.
+
+        Args:
+            value: the array.
+            begin: number of the slice's first element.
+            inside: whether the slice is inside the array; None: always.
+            offset: number of the element relative to the first one.
+            fill: the fill value; None: nan, or the smallest whole number.
+        """
         if isinstance(value, Small) and begin.value is not None:
             item = value.items[int(begin.value) + offset]
         else:
@@ -226,7 +262,7 @@ class Indexing:
         return operate(self.b, "select_n", None, value.dtype, inside, *params)
 
     def in_memory(self, value: Value) -> Stored:
-        """The value in memory; consecutive calls for one value share a copy."""
+        """The array in memory; consecutive calls for one array in registers share a copy."""
         if isinstance(value, Stored):
             return value
         if getattr(self, "_spilled", (None, None))[0] is not value:

@@ -56,11 +56,17 @@ class Memory:
 
     @property
     def varying(self) -> bool:
-        """Whether lanes have different elements."""
+        """Whether lanes (instances of a batch) have different elements."""
         return self.layout is not Layout.SHARED
 
     def address(self, b: Builder, index: Item, lane: int | None = None) -> str:
-        """A pointer to an element: of one lane, or to those of all lanes side by side."""
+        """Add a line that computes a pointer to the element with this number; returns its name.
+
+        Args:
+            b: builder of the program.
+            index: number of the element.
+            lane: number of the lane in the vector; None: of all lanes side by side.
+        """
         element = stored_type(self.dtype)
         if self.layout is Layout.BESIDE and self.lanes:
             index = times(b, index, Item(self.lanes, INDEX))
@@ -74,7 +80,12 @@ class Memory:
         return f"%{name}"
 
     def load(self, b: Builder, index: Item) -> Item:
-        """The element with this number, in each lane."""
+        """The element with this number, as a vector of all lanes or, if they share it, a scalar.
+
+        Args:
+            b: builder, which gets the lines that load it.
+            index: number of the element in C order; it may differ between lanes.
+        """
         index = as_index(b, index)
         if not index.varying and self.layout is not Layout.APART:
             return read(b, self.address(b, index), self.dtype, self.varying)
@@ -84,7 +95,7 @@ class Memory:
         )
 
     def store(self, b: Builder, index: Item, item: Item) -> None:
-        """Write the element with this number, in each lane."""
+        """Write lines that store a number to the element with the number `index`, in each lane."""
         index = as_index(b, index)
         if self.layout is Layout.BESIDE and not index.varying:
             put(b, self.address(b, index), b.varied(item))
@@ -97,12 +108,12 @@ class Memory:
 
 
 def stored_type(dtype: np.dtype) -> str:
-    """LLVM's type of an element in memory: truth values take a byte."""
+    """LLVM's type of an array element in memory: truth values take a byte."""
     return "i8" if dtype == BOOL else Builder(1).type_of(dtype)
 
 
 def read(b: Builder, address: str, dtype: np.dtype, varying: bool) -> Item:
-    """Load from a pointer."""
+    """Load the number at a pointer, or those of all lanes side by side if it is `varying`."""
     if dtype == BOOL:
         byte = read(b, address, np.dtype(np.int8), varying)
         return b.apply("icmp ne {t0} {0}, {1}", BOOL, byte, constant(0, np.int8))
@@ -111,7 +122,7 @@ def read(b: Builder, address: str, dtype: np.dtype, varying: bool) -> Item:
 
 
 def put(b: Builder, address: str, item: Item) -> None:
-    """Store to a pointer."""
+    """Write a line that stores a number, or those of all lanes side by side, at a pointer."""
     if item.dtype == BOOL:
         byte = convert(b, item, np.int8)
         item = b.varied(byte) if item.varying else byte
@@ -120,19 +131,19 @@ def put(b: Builder, address: str, item: Item) -> None:
 
 
 def as_index(b: Builder, item: Item) -> Item:
-    """A whole number as a 64-bit index."""
+    """A whole number converted to a 64-bit integer, the type of indices."""
     return convert(b, item, INDEX)
 
 
 def plus(b: Builder, x: Item, y: Item) -> Item:
-    """The sum of two indices."""
+    """The sum of two 64-bit integers; no line is written if one of them is the constant 0."""
     if x.value == 0:
         return y
     return x if y.value == 0 else operate(b, "add", None, INDEX, x, y)
 
 
 def times(b: Builder, x: Item, y: Item) -> Item:
-    """The product of two indices."""
+    """The product of two 64-bit integers; no line is written if one of them is the constant 1."""
     if x.value == 1:
         return y
     return x if y.value == 1 else operate(b, "mul", None, INDEX, x, y)
@@ -154,7 +165,7 @@ class Small:
 
     @property
     def varying(self) -> bool:
-        """Whether lanes have different elements."""
+        """Whether any element differs between lanes (instances of a batch)."""
         return any(item.varying for item in self.items)
 
 
@@ -174,21 +185,21 @@ class Stored:
 
     @property
     def dtype(self) -> np.dtype:
-        """Type of the elements."""
+        """NumPy type of the elements."""
         return self.memory.dtype
 
     @property
     def varying(self) -> bool:
-        """Whether lanes have different elements."""
+        """Whether elements differ between lanes (instances of a batch)."""
         return self.memory.varying or self.offset.varying
 
     @property
     def replaceable(self) -> bool:
-        """Whether nothing else in the program needs its content."""
+        """Whether the program may overwrite the array: nothing else needs its content."""
         return self.memory.owned and not self.memory.references and self.offset.value == 0
 
     def load(self, b: Builder, index: Item) -> Item:
-        """The element with this number."""
+        """The array's element with the number `index` (C order), in each lane."""
         return self.memory.load(b, plus(b, self.offset, as_index(b, index)))
 
 
@@ -196,7 +207,7 @@ Value = Small | Stored
 
 
 def in_registers(shape: Sequence[int]) -> bool:
-    """Whether arrays of this shape are kept in registers."""
+    """Whether arrays of this shape are kept in registers: they have at most 256 elements."""
     return math.prod(shape) <= LARGEST_IN_REGISTERS
 
 
@@ -216,7 +227,13 @@ class Scratch:
         """Lines that compute the pointers, for the start of the function."""
 
     def array(self, shape: Sequence[int], dtype: np.dtype, varying: bool = True) -> Stored:
-        """A new array whose elements are not initialised."""
+        """A new array in the program's memory, whose elements are not initialised.
+
+        Args:
+            shape: shape of the array.
+            dtype: type of its elements.
+            varying: whether each lane has an array of its own.
+        """
         width, name = self._b.width, self._b.name()
         element = stored_type(dtype)
         if self._lanes:
@@ -242,7 +259,7 @@ class Scratch:
         return Stored(tuple(shape), memory)
 
     def spilled(self, value: Value) -> Stored:
-        """The value in memory, copied there if it is in registers."""
+        """The array in memory: itself, or a copy if it is in registers."""
         if isinstance(value, Stored):
             return value
         stored = self.array(value.shape, value.dtype, value.varying)
@@ -251,7 +268,7 @@ class Scratch:
 
 
 def copy(b: Builder, source: Value, target: Stored) -> None:
-    """Copy all elements of an array to an array in memory of the same size."""
+    """Write lines that copy all elements of an array to an array in memory of the same size."""
     if isinstance(source, Small):
         for number, item in enumerate(source.items):
             place = plus(b, target.offset, constant(number, INDEX))

@@ -93,8 +93,7 @@ def lane_kernel(function: Callable[..., Any], *, warn: bool = True) -> Callable[
 
 
 def shapes(*given: Any, call: Call) -> list[Any]:
-    """The shapes and dtypes of a call's results; with an axis of lanes first if the call has one.
-    """
+    """The shapes and dtypes of a call's results, the axis of lanes first if there is one."""
     lead = () if call.size is None else (call.size,)
     return [
         ShapedArray((*lead, *variable.aval.shape), variable.aval.dtype)
@@ -114,11 +113,10 @@ def by_xla(*given: Any, call: Call) -> list[Any]:
 def vectorised(
     axis: Any, given: Sequence[Any], axes: Sequence[Any], *, call: Call
 ) -> tuple[list[Any], list[int | None]]:
-    """JAX's batching rule: a call with one more batch axis, which becomes part of the axis of
-    lanes.
+    """JAX's batching rule: a call with one more batch axis, which joins the axis of lanes.
 
     Args:
-        axis: size of the new axis.
+        axis: the new axis, with its size.
         given: arguments of the call.
         axes: position of the new axis in each argument; None: it has none.
         call: the call without the new axis.
@@ -213,8 +211,7 @@ def no_derivative(value: Any) -> Any:
 
 
 def in_parts(trace: Any, *given: Any, **params: Any) -> Any:
-    """JAX's rule for partial evaluation (reverse mode): the results, as JAX and XLA compute them.
-    """
+    """JAX's rule for partial evaluation (reverse mode): a call's results, computed by XLA."""
     with core.set_current_trace(trace):
         return by_xla(*given, **params)
 

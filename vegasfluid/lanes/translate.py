@@ -47,12 +47,15 @@ class Translator:
     def function(
         self, jaxpr: Any, constants: Sequence[Value], arguments: Sequence[Value]
     ) -> list[Value]:
-        """The results of a function.
+        """Write a traced function into the program; returns its results.
 
         Args:
             jaxpr: traced function.
             constants: values of its constants.
             arguments: values of its arguments.
+
+        Raises:
+            Unsupported: if an operation cannot be translated, or the program gets too long.
         """
         scope = Scope(jaxpr)
         for variable, value in zip(jaxpr.constvars, constants, strict=True):
@@ -72,7 +75,11 @@ class Translator:
         return results
 
     def equation(self, equation: Any, values: list[Value]) -> list[Value]:
-        """The results of one equation."""
+        """Write one equation (a JAX operation) with the operands `values`; returns its results.
+
+        Raises:
+            Unsupported: if the operation cannot be translated.
+        """
         name = equation.primitive.name
         function = body_of(equation)
         if function is not None:
@@ -93,7 +100,7 @@ class Translator:
         raise Unsupported(name)
 
     def each(self, equation: Any, values: list[Value]) -> Value:
-        """The result of an elementwise operation."""
+        """Write an elementwise operation on arrays; returns its result."""
         name, params = equation.primitive.name, equation.params
         shape, dtype = equation.outvars[0].aval.shape, np.dtype(equation.outvars[0].aval.dtype)
         if in_registers(shape):
@@ -110,7 +117,11 @@ class Translator:
         return target
 
     def element(self, value: Value, index: Item) -> Item:
-        """An element of a large array, or the number of a scalar."""
+        """The element with the number `index` of a large array, or the number of a scalar.
+
+        Raises:
+            Unsupported: for a small array that is not a scalar.
+        """
         if isinstance(value, Stored):
             return value.load(self.b, index)
         if len(value.items) != 1:
@@ -118,10 +129,11 @@ class Translator:
         return value.items[0]
 
     def branch(self, equation: Any, values: list[Value]) -> list[Value]:
-        """The results of a conditional: all branches are computed, and one is selected.
+        """Write a conditional (JAX's `cond`): all branches are computed, and one is selected.
 
-        Branches with loops are not supported: a loop might not end in a lane that selects another
-        branch.
+        Returns its results. The first of `values` is the number of the branch, the others are its
+        operands. Branches with loops are not supported: a loop might not end in a lane that selects
+        another branch.
         """
         which = self.arrays.registers(values[0]).items[0]
         branches = equation.params["branches"]
@@ -150,7 +162,11 @@ class Translator:
         return results
 
     def scan(self, equation: Any, values: list[Value]) -> list[Value]:
-        """A loop that reads a slice of its inputs in each iteration and stacks its outputs."""
+        """Write JAX's `scan`: a loop over the slices of its inputs, which stacks its outputs.
+
+        Returns the final carried values, then the stacked outputs. `values` are its constants,
+        initial carried values and inputs.
+        """
         params, body = equation.params, equation.params["jaxpr"]
         length = params["length"]
         constants, carry, inputs = parts_of_scan(params, values)
@@ -183,7 +199,14 @@ class Translator:
     def room_for(
         self, body: Any, varying: Sequence[bool], carried: int, length: int
     ) -> list[Stored]:
-        """Memory for the outputs of all iterations of a scan."""
+        """Memory for the outputs of all `length` iterations of a scan, stacked.
+
+        Args:
+            body: traced function of an iteration.
+            varying: whether each of its arguments differs between lanes.
+            carried: number of carried values, which are its first results.
+            length: number of iterations.
+        """
         differs = differing(body, varying)[carried:]
         avals = [variable.aval for variable in body.outvars[carried:]]
         return [
@@ -192,14 +215,21 @@ class Translator:
         ]
 
     def slice_of(self, value: Stored, number: Item) -> Value:
-        """The slice with this number along the first axis of an array."""
+        """The slice `number` of an array along its first axis, in registers if it is small."""
         shape = value.shape[1:]
         start = times(self.b, number, constant(math.prod(shape), INDEX))
         part = Stored(shape, value.memory, plus(self.b, value.offset, start))
         return self.arrays.loaded(part, shape) if in_registers(shape) else part
 
     def repeat(self, equation: Any, values: list[Value]) -> list[Value]:
-        """A loop that ends when its condition is false."""
+        """Write JAX's `while`, a loop that ends when its condition is false.
+
+        Returns the final carried values. `values` are the constants of the condition and of the
+        body, and the initial carried values.
+
+        Raises:
+            Unsupported: if lanes in a vector might end the loop at different iterations.
+        """
         params = equation.params
         first = params["cond_nconsts"]
         split = first + params["body_nconsts"]
@@ -244,18 +274,18 @@ class Scope:
             self._last.setdefault(number, []).append(variable)
 
     def bind(self, variable: Any, value: Value) -> None:
-        """Bind a variable to a value, if it is read later."""
+        """Bind a variable of the function to a value, if an equation reads it later."""
         if variable in self._used:
             self._values[variable] = value
             if isinstance(value, Stored):
                 value.memory.references += 1
 
     def read(self, variable: Any) -> Value:
-        """The value of a variable."""
+        """The value bound to a variable, or the value of a literal."""
         return literal(variable.val) if is_literal(variable) else self._values[variable]
 
     def release(self, number: int) -> None:
-        """Release the variables that no equation after this one reads."""
+        """Release the variables that no equation after the one with this number reads."""
         for variable in self._last.get(number, ()):
             value = self._values.pop(variable)
             if isinstance(value, Stored):
@@ -268,7 +298,7 @@ def is_literal(variable: Any) -> bool:
 
 
 def literal(value: Any) -> Value:
-    """A constant array.
+    """A constant array as a value of the program.
 
     Raises:
         Unsupported: if it is too large to be written into a program.
@@ -283,7 +313,7 @@ def literal(value: Any) -> Value:
 
 
 def spread_out(value: Small, shape: Sequence[int]) -> list[Item]:
-    """The items of an array broadcast to a shape."""
+    """The items of an array in registers, broadcast to a shape, in C order."""
     if value.shape == tuple(shape):
         return list(value.items)
     numbers = np.broadcast_to(np.arange(len(value.items)).reshape(value.shape), shape)
@@ -291,7 +321,7 @@ def spread_out(value: Small, shape: Sequence[int]) -> list[Item]:
 
 
 def has_loop(jaxpr: Any) -> bool:
-    """Whether a function has a loop without a fixed number of iterations."""
+    """Whether a traced function has a loop without a fixed number of iterations."""
     return any(
         equation.primitive.name == "while"
         or any(has_loop(function) for function in functions_of(equation))
@@ -300,7 +330,7 @@ def has_loop(jaxpr: Any) -> bool:
 
 
 def functions_of(equation: Any) -> list[Any]:
-    """The traced functions among an equation's parameters."""
+    """The traced functions among an equation's parameters, such as the body of a loop."""
     functions = []
     for value in equation.params.values():
         for each in value if isinstance(value, tuple | list) else (value,):
