@@ -42,7 +42,7 @@ class Branch(NamedTuple):
 
 
 def exact(value: Any) -> Expression:
-    """Replace the floats in a number or an expression by rationals.
+    """A number or SymPy expression with its floats replaced by the rationals that they approximate.
 
     >>> exact(0.7), exact(1 - 0.7), exact(1 / 3)
     (7/10, 3/10, 1/3)
@@ -71,6 +71,10 @@ def branch_at(expression: Any, witness: Witness) -> Branch:
     conditions: dict[Expression, None] = {}
 
     def active(comparison: Any) -> Expression:
+        """The argument of a Max or Min that is largest or smallest at the witness.
+
+        Differences to the others, positive on the branch, are added to `conditions`.
+        """
         sign = 1 if isinstance(comparison, sp.Max) else -1
         values: dict[Any, Any] = {
             argument: sign * sp.N(argument.subs(dict(witness))) for argument in comparison.args
@@ -89,7 +93,12 @@ def branch_at(expression: Any, witness: Witness) -> Branch:
 
 
 def require_numbers(comparison: Expression, values: Iterable[Any]) -> None:
-    """Raise InvalidInput unless the witness gives a number to all symbols of a comparison."""
+    """Raise InvalidInput unless the witness gives a number to all symbols of a Max or Min.
+
+    Args:
+        comparison: the Max or Min, for the message.
+        values: its arguments at the witness.
+    """
     for value in values:
         if not value.is_number:
             raise InvalidInput(

@@ -53,7 +53,9 @@ W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
 C, Q, B, D = (symbol(name) for name in ("capacity", "queue", "buffer", "backlog"))
 LOWEST, FILLING = DROP_TAIL["lowest"].symbol, DROP_TAIL["filling"].symbol
 EXTRA = tuple(DROP_TAIL.items())
+"""The quantities above, as a formula's `extra` has them."""
 HOLDS = "one Reno and one Vegas flow, d below B, only Reno loses, Vegas in equilibrium"
+"""Conditions of all formulas for a Reno and a Vegas flow, in words."""
 DERIVED = "derived here from the drifts"
 
 

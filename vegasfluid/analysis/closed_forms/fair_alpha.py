@@ -53,8 +53,10 @@ W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
 C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
 c, r, ALPHA = (symbol(name) for name in ("loss_constant", "ratio", "alpha"))
 EFFECTIVE = symbol("competitors") + r * symbol("tuned")
+"""Number of flows if a Vegas flow counts as `ratio` flows: N_r + r N_v."""
 DERIVED = "derived here from the drifts"
 SCOPE = "one round-trip time, a constant queue"
+"""Conditions of all formulas for a ratio of rates, in words."""
 
 
 @cache

@@ -115,7 +115,7 @@ class Formula:
 
     @property
     def known(self) -> dict[str, Quantity]:
-        """All quantities that the formula may contain, by name."""
+        """All quantities that the formula may contain, with symbol, unit and meaning, by name."""
         return SYMBOLS | dict(self.extra)
 
     @cached_property
@@ -126,7 +126,7 @@ class Formula:
 
     @property
     def left(self) -> sp.Symbol:
-        """The symbol on the left-hand side."""
+        """The SymPy symbol of the quantity on the left-hand side."""
         return self.known[self.gives].symbol
 
     @property
@@ -193,7 +193,10 @@ class Formula:
 
 
 def require_names(formula: Formula, given: Iterable[str]) -> None:
-    """Raise InvalidInput for the first name that a formula does not take or that is missing."""
+    """Raise InvalidInput unless the given names are those that a formula takes.
+
+    It names the first that the formula does not take or that is missing.
+    """
     wanted = "given as " + ", ".join(formula.takes)
     for name in given:
         if name not in formula.takes:

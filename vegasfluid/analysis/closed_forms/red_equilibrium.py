@@ -51,6 +51,7 @@ C, Q, N = (symbol(name) for name in ("capacity", "queue", "count"))
 LOW, HIGH, TOP, L = (symbol(name) for name in ("min_thresh", "max_thresh", "max_drop", "slope"))
 c, PHI = symbol("loss_constant"), symbol("loss_factor")
 RARE = "a queue between the thresholds, windows of c / sqrt(p), 1 - p near 1"
+"""Conditions of all formulas for the queue, in words."""
 SOURCE = "Misra, Gong and Towsley 2000, equations 4 and 9; derived here"
 
 

@@ -39,6 +39,7 @@ W, R, p = (symbol(name) for name in ("cwnd", "rtt", "drop_prob"))
 C, CUT = CUBIC["cubic_c"].symbol, symbol("cut")
 K, ELAPSED, SQUARED = sp.symbols("K s m", positive=True)
 STATE = CubicWindow(W, K, ELAPSED, SQUARED, sp.Integer(0))
+"""CUBIC's state after slow start, in symbols."""
 CUBIC_REGION = {W: 1000, R: 0.1, p: 1e-5, C: 0.4, CUT: 0.3, K: 9, ELAPSED: 9, SQUARED: 162}
 """A witness in the cubic region: a long round-trip time and few losses."""
 RENO_FRIENDLY = {**CUBIC_REGION, W: 10, R: 0.01, p: 1e-2, K: 0.1, ELAPSED: 0.1, SQUARED: 0.02}

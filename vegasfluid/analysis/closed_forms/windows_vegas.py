@@ -60,7 +60,9 @@ W, R, T, p = (symbol(name) for name in ("cwnd", "rtt", "base_rtt", "drop_prob"))
 ALPHA, CUT, PHI = (symbol(name) for name in ("alpha", "cut", "loss_factor"))
 SOFTNESS, SHARE = (quantity.symbol for quantity in VEGAS.values())
 STATE = VegasWindow(W, sp.Integer(0), T, sp.Integer(0))
+"""The state of Vegas after slow start with the correct base RTT, in symbols."""
 HOLDS = "W at least 3, the equilibrium backlog of alpha at most that of beta"
+"""Conditions of all formulas with losses, in words."""
 DERIVED = "derived here from the drift"
 
 GROWING = {W: 300, R: 0.11, T: 0.1, p: 1e-6, ALPHA: 33, SOFTNESS: 0.25, CUT: 0.25, PHI: 1}

@@ -55,7 +55,7 @@ class PublishedValue:
 
     @property
     def valid(self) -> bool:
-        """Whether all conditions of the formula hold."""
+        """Whether all conditions of the formula hold for the class at its equilibrium."""
         return not self.violated
 
 

@@ -92,6 +92,7 @@ def growth_time(law: CongestionControl, state: Any, cwnd: float, rtt: float) -> 
     state_type, index = type(state), state._fields.index("cwnd")
 
     def change_per_rtt(_: float, y: np.ndarray) -> np.ndarray:
+        """Change of the congestion control's state per round trip, without losses."""
         rates = law.growth(state_type(*y), seen_at(y[index], rtt))
         return rtt * np.asarray(rates, dtype=float)
 

@@ -66,7 +66,7 @@ def require(whose: str, drop_prob: Number, **above_zero: Number) -> None:
 
 
 def plain(value: Number) -> Number:
-    """A zero-dimensional array as a float; other arrays as they are."""
+    """A zero-dimensional array or number as a float; other arrays unchanged."""
     return value if np.ndim(value) else float(value)
 
 
@@ -93,7 +93,7 @@ def mathis_constant(loss_process: str = "periodic") -> float:
 def mathis(
     drop_prob: Number, rtt: Number, ack_every: Number = 1.0, loss_process: str = "periodic"
 ) -> Number:
-    """Throughput of Reno in congestion avoidance, packets/s: c / (R sqrt(b p)).
+    """Rate at which Reno sends in congestion avoidance, packets/s: c / (R sqrt(b p)).
 
     Args:
         drop_prob: loss events per packet, p.
@@ -145,7 +145,7 @@ def pftk(
     ack_every: Number = 1.0,
     max_window: Number = math.inf,
 ) -> Number:
-    """Throughput of Reno with timeouts and the receiver's window, packets/s.
+    """Rate at which Reno sends with timeouts and the receiver's window, packets/s.
 
     min(W_max / R, 1 / (R sqrt(2 b p / 3) + T_0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))): the
     approximation to the full model of Padhye et al.

@@ -188,7 +188,7 @@ def queue_of_ratio(equations: SingleLinkEquations, ratio: arb) -> arb:
 
 
 def require_reachable_ratio(equations: SingleLinkEquations, top: arb) -> None:
-    """Raise InvalidInput for a ratio that no alpha gives, or an epsilon that leads to one.
+    """Raise InvalidInput for a ratio of rates that no alpha gives, or an epsilon that leads to one.
 
     Args:
         equations: at the current precision.

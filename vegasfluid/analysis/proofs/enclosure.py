@@ -43,13 +43,13 @@ def is_decimal(text: object) -> bool:
 
 
 def exact_fraction(exact: arb) -> Fraction:
-    """The value of a ball of radius 0 as an exact fraction."""
+    """The value of an interval (`arb`) of radius 0 as an exact fraction."""
     mantissa, exponent = (int(part) for part in exact.man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 
 def ends_of(ball: arb) -> tuple[Fraction, Fraction]:
-    """Both ends of a finite ball as exact fractions, whatever the current precision."""
+    """Lower and upper end of a finite interval (`arb`) as exact fractions, at any precision."""
     middle, radius = exact_fraction(ball.mid()), exact_fraction(ball.rad())
     return middle - radius, middle + radius
 

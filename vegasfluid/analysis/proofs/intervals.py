@@ -45,7 +45,7 @@ def with_slope(value: arb, slope: arb) -> arb_series:
 
 
 def variable(value: arb) -> arb_series:
-    """The independent variable of a differentiation: the given value with slope 1."""
+    """An independent variable of a differentiation, as a series: the given value with slope 1."""
     return with_slope(value, ONE)
 
 
@@ -133,7 +133,9 @@ def enclose_root(decreasing: Callable[[arb], arb], low: arb, high: arb) -> arb:
 
 
 def approach(target: arb, start: arb, condition: Callable[[arb], bool]) -> arb:
-    """The point closest to `target` that still satisfies a condition, by halving the distance.
+    """The point closest to `target` that is still proven to satisfy a condition.
+
+    It is found from `start` by halving the distance until a point fails.
 
     Args:
         target: the point to approach.

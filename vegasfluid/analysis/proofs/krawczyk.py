@@ -88,12 +88,12 @@ class Zero(NamedTuple):
 
 
 def inside(box: Box, other: Box) -> bool:
-    """Whether each side of `box` lies in that of `other`; common ends count."""
+    """Whether each side (low, high) of `box` lies in that of `other`; common ends count."""
     return all(c <= a and b <= d for (a, b), (c, d) in zip(box, other, strict=True))
 
 
 def disjoint(box: Box, other: Box) -> bool:
-    """Whether two boxes have no point in common."""
+    """Whether two boxes, each given by (low, high) of each variable, have no point in common."""
     return any(b < c or d < a for (a, b), (c, d) in zip(box, other, strict=True))
 
 
@@ -161,7 +161,7 @@ def first_radii(system: Smooth, middle: list[arb]) -> list[float]:
 
 
 def column(values: Sequence[arb]) -> arb_mat:
-    """A vector as a matrix with one column."""
+    """Intervals as a matrix with one column."""
     return arb_mat([[value] for value in values])
 
 

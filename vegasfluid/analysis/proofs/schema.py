@@ -52,6 +52,7 @@ LONGEST_TEXT = 200
 MAX_CLASSES = 100
 """Competing classes in a certificate: bounds the time that a foreign file can take."""
 TEXT = f"a text of 1 to {LONGEST_TEXT} characters"
+"""The form of a name, as messages word it."""
 ALLOWED = {
     "missing": "given",
     "bool_type": "true or false",
@@ -109,7 +110,11 @@ def decimal_text(value: Any) -> str:
 
 
 def constant(expected: str | int) -> BeforeValidator:
-    """A validator that accepts one value and no other."""
+    """A pydantic validator that accepts one value and raises an error for any other.
+
+    Args:
+        expected: the value.
+    """
 
     def check(value: Any) -> Any:
         if value != expected or isinstance(value, bool):
@@ -180,6 +185,7 @@ class CubicRecord(GroupRecord):
 
 
 Competitor = Annotated[LossBasedRecord | CubicRecord, Field(discriminator="law")]
+"""A competing class; its key `law` decides which record it is."""
 
 
 class ProblemRecord(Record):
@@ -196,14 +202,14 @@ class ProblemRecord(Record):
 
 
 class BoundsRecord(Record):
-    """The two ends of a claimed interval."""
+    """The two ends of a claimed interval, decimals in text."""
 
     low: Decimal
     high: Decimal
 
 
 class ClassClaims(Record):
-    """The claims about a class."""
+    """The claims about a flow of a class in equilibrium: window, round-trip time and rate."""
 
     cwnd_packets: BoundsRecord
     rtt_s: BoundsRecord
@@ -211,7 +217,7 @@ class ClassClaims(Record):
 
 
 class Claims(Record):
-    """All claims of a certificate."""
+    """All claims of a certificate: two bounds for each number, in the unit that ends its key."""
 
     alpha_packets: BoundsRecord
     alpha_below_packets: BoundsRecord
@@ -225,7 +231,7 @@ class Claims(Record):
 
 
 class CertificateDocument(Record):
-    """The whole document."""
+    """The whole JSON document of a certificate."""
 
     format: Annotated[str, constant(FORMAT)]
     version: Annotated[int, constant(VERSION)]

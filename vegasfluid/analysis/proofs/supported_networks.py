@@ -210,7 +210,9 @@ def require_bulk(name: str, flows: Flows, purpose: str) -> None:
 
 
 def group_fields(flows: Flows, count: int, base_rtt: float) -> dict[str, Any]:
-    """The fields of `FlowGroup` for some flows of a class.
+    """The fields of `FlowGroup` for some flows of a class, by name.
+
+    `base_rtt` is in s, `max_window` in packets, `access` in packets/s (None: no limit).
 
     Args:
         flows: the class.
@@ -262,7 +264,9 @@ def loss_based_flows(flows: Flows, count: int, base_rtt: float) -> LossBasedFlow
 
 
 def monotone_network(network: Network, options: FluidOptions) -> MonotoneNetwork:
-    """The equilibrium equations of a network for the proof that it has no other equilibrium.
+    """The equilibrium equations of a network as functions of its links' queues alone.
+
+    They serve the proof that the network has no other equilibrium.
 
     Args:
         network: with RED or drop-tail links; Reno, NewReno, CUBIC and Vegas flows that always have

@@ -156,7 +156,7 @@ def prove(problem: FairAlphaProblem) -> Proof:
 
 
 def require_box(equations: SingleLinkEquations) -> None:
-    """Raise NotProven if there is no queue between RED's first threshold and the top of the box."""
+    """Raise NotProven unless RED's min_thresh is below the equations' largest queue, packets."""
     if not equations.min_thresh < equations.largest_queue:
         raise NotProven("RED drops nothing before the buffer is full")
 

@@ -36,7 +36,7 @@ class Verdict:
 
     @property
     def valid(self) -> bool:
-        """Whether all claims are proven."""
+        """Whether all claims of the certificate are proven."""
         return not self.reasons
 
     @property
