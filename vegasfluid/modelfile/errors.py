@@ -64,18 +64,18 @@ class ModelFileError(VegasfluidError):
 
 
 def _printable(line: str) -> str:
-    """The text in one line, with control characters escaped."""
+    """The text with line breaks and control characters escaped, so that it is one line."""
     parts = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
     return "".join(parts)
 
 
 def _short(text: str) -> str:
-    """Text cut to the length that is printed."""
+    """The text cut to 60 characters; `...` follows if it was longer."""
     return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "..."
 
 
 def show_value(value: object) -> str:
-    """A value as the file would write it, shortened.
+    """A value as a model file would write it, shortened, for error messages.
 
     >>> show_value(True), show_value("ns4"), show_value({"a": 1})
     ('true', '"ns4"', 'a table')
@@ -98,7 +98,10 @@ def show_value(value: object) -> str:
 
 
 def validation_error(allowed: str, given: str, *keys: str | int) -> ValidationError:
-    """Error that a validator raises; pydantic puts the path of its table before `keys`."""
+    """Pydantic error that says what is allowed and what is given, for validators to raise.
+
+    `keys` lead from the validated table to the value; pydantic puts the table's own path first.
+    """
     error_type = PydanticCustomError("refused", "refused", {"allowed": allowed, "given": given})
     return ValidationError.from_exception_data(
         "validation_error", [InitErrorDetails(type=error_type, loc=keys, input=None)]
@@ -108,13 +111,16 @@ def validation_error(allowed: str, given: str, *keys: str | int) -> ValidationEr
 def value_error(
     error: InvalidInput, kind: type, table: Mapping[str, Any], packet_bytes: int
 ) -> ValidationError:
-    """Error of a value class in the keys and units of the table that it was read from.
+    """Convert an error of a value class to the keys and units of the model file.
 
     Args:
-        error: error of the value class.
-        kind: the value class.
-        table: table of the file.
+        error: names a field of the value class, in internal units.
+        kind: the value class, such as `Link`.
+        table: table of the file from which the value was read.
         packet_bytes: packet size that converts rates, bytes.
+
+    Returns:
+        A pydantic error with key, allowed value and given value as the file writes them.
     """
     names = {field.name for field in fields(kind)}
 
@@ -140,11 +146,16 @@ def value_error(
 
 
 def network_error(error: InvalidInput, document: Mapping[str, Any]) -> ValidationError:
-    """Error of `Network` with its path in the file: `flows.NAME`, `events[INDEX]` or top level.
+    """Convert an error of `Network` to its place in the model file.
+
+    The place is `flows.NAME.KEY`, `events[INDEX].KEY` or a key of the top level.
 
     Args:
-        error: error of `Network`.
+        error: names its part of the network and a field.
         document: content of the file.
+
+    Returns:
+        A pydantic error with that path, the allowed and the given value.
     """
     if match := re.fullmatch(r"flows\.(.*)", error.whose, re.DOTALL):
         path: Keys = ("flows", match[1], key_of(Flows, error.name))
@@ -163,7 +174,9 @@ def network_error(error: InvalidInput, document: Mapping[str, Any]) -> Validatio
 def model_file_error(
     name: str, error: ValidationError, document: Mapping[str, Any], known: Mapping[int, list[str]]
 ) -> ModelFileError:
-    """All errors that pydantic found, unknown keys first: they often cause missing keys.
+    """Error with a line for each mistake that pydantic found in a model file.
+
+    Unknown keys come first: they often cause missing keys.
 
     Args:
         name: name of the file.
@@ -177,7 +190,13 @@ def model_file_error(
 
 
 def _line(error: ErrorDetails, document: Mapping[str, Any], known: Mapping[int, list[str]]) -> str:
-    """One error as a line: path, what is allowed and what is given."""
+    """One error as text: path in the file, what is allowed and what is given.
+
+    Args:
+        error: error as pydantic describes it.
+        document: content of the file.
+        known: known keys of each table, by the table's `id`.
+    """
     path = error["loc"]
     if error["type"] == "extra_forbidden":
         keys = known.get(id(_at(document, path[:-1])), [])
@@ -197,7 +216,7 @@ def _line(error: ErrorDetails, document: Mapping[str, Any], known: Mapping[int, 
 
 
 def _nearest(key: str, known: list[str]) -> str:
-    """Suggestion of a known key similar to an unknown one, or the list of known keys."""
+    """Suggestion of the known key most similar to an unknown `key`, or a list of all known keys."""
     close = difflib.get_close_matches(_short(key), known, n=1) or [
         known_key for known_key in known if key in known_key
     ]
@@ -205,14 +224,14 @@ def _nearest(key: str, known: list[str]) -> str:
 
 
 def _at(document: Any, path: Keys) -> Any:
-    """Value at a path in the document."""
+    """Value in nested tables and lists at a path of keys and indices; None if a key is missing."""
     for key in path:
         document = document.get(key) if isinstance(document, dict) else document[key]
     return document
 
 
 def _path(path: Keys) -> str:
-    """A key path as TOML writes it, with indices in brackets."""
+    """A path of keys and indices as TOML writes it, such as `flows.reno.start[2]`."""
     text = ""
     for key in path:
         if isinstance(key, int):

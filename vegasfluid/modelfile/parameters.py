@@ -51,19 +51,19 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """Key in the owner's table of the parameter, or of the part that contains it."""
+        """Key in the owner's table of the file: that of the parameter, or of its part (`law`)."""
         if self.part is not None:
             return self.part
         return key_of(OWNERS[self.group], self.field)
 
     def value(self, network: Network) -> Any:
-        """Value in a network, in the unit of the name."""
+        """Value of the parameter in `network`, in the unit that ends its name."""
         owner = getattr(network, self.group)[self.owner]
         holder = owner if self.part is None else getattr(owner, self.part)
         return getattr(holder, self.field) / self.scale
 
     def with_value(self, network: Network, value: Any) -> Network:
-        """Network with another value, given in the unit of the name.
+        """A network in which the parameter has another value, in the unit that ends its name.
 
         Raises:
             InvalidInput: if the value is out of range.
@@ -71,12 +71,15 @@ class Parameter:
         return _with_parameters(network, {self: value})
 
     def to_internal(self, value: Any) -> Any:
-        """Value in the unit of the name as the network stores it."""
+        """Convert a value from the unit of the name to internal units (s, packets/s).
+
+        Whole-number parameters are rounded.
+        """
         return round(value) if self.whole else value * self.scale
 
 
 def with_values(network: Network, values: Mapping[str, Any]) -> Network:
-    """Network with other values, which are validated together and not one by one.
+    """A network with other values of parameters, which are validated together.
 
     Args:
         network: network to change.
@@ -96,7 +99,10 @@ def with_values(network: Network, values: Mapping[str, Any]) -> Network:
 
 
 def _with_parameters(network: Network, values: Mapping[Parameter, Any]) -> Network:
-    """Network with all values set at once, so alpha may exceed the old beta if beta changes too."""
+    """A network with all values (in the units of their names) set at once.
+
+    So alpha may exceed the old beta if beta changes, too.
+    """
     changes: dict[tuple[str, str], dict[str | None, dict[str, Any]]] = {}
     for parameter, value in values.items():
         parts = changes.setdefault((parameter.group, parameter.owner), {})
@@ -113,7 +119,7 @@ def _with_parameters(network: Network, values: Mapping[Parameter, Any]) -> Netwo
 
 
 def parameter_of(network: Network, name: str) -> Parameter:
-    """Parameter of a network by its name.
+    """The numeric parameter of a network that has a name such as `vegas.alpha_packets`.
 
     Raises:
         InvalidInput: for an unknown name; the message suggests similar ones.
@@ -133,7 +139,10 @@ def parameter_of(network: Network, name: str) -> Parameter:
 
 
 def _short(name: str) -> str:
-    """Name without the table names that a model file has around it."""
+    """A parameter's name without the table names that a model file has around it.
+
+    `flows.vegas.law.alpha_packets` becomes `vegas.alpha_packets`.
+    """
     short = name.removeprefix("flows.").removeprefix("links.")
     for middle in (".law.", ".aqm.", ".traffic."):
         short = short.replace(middle, ".")
@@ -141,7 +150,7 @@ def _short(name: str) -> str:
 
 
 def parameters(network: Network) -> dict[str, Parameter]:
-    """All numeric parameters of a network by name."""
+    """All numeric parameters of a network by name, such as `bottleneck.buffer_packets`."""
     known: dict[str, Parameter] = {}
     for group, parts in PARTS.items():
         for owner, owner_value in getattr(network, group).items():
@@ -157,7 +166,16 @@ def parameters(network: Network) -> dict[str, Parameter]:
 
 
 def numbers_of(holder: Value, packet_bytes: int) -> list[tuple[str, str, float]]:
-    """Numeric fields of a value object: field name, key in a file, internal units per file unit."""
+    """Numeric fields of a link, class, congestion control, queue discipline or source.
+
+    Args:
+        holder: the object with the fields.
+        packet_bytes: packet size that converts rates, bytes.
+
+    Returns:
+        For each field its name, its key in a model file, and internal units per unit of the key
+        (0.001 for `_ms`).
+    """
     numbers = []
     for field in fields(holder):
         unit, value = unit_of(type(holder), field.name), getattr(holder, field.name)

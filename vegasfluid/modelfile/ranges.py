@@ -41,7 +41,7 @@ Ranges = Mapping[str, Range]
 
 
 def may_be_uncertain(kind: type, name: str) -> bool:
-    """Whether field `name` of class `kind` may be given as a range."""
+    """Whether a file may give a range instead of a number for field `name` of class `kind`."""
     return name in UNCERTAIN.get(kind, ())
 
 
@@ -57,14 +57,26 @@ def nominal_values(kind: type, ranges: Ranges, packet_bytes: int) -> dict[str, A
 
 
 def _nominal(kind: type, name: str, given: Range, packet_bytes: int) -> float:
-    """Nominal value of a range in internal units."""
+    """Nominal value of field `name` of class `kind`, in internal units; a count is whole.
+
+    Args:
+        kind: class of the field, such as `Link`.
+        name: name of the field.
+        given: range in the unit of the file.
+        packet_bytes: packet size that converts rates, bytes.
+    """
     if name == "count":
         return round(given.nominal)
     return from_file_unit(Decimal(repr(given.nominal)), unit_of(kind, name), packet_bytes)
 
 
 def reject_lists(kind: type, values: Mapping[str, Any], ranges: Ranges) -> None:
-    """Reject per-flow lists in a class whose number of flows is a range.
+    """Reject lists with one value per flow in a class whose number of flows is a range.
+
+    Args:
+        kind: the class, which names the keys.
+        values: values that the file gives, by field name.
+        ranges: ranges that the file gives, by field name.
 
     Raises:
         ValidationError: if base RTTs or start times are a list.
@@ -77,7 +89,7 @@ def reject_lists(kind: type, values: Mapping[str, Any], ranges: Ranges) -> None:
 def ranges_of(
     document: Mapping[str, Any], network: Network, noted: Mapping[int, Ranges]
 ) -> dict[str, Range]:
-    """Ranges of a model file by the names of their parameters.
+    """Ranges of a model file by parameter name such as `reno.base_rtt_ms`, in its unit.
 
     Args:
         document: content of the file.
@@ -97,7 +109,7 @@ def ranges_of(
 
 
 def _owners(document: Mapping[str, Any]) -> Iterator[tuple[str, type, Any]]:
-    """Name, class and table of each link and flow class."""
+    """Name, value class and table of each link and flow class of a model file."""
     if SINGLE_LINK in document:
         yield SINGLE_LINK, Link, document[SINGLE_LINK]
     for name, table in document.get("links", {}).items():
@@ -107,7 +119,11 @@ def _owners(document: Mapping[str, Any]) -> Iterator[tuple[str, type, Any]]:
 
 
 def _require_round_trips(document: Mapping[str, Any], network: Network, ranges: Ranges) -> None:
-    """Check that the shortest base RTTs are long enough for the longest link delays."""
+    """Check that the shortest base RTTs are long enough for the longest link delays.
+
+    Also that all numbers at these ends of their ranges are valid together; otherwise raises
+    ValidationError.
+    """
     named = {name: parameter_of(network, name) for name in ranges}
     try:
         with_values(
@@ -122,7 +138,7 @@ def _require_round_trips(document: Mapping[str, Any], network: Network, ranges: 
 
 
 def uncertain(model: Model) -> Iterator[tuple[Parameter, Range]]:
-    """Uncertain parameters of a model with their ranges.
+    """Each uncertain parameter of a model with its range (in the unit of the name).
 
     Raises:
         InvalidInput: for an unknown name, or if the network does not have the nominal value,

@@ -53,10 +53,13 @@ Document = dict[str, Any]
 
 
 def load(path: str | os.PathLike[str]) -> Model:
-    """Read a model file.
+    """Read and validate a model file.
 
     Args:
         path: a TOML file in UTF-8, of at most 1 MB.
+
+    Returns:
+        The model: network, duration, warm-up and ranges.
 
     Raises:
         ModelFileError: if the file cannot be read or is invalid.
@@ -76,10 +79,13 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def read_model(name: str | os.PathLike[str]) -> Model:
-    """Read a model file, or a built-in model.
+    """Read a model file, or a built-in model, by its path or name.
 
     Args:
         name: path of a model file, or name of a built-in model. An existing path wins.
+
+    Returns:
+        The model: network, duration, warm-up and ranges.
 
     Raises:
         ModelFileError: if the model does not exist, cannot be read or is invalid.
@@ -94,7 +100,7 @@ def read_model(name: str | os.PathLike[str]) -> Model:
 
 
 def _model_not_found(text: str) -> str:
-    """Message for a missing model, with the most similar built-in model."""
+    """Error message for a missing model; suggests the most similar built-in one."""
     wanted = Path(text).name.removesuffix(".toml")
     close = difflib.get_close_matches(wanted, bundled_models(), n=1)
     hint = f"did you mean {close[0]}? " if close else ""
@@ -104,11 +110,14 @@ def _model_not_found(text: str) -> str:
 
 
 def loads(text: str, name: str = "<text>") -> Model:
-    """Read a model from the text of a model file.
+    """Read and validate a model from the text of a model file.
 
     Args:
         text: TOML.
         name: name of the file in error messages.
+
+    Returns:
+        The model: network, duration, warm-up and ranges.
 
     Raises:
         ModelFileError: if the text is invalid.
@@ -126,7 +135,10 @@ def loads(text: str, name: str = "<text>") -> Model:
 
 
 def _read(path: Path, name: str) -> bytes:
-    """Bytes of a file, after a check of its size and type."""
+    """Bytes of the file at `path`, which must be a regular file of at most 1 MB.
+
+    Otherwise raises ModelFileError with `name` as the file's name.
+    """
     if "\0" in name:
         raise ModelFileError(f"{name}: must be a file name, but holds a NUL character")
     status = path.stat()
@@ -142,14 +154,17 @@ def _read(path: Path, name: str) -> bytes:
 
 
 def _unreadable_message(error: OSError) -> str:
-    """Message for a file that the system cannot read."""
+    """Error message (without the file's name) for an OSError while reading a file."""
     if isinstance(error, FileNotFoundError):
         return "must be a model file, but there is no such file"
     return f"must be a readable file, but is not: {(error.strerror or str(error)).lower()}"
 
 
 def _toml(text: str, name: str) -> Document:
-    """Tables of the text; numbers with fractions stay decimals until they are scaled exactly."""
+    """Tables of a TOML text as dicts; numbers with fractions are exact decimals.
+
+    Raises ModelFileError, with `name` as the file's name, if the text is not TOML.
+    """
     _require_short_keys(text, name)
     try:
         return tomllib.loads(text, parse_float=_decimal)
@@ -162,7 +177,7 @@ def _toml(text: str, name: str) -> Document:
 
 
 def _decimal(text: str) -> Decimal:
-    """Decimal of a number; infinite or zero if the exponent is beyond that of decimals."""
+    """Decimal of a number's text; infinite or zero if its exponent is beyond that of decimals."""
     try:
         return Decimal(text)
     except InvalidOperation:  # an exponent beyond even decimals: infinite, or zero
@@ -170,7 +185,10 @@ def _decimal(text: str) -> Decimal:
 
 
 def _require_short_keys(text: str, name: str) -> None:
-    """Reject keys of many parts before tomllib reads them, to bound its memory."""
+    """Raise ModelFileError if a dotted key of the text has more than 50 parts.
+
+    This bounds the memory of tomllib, which parses the text afterwards.
+    """
     for number, line in enumerate(text.split("\n"), start=1):
         if line.count(".") <= MOST_PARTS or line.lstrip().startswith("#"):
             continue
@@ -180,7 +198,7 @@ def _require_short_keys(text: str, name: str) -> None:
 
 
 def _toml_error_message(message: str, text: str) -> str:
-    """Python's error message with the position first, also at the end of the text."""
+    """Error message of tomllib with line and column first, also at the end of the text."""
     match = re.fullmatch(r"(?P<why>.*) \(at (?P<place>line \d+, column \d+|end of document)\)",
                          message, re.DOTALL)  # fmt: skip
     if match is None:
@@ -193,14 +211,14 @@ def _toml_error_message(message: str, text: str) -> str:
 
 
 def _packet_bytes(document: Document) -> int:
-    """Packet size that converts rates, bytes; a default if the file's value is invalid."""
+    """Packet size of a document, bytes; the default if its value is missing or invalid."""
     given = document.get("packet_bytes")
     return given if type(given) is int and 0 < given <= LARGEST_PACKET else Network.packet_bytes
 
 
 @cache
 def _document() -> type[BaseModel]:
-    """Pydantic model of a whole file: the keys of a model and of its network."""
+    """Pydantic model of a whole file: allowed keys of a model, its network and links."""
     link_fields = {SINGLE_LINK: (reader(Link), None), "links": (dict[str, reader(Link)], None)}
     network_fields = derived_fields(Network, "links")
     allowed = derived_fields(Model, "network", "ranges") | link_fields | network_fields
@@ -208,7 +226,12 @@ def _document() -> type[BaseModel]:
 
 
 def _model(document: Document, reading: Reading) -> Model:
-    """Model of a document."""
+    """Validate a parsed document and build its `Model`; raises ValidationError.
+
+    Args:
+        document: tables of the file.
+        reading: packet size, and a record of known keys and ranges.
+    """
     given = read_fields(_document(), document, reading)
     _require_one_kind_of_links(document)
     values = given_values(Model, given)
@@ -223,7 +246,7 @@ def _model(document: Document, reading: Reading) -> Model:
 
 
 def _require_one_kind_of_links(document: Document) -> None:
-    """Check that the file has either a bottleneck or a table of links."""
+    """Raise ValidationError unless the file has either `bottleneck` or `links`."""
     if SINGLE_LINK in document and "links" in document:
         raise validation_error(f"left out if {SINGLE_LINK} is given", "a table", "links")
     if SINGLE_LINK not in document and "links" not in document:
@@ -231,7 +254,12 @@ def _require_one_kind_of_links(document: Document) -> None:
 
 
 def _network(document: Document, given: BaseModel) -> Network:
-    """Network of a document, with nominal values for ranges."""
+    """Network of a document, with nominal values in place of ranges.
+
+    Args:
+        document: tables of the file, for error messages.
+        given: its validated values.
+    """
     values = given_values(Network, given)
     links = values.pop("links", None)
     try:

@@ -51,7 +51,7 @@ FieldTypes = dict[str, Any]
 
 @dataclass(frozen=True)
 class Reading:
-    """State that the validators share while one file is read.
+    """State that pydantic's validators share while one file is read.
 
     Args:
         packet_bytes: packet size that converts rates, bytes.
@@ -65,7 +65,12 @@ class Reading:
 
 
 def derived_fields(kind: type, *left_out: str) -> FieldTypes:
-    """Fields of the pydantic model of a value class: type and default by key."""
+    """Fields of the pydantic model of a value class: type and default by model-file key.
+
+    Args:
+        kind: the value class, such as `Link`.
+        left_out: names of fields that get no key.
+    """
     return {
         key_of(kind, entry.name): (
             _field_reader(kind, entry.name),
@@ -77,7 +82,7 @@ def derived_fields(kind: type, *left_out: str) -> FieldTypes:
 
 
 def _field_reader(kind: type, name: str) -> Any:
-    """Pydantic type of a field, which accepts a range where one is allowed."""
+    """Pydantic type of field `name` of class `kind`; accepts a range where one is allowed."""
     hint = hints_of(kind)[name]
     if not may_be_uncertain(kind, name):
         return reader(hint)
@@ -86,14 +91,20 @@ def _field_reader(kind: type, name: str) -> Any:
 
 
 def _end_reader(unit: Unit | None, limits: tuple[Limit, ...], hint: Any) -> Any:
-    """Pydantic type of the end of a range, which stays in the file's unit."""
+    """Pydantic type of an end of a range, which stays in the unit of the file.
+
+    Args:
+        unit: unit of the field; None: not a quantity.
+        limits: limits of the field, in internal units.
+        hint: annotation of the field, used if there is no unit.
+    """
     if unit is None:
         return reader(hint)
     return Annotated[Any, PlainValidator(partial(_read_end, unit, limits))]
 
 
 def _range_model(end: Any) -> type[BaseModel]:
-    """Pydantic model of a range."""
+    """Pydantic model of a table `{ low, high, spread }` whose ends have the type `end`."""
     spread = (hints_of(Range)["spread"], None)
     ends: FieldTypes = {"low": (end, ...), "high": (end, ...), "spread": spread}
     return create_model("Range", __config__=CONFIG, **ends)
@@ -105,7 +116,14 @@ def _read_range(
     otherwise: ValidatorFunctionWrapHandler,
     info: ValidationInfo,
 ) -> Any:
-    """Range if a table is given, otherwise the value of the field."""
+    """A `Range` if a table is given, otherwise the value that `otherwise` reads.
+
+    Args:
+        model: pydantic model of the range's table.
+        given: value in the file.
+        otherwise: validator of the plain number.
+        info: pydantic's context.
+    """
     if not isinstance(given, dict):
         return otherwise(given)
     read = read_fields(model, given, _shared(info))
@@ -116,7 +134,11 @@ def _read_range(
 
 
 def given_values(kind: type, given: BaseModel) -> dict[str, Any]:
-    """Values that a file gives for the fields of a value class, by name, in internal units."""
+    """Validated values that a file gives for fields of class `kind`, by field name.
+
+    In internal units; a `Range` keeps the unit of the file. Fields that the file leaves out are
+    missing.
+    """
     keys = {entry.name: key_of(kind, entry.name) for entry in fields(kind)}
     return {
         name: getattr(given, key) for name, key in keys.items() if key in given.model_fields_set
@@ -124,25 +146,25 @@ def given_values(kind: type, given: BaseModel) -> dict[str, Any]:
 
 
 def read_fields(model: type[BaseModel], table: Mapping[str, Any], reading: Reading) -> BaseModel:
-    """Validate a table, and record its known keys so that an error can suggest one."""
+    """Validate a table with a pydantic model; record its known keys for error messages."""
     reading.known[id(table)] = list(model.model_fields)
     return model.model_validate(table, context=reading)
 
 
 def _shared(info: ValidationInfo) -> Reading:
-    """State of the current reading, from pydantic's context."""
+    """State of the current reading, taken from pydantic's context."""
     assert isinstance(info.context, Reading)
     return info.context
 
 
 def _is_required(entry: Field[Any]) -> bool:
-    """Whether a field has no default."""
+    """Whether a dataclass field has no default, so that a file must give it."""
     return entry.default is MISSING and entry.default_factory is MISSING
 
 
 @cache
 def _model(kind: type) -> type[BaseModel]:
-    """Pydantic model of the table of a value class."""
+    """Pydantic model of the table of value class `kind`, with the key that selects a subclass."""
     derived = derived_fields(kind)
     if chosen_by := choosing_key(kind):
         derived[chosen_by] = (str, ...)
@@ -150,7 +172,10 @@ def _model(kind: type) -> type[BaseModel]:
 
 
 def reader(hint: Any) -> Any:
-    """Pydantic type that reads the file's value for an annotation of a value class."""
+    """Pydantic type that reads a file's value for the annotation `hint` of a value class.
+
+    Numbers are converted to internal units and checked; tables become value objects.
+    """
     if get_origin(hint) is Annotated:
         return _quantity_reader(hint.__origin__, hint.__metadata__)
     if hint is float or hint is int:
@@ -169,7 +194,7 @@ def reader(hint: Any) -> Any:
 
 
 def _quantity_reader(base: Any, metadata: tuple[Any, ...]) -> Any:
-    """Pydantic type of a number with a unit and limits."""
+    """Pydantic type of a number of type `base` with the unit and limits in `metadata`."""
     unit = next((item for item in metadata if isinstance(item, Unit)), None)
     limits = tuple(item for item in metadata if isinstance(item, Limit))
     if base is float:
@@ -180,7 +205,14 @@ def _quantity_reader(base: Any, metadata: tuple[Any, ...]) -> Any:
 def _read_number(
     unit: Unit | None, limits: tuple[Limit, ...], written: Any, info: ValidationInfo
 ) -> float:
-    """Number of the file in internal units."""
+    """Check a number of the file and convert it to internal units.
+
+    Args:
+        unit: unit of the field; None: no conversion.
+        limits: limits in internal units.
+        written: number in the file.
+        info: pydantic's context, with the packet size.
+    """
     _read_end(unit, limits, written, info)
     return from_file_unit(written, unit, _shared(info).packet_bytes)
 
@@ -188,7 +220,14 @@ def _read_number(
 def _read_end(
     unit: Unit | None, limits: tuple[Limit, ...], written: Any, info: ValidationInfo
 ) -> float:
-    """Number of the file in its own unit; booleans and text are rejected."""
+    """Check a finite number of the file and return it in its own unit.
+
+    Args:
+        unit: unit of the field; None: no conversion of the limits.
+        limits: limits in internal units.
+        written: value in the file; booleans and text are rejected.
+        info: pydantic's context, with the packet size.
+    """
     if not _is_number(written):
         raise validation_error("a number", show_value(written))
     if not _is_finite(written):
@@ -199,7 +238,14 @@ def _read_end(
 def _check_limits(
     unit: Unit | None, limits: tuple[Limit, ...], written: Any, info: ValidationInfo
 ) -> Any:
-    """Check a number against its limits in the file's unit, the narrowest (the last) first."""
+    """Check a number against limits, the narrowest (the last) first, and return it.
+
+    Args:
+        unit: unit that converts the limits to the file's unit.
+        limits: limits in internal units.
+        written: number in the unit of the file.
+        info: pydantic's context, with the packet size.
+    """
     for limit in reversed(limits):
         bound = to_file_unit(astuple(limit)[0], unit, _shared(info).packet_bytes)
         if allowed := broken_limit(written, type(limit)(bound)):
@@ -213,7 +259,7 @@ def _is_number(written: object) -> bool:
 
 
 def _is_finite(written: int | Decimal) -> bool:
-    """Whether a float can hold the number; integers in a file may have any size."""
+    """Whether the number is finite as a float; integers of a file may have any size."""
     try:
         return math.isfinite(float(written))
     except OverflowError:
@@ -221,7 +267,10 @@ def _is_finite(written: int | Decimal) -> bool:
 
 
 def _union_reader(hints: list[Any]) -> Any:
-    """Pydantic type of a union, chosen by the form of the value: a number, a list or a table."""
+    """Pydantic type of a union of annotations, chosen by the value's form.
+
+    The form is a number, a list or a table.
+    """
     if len(hints) == 1:
         return reader(hints[0])
     options = {_form_of(hint): TypeAdapter(reader(hint)) for hint in hints}
@@ -229,14 +278,17 @@ def _union_reader(hints: list[Any]) -> Any:
 
 
 def _form_of(hint: Any) -> str:
-    """Form of the values of an annotation, in words."""
+    """Form of the file's values for an annotation: `a number`, `a list` or `a table`."""
     if get_origin(hint) is tuple:
         return "a list"
     return "a table" if is_dataclass(hint) else "a number"
 
 
 def _read_by_form(options: Mapping[str, TypeAdapter[Any]], given: Any, info: ValidationInfo) -> Any:
-    """Read a value with the type for its form."""
+    """Read a value with the type that `options` has for its form (`a number`, ...).
+
+    Raises ValidationError for a value of another form.
+    """
     form = "a number" if _is_number(given) else show_value(given)
     if form not in options:
         raise validation_error(" or ".join(options), show_value(given))
@@ -244,7 +296,10 @@ def _read_by_form(options: Mapping[str, TypeAdapter[Any]], given: Any, info: Val
 
 
 def _read_choice(base: type, table: Any, info: ValidationInfo) -> Any:
-    """Value of a subclass of an abstract class, selected by one key of its table."""
+    """Value of the subclass of `base` that the key `name` of a table selects.
+
+    Raises ValidationError for an unknown or missing name.
+    """
     key, classes = choosing_key(base), choices(base)
     assert key is not None
     if not isinstance(table, dict):
@@ -260,7 +315,10 @@ def _read_choice(base: type, table: Any, info: ValidationInfo) -> Any:
 
 
 def _read_value(kind: Callable[..., Any], table: Any, info: ValidationInfo) -> Any:
-    """Value of one class, read from its table."""
+    """Object of the value class `kind`, read from its table, with nominal values for ranges.
+
+    Records the ranges by the `id` of the table; raises ValidationError for invalid values.
+    """
     assert isinstance(kind, type)
     if not isinstance(table, dict):
         raise validation_error("a table", show_value(table))

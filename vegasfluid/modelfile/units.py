@@ -39,7 +39,9 @@ def key_of(kind: type, name: str) -> str:
 
 
 def choosing_key(kind: type) -> str | None:
-    """Key that selects a subclass of an abstract class; None for another class.
+    """Model-file key that selects a subclass of `kind`; None if `kind` is no such base class.
+
+    Congestion controls, queue disciplines and traffic sources have one.
 
     >>> from vegasfluid.aqm.red import Red
     >>> choosing_key(Red)
@@ -50,7 +52,7 @@ def choosing_key(kind: type) -> str | None:
 
 
 def former_key(base: type) -> str | None:
-    """Key that selected a subclass of an abstract class until November 2026.
+    """Key that selected a subclass of `base` in model files until November 2026; or None.
 
     >>> former_key(QueueDiscipline)
     'law'
@@ -59,7 +61,10 @@ def former_key(base: type) -> str | None:
 
 
 def choices(base: type) -> Mapping[str, type]:
-    """Subclasses of an abstract class by name.
+    """Subclasses of a base class by the name that selects them in a model file.
+
+    Args:
+        base: `CongestionControl`, `QueueDiscipline` or `TrafficSource`.
 
     >>> sorted(choices(QueueDiscipline))
     ['droptail', 'red']
@@ -73,7 +78,12 @@ def choices(base: type) -> Mapping[str, type]:
 
 
 def _ratio(unit: Unit | None, packet_bytes: int) -> Fraction:
-    """Internal units per file unit, exactly."""
+    """Internal units per file unit, exactly: 1/1000 for ms, packets/s for Mbit/s.
+
+    Args:
+        unit: unit of the field; None: 1.
+        packet_bytes: packet size that converts rates, bytes.
+    """
     if unit is None:
         return Fraction(1)
     if unit.edge == "mbps":
@@ -82,7 +92,10 @@ def _ratio(unit: Unit | None, packet_bytes: int) -> Fraction:
 
 
 def _as_python_would(number: float, unit: Unit | None, packet_bytes: int) -> float:
-    """Number in internal units, by the arithmetic of `ms` and `mbps`."""
+    """A number in the file's unit converted to internal units in float arithmetic.
+
+    As the functions `ms` and `mbps` of Python scripts do.
+    """
     if unit is not None and unit.edge == "mbps":
         return mbps(number, packet_bytes)
     ratio = _ratio(unit, packet_bytes)
@@ -90,10 +103,7 @@ def _as_python_would(number: float, unit: Unit | None, packet_bytes: int) -> flo
 
 
 def from_file_unit(written: int | Decimal, unit: Unit | None, packet_bytes: int) -> float:
-    """Number of a model file in internal units.
-
-    A number that a float holds exactly is converted as Python's `ms` and `mbps` do, so that a file
-    and a script agree to the last bit. Other numbers are scaled in decimal arithmetic.
+    """Convert a number of a model file to internal units (s, packets, packets/s).
 
     Args:
         written: number as written in the file, not larger than the largest float.
@@ -113,7 +123,7 @@ def from_file_unit(written: int | Decimal, unit: Unit | None, packet_bytes: int)
 
 
 def to_file_unit(value: float, unit: Unit | None, packet_bytes: int) -> Decimal:
-    """Shortest decimal that `from_file_unit` converts back to exactly `value`.
+    """Convert a number to the file's unit: the shortest decimal that reads back as `value`.
 
     Args:
         value: finite number in internal units.
@@ -139,5 +149,5 @@ def to_file_unit(value: float, unit: Unit | None, packet_bytes: int) -> Decimal:
 
 
 def _plain(number: Decimal) -> Decimal:
-    """The same number without an exponent, unless that needs more digits than a float has."""
+    """The same number without exponent, unless that needs more digits than a float has."""
     return Decimal(f"{number:f}") if -6 < number.adjusted() < FLOAT_DIGITS else number

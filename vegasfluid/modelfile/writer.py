@@ -21,10 +21,13 @@ Table = dict[str, Any]
 
 
 def dumps(model: Model) -> str:
-    """Text of a model file; values at their defaults are left out.
+    """Write a model as the text of a model file; values at their defaults are left out.
 
     Args:
         model: any model; `loads` of the text gives an equal one.
+
+    Returns:
+        TOML text in the units of model files (ms, Mbit/s, packets).
 
     Raises:
         InvalidInput: if the network does not have the nominal values of its ranges.
@@ -48,7 +51,13 @@ def dumps(model: Model) -> str:
 
 
 def _table(value: Any, packet_bytes: int, *left_out: str) -> Table:
-    """Table of a value object without the fields at their defaults."""
+    """Table of a value object in the units of model files, without fields at their defaults.
+
+    Args:
+        value: the object, such as a link.
+        packet_bytes: packet size that converts rates, bytes.
+        left_out: names of fields that are not written.
+    """
     kind = type(value)
     chosen_by = choosing_key(kind)
     table: Table = {} if chosen_by is None else {chosen_by: value.name}
@@ -68,7 +77,13 @@ def _is_default(field: Field[Any], field_value: Any) -> bool:
 
 
 def _written(field_value: Any, unit: Unit | None, packet_bytes: int) -> Any:
-    """Value of a field as tomli-w writes it."""
+    """Value of a field as tomli-w writes it: text, numbers in the file's unit, lists, tables.
+
+    Args:
+        field_value: in internal units.
+        unit: unit of the field; None: no conversion.
+        packet_bytes: packet size that converts rates, bytes.
+    """
     match field_value:
         case bool() | str():
             return field_value

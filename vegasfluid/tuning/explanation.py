@@ -86,7 +86,7 @@ class Explanation:
         """The block `explanation` of the JSON output: theory, and packet runs of other parameters.
 
         Theory is the equilibrium and its stability; packet runs are those of the rules of thumb
-        (`heuristics`) and of the `defaults`. Keys end in their unit (`_packets`, `_s`); the others
+        (`rules_of_thumb`) and of the `defaults`. Keys end in their unit (`_packets`, `_s`); the others
         are pure numbers or texts. What is missing is null, with the reason under `..._missing`.
         """
         return {
